@@ -1,0 +1,1 @@
+"""Trace files in, Parquet tables out; knows nothing about views."""

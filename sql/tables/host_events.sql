@@ -1,0 +1,46 @@
+-- table: host_events
+-- since: 0.1
+-- summary: Complete events on host threads: operators, annotations, Python frames, runtime and driver calls.
+-- grain: one row per complete event on a host thread
+--
+-- Nesting is per (pid, tid) over half-open intervals ordered by start, longer first, file order on
+-- ties. Where two events overlap only in part the later one becomes a child of the deepest event
+-- that contains its start, and only the contained part counts against its parent's self time.
+CREATE TABLE host_events (
+    run VARCHAR,  -- Name of the run: the folder of the trace, relative to the ingested folder.
+    worker VARCHAR,  -- Who recorded the trace: the file name up to the first stamp, often host and process id.
+    span VARCHAR,  -- Which recording of the worker: '1', '2', ... in order of the stamps, or 'default'.
+    event_id BIGINT,  -- Position of the event in the file's traceEvents, from 0.
+    category VARCHAR,  -- 'cpu_op', 'user_annotation', 'python_function', 'cuda_runtime', 'cuda_driver', ...: today's word, whatever the generation.
+    raw_category VARCHAR,  -- The file's own word.
+    name VARCHAR,  -- Name as the profiler wrote it.
+    pid VARCHAR,  -- Process.
+    tid VARCHAR,  -- Thread.
+    thread_id BIGINT,  -- The thread as a number, where it is one.
+    start_ns BIGINT,  -- Start, nanoseconds since the epoch.
+    duration_ns BIGINT,  -- Length in nanoseconds.
+    parent_id BIGINT,  -- Enclosing host event on the same thread; NULL at the top.
+    op_id BIGINT,  -- Nearest enclosing operator or annotation, the event itself included.
+    parent_op_id BIGINT,  -- Nearest enclosing operator or annotation, the event itself excluded.
+    depth INTEGER,  -- Number of enclosing events.
+    self_duration_ns BIGINT,  -- Length minus the direct children; in an operator or annotation Python frames are transparent.
+    external_id BIGINT,  -- [External id, external id] Profiler's id of the operator; on a runtime call the operator that made it.
+    correlation_id BIGINT,  -- [correlation] Joins a runtime or driver call to the device events it launched.
+    sequence_number BIGINT,  -- [Sequence number] Autograd sequence number, shared by a forward operator and its backward.
+    forward_thread_id BIGINT,  -- [Fwd thread id] Thread of the forward operator, on a backward one.
+    input_dims JSON,  -- [Input Dims, Input dims] Shape of each input; a list of shapes for an input that is a list of tensors.
+    input_types VARCHAR[],  -- [Input type] Type of each input.
+    input_strides JSON,  -- [Input Strides] Strides of each input.
+    concrete_inputs VARCHAR[],  -- [Concrete Inputs] Value of each scalar input as text, '' for tensors.
+    call_stack VARCHAR,  -- [Call stack] Python frames, innermost first, separated by ';'.
+    module_hierarchy VARCHAR,  -- [Module Hierarchy] Names of the enclosing modules.
+    python_id BIGINT,  -- [Python id] Number of a Python frame.
+    python_parent_id BIGINT,  -- [Python parent id] Number of the calling Python frame.
+    python_module_id BIGINT,  -- [Python module id] Number of the nn.Module instance whose call the frame is.
+    source_file VARCHAR,  -- Source file of a Python frame, from its name.
+    source_line INTEGER,  -- Line of a Python frame, from its name.
+    source_function VARCHAR,  -- Function of a Python frame, from its name.
+    finished BOOLEAN,  -- [finished] False where the event had not ended when recording stopped.
+    args JSON,  -- Arguments that have no column, or whose value the column cannot give back exactly.
+    raw JSON  -- Fields of the event that no column gives back exactly, e.g. a thread id that was written as text. NULL almost always.
+);
