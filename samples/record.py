@@ -1,0 +1,228 @@
+"""Record the sample traces in this folder with the PyTorch profiler.
+
+    cd samples
+    python record.py                    # every sample that this machine can record
+    python record.py --only ddp_gloo
+
+The samples are kept as the profiler wrote them, gzip aside. Seeds are fixed, so that a recording
+repeats in everything but its times.
+
+Run it from samples/: Python frames are then named relative to this folder, and the files hold no
+path of the machine. Kineto also writes the host's name; README.md here shows how to keep it out.
+"""
+
+import argparse
+import gzip
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from itertools import islice
+from pathlib import Path
+
+import torch
+import torch.distributed
+import torch.multiprocessing
+from torch import Tensor, nn
+from torch._C._profiler import _ExperimentalConfig
+from torch.nn import functional
+from torch.nn.parallel import DistributedDataParallel
+from torch.profiler import ProfilerActivity, profile, record_function, schedule
+from torch.utils.data import DataLoader, Dataset
+
+SEED = 2021
+BATCH = 4
+CLASSES = 10
+# Two cycles of five steps: one is skipped, one warms the profiler up, three are recorded. A trace
+# file is written at the end of each cycle, so the steps on record are 2 to 4, then 7 to 9.
+WAIT, WARMUP, ACTIVE = 1, 1, 3
+CYCLES = 2
+# Instruction and memory counters from which flops and bytes per kernel follow.
+COUNTERS = [
+    "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum",
+    "smsp__sass_thread_inst_executed_op_fmul_pred_on.sum",
+    "smsp__sass_thread_inst_executed_op_fadd_pred_on.sum",
+    "dram__bytes_read.sum",
+    "dram__bytes_write.sum",
+]
+
+
+class Pictures(Dataset[tuple[Tensor, int]]):
+    """Made-up pictures that cost some host time to load, as decoding a file would."""
+
+    def __len__(self) -> int:
+        """Give as many pictures as all cycles need."""
+        return BATCH * (WAIT + WARMUP + ACTIVE) * CYCLES
+
+    def __getitem__(self, index: int) -> tuple[Tensor, int]:
+        """Draw a large picture and shrink it."""
+        generator = torch.Generator().manual_seed(SEED + index)
+        large = torch.rand(1, 3, 384, 384, generator=generator)
+        small = functional.interpolate(large, size=(32, 32), mode="bilinear", antialias=True)
+        return small[0], index % CLASSES
+
+
+class Block(nn.Module):
+    """Two 3x3 convolutions around which the input takes a short cut."""
+
+    def __init__(self, channels_in: int, channels_out: int, stride: int) -> None:
+        super().__init__()
+        self.conv1 = nn.Conv2d(channels_in, channels_out, 3, stride, padding=1, bias=False)
+        self.bn1 = nn.BatchNorm2d(channels_out)
+        self.conv2 = nn.Conv2d(channels_out, channels_out, 3, padding=1, bias=False)
+        self.bn2 = nn.BatchNorm2d(channels_out)
+        self.shortcut: nn.Module = nn.Identity()
+        if stride != 1 or channels_in != channels_out:
+            self.shortcut = nn.Conv2d(channels_in, channels_out, 1, stride, bias=False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Add what the convolutions make of x to x."""
+        y = functional.relu(self.bn1(self.conv1(x)))
+        return functional.relu(self.bn2(self.conv2(y)) + self.shortcut(x))
+
+
+class SmallResNet(nn.Module):
+    """A stem, two residual blocks and a classifier: six convolutions in all."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.stem = nn.Conv2d(3, 16, 3, padding=1, bias=False)
+        self.blocks = nn.Sequential(Block(16, 16, 1), Block(16, 32, 2))
+        self.classifier = nn.Linear(32, CLASSES)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Give one logit per class."""
+        y: Tensor = self.blocks(functional.relu(self.stem(x)))
+        logits: Tensor = self.classifier(y.mean(dim=(2, 3)))
+        return logits
+
+
+def train(
+    folder: Path,
+    worker: str,
+    *,
+    loader_workers: int = 0,
+    cycles: int = CYCLES,
+    device: str = "cpu",
+    wrap: Callable[[nn.Module], nn.Module] = lambda model: model,
+    counters: list[str] | None = None,
+) -> None:
+    """Train for `cycles` profiler cycles and write one trace for each as folder/worker.<ns>..."""
+    torch.manual_seed(SEED)
+    model = wrap(SmallResNet().to(device))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
+    loader = DataLoader(Pictures(), BATCH, num_workers=loader_workers)
+    activities = [ProfilerActivity.CPU]
+    if device != "cpu":
+        activities.append(ProfilerActivity.CUDA)
+    with profile(
+        activities=activities,
+        schedule=schedule(wait=WAIT, warmup=WARMUP, active=ACTIVE, repeat=cycles),
+        on_trace_ready=lambda profiler: write(profiler, folder, worker),
+        record_shapes=True,
+        profile_memory=True,
+        with_stack=True,
+        with_modules=True,
+        experimental_config=_ExperimentalConfig(
+            profiler_metrics=counters or [], profiler_measure_per_kernel=bool(counters)
+        ),
+    ) as profiler:
+        steps = (WAIT + WARMUP + ACTIVE) * cycles
+        for pictures, labels in islice(loader, steps):
+            pictures, labels = pictures.to(device), labels.to(device)
+            with record_function("forward"):
+                loss = functional.cross_entropy(model(pictures), labels)
+            optimizer.zero_grad()
+            with record_function("backward"):
+                loss.backward()
+            optimizer.step()
+            profiler.step()
+
+
+def write(profiler: profile, folder: Path, worker: str) -> None:
+    """Name the trace as tensorboard_trace_handler does and compress it.
+
+    The handler's own use_gzip goes through a temporary file, whose path then stands in the trace
+    as its traceName.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    plain = folder / f"{worker}.{time.time_ns()}.pt.trace.json"
+    profiler.export_chrome_trace(str(plain))
+    plain.with_name(f"{plain.name}.gz").write_bytes(gzip.compress(plain.read_bytes(), mtime=0))
+    plain.unlink()
+
+
+def resnet_workers_0(folder: Path) -> None:
+    """The loop with the data loaded in the training process."""
+    train(folder, "worker0", loader_workers=0)
+
+
+def resnet_workers_2(folder: Path) -> None:
+    """The same loop with two processes that load data ahead."""
+    train(folder, "worker0", loader_workers=2)
+
+
+def ddp_gloo(folder: Path) -> None:
+    """The loop in two processes, their gradients averaged over gloo; one cycle."""
+    with tempfile.TemporaryDirectory() as meeting:
+        torch.multiprocessing.spawn(ddp_rank, (folder, f"file://{meeting}/store"), nprocs=2)
+
+
+def ddp_rank(rank: int, folder: Path, meeting: str) -> None:
+    """One of the two processes of ddp_gloo."""
+    torch.set_num_threads(1)
+    torch.distributed.init_process_group("gloo", init_method=meeting, rank=rank, world_size=2)
+    train(folder, f"rank{rank}", cycles=1, wrap=DistributedDataParallel)
+    torch.distributed.destroy_process_group()
+
+
+def resnet_cuda(folder: Path) -> None:
+    """The loop on a GPU."""
+    train(folder, "worker0", loader_workers=2, device="cuda")
+
+
+def resnet_cupti(folder: Path) -> None:
+    """The loop on a GPU with CUPTI counters for every kernel; one cycle.
+
+    Where the build or the driver offers no counters, Kineto writes no ranges and nothing is kept.
+    """
+    train(folder, "worker0", cycles=1, device="cuda", counters=COUNTERS)
+    for trace in folder.glob("*.gz"):
+        if b"cuda_profiler_range" not in gzip.decompress(trace.read_bytes()):
+            print("no CUPTI counters on this machine: resnet_cupti left out", file=sys.stderr)
+            shutil.rmtree(folder)
+            return
+
+
+CPU_SAMPLES = [resnet_workers_0, resnet_workers_2, ddp_gloo]
+GPU_SAMPLES = [resnet_cuda, resnet_cupti]
+
+
+def main() -> None:
+    """Record the samples that were asked for, each in a folder of its own name."""
+    samples = {sample.__name__: sample for sample in CPU_SAMPLES + GPU_SAMPLES}
+    parser = argparse.ArgumentParser(
+        description="Record the sample traces with the PyTorch profiler."
+    )
+    parser.add_argument("--only", choices=samples, help="record this sample alone")
+    parser.add_argument(
+        "--output", type=Path, default=Path(), help="folder of the run folders (default: here)"
+    )
+    arguments = parser.parse_args()
+    if arguments.only:
+        chosen = [samples[arguments.only]]
+    else:
+        chosen = CPU_SAMPLES + (GPU_SAMPLES if torch.cuda.is_available() else [])
+    # One thread: the traces then look alike on a laptop and on a server.
+    torch.set_num_threads(1)
+    for sample in chosen:
+        folder = arguments.output / sample.__name__
+        shutil.rmtree(folder, ignore_errors=True)
+        sample(folder)
+        for trace in sorted(folder.glob("*.gz")):
+            print(f"{trace}  {trace.stat().st_size / 1000:.0f} kB")
+
+
+if __name__ == "__main__":
+    main()
