@@ -1,0 +1,191 @@
+"""Time ingest beside the peers' own loading of the same file, in one run on one machine.
+
+    python bench/ingest.py TRACE.json.gz [TRACE.json.gz ...] --output bench/results.md
+
+Every contestant is a process of its own, measured from start to exit, imports included:
+
+    gzip       gzip -dc FILE > /dev/null, the floor
+    tracewh    tracewh ingest FILE, into a new warehouse
+    HTA        TraceAnalysis(trace_files={0: FILE})
+    tb         torch-tb-profiler's RunLoader on a folder that holds FILE
+
+The contestants take turns, so that a slow minute of the machine hits all of them. Only ratios
+within one run mean something. The peers live in an environment of their own, made on first use.
+"""
+
+import argparse
+import datetime
+import gzip
+import os
+import platform
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+# HTA 0.5.0 breaks on pandas 3.
+PEERS = ["pandas<3", "HolisticTraceAnalysis==0.5.0", "torch-tb-profiler==0.4.3"]
+HTA = """
+import sys
+from hta.trace_analysis import TraceAnalysis
+assert len(TraceAnalysis(trace_files={0: sys.argv[1]}).t.get_trace(0))
+"""
+TB = """
+import sys
+from torch_tb_profiler.io import Cache
+from torch_tb_profiler.profiler.loader import RunLoader
+assert RunLoader("run", sys.argv[1], Cache()).load().profiles
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What one process took: wall-clock seconds, and the highest memory of its tree in bytes."""
+
+    seconds: float
+    peak_bytes: int
+
+
+def measure(command: list[str]) -> Run:
+    """Run a command to its end; a failing one ends the benchmark.
+
+    Memory is the largest resident set of any one process as the kernel counts it or, once there are
+    several, the sum of their proportional sets, sampled, whichever is more.
+    """
+    with tempfile.TemporaryFile() as errors:
+        start = time.perf_counter()
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=errors)
+        peak = 0
+        while True:
+            done, status, usage = os.wait4(process.pid, os.WNOHANG)
+            if done:
+                break
+            tree = descendants(process.pid)
+            if len(tree) > 1:
+                peak = max(peak, sum(map(proportional_bytes, tree)))
+            time.sleep(0.005)
+        seconds = time.perf_counter() - start
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode != 0:
+            errors.seek(0)
+            said = errors.read().decode(errors="replace").strip().splitlines()[-1:]
+            raise SystemExit(f"{command[0]} ended with {process.returncode}: {''.join(said)}")
+    return Run(seconds, max(peak, usage.ru_maxrss * 1024))
+
+
+def descendants(pid: int) -> list[int]:
+    """Give a process and all that it has started, as far as they are alive."""
+    try:
+        threads = list(Path(f"/proc/{pid}/task").iterdir())
+        children = [int(c) for t in threads for c in (t / "children").read_text().split()]
+    except OSError:
+        return []
+    return [pid, *(d for child in children for d in descendants(child))]
+
+
+def proportional_bytes(pid: int) -> int:
+    """Give the memory of a process, shared pages divided by the number of those who share them."""
+    try:
+        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    except OSError:
+        return 0
+    return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:"))
+
+
+def peers_environment(folder: Path) -> Path:
+    """Give the Python of the peers' environment, made with venv and pip where it is missing."""
+    python = folder / "bin" / "python"
+    if not python.exists():
+        subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+        subprocess.run([python, "-m", "pip", "install", "--quiet", *PEERS], check=True)
+    return python
+
+
+def contestants(trace: Path, python: Path, work: Path) -> dict[str, Callable[[], list[str]]]:
+    """Give for each contestant how to make its command; a warehouse is a new one each time."""
+    run_folder = Path(tempfile.mkdtemp(dir=work))
+    linked = run_folder / f"worker0.pt.trace.json{'.gz' if trace.suffix == '.gz' else ''}"
+    linked.symlink_to(trace.resolve())
+    tracewh = Path(sys.executable).with_name("tracewh")
+
+    def ingest() -> list[str]:
+        warehouse = work / "warehouse"
+        shutil.rmtree(warehouse, ignore_errors=True)
+        return [str(tracewh), "ingest", str(trace), "-w", str(warehouse)]
+
+    return {
+        "gzip": lambda: ["gzip", "-dc", str(trace)],
+        "tracewh": ingest,
+        "HTA": lambda: [str(python), "-c", HTA, str(linked)],
+        "tb": lambda: [str(python), "-c", TB, str(run_folder)],
+    }
+
+
+def rows(trace: Path, names: list[str], python: Path, repeat: int) -> list[str]:
+    """Measure one file and give its rows of the results table."""
+    size = count_bytes(trace)
+    runs: dict[str, list[Run]] = defaultdict(list)
+    with tempfile.TemporaryDirectory() as work:
+        commands = contestants(trace, python, Path(work))
+        for _ in range(repeat):
+            for name in names:
+                runs[name].append(measure(commands[name]()))
+                print(f"{trace.name}  {name}  {runs[name][-1].seconds:.2f} s", file=sys.stderr)
+    ours = min(run.seconds for run in runs["tracewh"])
+    return [
+        f"| {trace.name} | {size / 1e6:,.1f} | {name} | {min(seconds):.2f} "
+        f"| {statistics.median(seconds):.2f} | {max(run.peak_bytes for run in runs[name]) / 1e6:,.0f} "
+        f"| {min(seconds) / ours:.2f} |"
+        for name in names
+        for seconds in [[run.seconds for run in runs[name]]]
+    ]
+
+
+def count_bytes(trace: Path) -> int:
+    """Give the size of the JSON, and have the file in the page cache for everyone."""
+    with gzip.open(trace) if trace.suffix == ".gz" else trace.open("rb") as file:
+        return sum(len(block) for block in iter(lambda: file.read(1 << 20), b""))
+
+
+def main() -> None:
+    """Read the command line, measure, and write the table."""
+    parser = argparse.ArgumentParser(description="Time ingest beside the peers on the same files.")
+    parser.add_argument("traces", type=Path, nargs="+", help="traces, .json.gz or .json")
+    parser.add_argument("--repeat", type=int, default=5, help="runs of each (default: 5)")
+    parser.add_argument(
+        "--only", nargs="+", default=["gzip", "tracewh", "HTA", "tb"], help="contestants"
+    )
+    parser.add_argument(
+        "--peers-env",
+        type=Path,
+        default=Path("build/peers"),
+        help="the peers' environment (default: build/peers, made when missing)",
+    )
+    parser.add_argument("--output", type=Path, help="a Markdown file to write (default: stdout)")
+    arguments = parser.parse_args()
+    names = list(dict.fromkeys(["tracewh", *arguments.only]))
+    python = peers_environment(arguments.peers_env) if {"HTA", "tb"} & {*names} else Path()
+    table = [
+        f"{datetime.date.today()}, {os.cpu_count()} cores, {platform.machine()}, "
+        f"Python {platform.python_version()}; {', '.join(PEERS)}; {arguments.repeat} runs of each.",
+        "",
+        "| file | JSON MB | contestant | seconds, least | median | peak MB | to tracewh |",
+        "|---|---:|---|---:|---:|---:|---:|",
+    ]
+    for trace in arguments.traces:
+        table += rows(trace, names, python, arguments.repeat)
+    text = "\n".join(table) + "\n"
+    if arguments.output:
+        arguments.output.write_text(text)
+    else:
+        print(text, end="")
+
+
+if __name__ == "__main__":
+    main()
