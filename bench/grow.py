@@ -2,10 +2,10 @@
 
     python bench/grow.py TRACE.json.gz grown.json.gz --megabytes 300
 
-Every copy comes after the one before it in time, with correlation ids, external ids, Python ids, flow
-ids, sequence numbers and step numbers of its own, so that it links and nests as the original does. The
-layout of the file, spaces and all, stays what the profiler wrote. The output is streamed: memory
-depends on the size of the input alone.
+Every copy comes after the one before it in time, with correlation ids, external ids, Python ids,
+flow ids, sequence numbers and step numbers of its own, so that it links and nests as the original
+does. The layout of the file, spaces and all, stays what the profiler wrote. The output is streamed:
+memory depends on the size of the input alone.
 """
 
 import argparse
@@ -74,12 +74,13 @@ def copies(trace: Trace) -> Iterator[str]:
     # Literal text, a key, a number, literal text, a key, a number, ...
     keys = [key.strip('":\n ') for key in pieces[1::3]]
     numbers = [int(number) for number in pieces[2::3]]
+    keyed = list(zip(keys, numbers, strict=True))
+    steps = [number for key, number in keyed if key == STEP]
     stride = {
         **dict.fromkeys(TIMES, period(trace)),
-        **dict.fromkeys(IDS, 1 + max((n for k, n in zip(keys, numbers) if k in IDS), default=0)),
+        **dict.fromkeys(IDS, max((number for key, number in keyed if key in IDS), default=0)),
+        STEP: max(steps) - min(steps) + 1 if steps else 0,
     }
-    steps = {number for key, number in zip(keys, numbers) if key == STEP}
-    stride[STEP] = max(steps) - min(steps) + 1 if steps else 0
     moves = [stride[key] for key in keys]
     copy = 0
     while True:
@@ -101,8 +102,7 @@ def period(trace: Trace) -> int:
 
 def grow(source: Path, target: Path, size: int) -> int:
     """Write `target` with at least `size` bytes of JSON and give the number of copies."""
-    opened = gzip.open(source, "rt") if source.suffix == ".gz" else source.open()
-    with opened as file:
+    with gzip.open(source, "rt") if source.suffix == ".gz" else source.open() as file:
         trace = take_apart(file.read())
     written = count = 0
     with gzip.open(target, "wb", 6) if target.suffix == ".gz" else target.open("wb") as out:

@@ -138,13 +138,15 @@ def rows(trace: Path, names: list[str], python: Path, repeat: int) -> list[str]:
                 runs[name].append(measure(commands[name]()))
                 print(f"{trace.name}  {name}  {runs[name][-1].seconds:.2f} s", file=sys.stderr)
     ours = min(run.seconds for run in runs["tracewh"])
-    return [
-        f"| {trace.name} | {size / 1e6:,.1f} | {name} | {min(seconds):.2f} "
-        f"| {statistics.median(seconds):.2f} | {max(run.peak_bytes for run in runs[name]) / 1e6:,.0f} "
-        f"| {min(seconds) / ours:.2f} |"
-        for name in names
-        for seconds in [[run.seconds for run in runs[name]]]
-    ]
+    table = []
+    for name in names:
+        seconds = [run.seconds for run in runs[name]]
+        peak = max(run.peak_bytes for run in runs[name])
+        table.append(
+            f"| {trace.name} | {size / 1e6:,.1f} | {name} | {min(seconds):.2f} "
+            f"| {statistics.median(seconds):.2f} | {peak / 1e6:,.0f} | {min(seconds) / ours:.2f} |"
+        )
+    return table
 
 
 def count_bytes(trace: Path) -> int:
