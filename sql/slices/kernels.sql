@@ -1,0 +1,7 @@
+-- slice: kernels
+-- since: 0.1
+-- summary: Kernels, collectives among them.
+CREATE VIEW kernels AS
+SELECT t.*
+FROM device_events AS t
+WHERE t.category = 'kernel';

@@ -1,0 +1,218 @@
+"""Runs the .test files: tiny tables in, rows out, one pytest item per query.
+
+A file is a list of paragraphs. The first word of a paragraph says what it is:
+
+    given TABLE      a header line and one line per row; fields are two or more spaces apart
+    query TITLE      SQL, a line of dashes, the rows it must return, in order
+    error TITLE      SQL, a line of dashes, a part of the message it must fail with
+
+Values are compared as the text DuckDB prints, so 0.1 is 0.1, NULL is NULL and the empty text is ''.
+A list is written [1, 2], JSON as it is. Columns that a `given` leaves out are NULL, except run,
+worker and span, which are then 'r', 'w' and 'default'. Tables persist to the end of the file; a
+later `given` adds rows. A line that starts with # is a comment.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+import pytest
+from _pytest._code.code import TerminalRepr
+
+from tracewh.views import Registry
+
+if TYPE_CHECKING:
+    import tracewh
+
+ROOT = Path(__file__).parents[1]
+
+#: The traces and figures that tests share; a test that needs them skips where they are missing.
+SHARED = Path(os.environ.get("TRACEWH_SHARED", ROOT.parent / "shared"))
+
+#: Filled in for every `given` that does not say.
+KEYS = {"run": "r", "worker": "w", "span": "default"}
+
+
+class Tables:
+    """All tables and slices, empty, in one connection; macros appear when SQL first calls them.
+
+    Creating every macro for every query would cost a hundred times what the query does.
+    """
+
+    def __init__(self) -> None:
+        self.registry = Registry.load()
+        self.con = duckdb.connect()
+        self.con.execute("SET TimeZone = 'UTC'; SET threads = 1")
+        for spec in (*self.registry.tables(), *self.registry.slices()):
+            self.con.execute(spec.sql)
+        self.created: set[str] = set()
+
+    def prepare(self, sql: str) -> None:
+        """Create the macros that a query calls."""
+        for name in self.registry.called(sql):
+            self.created |= self.registry.create(self.con, [name], but=self.created)
+
+    def insert(self, given: str) -> None:
+        """Add the rows of one `given` paragraph."""
+        first, header, *rows = given.splitlines()
+        table = first.split()[1]
+        names = header.split()
+        columns = {
+            c.name for spec in self.registry.tables() if spec.name == table for c in spec.columns
+        }
+        keys = [name for name in KEYS if name in columns and name not in names]
+        marks = ", ".join("?" for _ in (*keys, *names))
+        for row in rows:
+            values = [_value(field) for field in re.split(r"\s{2,}", row.strip())]
+            if len(values) != len(names):
+                raise Mismatch(given, f"{len(values)} fields, expected {len(names)}: {row}")
+            self.con.execute(
+                f"INSERT INTO {table} ({', '.join((*keys, *names))}) VALUES ({marks})",
+                [*(KEYS[key] for key in keys), *values],
+            )
+
+
+class Mismatch(Exception):
+    """A query that gives other rows than the file says; prints only what differs."""
+
+    def __init__(self, query: str, *lines: str) -> None:
+        super().__init__("\n".join([query, "", *lines]))
+
+
+def _value(field: str) -> str | None:
+    return {"NULL": None, "''": ""}.get(field, field)
+
+
+def _shown(value: str | None) -> str:
+    return {None: "NULL", "": "''"}.get(value, value)
+
+
+def _difference(want: list[list[str]], got: list[list[str]]) -> list[str]:
+    lines = [f"- {'  '.join(row)}" for row in want if row not in got]
+    lines += [f"+ {'  '.join(row)}" for row in got if row not in want]
+    same = "same rows, in another order or number; got:"
+    return lines or [same, *(f"  {'  '.join(row)}" for row in got)]
+
+
+@functools.cache
+def _tables() -> Tables:
+    return Tables()
+
+
+class SqlFile(pytest.File):
+    """A .test file."""
+
+    def collect(self) -> Iterator[pytest.Item]:
+        given: list[str] = []
+        for line, paragraph in self._paragraphs():
+            first, _, body = paragraph.partition("\n")
+            word, _, title = first.partition(" ")
+            if word == "given":
+                given.append(paragraph)
+            elif word in ("query", "error") and "\n----" in body:
+                yield SqlItem.from_parent(
+                    self, name=title, word=word, body=body, given=list(given), line=line
+                )
+            else:
+                raise self.CollectError(
+                    f"{self.path}:{line}: not a given, query or error paragraph"
+                )
+
+    def _paragraphs(self) -> Iterator[tuple[int, str]]:
+        lines: list[str] = []
+        start = 0
+        for number, line in enumerate([*self.path.read_text("utf-8").splitlines(), ""]):
+            if line.startswith("#"):
+                continue
+            if line.strip():
+                start = start if lines else number
+                lines.append(line.rstrip())
+            elif lines:
+                yield start, "\n".join(lines)
+                lines = []
+
+
+class SqlItem(pytest.Item):
+    """One query or error of a .test file."""
+
+    def __init__(self, *, word: str, body: str, given: list[str], line: int, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.word, self.given, self.line = word, given, line
+        self.query, self.expected = (
+            part.strip() for part in re.split(r"\n-{4,}", body, maxsplit=1)
+        )
+
+    def runtest(self) -> None:
+        tables = _tables()
+        tables.prepare(self.query)
+        tables.con.execute("BEGIN")
+        try:
+            for paragraph in self.given:
+                tables.insert(paragraph)
+            self._compare(tables.con)
+        finally:
+            tables.con.execute("ROLLBACK")
+
+    def _compare(self, con: duckdb.DuckDBPyConnection) -> None:
+        query = self.query.rstrip(";")
+        if self.word == "error":
+            try:
+                got = [str(row) for row in con.execute(query).fetchall()]
+            except duckdb.Error as error:
+                got = [str(error)]
+                if self.expected in got[0]:
+                    return
+            raise Mismatch(query, f"- {self.expected}", *(f"+ {line}" for line in got))
+        rows = con.execute(f"SELECT CAST(COLUMNS(*) AS VARCHAR) FROM (\n{query}\n)").fetchall()
+        have = [[_shown(value) for value in row] for row in rows]
+        want = [re.split(r"\s{2,}", line.strip()) for line in self.expected.splitlines()]
+        if have != want:
+            raise Mismatch(query, *_difference(want, have))
+
+    def repr_failure(
+        self, excinfo: pytest.ExceptionInfo[BaseException], style: object = None
+    ) -> str | TerminalRepr:
+        if isinstance(excinfo.value, (Mismatch, duckdb.Error)):
+            return str(excinfo.value)
+        return super().repr_failure(excinfo)
+
+    def reportinfo(self) -> tuple[Path, int, str]:
+        return self.path, self.line, f"{self.path.name}: {self.name}"
+
+
+def pytest_collect_file(parent: pytest.Collector, file_path: Path) -> pytest.Collector | None:
+    return SqlFile.from_parent(parent, path=file_path) if file_path.suffix == ".test" else None
+
+
+@pytest.fixture
+def tables() -> Iterator[Tables]:
+    """All tables, empty; what a test inserts is gone after it."""
+    tables = _tables()
+    tables.con.execute("BEGIN")
+    yield tables
+    tables.con.execute("ROLLBACK")
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The folder of shared traces and figures."""
+    if not (SHARED / "traces").is_dir():
+        pytest.skip(f"needs the shared traces: no folder {SHARED / 'traces'} (see TRACEWH_SHARED)")
+    return SHARED
+
+
+@pytest.fixture(scope="session")
+def corpus(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tracewh.Warehouse]:
+    """A warehouse with every shared trace in it, made once."""
+    import tracewh
+
+    path = tmp_path_factory.mktemp("corpus") / "warehouse"
+    tracewh.ingest([shared / "traces"], path)
+    with tracewh.open(path) as warehouse:
+        yield warehouse

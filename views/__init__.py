@@ -1,0 +1,17 @@
+"""Ask a warehouse: find a view, check its arguments, run it."""
+
+from tracewh.views.registry import ArgumentError, Call, Registry, UnknownViewError, ViewError
+from tracewh.views.spec import GROUPS, Column, HeaderError, Param, Spec
+
+__all__ = [
+    "GROUPS",
+    "ArgumentError",
+    "Call",
+    "Column",
+    "HeaderError",
+    "Param",
+    "Registry",
+    "Spec",
+    "UnknownViewError",
+    "ViewError",
+]

@@ -1,0 +1,344 @@
+"""The views tracewh can answer, and the only way to ask one.
+
+    views/overview/step_breakdown_v1.sql --parse--> Spec --create--> step_breakdown_v1(...)
+                                                         --create--> step_breakdown(...)   # newest
+
+A registry knows no trace data and no particular view: adding a view means adding one .sql file
+and its test. The CLI, the reference page and the contract tests all iterate over this object, so
+none of them can list a view that is missing or forget one that is there.
+"""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from graphlib import TopologicalSorter
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from tracewh.views.spec import GROUPS, Column, Param, Spec, parse, without_comments
+
+#: The package, in a checkout and in a wheel alike. Not importlib.resources: an editable install
+#: gives `tracewh.sql`, which has no Python in it, no path that `files` accepts.
+PACKAGE = Path(__file__).parents[1]
+
+#: Where the .sql files are that define something; sql/derive/ holds statements that ingest runs.
+FOLDERS = ("sql/tables", "sql/slices", "sql/blocks", "views")
+
+#: The macro that lists the views. It is written from the headers, so no file defines it.
+LISTING = "views"
+
+__all__ = ["ArgumentError", "Call", "Registry", "UnknownViewError", "ViewError"]
+
+
+class ViewError(Exception):
+    """Base of everything a caller of a view can get wrong. The message is meant for a person."""
+
+
+class UnknownViewError(ViewError):
+    """No view, or no version of a view, has the name that was asked for."""
+
+
+class ArgumentError(ViewError):
+    """An argument has a name the view does not take, or a value of another type."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One view with its arguments checked.
+
+    Attributes:
+        sql: A query that is ready to run, its arguments written into it as literals.
+        values: The arguments as DuckDB understood them.
+    """
+
+    view: Spec
+    sql: str
+    values: Mapping[str, Any]
+
+
+class Registry:
+    """Every table, slice, block and view that the .sql files define.
+
+    Args:
+        specs: The parsed files, in any order.
+
+    Raises:
+        ViewError: Two files define the same object, or the `uses:` line of one is not what it uses.
+    """
+
+    def __init__(self, specs: Iterable[Spec]) -> None:
+        self._by_object: dict[str, Spec] = {}
+        for spec in sorted(specs, key=lambda spec: spec.path):
+            if (other := self._by_object.setdefault(spec.object_name, spec)) is not spec:
+                raise ViewError(f"{spec.path} and {other.path} both define {spec.object_name}")
+        self._newest = {view.name: view for view in self}  # the last one is the newest
+        for name in {LISTING, *self._newest} & self._by_object.keys():
+            raise ViewError(f"{self._by_object[name].path} has the name of a view")
+        for spec in self._by_object.values():
+            self._check_uses(spec)
+
+    @classmethod
+    def load(cls, package: Path = PACKAGE) -> Registry:
+        """Read the .sql files of a package folder, by default the ones installed with tracewh."""
+        paths = [path for folder in FOLDERS for path in sorted((package / folder).rglob("*.sql"))]
+        return cls(
+            parse(path.read_text("utf-8"), path.relative_to(package).as_posix()) for path in paths
+        )
+
+    def __iter__(self) -> Iterator[Spec]:
+        """All views, every version: by group, by name, and then by version."""
+        views = (spec for spec in self._by_object.values() if spec.kind == "view")
+        return iter(sorted(views, key=lambda v: (GROUPS.index(v.group), v.name, v.version)))
+
+    def newest(self) -> list[Spec]:
+        """The newest version of each view, by group and name."""
+        return list(self._newest.values())
+
+    def all(self) -> list[Spec]:
+        """Tables, slices, blocks and views, by file name."""
+        return list(self._by_object.values())
+
+    def tables(self) -> list[Spec]:
+        """The tables that ingest writes and the views read."""
+        return [spec for spec in self.all() if spec.kind == "table"]
+
+    def slices(self) -> list[Spec]:
+        """The ready parts of tables, e.g. ``kernels``."""
+        return [spec for spec in self.all() if spec.kind == "slice"]
+
+    def macros(self) -> list[Spec]:
+        """Blocks and views, each after everything it uses: the order to create them in."""
+        graph = {spec.object_name: spec.uses for spec in self.all()}
+        specs = (self._by_object[name] for name in TopologicalSorter(graph).static_order())
+        return [spec for spec in specs if spec.kind in ("block", "view")]
+
+    def get(self, name: str, version: int | None = None) -> Spec:
+        """Find a view.
+
+        Args:
+            name: ``step_breakdown``, or with the version in it, ``step_breakdown_v1``.
+            version: A version to pin, or None for the newest one.
+
+        Raises:
+            UnknownViewError: Says what was close, or which versions there are.
+        """
+        if version is None and (pinned := re.fullmatch(r"(\w+?)_v(\d+)", name)):
+            name, version = pinned[1], int(pinned[2])
+        versions = {view.version: view for view in self if view.name == name}
+        if not versions:
+            raise UnknownViewError(f"no view named {name!r}{did_you_mean(name, self._newest)}")
+        wanted = max(versions) if version is None else version
+        if wanted not in versions:
+            have = ", ".join(f"v{number}" for number in sorted(versions))
+            raise UnknownViewError(f"{name} has no v{wanted}; there is {have}")
+        return versions[wanted]
+
+    def called(self, sql: str) -> set[str]:
+        """The macros of this registry that a piece of SQL calls, as object names."""
+        words = set(re.findall(r"\b(\w+)\"?\s*\(", without_comments(sql).lower()))
+        macros = {spec.object_name for spec in self.all() if spec.kind in ("block", "view")}
+        return words & (macros | {*self._newest, LISTING})
+
+    def create(
+        self,
+        con: duckdb.DuckDBPyConnection,
+        names: Iterable[str] | None = None,
+        but: Iterable[str] = (),
+    ) -> set[str]:
+        """Define blocks and views, with their comments, in the main schema of a connection.
+
+        The tables and slices must be there already. Each view also gets a macro without the
+        version, which is the newest one, and `views()` lists them all.
+
+        Args:
+            con: Where to create them.
+            names: Only these (object names or unversioned ones) and what they use; None for all.
+            but: Names that the connection has already, from an earlier call.
+
+        Returns:
+            The names that were created.
+        """
+        wanted = self._closure(names) - set(but)
+        script: list[str] = []
+        for spec in self.macros():
+            if spec.object_name in wanted:
+                script += [spec.sql.rstrip().rstrip(";"), _comment(spec.object_name, spec.summary)]
+        for name, view in self._newest.items():
+            if name in wanted:
+                text = f"{view.summary} (alias of {view.object_name})"
+                script += [_alias(view), _comment(name, text)]
+        if LISTING in wanted:
+            script += [self._listing(), _comment(LISTING, "Every view, one row per version.")]
+        if script:
+            con.execute(";\n".join(script))
+        return wanted
+
+    def call(self, name: str, version: int | None = None, /, **arguments: Any) -> Call:
+        """Check the arguments of one view and build the SQL that calls it.
+
+        Values become literals of their type, so a value cannot become SQL. They are not bound:
+        DuckDB prunes files for bound values too, but two relations that both bind `$run` refuse to
+        be joined, and comparing two runs is what people do.
+
+        Raises:
+            UnknownViewError: See `get`.
+            ArgumentError: An argument is unknown, missing, or of the wrong type.
+        """
+        view = self.get(name, version)
+        params = {param.name: param for param in view.params}
+        for given in arguments:
+            if given not in params:
+                hint = did_you_mean(given, params) or f"; it takes {', '.join(params) or 'none'}"
+                raise ArgumentError(f"{view.object_name} has no parameter {given!r}{hint}")
+        for param in view.params:
+            if param.required and param.name not in arguments:
+                raise ArgumentError(f"{view.object_name} needs {param.name}: {param.meaning}")
+        values = {given: _typed(view, params[given], value) for given, value in arguments.items()}
+        inside = ", ".join(
+            f"{given} := {_literal(value, params[given].type)}" for given, value in values.items()
+        )
+        return Call(view, f"FROM {view.object_name}({inside})", values)
+
+    def _check_uses(self, spec: Spec) -> None:
+        called = self.called(spec.sql) - {spec.object_name} if spec.kind != "table" else set()
+        for name in called & (self._newest.keys() | {LISTING}):
+            raise ViewError(f"{spec.path} calls {name}(), which changes; pin a version of it")
+        if called != set(spec.uses):
+            raise ViewError(
+                f"{spec.path} calls {', '.join(sorted(called)) or 'nothing'} "
+                f"but its 'uses:' line has {' '.join(sorted(spec.uses)) or 'nothing'}"
+            )
+
+    def _closure(self, names: Iterable[str] | None) -> set[str]:
+        if names is None:
+            macros = {spec.object_name for spec in self.all() if spec.kind in ("block", "view")}
+            return macros | {*self._newest, LISTING}
+        wanted: set[str] = set()
+        todo = list(names)
+        while todo:
+            name = todo.pop()
+            if name not in wanted:
+                wanted.add(name)
+                if name in self._newest:
+                    todo.append(self._newest[name].object_name)
+                elif name != LISTING:
+                    todo += self._by_object[name].uses
+        return wanted
+
+    def _listing(self) -> str:
+        rows = ",\n".join(f"({_listed(view, view in self._newest.values())})" for view in self)
+        names = ", ".join(_LISTED)
+        columns = ", ".join(f"CAST(v.{name} AS {type}) AS {name}" for name, type in _LISTED.items())
+        source = f"(VALUES\n{rows}) AS v({names})"
+        if not rows:  # VALUES takes at least one row
+            source = f"(SELECT {', '.join(f'NULL AS {name}' for name in _LISTED)}) AS v WHERE false"
+        return f"CREATE MACRO {LISTING}() AS TABLE SELECT {columns} FROM {source}"
+
+
+_LISTED = {
+    "name": "VARCHAR",
+    "object_name": "VARCHAR",
+    "version": "INTEGER",
+    "latest": "BOOLEAN",
+    "view_group": "VARCHAR",
+    "summary": "VARCHAR",
+    "parameters": (
+        'STRUCT(name VARCHAR, type VARCHAR, "default" VARCHAR, unit VARCHAR, meaning VARCHAR)[]'
+    ),
+    "columns": "STRUCT(name VARCHAR, type VARCHAR, unit VARCHAR, meaning VARCHAR)[]",
+    "deprecated": "VARCHAR",
+    "documentation": "VARCHAR",
+}
+
+
+def _listed(view: Spec, latest: bool) -> str:
+    """One row of `views()`."""
+
+    def fields(items: Iterable[Param | Column], *names: str) -> str:
+        rows = (
+            "{" + ", ".join(f"'{name}': {_quoted(getattr(i, name))}" for name in names) + "}"
+            for i in items
+        )
+        return f"[{', '.join(rows)}]"
+
+    return ", ".join(
+        (
+            _quoted(view.name),
+            _quoted(view.object_name),
+            str(view.version),
+            str(latest),
+            _quoted(view.group),
+            _quoted(view.summary),
+            fields(view.params, "name", "type", "default", "unit", "meaning"),
+            fields(view.columns, "name", "type", "unit", "meaning"),
+            _quoted(view.deprecated) if view.deprecated else "NULL",
+            _quoted(view.doc),
+        )
+    )
+
+
+def _alias(view: Spec) -> str:
+    declared = ", ".join(param.declaration for param in view.params)
+    passed = ", ".join(f"{param.name} := {param.name}" for param in view.params)
+    return f"CREATE MACRO {view.name}({declared}) AS TABLE FROM {view.object_name}({passed})"
+
+
+def _comment(name: str, text: str) -> str:
+    return f"COMMENT ON MACRO TABLE {name} IS {_quoted(text)}"
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+@functools.cache
+def _scratch() -> duckdb.DuckDBPyConnection:
+    return duckdb.connect()
+
+
+def _typed(view: Spec, param: Param, value: Any) -> Any:
+    """Let DuckDB decide what fits a DuckDB type, instead of keeping a second opinion here."""
+    refused = ArgumentError(f"{view.object_name}: {param.name} is {param.type}, got {value!r}")
+    if param.type == "VARCHAR" and isinstance(value, str):
+        return value
+    if param.type == "VARCHAR" and isinstance(value, (list, tuple, dict, set)):
+        raise refused  # DuckDB would make text of it
+    try:
+        row = _scratch().cursor().execute(f"SELECT CAST(? AS {param.type})", [value]).fetchone()
+    except duckdb.Error:
+        raise refused from None
+    assert row is not None
+    if type(row[0]) is int:  # the cast alone would make 3 of 2.7 and 1 of True
+        try:
+            exact = type(value) is not bool and Decimal(str(value).strip()) == row[0]
+        except InvalidOperation:
+            exact = False
+        if not exact:
+            raise refused
+    return row[0]
+
+
+def _literal(value: Any, sql_type: str) -> str:
+    """A value that DuckDB has cast, as SQL."""
+    if value is None or isinstance(value, bool):
+        return {None: "NULL", True: "true", False: "false"}[value]
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, str):
+        return _quoted(value)
+    if isinstance(value, list):
+        return f"[{', '.join(_literal(item, sql_type.removesuffix('[]')) for item in value)}]"
+    return f"CAST({_quoted(str(value))} AS {sql_type})"
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """``; did you mean 'step'?``, or nothing when no name is close."""
+    close = difflib.get_close_matches(word, list(known), n=1)
+    return f"; did you mean {close[0]!r}?" if close else ""

@@ -1,0 +1,300 @@
+"""What a .sql file promises, read from the comment header at its top.
+
+The header is the one place where names, types, units and meanings are written down. This module
+turns it into plain values and refuses a file whose SQL says something else; it never runs SQL.
+
+A table's columns are documented where they are typed, by the comment that ends their line::
+
+    device_id INTEGER,  -- [device] Device the event ran on.
+
+The words in brackets say which arguments of a trace event ingest reads the column from.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+from typing import Literal, NoReturn
+
+Kind = Literal["table", "slice", "block", "view"]
+KINDS: tuple[Kind, ...] = ("table", "slice", "block", "view")
+
+#: The folders under views/, in the order a reader meets them.
+GROUPS = ("overview", "operators", "device", "memory", "distributed", "counters", "compare")
+
+#: A column measured in one of these carries the unit as the end of its name, and a column with such
+#: an ending is measured in it.
+MEASURED = ("ns", "us", "bytes", "pct", "gbps")
+
+#: Lines of ``name: text`` that may open a header. Anything else is a typing error.
+FACTS = (*KINDS, "version", "since", "summary", "uses", "deprecated", "grain")
+
+
+class HeaderError(ValueError):
+    """A header that cannot be trusted. The message starts with ``file:line:``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Param:
+    """One argument of a view or block, in the order it is passed.
+
+    Attributes:
+        type: As DuckDB spells it.
+        unit: ``ns``, ``us``, ``bytes``, ``pct``, ..., or ``-``.
+        default: An SQL expression, or ``-`` when the caller has to pass a value.
+    """
+
+    name: str
+    type: str
+    unit: str
+    default: str
+    meaning: str
+
+    @property
+    def required(self) -> bool:
+        """True when the caller has to pass it."""
+        return self.default == "-"
+
+    @property
+    def declaration(self) -> str:
+        """The parameter as CREATE MACRO spells it, e.g. ``run VARCHAR := NULL``."""
+        text = f"{self.name} {self.type}"
+        return text if self.required else f"{text} := {self.default}"
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column of a table or result, in the order it comes back."""
+
+    name: str
+    type: str
+    unit: str
+    meaning: str
+
+
+#: What nearly every view takes and returns. A header names them on one line, ``run, worker, span``,
+#: and their text is written here once.
+SHARED_PARAMS = {
+    "run": Param("run", "VARCHAR", "-", "NULL", "Run to report; NULL reports every run."),
+    "worker": Param("worker", "VARCHAR", "-", "NULL", "Worker to report; NULL reports all."),
+    "span": Param("span", "VARCHAR", "-", "NULL", "Recording to report; NULL reports all."),
+}
+SHARED_COLUMNS = {
+    "run": Column("run", "VARCHAR", "key", "Run the row belongs to."),
+    "worker": Column("worker", "VARCHAR", "key", "Worker that recorded it."),
+    "span": Column("span", "VARCHAR", "key", "Which recording of the worker."),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """Everything the header of one .sql file says, and the file's text.
+
+    Attributes:
+        group: Of a view, the folder it lies in; otherwise ``''``.
+        version: Of a view; otherwise 0.
+        doc: The free text of the header; paragraphs are separated by an empty line.
+        uses: Object names of the blocks and pinned views that the SQL calls.
+        deprecated: What is wrong with a view and what to use instead, or ``''``.
+        path: The file, for messages and docs: ``views/overview/step_breakdown_v1.sql``.
+        sql: The whole file.
+    """
+
+    kind: Kind
+    name: str
+    group: str
+    version: int
+    since: str
+    summary: str
+    grain: str
+    doc: str = field(repr=False)
+    uses: tuple[str, ...]
+    deprecated: str
+    params: tuple[Param, ...] = field(repr=False)
+    columns: tuple[Column, ...] = field(repr=False)
+    path: str
+    sql: str = field(repr=False)
+
+    @property
+    def object_name(self) -> str:
+        """The name inside DuckDB: ``step_breakdown_v1`` for a view, the bare name otherwise."""
+        return f"{self.name}_v{self.version}" if self.kind == "view" else self.name
+
+    @property
+    def signature(self) -> str:
+        """The opening of the CREATE MACRO statement that this header calls for."""
+        inside = ", ".join(param.declaration for param in self.params)
+        return f"CREATE MACRO {self.object_name}({inside}) AS TABLE"
+
+    @property
+    def body(self) -> str:
+        """The query of a macro or slice, without comments."""
+        return re.split(r"\bAS(?: TABLE)?\b", without_comments(self.sql), maxsplit=1)[1].strip()
+
+
+def parse(text: str, path: str) -> Spec:
+    """Read the header of one file.
+
+    Args:
+        text: The whole file.
+        path: Where it is, from the root of the package, with forward slashes.
+
+    Raises:
+        HeaderError: The header is incomplete, or the SQL below it disagrees with it.
+    """
+    header = _Header(text, path)
+    kind = next((known for known in KINDS if known in header.facts), None)
+    if kind is None:
+        header.refuse(1, "the header must start with 'view:', 'block:', 'slice:' or 'table:'")
+    for required in ("since", "summary", *(["version"] if kind == "view" else [])):
+        if required not in header.facts:
+            header.refuse(1, f"the header of a {kind} needs a '{required}:' line")
+    facts = header.facts
+    if not re.fullmatch(r"[A-Z].*\.", facts["summary"]):
+        header.refuse(1, "the summary is a sentence: it starts with a capital, ends with a period")
+    spec = Spec(
+        kind=kind,
+        name=facts[kind],
+        group=PurePosixPath(path).parent.name if kind == "view" else "",
+        version=int(facts.get("version", 0)),
+        since=facts["since"],
+        summary=facts["summary"],
+        grain=facts.get("grain", ""),
+        doc="\n".join(header.doc).strip(),
+        uses=tuple(facts.get("uses", "").replace(",", " ").split()),
+        deprecated=facts.get("deprecated", ""),
+        params=tuple(header.params),
+        columns=tuple(_typed_columns(text) if kind == "table" else header.columns),
+        path=path,
+        sql=text,
+    )
+    _check_against_sql(spec, header)
+    return spec
+
+
+def without_comments(sql: str) -> str:
+    """SQL without its ``--`` comments; a ``--`` inside a quoted string stays."""
+    return re.sub(r"('(?:[^']|'')*')|--[^\n]*", lambda match: match[1] or "", sql)
+
+
+class _Header:
+    """The comment lines at the top of a file, sorted into facts, free text and two tables."""
+
+    def __init__(self, text: str, path: str) -> None:
+        self.path = path
+        self.facts: dict[str, str] = {}
+        self.doc: list[str] = []
+        self.params: list[Param] = []
+        self.columns: list[Column] = []
+        section = "facts"
+        for number, line in enumerate(text.splitlines(), start=1):
+            if not line.startswith("--"):
+                break
+            line = line[2:].removeprefix(" ").rstrip()
+            if line in ("params", "columns"):
+                section = line
+            elif section == "facts" and line:
+                self._fact(number, line)
+            elif section in ("params", "columns") and line.startswith("  "):
+                self._row(number, section, line.strip())
+            elif section in ("params", "columns") and line:
+                self.refuse(number, f"a row of {section} is indented by two spaces")
+            else:
+                section = "doc" if section == "facts" else section
+                self.doc.append(line)
+
+    def refuse(self, number: int, message: str) -> NoReturn:
+        raise HeaderError(f"{self.path}:{number}: {message}")
+
+    def _fact(self, number: int, line: str) -> None:
+        match = re.fullmatch(r"(\w+): (.+)", line)
+        if not match or match[1] not in FACTS:
+            self.refuse(
+                number, f"{line!r} is none of {', '.join(FACTS)}; free text follows an empty line"
+            )
+        self.facts[match[1]] = match[2]
+
+    def _row(self, number: int, section: str, line: str) -> None:
+        shared = SHARED_PARAMS if section == "params" else SHARED_COLUMNS
+        if all(name in shared for name in line.split(", ")):
+            for name in line.split(", "):
+                if section == "params":
+                    self.params.append(SHARED_PARAMS[name])
+                else:
+                    self.columns.append(SHARED_COLUMNS[name])
+            return
+        want = ["name", "type", "unit", "default", "meaning"]
+        if section == "columns":
+            want.remove("default")
+        row = re.split(r"\s{2,}", line, maxsplit=len(want) - 1)
+        if len(row) != len(want):
+            self.refuse(
+                number,
+                f"{len(row)} fields in a {section} row, expected {len(want)} "
+                f"({', '.join(want)}); put two or more spaces between fields",
+            )
+        if row == want:  # the line of titles
+            return
+        if section == "params":
+            self.params.append(Param(*row))
+        else:
+            self.columns.append(Column(*row))
+
+
+_TYPED = re.compile(
+    r"^ +(?P<name>\w+) (?P<type>[A-Z][A-Z \[\]]*?),?  -- (?:\[[^\]]+\] )?(?P<meaning>.+)$",
+    re.MULTILINE,
+)
+
+
+def _typed_columns(text: str) -> list[Column]:
+    """The columns of a CREATE TABLE statement with their comments."""
+    return [
+        Column(
+            name=match["name"],
+            type=match["type"],
+            unit="key" if match["name"] in SHARED_COLUMNS else _measured(match["name"]) or "-",
+            meaning=match["meaning"],
+        )
+        for match in _TYPED.finditer(text)
+    ]
+
+
+def _measured(name: str) -> str | None:
+    """The unit that a name ends in, if it ends in one."""
+    return next((unit for unit in MEASURED if name == unit or name.endswith("_" + unit)), None)
+
+
+def _check_against_sql(spec: Spec, header: _Header) -> None:
+    file = f"{spec.object_name}.sql"
+    if PurePosixPath(spec.path).name != file:
+        header.refuse(1, f"a file that defines {spec.object_name} is called {file}")
+    if spec.kind == "view" and spec.group not in GROUPS:
+        header.refuse(
+            1, f"a view lies in one of {', '.join(f'views/{group}/' for group in GROUPS)}"
+        )
+    sql = without_comments(spec.sql)
+    if spec.kind in ("block", "view"):
+        opening = _squeeze(sql.split(" AS TABLE", 1)[0] + " AS TABLE")
+        if opening != spec.signature:
+            header.refuse(
+                1,
+                f"the SQL opens with\n  {opening}\nbut the header calls for\n  {spec.signature}",
+            )
+    else:
+        word = "TABLE" if spec.kind == "table" else "VIEW"
+        if not _squeeze(sql).startswith(f"CREATE {word} {spec.name} "):
+            header.refuse(1, f"the SQL must open with CREATE {word} {spec.name}")
+    for column in () if spec.kind == "table" else spec.columns:
+        if column.unit != (_measured(column.name) or column.unit) or (
+            column.unit in MEASURED and not _measured(column.name)
+        ):
+            header.refuse(
+                1, f"column {column.name} says its unit is {column.unit}, its name says otherwise"
+            )
+
+
+def _squeeze(sql: str) -> str:
+    sql = re.sub(r"\s+", " ", sql).strip()
+    return sql.replace("( ", "(").replace(" )", ")")
