@@ -23,9 +23,9 @@ from pathlib import Path
 
 import torch
 import torch.distributed
-import torch.multiprocessing
 from torch import Tensor, nn
 from torch._C._profiler import _ExperimentalConfig
+from torch.multiprocessing.spawn import spawn
 from torch.nn import functional
 from torch.nn.parallel import DistributedDataParallel
 from torch.profiler import ProfilerActivity, profile, record_function, schedule
@@ -135,7 +135,7 @@ def train(
                 loss = functional.cross_entropy(model(pictures), labels)
             optimizer.zero_grad()
             with record_function("backward"):
-                loss.backward()
+                loss.backward()  # type: ignore[no-untyped-call]
             optimizer.step()
             profiler.step()
 
@@ -166,7 +166,7 @@ def resnet_workers_2(folder: Path) -> None:
 def ddp_gloo(folder: Path) -> None:
     """The loop in two processes, their gradients averaged over gloo; one cycle."""
     with tempfile.TemporaryDirectory() as meeting:
-        torch.multiprocessing.spawn(ddp_rank, (folder, f"file://{meeting}/store"), nprocs=2)
+        spawn(ddp_rank, (folder, f"file://{meeting}/store"), 2)  # type: ignore[no-untyped-call]
 
 
 def ddp_rank(rank: int, folder: Path, meeting: str) -> None:
