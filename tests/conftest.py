@@ -25,7 +25,7 @@ import duckdb
 import pytest
 from _pytest._code.code import TerminalRepr
 
-from tracewh.views import Registry
+from tracewh.views import Registry, ViewError
 
 if TYPE_CHECKING:
     import tracewh
@@ -49,14 +49,16 @@ class Tables:
         self.registry = Registry.load()
         self.con = duckdb.connect()
         self.con.execute("SET TimeZone = 'UTC'; SET threads = 1")
-        for spec in (*self.registry.tables(), *self.registry.slices()):
-            self.con.execute(spec.sql)
         self.created: set[str] = set()
+        for spec in (*self.registry.tables(), *self.registry.slices()):
+            self.prepare(spec.name)
 
     def prepare(self, sql: str) -> None:
-        """Create the macros that a query calls."""
-        for name in self.registry.called(sql):
-            self.created |= self.registry.create(self.con, [name], but=self.created)
+        """Create what a piece of SQL names, where that is not there yet."""
+        for name in self.registry.needs(sql):
+            if name not in self.created:
+                self.registry.create(self.con, [name])
+                self.created.add(name)
 
     def insert(self, given: str) -> None:
         """Add the rows of one `given` paragraph."""
@@ -178,7 +180,7 @@ class SqlItem(pytest.Item):
     def repr_failure(
         self, excinfo: pytest.ExceptionInfo[BaseException], style: object = None
     ) -> str | TerminalRepr:
-        if isinstance(excinfo.value, (Mismatch, duckdb.Error)):
+        if isinstance(excinfo.value, (Mismatch, ViewError, duckdb.Error)):
             return str(excinfo.value)
         return super().repr_failure(excinfo)
 
@@ -192,11 +194,13 @@ def pytest_collect_file(parent: pytest.Collector, file_path: Path) -> pytest.Col
 
 @pytest.fixture
 def tables() -> Iterator[Tables]:
-    """All tables, empty; what a test inserts is gone after it."""
+    """All tables, empty; what a test inserts or creates is gone after it."""
     tables = _tables()
+    created = set(tables.created)
     tables.con.execute("BEGIN")
     yield tables
     tables.con.execute("ROLLBACK")
+    tables.created = created
 
 
 @pytest.fixture(scope="session")

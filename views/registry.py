@@ -81,8 +81,9 @@ class Registry:
         self._newest = {view.name: view for view in self}  # the last one is the newest
         for name in {LISTING, *self._newest} & self._by_object.keys():
             raise ViewError(f"{self._by_object[name].path} has the name of a view")
-        for spec in self._by_object.values():
-            self._check_uses(spec)
+        self._needs = {spec.object_name: self._mentioned(spec) for spec in self.all()}
+        self._needs |= {name: {view.object_name} for name, view in self._newest.items()}
+        self._needs[LISTING] = set()
 
     @classmethod
     def load(cls, package: Path = PACKAGE) -> Registry:
@@ -113,12 +114,6 @@ class Registry:
         """The ready parts of tables, e.g. ``kernels``."""
         return [spec for spec in self.all() if spec.kind == "slice"]
 
-    def macros(self) -> list[Spec]:
-        """Blocks and views, each after everything it uses: the order to create them in."""
-        graph = {spec.object_name: spec.uses for spec in self.all()}
-        specs = (self._by_object[name] for name in TopologicalSorter(graph).static_order())
-        return [spec for spec in specs if spec.kind in ("block", "view")]
-
     def get(self, name: str, version: int | None = None) -> Spec:
         """Find a view.
 
@@ -140,45 +135,51 @@ class Registry:
             raise UnknownViewError(f"{name} has no v{wanted}; there is {have}")
         return versions[wanted]
 
-    def called(self, sql: str) -> set[str]:
-        """The macros of this registry that a piece of SQL calls, as object names."""
-        words = set(re.findall(r"\b(\w+)\"?\s*\(", without_comments(sql).lower()))
-        macros = {spec.object_name for spec in self.all() if spec.kind in ("block", "view")}
-        return words & (macros | {*self._newest, LISTING})
+    def needs(self, sql: str | None = None) -> list[str]:
+        """What has to exist before a piece of SQL can run, in the order to create it.
 
-    def create(
-        self,
-        con: duckdb.DuckDBPyConnection,
-        names: Iterable[str] | None = None,
-        but: Iterable[str] = (),
-    ) -> set[str]:
-        """Define blocks and views, with their comments, in the main schema of a connection.
+        Args:
+            sql: Any SQL, or None to list everything there is.
 
-        The tables and slices must be there already. Each view also gets a macro without the
-        version, which is the newest one, and `views()` lists them all.
+        Returns:
+            Names of tables, slices, blocks, pinned views, unversioned views, and ``views``.
+        """
+        todo = list(self._needs) if sql is None else list(self._named_in(sql))
+        graph: dict[str, set[str]] = {}
+        while todo:
+            name = todo.pop()
+            if name not in graph:
+                graph[name] = self._needs[name]
+                todo += graph[name]
+        return list(TopologicalSorter(graph).static_order())
+
+    def create(self, con: duckdb.DuckDBPyConnection, names: Iterable[str]) -> None:
+        """Define objects in the main schema of a connection, with their comments.
+
+        A view's unversioned name is its newest version, and `views()` lists them all.
 
         Args:
             con: Where to create them.
-            names: Only these (object names or unversioned ones) and what they use; None for all.
-            but: Names that the connection has already, from an earlier call.
+            names: As `needs` lists them. Tables become empty tables.
 
-        Returns:
-            The names that were created.
+        Raises:
+            ViewError: DuckDB refuses the SQL of a file.
         """
-        wanted = self._closure(names) - set(but)
-        script: list[str] = []
-        for spec in self.macros():
-            if spec.object_name in wanted:
-                script += [spec.sql.rstrip().rstrip(";"), _comment(spec.object_name, spec.summary)]
-        for name, view in self._newest.items():
-            if name in wanted:
-                text = f"{view.summary} (alias of {view.object_name})"
-                script += [_alias(view), _comment(name, text)]
-        if LISTING in wanted:
-            script += [self._listing(), _comment(LISTING, "Every view, one row per version.")]
-        if script:
-            con.execute(";\n".join(script))
-        return wanted
+        for name in names:
+            if name == LISTING:
+                con.execute(self._listing())
+                comment = "Every view, one row per version."
+            elif view := self._newest.get(name):
+                con.execute(_alias(view))
+                comment = f"{view.summary} (alias of {view.object_name})"
+            else:
+                spec = self._by_object[name]
+                try:
+                    con.execute(spec.sql)
+                except duckdb.Error as error:
+                    raise ViewError(f"{spec.path}: {error}") from error
+                comment = spec.summary
+            con.execute(f"COMMENT ON {self._type(name)} {name} IS {quoted(comment)}")
 
     def call(self, name: str, version: int | None = None, /, **arguments: Any) -> Call:
         """Check the arguments of one view and build the SQL that calls it.
@@ -206,31 +207,35 @@ class Registry:
         )
         return Call(view, f"FROM {view.object_name}({inside})", values)
 
-    def _check_uses(self, spec: Spec) -> None:
-        called = self.called(spec.sql) - {spec.object_name} if spec.kind != "table" else set()
-        for name in called & (self._newest.keys() | {LISTING}):
+    def _named_in(self, sql: str) -> set[str]:
+        """Tables and slices whose name is a word of the SQL, and macros that it calls."""
+        sql = without_comments(sql).lower()
+        called = set(re.findall(r"\b(\w+)\"?\s*\(", sql))
+        found = called & {LISTING, *self._newest}
+        for word in set(re.findall(r"\w+", sql)) & self._by_object.keys():
+            if word in called or self._by_object[word].kind in ("table", "slice"):
+                found.add(word)
+        return found
+
+    def _mentioned(self, spec: Spec) -> set[str]:
+        """What a file needs, after checking that its `uses:` line has every macro it calls."""
+        if spec.kind == "table":
+            return set()
+        named = self._named_in(spec.body) - {spec.object_name}
+        for name in named & {LISTING, *self._newest}:
             raise ViewError(f"{spec.path} calls {name}(), which changes; pin a version of it")
+        called = {name for name in named if self._by_object[name].kind in ("block", "view")}
         if called != set(spec.uses):
             raise ViewError(
                 f"{spec.path} calls {', '.join(sorted(called)) or 'nothing'} "
-                f"but its 'uses:' line has {' '.join(sorted(spec.uses)) or 'nothing'}"
+                f"but its 'uses:' line has {', '.join(sorted(spec.uses)) or 'nothing'}"
             )
+        return named
 
-    def _closure(self, names: Iterable[str] | None) -> set[str]:
-        if names is None:
-            macros = {spec.object_name for spec in self.all() if spec.kind in ("block", "view")}
-            return macros | {*self._newest, LISTING}
-        wanted: set[str] = set()
-        todo = list(names)
-        while todo:
-            name = todo.pop()
-            if name not in wanted:
-                wanted.add(name)
-                if name in self._newest:
-                    todo.append(self._newest[name].object_name)
-                elif name != LISTING:
-                    todo += self._by_object[name].uses
-        return wanted
+    def _type(self, name: str) -> str:
+        spec = self._by_object.get(name)
+        kind = spec.kind if spec else "view"
+        return {"table": "TABLE", "slice": "VIEW"}.get(kind, "MACRO TABLE")
 
     def _listing(self) -> str:
         rows = ",\n".join(f"({_listed(view, view in self._newest.values())})" for view in self)
@@ -263,23 +268,23 @@ def _listed(view: Spec, latest: bool) -> str:
 
     def fields(items: Iterable[Param | Column], *names: str) -> str:
         rows = (
-            "{" + ", ".join(f"'{name}': {_quoted(getattr(i, name))}" for name in names) + "}"
+            "{" + ", ".join(f"'{name}': {quoted(getattr(i, name))}" for name in names) + "}"
             for i in items
         )
         return f"[{', '.join(rows)}]"
 
     return ", ".join(
         (
-            _quoted(view.name),
-            _quoted(view.object_name),
+            quoted(view.name),
+            quoted(view.object_name),
             str(view.version),
             str(latest),
-            _quoted(view.group),
-            _quoted(view.summary),
+            quoted(view.group),
+            quoted(view.summary),
             fields(view.params, "name", "type", "default", "unit", "meaning"),
             fields(view.columns, "name", "type", "unit", "meaning"),
-            _quoted(view.deprecated) if view.deprecated else "NULL",
-            _quoted(view.doc),
+            quoted(view.deprecated) if view.deprecated else "NULL",
+            quoted(view.doc),
         )
     )
 
@@ -290,11 +295,8 @@ def _alias(view: Spec) -> str:
     return f"CREATE MACRO {view.name}({declared}) AS TABLE FROM {view.object_name}({passed})"
 
 
-def _comment(name: str, text: str) -> str:
-    return f"COMMENT ON MACRO TABLE {name} IS {_quoted(text)}"
-
-
-def _quoted(text: str) -> str:
+def quoted(text: str) -> str:
+    """A text as an SQL literal."""
     return "'" + text.replace("'", "''") + "'"
 
 
@@ -332,10 +334,10 @@ def _literal(value: Any, sql_type: str) -> str:
     if isinstance(value, int):
         return str(value)
     if isinstance(value, str):
-        return _quoted(value)
+        return quoted(value)
     if isinstance(value, list):
         return f"[{', '.join(_literal(item, sql_type.removesuffix('[]')) for item in value)}]"
-    return f"CAST({_quoted(str(value))} AS {sql_type})"
+    return f"CAST({quoted(str(value))} AS {sql_type})"
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
