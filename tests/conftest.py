@@ -220,3 +220,14 @@ def corpus(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[t
     tracewh.ingest([shared / "traces"], path)
     with tracewh.open(path) as warehouse:
         yield warehouse
+
+
+@pytest.fixture(scope="session")
+def samples(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tracewh.Warehouse]:
+    """A warehouse with the bundled samples in it, made once."""
+    import tracewh
+
+    path = tmp_path_factory.mktemp("samples") / "warehouse"
+    tracewh.ingest([ROOT / "samples"], path)
+    with tracewh.open(path) as warehouse:
+        yield warehouse
