@@ -1,0 +1,1 @@
+"""The `tracewh` command: arguments in, bytes out."""

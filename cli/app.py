@@ -1,0 +1,206 @@
+"""The `tracewh` command line.
+
+Importing this module must stay cheap: whatever needs DuckDB, Arrow or the views is imported by the
+command that needs it.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tracewh.cli import diagnostics, options
+from tracewh.cli.helptext import Command, Group
+from tracewh.cli.output import Format, Output
+from tracewh.cli.show import ViewGroup, registry
+
+EPILOG = "\n".join(
+    ["\b", "Exit status:", *(f"  {code:>3}  {text}" for code, text in diagnostics.EXIT_CODES)]
+)
+
+app = typer.Typer(
+    name="tracewh",
+    cls=Group,
+    help="Ask PyTorch profiler traces anything, in SQL.",
+    epilog=EPILOG,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+app.add_typer(
+    typer.Typer(rich_markup_mode=None),
+    name="show",
+    cls=ViewGroup,
+    help="Ask a view. Each has its own page: tracewh show VIEW --help",
+    short_help="Ask a view: step_breakdown, operator_stats, kernel_stats, ...",
+    subcommand_metavar="VIEW [OPTIONS]",
+    no_args_is_help=True,
+    rich_help_panel="Ask",
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        print(f"tracewh {version('tracewh')}")
+        raise typer.Exit
+
+
+@app.callback()
+def tracewh(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Say which tracewh this is.")
+    ] = False,
+) -> None:
+    """Nothing of its own: the commands do the work."""
+
+
+@app.command(cls=Command, rich_help_panel="Fill")
+def ingest(
+    paths: Annotated[
+        list[Path],
+        typer.Argument(metavar="PATH", help="Trace files, run folders, or log folders of many runs."),
+    ],
+    warehouse: options.WarehouseOption = options.DEFAULT_WAREHOUSE,
+    run: Annotated[
+        str | None,
+        typer.Option("--run", metavar="NAME", help="Name of the run, instead of the folder's."),
+    ] = None,
+    jobs: Annotated[
+        int | None,
+        typer.Option("--jobs", metavar="N", min=1, help="Files at a time. By default as many as fit."),
+    ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Take in again what is in already.")
+    ] = False,
+) -> None:
+    """Take traces into the warehouse.
+
+    Folders are searched for *.json and *.json.gz at any depth. A file that is in already is
+    skipped, a file that is no trace is named and skipped.
+    """
+    from tracewh.cli.taking import take_in
+
+    raise typer.Exit(take_in(paths, warehouse, run=run, jobs=jobs, force=force))
+
+
+@app.command(cls=Command, rich_help_panel="Fill")
+def demo(
+    warehouse: Annotated[
+        Path | None,
+        typer.Option("-w", "--warehouse", metavar="FOLDER", help="Instead of a new temporary folder."),
+    ] = None,
+) -> None:
+    """Take in the bundled sample traces and look at them."""
+    from tracewh.cli.demo import play
+
+    raise typer.Exit(play(warehouse))
+
+
+@app.command(cls=Command, rich_help_panel="Fill")
+def drop(
+    run: Annotated[str, typer.Argument(metavar="RUN", help="The run to remove.")],
+    worker: Annotated[
+        str | None, typer.Option("--worker", metavar="WORKER", help="Only this worker of it.")
+    ] = None,
+    span: Annotated[
+        str | None, typer.Option("--span", metavar="SPAN", help="Only this recording of it.")
+    ] = None,
+    yes: Annotated[bool, typer.Option("-y", "--yes", help="Do not ask.")] = False,
+    warehouse: options.WarehouseOption = options.DEFAULT_WAREHOUSE,
+) -> None:
+    """Remove traces from the warehouse. The trace files themselves stay where they are."""
+    from tracewh.cli.keeping import remove
+
+    remove(warehouse, run, worker, span, ask=not yes)
+
+
+@app.command(cls=Command, rich_help_panel="Fill")
+def relink(warehouse: options.WarehouseOption = options.DEFAULT_WAREHOUSE) -> None:
+    """Write tracewh.duckdb anew, after the warehouse was moved or tracewh was upgraded."""
+    from tracewh.cli.keeping import relink as write
+
+    write(warehouse)
+
+
+@app.command(cls=Command, rich_help_panel="Ask")
+def runs(
+    format: options.FormatOption = Format.TABLE,
+    output: options.PathOption = None,
+    limit: options.LimitOption = None,
+    sort: options.SortOption = None,
+    warehouse: options.WarehouseOption = options.DEFAULT_WAREHOUSE,
+) -> None:
+    """List the runs in the warehouse."""
+    from tracewh.cli.show import show
+
+    show(registry().get("runs"), {}, warehouse, Output(format, output, limit, sort))
+
+
+@app.command(cls=Command, rich_help_panel="Ask")
+def views(
+    name: Annotated[str | None, typer.Argument(metavar="[VIEW]", help="Only this one, whole.")] = None,
+    sql: Annotated[bool, typer.Option("--sql", help="Print the SQL that defines it.")] = False,
+    format: options.FormatOption = Format.TABLE,
+    output: options.PathOption = None,
+    limit: options.LimitOption = None,
+    sort: options.SortOption = None,
+) -> None:
+    """List the views, or say all about one of them."""
+    from tracewh.cli.listing import list_views
+
+    list_views(name, sql=sql, output=Output(format, output, limit, sort))
+
+
+@app.command(cls=Command, rich_help_panel="Ask")
+def query(
+    sql: Annotated[str, typer.Argument(metavar="SQL", help="One statement that reads; - for stdin.")],
+    format: options.FormatOption = Format.TABLE,
+    output: options.PathOption = None,
+    limit: options.LimitOption = None,
+    sort: options.SortOption = None,
+    warehouse: options.WarehouseOption = options.DEFAULT_WAREHOUSE,
+) -> None:
+    """Ask in SQL: the views are table functions, the events are tables.
+
+    \b
+    tracewh query "SELECT name, calls FROM operator_stats() WHERE calls > 100"
+    tracewh query "FROM kernels SELECT name, sum(duration_ns) GROUP BY ALL"
+    tracewh query "DESCRIBE host_events"
+    """
+    from tracewh.cli.query import ask
+
+    ask(sql, warehouse, Output(format, output, limit, sort))
+
+
+@app.command(cls=Command, rich_help_panel="Ask")
+def shell(warehouse: options.WarehouseOption = options.DEFAULT_WAREHOUSE) -> None:
+    """Open the DuckDB shell on the warehouse, to read."""
+    from tracewh.cli.shell import start
+
+    raise typer.Exit(start(warehouse))
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run one command line and give its exit code."""
+    if "_TRACEWH_COMPLETE" in os.environ:  # the shell asks what could follow
+        app(prog_name="tracewh")
+    return diagnostics.guarded(lambda: _run(sys.argv[1:] if argv is None else argv))
+
+
+def _run(argv: list[str]) -> int:
+    """Parse and run. Typer's own `app()` would print errors and pick exit codes itself."""
+    command = typer.main.get_command(app)
+    try:
+        with command.make_context("tracewh", argv) as context:
+            command.invoke(context)
+    except typer.Exit as done:
+        return done.exit_code
+    except typer.Abort:
+        raise KeyboardInterrupt from None
+    return diagnostics.OK

@@ -1,0 +1,90 @@
+"""Values as a reader wants them on a screen.
+
+The digits of a number are chosen for its whole column, so that points stand below each other, and
+are never cut off. A value that rounds to zero is ``0.0``, an exact zero is ``0``. NULL is None: how
+it looks is the table's business.
+"""
+
+from __future__ import annotations
+
+import math
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+#: From here on an integer is easier to read in groups of three.
+GROUPED_FROM = 10_000
+#: An instant in ns since the epoch: meant to be copied into an argument, so never grouped.
+INSTANT_FROM = 10**15
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column of a table, ready to be laid out.
+
+    Attributes:
+        cells: One text per row, None for NULL; the cells of numbers are as wide as they need to be
+            for their points to align at the right edge.
+        numeric: Numbers are aligned right and never shortened.
+    """
+
+    name: str
+    cells: Sequence[str | None]
+    numeric: bool
+
+
+def column(name: str, values: Sequence[Any]) -> Column:
+    """Choose how the values of one column look."""
+    known = [value for value in values if value is not None]
+    if known and all(isinstance(value, int) and not isinstance(value, bool) for value in known):
+        return Column(name, _integers(name, values), numeric=True)
+    if known and all(isinstance(value, float | Decimal) for value in known):
+        return Column(name, _floats(name, values), numeric=True)
+    return Column(name, [None if v is None else text(v) for v in values], numeric=False)
+
+
+def text(value: Any) -> str:
+    """One line without control characters: a name in a trace may hold anything."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    shown = str(value)
+    if shown.isprintable():
+        return shown
+    return "".join(_visible(char) for char in shown)
+
+
+def _visible(char: str) -> str:
+    if unicodedata.category(char) not in ("Cc", "Cf", "Cs", "Zl", "Zp"):
+        return char
+    return char.encode("unicode_escape").decode("ascii")
+
+
+def _integers(name: str, values: Sequence[int | None]) -> list[str | None]:
+    largest = max(abs(value) for value in values if value is not None)
+    identifier = name.endswith("_id") or name in ("pid", "tid", "address")
+    group = GROUPED_FROM <= largest < INSTANT_FROM and not identifier
+    return [None if v is None else f"{v:,}" if group else str(v) for v in values]
+
+
+def _floats(name: str, values: Sequence[float | Decimal | None]) -> list[str | None]:
+    numbers = [None if value is None else float(value) for value in values]
+    finite = [abs(number) for number in numbers if number is not None and math.isfinite(number)]
+    largest = max(finite, default=0.0)
+    if 0 < largest < 0.01 or largest >= 1e15:
+        return [None if number is None else f"{number:.4g}" for number in numbers]
+    most = 1 if largest >= GROUPED_FROM else 2 if largest >= 100 or name.endswith("_pct") else 3
+    digits = next(
+        (d for d in range(most) if all(abs(n - round(n, d)) < 1e-9 * max(n, 1) for n in finite)),
+        most,
+    )
+    return [None if number is None else _float(number, digits) for number in numbers]
+
+
+def _float(number: float, digits: int) -> str:
+    if not math.isfinite(number):
+        return str(number)
+    if number == 0 and digits:
+        return "0" + " " * (digits + 1)
+    return f"{number:,.{digits}f}"

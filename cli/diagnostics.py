@@ -1,0 +1,149 @@
+"""All of stderr, and the exit codes.
+
+Results go to stdout and nowhere else; whatever tracewh says *about* a result comes through here.
+A mistake of the caller is one line that says what was wrong and what would be right, never a
+traceback. An error nobody foresaw is a bug and keeps its traceback.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterable
+from difflib import get_close_matches
+from typing import NoReturn
+
+OK, FAILED, WRONG_CALL, SOME_REFUSED = 0, 1, 2, 3
+INTERRUPTED = 128 + signal.SIGINT
+
+#: What `tracewh --help` says about them.
+EXIT_CODES = (
+    (OK, "done; of ingest: every trace is in"),
+    (FAILED, "failed; of ingest: no trace could be taken in"),
+    (WRONG_CALL, "wrong call: an unknown name, option or value"),
+    (SOME_REFUSED, "ingest took in some files and refused others"),
+    (INTERRUPTED, "interrupted"),
+)
+
+
+class CliError(Exception):
+    """A command cannot do what was asked. The message is meant for a person."""
+
+    exit_code = FAILED
+
+
+class WrongCallError(CliError):
+    """What was asked makes no sense: the caller has to write something else."""
+
+    exit_code = WRONG_CALL
+
+
+def note(text: str) -> None:
+    """Say something about the result that is not part of it."""
+    _say(text, dim=True)
+
+
+def warn(text: str) -> None:
+    """Say that a result is not what it seems."""
+    _say(f"warning: {text}")
+
+
+def line(text: str) -> None:
+    """Narrate what goes on: one plain line."""
+    print(text, file=sys.stderr, flush=True)
+
+
+def _say(text: str, *, dim: bool = False) -> None:
+    first, *rest = text.splitlines() or [""]
+    shown = "\n".join([f"tracewh: {first}", *rest])
+    print(f"\x1b[2m{shown}\x1b[22m" if dim and colourful(sys.stderr) else shown, file=sys.stderr)
+
+
+def colourful(stream: object) -> bool:
+    """Whether escape sequences belong on a stream: a terminal that wants them."""
+    isatty = getattr(stream, "isatty", lambda: False)
+    return bool(isatty()) and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """``; did you mean 'x'?`` where a known word is near, else nothing."""
+    close = get_close_matches(word, list(known), n=1)
+    return f"; did you mean {close[0]!r}?" if close else ""
+
+
+def guarded(command: Callable[[], int]) -> int:
+    """Run a command to its exit code, telling on stderr what went wrong.
+
+    An error nobody foresaw passes through.
+    """
+    try:
+        code = command()
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        _say("interrupted")
+        return INTERRUPTED
+    except BrokenPipeError:  # our reader has had enough, as in `tracewh show ... | head`
+        code = OK
+    except CliError as error:
+        _say(str(error))
+        code = error.exit_code
+    except Exception as error:
+        foreseen = _foreseen(error)
+        if foreseen is None:
+            raise
+        _say(foreseen[1])
+        code = foreseen[0]
+    return _flushed(code)
+
+
+def _flushed(code: int) -> int:
+    """Give the interpreter nothing left to write, or it would complain when it ends."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return code
+
+
+def _foreseen(error: Exception) -> tuple[int, str] | None:
+    """Exit code and message of an error that the other parts raise on purpose."""
+    from typer.exceptions import TyperException
+
+    if isinstance(error, TyperException):
+        return error.exit_code, _usage(error)
+
+    import duckdb
+
+    from tracewh.ingest.errors import IngestError
+    from tracewh.views import ViewError, WarehouseError
+
+    if isinstance(error, WarehouseError | IngestError):
+        return FAILED, str(error)
+    if isinstance(error, ViewError):
+        return WRONG_CALL, str(error)
+    if isinstance(error, duckdb.Error):
+        return FAILED, sql_error(error)
+    if isinstance(error, OSError):
+        return FAILED, f"{error.filename}: {error.strerror}" if error.filename else str(error)
+    return None
+
+
+def _usage(error: Exception) -> str:
+    """A refusal of the command line parser in our voice, and where to read on."""
+    message = error.format_message().strip()  # type: ignore[attr-defined]
+    message = message[:1].lower() + message[1:].rstrip(".")
+    context = getattr(error, "ctx", None)
+    if context is None:
+        return message
+    return f"{message}\nTry '{context.command_path} --help'."
+
+
+def sql_error(error: Exception) -> str:
+    """DuckDB's message, which already says where, without the name of its class in Python."""
+    return str(error).strip()
+
+
+def refuse(message: str) -> NoReturn:
+    """End the command: the caller has to write something else."""
+    raise WrongCallError(message)

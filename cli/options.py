@@ -1,0 +1,60 @@
+"""The options that mean the same on every command."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tracewh.cli.output import Format
+
+OUTPUT = "Output"
+
+WarehouseOption = Annotated[
+    Path,
+    typer.Option(
+        "-w",
+        "--warehouse",
+        metavar="FOLDER",
+        envvar="TRACEWH_WAREHOUSE",
+        help="The warehouse.",
+        rich_help_panel="Warehouse",
+    ),
+]
+DEFAULT_WAREHOUSE = Path("tracewh-warehouse")
+
+FormatOption = Annotated[
+    Format,
+    typer.Option(
+        "--format",
+        rich_help_panel=OUTPUT,
+        help="How to write the result. Only a table on a terminal is ever shortened.",
+    ),
+]
+PathOption = Annotated[
+    Path | None,
+    typer.Option(
+        "-o", "--output", metavar="FILE", rich_help_panel=OUTPUT, help="Write to a file, whole."
+    ),
+]
+LimitOption = Annotated[
+    int | None,
+    typer.Option(
+        "--limit",
+        metavar="N",
+        min=0,
+        rich_help_panel=OUTPUT,
+        help="At most N rows; 0 for all. By default all, and 40 where a table meets a terminal.",
+    ),
+]
+SortOption = Annotated[
+    str | None,
+    typer.Option(
+        "--sort",
+        metavar="COLUMN",
+        rich_help_panel=OUTPUT,
+        help="Order by a column: numbers from the largest, texts from A to Z. "
+        "COLUMN:asc and COLUMN:desc say it outright.",
+    ),
+]

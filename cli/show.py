@@ -1,0 +1,187 @@
+"""`tracewh show VIEW`: one command per view, made from its header when it is asked for."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tracewh.cli import diagnostics, options
+from tracewh.cli.helptext import Command, Group, sections, write_options
+from tracewh.cli.output import Format, Output
+
+if TYPE_CHECKING:
+    from tracewh.views import Param, Registry, Spec
+
+SHARED = ("run", "worker", "span")
+#: How the groups of views are titled.
+TITLES = {
+    "overview": "Overview",
+    "operators": "Operators, lines, modules",
+    "device": "Kernels and the device",
+    "memory": "Memory",
+    "distributed": "Distributed",
+    "counters": "Counters",
+    "compare": "Comparing two runs",
+}
+
+
+@functools.cache
+def registry() -> Registry:
+    """The views, read once and not before they are needed."""
+    from tracewh.views import Registry
+
+    return Registry.load()
+
+
+class ViewGroup(Group):
+    """`tracewh show`: its commands are the views there are."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Every view once, by group."""
+        return [view.name for view in registry().newest()]
+
+    def get_command(self, ctx: Any, name: str) -> Any:
+        """The command of a view, or of one version of it when the name says so."""
+        return view_command(registry().get(name))
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Choose the version before the options are read, for each version has its own."""
+        name, *rest = args
+        return name, view_command(registry().get(name, _version(rest))), rest
+
+
+class ViewCommand(Command):
+    """A view as a command; its page also lists the columns."""
+
+    view: Spec
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the options, then what comes back."""
+        write_options(self, ctx, formatter)
+        sections(
+            formatter,
+            (("Columns", (c.name, f"{c.meaning}  {_kind(c.type, c.unit)}")) for c in self.view.columns),
+        )
+
+
+def view_command(view: Spec) -> ViewCommand:
+    """Turn a header into a command."""
+
+    def run(**given: Any) -> None:
+        output = Output(*(given.pop(name) for name in ("format", "output", "limit", "sort")))
+        warehouse = given.pop("warehouse")
+        given.pop("version")
+        arguments = {
+            param.name: _argument(param, given[param.name])
+            for param in view.params
+            if given[param.name] is not None
+        }
+        show(view, arguments, warehouse, output)
+
+    parameters = {param.name: Annotated[str | None, _option(param)] for param in view.params}
+    common: dict[str, tuple[Any, Any]] = {
+        "version": (Annotated[int | None, _version_option(view)], None),
+        "format": (options.FormatOption, Format.TABLE),
+        "output": (options.PathOption, None),
+        "limit": (options.LimitOption, None),
+        "sort": (options.SortOption, None),
+        "warehouse": (options.WarehouseOption, options.DEFAULT_WAREHOUSE),
+    }
+    run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [_keyword(name, kind, None) for name, kind in parameters.items()]
+        + [_keyword(name, kind, default) for name, (kind, default) in common.items()]
+    )
+    app = typer.Typer(add_completion=False, rich_markup_mode=None)
+    app.command(
+        view.name,
+        cls=ViewCommand,
+        help=_page(view),
+        short_help=view.summary + (" (deprecated)" if view.deprecated else ""),
+        rich_help_panel=TITLES.get(view.group, view.group.capitalize()),
+    )(run)
+    command = typer.main.get_command(app)
+    assert isinstance(command, ViewCommand)
+    command.view = view
+    return command
+
+
+def show(view: Spec, arguments: dict[str, Any], warehouse: Path, output: Output) -> None:
+    """Ask a view and write its answer."""
+    import tracewh
+
+    output.check()
+    if view.deprecated:
+        diagnostics.warn(f"{view.object_name} is deprecated: {view.deprecated}")
+    with tracewh.open(warehouse) as opened:
+        rows = output.write(getattr(opened, view.object_name)(**arguments))
+        if not rows:
+            from tracewh.cli.empty import explain
+
+            explain(opened, view, arguments)
+
+
+def _keyword(name: str, kind: Any, default: Any) -> inspect.Parameter:
+    return inspect.Parameter(
+        name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind
+    )
+
+
+def _option(param: Param) -> Any:
+    name = f"--{param.name.replace('_', '-')}"
+    names = [name] if param.name in SHARED else [*dict.fromkeys([name, f"--{param.name}"])]
+    extra = _kind(param.type, param.unit)[1:-1]
+    extra += "; required" if param.required else f"; default: {param.default}"
+    return typer.Option(
+        *names,
+        metavar=param.type.split("(")[0],
+        help=f"{param.meaning}  [{extra}]",
+        rich_help_panel="Which traces" if param.name in SHARED else "Parameters of the view",
+    )
+
+
+def _version_option(view: Spec) -> Any:
+    return typer.Option(
+        "--version",
+        metavar="N",
+        help=f"Version of the view.  [this page: {view.version}; default: the newest]",
+        rich_help_panel="Which traces",
+    )
+
+
+def _kind(sql_type: str, unit: str) -> str:
+    """What to know about a value beside its meaning."""
+    return f"[{sql_type}]" if unit in ("-", "key", "") else f"[{sql_type}, {unit}]"
+
+
+def _argument(param: Param, text: str) -> str:
+    """A list may be written without its brackets."""
+    if param.type.endswith("[]") and not text.startswith("["):
+        return f"[{text}]"
+    return text
+
+
+def _page(view: Spec) -> str:
+    """Summary and free text. Lines that are drawn, not written, keep their shape."""
+    return "\n\n".join([view.summary, *_paragraphs(view.doc)])
+
+
+def _paragraphs(text: str) -> Iterator[str]:
+    for paragraph in re.split(r"\n\s*\n", text.strip()):
+        drawn = re.search(r"^\s|\S {2,}\S|^[-*] ", paragraph, flags=re.MULTILINE)
+        if paragraph:
+            yield f"\b\n{paragraph}" if drawn else paragraph
+
+
+def _version(args: list[str]) -> int | None:
+    """The value of --version, if it is there and a number; the parser complains if it is not."""
+    for word, following in zip(args, [*args[1:], ""], strict=True):
+        found = re.fullmatch(r"--version(?:=(.*))?", word)
+        if found and (found[1] or following).isdecimal():
+            return int(found[1] or following)
+    return None

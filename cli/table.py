@@ -1,0 +1,194 @@
+"""Tables that fit the terminal.
+
+What does not fit is made narrower in this order: titles break at their underscores, texts lose
+their middle, a few rows stand up as columns, and at last the columns continue in another block
+below. Numbers are never cut and no column goes missing. Without a width nothing is made narrower.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from rich.cells import cell_len
+
+from tracewh.cli.cells import Column
+
+GAP = "  "
+#: A text is not shortened below this: head and tail of a kernel's name must stay recognisable.
+SHORTEST_TEXT = 24
+#: Up to so many rows may stand up as columns.
+FEW_ROWS = 6
+
+
+def _plain(text: str) -> str:
+    return text
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """How a table is drawn.
+
+    Attributes:
+        width: Of the terminal, in cells; None for no limit.
+        title: Applied to titles, e.g. to make them bold.
+        faint: Applied to NULL and to rules.
+        rule: The character below titles.
+        ellipsis: What stands for the missing middle of a text.
+    """
+
+    width: int | None = None
+    title: Callable[[str], str] = _plain
+    faint: Callable[[str], str] = _plain
+    rule: str = "─"
+    ellipsis: str = "…"
+    null: str = "-"
+
+
+@dataclass(frozen=True, slots=True)
+class _Fit:
+    """A column with the width and the title lines it gets."""
+
+    column: Column
+    title: tuple[str, ...]
+    width: int
+
+
+def render(columns: Sequence[Column], look: Look, *, keys: int = 1) -> list[str]:
+    """Draw a table.
+
+    Args:
+        columns: At least one.
+        look: See `Look`.
+        keys: So many columns at the left say what a row is; they are repeated in further blocks.
+    """
+    fits = [_natural(column, look) for column in columns]
+    if look.width is None or _total(fits) <= look.width:
+        return _draw(fits, look)
+    fits = _shortened([_wrapped(fit, look) for fit in fits], look.width)
+    if _total(fits) <= look.width:
+        return _draw(fits, look)
+    if len(columns[0].cells) <= FEW_ROWS:
+        if max(map(cell_len, _upright(columns, replace(look, title=_plain)))) <= look.width:
+            return _upright(columns, look)
+    return _blocks([_wrapped(_natural(column, look), look) for column in columns], look, keys)
+
+
+def shorten(text: str, width: int, ellipsis: str = "…") -> str:
+    """Take out the middle of a text: both ends of a kernel's name tell it from others."""
+    if cell_len(text) <= width:
+        return text
+    room = max(width - cell_len(ellipsis), 1)
+    head, tail = text[: room - room // 2], text[len(text) - room // 2 :]
+    while cell_len(head) > room - room // 2:  # some characters are two cells wide
+        head = head[:-1]
+    while cell_len(tail) > room // 2:
+        tail = tail[1:]
+    return head + ellipsis + tail
+
+
+def _natural(column: Column, look: Look) -> _Fit:
+    return _Fit(column, (column.name,), max(cell_len(column.name), _cells_width(column, look)))
+
+
+def _cells_width(column: Column, look: Look) -> int:
+    return max((len(look.null) if c is None else cell_len(c) for c in column.cells), default=0)
+
+
+def _wrapped(fit: _Fit, look: Look) -> _Fit:
+    """The same with its title broken at underscores, as narrow as the cells allow."""
+    words = fit.column.name.split("_")
+    pieces = [word + "_" for word in words[:-1]] + words[-1:]
+    width = max(_cells_width(fit.column, look), *(cell_len(piece) for piece in pieces))
+    title = [pieces[0]]
+    for piece in pieces[1:]:
+        if cell_len(title[-1] + piece) <= width:
+            title[-1] += piece
+        else:
+            title.append(piece)
+    return replace(fit, title=tuple(title), width=width)
+
+
+def _shortened(fits: list[_Fit], width: int) -> list[_Fit]:
+    """Take from the widest text until the line fits or no text may lose more."""
+    fits = list(fits)
+    while (excess := _total(fits) - width) > 0:
+        texts = [i for i, fit in enumerate(fits) if not fit.column.numeric]
+        floor = {i: max(SHORTEST_TEXT, *map(cell_len, fits[i].title)) for i in texts}
+        texts = [i for i in texts if fits[i].width > floor[i]]
+        if not texts:
+            break
+        widest, *others = sorted(texts, key=lambda i: -fits[i].width)
+        step = fits[widest].width - max([floor[widest], *(fits[i].width for i in others[:1])])
+        fits[widest] = replace(fits[widest], width=fits[widest].width - max(1, min(step, excess)))
+    return fits
+
+
+def _total(fits: Sequence[_Fit]) -> int:
+    return sum(fit.width for fit in fits) + len(GAP) * (len(fits) - 1)
+
+
+def _draw(fits: Sequence[_Fit], look: Look) -> list[str]:
+    height = max(len(fit.title) for fit in fits)
+    lines = []
+    for level in range(-height, 0):  # counted from the rule upwards: titles stand on it
+        pieces = [fit.title[level] if -level <= len(fit.title) else "" for fit in fits]
+        placed = [_place(piece, fit) for piece, fit in zip(pieces, fits, strict=True)]
+        lines.append(look.title(GAP.join(placed).rstrip()))
+    lines.append(look.faint(GAP.join(look.rule * fit.width for fit in fits)))
+    for row in range(len(fits[0].column.cells)):
+        cells = [_cell(fit, row, look) for fit in fits]
+        lines.append(GAP.join(cells).rstrip())
+    return lines
+
+
+def _place(text: str, fit: _Fit) -> str:
+    space = " " * (fit.width - cell_len(text))
+    return space + text if fit.column.numeric else text + space
+
+
+def _cell(fit: _Fit, row: int, look: Look) -> str:
+    cell = fit.column.cells[row]
+    if cell is None:
+        return _place(look.null, fit).replace(look.null, look.faint(look.null))
+    return _place(cell if fit.column.numeric else shorten(cell, fit.width, look.ellipsis), fit)
+
+
+def _upright(columns: Sequence[Column], look: Look) -> list[str]:
+    """Every row as a column: for a few wide rows."""
+    assert look.width is not None
+    names = max(cell_len(column.name) for column in columns)
+    rows = len(columns[0].cells)
+    room = max((look.width - names) // max(rows, 1) - len(GAP), SHORTEST_TEXT)
+
+    def cell(column: Column, text: str | None) -> str:
+        if text is None:
+            return look.null
+        return text.rstrip() if column.numeric else shorten(text, room, look.ellipsis)
+
+    shown = [[cell(column, text) for text in column.cells] for column in columns]
+    widths = [max(cell_len(cells[row]) for cells in shown) for row in range(rows)]
+    lines = []
+    for column, cells in zip(columns, shown, strict=True):
+        name = look.title(column.name) + " " * (names - cell_len(column.name))
+        placed = [" " * (w - cell_len(c)) + c for c, w in zip(cells, widths, strict=True)]
+        lines.append(GAP.join([name, *placed]).rstrip())
+    return lines
+
+
+def _blocks(fits: Sequence[_Fit], look: Look, keys: int) -> list[str]:
+    assert look.width is not None
+    left = _shortened(list(fits[:keys]), look.width // 3)
+    if _total(left) > look.width // 2:
+        left = left[-1:]
+    lines: list[str] = []
+    block = list(left)
+    for fit in fits[keys:]:
+        if len(block) > len(left) and _total([*block, fit]) > look.width:
+            lines += [*_draw(block, look), ""]
+            block = list(left)
+        room = look.width - _total(block) - len(GAP)
+        if not fit.column.numeric and fit.width > room:
+            fit = replace(fit, width=max(room, *map(cell_len, fit.title), 1))
+        block.append(fit)
+    return [*lines, *_draw(block, look)]
