@@ -96,7 +96,6 @@ class Spec:
         version: Of a view; otherwise 0.
         doc: The free text of the header; paragraphs are separated by an empty line.
         uses: Object names of the blocks and pinned views that the SQL calls.
-        needs: Of a view, the checks of trace_quality that can tell why it has no rows.
         needs: Checks of trace_quality that explain why the view has no rows for a trace.
         deprecated: What is wrong with a view and what to use instead, or ``''``.
         path: The file, for messages and docs: ``views/overview/step_breakdown_v1.sql``.
@@ -166,7 +165,6 @@ def parse(text: str, path: str) -> Spec:
         grain=facts.get("grain", ""),
         doc="\n".join(header.doc).strip(),
         uses=tuple(facts.get("uses", "").replace(",", " ").split()),
-        needs=tuple(facts.get("needs", "").replace(",", " ").split()),
         needs=tuple(facts.get("needs", "").replace(",", " ").split()),
         deprecated=facts.get("deprecated", ""),
         params=tuple(header.params),
