@@ -1,0 +1,69 @@
+-- view: step_breakdown_summary
+-- version: 1
+-- since: 0.1
+-- summary: Where the time of an average step went, one row per category.
+-- grain: one row per trace and category
+-- uses: step_breakdown_v1
+--
+-- Means of step_breakdown over the steps that are not tail. Categories come in the order in which
+-- they own time; the eight of them add up to 'total'. One that was not recorded has NULL.
+--
+-- params
+--   run, worker, span
+-- columns
+--   run, worker, span
+--   category   VARCHAR  key  'kernel', 'memcpy', 'memset', 'communication', 'runtime', 'dataloader', 'cpu_exec', 'other' or 'total'.
+--   mean_us    DOUBLE   us   Time per step that the category owns.
+--   share_pct  DOUBLE   pct  Its part of the mean step.
+CREATE MACRO step_breakdown_summary_v1(
+    run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
+) AS TABLE
+    WITH
+    mean_steps AS (
+        SELECT
+            b.run,
+            b.worker,
+            b.span,
+            avg(b.kernel_us) AS kernel_us,
+            avg(b.memcpy_us) AS memcpy_us,
+            avg(b.memset_us) AS memset_us,
+            avg(b.communication_us) AS communication_us,
+            avg(b.runtime_us) AS runtime_us,
+            avg(b.dataloader_us) AS dataloader_us,
+            avg(b.cpu_exec_us) AS cpu_exec_us,
+            avg(b.other_us) AS other_us,
+            avg(b.total_us) AS total_us
+        FROM step_breakdown_v1(run := run, worker := worker, span := span) AS b
+        WHERE NOT b.is_tail
+        GROUP BY b.run, b.worker, b.span
+    ),
+
+    categories AS (
+        SELECT
+            m.run,
+            m.worker,
+            m.span,
+            m.total_us,
+            unnest([
+                {'position': 1, 'category': 'kernel', 'mean_us': m.kernel_us},
+                {'position': 2, 'category': 'memcpy', 'mean_us': m.memcpy_us},
+                {'position': 3, 'category': 'memset', 'mean_us': m.memset_us},
+                {'position': 4, 'category': 'communication', 'mean_us': m.communication_us},
+                {'position': 5, 'category': 'runtime', 'mean_us': m.runtime_us},
+                {'position': 6, 'category': 'dataloader', 'mean_us': m.dataloader_us},
+                {'position': 7, 'category': 'cpu_exec', 'mean_us': m.cpu_exec_us},
+                {'position': 8, 'category': 'other', 'mean_us': m.other_us},
+                {'position': 9, 'category': 'total', 'mean_us': m.total_us}
+            ]) AS entry
+        FROM mean_steps AS m
+    )
+
+    SELECT
+        c.run,
+        c.worker,
+        c.span,
+        c.entry.category AS category,
+        c.entry.mean_us AS mean_us,
+        100 * c.entry.mean_us / nullif(c.total_us, 0) AS share_pct
+    FROM categories AS c
+    ORDER BY c.run, c.worker, c.span, c.entry.position;
