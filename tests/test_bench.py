@@ -1,0 +1,77 @@
+"""The benchmark scripts: a grown trace is a real trace, only longer."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tracewh
+
+ROOT = Path(__file__).parents[1]
+SOURCE = next((ROOT / "samples" / "resnet_workers_0").glob("*.gz"))
+
+
+def bench(script: str, *arguments: object) -> str:
+    command = [sys.executable, ROOT / "bench" / script, *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def grown(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three copies of a sample of 1.97 MB."""
+    target = tmp_path_factory.mktemp("grown") / "worker0.pt.trace.json.gz"
+    assert "3 copies" in bench("grow.py", SOURCE, target, "--megabytes", 5)
+    return target
+
+
+def events(trace: Path) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(gzip.decompress(trace.read_bytes()))["traceEvents"]
+    return found
+
+
+def test_the_first_copy_is_the_original_to_the_byte(grown: Path) -> None:
+    text, original = (gzip.decompress(path.read_bytes()) for path in (grown, SOURCE))
+    first = original.index(b'"cpu_op"')
+    length = original.rindex(b'"cpu_op"') - first
+    assert text.count(original[first : first + length]) == 1
+    assert text.endswith(original[original.rindex(b"]") :])
+
+
+def test_every_event_is_there_three_times_with_ids_of_its_own(grown: Path) -> None:
+    once, thrice = Counter[str](), Counter[str]()
+    for counts, trace in ((once, SOURCE), (thrice, grown)):
+        counts.update(e.get("cat") for e in events(trace) if e["ph"] != "M" and "tid" in e)
+    assert thrice["cpu_op"] == 3 * once["cpu_op"] > 0
+    assert thrice["fwdbwd"] == 3 * once["fwdbwd"] > 0
+    for name in ("External id", "Python id"):
+        ids = [e["args"][name] for e in events(grown) if name in e.get("args", {})]
+        assert len(ids) == len(set(ids)) > 0
+
+
+def test_it_has_three_times_the_steps_and_calls(
+    grown: Path, tmp_path: Path, samples: tracewh.Warehouse
+) -> None:
+    tracewh.ingest([grown], tmp_path / "warehouse", run="grown")
+    with tracewh.open(tmp_path / "warehouse") as warehouse:
+        (steps,) = warehouse.sql("SELECT list(step ORDER BY step) FROM step_breakdown()").fetchall()
+        assert steps == (list(range(2, 11)),)
+        calls = dict(warehouse.sql("SELECT name, calls FROM operator_stats()").fetchall())
+    question = "SELECT name, calls FROM operator_stats(run := 'resnet_workers_0', span := '1')"
+    assert calls == {name: 3 * number for name, number in samples.sql(question).fetchall()}
+
+
+def test_the_ingest_benchmark_measures(grown: Path) -> None:
+    table = bench("ingest.py", grown, "--repeat", 1, "--only", "gzip")
+    rows = [line.split(" | ") for line in table.splitlines() if line.startswith(f"| {grown.name}")]
+    assert [row[2] for row in rows] == ["tracewh", "gzip"]
+    ours, floor = (float(row[3]) for row in rows)
+    assert ours > floor > 0
