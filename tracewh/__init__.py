@@ -3,13 +3,108 @@
     tracewh.ingest("logdir", "tracewh-warehouse")
     with tracewh.open("tracewh-warehouse") as warehouse:
         warehouse.step_breakdown(run="resnet").show()
+
+Importing it is cheap: DuckDB and Arrow are loaded by the first call that needs them.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import os
+from typing import TYPE_CHECKING, Any
+
+# `ingest` is the name of a part and of the function below. Loading a part binds its name here, once:
+# after this line that has happened, and no later `import tracewh.ingest.api` undoes the `def`.
+import tracewh.ingest  # noqa: F401
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from tracewh.ingest.api import Outcome, Progress
     from tracewh.views.warehouse import Warehouse
 
-__all__ = ["Warehouse", "open"]
+__all__ = ["ingest", "open"]
+
+#: What else `tracewh.<name>` offers, and the module to load for it.
+_ELSEWHERE = {
+    "IngestError": "tracewh.ingest.api",
+    "Outcome": "tracewh.ingest.api",
+    "Progress": "tracewh.ingest.api",
+    "ViewError": "tracewh.views.registry",
+    "Warehouse": "tracewh.views.warehouse",
+    "WarehouseError": "tracewh.views.warehouse",
+}
+
+
+def open(path: str | os.PathLike[str]) -> Warehouse:
+    """Open a warehouse to ask it things; see `Warehouse` for how.
+
+    Args:
+        path: Folder of the warehouse.
+
+    Raises:
+        WarehouseError: There is no warehouse, or it holds no traces.
+    """
+    from tracewh.views.warehouse import Warehouse
+
+    return Warehouse(path)
+
+
+def ingest(
+    paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    warehouse: str | os.PathLike[str],
+    *,
+    run: str | None = None,
+    jobs: int | None = None,
+    force: bool = False,
+    on_progress: Callable[[Progress], None] | None = None,
+    on_outcome: Callable[[Outcome], None] | None = None,
+) -> list[Outcome]:
+    """Take traces into a warehouse, and see that its tracewh.duckdb is there and current.
+
+    Args:
+        paths: Trace files, and folders to search for them; one or many.
+        warehouse: Folder of the warehouse, made if it is missing.
+        run: Name of the run, instead of the one that each path gives.
+        jobs: How many files to read at the same time; None for as many as the machine has cores.
+        force: Take a file in again although its contents are in already.
+        on_progress: Called now and then while files are read.
+        on_outcome: Called for each file when it is done.
+
+    Returns:
+        What became of each file, refused ones included.
+
+    Raises:
+        IngestError: Nothing could be started: a path does not exist, or no trace is there.
+    """
+    from tracewh.ingest import api
+    from tracewh.views.warehouse import ensure_database
+
+    if isinstance(paths, (str, os.PathLike)):
+        paths = [paths]
+    outcomes = api.ingest(
+        paths,
+        warehouse,
+        run=run,
+        jobs=jobs,
+        force=force,
+        on_progress=on_progress,
+        on_outcome=on_outcome,
+    )
+    ensure_database(warehouse)
+    return outcomes
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("tracewh")
+    if module := _ELSEWHERE.get(name):
+        from importlib import import_module
+
+        return getattr(import_module(module), name)
+    raise AttributeError(f"module 'tracewh' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return [*__all__, *_ELSEWHERE, "__version__"]
