@@ -173,9 +173,9 @@ def main() -> None:
     arguments = parser.parse_args()
     names = list(dict.fromkeys(["tracewh", *arguments.only]))
     python = peers_environment(arguments.peers_env) if {"HTA", "tb"} & {*names} else Path()
+    machine = f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}"
     table = [
-        f"{datetime.date.today()}, {os.cpu_count()} cores, {platform.machine()}, "
-        f"Python {platform.python_version()}; {', '.join(PEERS)}; {arguments.repeat} runs of each.",
+        f"{datetime.date.today()}; {machine}; {', '.join(PEERS)}; {arguments.repeat} runs of each.",
         "",
         "| file | JSON MB | contestant | seconds, least | median | peak MB | to tracewh |",
         "|---|---:|---|---:|---:|---:|---:|",

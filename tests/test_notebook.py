@@ -46,7 +46,9 @@ def shown(texts: dict[str, str], part: str) -> str:
 
 def test_outputs_are_not_committed() -> None:
     notebook = nbformat.read(NOTEBOOK, as_version=4)
-    assert [cell for cell in notebook.cells if cell.get("outputs") or cell.get("execution_count")] == []
+    assert [
+        cell for cell in notebook.cells if cell.get("outputs") or cell.get("execution_count")
+    ] == []
 
 
 # %load_ext sql says nothing when the name `sql` leads to our folder of that name instead.

@@ -91,8 +91,11 @@ def test_workers_spans_and_steps_follow_from_the_schedule(
 def test_the_whole_file_is_in(samples: tracewh.Warehouse) -> None:
     in_files = Counter[str]()
     for trace in TRACES:
-        in_files[trace.parent.name] += len(json.loads(gzip.decompress(trace.read_bytes()))["traceEvents"])
-    rows = samples.sql("SELECT run, CAST(sum(events) AS BIGINT) FROM traces GROUP BY run").fetchall()
+        text = gzip.decompress(trace.read_bytes())
+        in_files[trace.parent.name] += len(json.loads(text)["traceEvents"])
+    rows = samples.sql(
+        "SELECT run, CAST(sum(events) AS BIGINT) FROM traces GROUP BY run"
+    ).fetchall()
     assert dict(rows) == in_files
 
 
@@ -128,7 +131,8 @@ def test_loading_ahead_takes_less_of_the_training_process(samples: tracewh.Wareh
 
 def test_nothing_that_can_be_recorded_on_a_cpu_is_missing(samples: tracewh.Warehouse) -> None:
     rows = samples.sql('SELECT DISTINCT "check" FROM trace_quality()').fetchall()
-    assert {check for (check,) in rows} & {"no_shapes", "no_stacks", "no_memory", "no_steps"} == set()
+    missing = {check for (check,) in rows if check.startswith("no_")}
+    assert missing == set()
 
 
 def test_recording_anew_gives_the_same_calls(tmp_path: Path, samples: tracewh.Warehouse) -> None:

@@ -27,6 +27,7 @@ def ask(database: Path, sql: str, folder: Path, *options: str) -> list[list[str]
     done = subprocess.run(
         [SHELL, "-init", "/dev/null", "-csv", *options, database, "-c", sql],
         cwd=folder,
+        check=False,
         capture_output=True,
         text=True,
     )
