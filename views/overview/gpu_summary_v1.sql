@@ -1,0 +1,159 @@
+-- view: gpu_summary
+-- version: 1
+-- since: 0.1
+-- summary: How busy each device was, and how well its kernels filled it.
+-- grain: one row per device of a trace that ran a kernel
+-- needs: no_device_events
+-- uses: interval_sweep
+--
+-- Measured over the window from the start of the first step to the end of the last one, steps being
+-- extended to the device work that they launched and tail steps left out. Kernels are cut to the
+-- window; copies and fills are no kernels, collectives are.
+--
+-- Utilisation says that something ran, the SM efficiency how much of the device it could reach: at
+-- each instant the kernels that run have the sum of their blocks per multiprocessor, at most 1.
+-- Achieved occupancy is what the launch allows, weighted by time. The part of tensor cores looks at
+-- kernels that operators launched, anywhere in the trace, and tells them by their names. A column is
+-- NULL where the trace does not record what it takes, as on AMD and MTIA devices.
+--
+-- The definitions are those of the TensorBoard profiler plugin.
+--
+-- params
+--   run, worker, span
+-- columns
+--   run, worker, span
+--   device_id                   INTEGER  key    Number of the device on its host.
+--   name                        VARCHAR  -      Product name.
+--   memory_bytes                BIGINT   bytes  Memory of the device.
+--   compute_capability          VARCHAR  -      Major and minor part, e.g. '7.0'.
+--   num_sms                     INTEGER  -      Streaming multiprocessors, compute units on AMD.
+--   gpu_utilization_pct         DOUBLE   pct    Part of the window in which a kernel ran.
+--   est_sm_efficiency_pct       DOUBLE   pct    Multiprocessors in use, averaged over the window.
+--   est_achieved_occupancy_pct  DOUBLE   pct    Occupancy of the kernels, averaged over their time.
+--   tensor_core_time_pct        DOUBLE   pct    Part of the kernel time of operators that is in kernels which use tensor cores.
+CREATE MACRO gpu_summary_v1(
+    run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
+) AS TABLE
+    WITH
+    windows AS (
+        SELECT
+            s.run,
+            s.worker,
+            s.span,
+            min(s.extended_start_ns) AS start_ns,
+            max(s.extended_end_ns) AS end_ns
+        FROM steps AS s
+        WHERE
+            (run IS NULL OR s.run = run)
+            AND (worker IS NULL OR s.worker = worker)
+            AND (span IS NULL OR s.span = span)
+            AND NOT s.is_tail
+        GROUP BY s.run, s.worker, s.span
+    ),
+
+    kernel_runs AS MATERIALIZED (
+        SELECT
+            d.run,
+            d.worker,
+            d.span,
+            d.device_id,
+            d.op_id,
+            d.duration_ns,
+            d.uses_tensor_cores,
+            d.blocks_per_sm,
+            d.est_achieved_occupancy_pct,
+            greatest(d.start_ns, w.start_ns) AS cut_start_ns,
+            greatest(
+                least(d.start_ns + d.duration_ns, w.end_ns) - greatest(d.start_ns, w.start_ns), 0
+            ) AS cut_ns
+        FROM device_events AS d
+        INNER JOIN windows AS w
+            ON d.run = w.run AND d.worker = w.worker AND d.span = w.span
+        WHERE d.kind IN ('compute', 'communication')
+    ),
+
+    used_devices AS MATERIALIZED (
+        SELECT
+            k.run,
+            k.worker,
+            k.span,
+            k.device_id,
+            row_number() OVER () AS number,
+            sum(k.est_achieved_occupancy_pct * k.cut_ns)
+            / nullif(sum(k.cut_ns) FILTER (WHERE k.est_achieved_occupancy_pct IS NOT NULL), 0)
+                AS occupancy_pct,
+            bool_or(k.blocks_per_sm > 0 AND k.cut_ns > 0) AS has_blocks
+        FROM kernel_runs AS k
+        GROUP BY k.run, k.worker, k.span, k.device_id
+    ),
+
+    -- A high digit counts the kernels that run, a low one adds the share of the device that each
+    -- fills, in 10^-9. One kernel can fill a device only once, so a share above 1 adds no more.
+    intervals AS (
+        SELECT
+            u.number AS key,
+            0 AS slot,
+            (1::HUGEINT << 60)
+            + if(k.blocks_per_sm > 0, round(1e9 * least(k.blocks_per_sm, 1))::HUGEINT, 0) AS weight,
+            k.cut_start_ns AS start_ns,
+            k.cut_ns AS duration_ns
+        FROM kernel_runs AS k
+        INNER JOIN used_devices AS u
+            ON
+                k.run = u.run AND k.worker = u.worker AND k.span = u.span
+                AND k.device_id IS NOT DISTINCT FROM u.device_id
+    ),
+
+    busy AS (
+        SELECT
+            p.key AS number,
+            sum(p.duration_ns) AS busy_ns,
+            sum(p.duration_ns * least((p.weight & ((1::HUGEINT << 60) - 1)) / 1e9, 1)) AS filled_ns
+        FROM interval_sweep('intervals') AS p
+        GROUP BY p.key
+    ),
+
+    launched AS (
+        SELECT
+            k.run,
+            k.worker,
+            k.span,
+            k.device_id,
+            100.0 * coalesce(sum(k.duration_ns) FILTER (WHERE k.uses_tensor_cores), 0)
+            / nullif(sum(k.duration_ns), 0) AS tensor_core_pct
+        FROM kernel_runs AS k
+        INNER JOIN host_events AS h
+            ON
+                k.run = h.run AND k.worker = h.worker AND k.span = h.span
+                AND k.op_id = h.event_id
+        WHERE h.category = 'cpu_op' AND k.uses_tensor_cores IS NOT NULL
+        GROUP BY k.run, k.worker, k.span, k.device_id
+    )
+
+    SELECT
+        u.run,
+        u.worker,
+        u.span,
+        u.device_id,
+        d.name,
+        d.total_memory_bytes AS memory_bytes,
+        d.compute_major || '.' || d.compute_minor AS compute_capability,
+        d.num_sms,
+        100.0 * coalesce(b.busy_ns, 0) / nullif(w.end_ns - w.start_ns, 0) AS gpu_utilization_pct,
+        if(u.has_blocks, 100.0 * b.filled_ns / nullif(w.end_ns - w.start_ns, 0), NULL)
+            AS est_sm_efficiency_pct,
+        u.occupancy_pct AS est_achieved_occupancy_pct,
+        l.tensor_core_pct AS tensor_core_time_pct
+    FROM used_devices AS u
+    INNER JOIN windows AS w
+        ON u.run = w.run AND u.worker = w.worker AND u.span = w.span
+    LEFT JOIN busy AS b ON u.number = b.number
+    LEFT JOIN devices AS d
+        ON
+            u.run = d.run AND u.worker = d.worker AND u.span = d.span
+            AND u.device_id = d.device_id
+    LEFT JOIN launched AS l
+        ON
+            u.run = l.run AND u.worker = l.worker AND u.span = l.span
+            AND u.device_id IS NOT DISTINCT FROM l.device_id
+    ORDER BY u.run, u.worker, u.span, u.device_id;
