@@ -1,0 +1,156 @@
+-- view: kernel_stats
+-- version: 1
+-- since: 0.1
+-- summary: How long each kernel ran, and how well it filled the device.
+-- uses: checked_choice
+--
+-- Kernels are what computes or communicates on a device; copies, sets and synchronisations are not
+-- listed. With group_by 'launch' the rows of one name are told apart by what launched them: the
+-- operator, the grid, the block, registers and shared memory.
+--
+-- The two means of the launch are weighted by duration, over the rows that have a value.
+--
+-- params
+--   name      type     unit  default  meaning
+--   run, worker, span
+--   group_by  VARCHAR  -     'name'   'name' or 'launch'.
+--   step      BIGINT   -     NULL     Only kernels whose launch call lies inside this step as recorded; NULL takes all.
+-- columns
+--   name                             type       unit   meaning
+--   run, worker, span
+--   name                             VARCHAR    key    Name of the kernel.
+--   operator                         VARCHAR    key    Operator or annotation that launched it; NULL where unknown, and unless grouped by 'launch'.
+--   grid                             INTEGER[]  key    Blocks in x, y and z; NULL unless grouped by 'launch'.
+--   block                            INTEGER[]  key    Threads per block in x, y and z; NULL unless grouped by 'launch'.
+--   registers_per_thread             INTEGER    key    Registers each thread uses; NULL unless grouped by 'launch'.
+--   shared_memory_bytes              BIGINT     bytes  Shared memory each block uses; NULL unless grouped by 'launch'.
+--   calls                            BIGINT     -      How often it ran.
+--   total_us                         DOUBLE     us     Sum of the durations.
+--   mean_us                          DOUBLE     us     Mean duration.
+--   median_us                        DOUBLE     us     Median duration, exact.
+--   min_us                           DOUBLE     us     Shortest.
+--   max_us                           DOUBLE     us     Longest.
+--   stddev_us                        DOUBLE     us     Sample standard deviation; NULL for one call.
+--   share_pct                        DOUBLE     pct    Share of total_us in that of all listed rows of the same run, worker and span.
+--   uses_tensor_cores                BOOLEAN    -      Whether its name is that of a kernel that uses tensor cores.
+--   mean_blocks_per_sm               DOUBLE     -      Blocks of the grid divided by the multiprocessors.
+--   mean_est_achieved_occupancy_pct  DOUBLE     pct    Occupancy that the launch allows.
+CREATE MACRO kernel_stats_v1(
+    run VARCHAR := NULL,
+    worker VARCHAR := NULL,
+    span VARCHAR := NULL,
+    group_by VARCHAR := 'name',
+    step BIGINT := NULL
+) AS TABLE
+    WITH
+    launches_in_step AS (
+        SELECT h.run, h.worker, h.span, h.event_id
+        FROM steps AS s
+        INNER JOIN host_events AS h
+            ON
+                s.run = h.run
+                AND s.worker = h.worker
+                AND s.span = h.span
+                AND s.start_ns <= h.start_ns
+                AND s.end_ns >= h.start_ns + h.duration_ns
+        WHERE s.step = step
+    ),
+
+    runs_of_kernels AS (
+        SELECT
+            d.run,
+            d.worker,
+            d.span,
+            d.name,
+            d.grid,
+            d.block,
+            d.registers_per_thread,
+            d.shared_memory_bytes,
+            d.op_id,
+            d.duration_ns,
+            d.uses_tensor_cores,
+            d.blocks_per_sm,
+            d.est_achieved_occupancy_pct
+        FROM device_events AS d
+        WHERE
+            (SELECT c.is_allowed FROM checked_choice('group_by', group_by, ['name', 'launch']) AS c)
+            AND d.kind IN ('compute', 'communication')
+            AND (run IS NULL OR d.run = run)
+            AND (worker IS NULL OR d.worker = worker)
+            AND (span IS NULL OR d.span = span)
+            AND (
+                step IS NULL
+                OR EXISTS (
+                    FROM launches_in_step AS l
+                    WHERE
+                        l.run = d.run
+                        AND l.worker = d.worker
+                        AND l.span = d.span
+                        AND l.event_id = d.launch_id
+                )
+            )
+    ),
+
+    grouped AS (
+        SELECT
+            k.run,
+            k.worker,
+            k.span,
+            k.name,
+            if(group_by = 'launch', h.name, NULL) AS operator,
+            if(group_by = 'launch', k.grid, NULL) AS grid,
+            if(group_by = 'launch', k.block, NULL) AS block,
+            if(group_by = 'launch', k.registers_per_thread, NULL) AS registers_per_thread,
+            if(group_by = 'launch', k.shared_memory_bytes, NULL) AS shared_memory_bytes,
+            count(*) AS calls,
+            sum(k.duration_ns) AS total_ns,
+            median(k.duration_ns) AS median_ns,
+            min(k.duration_ns) AS min_ns,
+            max(k.duration_ns) AS max_ns,
+            stddev_samp(k.duration_ns) AS stddev_ns,
+            bool_or(k.uses_tensor_cores) AS uses_tensor_cores,
+            sum(k.blocks_per_sm * k.duration_ns)
+            / nullif(sum(k.duration_ns) FILTER (WHERE k.blocks_per_sm IS NOT NULL), 0)
+                AS mean_blocks_per_sm,
+            sum(k.est_achieved_occupancy_pct * k.duration_ns)
+            / nullif(
+                sum(k.duration_ns) FILTER (WHERE k.est_achieved_occupancy_pct IS NOT NULL), 0
+            ) AS mean_est_achieved_occupancy_pct
+        FROM runs_of_kernels AS k
+        LEFT JOIN host_events AS h
+            ON
+                group_by = 'launch'
+                AND k.run = h.run
+                AND k.worker = h.worker
+                AND k.span = h.span
+                AND k.op_id = h.event_id
+        GROUP BY ALL
+    )
+
+    SELECT
+        g.run,
+        g.worker,
+        g.span,
+        g.name,
+        g.operator,
+        g.grid,
+        g.block,
+        g.registers_per_thread,
+        g.shared_memory_bytes,
+        g.calls,
+        g.total_ns / 1000.0 AS total_us,
+        g.total_ns / 1000.0 / g.calls AS mean_us,
+        g.median_ns / 1000.0 AS median_us,
+        g.min_ns / 1000.0 AS min_us,
+        g.max_ns / 1000.0 AS max_us,
+        g.stddev_ns / 1000.0 AS stddev_us,
+        100.0 * g.total_ns
+        / nullif(sum(g.total_ns) OVER (PARTITION BY g.run, g.worker, g.span), 0) AS share_pct,
+        g.uses_tensor_cores,
+        g.mean_blocks_per_sm,
+        g.mean_est_achieved_occupancy_pct
+    FROM grouped AS g
+    ORDER BY
+        g.total_ns DESC,
+        g.run ASC, g.worker ASC, g.span ASC, g.name ASC, g.operator ASC, g.grid ASC, g.block ASC,
+        g.registers_per_thread ASC, g.shared_memory_bytes ASC;

@@ -1,0 +1,140 @@
+-- view: memory_events
+-- version: 1
+-- since: 0.1
+-- summary: Each block of memory: who allocated it, when, and how long it lived.
+--
+-- On each device the records of one address are paired in time order: an allocation (bytes above
+-- 0) with the next record, if that is a release (bytes of 0 or less). An allocation that is
+-- followed by another one of the same address keeps its row and has no release. Traces recorded
+-- before torch 1.10 have no addresses, so nothing can be paired and they give no rows.
+--
+-- With from_ns or to_ns a block is listed when one of its sides lies inside the range, both ends
+-- included; a side outside is NULL. The operator is known from the allocation, wherever that lies;
+-- where the profiler's record is directly inside an annotation, that is what is named.
+--
+-- params
+--   name     type     unit  default  meaning
+--   run, worker, span
+--   device   VARCHAR  -     NULL     Device as in the column, e.g. 'cpu' or 'cuda:0'; NULL takes all.
+--   from_ns  BIGINT   ns    NULL     Start of the range, nanoseconds since the epoch; NULL is the start of the trace.
+--   to_ns    BIGINT   ns    NULL     End of the range; NULL is the end of the trace.
+-- columns
+--   name             type     unit   meaning
+--   run, worker, span
+--   device           VARCHAR  key    Type of the device, and its number where it has one: 'cpu', 'cuda:0', 'hip:1'.
+--   operator         VARCHAR  -      Operator or annotation that allocated the block; of aten::empty* as 'parent (operator)'. NULL where unknown.
+--   parent_operator  VARCHAR  -      The operator or annotation around that one.
+--   address          BIGINT   key    Address of the block.
+--   size_bytes       BIGINT   bytes  Size of the block.
+--   allocated_ns     BIGINT   ns     When it was allocated; NULL before the trace or outside the range.
+--   released_ns      BIGINT   ns     When it was released; NULL after the trace or outside the range.
+--   lifetime_us      DOUBLE   us     Time between the two; NULL where one is.
+CREATE MACRO memory_events_v1(
+    run VARCHAR := NULL,
+    worker VARCHAR := NULL,
+    span VARCHAR := NULL,
+    device VARCHAR := NULL,
+    from_ns BIGINT := NULL,
+    to_ns BIGINT := NULL
+) AS TABLE
+    WITH
+    records AS (
+        SELECT
+            m.run,
+            m.worker,
+            m.span,
+            concat_ws(':', m.device_type, m.device_id) AS device,
+            m.address,
+            m.bytes,
+            m.time_ns,
+            m.op_id,
+            lag(m.bytes) OVER of_address AS previous_bytes,
+            lead(m.bytes) OVER of_address AS next_bytes,
+            lead(m.time_ns) OVER of_address AS next_ns
+        FROM memory_records AS m
+        WHERE
+            m.address IS NOT NULL
+            AND (run IS NULL OR m.run = run)
+            AND (worker IS NULL OR m.worker = worker)
+            AND (span IS NULL OR m.span = span)
+            AND (device IS NULL OR concat_ws(':', m.device_type, m.device_id) = device)
+        WINDOW of_address AS (
+            PARTITION BY m.run, m.worker, m.span, m.device_type, m.device_id, m.address
+            ORDER BY m.time_ns, m.event_id
+        )
+    ),
+
+    -- A release that follows an allocation is told by the row of the allocation.
+    blocks AS (
+        SELECT
+            r.run,
+            r.worker,
+            r.span,
+            r.device,
+            r.address,
+            abs(r.bytes) AS size_bytes,
+            if(r.bytes > 0, r.op_id, NULL) AS op_id,
+            if(r.bytes > 0, r.time_ns, NULL) AS allocated_ns,
+            CASE
+                WHEN r.bytes <= 0 THEN r.time_ns
+                WHEN r.next_bytes <= 0 THEN r.next_ns
+            END AS released_ns
+        FROM records AS r
+        WHERE r.bytes > 0 OR coalesce(r.previous_bytes <= 0, TRUE)
+    ),
+
+    ranged AS (
+        SELECT
+            b.run,
+            b.worker,
+            b.span,
+            b.device,
+            b.address,
+            b.size_bytes,
+            b.op_id,
+            if(
+                (from_ns IS NULL OR b.allocated_ns >= from_ns)
+                AND (to_ns IS NULL OR b.allocated_ns <= to_ns),
+                b.allocated_ns,
+                NULL
+            ) AS allocated_ns,
+            if(
+                (from_ns IS NULL OR b.released_ns >= from_ns)
+                AND (to_ns IS NULL OR b.released_ns <= to_ns),
+                b.released_ns,
+                NULL
+            ) AS released_ns
+        FROM blocks AS b
+    )
+
+    SELECT
+        r.run,
+        r.worker,
+        r.span,
+        r.device,
+        if(
+            starts_with(o.name, 'aten::empty') AND p.name IS NOT NULL,
+            format('{} ({})', p.name, o.name),
+            o.name
+        ) AS operator,
+        p.name AS parent_operator,
+        r.address,
+        r.size_bytes,
+        r.allocated_ns,
+        r.released_ns,
+        (r.released_ns - r.allocated_ns) / 1000.0 AS lifetime_us
+    FROM ranged AS r
+    LEFT JOIN host_events AS o
+        ON r.run = o.run AND r.worker = o.worker AND r.span = o.span AND r.op_id = o.event_id
+    LEFT JOIN host_events AS p
+        ON
+            o.run = p.run
+            AND o.worker = p.worker
+            AND o.span = p.span
+            AND o.parent_op_id = p.event_id
+    WHERE r.allocated_ns IS NOT NULL OR r.released_ns IS NOT NULL
+    ORDER BY
+        r.size_bytes DESC,
+        r.run ASC, r.worker ASC, r.span ASC, r.device ASC,
+        coalesce(r.allocated_ns, r.released_ns),
+        r.address ASC;

@@ -1,0 +1,115 @@
+-- view: operator_stats
+-- version: 1
+-- since: 0.1
+-- summary: What each operator cost on the host and on the device.
+-- uses: operator_costs, checked_choice
+--
+-- Operators are the cpu_op rows of a trace; annotations and Python frames are not listed. An
+-- operator whose only child is an operator of the same name is one call with it. Host self time is
+-- the length of a call without the operators, annotations, runtime and driver calls inside it, so
+-- the self times of a thread add up to no more than its time. Device time is the plain sum of the
+-- kernels, copies and sets that were launched, counted twice where two of them overlap; a launch
+-- belongs to the nearest operator around it, and to the totals of all operators around that.
+--
+-- The TensorBoard plugin's operator table has the same figures, but for the runtime calls of
+-- the outer row of a merged chain, which it loses, and for its habits on traces after 2021: a call
+-- without an external id it hands to the first event that has none either.
+--
+-- params
+--   name      type     unit  default  meaning
+--   run, worker, span
+--   group_by  VARCHAR  -     'name'   'name', 'input_shape', 'call_stack' or 'input_shape_call_stack'; the last two list only calls that have a stack.
+--   step      BIGINT   -     NULL     Only operators that start inside this step as recorded, on any thread; NULL takes all.
+-- columns
+--   name                   type     unit  meaning
+--   run, worker, span
+--   name                   VARCHAR  key   Name of the operator.
+--   input_dims             JSON     key   Shape of each input; NULL where not recorded or not grouped by it.
+--   call_stack             VARCHAR  key   Python frames, innermost first; NULL where not grouped by it.
+--   calls                  BIGINT   -     Number of calls.
+--   host_self_us           DOUBLE   us    Host time of the operator itself.
+--   host_total_us          DOUBLE   us    Host time from start to end.
+--   device_self_us         DOUBLE   us    Device work that it launched itself; NULL where the trace links none to operators.
+--   device_total_us        DOUBLE   us    The same, with the operators below it.
+--   tensor_core_eligible   BOOLEAN  -     Whether it, or an operator below it, can use tensor cores.
+--   tensor_core_self_pct   DOUBLE   pct   Share of device_self_us in kernels that use tensor cores; NULL where there is none to share.
+--   tensor_core_total_pct  DOUBLE   pct   Share of device_total_us in such kernels.
+CREATE MACRO operator_stats_v1(
+    run VARCHAR := NULL,
+    worker VARCHAR := NULL,
+    span VARCHAR := NULL,
+    group_by VARCHAR := 'name',
+    step BIGINT := NULL
+) AS TABLE
+    WITH
+    wanted_steps AS (
+        SELECT s.run, s.worker, s.span, s.start_ns, s.end_ns
+        FROM steps AS s
+        WHERE s.step = step
+    ),
+
+    grouped AS (
+        SELECT
+            c.run,
+            c.worker,
+            c.span,
+            c.name,
+            if(group_by IN ('input_shape', 'input_shape_call_stack'), c.input_dims, NULL)
+                AS input_dims,
+            if(group_by IN ('call_stack', 'input_shape_call_stack'), c.call_stack, NULL)
+                AS call_stack,
+            count(*) AS calls,
+            sum(c.host_self_ns) AS host_self_ns,
+            sum(c.host_total_ns) AS host_total_ns,
+            sum(c.device_self_ns) AS device_self_ns,
+            sum(c.device_total_ns) AS device_total_ns,
+            sum(c.tensor_core_self_ns) AS tensor_core_self_ns,
+            sum(c.tensor_core_total_ns) AS tensor_core_total_ns,
+            bool_or(c.tensor_core_eligible) AS tensor_core_eligible
+        FROM operator_costs(run, worker, span) AS c
+        WHERE
+            (
+                SELECT a.is_allowed
+                FROM
+                    checked_choice(
+                        'group_by',
+                        group_by,
+                        ['name', 'input_shape', 'call_stack', 'input_shape_call_stack']
+                    ) AS a
+            )
+            AND (group_by IN ('name', 'input_shape') OR c.call_stack <> '')
+            AND (
+                step IS NULL
+                OR EXISTS (
+                    FROM wanted_steps AS s
+                    WHERE
+                        s.run = c.run
+                        AND s.worker = c.worker
+                        AND s.span = c.span
+                        AND c.start_ns >= s.start_ns
+                        AND c.start_ns < s.end_ns
+                )
+            )
+        GROUP BY ALL
+    )
+
+    SELECT
+        g.run,
+        g.worker,
+        g.span,
+        g.name,
+        g.input_dims,
+        g.call_stack,
+        g.calls,
+        g.host_self_ns / 1000.0 AS host_self_us,
+        g.host_total_ns / 1000.0 AS host_total_us,
+        g.device_self_ns / 1000.0 AS device_self_us,
+        g.device_total_ns / 1000.0 AS device_total_us,
+        g.tensor_core_eligible,
+        100.0 * g.tensor_core_self_ns / nullif(g.device_self_ns, 0) AS tensor_core_self_pct,
+        100.0 * g.tensor_core_total_ns / nullif(g.device_total_ns, 0) AS tensor_core_total_pct
+    FROM grouped AS g
+    ORDER BY
+        g.device_self_ns DESC NULLS LAST,
+        g.host_self_ns DESC,
+        g.run ASC, g.worker ASC, g.span ASC, g.name ASC, g.input_dims ASC, g.call_stack ASC;
