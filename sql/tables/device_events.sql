@@ -42,9 +42,9 @@ CREATE TABLE device_events (
     group_name VARCHAR,  -- [Process Group Name] Process group of the collective.
     group_description VARCHAR,  -- [Process Group Description] Its description.
     group_size INTEGER,  -- [Group size] Its number of ranks.
-    group_ranks INTEGER[],  -- [Process Group Ranks] Its ranks; parsed from the text, which stays in args where it was shortened.
-    in_split_sizes BIGINT[],  -- [In split size] Elements sent to each rank by an all-to-all.
-    out_split_sizes BIGINT[],  -- [Out split size] Elements received from each rank by an all-to-all.
+    group_ranks INTEGER[],  -- [Process Group Ranks as text] Its ranks.
+    in_split_sizes BIGINT[],  -- [In split size as text] Elements sent to each rank by an all-to-all.
+    out_split_sizes BIGINT[],  -- [Out split size as text] Elements received from each rank by an all-to-all.
     args JSON,  -- Arguments that have no column, or whose value the column cannot give back exactly.
     raw JSON  -- Fields of the event that no column gives back exactly, e.g. a thread id that was written as text. NULL almost always.
 );

@@ -41,6 +41,9 @@ CREATE TABLE host_events (
     source_line INTEGER,  -- Line of a Python frame, from its name.
     source_function VARCHAR,  -- Function of a Python frame, from its name.
     finished BOOLEAN,  -- [finished] False where the event had not ended when recording stopped.
+    event_index BIGINT,  -- [Ev Idx, Profiler Event Index] Number that the profiler gave the event.
+    record_function_id BIGINT,  -- [Record function id] Number of the RecordFunction observer call, shared with execution traces.
+    callback_id BIGINT,  -- [cbid] CUPTI's number of the runtime or driver function.
     args JSON,  -- Arguments that have no column, or whose value the column cannot give back exactly.
     raw JSON  -- Fields of the event that no column gives back exactly, e.g. a thread id that was written as text. NULL almost always.
 );

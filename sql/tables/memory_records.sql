@@ -18,6 +18,7 @@ CREATE TABLE memory_records (
     total_allocated_bytes BIGINT,  -- [Total Allocated] Allocated on the device after the record.
     total_reserved_bytes BIGINT,  -- [Total Reserved] Reserved by the allocator after the record.
     op_id BIGINT,  -- Deepest operator or annotation on the thread that contains the instant, in host_events.
+    event_index BIGINT,  -- [Ev Idx] Number that the profiler gave the event.
     args JSON,  -- Arguments that have no column, or whose value the column cannot give back exactly.
     raw JSON  -- Fields of the event that no column gives back exactly, e.g. a thread id that was written as text. NULL almost always.
 );

@@ -7,7 +7,7 @@ CREATE TABLE other_events (
     worker VARCHAR,  -- Who recorded the trace: the file name up to the first stamp, often host and process id.
     span VARCHAR,  -- Which recording of the worker: '1', '2', ... in order of the stamps, or 'default'.
     event_id BIGINT,  -- Position of the event in the file's traceEvents, from 0.
-    phase VARCHAR,  -- [ph] Phase: 'i', 'M', 'X', 'B', ...
+    phase VARCHAR,  -- Phase: 'i', 'M', 'X', 'B', ...
     category VARCHAR,  -- The file's own word.
     name VARCHAR,  -- Name of the event.
     pid VARCHAR,  -- Process.

@@ -1,0 +1,288 @@
+"""Blocks of event texts in, typed rows out: the SQL that reads an event, made from the tables.
+
+Every value goes to the column that names its key. What a column could not give back exactly stays
+where it was: an argument in `args`, a field of the event in `raw`. That is decided value by value
+from the JSON type, so "256" written as text fills a BIGINT column and also stays in `args`, and
+`rebuild` can return every event as it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+
+from tracewh.ingest.reader import Block
+from tracewh.ingest.tables import Column, derive, tables
+
+#: Fields of an event, besides the arguments.
+FIELDS = ("ph", "cat", "name", "pid", "tid", "ts", "dur", "args", "id")
+
+_INTEGER = "('UBIGINT', 'BIGINT')"
+#: Values that mean 'none' in the files: the column is NULL, the value stays in args.
+_NOT_NONE = {
+    "external_id": "> 0",
+    "correlation_id": "> 0",
+    "sequence_number": ">= 0",
+    "stream_id": "BETWEEN 0 AND 4294967294",
+    "device_id": ">= 0",
+}
+
+
+def prepare(con: duckdb.DuckDBPyConnection) -> None:
+    """Create the tables that `flatten` fills, named raw_<what>, with times as the file has them."""
+    derive(con, "event_kinds")
+    for name, table in _TYPED.items():
+        con.execute(f"CREATE TABLE raw_{name} ({_shape(table)})")
+    for name in _UNTYPED:
+        con.execute(f"CREATE TABLE raw_{name} ({_shape()})")
+
+
+def flatten(con: duckdb.DuckDBPyConnection, block: Block) -> None:
+    """Append the rows of a block. Calls on cursors of one database may run side by side."""
+    count = len(block.texts)
+    ids = pa.array(np.arange(block.first_event_id, block.first_event_id + count))
+    con.register("pieces", pa.table({"event_id": ids, "text": block.texts}))
+    con.execute(_base_sql())
+    con.unregister("pieces")
+    for statement in _insert_sql(_has_older_keys(block)):
+        con.execute(statement)
+    con.execute("DROP TABLE temp.base")
+
+
+def _has_older_keys(block: Block) -> bool:
+    return any(f'"{key}"'.encode() in block.data for key in _OLDER_KEYS)
+
+
+@cache
+def _base_sql() -> str:
+    """Read the fields of every event and say where it goes."""
+    kind = {field: f"t.kinds[{position}]" for position, field in enumerate(FIELDS, start=1)}
+    paths = ", ".join(f"'$.{field}'" for field in FIELDS)
+    whole = {
+        "ph": f"{kind['ph']} = 'VARCHAR'",
+        "cat": f"{kind['cat']} = 'VARCHAR'",
+        "name": f"{kind['name']} = 'VARCHAR'",
+        "pid": _whole_place("pid", kind["pid"]),
+        "tid": f"{_whole_place('tid', kind['tid'])} AND t.tbl <> 'counter'",
+        "ts": "t.ts_exact",
+        "dur": "t.dur_exact AND t.tbl IN ('host', 'device', 'other')",
+        "args": f"{kind['args']} = 'OBJECT' AND t.tbl <> 'flow'",
+        "id": f"{kind['id']} IN {_INTEGER} AND t.tbl = 'flow'",
+    }
+    drop = ", ".join(
+        f"""CASE WHEN {flag} THEN '"{field}":null' END""" for field, flag in whole.items()
+    )
+    held = " + ".join(f"coalesce({flag}, false)::INTEGER" for flag in whole.values())
+    # Nearly every event has one of these three shapes; asking for them first saves the long way.
+    usual = (
+        f"{kind['ph']} = 'VARCHAR' AND {kind['cat']} = 'VARCHAR' AND {kind['name']} = 'VARCHAR'"
+        f" AND {kind['pid']} IN {_INTEGER} AND {kind['tid']} IN {_INTEGER} AND t.ts_exact"
+    )
+    complete = (
+        f"t.keys = 8 AND t.tbl IN ('host', 'device') AND {usual} AND t.dur_exact"
+        f" AND {kind['args']} = 'OBJECT'"
+    )
+    flow = f"t.tbl = 'flow' AND {usual} AND {kind['id']} IN {_INTEGER}"
+    return f"""
+    CREATE TEMP TABLE base AS
+    WITH parsed AS (
+        SELECT
+            p.event_id,
+            p.text,
+            from_json(p.text, '{{"ph":"VARCHAR","cat":"VARCHAR","name":"VARCHAR","pid":"VARCHAR",
+                "tid":"VARCHAR","ts":"DOUBLE","dur":"DOUBLE","id":"BIGINT","args":"JSON",
+                "bp":"JSON"}}') AS f,
+            json_type(p.text, [{paths}]) AS kinds,
+            len(json_keys(p.text)) AS keys
+        FROM pieces AS p
+    ),
+    timed AS (
+        SELECT
+            t.*,
+            current_category(t.f.cat, t.f.name) AS category,
+            CASE
+                WHEN {kind["ts"]} IN {_INTEGER} THEN t.f.ts::BIGINT * 1000
+                WHEN {kind["ts"]} = 'DOUBLE' THEN exact_nanoseconds(t.text, t.f.ts)
+            END AS ts_ns,
+            CASE
+                WHEN {kind["dur"]} IN ('DOUBLE', 'UBIGINT', 'BIGINT') THEN round(t.f.dur * 1000)::BIGINT
+            END AS dur_ns
+        FROM parsed AS t
+    ),
+    placed AS (
+        SELECT
+            t.*,
+            (t.ts_ns // 1000) + (t.ts_ns % 1000) / 1000.0 = t.f.ts AS ts_exact,
+            t.dur_ns / 1000.0 = t.f.dur AS dur_exact,
+            event_table(
+                t.f.ph, t.category, t.f.name, t.ts_ns IS NOT NULL AND t.dur_ns IS NOT NULL, t.f.args
+            ) AS tbl
+        FROM timed AS t
+    )
+    SELECT
+        t.event_id,
+        t.tbl,
+        t.f.ph AS phase,
+        t.category,
+        t.f.cat AS raw_category,
+        t.f.name AS name,
+        t.f.pid AS pid,
+        t.f.tid AS tid,
+        t.ts_ns,
+        t.dur_ns,
+        t.f.id AS flow_id,
+        CASE WHEN {kind["args"]} = 'OBJECT' THEN t.f.args END AS args,
+        CASE
+            WHEN {complete} THEN NULL
+            WHEN t.keys = 7 AND {flow} THEN NULL
+            WHEN t.keys = 8 AND {flow} AND t.f.bp = '"e"' THEN '{{"bp":"e"}}'
+            WHEN t.keys = {held} THEN NULL
+            ELSE json_merge_patch(t.text, '{{' || concat_ws(',', {drop}) || '}}')
+        END AS raw
+    FROM placed AS t
+    """
+
+
+def _whole_place(field: str, kind: str) -> str:
+    """A process or thread as a number, or as a text that cannot be taken for one."""
+    number = f"try_cast(t.f.{field} AS BIGINT)::VARCHAR = t.f.{field}"
+    return f"({kind} IN {_INTEGER} OR ({kind} = 'VARCHAR' AND NOT coalesce({number}, false)))"
+
+
+def _shape(table: str | None = None) -> str:
+    arguments = tables()[table].arguments if table else ()
+    typed = "".join(f", {column.name} {column.type}" for column in arguments)
+    return (
+        "event_id BIGINT, phase VARCHAR, category VARCHAR, raw_category VARCHAR, name VARCHAR,"
+        " pid VARCHAR, tid VARCHAR, ts_ns BIGINT, dur_ns BIGINT, flow_id BIGINT"
+        f"{typed}, args JSON, raw JSON"
+    )
+
+
+_TYPED = {"host": "host_events", "device": "device_events", "memory": "memory_records"}
+_UNTYPED = ("counter", "flow", "other")
+_COMMON = (
+    "r.event_id, r.phase, r.category, r.raw_category, r.name, r.pid, r.tid, r.ts_ns, r.dur_ns,"
+    " r.flow_id"
+)
+_OLDER_KEYS = sorted(
+    {key for table in _TYPED.values() for c in tables()[table].arguments for key in c.keys[1:]}
+)
+
+
+@cache
+def _insert_sql(older_keys: bool) -> Sequence[str]:
+    return [
+        *(
+            _typed_insert(name, tables()[table].arguments, older_keys)
+            for name, table in _TYPED.items()
+        ),
+        *(
+            f"INSERT INTO raw_{name} SELECT {_COMMON}, r.args, r.raw FROM base AS r"
+            f" WHERE r.tbl = '{name}'"
+            for name in _UNTYPED
+        ),
+    ]
+
+
+def _typed_insert(name: str, columns: Sequence[Column], older_keys: bool) -> str:
+    """Read the arguments that have a column; keep in args what the columns cannot give back."""
+    keys = [(column, key) for column in columns for key in column.keys[: None if older_keys else 1]]
+    found = {key: f"r.k[{position}]" for position, (_, key) in enumerate(keys, start=1)}
+    spec = ",".join(f'"{column.keys[0]}":{_json_type(column)}' for column in columns)
+    paths = ", ".join(f"""'$."{key}"'""" for _, key in keys)
+    values = [_value(column, older_keys) for column in columns]
+
+    flags = {key: _held(column, key, found[key]) for column, key in keys}
+    drop = ", ".join(f"""CASE WHEN {flag} THEN '"{key}":null' END""" for key, flag in flags.items())
+    rest = "json_merge_patch(r.args, '{' || concat_ws(',', " + drop + ") || '}')"
+    # Numbers by far outnumber the rest, and their kinds are checked in one go.
+    numbers = [(column, key) for column, key in keys if column.type in ("BIGINT", "INTEGER")]
+    others = [(column, key) for column, key in keys if (column, key) not in numbers]
+    kinds = ", ".join(found[key] for _, key in numbers)
+    read = ", ".join(_read(column, key) for column, key in numbers)
+    held = " + ".join(
+        [
+            f"list_count([{read}])",
+            *(f"coalesce({flags[key]}, false)::INTEGER" for _, key in others),
+        ]
+    )
+    sound = (
+        f"NOT list_has_any([{kinds}], ['VARCHAR', 'DOUBLE', 'BOOLEAN', 'OBJECT', 'ARRAY', 'NULL'])"
+    )
+    known = ",".join(f'"{key}":null' for _, key in keys)
+    older = [(column, key) for column in columns for key in column.keys[1:]] if older_keys else []
+    if older:
+        # A null in args where the column has a value says: the value stood under this older key.
+        marks = ", ".join(f"""CASE WHEN {flags[key]} THEN '"{key}":null' END""" for _, key in older)
+        rest = f"with_marks({rest}, concat_ws(',', {marks}))"
+        args = f"CASE WHEN r.n > 0 THEN {rest} ELSE r.args END"
+    else:
+        args = f"""
+        CASE
+            WHEN {sound} AND {held} = r.n AND r.n > 0 THEN NULL
+            WHEN {sound} AND {held} = list_count(r.k) THEN json_merge_patch(r.args, '{{{known}}}')
+            ELSE nullif({rest}, CASE WHEN r.n > 0 THEN '{{}}' END)
+        END"""
+    return f"""
+    INSERT INTO raw_{name}
+    SELECT {_COMMON}, {", ".join(values)}, ({args})::JSON, r.raw
+    FROM (
+        SELECT
+            b.*,
+            from_json(b.args, '{{{spec}}}') AS a,
+            json_type(b.args, [{paths}]) AS k,
+            len(json_keys(b.args)) AS n
+        FROM base AS b
+        WHERE b.tbl = '{name}'
+    ) AS r
+    """
+
+
+def _json_type(column: Column) -> str:
+    if column.as_text:
+        return '"VARCHAR"'
+    if column.type.endswith("[]"):
+        return f'["{column.type[:-2]}"]'
+    return f'"{column.type}"'
+
+
+def _read(column: Column, key: str) -> str:
+    """The value under one key, or NULL where it is missing, of another kind, or means 'none'."""
+    if key == column.keys[0]:
+        value = f'r.a."{key}"'
+    else:
+        value = f"""try_cast(json_extract_string(r.args, '$."{key}"') AS {column.type})"""
+    if column.as_text:
+        value = f"try_cast({value} AS {column.type})"
+    if column.type == "DOUBLE":
+        return f"CASE WHEN isfinite({value}) THEN {value} END"
+    if column.name in _NOT_NONE:
+        return f"CASE WHEN {value} {_NOT_NONE[column.name]} THEN {value} END"
+    return value
+
+
+def _value(column: Column, older_keys: bool) -> str:
+    reads = [_read(column, key) for key in column.keys[: None if older_keys else 1]]
+    return reads[0] if len(reads) == 1 else f"coalesce({', '.join(reads)})"
+
+
+def _held(column: Column, key: str, kind: str) -> str:
+    """Whether the column gives the value under a key back exactly."""
+    value = _read(column, key)
+    if column.type == "JSON":
+        return f"{kind} <> 'NULL'"
+    if column.as_text:
+        return f"""{kind} = 'VARCHAR' AND '[' || array_to_string({value}, ', ') || ']' = r.a."{key}\""""
+    if column.type.endswith("[]"):
+        extracted = f"""json_extract(r.args, '$."{key}"')::VARCHAR"""
+        return f"{kind} = 'ARRAY' AND to_json({value})::VARCHAR = {extracted}"
+    if column.type == "DOUBLE":
+        return f"{kind} IN ('DOUBLE', 'UBIGINT', 'BIGINT') AND abs({value}) < 9e15"
+    if column.type in ("BIGINT", "INTEGER"):
+        return f"{kind} IN {_INTEGER} AND {value} IS NOT NULL"
+    return f"{kind} = '{column.type}' AND {value} IS NOT NULL"

@@ -1,0 +1,348 @@
+"""A trace file, as blocks of events that were never parsed.
+
+A Kineto trace is one JSON object of any size; its `traceEvents` hold all but a little of it. The
+file is decompressed a block at a time, and each block is cut into one string per event, over the
+same bytes, without a Python object for any event. What stands before and after the events is kept
+and parsed once at the end.
+
+A cut is made wherever a closing brace, a comma and an opening brace follow each other. Between two
+events they always do; inside an event they may, in a list of objects or in a string, so every piece
+is checked to be valid JSON. That check is exact: read from the start of an event, only the whole
+event is a valid object. A piece that fails is cut again by a JSON parser, which also finds where
+the events end.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+import duckdb
+import numpy as np
+import numpy.typing as npt
+import orjson
+import pyarrow as pa
+
+from tracewh.ingest.errors import RefusedError
+
+#: Decompressed bytes per block. Large enough that a block's fixed costs vanish, small enough that
+#: the few blocks in flight do not matter beside the database's own memory.
+BLOCK_BYTES = 32 << 20
+READ_BYTES = 1 << 18
+#: No trace has more than this before its events.
+HEAD_BYTES = 64 << 20
+
+_CLOSE, _OPEN, _COMMA, _SPACE = b"}{, "
+_WHITESPACE = b" \t\r\n"
+_KEY = b'"traceEvents"'
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Events of a file in file order: the position of the first, the text of each, all texts."""
+
+    first_event_id: int
+    texts: pa.StringArray
+    data: bytearray
+
+
+@dataclass(slots=True)
+class TraceReader:
+    """Reads one file. `metadata` and `content_hash` are whole once `blocks` is exhausted.
+
+    Args:
+        path: The trace, plain or gzip by its first bytes, whatever its name.
+        on_bytes: Called with the number of stored bytes read, as they are read.
+    """
+
+    path: Path
+    on_bytes: Callable[[int], None] = lambda _: None
+    metadata: dict[str, Any] = field(default_factory=dict)
+    content_hash: str = ""
+    events: int = 0
+
+    def blocks(self) -> Iterator[Block]:
+        """Every event of the file, a block at a time.
+
+        Raises:
+            RefusedError: The file is not a Kineto trace, or is damaged.
+        """
+        digest = hashlib.blake2b(digest_size=32)
+        with self.path.open("rb") as file:
+            yield from self._events(_Chunks(_decompressed(file, digest, self.on_bytes)))
+        self.content_hash = digest.hexdigest()
+
+    def _events(self, chunks: _Chunks) -> Iterator[Block]:
+        head, rest = _head(chunks)
+        splitter = _Splitter()
+        offset = len(head)  # decompressed bytes before `buffer`, for messages
+        buffer = bytearray(rest)
+        while True:
+            last = not chunks.fill(buffer, len(buffer) + BLOCK_BYTES)
+            texts, used, ended = splitter.split(buffer, last, offset)
+            if texts is not None and len(texts):
+                yield Block(self.events, texts, buffer)
+                self.events += len(texts)
+            buffer = buffer[used:]  # a copy: the pieces still point into the old one
+            offset += used
+            if ended:
+                tail = bytes(buffer) + chunks.rest()
+                self.metadata = _metadata(head, tail, offset)
+                return
+            if last:
+                raise RefusedError(
+                    f"the file ends inside traceEvents, at byte {offset + len(buffer)} "
+                    "(decompressed): it was cut off; record or copy it again"
+                )
+
+
+class _Chunks:
+    """Decompressed bytes, by the size that is asked for."""
+
+    def __init__(self, source: Iterator[bytes]) -> None:
+        self._source = source
+
+    def fill(self, buffer: bytearray, size: int) -> bool:
+        """Grow the buffer to at least a size; False when the file has ended."""
+        while len(buffer) < size:
+            chunk = next(self._source, b"")
+            if not chunk:
+                return False
+            buffer += chunk
+        return True
+
+    def next(self) -> bytes:
+        return next(self._source, b"")
+
+    def rest(self) -> bytes:
+        return b"".join(self._source)
+
+
+def _decompressed(
+    file: IO[bytes], digest: hashlib.blake2b, on_bytes: Callable[[int], None]
+) -> Iterator[bytes]:
+    """The bytes of a plain or gzip file; members of a gzip file that follow each other are joined."""
+    inflate: Any = None
+    first = True
+    while chunk := file.read(READ_BYTES):
+        digest.update(chunk)
+        on_bytes(len(chunk))
+        if first:
+            first = False
+            if chunk[:2] == b"\x1f\x8b":
+                inflate = zlib.decompressobj(wbits=31)
+        if inflate is None:
+            yield chunk
+            continue
+        try:
+            while chunk:
+                if inflate.eof:
+                    inflate = zlib.decompressobj(wbits=31)
+                if data := inflate.decompress(chunk):
+                    yield data
+                chunk = inflate.unused_data
+        except zlib.error as error:
+            raise RefusedError(
+                f"damaged gzip data before byte {file.tell()} ({error}); copy the file again"
+            ) from None
+    if inflate is not None and not inflate.eof:
+        raise RefusedError(
+            f"the gzip data ends early, at byte {file.tell()}; the file was cut off: copy it again"
+        )
+
+
+def _head(chunks: _Chunks) -> tuple[bytes, bytes]:
+    """What stands up to the `[` of traceEvents, and the bytes after it that were read as well."""
+    buffer = bytearray()
+    sought = 0
+    while chunk := chunks.next():
+        buffer += chunk
+        if len(buffer) > HEAD_BYTES or buffer.lstrip(_WHITESPACE)[:1] not in (b"{", b""):
+            break
+        while (at := buffer.find(_KEY, sought)) >= 0:
+            bracket = at + len(_KEY)
+            while bracket < len(buffer) and buffer[bracket] in b" \t\r\n:":
+                bracket += 1
+            if bracket == len(buffer):
+                break  # the next chunk shows what follows
+            head = bytes(buffer[: bracket + 1])
+            # The word may also stand in a string of the metadata: only the key makes this whole.
+            if head.endswith(b"[") and _parsed(head + b"]}") is not None:
+                return head, bytes(buffer[bracket + 1 :])
+            sought = at + 1
+        else:
+            sought = max(sought, len(buffer) - len(_KEY))
+    raise RefusedError(f"not a Kineto trace: {_what_it_is(bytes(buffer))}")
+
+
+def _what_it_is(text: bytes) -> str:
+    """The look-alikes that a log folder may well hold, told by how they begin."""
+    start = b"".join(text[:200].split())[:2]
+    if not start:
+        return "the file is empty"
+    if start == b"[[":
+        return "a PyTorch memory timeline (a list of lists)"
+    if start == b"[{":
+        return "a bare list of events; record with torch.profiler, which writes an object"
+    if start[:1] != b"{":
+        return "not a JSON object"
+    if b'"rocprofiler-sdk-tool"' in text:
+        return "a rocprofv3 trace; export the PyTorch profiler's own trace"
+    if b'"nodes"' in text and b'"schema"' in text:
+        return "a PyTorch execution trace (it has nodes, not traceEvents)"
+    return "a JSON object without traceEvents"
+
+
+def _metadata(head: bytes, tail: bytes, offset: int) -> dict[str, Any]:
+    value = _parsed(head + tail)
+    if not isinstance(value, dict):
+        raise RefusedError(
+            f"not valid JSON after the events, from byte {offset} (decompressed); "
+            "the file was cut off or damaged: record or copy it again"
+        )
+    return {key: found for key, found in value.items() if key != "traceEvents"}
+
+
+def _parsed(text: bytes) -> Any:
+    """The value, or None where the text is not JSON. Numbers beyond 64 bits are kept."""
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        try:
+            return json.loads(text)
+        except ValueError:
+            return None
+
+
+class _Splitter:
+    """Cuts buffers into events."""
+
+    def __init__(self) -> None:
+        self._check = duckdb.connect()
+        self._check.execute("SET threads = 1")
+        self._decoder = json.JSONDecoder(strict=False)
+
+    def split(
+        self, buffer: bytearray, last: bool, offset: int
+    ) -> tuple[pa.StringArray | None, int, bool]:
+        """Cut a buffer that starts at an event, or at the end of the array.
+
+        Returns:
+            The events, the number of bytes they take, and whether the array ends there. What
+            follows the last cut belongs to the next call.
+        """
+        if buffer.lstrip(_WHITESPACE)[:1] == b"]":
+            return None, 0, True
+        data = np.frombuffer(buffer, np.uint8)
+        cuts = _separators(data)
+        data[cuts] = _SPACE  # a piece is then an object and nothing else
+        ends = np.append(cuts, len(data)) if last else cuts
+        sound = 0  # pieces known to be whole events
+        while sound < len(ends):
+            bad = self._first_invalid(_strings(buffer, ends, sound))
+            if bad is None:
+                break
+            sound += bad
+            start = int(ends[sound - 1]) if sound else 0
+            found = self._end_of_event(buffer, start, ends[sound:], offset)
+            if found is None:
+                if last or len(buffer) - start > 2 * BLOCK_BYTES:
+                    raise RefusedError(
+                        f"not valid JSON in the event that starts at byte {offset + start} "
+                        "(decompressed): the file was cut off or damaged; record or copy it again"
+                    )
+                ends = ends[:sound]  # the event goes on in the next block
+                break
+            end, closed = found
+            if closed:
+                ends = np.append(ends[:sound], end)
+                return _strings(buffer, ends, 0), end, True
+            false_cuts = ends[sound:][ends[sound:] < end]
+            if not len(false_cuts):
+                raise RefusedError(
+                    f"not valid JSON in the event that starts at byte {offset + start} "
+                    "(decompressed)"
+                )
+            data[false_cuts] = _COMMA
+            ends = np.concatenate((ends[:sound], ends[sound + len(false_cuts) :]))
+        if not len(ends):
+            return None, 0, False
+        return _strings(buffer, ends, 0), int(ends[-1]), False
+
+    def _first_invalid(self, texts: pa.StringArray) -> int | None:
+        pieces = pa.table({"text": texts, "position": np.arange(len(texts))})
+        row = self._check.execute(
+            "SELECT min(p.position) FROM pieces AS p WHERE NOT json_valid(p.text)"
+        ).fetchone()
+        assert row is not None and len(pieces) == len(texts)
+        return None if row[0] is None else int(row[0])
+
+    def _end_of_event(
+        self, buffer: bytearray, start: int, ends: npt.NDArray[np.int64], offset: int
+    ) -> tuple[int, bool] | None:
+        """Where the event at `start` ends by a real parse, and whether the array ends there.
+
+        The end is the separator after the event, or the byte after the event at the array's end.
+        None when no whole event stands there. Latin-1 keeps one character per byte.
+        """
+        reach = 0
+        while reach < len(ends):
+            stop = int(ends[reach])
+            text = buffer[start:stop].decode("latin-1")
+            opening = len(text) - len(text.lstrip(" \t\r\n"))
+            try:
+                value, end = self._decoder.raw_decode(text, opening)
+            except ValueError:
+                reach = 2 * reach + 1 if 2 * reach + 1 < len(ends) else (
+                    len(ends) if reach == len(ends) - 1 else len(ends) - 1
+                )
+                continue
+            if not isinstance(value, dict):
+                raise RefusedError(
+                    f"traceEvents holds a {type(value).__name__} at byte {offset + start} "
+                    "(decompressed), where only events may stand"
+                )
+            after = text[end:].lstrip(" \t\r\n")
+            if not after:
+                return stop, False
+            if after[0] == "]":
+                return start + end, True
+            following = ends[np.searchsorted(ends, start + end)]
+            return int(following), False
+        return None
+
+
+def _separators(data: npt.NDArray[np.uint8]) -> npt.NDArray[np.int64]:
+    """Positions of the commas in every `}`, `,`, `{` with nothing but whitespace between."""
+    after = np.flatnonzero(data == _CLOSE) + 1
+    commas = _skip_whitespace(data, after)
+    commas = commas[data[commas] == _COMMA]
+    opening = _skip_whitespace(data, commas + 1)
+    return commas[data[opening] == _OPEN]
+
+
+def _skip_whitespace(
+    data: npt.NDArray[np.uint8], at: npt.NDArray[np.int64]
+) -> npt.NDArray[np.int64]:
+    """Move every position to the first byte that is no whitespace; the end counts as one."""
+    last = len(data) - 1
+    at = np.minimum(at, last)
+    moving = np.flatnonzero((data[at] <= _SPACE) & (at < last))
+    while len(moving):
+        at[moving] += 1
+        moving = moving[(data[at[moving]] <= _SPACE) & (at[moving] < last)]
+    return at
+
+
+def _strings(buffer: bytearray, ends: npt.NDArray[np.int64], first: int) -> pa.StringArray:
+    """The pieces of a buffer from number `first` on, as strings over the same bytes."""
+    start = ends[first - 1] if first else 0
+    offsets = np.concatenate(([start], ends[first:])).astype(np.int32)
+    return pa.StringArray.from_buffers(
+        len(offsets) - 1, pa.py_buffer(offsets), pa.py_buffer(buffer)
+    )

@@ -1,0 +1,118 @@
+"""One trace file into one folder of Parquet files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+
+import duckdb
+
+from tracewh.ingest.discover import Source
+from tracewh.ingest.errors import RefusedError
+from tracewh.ingest.flatten import flatten, prepare
+from tracewh.ingest.links import link
+from tracewh.ingest.reader import Block, TraceReader
+from tracewh.ingest.store import Store
+from tracewh.ingest.tables import derive
+from tracewh.ingest.write import write
+
+#: What all traces that are taken in side by side may use; beyond it the database spills to disk.
+MEMORY_BYTES = 1 << 30
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What the ingest of one trace may use."""
+
+    threads: int
+    memory_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What a trace holds, and the bytes that it takes in the warehouse."""
+
+    events: int
+    stored_bytes: int
+
+
+def take_in(
+    store: Store,
+    source: Source,
+    limits: Limits,
+    on_bytes: Callable[[int], None],
+    on_events: Callable[[int], None],
+) -> Taken:
+    """Ingest one file. The trace is in the warehouse as a whole, or not at all.
+
+    Raises:
+        RefusedError: The file is no trace, is damaged, or cannot be read or written.
+    """
+    folder = store.folder(source.run, source.worker, source.span)
+    try:
+        with store.staging(folder) as staged:
+            stat = source.path.stat()
+            reader = TraceReader(source.path, on_bytes)
+            spill = staged.with_name(f"{staged.name}-spill")
+            config = {
+                "threads": limits.threads,
+                "memory_limit": f"{limits.memory_bytes // 2**20}MiB",
+                "temp_directory": str(spill),
+            }
+            with duckdb.connect(config=config) as con:
+                prepare(con)
+                derive(con, "enclosing")
+                _flatten_all(con, reader, limits.threads, on_events)
+                link(con)
+                stored_bytes = write(
+                    con,
+                    staged,
+                    reader.metadata,
+                    {
+                        "source_path": str(source.path),
+                        "source_bytes": stat.st_size,
+                        "source_mtime_ns": stat.st_mtime_ns,
+                        "content_hash": reader.content_hash,
+                        "trace_name": source.trace_name,
+                        "worker": source.worker,
+                        "events": reader.events,
+                        "tracewh_version": version("tracewh"),
+                    },
+                )
+    except duckdb.OutOfMemoryException:
+        raise RefusedError(
+            f"needs more than {limits.memory_bytes // 2**20} MiB of memory; use fewer --jobs"
+        ) from None
+    except OSError as error:
+        if isinstance(error, InterruptedError):
+            raise
+        raise RefusedError(f"{error.strerror}: {error.filename or source.path}") from None
+    return Taken(reader.events, stored_bytes)
+
+
+def _flatten_all(
+    con: duckdb.DuckDBPyConnection,
+    reader: TraceReader,
+    threads: int,
+    on_events: Callable[[int], None],
+) -> None:
+    """Read blocks here while as many as there are threads are flattened side by side."""
+
+    def work(block: Block) -> None:
+        with con.cursor() as cursor:
+            flatten(cursor, block)
+        on_events(len(block.texts))
+
+    with ThreadPoolExecutor(threads) as pool:
+        running: set[Future[None]] = set()
+        for block in reader.blocks():
+            if len(running) >= threads:
+                done, running = wait(running, return_when=FIRST_COMPLETED)
+                for future in done:
+                    future.result()
+            running.add(pool.submit(work, block))
+        for future in running:
+            future.result()

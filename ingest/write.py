@@ -1,0 +1,122 @@
+"""The linked rows of a trace, written as one Parquet file per table."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from tracewh.ingest.tables import derive, tables
+
+#: Version of the layout on disk: a table or column renamed or dropped means a new one.
+LAYOUT_VERSION = 1
+#: Rows per row group: small enough that a time range touches few of them.
+ROW_GROUP_ROWS = 61_440
+
+#: Top-level keys of a file that columns of `traces` and `devices` hold.
+_OWN_KEYS = ("schemaVersion", "baseTimeNanoseconds", "Framework", "deviceProperties")
+
+
+def write(
+    con: duckdb.DuckDBPyConnection, folder: Path, metadata: Mapping[str, Any], source: Mapping[str, Any]
+) -> int:
+    """Write every table of a linked trace into a folder.
+
+    Args:
+        con: Connection after `links.link`.
+        folder: An existing, empty folder.
+        metadata: The file's top-level keys besides traceEvents.
+        source: Values of the columns of `traces` that the events do not tell.
+
+    Returns:
+        Bytes written.
+    """
+    con.execute("SET VARIABLE base_ns = ?", [base_time_ns(metadata)])
+    derive(con, "tables_out")
+    _traces(con, metadata, source)
+    _devices(con, metadata)
+    for table in tables().values():
+        columns = ", ".join(f"t.{column.name}::{column.type} AS {column.name}" for column in table.columns)
+        names = {column.name for column in table.columns}
+        order = next((name for name in ("start_ns", "time_ns", "source_ns") if name in names), None)
+        key = f"ORDER BY t.{order}, t.{'event_id' if 'event_id' in names else 'flow_id'}" if order and table.name != "traces" else ""
+        path = str(folder / f"{table.name}.parquet").replace("'", "''")
+        con.execute(
+            f"COPY (SELECT {columns} FROM out_{table.name} AS t {key}) TO '{path}'"
+            f" (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE {ROW_GROUP_ROWS})"
+        )
+    return sum(path.stat().st_size for path in folder.iterdir())
+
+
+def base_time_ns(metadata: Mapping[str, Any]) -> int:
+    """What is added to every time of the file; 0 where its times are absolute."""
+    return _integer(metadata.get("baseTimeNanoseconds")) or 0
+
+
+def _traces(
+    con: duckdb.DuckDBPyConnection, metadata: Mapping[str, Any], source: Mapping[str, Any]
+) -> None:
+    distributed = metadata.get("distributedInfo")
+    distributed = distributed if isinstance(distributed, dict) else {}
+    rank = _integer(distributed.get("rank"))
+    if rank is None and (named := re.search(r"rank[-_ ]?(\d+)", source["trace_name"])):
+        rank = int(named[1])
+    host = metadata.get("host_name") or metadata.get("hostname")
+    if not host and (named := re.fullmatch(r"(.+)_\d+", source["worker"])):
+        host = named[1]
+    values: dict[str, Any] = {
+        **{key: source[key] for key in source if key != "worker"},
+        "schema_version": _integer(metadata.get("schemaVersion")),
+        "base_time_ns": _integer(metadata.get("baseTimeNanoseconds")),
+        "framework": _text(metadata.get("Framework")),
+        "hostname": _text(host),
+        "rank": rank,
+        "world_size": _integer(distributed.get("world_size")),
+        "backend": _text(distributed.get("backend")),
+        "skipped_events": 0,
+        "skipped_reasons": "{}",
+        "metadata": json.dumps({k: v for k, v in metadata.items() if k not in _OWN_KEYS}),
+        "layout_version": LAYOUT_VERSION,
+        "ingested_at": datetime.now(UTC),
+    }
+    columns = ", ".join(f"${name} AS {name}" for name in values)
+    con.execute(
+        f"CREATE TEMP TABLE out_traces AS SELECT {columns}, m.* FROM trace_facts($base_time_ns) AS m",
+        values,
+    )
+
+
+def _devices(con: duckdb.DuckDBPyConnection, metadata: Mapping[str, Any]) -> None:
+    found = metadata.get("deviceProperties")
+    entries = [entry for entry in found if isinstance(entry, dict)] if isinstance(found, list) else []
+    columns = tables()["devices"].columns
+    read = ", ".join(
+        f"""try_cast(json_extract_string(e.entry, '$."{column.keys[0]}"') AS {column.type})"""
+        f" AS {column.name}"
+        for column in columns
+        if column.keys
+    )
+    con.execute(
+        f"CREATE TEMP TABLE out_devices AS SELECT {read}, e.entry::JSON AS properties"
+        " FROM (SELECT unnest(?::VARCHAR[]) AS entry) AS e",
+        [[json.dumps(entry) for entry in entries]],
+    )
+
+
+def _integer(value: Any) -> int | None:
+    """A whole number, also where the file writes it as text; NULL for anything else."""
+    if isinstance(value, bool):
+        return None
+    try:
+        return int(value)
+    except (TypeError, ValueError):
+        return None
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) and value else None

@@ -1,0 +1,127 @@
+-- derive: event_kinds
+-- since: 0.1
+-- summary: Where an event belongs and what it is called today, from its phase, category and name.
+--
+-- Categories were renamed in 2021 (Operator, Runtime, Kernel, Memcpy, Memset, User), and every
+-- accelerator brings its own. A complete event of a category nobody foresaw counts as device work
+-- when its arguments place it on a stream, and as host work otherwise.
+
+-- Today's word for a category. In 2021 files Operator also held what are annotations today.
+CREATE MACRO current_category(category, name) AS
+    CASE category
+        WHEN 'Operator' THEN
+            CASE
+                WHEN
+                    name LIKE 'ProfilerStep#%' OR name LIKE 'enumerate(Data%)#%'
+                    OR name LIKE 'Optimizer.%'
+                    OR name IN ('DataParallel.forward', 'DistributedDataParallel.forward')
+                    THEN 'user_annotation'
+                ELSE 'cpu_op'
+            END
+        WHEN 'Runtime' THEN 'cuda_runtime'
+        WHEN 'Kernel' THEN 'kernel'
+        WHEN 'Memcpy' THEN 'gpu_memcpy'
+        WHEN 'Memset' THEN 'gpu_memset'
+        WHEN 'User' THEN 'user_annotation'
+        ELSE category
+    END;
+
+-- The table an event goes to.
+CREATE MACRO event_table(phase, category, name, is_timed, arguments) AS
+    CASE
+        WHEN phase IN ('s', 't', 'f') THEN 'flow'
+        WHEN phase IN ('i', 'I') AND name = '[memory]' THEN 'memory'
+        WHEN phase = 'C' THEN 'counter'
+        WHEN phase <> 'X' OR NOT is_timed OR category = 'Trace' THEN 'other'
+        WHEN
+            category IN (
+                'kernel', 'gpu_memcpy', 'gpu_memset', 'cuda_sync', 'cuda_event', 'xpu_sync',
+                'gpu_user_annotation', 'cuda_profiler_range', 'mtia_ccp_events',
+                'mtia_workloadd', 'hpu_op', 'collective_comm', 'mtia_insight'
+            )
+            THEN 'device'
+        WHEN
+            category IN ('cpu_op', 'user_annotation', 'python_function', 'overhead')
+            OR category LIKE '%\_runtime' ESCAPE '\' OR category LIKE '%\_driver' ESCAPE '\'
+            THEN 'host'
+        WHEN json_exists(arguments, '$.stream') THEN 'device'
+        ELSE 'host'
+    END;
+
+CREATE MACRO is_launch_category(category) AS
+    category LIKE '%\_runtime' ESCAPE '\' OR category LIKE '%\_driver' ESCAPE '\';
+
+CREATE MACRO is_op_category(category) AS category IN ('cpu_op', 'user_annotation');
+
+-- The role of a device event. Collective kernels are told by the arguments that newer files carry,
+-- else by the libraries' names; ROCm 7 runs copies as kernels.
+CREATE MACRO device_kind(category, name, collective) AS
+    CASE
+        WHEN category = 'gpu_memcpy' THEN 'memcpy'
+        WHEN category = 'gpu_memset' THEN 'memset'
+        WHEN category IN ('cuda_sync', 'xpu_sync', 'cuda_event') THEN 'sync'
+        WHEN category IN ('gpu_user_annotation', 'cuda_profiler_range') THEN 'annotation'
+        WHEN
+            collective IS NOT NULL OR category = 'collective_comm'
+            OR name ILIKE '%nccl%' OR name ILIKE '%rccl%' OR name ILIKE 'hccl%'
+            OR name LIKE '%cross_device_reduce%'
+            THEN 'communication'
+        WHEN name LIKE '\_\_amd\_rocclr\_copyBuffer%' ESCAPE '\' OR name LIKE 'MEMORY\_COPY\_%' ESCAPE '\'
+            THEN 'memcpy'
+        WHEN category = 'mtia_ccp_events' AND name LIKE 'dma%' THEN 'memcpy'
+        WHEN category = 'mtia_ccp_events' AND name ILIKE '%sync%' THEN 'sync'
+        ELSE 'compute'
+    END;
+
+-- Kernels that use tensor cores, by the marks that cuBLAS, cuDNN and CUTLASS put in their names.
+CREATE MACRO uses_tensor_cores(name) AS
+    regexp_matches(
+        name,
+        'h884|s884|h1688|s1688|hmma|i8816|16816|dgrad_1x1_stride_2x2|first_layer_wgrad_kernel'
+        || '|conv1x1|conv2d_c1_k1|direct_group|xmma_implicit_gemm|xmma_sparse_conv'
+        || '|xmma_warp_specialized_implicit_gemm|xmma_gemm|xmma_sparse_gemm|c1688'
+    );
+
+-- c10::DeviceType by its number.
+CREATE MACRO device_type(number) AS
+    [
+        'cpu', 'cuda', 'mkldnn', 'opengl', 'opencl', 'ideep', 'hip', 'fpga', 'maia', 'xla', 'vulkan',
+        'metal', 'xpu', 'mps', 'meta', 'hpu', 've', 'lazy', 'ipu', 'mtia', 'privateuseone'
+    ][number + 1];
+
+-- Microseconds as text, in whole nanoseconds. NULL where the text is no number.
+CREATE MACRO nanoseconds(microseconds) AS
+    (try_cast(microseconds AS DECIMAL(28, 9)) * 1000)::BIGINT;
+
+-- The time of an event from its text: `ts` went through a double, which keeps microseconds but not
+-- always nanoseconds. The text behind the first "ts": is meant unless an argument or a name holds
+-- the same words; the double tells, and then the other places are tried.
+CREATE MACRO exact_nanoseconds(event_text, ts) AS
+    nanoseconds(
+        CASE
+            WHEN
+                try_cast(
+                    regexp_extract(
+                        substr(event_text, instr(event_text, '"ts":') + 5, 40), '[-+.0-9eE]+'
+                    ) AS DOUBLE
+                ) = ts
+                THEN
+                    regexp_extract(
+                        substr(event_text, instr(event_text, '"ts":') + 5, 40), '[-+.0-9eE]+'
+                    )
+            ELSE
+                list_filter(
+                    regexp_extract_all(event_text, '"ts"\s*:\s*([-+.0-9eE]+)', 1),
+                    lambda place: try_cast(place AS DOUBLE) = ts
+                )[1]
+        END
+    );
+
+-- A JSON object with marks in front: "key":null for each key whose value is in a column of another
+-- name. NULL when nothing is left.
+CREATE MACRO with_marks(object, marks) AS
+    CASE
+        WHEN marks = '' THEN nullif(object::VARCHAR, '{}')
+        WHEN object::VARCHAR = '{}' THEN '{' || marks || '}'
+        ELSE '{' || marks || ',' || substr(object::VARCHAR, 2)
+    END;

@@ -1,0 +1,42 @@
+-- derive: launches
+-- since: 0.1
+-- summary: The call that launched each device event, and the operator that made the call.
+--
+-- Where several calls carry the correlation of a device event, the one that starts latest before
+-- it wins, and the earliest where all start after it (the clocks of host and device may differ).
+-- Without a call the operator is the host event that carries the same external id.
+CREATE TEMP TABLE device_links AS
+WITH
+calls AS (
+    SELECT h.event_id, h.correlation_id, h.ts_ns
+    FROM raw_host AS h
+    WHERE is_launch_category(h.category) AND h.correlation_id IS NOT NULL
+),
+
+launched AS (
+    SELECT
+        d.event_id,
+        arg_max(
+            c.event_id,
+            CASE WHEN c.ts_ns <= d.ts_ns THEN (true, c.ts_ns, c.event_id) ELSE (false, -c.ts_ns, -c.event_id) END
+        ) AS launch_id
+    FROM raw_device AS d
+    INNER JOIN calls AS c ON d.correlation_id = c.correlation_id
+    GROUP BY d.event_id
+),
+
+external AS (
+    SELECT h.external_id, min(h.event_id) AS event_id
+    FROM raw_host AS h
+    WHERE is_op_category(h.category) AND h.external_id IS NOT NULL
+    GROUP BY h.external_id
+)
+
+SELECT
+    d.event_id,
+    l.launch_id,
+    CASE WHEN l.launch_id IS NULL THEN x.event_id ELSE o.op_id END AS op_id
+FROM raw_device AS d
+LEFT JOIN launched AS l ON d.event_id = l.event_id
+LEFT JOIN host_links AS o ON l.launch_id = o.event_id
+LEFT JOIN external AS x ON d.external_id = x.external_id;

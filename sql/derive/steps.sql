@@ -1,0 +1,105 @@
+-- derive: steps
+-- since: 0.1
+-- summary: Profiler steps, extended to the device work that they launched; see sql/tables/steps.sql.
+CREATE TEMP TABLE linked_steps AS
+WITH
+marks AS (
+    SELECT
+        h.event_id,
+        h.name,
+        h.ts_ns AS start_ns,
+        h.ts_ns + greatest(h.dur_ns, 0) AS end_ns,
+        row_number() OVER (ORDER BY h.ts_ns, h.event_id) AS position
+    FROM raw_host AS h
+    WHERE is_op_category(h.category) AND h.name LIKE 'ProfilerStep#%'
+),
+
+device AS (
+    SELECT
+        d.event_id,
+        d.ts_ns AS start_ns,
+        d.ts_ns + d.dur_ns AS end_ns,
+        min(m.position) AS position
+    FROM raw_device AS d
+    INNER JOIN device_links AS l ON d.event_id = l.event_id
+    LEFT JOIN raw_host AS c ON l.launch_id = c.event_id
+    LEFT JOIN marks AS m ON c.ts_ns >= m.start_ns AND c.ts_ns + c.dur_ns <= m.end_ns
+    WHERE device_kind(d.category, d.name, d.collective) NOT IN ('sync', 'annotation')
+    GROUP BY ALL
+),
+
+launched AS (
+    SELECT
+        d.position,
+        count(*) AS device_events,
+        min(d.start_ns) AS start_ns,
+        max(d.end_ns) AS end_ns
+    FROM device AS d
+    WHERE d.position IS NOT NULL
+    GROUP BY d.position
+),
+
+-- Work that was launched before the steps still occupies the device when the first one starts.
+leftover AS (
+    SELECT max(d.end_ns) AS end_ns
+    FROM device AS d
+    WHERE d.position IS NULL AND d.end_ns < (SELECT l.start_ns FROM launched AS l WHERE l.position = 1)
+),
+
+walked AS (
+    SELECT
+        m.*,
+        coalesce(l.device_events, 0) AS device_events,
+        max(
+            greatest(
+                m.start_ns,
+                m.end_ns,
+                coalesce(l.end_ns, m.end_ns),
+                CASE WHEN m.position = 1 THEN coalesce(o.end_ns, m.start_ns) ELSE m.start_ns END
+            )
+        ) OVER walk AS reach_ns,
+        lag(coalesce(l.device_events, 0)) OVER walk AS device_events_before,
+        max(CASE WHEN l.device_events > 0 THEN m.position END) OVER () AS last_position,
+        o.end_ns AS leftover_end_ns
+    FROM marks AS m
+    LEFT JOIN launched AS l ON m.position = l.position
+    CROSS JOIN leftover AS o
+    WINDOW walk AS (ORDER BY m.position)
+)
+
+SELECT
+    try_cast(substr(w.name, length('ProfilerStep#') + 1) AS BIGINT) AS step,
+    w.name,
+    w.event_id,
+    w.start_ns,
+    w.end_ns,
+    greatest(
+        w.start_ns,
+        coalesce(lag(w.reach_ns) OVER (ORDER BY w.position), w.leftover_end_ns, w.start_ns)
+    ) AS extended_start_ns,
+    w.reach_ns AS extended_end_ns,
+    w.device_events,
+    coalesce(
+        w.position > w.last_position
+        OR (
+            w.position = w.last_position AND w.position > 1
+            AND 0.8 * w.device_events_before > w.device_events
+        ),
+        false
+    ) AS is_tail
+FROM walked AS w
+UNION ALL
+-- A trace without steps is one step from its first event to its last.
+SELECT
+    NULL, NULL, NULL, min(e.start_ns), max(e.end_ns), min(e.start_ns), max(e.end_ns),
+    count(*) FILTER (WHERE e.counts), false
+FROM (
+    SELECT h.ts_ns AS start_ns, h.ts_ns + h.dur_ns AS end_ns, false AS counts FROM raw_host AS h
+    UNION ALL
+    SELECT
+        d.ts_ns, d.ts_ns + d.dur_ns,
+        device_kind(d.category, d.name, d.collective) NOT IN ('sync', 'annotation')
+    FROM raw_device AS d
+) AS e
+WHERE NOT EXISTS (FROM marks)
+HAVING count(*) > 0;
