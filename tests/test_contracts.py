@@ -1,0 +1,152 @@
+"""What must hold for every view, whatever it computes. One failure names one view and one fix."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import tracewh
+from tracewh.views import GROUPS, Registry, Spec
+
+if TYPE_CHECKING:
+    from conftest import Tables
+
+REGISTRY = Registry.load()
+HERE = Path(__file__).parent
+
+MACROS = [spec for spec in REGISTRY.all() if spec.kind in ("block", "view")]
+
+
+def each(specs: list[Spec]) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("spec", specs, ids=lambda spec: spec.object_name)
+
+
+def arguments(spec: Spec) -> str:
+    """NULL for every parameter that has to be given: enough to bind a view."""
+    return ", ".join(f"{p.name} := NULL::{p.type}" for p in spec.params if p.required)
+
+
+@each(list(REGISTRY))
+def test_columns_are_the_ones_the_header_declares(tables: Tables, spec: Spec) -> None:
+    query = f"FROM {spec.object_name}({arguments(spec)})"
+    tables.prepare(query)
+    described = tables.con.execute(f"DESCRIBE {query}").fetchall()
+    assert [row[:2] for row in described] == [(c.name, c.type) for c in spec.columns]
+
+
+@each(MACROS)
+def test_parameters_are_the_ones_the_header_declares(tables: Tables, spec: Spec) -> None:
+    tables.prepare(f"{spec.object_name}()")
+    row = tables.con.execute(
+        "SELECT parameters, parameter_types, comment FROM duckdb_functions() WHERE function_name = ?",
+        [spec.object_name],
+    ).fetchone()
+    assert row == ([p.name for p in spec.params], [p.type for p in spec.params], spec.summary)
+
+
+@each(REGISTRY.newest())
+def test_the_unversioned_name_takes_the_same_and_says_what_it_is(
+    tables: Tables, spec: Spec
+) -> None:
+    tables.prepare(f"{spec.name}()")
+    row = tables.con.execute(
+        "SELECT parameters, parameter_types, comment FROM duckdb_functions() WHERE function_name = ?",
+        [spec.name],
+    ).fetchone()
+    comment = f"{spec.summary} (alias of {spec.object_name})"
+    assert row == ([p.name for p in spec.params], [p.type for p in spec.params], comment)
+
+
+@each(MACROS)
+def test_there_is_a_test_file(spec: Spec) -> None:
+    assert (HERE / f"{spec.kind}s" / f"{spec.object_name}.test").is_file()
+
+
+def test_every_test_file_tests_something_that_exists() -> None:
+    tested = {
+        path.stem for folder in ("views", "blocks") for path in (HERE / folder).glob("*.test")
+    }
+    assert tested <= {spec.object_name for spec in MACROS}
+
+
+@each(REGISTRY.tables())
+def test_every_column_of_a_table_is_typed_and_explained(tables: Tables, spec: Spec) -> None:
+    described = tables.con.execute(f"DESCRIBE {spec.name}").fetchall()
+    assert [row[:2] for row in described] == [(c.name, c.type) for c in spec.columns]
+    assert [c.name for c in spec.columns][:3] == ["run", "worker", "span"]
+
+
+@each(REGISTRY.tables())
+def test_a_warehouse_holds_the_columns_that_the_tables_promise(
+    corpus: tracewh.Warehouse, spec: Spec
+) -> None:
+    described = corpus.sql(f"DESCRIBE {spec.name}").fetchall()
+    assert [row[:2] for row in described] == [(c.name, c.type) for c in spec.columns]
+
+
+@each(list(REGISTRY))
+def test_every_view_runs_on_real_traces(corpus: tracewh.Warehouse, spec: Spec) -> None:
+    run, other = corpus.sql("SELECT DISTINCT run FROM traces ORDER BY run LIMIT 2").fetchall()
+    text = {p.name: run[0] for p in spec.params if p.required and p.type == "VARCHAR"}
+    if "experiment" in text:
+        text["experiment"] = other[0]
+    names = [name for name, *_ in corpus.view(spec.name, spec.version, **text).description]
+    assert names == [column.name for column in spec.columns]
+    corpus.view(spec.name, spec.version, **text).fetchmany(1)
+
+
+def test_views_lists_every_view_with_all_that_its_header_says(tables: Tables) -> None:
+    tables.prepare("views()")
+    rows = tables.con.execute("FROM views()").fetchall()
+    assert rows == [
+        (
+            view.name,
+            view.object_name,
+            view.version,
+            view in REGISTRY.newest(),
+            view.group,
+            view.summary,
+            [
+                {
+                    "name": p.name,
+                    "type": p.type,
+                    "default": p.default,
+                    "unit": p.unit,
+                    "meaning": p.meaning,
+                }
+                for p in view.params
+            ],
+            [
+                {"name": c.name, "type": c.type, "unit": c.unit, "meaning": c.meaning}
+                for c in view.columns
+            ],
+            view.deprecated or None,
+            view.doc,
+        )
+        for view in REGISTRY
+    ]
+    assert {view.group for view in REGISTRY} <= set(GROUPS)
+
+
+def test_no_name_means_two_things() -> None:
+    """A table, slice or view is an attribute of Warehouse, and must not hide one of its own."""
+    tables = [spec.name for spec in (*REGISTRY.tables(), *REGISTRY.slices())]
+    views = [view.name for view in REGISTRY.newest()]
+    own = [name for name in vars(tracewh.Warehouse) if not name.startswith("_")]
+    names = [*tables, *views, *own, "path", "registry"]
+    assert sorted(set(names)) == sorted(names)
+
+
+def promise(view: Spec) -> str:
+    """A view as one line: how to call it and what comes back."""
+    params = ", ".join(param.declaration for param in view.params)
+    columns = ", ".join(f"{column.name} {column.type}" for column in view.columns)
+    return f"{view.object_name}({params}) -> {columns}"
+
+
+def test_released_views_still_promise_the_same() -> None:
+    """Lines are only ever added to released.txt. A line that has to change is a new version."""
+    released = (HERE / "released.txt").read_text("utf-8").splitlines()
+    assert set(released) <= {promise(view) for view in REGISTRY}

@@ -1,0 +1,233 @@
+"""What a header may say, what a call becomes, and what a person reads after getting either wrong.
+
+The wording is the feature, so messages are compared whole.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import duckdb
+import pytest
+
+from tracewh.views import HeaderError, Registry, ViewError
+from tracewh.views.spec import Spec, parse
+
+VIEW = """\
+-- view: gaps
+-- version: 1
+-- since: 0.1
+-- summary: Gaps between kernels.
+-- uses: spaces
+--
+-- What a gap is.
+--
+-- And why: it matters.
+--
+-- params
+--   since_ns  BIGINT    ns    -        Start.
+--   run, worker, span
+--   name     type       unit  default  meaning
+--   min_us   DOUBLE     us    0.5      Shortest gap; 'a' -- b.
+--   devices  INTEGER[]  -     NULL     Devices to report.
+-- columns
+--   run, worker, span
+--   name    type    unit  meaning
+--   gap_us  DOUBLE  us    Its length.
+CREATE MACRO gaps_v1(
+    since_ns BIGINT,
+    run VARCHAR := NULL,
+    worker VARCHAR := NULL,
+    span VARCHAR := NULL,
+    min_us DOUBLE := 0.5,
+    devices INTEGER[] := NULL
+) AS TABLE
+    SELECT s.run, s.worker, s.span, 1.0::DOUBLE AS gap_us -- not spaces_v9('x')
+    FROM spaces('kernels') AS s;
+"""
+BLOCK = """\
+-- block: spaces
+-- since: 0.1
+-- summary: Spaces.
+--
+-- params
+--   rel  VARCHAR  -  -  Relation.
+-- columns
+--   run, worker, span
+CREATE MACRO spaces(rel VARCHAR) AS TABLE
+    SELECT r.run, r.worker, r.span FROM query_table(rel) AS r;
+"""
+TABLE = """\
+-- table: kernels
+-- since: 0.1
+-- summary: Kernels.
+CREATE TABLE kernels (
+    run VARCHAR,  -- The run.
+    worker VARCHAR,  -- The worker.
+    span VARCHAR,  -- The span.
+    grid INTEGER[],  -- [grid, Grid] Blocks: in x, y and z.
+    ingested_at TIMESTAMP WITH TIME ZONE  -- When.
+);
+"""
+GAPS = "views/device/gaps_v1.sql"
+
+
+def specs(view: str = VIEW, block: str = BLOCK) -> list[Spec]:
+    return [
+        parse(view, GAPS),
+        parse(block, "sql/blocks/spaces.sql"),
+        parse(TABLE, "sql/tables/kernels.sql"),
+    ]
+
+
+def version_2() -> Spec:
+    return parse(
+        VIEW.replace("version: 1", "version: 2").replace("gaps_v1", "gaps_v2"),
+        GAPS.replace("v1", "v2"),
+    )
+
+
+def test_a_header_is_read_whole() -> None:
+    view, _, table = specs()
+    assert (view.kind, view.group, view.version, view.uses) == ("view", "device", 1, ("spaces",))
+    assert view.doc == "What a gap is.\n\nAnd why: it matters."
+    assert " ".join(p.name for p in view.params) == "since_ns run worker span min_us devices"
+    assert view.params[1].declaration == "run VARCHAR := NULL"
+    assert view.params[4].meaning == "Shortest gap; 'a' -- b."
+    assert view.params[0].required
+    assert [(c.name, c.unit) for c in view.columns] == [
+        ("run", "key"),
+        ("worker", "key"),
+        ("span", "key"),
+        ("gap_us", "us"),
+    ]
+    assert [(c.name, c.type, c.meaning) for c in table.columns[3:]] == [
+        ("grid", "INTEGER[]", "Blocks: in x, y and z."),
+        ("ingested_at", "TIMESTAMP WITH TIME ZONE", "When."),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("-- since: 0.1\n", "", f"{GAPS}:1: the header of a view needs a 'since:' line"),
+        ("-- uses: ", "-- use: ", f"{GAPS}:5: 'use: spaces' is none of table, slice, block, view, version, since, summary, uses, needs, deprecated, grain; free text follows an empty line"),
+        ("kernels.\n", "kernels\n", f"{GAPS}:1: the summary is a sentence: it starts with a capital, ends with a period"),
+        ("ns    -        Start.", "ns  Start.", f"{GAPS}:12: 4 fields in a params row, expected 5 (name, type, unit, default, meaning); put two or more spaces between fields"),
+        ("DOUBLE  us    Its", "DOUBLE  ns    Its", f"{GAPS}:1: column gap_us says its unit is ns, its name says otherwise"),
+        ("--   gap_us  DOUBLE", "--   gap  DOUBLE", f"{GAPS}:1: column gap says its unit is us, its name says otherwise"),
+        ("gaps\n-- version: 1", "gaps\n-- version: 2", f"{GAPS}:1: a file that defines gaps_v2 is called gaps_v2.sql"),
+        ("min_us DOUBLE := 0.5", "min_us DOUBLE := 5", f"{GAPS}:1: the SQL opens with\n  CREATE MACRO gaps_v1(since_ns BIGINT, run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL, min_us DOUBLE := 5, devices INTEGER[] := NULL) AS TABLE\nbut the header calls for\n  CREATE MACRO gaps_v1(since_ns BIGINT, run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL, min_us DOUBLE := 0.5, devices INTEGER[] := NULL) AS TABLE"),
+    ],
+)  # fmt: skip
+def test_a_header_that_cannot_be_trusted(old: str, new: str, message: str) -> None:
+    assert VIEW.count(old) == 1
+    with pytest.raises(HeaderError) as caught:
+        parse(VIEW.replace(old, new), GAPS)
+    assert str(caught.value) == message
+
+
+def test_a_folder_that_is_no_group() -> None:
+    with pytest.raises(HeaderError, match="a view lies in one of views/overview/, "):
+        parse(VIEW, "views/gaps_v1.sql")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"view": VIEW.replace("-- uses: spaces\n", "")}, f"{GAPS} calls spaces but its 'uses:' line has nothing"),
+        ({"view": VIEW.replace("uses: spaces", "uses: spaces other")}, f"{GAPS} calls spaces but its 'uses:' line has other, spaces"),
+        ({"block": BLOCK.replace("query_table(rel)", "gaps()")}, "sql/blocks/spaces.sql calls gaps(), which changes; pin a version of it"),
+    ],
+)  # fmt: skip
+def test_what_a_file_calls_is_what_it_says_it_uses(change: dict[str, str], message: str) -> None:
+    with pytest.raises(ViewError) as caught:
+        Registry(specs(**change))
+    assert str(caught.value) == message
+
+
+def test_two_files_that_define_the_same() -> None:
+    copy = parse(VIEW, "views/memory/gaps_v1.sql")
+    with pytest.raises(ViewError, match="views/memory/gaps_v1.sql and .* both define gaps_v1"):
+        Registry([*specs(), copy])
+
+
+def test_what_sql_needs_comes_before_it() -> None:
+    registry = Registry(specs())
+    order = registry.needs("FROM gaps(since_ns := 1)")
+    assert sorted(order) == ["gaps", "gaps_v1", "kernels", "spaces"]
+    # kernels comes from the text that gaps_v1 gives to its block.
+    assert order.index("kernels") < order.index("gaps_v1") < order.index("gaps")
+    assert order.index("spaces") < order.index("gaps_v1")
+    assert registry.needs("SELECT 1 AS gaps -- FROM gaps()") == []
+    assert registry.needs('FROM "Gaps_V1" (since_ns := 1)') == registry.needs("FROM gaps_v1()")
+    assert set(registry.needs()) == {"kernels", "spaces", "gaps_v1", "gaps", "views"}
+
+
+def test_the_unversioned_name_is_the_newest_version() -> None:
+    registry = Registry([*specs(), version_2()])
+    con = duckdb.connect()
+    registry.create(con, registry.needs())
+    listed = con.execute("SELECT object_name, latest FROM views()").fetchall()
+    assert listed == [("gaps_v1", False), ("gaps_v2", True)]
+    assert registry.get("gaps").version == 2
+    assert registry.get("gaps_v1").version == 1
+    comment = con.execute("SELECT comment FROM duckdb_functions() WHERE function_name = 'gaps'")
+    assert comment.fetchone() == ("Gaps between kernels. (alias of gaps_v2)",)
+
+
+def test_sql_that_duckdb_refuses_names_its_file() -> None:
+    registry = Registry(specs(view=VIEW.replace("s.worker", "s.wroker")))
+    with pytest.raises(ViewError, match=rf"^{GAPS}: Binder Error: .*wroker"):
+        registry.create(duckdb.connect(), registry.needs())
+
+
+@pytest.mark.parametrize(
+    ("name", "version", "arguments", "message"),
+    [
+        ("gasp", None, {}, "no view named 'gasp'; did you mean 'gaps'?"),
+        ("nothing_like_it", None, {}, "no view named 'nothing_like_it'"),
+        ("gaps", 9, {}, "gaps has no v9; there is v1"),
+        ("gaps_v9", None, {}, "gaps has no v9; there is v1"),
+        ("gaps", None, {}, "gaps_v1 needs since_ns: Start."),
+        ("gaps", None, {"devcies": 0}, "gaps_v1 has no parameter 'devcies'; did you mean 'devices'?"),
+        ("gaps", None, {"colour": 0}, "gaps_v1 has no parameter 'colour'; it takes since_ns, run, worker, span, min_us, devices"),
+        ("gaps", None, {"since_ns": "first"}, "gaps_v1: since_ns is BIGINT, got 'first'"),
+        ("gaps", None, {"since_ns": "2.7"}, "gaps_v1: since_ns is BIGINT, got '2.7'"),
+        ("gaps", None, {"since_ns": 2.7}, "gaps_v1: since_ns is BIGINT, got 2.7"),
+        ("gaps", None, {"since_ns": True}, "gaps_v1: since_ns is BIGINT, got True"),
+        ("gaps", None, {"since_ns": 2**63}, "gaps_v1: since_ns is BIGINT, got 9223372036854775808"),
+        ("gaps", None, {"since_ns": 1, "devices": "cuda"}, "gaps_v1: devices is INTEGER[], got 'cuda'"),
+        ("gaps", None, {"since_ns": 1, "run": ["a"]}, "gaps_v1: run is VARCHAR, got ['a']"),
+    ],
+)  # fmt: skip
+def test_message(name: str, version: int | None, arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(ViewError) as caught:
+        Registry(specs()).call(name, version, **arguments)
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(
+    ("arguments", "values", "inside"),
+    [
+        ({"since_ns": "3"}, {"since_ns": 3}, "since_ns := 3"),
+        # Too long for a float: a comparison by way of one would refuse it.
+        ({"since_ns": 1712199514123456789}, {"since_ns": 1712199514123456789}, "since_ns := 1712199514123456789"),
+        ({"since_ns": 3.0}, {"since_ns": 3}, "since_ns := 3"),
+        ({"since_ns": None}, {"since_ns": None}, "since_ns := NULL"),
+        ({"since_ns": 1, "min_us": 1}, {"since_ns": 1, "min_us": 1.0}, "since_ns := 1, min_us := CAST('1.0' AS DOUBLE)"),
+        ({"since_ns": 1, "devices": "[1, 2]"}, {"since_ns": 1, "devices": [1, 2]}, "since_ns := 1, devices := [1, 2]"),
+        ({"since_ns": 1, "devices": []}, {"since_ns": 1, "devices": []}, "since_ns := 1, devices := []"),
+        ({"since_ns": 1, "run": 7}, {"since_ns": 1, "run": "7"}, "since_ns := 1, run := '7'"),
+        ({"since_ns": 1, "run": "x'); --"}, {"since_ns": 1, "run": "x'); --"}, "since_ns := 1, run := 'x''); --'"),
+    ],
+)  # fmt: skip
+def test_values_become_literals_of_their_type(
+    arguments: dict[str, Any], values: dict[str, Any], inside: str
+) -> None:
+    registry = Registry(specs())
+    call = registry.call("gaps", **arguments)
+    assert (call.sql, call.values) == (f"FROM gaps_v1({inside})", values)
+    con = duckdb.connect()
+    registry.create(con, registry.needs())
+    assert con.execute(call.sql).fetchall() == []
