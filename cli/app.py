@@ -22,12 +22,23 @@ EPILOG = "\n".join(
     ["\b", "Exit status:", *(f"  {code:>3}  {text}" for code, text in diagnostics.EXIT_CODES)]
 )
 
+FILL, ASK, KEEP = "Fill a warehouse", "Ask it", "Keep it"
+ORDER = ("ingest", "demo", "show", "runs", "views", "query", "shell", "drop", "relink")
+
+
+class Root(Group):
+    """All commands, in the order in which one needs them."""
+
+    def list_commands(self, ctx: object) -> list[str]:
+        """Names in order."""
+        return sorted(self.commands, key=ORDER.index)
+
+
 app = typer.Typer(
     name="tracewh",
-    cls=Group,
+    cls=Root,
     help="Ask PyTorch profiler traces anything, in SQL.",
     epilog=EPILOG,
-    no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
@@ -38,8 +49,7 @@ app.add_typer(
     help="Ask a view. Each has its own page: tracewh show VIEW --help",
     short_help="Ask a view: step_breakdown, operator_stats, kernel_stats, ...",
     subcommand_metavar="VIEW [OPTIONS]",
-    no_args_is_help=True,
-    rich_help_panel="Ask",
+    rich_help_panel=ASK,
 )
 
 
@@ -54,17 +64,22 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def tracewh(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Say which tracewh this is.")
+        bool,
+        typer.Option(
+            "--version", callback=_version, is_eager=True, help="Say which tracewh this is."
+        ),
     ] = False,
 ) -> None:
     """Nothing of its own: the commands do the work."""
 
 
-@app.command(cls=Command, rich_help_panel="Fill")
+@app.command(cls=Command, rich_help_panel=FILL)
 def ingest(
     paths: Annotated[
         list[Path],
-        typer.Argument(metavar="PATH", help="Trace files, run folders, or log folders of many runs."),
+        typer.Argument(
+            metavar="PATH", help="Trace files, run folders, or log folders of many runs."
+        ),
     ],
     warehouse: options.WarehouseOption = options.DEFAULT_WAREHOUSE,
     run: Annotated[
@@ -73,7 +88,9 @@ def ingest(
     ] = None,
     jobs: Annotated[
         int | None,
-        typer.Option("--jobs", metavar="N", min=1, help="Files at a time. By default as many as fit."),
+        typer.Option(
+            "--jobs", metavar="N", min=1, help="Files at a time. By default as many as fit."
+        ),
     ] = None,
     force: Annotated[
         bool, typer.Option("--force", help="Take in again what is in already.")
@@ -84,16 +101,18 @@ def ingest(
     Folders are searched for *.json and *.json.gz at any depth. A file that is in already is
     skipped, a file that is no trace is named and skipped.
     """
-    from tracewh.cli.taking import take_in
+    from tracewh.cli.intake import take_in
 
     raise typer.Exit(take_in(paths, warehouse, run=run, jobs=jobs, force=force))
 
 
-@app.command(cls=Command, rich_help_panel="Fill")
+@app.command(cls=Command, rich_help_panel=FILL)
 def demo(
     warehouse: Annotated[
         Path | None,
-        typer.Option("-w", "--warehouse", metavar="FOLDER", help="Instead of a new temporary folder."),
+        typer.Option(
+            "-w", "--warehouse", metavar="FOLDER", help="Instead of a new temporary folder."
+        ),
     ] = None,
 ) -> None:
     """Take in the bundled sample traces and look at them."""
@@ -102,7 +121,7 @@ def demo(
     raise typer.Exit(play(warehouse))
 
 
-@app.command(cls=Command, rich_help_panel="Fill")
+@app.command(cls=Command, rich_help_panel=KEEP)
 def drop(
     run: Annotated[str, typer.Argument(metavar="RUN", help="The run to remove.")],
     worker: Annotated[
@@ -115,20 +134,20 @@ def drop(
     warehouse: options.WarehouseOption = options.DEFAULT_WAREHOUSE,
 ) -> None:
     """Remove traces from the warehouse. The trace files themselves stay where they are."""
-    from tracewh.cli.keeping import remove
+    from tracewh.cli.upkeep import remove
 
     remove(warehouse, run, worker, span, ask=not yes)
 
 
-@app.command(cls=Command, rich_help_panel="Fill")
+@app.command(cls=Command, rich_help_panel=KEEP)
 def relink(warehouse: options.WarehouseOption = options.DEFAULT_WAREHOUSE) -> None:
     """Write tracewh.duckdb anew, after the warehouse was moved or tracewh was upgraded."""
-    from tracewh.cli.keeping import relink as write
+    from tracewh.cli.upkeep import relink as write
 
     write(warehouse)
 
 
-@app.command(cls=Command, rich_help_panel="Ask")
+@app.command(cls=Command, rich_help_panel=ASK)
 def runs(
     format: options.FormatOption = Format.TABLE,
     output: options.PathOption = None,
@@ -142,9 +161,11 @@ def runs(
     show(registry().get("runs"), {}, warehouse, Output(format, output, limit, sort))
 
 
-@app.command(cls=Command, rich_help_panel="Ask")
+@app.command(cls=Command, rich_help_panel=ASK)
 def views(
-    name: Annotated[str | None, typer.Argument(metavar="[VIEW]", help="Only this one, whole.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(metavar="[VIEW]", help="Only this one, whole.")
+    ] = None,
     sql: Annotated[bool, typer.Option("--sql", help="Print the SQL that defines it.")] = False,
     format: options.FormatOption = Format.TABLE,
     output: options.PathOption = None,
@@ -157,9 +178,11 @@ def views(
     list_views(name, sql=sql, output=Output(format, output, limit, sort))
 
 
-@app.command(cls=Command, rich_help_panel="Ask")
+@app.command(cls=Command, rich_help_panel=ASK)
 def query(
-    sql: Annotated[str, typer.Argument(metavar="SQL", help="One statement that reads; - for stdin.")],
+    sql: Annotated[
+        str, typer.Argument(metavar="SQL", help="One statement that reads; - for stdin.")
+    ],
     format: options.FormatOption = Format.TABLE,
     output: options.PathOption = None,
     limit: options.LimitOption = None,
@@ -178,7 +201,7 @@ def query(
     ask(sql, warehouse, Output(format, output, limit, sort))
 
 
-@app.command(cls=Command, rich_help_panel="Ask")
+@app.command(cls=Command, rich_help_panel=ASK)
 def shell(warehouse: options.WarehouseOption = options.DEFAULT_WAREHOUSE) -> None:
     """Open the DuckDB shell on the warehouse, to read."""
     from tracewh.cli.shell import start

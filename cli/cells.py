@@ -35,12 +35,18 @@ class Column:
     numeric: bool
 
 
-def column(name: str, values: Sequence[Any]) -> Column:
-    """Choose how the values of one column look."""
+def column(name: str, values: Sequence[Any], *, numeric: bool | None = None) -> Column:
+    """Choose how the values of one column look.
+
+    Args:
+        numeric: Whether it holds numbers; None to see from the values, of which NULL says nothing.
+    """
     known = [value for value in values if value is not None]
-    if known and all(isinstance(value, int) and not isinstance(value, bool) for value in known):
+    if not known:
+        return Column(name, values, numeric=bool(numeric))
+    if all(isinstance(value, int) and not isinstance(value, bool) for value in known):
         return Column(name, _integers(name, values), numeric=True)
-    if known and all(isinstance(value, float | Decimal) for value in known):
+    if all(isinstance(value, float | Decimal) for value in known):
         return Column(name, _floats(name, values), numeric=True)
     return Column(name, [None if v is None else text(v) for v in values], numeric=False)
 

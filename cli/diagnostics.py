@@ -116,7 +116,8 @@ def _foreseen(error: Exception) -> tuple[int, str] | None:
     import duckdb
 
     from tracewh.ingest.errors import IngestError
-    from tracewh.views import ViewError, WarehouseError
+    from tracewh.views import ViewError
+    from tracewh.views.warehouse import WarehouseError
 
     if isinstance(error, WarehouseError | IngestError):
         return FAILED, str(error)
@@ -131,7 +132,7 @@ def _foreseen(error: Exception) -> tuple[int, str] | None:
 
 def _usage(error: Exception) -> str:
     """A refusal of the command line parser in our voice, and where to read on."""
-    message = error.format_message().strip()  # type: ignore[attr-defined]
+    message = str(error.format_message()).strip()  # type: ignore[attr-defined]
     message = message[:1].lower() + message[1:].rstrip(".")
     context = getattr(error, "ctx", None)
     if context is None:

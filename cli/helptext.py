@@ -5,7 +5,7 @@ Typer's boxes cost a fifth of a second to draw and read brackets in our texts as
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from typer.core import TyperCommand, TyperGroup
@@ -13,7 +13,8 @@ from typer.core import TyperCommand, TyperGroup
 #: Pages are as wide as the terminal, but lines longer than this are hard to read.
 CONTEXT = {"max_content_width": 100, "help_option_names": ["-h", "--help"]}
 
-Rows = Sequence[tuple[str, str]]
+#: The title of a section, and one line of it: a name and what there is to say about it.
+Row = tuple[str, tuple[str, str]]
 
 
 class Command(TyperCommand):
@@ -25,44 +26,56 @@ class Command(TyperCommand):
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write every section of the page below the description."""
-        write_options(self, ctx, formatter)
+        write_sections(formatter, option_rows(self, ctx))
 
 
 class Group(TyperGroup):
-    """A command of commands, listed like options."""
+    """A command of commands, listed like options. Alone it prints its page."""
 
     def __init__(self, *args: Any, **attributes: Any) -> None:
         attributes["context_settings"] = CONTEXT | (attributes.get("context_settings") or {})
         super().__init__(*args, **attributes)
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Answer a call without a command with the page, which is no mistake."""
+        return super().parse_args(ctx, args or (["--help"] if not ctx.resilient_parsing else []))
+
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the commands in their sections, then the options."""
-        commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
-        sections(
+        named = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        write_sections(
             formatter,
-            (
-                (getattr(c, "rich_help_panel", None) or "Commands", (name, c.get_short_help_str(100)))
-                for name, c in commands
-                if c is not None and not c.hidden
-            ),
+            [
+                (getattr(command, "rich_help_panel", None) or "Commands", _summary(name, command))
+                for name, command in named
+                if command is not None and not command.hidden
+            ],
         )
-        write_options(self, ctx, formatter)
+        write_sections(formatter, option_rows(self, ctx))
 
 
-def write_options(command: Any, ctx: Any, formatter: Any) -> None:
-    """Write the arguments and options of a command, one section per panel."""
-    shown = [p for p in command.get_params(ctx) if not getattr(p, "hidden", False)]
-    sections(formatter, ((_section(param), _record(param)) for param in shown))
+def option_rows(command: Any, ctx: Any) -> list[Row]:
+    """The arguments and options of a command with the panels they belong to."""
+    return [
+        (_section(param), _record(param))
+        for param in command.get_params(ctx)
+        if not getattr(param, "hidden", False)
+    ]
 
 
-def sections(formatter: Any, rows: Iterable[tuple[str, tuple[str, str]]]) -> None:
+def write_sections(formatter: Any, rows: Iterable[Row]) -> None:
     """Write rows under the titles they come with, in the order of first appearance."""
     grouped: dict[str, list[tuple[str, str]]] = {}
     for title, row in rows:
         grouped.setdefault(title, []).append(row)
     for title, records in grouped.items():
         with formatter.section(title):
-            formatter.write_dl(records)
+            formatter.write_dl(records, col_max=36)
+
+
+def _summary(name: str, command: Any) -> tuple[str, str]:
+    text = command.short_help or (command.help or "").split("\n\n")[0]
+    return name, " ".join(text.split())
 
 
 def _section(param: Any) -> str:
@@ -74,11 +87,13 @@ def _record(param: Any) -> tuple[str, str]:
     """An option as ``-o, --output FILE`` and its text with what else there is to know."""
     if param.param_type_name == "argument":
         name = param.metavar or param.name.upper()
-        return name + ("..." if param.nargs != 1 and not name.endswith("...") else ""), param.help or ""
-    name = ", ".join(sorted([*param.opts, *param.secondary_opts], key=len))
+        return name + (
+            "..." if param.nargs != 1 and not name.endswith("...") else ""
+        ), param.help or ""
+    spelled = dict.fromkeys(name.replace("_", "-") for name in (*param.opts, *param.secondary_opts))
+    name = ", ".join(sorted(spelled, key=len))
     if not param.is_flag:
-        choices = "|".join(str(choice.value) for choice in param.type_descriptor.choices or ())
-        name += f" {choices or param.metavar or 'TEXT'}"
+        name += f" {param.metavar or 'TEXT'}"
     extra = []
     if param.envvar:
         extra.append(f"env var: {param.envvar}")
@@ -86,4 +101,4 @@ def _record(param: Any) -> tuple[str, str]:
         extra.append(f"default: {getattr(param.default, 'value', param.default)}")
     if param.required:
         extra.append("required")
-    return name, f"{param.help or ''}{f'  [{'; '.join(extra)}]' if extra else ''}"
+    return name, (param.help or "") + (f"  [{'; '.join(extra)}]" if extra else "")

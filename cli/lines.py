@@ -57,14 +57,15 @@ def json(result: duckdb.DuckDBPyRelation, sink: IO[bytes]) -> int:
     )
     rows = 0
     for count, block in _blocks(result, f"concat(',', chr(10), json_object({names}))"):
-        block = block if rows else b"[" + bytes(block[1:])
-        sink.write(_finite(block) if NOT_JSON.search(block) else block)
+        sink.write(b"," if rows else b"[")
+        rest = block[1:]  # every line begins with the comma after the one before it
+        sink.write(_finite(rest) if NOT_JSON.search(rest) else rest)
         rows += count
     sink.write(b"\n]\n" if rows else b"[]\n")
     return rows
 
 
-def _finite(block: bytes | memoryview) -> bytes:
+def _finite(block: memoryview) -> bytes:
     """The lines of a block with null for what JSON cannot say. Rare, so it may take its time."""
     lines = []
     for line in bytes(block).split(b"\n"):

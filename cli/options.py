@@ -19,7 +19,6 @@ WarehouseOption = Annotated[
         metavar="FOLDER",
         envvar="TRACEWH_WAREHOUSE",
         help="The warehouse.",
-        rich_help_panel="Warehouse",
     ),
 ]
 DEFAULT_WAREHOUSE = Path("tracewh-warehouse")
@@ -28,8 +27,9 @@ FormatOption = Annotated[
     Format,
     typer.Option(
         "--format",
+        metavar="FORMAT",
         rich_help_panel=OUTPUT,
-        help="How to write the result. Only a table on a terminal is ever shortened.",
+        help="table, csv, json, markdown or parquet. Only a table on a terminal is ever shortened.",
     ),
 ]
 PathOption = Annotated[

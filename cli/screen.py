@@ -34,12 +34,13 @@ def write_table(result: duckdb.DuckDBPyRelation, sink: IO[bytes], limit: int | N
     if limit is None:
         limit = SCREENFUL if on_screen else 0
     rows, total = _fetch(result, limit)
+    numeric = [NUMERIC.fullmatch(str(kind)) is not None for kind in result.types]
     columns = [
-        cells.column(name, [row[number] for row in rows])
+        cells.column(name, [row[number] for row in rows], numeric=numeric[number])
         for number, name in enumerate(result.columns)
     ]
     if rows:
-        for line in _screen(columns) if on_screen else _page(columns):
+        for line in lines(columns, on_screen=on_screen):
             sink.write(line.encode() + b"\n")
         sink.flush()
     if len(rows) < total:
@@ -47,25 +48,26 @@ def write_table(result: duckdb.DuckDBPyRelation, sink: IO[bytes], limit: int | N
     return total
 
 
-def _screen(columns: Sequence[cells.Column]) -> list[str]:
-    """The lines for a terminal."""
-    shared = [c for c in columns if c.name in SOURCE and c.cells[0] and len(set(c.cells)) == 1]
-    empty = [c for c in columns if all(cell is None for cell in c.cells)]
-    shown = [c for c in columns if c not in shared and c not in empty]
-    if not shown:
-        return _page(columns)
+def lines(columns: Sequence[cells.Column], *, on_screen: bool, fold: bool = True) -> list[str]:
+    """The lines of a table with at least one row.
+
+    Args:
+        fold: On a terminal, say once above the table what all rows share.
+    """
+    if not on_screen:
+        return table.render(columns, table.Look())
     look = _look()
+    empty = [c for c in columns if all(cell is None for cell in c.cells)]
+    shared = [c for c in columns if c.name in SOURCE and c not in empty and len(set(c.cells)) == 1]
+    hidden = [*empty, *(shared if fold else [])]
+    shown = [c for c in columns if c not in hidden] or columns
     keys = next((i for i, c in enumerate(shown) if c.name not in SOURCE), 0) + 1
-    lines = table.render(shown, look, keys=min(keys, len(shown)))
-    if shared:
-        lines = [look.faint("  ".join(f"{c.name} {c.cells[0]}" for c in shared)), "", *lines]
-    if empty:
-        lines += ["", look.faint(f"without a value: {', '.join(c.name for c in empty)}")]
-    return lines
-
-
-def _page(columns: Sequence[cells.Column]) -> list[str]:
-    return table.render(columns, table.Look())
+    drawn = table.render(shown, look, keys=min(keys, len(shown)))
+    if fold and shared:
+        drawn = [look.faint("  ".join(f"{c.name} {c.cells[0]}" for c in shared)), "", *drawn]
+    if empty and len(shown) < len(columns):
+        drawn += ["", look.faint(f"without a value: {', '.join(c.name for c in empty)}")]
+    return drawn
 
 
 def _look() -> table.Look:

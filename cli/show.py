@@ -12,13 +12,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tracewh.cli import diagnostics, options
-from tracewh.cli.helptext import Command, Group, sections, write_options
+from tracewh.cli.helptext import Command, Group, option_rows, write_sections
 from tracewh.cli.output import Format, Output
 
 if TYPE_CHECKING:
-    from tracewh.views import Param, Registry, Spec
+    from tracewh.views import Column, Param, Registry, Spec
 
 SHARED = ("run", "worker", "span")
+#: Titles of sections on the page of a view.
+PARAMETERS, TRACES = "Parameters", "Which traces"
 #: How the groups of views are titled.
 TITLES = {
     "overview": "Overview",
@@ -62,12 +64,13 @@ class ViewCommand(Command):
     view: Spec
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write the options, then what comes back."""
-        write_options(self, ctx, formatter)
-        sections(
-            formatter,
-            (("Columns", (c.name, f"{c.meaning}  {_kind(c.type, c.unit)}")) for c in self.view.columns),
-        )
+        """Write what can be asked, what comes back, and how it is written."""
+        rows = option_rows(self, ctx)
+        asked = [row for row in rows if row[0] in (PARAMETERS, TRACES)]
+        write_sections(formatter, asked)
+        columns = [(c.name, f"{c.meaning}{_facts(c.type, _unit(c))}") for c in self.view.columns]
+        write_sections(formatter, [("Columns", row) for row in columns])
+        write_sections(formatter, [row for row in rows if row not in asked])
 
 
 def view_command(view: Spec) -> ViewCommand:
@@ -119,7 +122,7 @@ def show(view: Spec, arguments: dict[str, Any], warehouse: Path, output: Output)
     if view.deprecated:
         diagnostics.warn(f"{view.object_name} is deprecated: {view.deprecated}")
     with tracewh.open(warehouse) as opened:
-        rows = output.write(getattr(opened, view.object_name)(**arguments))
+        rows = output.write(opened.view(view.name, view.version, **arguments))
         if not rows:
             from tracewh.cli.empty import explain
 
@@ -127,21 +130,18 @@ def show(view: Spec, arguments: dict[str, Any], warehouse: Path, output: Output)
 
 
 def _keyword(name: str, kind: Any, default: Any) -> inspect.Parameter:
-    return inspect.Parameter(
-        name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind
-    )
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
 
 
 def _option(param: Param) -> Any:
     name = f"--{param.name.replace('_', '-')}"
-    names = [name] if param.name in SHARED else [*dict.fromkeys([name, f"--{param.name}"])]
-    extra = _kind(param.type, param.unit)[1:-1]
-    extra += "; required" if param.required else f"; default: {param.default}"
+    needed = "required" if param.required else ""
+    default = "" if param.default in ("-", "NULL") else f"default: {param.default}"
     return typer.Option(
-        *names,
-        metavar=param.type.split("(")[0],
-        help=f"{param.meaning}  [{extra}]",
-        rich_help_panel="Which traces" if param.name in SHARED else "Parameters of the view",
+        *dict.fromkeys([name, f"--{param.name}"]),
+        metavar=param.type,
+        help=f"{param.meaning}{_facts(_unit(param), needed, default)}",
+        rich_help_panel=TRACES if param.name in SHARED else PARAMETERS,
     )
 
 
@@ -149,14 +149,19 @@ def _version_option(view: Spec) -> Any:
     return typer.Option(
         "--version",
         metavar="N",
-        help=f"Version of the view.  [this page: {view.version}; default: the newest]",
-        rich_help_panel="Which traces",
+        help=f"Version of the view; by default the newest.  [this page: {view.version}]",
+        rich_help_panel=TRACES,
     )
 
 
-def _kind(sql_type: str, unit: str) -> str:
+def _unit(item: Param | Column) -> str:
+    return "" if item.unit in ("-", "key") else item.unit
+
+
+def _facts(*facts: str) -> str:
     """What to know about a value beside its meaning."""
-    return f"[{sql_type}]" if unit in ("-", "key", "") else f"[{sql_type}, {unit}]"
+    known = [fact for fact in facts if fact]
+    return f"  [{'; '.join(known)}]" if known else ""
 
 
 def _argument(param: Param, text: str) -> str:
@@ -180,7 +185,7 @@ def _paragraphs(text: str) -> Iterator[str]:
 
 def _version(args: list[str]) -> int | None:
     """The value of --version, if it is there and a number; the parser complains if it is not."""
-    for word, following in zip(args, [*args[1:], ""], strict=True):
+    for word, following in zip(args, [*args, ""][1:], strict=True):
         found = re.fullmatch(r"--version(?:=(.*))?", word)
         if found and (found[1] or following).isdecimal():
             return int(found[1] or following)

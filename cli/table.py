@@ -69,7 +69,8 @@ def render(columns: Sequence[Column], look: Look, *, keys: int = 1) -> list[str]
     if _total(fits) <= look.width:
         return _draw(fits, look)
     if len(columns[0].cells) <= FEW_ROWS:
-        if max(map(cell_len, _upright(columns, replace(look, title=_plain)))) <= look.width:
+        bare = _upright(columns, replace(look, title=_plain))
+        if max(map(cell_len, bare)) <= look.width:
             return _upright(columns, look)
     return _blocks([_wrapped(_natural(column, look), look) for column in columns], look, keys)
 

@@ -1,0 +1,80 @@
+"""`tracewh ingest`: what the caller sees of it."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tracewh.cli import diagnostics
+from tracewh.cli.progress import display, size
+
+if TYPE_CHECKING:
+    from tracewh.ingest.api import Outcome
+
+
+def take_in(
+    paths: Iterable[Path],
+    warehouse: Path,
+    *,
+    run: str | None = None,
+    jobs: int | None = None,
+    force: bool = False,
+) -> int:
+    """Ingest with a display, sum it up, and give the exit code."""
+    import tracewh
+
+    started = time.monotonic()
+    try:
+        with display() as shown:
+            outcomes = tracewh.ingest(
+                list(paths),
+                warehouse,
+                run=run,
+                jobs=jobs,
+                force=force,
+                on_progress=shown.advance,
+                on_outcome=shown.finished,
+            )
+    except KeyboardInterrupt:
+        diagnostics.note("interrupted; the traces that are in stay in, the same command goes on")
+        return diagnostics.INTERRUPTED
+    summarize(outcomes, time.monotonic() - started)
+    refused = sum(outcome.status == "refused" for outcome in outcomes)
+    if refused == len(outcomes):
+        return diagnostics.FAILED
+    return diagnostics.SOME_REFUSED if refused else diagnostics.OK
+
+
+def summarize(outcomes: list[Outcome], seconds: float) -> None:
+    """Print a table with a row per file, and the totals below it."""
+    from tracewh.cli import cells, screen
+
+    columns: dict[str, list[Any]] = {
+        "file": [str(outcome.source) for outcome in outcomes],
+        "status": [outcome.status for outcome in outcomes],
+        "run": [outcome.run for outcome in outcomes],
+        "worker": [outcome.worker for outcome in outcomes],
+        "span": [outcome.span for outcome in outcomes],
+        "events": [outcome.events if outcome.status != "refused" else None for outcome in outcomes],
+        "source_mb": [outcome.source_bytes / 1e6 for outcome in outcomes],
+        "stored_mb": [o.stored_bytes / 1e6 if o.status != "refused" else None for o in outcomes],
+        "seconds": [round(outcome.seconds, 3) for outcome in outcomes],
+    }
+    shown = [cells.column(name, values) for name, values in columns.items()]
+    for line in screen.lines(shown, on_screen=sys.stdout.isatty(), fold=False):
+        print(line)
+    sys.stdout.flush()
+    counts = {status: 0 for status in ("ingested", "unchanged", "refused")}
+    for outcome in outcomes:
+        counts[outcome.status] += 1
+    said = ", ".join(f"{count} {status}" for status, count in counts.items() if count)
+    new = [outcome for outcome in outcomes if outcome.status == "ingested"]
+    if new:
+        events = sum(outcome.events for outcome in new)
+        source, stored = (sum(getattr(o, f"{w}_bytes") for o in new) for w in ("source", "stored"))
+        said += f"; {events:,} events in {seconds:.1f} s ({events / max(seconds, 1e-3):,.0f}/s), "
+        said += f"{size(source)} stored as {size(stored)}"
+    diagnostics.note(said)

@@ -1,0 +1,68 @@
+"""`tracewh query`: one statement of the caller's own, which can read the warehouse and nothing else."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tracewh.cli import diagnostics
+from tracewh.cli.output import Output
+
+if TYPE_CHECKING:
+    import duckdb
+
+#: DESCRIBE, SHOW, SUMMARIZE, VALUES and FROM are SELECT to DuckDB.
+READS = ("SELECT", "EXPLAIN")
+EXPLAIN = re.compile(r"^\s*EXPLAIN\s+(ANALYZE\s+)?(\([^)]*\)\s*)?", re.IGNORECASE)
+
+
+def ask(sql: str, warehouse: Path, output: Output) -> None:
+    """Run one statement and write its answer."""
+    import tracewh
+
+    sql = sys.stdin.read() if sql == "-" else sql
+    explained = check(sql)
+    output.check()
+    with tracewh.open(warehouse) as opened:
+        con = opened.connection
+        confine(con, opened.path / "data")
+        if explained:
+            print(con.execute(sql).fetchall()[-1][-1])
+        elif not output.write(con.sql(sql)):
+            diagnostics.note("no rows")
+
+
+def check(sql: str) -> bool:
+    """Refuse what does not read, and say whether it is an EXPLAIN.
+
+    DuckDB's own parser says what a statement is; a list of words would be fooled by a CTE.
+    """
+    import duckdb
+
+    statements = duckdb.extract_statements(sql)
+    if not statements:
+        diagnostics.refuse("there is no statement to run")
+    if len(statements) > 1:
+        diagnostics.refuse(f"{len(statements)} statements; query takes one at a time")
+    kind = statements[0].type.name
+    if kind not in READS:
+        diagnostics.refuse(
+            f"{kind} is refused: query only reads. It takes SELECT, FROM, DESCRIBE, SHOW, SUMMARIZE, "
+            "VALUES and EXPLAIN; `tracewh shell` opens a session with all of SQL"
+        )
+    if kind == "EXPLAIN":
+        check(EXPLAIN.sub("", sql))
+    return kind == "EXPLAIN"
+
+
+def confine(con: duckdb.DuckDBPyConnection, data: Path) -> None:
+    """Let a connection see the files of the warehouse and nothing else, for good.
+
+    Python's variables are out of sight too: `FROM sql` must not find ours.
+    """
+    con.execute("SET python_enable_replacements = false")
+    con.execute(f"SET allowed_directories = ['{str(data).replace(chr(39), chr(39) * 2)}']")
+    con.execute("SET enable_external_access = false")
+    con.execute("SET lock_configuration = true")

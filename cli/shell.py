@@ -1,0 +1,31 @@
+"""`tracewh shell`: the DuckDB shell on the warehouse."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from pathlib import Path
+
+from tracewh.cli import diagnostics
+
+
+def start(warehouse: Path) -> int:
+    """Replace this process with the shell; comes back only where that is not possible."""
+    from tracewh.views.warehouse import DATABASE, ensure_database, find
+
+    root = find(warehouse)
+    beside = os.pathsep.join([os.environ.get("PATH", os.defpath), str(Path(sys.executable).parent)])
+    program = shutil.which("duckdb", path=beside)
+    if program is None:
+        raise diagnostics.CliError(
+            "the DuckDB shell is not installed; `pip install duckdb-cli` brings it"
+        )
+    ensure_database(root)
+    sys.stdout.flush()
+    words = [program, "-readonly", str(root / DATABASE)]
+    if os.name == "posix":
+        os.execv(program, words)
+    import subprocess  # elsewhere execv would hand the prompt back before the shell ends
+
+    return subprocess.call(words)

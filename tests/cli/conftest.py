@@ -1,0 +1,140 @@
+"""A warehouse small enough to work out by eye, and a way to run one command line on it.
+
+    ns        0         400       800      1000
+    host      ProfilerStep#7 ---------------|       one step of 1,000 ns
+                aten::mm ------|                    100 to 500
+                  cudaLaunchKernel                  200 to 250
+    device              void gemm<...> -------|     400 to 900
+
+Run 'tuned' is the same with a kernel of 300 ns. Both start at EPOCH.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from tracewh.cli.app import main
+from tracewh.views import Registry
+
+EPOCH = 1_700_000_000_000_000_000
+KERNEL = (
+    "void cutlass::Kernel2<cutlass_80_tensorop_s1688gemm_128x128_16x5_nn_align4>"
+    "(cutlass_80_tensorop_s1688gemm_128x128_16x5_nn_align4::Params)"
+)
+Rows = dict[str, list[dict[str, Any]]]
+
+
+def trace(run: str, *, kernel_ns: int = 500, memory: bool = False) -> Rows:
+    """The rows of one trace, by table."""
+    host: dict[str, Any] = {"pid": "1", "tid": "1", "thread_id": 1, "finished": True}
+    step = {**host, "event_id": 0, "category": "user_annotation", "name": "ProfilerStep#7"}
+    step |= {"start_ns": EPOCH, "duration_ns": 1000, "op_id": 0, "depth": 0}
+    op = {**host, "event_id": 1, "category": "cpu_op", "name": "aten::mm", "op_id": 1, "depth": 1}
+    op |= {"start_ns": EPOCH + 100, "duration_ns": 400, "parent_id": 0, "parent_op_id": 0}
+    launch = {**host, "event_id": 2, "category": "cuda_runtime", "name": "cudaLaunchKernel"}
+    launch |= {"start_ns": EPOCH + 200, "duration_ns": 50, "parent_id": 1, "op_id": 1, "depth": 2}
+    launch |= {"correlation_id": 9, "parent_op_id": 1, "self_duration_ns": 50}
+    kernel = {"event_id": 3, "category": "kernel", "kind": "compute", "name": KERNEL, "pid": "0"}
+    kernel |= {"tid": "7", "device_id": 0, "stream_id": 7, "correlation_id": 9, "launch_id": 2}
+    kernel |= {"op_id": 1, "start_ns": EPOCH + 400, "duration_ns": kernel_ns, "grid": [8, 8, 1]}
+    kernel |= {"block": [128, 1, 1], "blocks_per_sm": 2.0, "uses_tensor_cores": True}
+    steps = {"step": 7, "name": "ProfilerStep#7", "event_id": 0, "device_events": 1}
+    steps |= {"start_ns": EPOCH, "end_ns": EPOCH + 1000, "is_tail": False}
+    steps |= {"extended_start_ns": EPOCH, "extended_end_ns": EPOCH + 1000}
+    return {
+        "traces": [
+            {
+                "source_path": f"logs/{run}/host_1.pt.trace.json",
+                "source_bytes": 12345,
+                "trace_name": "host_1",
+                "generation": "2024",
+                "start_ns": EPOCH,
+                "end_ns": EPOCH + 1000,
+                "events": 4,
+                "skipped_events": 0,
+                "layout_version": 1,
+            }
+        ],
+        "steps": [steps],
+        "host_events": [
+            {**step, "self_duration_ns": 600},
+            {**op, "self_duration_ns": 350},
+            launch,
+        ],
+        "device_events": [kernel],
+        "devices": [{"device_id": 0, "name": "NVIDIA A100", "num_sms": 108}],
+    } | ({"memory_records": [{"event_id": 4, "time_ns": EPOCH + 150, "device_type": "cuda",
+          "device_id": 0, "address": 256, "bytes": 1024, "total_allocated_bytes": 1024,
+          "total_reserved_bytes": 4096}]} if memory else {})  # fmt: skip
+
+
+def write_trace(
+    warehouse: Path, rows: Rows, run: str, worker: str = "host_1", span: str = "default"
+) -> Path:
+    """Write one trace as ingest lays it out: every table, empty ones included."""
+    folder = warehouse / "data" / f"run={run}" / f"worker={worker}" / f"span={span}"
+    folder.mkdir(parents=True)
+    with duckdb.connect() as con:
+        for table in Registry.load().tables():
+            con.execute(table.sql)
+            for row in rows.get(table.name, []):
+                marks = ", ".join("?" for _ in row)
+                con.execute(
+                    f"INSERT INTO {table.name} ({', '.join(row)}) VALUES ({marks})", [*row.values()]
+                )
+            con.execute(
+                f"COPY (SELECT * EXCLUDE (run, worker, span) FROM {table.name}) "
+                f"TO '{folder / table.name}.parquet' (FORMAT parquet)"
+            )
+    return folder
+
+
+@pytest.fixture(scope="session")
+def _made_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    warehouse = tmp_path_factory.mktemp("cli") / "warehouse"
+    write_trace(warehouse, trace("base"), "base")
+    write_trace(warehouse, trace("tuned", kernel_ns=300), "tuned")
+    return warehouse
+
+
+@pytest.fixture
+def warehouse(_made_once: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The tiny warehouse, which commands find by themselves. Tests must not change it."""
+    monkeypatch.setenv("TRACEWH_WAREHOUSE", str(_made_once))
+    return _made_once
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What one command line did."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+@pytest.fixture
+def tracewh(
+    capsysbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., Done]:
+    """Run a command line in this process: `tracewh("show", "runs")`."""
+    monkeypatch.setenv("COLUMNS", "100")
+
+    def run(*words: object) -> Done:
+        capsysbinary.readouterr()
+        code = main([str(word) for word in words])
+        out, err = capsysbinary.readouterr()
+        return Done(code, out.decode(), err.decode())
+
+    return run
