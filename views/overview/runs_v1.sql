@@ -1,0 +1,75 @@
+-- view: runs
+-- version: 1
+-- since: 0.1
+-- summary: What the warehouse holds, one row per run, the latest first.
+-- grain: one row per run
+--
+-- columns
+--   name          type     unit   meaning
+--   run           VARCHAR  key    Name of the run.
+--   workers       BIGINT   -      Workers that recorded it.
+--   spans         BIGINT   -      Different recordings, or spans, of its workers.
+--   traces        BIGINT   -      Trace files, one for each worker and recording.
+--   steps         BIGINT   -      Profiler steps in all of them.
+--   events        BIGINT   -      Events in all of them.
+--   source_bytes  BIGINT   bytes  Size of the files, as stored.
+--   first_ns      BIGINT   ns     Start of the first event, nanoseconds since the epoch.
+--   last_ns       BIGINT   ns     End of the last event.
+--   devices       BIGINT   -      Devices that ran something; a device that two workers used counts twice.
+--   world_size    INTEGER  -      Ranks in the job, of which some may not be here; NULL where no trace says.
+--   backend       VARCHAR  -      Backend of the job's communication, e.g. 'nccl'; NULL where no trace says.
+CREATE MACRO runs_v1() AS TABLE
+    WITH
+    files AS (
+        SELECT
+            t.run,
+            count(DISTINCT t.worker) AS workers,
+            count(DISTINCT t.span) AS spans,
+            count(*) AS traces,
+            sum(t.events)::BIGINT AS events,
+            sum(t.source_bytes)::BIGINT AS source_bytes,
+            min(t.start_ns) AS first_ns,
+            max(t.end_ns) AS last_ns,
+            max(t.world_size) AS world_size,
+            string_agg(DISTINCT t.backend, ', ' ORDER BY t.backend) AS backend
+        FROM traces AS t
+        GROUP BY t.run
+    ),
+
+    numbered_steps AS (
+        SELECT s.run, count(s.step) AS steps
+        FROM steps AS s
+        GROUP BY s.run
+    ),
+
+    used_devices AS (
+        SELECT DISTINCT d.run, d.worker, d.device_id
+        FROM device_events AS d
+        WHERE
+            d.device_id IS NOT NULL
+            AND d.kind IN ('compute', 'communication', 'memcpy', 'memset')
+    ),
+
+    counted_devices AS (
+        SELECT d.run, count(*) AS devices
+        FROM used_devices AS d
+        GROUP BY d.run
+    )
+
+    SELECT
+        f.run,
+        f.workers,
+        f.spans,
+        f.traces,
+        coalesce(s.steps, 0) AS steps,
+        f.events,
+        f.source_bytes,
+        f.first_ns,
+        f.last_ns,
+        coalesce(d.devices, 0) AS devices,
+        f.world_size,
+        f.backend
+    FROM files AS f
+    LEFT JOIN numbered_steps AS s ON f.run = s.run
+    LEFT JOIN counted_devices AS d ON f.run = d.run
+    ORDER BY f.last_ns DESC NULLS LAST, f.run;

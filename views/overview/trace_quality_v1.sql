@@ -1,0 +1,306 @@
+-- view: trace_quality
+-- version: 1
+-- since: 0.1
+-- summary: What is missing or odd in a trace, and the profiler option that would record it.
+-- grain: one row per trace and finding
+--
+-- A trace without findings has no rows. 'error' means that figures are wrong for want of events,
+-- 'warning' that some of them may mislead, 'info' that some views have nothing to say.
+--
+-- Launches without kernels and kernels without launches are usual at both ends of a recording. Of
+-- ranks, only those of a job with more than one are compared, within one run and recording; a clock
+-- counts as not aligned where a worker's step lies entirely before or after the same step of the
+-- median worker, which no job that communicates in every step can do.
+--
+-- params
+--   run, worker, span
+-- columns
+--   run, worker, span
+--   check     VARCHAR  key  What was found; one word that stays the same.
+--   severity  VARCHAR  -    'error', 'warning' or 'info'.
+--   count     BIGINT   -    Events, steps or ranks that it concerns; NULL where it concerns the whole trace.
+--   message   VARCHAR  -    What it means, and what to do.
+CREATE MACRO trace_quality_v1(
+    run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
+) AS TABLE
+    WITH
+    -- The other ranks of a run count although they are not reported, so workers are filtered last.
+    files AS MATERIALIZED (
+        SELECT
+            t.run,
+            t.worker,
+            t.span,
+            t.rank,
+            t.world_size,
+            t.skipped_events,
+            t.skipped_reasons,
+            max(t.world_size) OVER ranks AS job_ranks,
+            count(DISTINCT coalesce(t.rank::VARCHAR, t.worker)) OVER ranks AS present_ranks,
+            row_number() OVER () << 40 AS first_id
+        FROM traces AS t
+        WHERE
+            (run IS NULL OR t.run = run)
+            AND (span IS NULL OR t.span = span)
+        WINDOW ranks AS (PARTITION BY t.run, t.span)
+    ),
+
+    reported AS MATERIALIZED (
+        SELECT f.*
+        FROM files AS f
+        WHERE worker IS NULL OR f.worker = worker
+    ),
+
+    host AS MATERIALIZED (
+        SELECT
+            f.first_id,
+            f.first_id + h.event_id AS id,
+            f.first_id + h.parent_id AS parent_id,
+            h.start_ns + h.duration_ns AS end_ns,
+            (ends_with(h.category, '_runtime') OR ends_with(h.category, '_driver'))
+            AND contains(h.name, 'Launch')
+            AND (contains(h.name, 'Kernel') OR contains(h.name, 'Graph')) AS is_launch,
+            contains(h.name, 'Graph') AS is_graph,
+            h.category = 'cpu_op' AS is_operator,
+            h.input_dims IS NOT NULL AS has_shapes,
+            h.call_stack IS NOT NULL OR h.category = 'python_function' AS has_stack,
+            h.python_module_id IS NOT NULL OR h.module_hierarchy IS NOT NULL AS has_module
+        FROM host_events AS h
+        INNER JOIN reported AS f ON h.run = f.run AND h.worker = f.worker AND h.span = f.span
+    ),
+
+    device AS MATERIALIZED (
+        SELECT f.first_id, f.first_id + d.launch_id AS launch_id, d.graph_id > 0 AS is_replay
+        FROM device_events AS d
+        INNER JOIN reported AS f ON d.run = f.run AND d.worker = f.worker AND d.span = f.span
+        WHERE d.kind IN ('compute', 'communication', 'memcpy', 'memset')
+    ),
+
+    host_facts AS (
+        SELECT
+            h.first_id,
+            count(*) FILTER (WHERE h.is_operator) AS operators,
+            bool_or(h.has_shapes) AS has_shapes,
+            bool_or(h.has_stack) AS has_stacks,
+            bool_or(h.has_module) AS has_modules
+        FROM host AS h
+        GROUP BY h.first_id
+    ),
+
+    overlapping AS (
+        SELECT c.first_id, count(*) AS partial_overlaps
+        FROM host AS c
+        INNER JOIN host AS p ON c.parent_id = p.id
+        WHERE c.end_ns > p.end_ns
+        GROUP BY c.first_id
+    ),
+
+    launches AS (
+        SELECT h.first_id, count(*) AS without_kernels
+        FROM host AS h
+        WHERE
+            h.is_launch
+            AND NOT EXISTS (SELECT 1 FROM device AS d WHERE d.launch_id = h.id)
+        GROUP BY h.first_id
+    ),
+
+    device_facts AS (
+        SELECT
+            d.first_id,
+            count(*) FILTER (WHERE d.launch_id IS NULL) AS without_launches,
+            count(*) FILTER (WHERE d.is_replay OR h.is_graph) AS replays
+        FROM device AS d
+        LEFT JOIN host AS h ON d.launch_id = h.id AND h.is_launch
+        GROUP BY d.first_id
+    ),
+
+    stepped AS (
+        SELECT DISTINCT s.run, s.worker, s.span
+        FROM steps AS s
+        WHERE s.step IS NOT NULL
+    ),
+
+    remembered AS (
+        SELECT DISTINCT m.run, m.worker, m.span
+        FROM memory_records AS m
+    ),
+
+    -- A trace without steps counts as one step here.
+    aligned AS (
+        SELECT
+            s.run,
+            s.worker,
+            s.span,
+            s.extended_start_ns AS start_ns,
+            s.extended_end_ns AS end_ns,
+            quantile_disc(s.extended_start_ns, 0.5) OVER same_step AS median_start_ns,
+            quantile_disc(s.extended_end_ns, 0.5) OVER same_step AS median_end_ns
+        FROM steps AS s
+        INNER JOIN files AS f ON s.run = f.run AND s.worker = f.worker AND s.span = f.span
+        WHERE f.job_ranks > 1
+        WINDOW same_step AS (PARTITION BY s.run, s.span, s.step)
+    ),
+
+    misaligned AS (
+        SELECT a.run, a.worker, a.span, count(*) AS steps
+        FROM aligned AS a
+        WHERE a.start_ns >= a.median_end_ns OR a.end_ns <= a.median_start_ns
+        GROUP BY a.run, a.worker, a.span
+    ),
+
+    findings AS (
+        SELECT
+            f.run,
+            f.worker,
+            f.span,
+            unnest([
+                {
+                    'check': 'truncated_file',
+                    'severity': 'error',
+                    'holds': contains(f.skipped_reasons::VARCHAR, 'truncated'),
+                    'count': NULL,
+                    'message': 'The file ends in the middle of an event: what came after is lost.'
+                },
+                {
+                    'check': 'skipped_events',
+                    'severity': 'error',
+                    'holds': f.skipped_events > 0,
+                    'count': f.skipped_events,
+                    'message': 'Events that could not be taken in: ' || f.skipped_reasons
+                },
+                {
+                    'check': 'clocks_not_aligned',
+                    'severity': 'warning',
+                    'holds': m.steps > 0,
+                    'count': m.steps,
+                    'message': 'Steps that do not overlap with the same step of the other ranks: '
+                    || 'the clocks of the hosts differ; synchronise them to compare instants.'
+                },
+                {
+                    'check': 'ranks_missing',
+                    'severity': 'warning',
+                    'holds': f.present_ranks < f.job_ranks,
+                    'count': f.job_ranks - f.present_ranks,
+                    'message': 'Only ' || f.present_ranks || ' of ' || f.job_ranks
+                    || ' ranks are here: figures over all ranks cover these only.'
+                },
+                {
+                    'check': 'rank_unknown',
+                    'severity': if(f.present_ranks > 1, 'warning', 'info'),
+                    'holds': f.rank IS NULL,
+                    'count': NULL,
+                    'message': 'The trace does not say its rank: in a distributed job call '
+                    || 'init_process_group before the profiler starts, or put rank<N> in the '
+                    || 'file name.'
+                },
+                {
+                    'check': 'launches_without_kernels',
+                    'severity': 'warning',
+                    'holds': l.without_kernels > 0,
+                    'count': l.without_kernels,
+                    'message': 'Launches whose kernels were not recorded: their operators show too '
+                    || 'little device time; synchronise the device before the profiler stops.'
+                },
+                {
+                    'check': 'kernels_without_launches',
+                    'severity': 'warning',
+                    'holds': d.without_launches > 0 AND h.first_id IS NOT NULL,
+                    'count': d.without_launches,
+                    'message': 'Device events whose launch was not recorded: they belong to no '
+                    || 'operator; give the schedule a warmup step.'
+                },
+                {
+                    'check': 'graph_replays',
+                    'severity': 'info',
+                    'holds': d.replays > 0,
+                    'count': d.replays,
+                    'message': 'Device events replayed from graphs: they belong to the call that '
+                    || 'launched the graph, not to the operators that were captured.'
+                },
+                {
+                    'check': 'partial_overlaps',
+                    'severity': 'info',
+                    'holds': o.partial_overlaps > 0,
+                    'count': o.partial_overlaps,
+                    'message': 'Host events that end after the event they began in: only the part '
+                    || 'inside counts against its self time.'
+                },
+                {
+                    'check': 'no_steps',
+                    'severity': 'info',
+                    'holds': s.run IS NULL,
+                    'count': NULL,
+                    'message': 'No steps: give the profiler a schedule and call prof.step() after '
+                    || 'each iteration.'
+                },
+                {
+                    'check': 'no_device_events',
+                    'severity': 'info',
+                    'holds': d.first_id IS NULL,
+                    'count': NULL,
+                    'message': 'No work on a device: record with ProfilerActivity.CUDA (or XPU, ...) '
+                    || 'among the activities.'
+                },
+                {
+                    'check': 'no_host_events',
+                    'severity': 'info',
+                    'holds': h.first_id IS NULL,
+                    'count': NULL,
+                    'message': 'No events of the host: record with ProfilerActivity.CPU among the '
+                    || 'activities.'
+                },
+                {
+                    'check': 'no_shapes',
+                    'severity': 'info',
+                    'holds': h.operators > 0 AND NOT h.has_shapes,
+                    'count': h.operators,
+                    'message': 'Operators without input shapes: record with record_shapes=True.'
+                },
+                {
+                    'check': 'no_stacks',
+                    'severity': 'info',
+                    'holds': h.operators > 0 AND NOT h.has_stacks,
+                    'count': h.operators,
+                    'message': 'Operators without source lines: record with with_stack=True.'
+                },
+                {
+                    'check': 'no_modules',
+                    'severity': 'info',
+                    'holds': h.operators > 0 AND NOT h.has_modules,
+                    'count': h.operators,
+                    'message': 'Operators without modules: record with with_modules=True, and '
+                    || 'with_stack=True for modules that are not TorchScript.'
+                },
+                {
+                    'check': 'no_memory',
+                    'severity': 'info',
+                    'holds': r.run IS NULL,
+                    'count': NULL,
+                    'message': 'No allocations: record with profile_memory=True.'
+                }
+            ]) AS finding
+        FROM reported AS f
+        LEFT JOIN host_facts AS h ON f.first_id = h.first_id
+        LEFT JOIN device_facts AS d ON f.first_id = d.first_id
+        LEFT JOIN launches AS l ON f.first_id = l.first_id
+        LEFT JOIN overlapping AS o ON f.first_id = o.first_id
+        LEFT JOIN stepped AS s ON f.run = s.run AND f.worker = s.worker AND f.span = s.span
+        LEFT JOIN remembered AS r ON f.run = r.run AND f.worker = r.worker AND f.span = r.span
+        LEFT JOIN misaligned AS m ON f.run = m.run AND f.worker = m.worker AND f.span = m.span
+    )
+
+    SELECT
+        g.run,
+        g.worker,
+        g.span,
+        g.finding."check" AS "check",
+        g.finding.severity AS severity,
+        g.finding.count::BIGINT AS "count",
+        g.finding.message AS message
+    FROM findings AS g
+    WHERE g.finding.holds
+    ORDER BY
+        list_position(['error', 'warning', 'info'], g.finding.severity),
+        g.run,
+        g.worker,
+        g.span,
+        g.finding."check";
