@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import glob
 import hashlib
 import inspect
 import os
@@ -244,7 +245,7 @@ def _create(
             registry.create(con, [name])
             continue
         columns = ", ".join(f"t.{column.name}" for column in tables[name].columns)
-        files = quoted(f"{root}/data/*/*/*/{name}.parquet")
+        files = quoted(f"{glob.escape(str(root))}/data/*/*/*/{name}.parquet")
         try:
             con.execute(
                 f"CREATE VIEW {name} AS SELECT {columns} FROM read_parquet({files}, "

@@ -1,0 +1,270 @@
+"""A warehouse opened from Python, and the tracewh.duckdb that stands beside its data."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import duckdb
+import pytest
+
+import tracewh
+from tracewh.views import Registry
+from tracewh.views import warehouse as module
+from tracewh.views.warehouse import DATABASE, ensure_database, write_database
+
+
+def add_trace(root: Path, run: str) -> None:
+    """One trace with one step of 1,000 ns and nothing in it, written without ingest."""
+    folder = root / f"data/run={run}/worker=w/span=default"
+    folder.mkdir(parents=True)
+    with duckdb.connect() as con:
+        for table in Registry.load().tables():
+            con.execute(table.sql)
+        con.execute("INSERT INTO traces (source_path, events) VALUES ('a.json', 1)")
+        con.execute(
+            "INSERT INTO steps (step, start_ns, end_ns, extended_start_ns, extended_end_ns, is_tail)"
+            "VALUES (7, 0, 1000, 0, 1000, false)"
+        )
+        for table in Registry.load().tables():
+            columns = ", ".join(column.name for column in table.columns[3:])
+            con.execute(
+                f"COPY (SELECT {columns} FROM {table.name}) TO '{quoted(folder)}/{table.name}.parquet'"
+            )
+
+
+def quoted(path: Path) -> str:
+    return str(path).replace("'", "''")
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A warehouse with two runs, in a folder whose name means something to SQL and to a glob."""
+    root = tmp_path / "it's [1]*"
+    add_trace(root, "a")
+    add_trace(root, "b")
+    return root
+
+
+def test_a_view_is_a_method_that_gives_a_relation(root: Path) -> None:
+    with tracewh.open(root) as warehouse:
+        relation = warehouse.step_breakdown(run="b")
+        assert relation.project("run, worker, span, step, other_us, total_us").fetchall() == [
+            ("b", "w", "default", 7, 1.0, 1.0)
+        ]
+        assert list(relation.df()["total_us"]) == [1.0]
+        assert relation.pl()["run"].to_list() == ["b"]
+        assert relation.to_arrow_table().num_rows == 1
+        assert "total_us" in str(relation)
+        assert len(warehouse.step_breakdown()) == 2
+        assert warehouse.step_breakdown(version=1).columns == relation.columns
+        assert "run" in str(__import__("inspect").signature(warehouse.step_breakdown))
+        assert "Args:" in (warehouse.step_breakdown.__doc__ or "")
+
+
+def test_relations_of_two_runs_can_be_joined(root: Path) -> None:
+    with tracewh.open(root) as warehouse:
+        a = warehouse.step_breakdown(run="a").set_alias("a")
+        b = warehouse.step_breakdown(run="b").set_alias("b")
+        assert len(a.join(b, "a.step = b.step").fetchall()) == 1
+
+
+def test_a_run_is_read_from_its_own_files(root: Path) -> None:
+    with tracewh.open(root) as warehouse:
+        plan = warehouse.view("runs").explain  # the view exists; the plan below is of a table
+        assert callable(plan)
+        read = warehouse.connection.execute(
+            "EXPLAIN ANALYZE FROM step_breakdown(run := 'a')"
+        ).fetchall()[0][1]
+    assert "Files Read: 1" in read
+    assert "Files Read: 2" not in read
+
+
+def test_sql_reaches_tables_slices_views_and_data_frames(root: Path) -> None:
+    with tracewh.open(root) as warehouse:
+        mine = warehouse.sql("SELECT 'a' AS run").df()
+        query = "SELECT t.run, count(*) FROM traces AS t JOIN mine USING (run) GROUP BY ALL"
+        assert warehouse.sql(query).fetchall() == [("a", 1)]
+        assert len(mine) == 1
+        assert warehouse.sql("FROM kernels").fetchall() == []
+        assert warehouse.kernels.columns == warehouse.device_events.columns
+        assert warehouse.sql("FROM runs_v1()").fetchall() == warehouse.runs().fetchall()
+        assert warehouse.sql(
+            "SELECT name FROM views() WHERE name = $n", {"n": "runs"}
+        ).fetchall() == [("runs",)]
+        listed = {name for (name,) in warehouse.sql("SHOW TABLES").fetchall()}
+        assert listed == set(warehouse.tables)
+
+
+def test_completion_knows_every_table_and_view(root: Path) -> None:
+    with tracewh.open(root) as warehouse:
+        registry = Registry.load()
+        expected = {*warehouse.tables, *(view.name for view in registry), "sql", "path"}
+        assert expected <= set(dir(warehouse))
+
+
+def test_a_name_that_is_not_there(root: Path) -> None:
+    with tracewh.open(root) as warehouse:
+        with pytest.raises(AttributeError) as caught:
+            _ = warehouse.step_brakdown
+        assert str(caught.value) == (
+            "no table or view named 'step_brakdown'; did you mean 'step_breakdown'?"
+        )
+        with pytest.raises(tracewh.ViewError, match="has no parameter 'rnu'; did you mean 'run'"):
+            warehouse.step_breakdown(rnu="a")
+
+
+def test_a_trace_that_arrives_later_is_seen(root: Path) -> None:
+    with tracewh.open(root) as warehouse:
+        assert len(warehouse.traces) == 2
+        add_trace(root, "c")
+        assert len(warehouse.traces) == 3
+
+
+def test_opening_writes_nothing(root: Path) -> None:
+    before = sorted(root.rglob("*"))
+    with tracewh.open(root) as warehouse:
+        warehouse.step_breakdown().fetchall()
+        assert sorted(root.rglob("*")) == before
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda p: None, "{p} does not exist; `tracewh ingest LOGDIR -w {p}` makes a warehouse"),
+        (lambda p: p.mkdir(), "{p} is not a warehouse: it has no data/ folder; `tracewh ingest LOGDIR -w {p}` makes a warehouse"),
+        (lambda p: p.touch(), "{p} is a file; a warehouse is a folder with a data/ folder in it"),
+        (lambda p: (p / "data").mkdir(parents=True), "{p} holds no traces yet; `tracewh ingest LOGDIR -w {p}` brings some in"),
+    ],
+    ids=["missing", "folder", "file", "empty"],
+)  # fmt: skip
+def test_what_is_no_warehouse(make: object, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "here"
+    make(path)  # type: ignore[operator]
+    with pytest.raises(tracewh.WarehouseError) as caught:
+        tracewh.open(path)
+    assert str(caught.value) == message.format(p=path)
+
+
+def test_traces_of_another_layout(root: Path) -> None:
+    for file in root.glob("data/*/*/*/steps.parquet"):
+        duckdb.execute(f"COPY (SELECT 1 AS old) TO '{quoted(file)}'")
+    with tracewh.open(root) as warehouse, pytest.raises(tracewh.WarehouseError) as caught:
+        warehouse.step_breakdown()
+    assert "was written by another version of tracewh (steps: " in str(caught.value)
+    assert "ingest its traces again with --force" in str(caught.value)
+
+
+def rows(database: Path, query: str) -> list[tuple[object, ...]]:
+    with duckdb.connect(database, read_only=True) as con:
+        return con.execute(query).fetchall()
+
+
+def test_the_database_answers_like_the_warehouse(root: Path) -> None:
+    database = write_database(root)
+    assert database == root / DATABASE
+    with tracewh.open(root) as warehouse:
+        for query in ("FROM step_breakdown()", "FROM steps", "FROM views()"):
+            assert rows(database, query) == warehouse.sql(query).fetchall()
+        objects = "SELECT view_name FROM duckdb_views() WHERE NOT internal ORDER BY ALL"
+        assert [name for (name,) in rows(database, objects)] == sorted(warehouse.tables)
+    comments = """
+        SELECT count(*) FILTER (WHERE comment IS NULL) FROM (
+            SELECT comment FROM duckdb_views() WHERE NOT internal
+            UNION ALL SELECT comment FROM duckdb_functions() WHERE NOT internal
+        )"""
+    assert rows(database, comments) == [(0,)]
+    of_step = (
+        "SELECT comment FROM duckdb_columns() WHERE table_name = 'steps' AND column_name = 'step'"
+    )
+    assert rows(database, of_step)[0][0].startswith("The number after 'ProfilerStep#'")  # type: ignore[attr-defined]
+    assert sorted(path.name for path in root.iterdir()) == [module.FINGERPRINT, "data", DATABASE]
+
+
+def test_the_database_holds_no_trace_data(root: Path) -> None:
+    database = write_database(root)
+    assert rows(database, "SELECT count(*) FROM duckdb_tables()") == [(0,)]
+
+
+def test_a_database_that_is_in_use_can_be_replaced(root: Path) -> None:
+    with duckdb.connect(write_database(root)) as con:
+        write_database(root)
+        add_trace(root, "c")
+        assert con.execute("SELECT count(*) FROM traces").fetchall() == [(3,)]
+    assert rows(root / DATABASE, "SELECT count(*) FROM traces") == [(3,)]
+
+
+def test_the_database_is_written_only_when_it_has_to_be(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert ensure_database(root)
+    assert not ensure_database(root)
+
+    moved = root.with_name("moved")
+    shutil.move(root, moved)
+    assert ensure_database(moved)
+    assert rows(moved / DATABASE, "SELECT count(*) FROM traces") == [(2,)]
+
+    (moved / DATABASE).unlink()
+    assert ensure_database(moved)
+
+    monkeypatch.setattr("importlib.metadata.version", lambda name: "9.9")
+    assert ensure_database(moved)
+    assert not ensure_database(moved)
+
+    fewer = Registry([spec for spec in Registry.load().all() if spec.kind in ("table", "slice")])
+    monkeypatch.setattr(module, "_registry", lambda: fewer)
+    assert ensure_database(moved)
+    assert rows(moved / DATABASE, "FROM views()") == []
+
+
+def test_a_database_that_cannot_be_made_leaves_the_old_one(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_database(root)
+    before = (root / DATABASE).read_bytes()
+    monkeypatch.setattr(module, "_create", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        write_database(root)
+    assert (root / DATABASE).read_bytes() == before
+    assert sorted(path.name for path in root.iterdir()) == [module.FINGERPRINT, "data", DATABASE]
+
+
+def test_a_warehouse_without_traces_gets_no_database(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    assert not ensure_database(tmp_path)
+    assert not (tmp_path / DATABASE).exists()
+
+
+def python(code: str) -> str:
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def test_importing_it_is_cheap() -> None:
+    heavy = "{'duckdb', 'pyarrow', 'orjson', 'typer', 'rich', 'sqlglot', 'numpy'}"
+    assert python(f"import sys, tracewh; print({heavy} & set(sys.modules))") == "set()"
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import tracewh; from tracewh.ingest.api import drop; print(callable(tracewh.ingest))",
+        "from tracewh.ingest.api import drop; import tracewh; print(callable(tracewh.ingest))",
+        "import tracewh.ingest.api, tracewh; print(callable(tracewh.ingest))",
+        "from tracewh.ingest import api; import tracewh; print(callable(tracewh.ingest))",
+        "from tracewh import ingest; from tracewh.ingest import api; print(callable(ingest))",
+    ],
+)
+def test_ingest_is_the_function_whatever_is_imported_first(code: str) -> None:
+    assert python(code) == "True"
+
+
+def test_the_face_of_the_library() -> None:
+    for name in dir(tracewh):
+        assert getattr(tracewh, name) is not None
+    with pytest.raises(AttributeError, match="module 'tracewh' has no attribute 'nothing'"):
+        _ = tracewh.nothing
