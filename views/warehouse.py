@@ -208,6 +208,7 @@ def write_database(path: str | os.PathLike[str]) -> Path:
             # Any DuckDB since 1.4.2 reads this format; the default of 2.0 is read by 2.0 only.
             con.execute(f"ATTACH {quoted(str(new))} AS tracewh (STORAGE_VERSION 'v1.4.0')")
             con.execute("USE tracewh")
+            con.execute("BEGIN")  # one commit, and not one for every comment
             # Empty tables stand in for the views over Parquet files until all macros are bound:
             # binding against files takes a look at the disk for every mention of a table.
             registry.create(con, registry.needs())
@@ -217,6 +218,7 @@ def write_database(path: str | os.PathLike[str]) -> Path:
                 for column in table.columns:
                     target = f"{table.name}.{column.name}"
                     con.execute(f"COMMENT ON COLUMN {target} IS {quoted(column.meaning)}")
+            con.execute("COMMIT")
             con.execute("USE memory")
             con.execute("DETACH tracewh")
         os.replace(new, root / DATABASE)
