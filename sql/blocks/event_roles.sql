@@ -24,7 +24,7 @@ CREATE MACRO event_roles(
         d.run,
         d.worker,
         d.span,
-        if(d.kind = 'compute', 'kernel', d.kind) AS role,
+        CASE WHEN d.kind = 'compute' THEN 'kernel' ELSE d.kind END AS role,
         true AS on_device,
         d.start_ns,
         d.duration_ns

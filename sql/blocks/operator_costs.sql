@@ -157,10 +157,12 @@ CREATE MACRO operator_costs(
         h.start_ns,
         h.self_duration_ns + coalesce(s.host_ns, 0) AS host_self_ns,
         h.duration_ns AS host_total_ns,
-        if(k.first_id IS NULL, NULL, coalesce(s.device_self_ns, 0)) AS device_self_ns,
-        if(k.first_id IS NULL, NULL, coalesce(s.device_total_ns, 0)) AS device_total_ns,
-        if(k.first_id IS NULL, NULL, coalesce(s.tensor_core_self_ns, 0)) AS tensor_core_self_ns,
-        if(k.first_id IS NULL, NULL, coalesce(s.tensor_core_total_ns, 0)) AS tensor_core_total_ns,
+        CASE WHEN k.first_id IS NOT NULL THEN coalesce(s.device_self_ns, 0) END AS device_self_ns,
+        CASE WHEN k.first_id IS NOT NULL THEN coalesce(s.device_total_ns, 0) END AS device_total_ns,
+        CASE WHEN k.first_id IS NOT NULL THEN coalesce(s.tensor_core_self_ns, 0) END
+            AS tensor_core_self_ns,
+        CASE WHEN k.first_id IS NOT NULL THEN coalesce(s.tensor_core_total_ns, 0) END
+            AS tensor_core_total_ns,
         coalesce(s.is_eligible, FALSE) AS tensor_core_eligible
     FROM host_events AS h
     INNER JOIN _traces AS t ON h.run = t.run AND h.worker = t.worker AND h.span = t.span

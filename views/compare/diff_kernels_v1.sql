@@ -108,8 +108,8 @@ CREATE MACRO diff_kernels_v1(
     -- What a side has of a kernel that it never launches: 0, if it has any kernels.
     absent AS (
         SELECT
-            if(bool_or(s.side = 'baseline'), 0, NULL) AS baseline,
-            if(bool_or(s.side = 'experiment'), 0, NULL) AS experiment
+            CASE WHEN bool_or(s.side = 'baseline') THEN 0 END AS baseline,
+            CASE WHEN bool_or(s.side = 'experiment') THEN 0 END AS experiment
         FROM stats AS s
     ),
 

@@ -134,11 +134,11 @@ CREATE MACRO diff_operators_v1(
     -- What a side has of an operator that it never calls: 0, if it has anything to say.
     absent AS (
         SELECT
-            if(bool_or(s.side = 'baseline'), 0, NULL) AS baseline_host,
-            if(bool_or(s.side = 'experiment'), 0, NULL) AS experiment_host,
-            if(bool_or(s.side = 'baseline' AND s.device_self_us IS NOT NULL), 0, NULL)
+            CASE WHEN bool_or(s.side = 'baseline') THEN 0 END AS baseline_host,
+            CASE WHEN bool_or(s.side = 'experiment') THEN 0 END AS experiment_host,
+            CASE WHEN bool_or(s.side = 'baseline' AND s.device_self_us IS NOT NULL) THEN 0 END
                 AS baseline_device,
-            if(bool_or(s.side = 'experiment' AND s.device_self_us IS NOT NULL), 0, NULL)
+            CASE WHEN bool_or(s.side = 'experiment' AND s.device_self_us IS NOT NULL) THEN 0 END
                 AS experiment_device
         FROM stats AS s
     ),

@@ -93,7 +93,7 @@ CREATE MACRO comm_overlap_v1(
         SELECT
             r.trace AS key,
             0 AS slot,
-            if(r.is_communication, 1, 1::HUGEINT << 50) AS weight,
+            CASE WHEN r.is_communication THEN 1 ELSE 1::HUGEINT << 50 END AS weight,
             r.start_ns,
             r.duration_ns
         FROM roles AS r

@@ -73,8 +73,8 @@ CREATE MACRO memory_events_v1(
             r.device,
             r.address,
             abs(r.bytes) AS size_bytes,
-            if(r.bytes > 0, r.op_id, NULL) AS op_id,
-            if(r.bytes > 0, r.time_ns, NULL) AS allocated_ns,
+            CASE WHEN r.bytes > 0 THEN r.op_id END AS op_id,
+            CASE WHEN r.bytes > 0 THEN r.time_ns END AS allocated_ns,
             CASE
                 WHEN r.bytes <= 0 THEN r.time_ns
                 WHEN r.next_bytes <= 0 THEN r.next_ns
@@ -92,18 +92,18 @@ CREATE MACRO memory_events_v1(
             b.address,
             b.size_bytes,
             b.op_id,
-            if(
-                (from_ns IS NULL OR b.allocated_ns >= from_ns)
-                AND (to_ns IS NULL OR b.allocated_ns <= to_ns),
-                b.allocated_ns,
-                NULL
-            ) AS allocated_ns,
-            if(
-                (from_ns IS NULL OR b.released_ns >= from_ns)
-                AND (to_ns IS NULL OR b.released_ns <= to_ns),
-                b.released_ns,
-                NULL
-            ) AS released_ns
+            CASE
+                WHEN
+                    (from_ns IS NULL OR b.allocated_ns >= from_ns)
+                    AND (to_ns IS NULL OR b.allocated_ns <= to_ns)
+                    THEN b.allocated_ns
+            END AS allocated_ns,
+            CASE
+                WHEN
+                    (from_ns IS NULL OR b.released_ns >= from_ns)
+                    AND (to_ns IS NULL OR b.released_ns <= to_ns)
+                    THEN b.released_ns
+            END AS released_ns
         FROM blocks AS b
     )
 
@@ -112,11 +112,11 @@ CREATE MACRO memory_events_v1(
         r.worker,
         r.span,
         r.device,
-        if(
-            starts_with(o.name, 'aten::empty') AND p.name IS NOT NULL,
-            format('{} ({})', p.name, o.name),
-            o.name
-        ) AS operator,
+        CASE
+            WHEN starts_with(o.name, 'aten::empty') AND p.name IS NOT NULL
+                THEN format('{} ({})', p.name, o.name)
+            ELSE o.name
+        END AS operator,
         p.name AS parent_operator,
         r.address,
         r.size_bytes,

@@ -54,9 +54,9 @@ CREATE MACRO operator_stats_v1(
             c.worker,
             c.span,
             c.name,
-            if(group_by IN ('input_shape', 'input_shape_call_stack'), c.input_dims, NULL)
+            CASE WHEN group_by IN ('input_shape', 'input_shape_call_stack') THEN c.input_dims END
                 AS input_dims,
-            if(group_by IN ('call_stack', 'input_shape_call_stack'), c.call_stack, NULL)
+            CASE WHEN group_by IN ('call_stack', 'input_shape_call_stack') THEN c.call_stack END
                 AS call_stack,
             count(*) AS calls,
             sum(c.host_self_ns) AS host_self_ns,

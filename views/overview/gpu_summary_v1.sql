@@ -94,7 +94,9 @@ CREATE MACRO gpu_summary_v1(
             u.number AS key,
             0 AS slot,
             (1::HUGEINT << 60)
-            + if(k.blocks_per_sm > 0, round(1e9 * least(k.blocks_per_sm, 1))::HUGEINT, 0) AS weight,
+            + CASE
+                WHEN k.blocks_per_sm > 0 THEN round(1e9 * least(k.blocks_per_sm, 1))::HUGEINT ELSE 0
+            END AS weight,
             k.cut_start_ns AS start_ns,
             k.cut_ns AS duration_ns
         FROM kernel_runs AS k
@@ -140,7 +142,7 @@ CREATE MACRO gpu_summary_v1(
         d.compute_major || '.' || d.compute_minor AS compute_capability,
         d.num_sms,
         100.0 * coalesce(b.busy_ns, 0) / nullif(w.end_ns - w.start_ns, 0) AS gpu_utilization_pct,
-        if(u.has_blocks, 100.0 * b.filled_ns / nullif(w.end_ns - w.start_ns, 0), NULL)
+        CASE WHEN u.has_blocks THEN 100.0 * b.filled_ns / nullif(w.end_ns - w.start_ns, 0) END
             AS est_sm_efficiency_pct,
         u.occupancy_pct AS est_achieved_occupancy_pct,
         l.tensor_core_pct AS tensor_core_time_pct

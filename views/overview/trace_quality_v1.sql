@@ -185,7 +185,7 @@ CREATE MACRO trace_quality_v1(
                 },
                 {
                     'check': 'rank_unknown',
-                    'severity': if(f.present_ranks > 1, 'warning', 'info'),
+                    'severity': CASE WHEN f.present_ranks > 1 THEN 'warning' ELSE 'info' END,
                     'holds': f.rank IS NULL,
                     'count': NULL,
                     'message': 'The trace does not say its rank: in a distributed job call '
