@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 
 import tracewh
+from tracewh.views import Registry
+from tracewh.views.spec import Spec
 
 SHELL = shutil.which("duckdb", path=str(Path(sys.executable).parent)) or shutil.which("duckdb")
 
@@ -25,7 +27,7 @@ def ask(database: Path, sql: str, folder: Path, *options: str) -> list[list[str]
     """The rows that the shell prints for one query, header first, every value as its text."""
     assert SHELL, "no duckdb shell; pip install -e '.[test]' brings one"
     done = subprocess.run(
-        [SHELL, "-init", "/dev/null", "-csv", *options, database, "-c", sql],
+        [SHELL, "-init", "/dev/null", "-csv", "-nullvalue", "NULL", *options, database, "-c", sql],
         cwd=folder,
         check=False,
         capture_output=True,
@@ -35,30 +37,43 @@ def ask(database: Path, sql: str, folder: Path, *options: str) -> list[list[str]
     return list(csv.reader(io.StringIO(done.stdout)))
 
 
+def from_python(warehouse: tracewh.Warehouse, sql: str) -> list[list[str]]:
+    """The same rows from the Python API."""
+    relation = warehouse.sql(sql)
+    rows = [["NULL" if value is None else value for value in row] for row in relation.fetchall()]
+    return [relation.columns, *rows]
+
+
 def test_it_is_a_shell_of_1_5(tmp_path: Path, database: Path) -> None:
     assert ask(database, "SELECT version()", tmp_path)[1][0].startswith("v1.5.")
+
+
+# A function that 2.0 knows and 1.5 does not only shows when the view is asked.
+@pytest.mark.parametrize("view", list(Registry.load()), ids=lambda view: view.object_name)
+def test_every_view_gives_the_rows_that_python_gets(
+    tmp_path: Path, samples: tracewh.Warehouse, database: Path, view: Spec
+) -> None:
+    sides = "baseline := 'resnet_workers_0', experiment := 'resnet_workers_2'"
+    arguments = sides if any(param.required for param in view.params) else ""
+    query = f"SELECT CAST(COLUMNS(*) AS VARCHAR) FROM {view.object_name}({arguments}) LIMIT 2000"
+    assert ask(database, query, tmp_path) == from_python(samples, query)
 
 
 @pytest.mark.parametrize(
     "query",
     [
-        "FROM step_breakdown()",
         "FROM step_breakdown(run := 'resnet_workers_0', span := '1')",
-        "FROM operator_stats(group_by := 'input_shape')",
-        "FROM diff_operators(baseline := 'resnet_workers_0', experiment := 'resnet_workers_2')",
-        "FROM trace_quality()",
-        "FROM memory_curve() LIMIT 1000",
+        "FROM operator_stats(group_by := 'input_shape', step := 2)",
+        "SELECT name, count(*) AS calls FROM cpu_ops GROUP BY name ORDER BY ALL",
     ],
 )
 @pytest.mark.parametrize("options", [(), ("-readonly",)], ids=["", "readonly"])
-def test_a_view_gives_the_rows_that_python_gets(
+def test_a_query_gives_the_rows_that_python_gets(
     tmp_path: Path, samples: tracewh.Warehouse, database: Path, query: str, options: tuple[str, ...]
 ) -> None:
-    as_text = f"SELECT CAST(COLUMNS(*) AS VARCHAR) FROM ({query})"
-    python = samples.sql(as_text)
-    header, *rows = ask(database, as_text, tmp_path, "-nullvalue", "NULL", *options)
-    assert header == python.columns
-    assert rows == [["NULL" if v is None else v for v in row] for row in python.fetchall()]
+    query = f"SELECT CAST(COLUMNS(*) AS VARCHAR) FROM ({query})"
+    header, *rows = ask(database, query, tmp_path, *options)
+    assert [header, *rows] == from_python(samples, query)
     assert rows
 
 
