@@ -18,6 +18,7 @@ import functools
 import os
 import re
 from collections.abc import Iterator
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -190,6 +191,35 @@ class SqlItem(pytest.Item):
 
 def pytest_collect_file(parent: pytest.Collector, file_path: Path) -> pytest.Collector | None:
     return SqlFile.from_parent(parent, path=file_path) if file_path.suffix == ".test" else None
+
+
+_skipped: list[str] = []
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    if report.skipped and not hasattr(report, "wasxfail"):
+        _skipped.append(report.nodeid)
+
+
+def pytest_collectreport(report: pytest.CollectReport) -> None:
+    if report.skipped:
+        _skipped.append(report.nodeid)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Where CI=true a skip is a failure, unless allowed_skips.txt has it: it hides what broke."""
+    lines = (Path(__file__).parent / "allowed_skips.txt").read_text("utf-8").splitlines()
+    allowed = [line.split("  ")[0] for line in lines if line and not line.startswith("#")]
+    _skipped[:] = [name for name in _skipped if not any(fnmatch(name, each) for each in allowed)]
+    if os.environ.get("CI") == "true" and _skipped and session.exitstatus == pytest.ExitCode.OK:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    if os.environ.get("CI") == "true" and _skipped:
+        terminalreporter.section("skipped, and not in tests/allowed_skips.txt")
+        for name in _skipped:
+            terminalreporter.line(name)
 
 
 @pytest.fixture
