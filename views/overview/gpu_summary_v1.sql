@@ -13,8 +13,9 @@
 -- Utilisation says that something ran, the SM efficiency how much of the device it could reach: at
 -- each instant the kernels that run have the sum of their blocks per multiprocessor, at most 1.
 -- Achieved occupancy is what the launch allows, weighted by time. The part of tensor cores looks at
--- kernels that operators launched, anywhere in the trace, and tells them by their names. A column is
--- NULL where the trace does not record what it takes, as on AMD and MTIA devices.
+-- kernels that operators launched, anywhere in the trace, through an annotation or not, and tells them
+-- by their names. A column is NULL where the trace does not record what it takes, as on AMD and MTIA
+-- devices.
 --
 -- The definitions are those of the TensorBoard profiler plugin.
 --
@@ -34,14 +35,15 @@
 CREATE MACRO gpu_summary_v1(
     run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
 ) AS TABLE
-    WITH
-    windows AS (
+    WITH RECURSIVE
+    windows AS MATERIALIZED (
         SELECT
             s.run,
             s.worker,
             s.span,
             min(s.extended_start_ns) AS start_ns,
-            max(s.extended_end_ns) AS end_ns
+            max(s.extended_end_ns) AS end_ns,
+            row_number() OVER () AS trace
         FROM steps AS s
         WHERE
             (run IS NULL OR s.run = run)
@@ -53,9 +55,7 @@ CREATE MACRO gpu_summary_v1(
 
     kernel_runs AS MATERIALIZED (
         SELECT
-            d.run,
-            d.worker,
-            d.span,
+            w.trace,
             d.device_id,
             d.op_id,
             d.duration_ns,
@@ -74,9 +74,7 @@ CREATE MACRO gpu_summary_v1(
 
     used_devices AS MATERIALIZED (
         SELECT
-            k.run,
-            k.worker,
-            k.span,
+            k.trace,
             k.device_id,
             row_number() OVER () AS number,
             sum(k.est_achieved_occupancy_pct * k.cut_ns)
@@ -84,7 +82,7 @@ CREATE MACRO gpu_summary_v1(
                 AS occupancy_pct,
             bool_or(k.blocks_per_sm > 0 AND k.cut_ns > 0) AS has_blocks
         FROM kernel_runs AS k
-        GROUP BY k.run, k.worker, k.span, k.device_id
+        GROUP BY k.trace, k.device_id
     ),
 
     -- A high digit counts the kernels that run, a low one adds the share of the device that each
@@ -101,9 +99,7 @@ CREATE MACRO gpu_summary_v1(
             k.cut_ns AS duration_ns
         FROM kernel_runs AS k
         INNER JOIN used_devices AS u
-            ON
-                k.run = u.run AND k.worker = u.worker AND k.span = u.span
-                AND k.device_id IS NOT DISTINCT FROM u.device_id
+            ON k.trace = u.trace AND k.device_id IS NOT DISTINCT FROM u.device_id
     ),
 
     busy AS (
@@ -115,27 +111,53 @@ CREATE MACRO gpu_summary_v1(
         GROUP BY p.key
     ),
 
+    annotations_inside AS MATERIALIZED (
+        SELECT w.trace, h.event_id, h.parent_op_id
+        FROM host_events AS h
+        INNER JOIN windows AS w
+            ON h.run = w.run AND h.worker = w.worker AND h.span = w.span
+        WHERE h.category = 'user_annotation' AND h.parent_op_id IS NOT NULL
+    ),
+
+    -- Kernel time climbs from annotations, which launch nothing themselves, to an operator.
     launched AS (
         SELECT
-            k.run,
-            k.worker,
-            k.span,
+            k.trace,
             k.device_id,
-            100.0 * coalesce(sum(k.duration_ns) FILTER (WHERE k.uses_tensor_cores), 0)
-            / nullif(sum(k.duration_ns), 0) AS tensor_core_pct
+            k.op_id,
+            sum(k.duration_ns) AS kernel_ns,
+            coalesce(sum(k.duration_ns) FILTER (WHERE k.uses_tensor_cores), 0) AS tensor_core_ns
         FROM kernel_runs AS k
-        INNER JOIN host_events AS h
-            ON
-                k.run = h.run AND k.worker = h.worker AND k.span = h.span
-                AND k.op_id = h.event_id
-        WHERE h.category = 'cpu_op' AND k.uses_tensor_cores IS NOT NULL
-        GROUP BY k.run, k.worker, k.span, k.device_id
+        WHERE k.op_id IS NOT NULL AND k.uses_tensor_cores IS NOT NULL
+        GROUP BY k.trace, k.device_id, k.op_id
+        UNION ALL
+        SELECT l.trace, l.device_id, a.parent_op_id, l.kernel_ns, l.tensor_core_ns
+        FROM launched AS l
+        INNER JOIN annotations_inside AS a ON l.trace = a.trace AND l.op_id = a.event_id
+    ),
+
+    operators AS (
+        SELECT w.trace, h.event_id
+        FROM host_events AS h
+        INNER JOIN windows AS w
+            ON h.run = w.run AND h.worker = w.worker AND h.span = w.span
+        WHERE h.category = 'cpu_op'
+    ),
+
+    tensor_cores AS (
+        SELECT
+            l.trace,
+            l.device_id,
+            100.0 * sum(l.tensor_core_ns) / nullif(sum(l.kernel_ns), 0) AS time_pct
+        FROM launched AS l
+        INNER JOIN operators AS o ON l.trace = o.trace AND l.op_id = o.event_id
+        GROUP BY l.trace, l.device_id
     )
 
     SELECT
-        u.run,
-        u.worker,
-        u.span,
+        w.run,
+        w.worker,
+        w.span,
         u.device_id,
         d.name,
         d.total_memory_bytes AS memory_bytes,
@@ -145,17 +167,14 @@ CREATE MACRO gpu_summary_v1(
         CASE WHEN u.has_blocks THEN 100.0 * b.filled_ns / nullif(w.end_ns - w.start_ns, 0) END
             AS est_sm_efficiency_pct,
         u.occupancy_pct AS est_achieved_occupancy_pct,
-        l.tensor_core_pct AS tensor_core_time_pct
+        c.time_pct AS tensor_core_time_pct
     FROM used_devices AS u
-    INNER JOIN windows AS w
-        ON u.run = w.run AND u.worker = w.worker AND u.span = w.span
+    INNER JOIN windows AS w ON u.trace = w.trace
     LEFT JOIN busy AS b ON u.number = b.number
     LEFT JOIN devices AS d
         ON
-            u.run = d.run AND u.worker = d.worker AND u.span = d.span
+            w.run = d.run AND w.worker = d.worker AND w.span = d.span
             AND u.device_id = d.device_id
-    LEFT JOIN launched AS l
-        ON
-            u.run = l.run AND u.worker = l.worker AND u.span = l.span
-            AND u.device_id IS NOT DISTINCT FROM l.device_id
-    ORDER BY u.run, u.worker, u.span, u.device_id;
+    LEFT JOIN tensor_cores AS c
+        ON u.trace = c.trace AND u.device_id IS NOT DISTINCT FROM c.device_id
+    ORDER BY w.run, w.worker, w.span, u.device_id;
