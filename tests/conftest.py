@@ -124,7 +124,7 @@ class SqlFile(pytest.File):
                 )
             else:
                 raise self.CollectError(
-                    f"{self.path}:{line}: not a given, query or error paragraph"
+                    f"{self.path}:{line + 1}: not a given, query or error paragraph"
                 )
 
     def _paragraphs(self) -> Iterator[tuple[int, str]]:

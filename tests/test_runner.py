@@ -1,0 +1,110 @@
+"""The runner of .test files notices what is wrong, and a skip cannot hide in CI."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+
+TEST = """\
+# A comment, also inside a paragraph.
+
+given host_events
+event_id  name     input_dims   concrete_inputs
+# here
+1         aten::a  [[1, 2], 3]  ['x', NULL]
+2         ''       NULL         NULL
+
+query right
+SELECT h.run, h.event_id, h.name, h.input_dims, h.concrete_inputs, h.pid FROM host_events AS h
+----
+r  1  aten::a  [[1, 2], 3]  [x, NULL]  NULL
+r  2  ''       NULL         NULL       NULL
+
+query wrong
+SELECT h.event_id, h.name FROM host_events AS h ORDER BY h.event_id
+----
+1  aten::b
+2  ''
+
+query other order
+SELECT h.event_id FROM host_events AS h ORDER BY h.event_id
+----
+2
+1
+
+query one row too few
+SELECT h.event_id FROM host_events AS h ORDER BY h.event_id
+----
+1
+
+error right message
+SELECT h.nothing FROM host_events AS h
+----
+does not have a column named "nothing"
+
+error wrong message
+SELECT h.nothing FROM host_events AS h
+----
+does not have a column named "something"
+
+error that does not come
+SELECT 1
+----
+anything
+"""
+
+OTHER = """\
+query rows of another file are not here
+SELECT count(*) FROM host_events
+----
+0
+"""
+
+
+def run(folder: Path, *, ci: bool = False, allowed: str = "") -> subprocess.CompletedProcess[str]:
+    shutil.copy(HERE / "conftest.py", folder)
+    (folder / "allowed_skips.txt").write_text(allowed, "utf-8")
+    return subprocess.run(
+        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-q", "--rootdir=."],
+        cwd=folder,
+        env={**os.environ, "CI": str(ci).lower()},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_what_fails_and_what_it_prints(tmp_path: Path) -> None:
+    (tmp_path / "a.test").write_text(TEST, "utf-8")
+    (tmp_path / "b.test").write_text(OTHER, "utf-8")
+    out = run(tmp_path).stdout
+    assert "5 failed, 3 passed" in out
+    assert "ORDER BY h.event_id\n\n- 1  aten::b\n+ 1  aten::a\n" in out
+    assert "same rows, in another order or number; got:\n  1\n  2\n" in out
+    assert "FROM host_events AS h ORDER BY h.event_id\n\n+ 2\n" in out
+    assert '- does not have a column named "something"\n+ Binder Error' in out
+    assert "SELECT 1\n\n- anything\n+ (1,)\n" in out
+
+
+def test_a_paragraph_that_is_nothing(tmp_path: Path) -> None:
+    (tmp_path / "a.test").write_text("\n\nquery no rows are given\nSELECT 1\n", "utf-8")
+    done = run(tmp_path)
+    assert done.returncode != 0
+    assert "a.test:3: not a given, query or error paragraph" in done.stdout
+
+
+def test_a_skip_is_a_failure_in_ci_unless_it_is_allowed(tmp_path: Path) -> None:
+    (tmp_path / "test_a.py").write_text(
+        "import pytest\ndef test_it(): pytest.skip('why')\n", "utf-8"
+    )
+    assert run(tmp_path).returncode == 0
+    done = run(tmp_path, ci=True)
+    assert done.returncode == 1
+    assert "skipped, and not in tests/allowed_skips.txt" in done.stdout
+    assert done.stdout.rstrip().splitlines()[-1].startswith("1 skipped")
+    assert run(tmp_path, ci=True, allowed="*test_a.py::test_it  because\n").returncode == 0
