@@ -2,11 +2,12 @@
 -- version: 1
 -- since: 0.1
 -- summary: How long each kernel ran, and how well it filled the device.
--- uses: checked_choice
+-- uses: checked_choice, nearest_operators
 --
 -- Kernels are what computes or communicates on a device; copies, sets and synchronisations are not
 -- listed. With group_by 'launch' the rows of one name are told apart by what launched them: the
--- operator, the grid, the block, registers and shared memory.
+-- operator, the grid, the block, registers and shared memory. The operator is the nearest one around
+-- the launch, the annotation around it where there is no operator at all.
 --
 -- The two means of the launch are weighted by duration, over the rows that have a value.
 --
@@ -19,7 +20,7 @@
 --   name                             type       unit   meaning
 --   run, worker, span
 --   name                             VARCHAR    key    Name of the kernel.
---   operator                         VARCHAR    key    Operator or annotation that launched it; NULL where unknown, and unless grouped by 'launch'.
+--   operator                         VARCHAR    key    Operator that launched it, or annotation; NULL where unknown, and unless grouped by 'launch'.
 --   grid                             INTEGER[]  key    Blocks in x, y and z; NULL unless grouped by 'launch'.
 --   block                            INTEGER[]  key    Threads per block in x, y and z; NULL unless grouped by 'launch'.
 --   registers_per_thread             INTEGER    key    Registers each thread uses; NULL unless grouped by 'launch'.
@@ -97,7 +98,7 @@ CREATE MACRO kernel_stats_v1(
             k.worker,
             k.span,
             k.name,
-            CASE WHEN group_by = 'launch' THEN h.name END AS operator,
+            CASE WHEN group_by = 'launch' THEN o.operator END AS operator,
             CASE WHEN group_by = 'launch' THEN k.grid END AS grid,
             CASE WHEN group_by = 'launch' THEN k.block END AS block,
             CASE WHEN group_by = 'launch' THEN k.registers_per_thread END AS registers_per_thread,
@@ -117,13 +118,13 @@ CREATE MACRO kernel_stats_v1(
                 sum(k.duration_ns) FILTER (WHERE k.est_achieved_occupancy_pct IS NOT NULL), 0
             ) AS mean_est_achieved_occupancy_pct
         FROM runs_of_kernels AS k
-        LEFT JOIN host_events AS h
+        LEFT JOIN nearest_operators(run, worker, span) AS o
             ON
                 group_by = 'launch'
-                AND k.run = h.run
-                AND k.worker = h.worker
-                AND k.span = h.span
-                AND k.op_id = h.event_id
+                AND k.run = o.run
+                AND k.worker = o.worker
+                AND k.span = o.span
+                AND k.op_id = o.event_id
         GROUP BY ALL
     )
 

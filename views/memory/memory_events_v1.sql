@@ -2,6 +2,7 @@
 -- version: 1
 -- since: 0.1
 -- summary: Each block of memory: who allocated it, when, and how long it lived.
+-- uses: nearest_operators
 --
 -- On each device the records of one address are paired in time order: an allocation (bytes above
 -- 0) with the next record, if that is a release (bytes of 0 or less). An allocation that is
@@ -9,8 +10,8 @@
 -- before torch 1.10 have no addresses, so nothing can be paired and they give no rows.
 --
 -- With from_ns or to_ns a block is listed when one of its sides lies inside the range, both ends
--- included; a side outside is NULL. The operator is known from the allocation, wherever that lies;
--- where the profiler's record is directly inside an annotation, that is what is named.
+-- included; a side outside is NULL. The operator is known from the allocation, wherever that lies:
+-- the nearest one around it, or the annotation around it where there is no operator at all.
 --
 -- params
 --   name     type     unit  default  meaning
@@ -22,7 +23,7 @@
 --   name             type     unit   meaning
 --   run, worker, span
 --   device           VARCHAR  key    Type of the device, and its number where it has one: 'cpu', 'cuda:0', 'hip:1'.
---   operator         VARCHAR  -      Operator or annotation that allocated the block; of aten::empty* as 'parent (operator)'. NULL where unknown.
+--   operator         VARCHAR  -      Operator that allocated the block, or annotation; of aten::empty* as 'parent (operator)'. NULL where unknown.
 --   parent_operator  VARCHAR  -      The operator or annotation around that one.
 --   address          BIGINT   key    Address of the block.
 --   size_bytes       BIGINT   bytes  Size of the block.
@@ -113,20 +114,20 @@ CREATE MACRO memory_events_v1(
         r.span,
         r.device,
         CASE
-            WHEN starts_with(o.name, 'aten::empty') AND p.name IS NOT NULL
-                THEN format('{} ({})', p.name, o.name)
-            ELSE o.name
+            WHEN starts_with(o.operator, 'aten::empty') AND p.operator IS NOT NULL
+                THEN format('{} ({})', p.operator, o.operator)
+            ELSE o.operator
         END AS operator,
-        p.name AS parent_operator,
+        p.operator AS parent_operator,
         r.address,
         r.size_bytes,
         r.allocated_ns,
         r.released_ns,
         (r.released_ns - r.allocated_ns) / 1000.0 AS lifetime_us
     FROM ranged AS r
-    LEFT JOIN host_events AS o
+    LEFT JOIN nearest_operators(run, worker, span) AS o
         ON r.run = o.run AND r.worker = o.worker AND r.span = o.span AND r.op_id = o.event_id
-    LEFT JOIN host_events AS p
+    LEFT JOIN nearest_operators(run, worker, span) AS p
         ON
             o.run = p.run
             AND o.worker = p.worker
