@@ -1,0 +1,121 @@
+-- derive: rebuild
+-- since: 0.1
+-- summary: The pieces that put an event together again as JSON text.
+
+-- "key":value, or NULL where there is no value. SQL NULL becomes JSON null in to_json.
+CREATE MACRO member(key, value) AS
+    CASE
+        WHEN value IS NOT NULL AND value::VARCHAR <> 'null' THEN to_json(key) || ':' || value::VARCHAR
+    END;
+
+-- A process or thread: numbers were numbers unless raw says otherwise.
+CREATE MACRO place(text) AS
+    CASE WHEN try_cast(text AS BIGINT)::VARCHAR = text THEN text ELSE to_json(text)::VARCHAR END;
+
+-- Whole nanoseconds as microseconds with as many decimals as it takes.
+CREATE MACRO microseconds(ns) AS
+    CASE
+        WHEN ns % 1000 = 0 THEN (ns // 1000)::VARCHAR
+        ELSE
+            CASE WHEN ns < 0 THEN '-' ELSE '' END || (abs(ns) // 1000) || '.'
+            || lpad((abs(ns) % 1000)::VARCHAR, 3, '0')
+    END;
+
+CREATE MACRO object_of(members) AS '{' || array_to_string(members, ',') || '}';
+
+-- The keys of an object, each with null: the patch that takes them out of another one.
+CREATE MACRO without_keys_of(object) AS
+    object_of(list_transform(json_keys(object), lambda k: to_json(k) || ':null'));
+
+-- An object after the members of another, as text that can stand behind them.
+CREATE MACRO behind(object) AS
+    CASE
+        WHEN object IS NULL OR object::VARCHAR = '{}' THEN ''
+        ELSE ',' || substr(object::VARCHAR, 2, length(object::VARCHAR) - 2)
+    END;
+
+CREATE MACRO present(members) AS list_filter(members, lambda m: m IS NOT NULL);
+
+-- The fields of an event: those in raw replace the ones from columns. Members stay text throughout,
+-- because a JSON function would put the times through a double.
+CREATE MACRO overlaid(members, raw) AS
+    CASE
+        WHEN raw IS NULL THEN object_of(members)
+        ELSE
+            '{' || substr(
+                array_to_string(
+                    list_transform(
+                        list_filter(
+                            members,
+                            lambda m: NOT list_contains(json_keys(raw), m[2:instr(m, '":') - 1])
+                        ),
+                        lambda m: ',' || m
+                    ),
+                    ''
+                ) || behind(raw),
+                2
+            ) || '}'
+    END;
+
+-- The arguments; NULL where the event had none. A null in args beside a member of the same key only
+-- marked that the value stood under that key.
+CREATE MACRO rebuilt_args(members, args) AS
+    CASE
+        WHEN len(members) = 0 THEN args::VARCHAR
+        WHEN args IS NULL THEN object_of(members)
+        ELSE
+            '{' || array_to_string(members, ',')
+            || behind(json_merge_patch(args, without_keys_of(object_of(members)))) || '}'
+    END;
+
+CREATE MACRO rebuilt_flows() AS TABLE
+    SELECT r.event_id, overlaid(r.members, r.rest) AS text
+    FROM (
+        SELECT
+            e.event_id,
+            e.rest,
+            present([
+                member('ph', to_json(e.phase)),
+                member('cat', to_json(e.category)),
+                member('name', to_json(e.name)),
+                member('id', to_json(e.flow_id)),
+                member('pid', place(e.pid)),
+                member('tid', place(e.tid)),
+                member('ts', microseconds(e.ns - getvariable('base_ns')))
+            ]) AS members
+        FROM (
+            -- A start with several ends stands in several rows.
+            SELECT DISTINCT
+                f.source_event_id AS event_id, 's' AS phase, f.category, f.name, f.flow_id,
+                f.source_pid AS pid, f.source_tid AS tid, f.source_ns AS ns,
+                json_extract(f.raw, '$.source') AS rest
+            FROM flows AS f
+            WHERE f.source_event_id IS NOT NULL
+            UNION ALL
+            SELECT
+                f.target_event_id, 'f', f.category, f.name, f.flow_id, f.target_pid, f.target_tid,
+                f.target_ns, json_extract(f.raw, '$.target')
+            FROM flows AS f
+            WHERE f.target_event_id IS NOT NULL
+        ) AS e
+    ) AS r;
+
+CREATE MACRO rebuilt_counter_samples() AS TABLE
+    SELECT r.event_id, overlaid(r.members, r.raw) AS text
+    FROM (
+        SELECT
+            c.event_id,
+            any_value(c.raw) AS raw,
+            present([
+                member('ph', '"C"'),
+                member('cat', to_json(any_value(c.category))),
+                member('name', to_json(any_value(c.name))),
+                member('pid', place(any_value(c.pid))),
+                member('ts', microseconds(any_value(c.time_ns) - getvariable('base_ns'))),
+                '"args":' || object_of(
+                    list(member(c.series, to_json(c.value))) FILTER (WHERE c.value IS NOT NULL)
+                )
+            ]) AS members
+        FROM counter_samples AS c
+        GROUP BY c.event_id
+    ) AS r;
