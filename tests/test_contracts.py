@@ -29,7 +29,8 @@ def arguments(spec: Spec) -> str:
     return ", ".join(f"{p.name} := NULL::{p.type}" for p in spec.params if p.required)
 
 
-@each(list(REGISTRY))
+# A block that reads a relation by name has the types of that relation; its .test file shows them.
+@each([spec for spec in MACROS if "rel" not in {param.name for param in spec.params}])
 def test_columns_are_the_ones_the_header_declares(tables: Tables, spec: Spec) -> None:
     query = f"FROM {spec.object_name}({arguments(spec)})"
     tables.prepare(query)
@@ -58,6 +59,21 @@ def test_the_unversioned_name_takes_the_same_and_says_what_it_is(
     ).fetchone()
     comment = f"{spec.summary} (alias of {spec.object_name})"
     assert row == ([p.name for p in spec.params], [p.type for p in spec.params], comment)
+
+
+@each(list(REGISTRY))
+def test_rows_say_first_which_trace_they_are_of(spec: Spec) -> None:
+    """A view of single traces takes and gives run, worker and span, in this order and first."""
+    if "span" in {column.name for column in spec.columns}:
+        keys = ["run", "worker", "span"]
+        assert [column.name for column in spec.columns[:3]] == keys
+        assert [param.name for param in spec.params[:3]] == keys
+
+
+def test_a_view_explains_its_emptiness_by_checks_that_exist() -> None:
+    checks = REGISTRY.get("trace_quality").sql
+    needs = {check for view in REGISTRY for check in view.needs}
+    assert {check for check in needs if f"'{check}'" not in checks} == set()
 
 
 @each(MACROS)
