@@ -3,7 +3,7 @@
 -- since: 0.1
 -- summary: How much of the communication computation hides, per step and over the whole trace.
 -- grain: one row per step of a trace, and one with a NULL step for the whole trace
--- needs: no_host_events no_device_events
+-- needs: no_operators no_device_events
 -- uses: event_roles interval_sweep
 --
 -- The four durations are disjoint and add up to the length of the step, or of the trace. Where a

@@ -17,7 +17,7 @@
 --
 -- NULL means not recorded: the three of the device where a trace has neither device events nor
 -- runtime calls, runtime_us where it has no such calls, the data loader and the operators where it
--- has no host events. The rest still adds up to the total.
+-- has neither operators nor annotations. The rest still adds up to the total.
 --
 -- The definition is that of the TensorBoard profiler plugin, without its double counting where a step
 -- is busy throughout, and with driver calls and every collective known.
@@ -143,7 +143,7 @@ CREATE MACRO step_breakdown_v1(
             r.trace,
             bool_or(r.on_device OR r.role = 'runtime') AS device,
             bool_or(r.role = 'runtime') AS runtime,
-            bool_or(NOT r.on_device) AS host
+            bool_or(NOT r.on_device AND r.role <> 'runtime') AS host
         FROM roles AS r
         GROUP BY r.trace
     )

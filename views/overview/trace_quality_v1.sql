@@ -241,12 +241,11 @@ CREATE MACRO trace_quality_v1(
                     || 'among the activities.'
                 },
                 {
-                    'check': 'no_host_events',
+                    'check': 'no_operators',
                     'severity': 'info',
-                    'holds': h.first_id IS NULL,
+                    'holds': coalesce(h.operators, 0) = 0,
                     'count': NULL,
-                    'message': 'No events of the host: record with ProfilerActivity.CPU among the '
-                    || 'activities.'
+                    'message': 'No operators: record with ProfilerActivity.CPU among the activities.'
                 },
                 {
                     'check': 'no_shapes',
