@@ -15,7 +15,7 @@ import typer
 
 from tracewh.cli import diagnostics, options
 from tracewh.cli.helptext import Command, Group
-from tracewh.cli.output import Format, Output
+from tracewh.cli.output import Format, Output, whole_number
 from tracewh.cli.show import ViewGroup, registry
 
 EPILOG = "\n".join(
@@ -87,10 +87,8 @@ def ingest(
         typer.Option("--run", metavar="NAME", help="Name of the run, instead of the folder's."),
     ] = None,
     jobs: Annotated[
-        int | None,
-        typer.Option(
-            "--jobs", metavar="N", min=1, help="Files at a time. By default as many as fit."
-        ),
+        str | None,
+        typer.Option("--jobs", metavar="N", help="Files at a time. By default as many as fit."),
     ] = None,
     force: Annotated[
         bool, typer.Option("--force", help="Take in again what is in already.")
@@ -103,7 +101,8 @@ def ingest(
     """
     from tracewh.cli.intake import take_in
 
-    raise typer.Exit(take_in(paths, warehouse, run=run, jobs=jobs, force=force))
+    workers = None if jobs is None else whole_number("--jobs", jobs, least=1)
+    raise typer.Exit(take_in(paths, warehouse, run=run, jobs=workers, force=force))
 
 
 @app.command(cls=Command, rich_help_panel=FILL)
@@ -149,7 +148,7 @@ def relink(warehouse: options.WarehouseOption = options.DEFAULT_WAREHOUSE) -> No
 
 @app.command(cls=Command, rich_help_panel=ASK)
 def runs(
-    format: options.FormatOption = Format.TABLE,
+    format: options.FormatOption = Format.TABLE.value,
     output: options.PathOption = None,
     limit: options.LimitOption = None,
     sort: options.SortOption = None,
@@ -158,7 +157,7 @@ def runs(
     """List the runs in the warehouse."""
     from tracewh.cli.show import show
 
-    show(registry().get("runs"), {}, warehouse, Output(format, output, limit, sort))
+    show(registry().get("runs"), {}, warehouse, Output.parse(format, output, limit, sort))
 
 
 @app.command(cls=Command, rich_help_panel=ASK)
@@ -167,7 +166,7 @@ def views(
         str | None, typer.Argument(metavar="[VIEW]", help="Only this one, whole.")
     ] = None,
     sql: Annotated[bool, typer.Option("--sql", help="Print the SQL that defines it.")] = False,
-    format: options.FormatOption = Format.TABLE,
+    format: options.FormatOption = Format.TABLE.value,
     output: options.PathOption = None,
     limit: options.LimitOption = None,
     sort: options.SortOption = None,
@@ -175,7 +174,7 @@ def views(
     """List the views, or say all about one of them."""
     from tracewh.cli.listing import list_views
 
-    list_views(name, sql=sql, output=Output(format, output, limit, sort))
+    list_views(name, sql=sql, output=Output.parse(format, output, limit, sort))
 
 
 @app.command(cls=Command, rich_help_panel=ASK)
@@ -183,7 +182,7 @@ def query(
     sql: Annotated[
         str, typer.Argument(metavar="SQL", help="One statement that reads; - for stdin.")
     ],
-    format: options.FormatOption = Format.TABLE,
+    format: options.FormatOption = Format.TABLE.value,
     output: options.PathOption = None,
     limit: options.LimitOption = None,
     sort: options.SortOption = None,
@@ -198,7 +197,7 @@ def query(
     """
     from tracewh.cli.query import ask
 
-    ask(sql, warehouse, Output(format, output, limit, sort))
+    ask(sql, warehouse, Output.parse(format, output, limit, sort))
 
 
 @app.command(cls=Command, rich_help_panel=ASK)

@@ -18,6 +18,8 @@ from typing import Any
 GROUPED_FROM = 10_000
 #: An instant in ns since the epoch: meant to be copied into an argument, so never grouped.
 INSTANT_FROM = 10**15
+#: Columns that hold sentences.
+PROSE = ("message", "summary", "documentation", "comment")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +35,11 @@ class Column:
     name: str
     cells: Sequence[str | None]
     numeric: bool
+
+    @property
+    def prose(self) -> bool:
+        """Sentences are wrapped where names are shortened."""
+        return self.name in PROSE
 
 
 def column(name: str, values: Sequence[Any], *, numeric: bool | None = None) -> Column:

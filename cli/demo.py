@@ -36,9 +36,9 @@ def play(warehouse: Path | None) -> int:
         Output().write(opened.view("step_breakdown", run=BASELINE))
         diagnostics.line(
             "\nWhich operators cost the most?\n"
-            f"$ tracewh show operator_stats --run {BASELINE} --limit 10 -w {warehouse}"
+            f"$ tracewh show operator_stats --run {BASELINE} --span 1 --limit 10 -w {warehouse}"
         )
-        Output(limit=10).write(opened.view("operator_stats", run=BASELINE))
+        Output(limit=10).write(opened.view("operator_stats", run=BASELINE, span="1"))
     diagnostics.line(_next(warehouse))
     return diagnostics.OK
 

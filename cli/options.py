@@ -24,10 +24,11 @@ WarehouseOption = Annotated[
 DEFAULT_WAREHOUSE = Path("tracewh-warehouse")
 
 FormatOption = Annotated[
-    Format,
+    str,
     typer.Option(
         "--format",
         metavar="FORMAT",
+        autocompletion=lambda: [known.value for known in Format],
         rich_help_panel=OUTPUT,
         help="table, csv, json, markdown or parquet. Only a table on a terminal is ever shortened.",
     ),
@@ -39,11 +40,10 @@ PathOption = Annotated[
     ),
 ]
 LimitOption = Annotated[
-    int | None,
+    str | None,
     typer.Option(
         "--limit",
         metavar="N",
-        min=0,
         rich_help_panel=OUTPUT,
         help="At most N rows; 0 for all. By default all, and 40 where a table meets a terminal.",
     ),

@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -51,8 +49,20 @@ class Output:
     limit: int | None = None
     sort: str | None = None
 
+    @classmethod
+    def parse(cls, format: str, path: Path | None, limit: str | None, sort: str | None) -> Output:
+        """Take the words of a command line."""
+        known = [known.value for known in Format]
+        if format not in known:
+            hint = diagnostics.did_you_mean(format, known) or f"; there is {', '.join(known)}"
+            diagnostics.refuse(f"--format: there is no {format!r}{hint}")
+        rows = None if limit is None else whole_number("--limit", limit, least=0)
+        return cls(Format(format), path, rows, sort)
+
     def write(self, result: duckdb.DuckDBPyRelation) -> int:
         """Write a result and give its number of rows."""
+        if len(set(result.columns)) < len(result.columns):
+            result = result.project("*")  # numbers the names that come twice
         if self.sort:
             result = _sorted(result, self.sort)
         if self.format is Format.TABLE:
@@ -62,13 +72,16 @@ class Output:
                 return write_table(result, sink, self.limit)
         if self.limit:
             result = result.limit(self.limit)
-        if self.format is Format.PARQUET:
-            return self._write_parquet(result)
         from tracewh.cli import lines
 
-        make = {Format.CSV: lines.csv, Format.JSON: lines.json, Format.MARKDOWN: lines.markdown}
+        write = {
+            Format.CSV: lines.csv,
+            Format.JSON: lines.json,
+            Format.MARKDOWN: lines.markdown,
+            Format.PARQUET: _parquet,
+        }
         with self._sink() as sink:
-            return make[self.format](result, sink)
+            return write[self.format](result, sink)
 
     def check(self) -> None:
         """Refuse before the query runs what could only fail after it."""
@@ -79,20 +92,6 @@ class Output:
                 raise diagnostics.CliError(f"{self.path} is a folder; -o takes a file")
             if not self.path.absolute().parent.is_dir():
                 raise diagnostics.CliError(f"{self.path}: the folder to write it in does not exist")
-
-    def _write_parquet(self, result: duckdb.DuckDBPyRelation) -> int:
-        from pyarrow.parquet import read_metadata
-
-        if self.path is not None:
-            with _whole(self.path) as file:
-                result.write_parquet(str(file))
-                return int(read_metadata(file).num_rows)
-        with tempfile.TemporaryDirectory() as folder, self._sink() as sink:
-            file = Path(folder) / "result.parquet"
-            result.write_parquet(str(file))
-            with file.open("rb") as source:
-                shutil.copyfileobj(source, sink)
-            return int(read_metadata(file).num_rows)
 
     @contextmanager
     def _sink(self) -> Iterator[IO[bytes]]:
@@ -108,17 +107,43 @@ class Output:
 @contextmanager
 def _whole(path: Path) -> Iterator[Path]:
     """A path to write at, so that the file appears when all of it is written, or not at all."""
-    if path.exists() and not path.is_file():  # a named pipe, /dev/null
-        yield path
-        return
-    part = path.resolve().with_name(f".{path.name}.{os.getpid()}.part")
+    goal = path.resolve()
+    special = path.exists() and not path.is_file()  # a named pipe, /dev/null
+    part = goal if special else goal.with_name(f".{goal.name}.{os.getpid()}.part")
     try:
         yield part
-        part.replace(path.resolve())
+        if not special:
+            part.replace(goal)
+    except BrokenPipeError:
+        raise
     except OSError as error:
-        raise diagnostics.CliError(f"{path}: {error.strerror}") from error
+        raise diagnostics.CliError(f"{path}: {error.strerror or error}") from error
     finally:
-        part.unlink(missing_ok=True)
+        if not special:
+            part.unlink(missing_ok=True)
+
+
+def _parquet(result: duckdb.DuckDBPyRelation, sink: IO[bytes]) -> int:
+    """Not by DuckDB itself: a query may not write files, and a pipe is none."""
+    from pyarrow.parquet import ParquetWriter
+
+    rows = 0
+    batches = result.to_arrow_reader()
+    try:
+        with ParquetWriter(sink, batches.schema, compression="zstd") as writer:
+            for batch in batches:
+                writer.write_batch(batch)
+                rows += batch.num_rows
+    except NotImplementedError as error:
+        raise diagnostics.CliError(f"{error}; cast that column to VARCHAR") from error
+    return rows
+
+
+def whole_number(option: str, text: str, *, least: int) -> int:
+    """The value of an option that counts something."""
+    if not text.isdecimal() or int(text) < least:
+        diagnostics.refuse(f"{option} takes a whole number from {least} up, not {text!r}")
+    return int(text)
 
 
 def _sorted(result: duckdb.DuckDBPyRelation, wanted: str) -> duckdb.DuckDBPyRelation:

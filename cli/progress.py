@@ -87,7 +87,7 @@ class Bar:
             description=f"{progress.files_done}/{progress.files_total} files",
             completed=progress.bytes_done,
             total=progress.bytes_total,
-            speed=f"{progress.events / seconds:,.0f} events/s",
+            speed=f"{progress.events / seconds:,.0f} events/s" if progress.events else "",
         )
 
     def finished(self, outcome: Outcome) -> None:
@@ -115,8 +115,9 @@ def sentence(outcome: Outcome) -> str:
     if outcome.status == "unchanged":
         return f"{outcome.source}: unchanged, it is in already"
     skipped = f", {outcome.skipped_events:,} skipped" if outcome.skipped_events else ""
+    events = f"{outcome.events:,} event{'' if outcome.events == 1 else 's'}"
     return (
-        f"{outcome.source}: ingested {outcome.events:,} events{skipped}, "
+        f"{outcome.source}: ingested {events}{skipped}, "
         f"{size(outcome.source_bytes)} as {size(outcome.stored_bytes)}, in {outcome.seconds:.2f} s"
     )
 

@@ -47,6 +47,10 @@ def check(sql: str) -> bool:
     if len(statements) > 1:
         diagnostics.refuse(f"{len(statements)} statements; query takes one at a time")
     kind = statements[0].type.name
+    if kind == "MULTI":
+        diagnostics.refuse(
+            "a PIVOT takes its values from a second query; list them: PIVOT t ON x IN (...)"
+        )
     if kind not in READS:
         diagnostics.refuse(
             f"{kind} is refused: query only reads. It takes SELECT, FROM, DESCRIBE, SHOW, SUMMARIZE, "

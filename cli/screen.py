@@ -9,19 +9,20 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Sequence
-from decimal import Decimal
+from textwrap import wrap
 from typing import IO, TYPE_CHECKING, Any
 
 from tracewh.cli import cells, diagnostics, table
 from tracewh.cli.output import NUMERIC
+from tracewh.cli.sources import SOURCE
 
 if TYPE_CHECKING:
     import duckdb
 
 #: Rows on a terminal unless --limit says otherwise.
 SCREENFUL = 40
-#: What says where a row comes from, in nearly every view.
-SOURCE = ("run", "worker", "span")
+#: As few as that where the columns of a wide table continue below it.
+FEWEST = 10
 
 
 def write_table(result: duckdb.DuckDBPyRelation, sink: IO[bytes], limit: int | None) -> int:
@@ -31,17 +32,23 @@ def write_table(result: duckdb.DuckDBPyRelation, sink: IO[bytes], limit: int | N
         limit: See `tracewh.cli.output.Output`.
     """
     on_screen = sink.isatty()
-    if limit is None:
-        limit = SCREENFUL if on_screen else 0
-    rows, total = _fetch(result, limit)
+    most = limit if limit is not None else SCREENFUL if on_screen else 0
+    rows, total = _fetch(result, most)
     numeric = [NUMERIC.fullmatch(str(kind)) is not None for kind in result.types]
-    columns = [
-        cells.column(name, [row[number] for row in rows], numeric=numeric[number])
-        for number, name in enumerate(result.columns)
-    ]
+
+    def drawn(rows: list[tuple[Any, ...]]) -> list[str]:
+        columns = [
+            cells.column(name, [row[number] for row in rows], numeric=numeric[number])
+            for number, name in enumerate(result.columns)
+        ]
+        return lines(columns, on_screen=on_screen)
+
     if rows:
-        for line in lines(columns, on_screen=on_screen):
-            sink.write(line.encode() + b"\n")
+        shown = drawn(rows)
+        if limit is None and on_screen and len(shown) > 2 * SCREENFUL:  # it continues in blocks
+            rows = rows[: max(len(rows) * SCREENFUL // len(shown), FEWEST)]
+            shown = drawn(rows)
+        sink.write("".join(f"{line}\n" for line in shown).encode())
         sink.flush()
     if len(rows) < total:
         diagnostics.note(f"{len(rows):,} of {total:,} rows; --limit 0 shows all, --limit N more")
@@ -61,13 +68,19 @@ def lines(columns: Sequence[cells.Column], *, on_screen: bool, fold: bool = True
     shared = [c for c in columns if c.name in SOURCE and c not in empty and len(set(c.cells)) == 1]
     hidden = [*empty, *(shared if fold else [])]
     shown = [c for c in columns if c not in hidden] or columns
-    keys = next((i for i, c in enumerate(shown) if c.name not in SOURCE), 0) + 1
+    # Where rows have a worker, what they are about is the first column after the source.
+    keys = sum(c.name in SOURCE for c in shown) + 1 if "worker" in [c.name for c in columns] else 1
     drawn = table.render(shown, look, keys=min(keys, len(shown)))
     if fold and shared:
-        drawn = [look.faint("  ".join(f"{c.name} {c.cells[0]}" for c in shared)), "", *drawn]
+        drawn = [*_aside("  ".join(f"{c.name} {c.cells[0]}" for c in shared), look), "", *drawn]
     if empty and len(shown) < len(columns):
-        drawn += ["", look.faint(f"without a value: {', '.join(c.name for c in empty)}")]
+        drawn += ["", *_aside(f"without a value: {', '.join(c.name for c in empty)}", look)]
     return drawn
+
+
+def _aside(text: str, look: table.Look) -> list[str]:
+    assert look.width is not None
+    return [look.faint(line) for line in wrap(text, look.width, break_on_hyphens=False)]
 
 
 def _look() -> table.Look:
@@ -95,19 +108,5 @@ def _fetch(result: duckdb.DuckDBPyRelation, limit: int) -> tuple[list[tuple[Any,
     names = ", ".join(f"c{n}" for n in range(len(kinds)))
     texts = result.query("_result", f"SELECT {picked} FROM _result AS _t({names})")
     assert texts is not None
-    rows: list[tuple[Any, ...]] = []
-    total = 0
-    for batch in texts.to_arrow_reader():
-        if not limit or total < limit:
-            part = batch.slice(0, limit - total) if limit else batch
-            values = [[_whole(v) for v in column.to_pylist()] for column in part.columns]
-            rows += zip(*values, strict=True)
-        total += batch.num_rows
-    return rows, total
-
-
-def _whole(value: Any) -> Any:
-    """A HUGEINT, such as any sum of integers is, arrives as a Decimal."""
-    if isinstance(value, Decimal) and value.as_tuple().exponent == 0:
-        return int(value)
-    return value
+    held = texts.materialize()  # in columns, so counting the rows that are not shown is cheap
+    return (held.limit(limit) if limit else held).fetchall(), held.shape[0]

@@ -13,12 +13,13 @@ import typer
 
 from tracewh.cli import diagnostics, options
 from tracewh.cli.helptext import Command, Group, option_rows, write_sections
-from tracewh.cli.output import Format, Output
+from tracewh.cli.output import Format, Output, whole_number
+from tracewh.cli.sources import SOURCE
 
 if TYPE_CHECKING:
     from tracewh.views import Column, Param, Registry, Spec
 
-SHARED = ("run", "worker", "span")
+
 #: Titles of sections on the page of a view.
 PARAMETERS, TRACES = "Parameters", "Which traces"
 #: How the groups of views are titled.
@@ -77,7 +78,7 @@ def view_command(view: Spec) -> ViewCommand:
     """Turn a header into a command."""
 
     def run(**given: Any) -> None:
-        output = Output(*(given.pop(name) for name in ("format", "output", "limit", "sort")))
+        output = Output.parse(*(given.pop(name) for name in ("format", "output", "limit", "sort")))
         warehouse = given.pop("warehouse")
         given.pop("version")
         arguments = {
@@ -89,8 +90,8 @@ def view_command(view: Spec) -> ViewCommand:
 
     parameters = {param.name: Annotated[str | None, _option(param)] for param in view.params}
     common: dict[str, tuple[Any, Any]] = {
-        "version": (Annotated[int | None, _version_option(view)], None),
-        "format": (options.FormatOption, Format.TABLE),
+        "version": (Annotated[str | None, _version_option(view)], None),
+        "format": (options.FormatOption, Format.TABLE.value),
         "output": (options.PathOption, None),
         "limit": (options.LimitOption, None),
         "sort": (options.SortOption, None),
@@ -116,17 +117,22 @@ def view_command(view: Spec) -> ViewCommand:
 
 def show(view: Spec, arguments: dict[str, Any], warehouse: Path, output: Output) -> None:
     """Ask a view and write its answer."""
+    import duckdb
+
     import tracewh
+    from tracewh.cli import sources
 
     output.check()
     if view.deprecated:
         diagnostics.warn(f"{view.object_name} is deprecated: {view.deprecated}")
     with tracewh.open(warehouse) as opened:
-        rows = output.write(opened.view(view.name, view.version, **arguments))
+        sources.check(opened, arguments)
+        try:
+            rows = output.write(opened.view(view.name, view.version, **arguments))
+        except duckdb.InvalidInputException as error:  # a view refuses a value by error('...')
+            diagnostics.refuse(str(error).removeprefix("Invalid Input Error: "))
         if not rows:
-            from tracewh.cli.empty import explain
-
-            explain(opened, view, arguments)
+            sources.explain(opened, view, arguments)
 
 
 def _keyword(name: str, kind: Any, default: Any) -> inspect.Parameter:
@@ -141,7 +147,7 @@ def _option(param: Param) -> Any:
         *dict.fromkeys([name, f"--{param.name}"]),
         metavar=param.type,
         help=f"{param.meaning}{_facts(_unit(param), needed, default)}",
-        rich_help_panel=TRACES if param.name in SHARED else PARAMETERS,
+        rich_help_panel=TRACES if param.name in SOURCE else PARAMETERS,
     )
 
 
@@ -184,9 +190,9 @@ def _paragraphs(text: str) -> Iterator[str]:
 
 
 def _version(args: list[str]) -> int | None:
-    """The value of --version, if it is there and a number; the parser complains if it is not."""
+    """The value of --version, wherever it stands; the parser complains where it is missing."""
     for word, following in zip(args, [*args, ""][1:], strict=True):
         found = re.fullmatch(r"--version(?:=(.*))?", word)
-        if found and (found[1] or following).isdecimal():
-            return int(found[1] or following)
+        if found and (text := found[1] or following):
+            return whole_number("--version", text.removeprefix("v"), least=1)
     return None

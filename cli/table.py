@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from textwrap import wrap
 
 from rich.cells import cell_len
 
@@ -17,6 +18,10 @@ from tracewh.cli.cells import Column
 GAP = "  "
 #: A text is not shortened below this: head and tail of a kernel's name must stay recognisable.
 SHORTEST_TEXT = 24
+#: The same for what says which row it is; these are short, or differ at their ends.
+SHORTEST_KEY = 12
+#: Prose is not wrapped narrower than this.
+NARROWEST_PROSE = 40
 #: Up to so many rows may stand up as columns.
 FEW_ROWS = 6
 
@@ -65,7 +70,7 @@ def render(columns: Sequence[Column], look: Look, *, keys: int = 1) -> list[str]
     fits = [_natural(column, look) for column in columns]
     if look.width is None or _total(fits) <= look.width:
         return _draw(fits, look)
-    fits = _shortened([_wrapped(fit, look) for fit in fits], look.width)
+    fits = _shortened([_wrapped(fit, look) for fit in fits], look.width, keys)
     if _total(fits) <= look.width:
         return _draw(fits, look)
     if len(columns[0].cells) <= FEW_ROWS:
@@ -76,14 +81,15 @@ def render(columns: Sequence[Column], look: Look, *, keys: int = 1) -> list[str]
 
 
 def shorten(text: str, width: int, ellipsis: str = "…") -> str:
-    """Take out the middle of a text: both ends of a kernel's name tell it from others."""
+    """Take out the middle of a text: the head of a kernel's name says most, its end tells the type."""
     if cell_len(text) <= width:
         return text
     room = max(width - cell_len(ellipsis), 1)
-    head, tail = text[: room - room // 2], text[len(text) - room // 2 :]
-    while cell_len(head) > room - room // 2:  # some characters are two cells wide
+    end = room // 3
+    head, tail = text[: room - end], text[len(text) - end :]
+    while cell_len(head) > room - end:  # some characters are two cells wide
         head = head[:-1]
-    while cell_len(tail) > room // 2:
+    while cell_len(tail) > end:
         tail = tail[1:]
     return head + ellipsis + tail
 
@@ -110,16 +116,26 @@ def _wrapped(fit: _Fit, look: Look) -> _Fit:
     return replace(fit, title=tuple(title), width=width)
 
 
-def _shortened(fits: list[_Fit], width: int) -> list[_Fit]:
+def _shortened(fits: list[_Fit], width: int, keys: int) -> list[_Fit]:
     """Take from the widest text until the line fits or no text may lose more."""
     fits = list(fits)
+    floor = {
+        i: max(
+            NARROWEST_PROSE
+            if fit.column.prose
+            else SHORTEST_KEY
+            if i < keys - 1
+            else SHORTEST_TEXT,
+            *map(cell_len, fit.title),
+        )
+        for i, fit in enumerate(fits)
+        if not fit.column.numeric
+    }
     while (excess := _total(fits) - width) > 0:
-        texts = [i for i, fit in enumerate(fits) if not fit.column.numeric]
-        floor = {i: max(SHORTEST_TEXT, *map(cell_len, fits[i].title)) for i in texts}
-        texts = [i for i in texts if fits[i].width > floor[i]]
-        if not texts:
+        wide = sorted((i for i in floor if fits[i].width > floor[i]), key=lambda i: -fits[i].width)
+        if not wide:
             break
-        widest, *others = sorted(texts, key=lambda i: -fits[i].width)
+        widest, *others = wide
         step = fits[widest].width - max([floor[widest], *(fits[i].width for i in others[:1])])
         fits[widest] = replace(fits[widest], width=fits[widest].width - max(1, min(step, excess)))
     return fits
@@ -139,7 +155,12 @@ def _draw(fits: Sequence[_Fit], look: Look) -> list[str]:
     lines.append(look.faint(GAP.join(look.rule * fit.width for fit in fits)))
     for row in range(len(fits[0].column.cells)):
         cells = [_cell(fit, row, look) for fit in fits]
-        lines.append(GAP.join(cells).rstrip())
+        for level in range(max(map(len, cells))):
+            placed = [
+                cell[level] if level < len(cell) else _place("", fit)
+                for cell, fit in zip(cells, fits, strict=True)
+            ]
+            lines.append(GAP.join(placed).rstrip())
     return lines
 
 
@@ -148,11 +169,18 @@ def _place(text: str, fit: _Fit) -> str:
     return space + text if fit.column.numeric else text + space
 
 
-def _cell(fit: _Fit, row: int, look: Look) -> str:
+def _cell(fit: _Fit, row: int, look: Look) -> list[str]:
+    """The lines of one cell: one, but for prose."""
     cell = fit.column.cells[row]
     if cell is None:
-        return _place(look.null, fit).replace(look.null, look.faint(look.null))
-    return _place(cell if fit.column.numeric else shorten(cell, fit.width, look.ellipsis), fit)
+        return [_place(look.null, fit).replace(look.null, look.faint(look.null))]
+    if fit.column.numeric:
+        return [_place(cell, fit)]
+    if fit.column.prose:
+        return [_place(line, fit) for line in wrap(cell, fit.width, break_on_hyphens=False)] or [
+            _place("", fit)
+        ]
+    return [_place(shorten(cell, fit.width, look.ellipsis), fit)]
 
 
 def _upright(columns: Sequence[Column], look: Look) -> list[str]:
@@ -178,14 +206,15 @@ def _upright(columns: Sequence[Column], look: Look) -> list[str]:
 
 
 def _blocks(fits: Sequence[_Fit], look: Look, keys: int) -> list[str]:
+    """As many columns as fit, then the next ones below; a number says which rows belong together."""
     assert look.width is not None
-    left = _shortened(list(fits[:keys]), look.width // 3)
-    if _total(left) > look.width // 2:
-        left = left[-1:]
+    numbers = Column("#", [str(row) for row in range(1, len(fits[0].column.cells) + 1)], True)
+    numbered = [_natural(numbers, look)] if keys > 1 else []
+    block = _shortened([*numbered, *fits[:keys]], look.width, len(numbered) + keys)
+    left = _shortened([*numbered, fits[keys - 1]], look.width // 2, 1)
     lines: list[str] = []
-    block = list(left)
     for fit in fits[keys:]:
-        if len(block) > len(left) and _total([*block, fit]) > look.width:
+        if _total([*block, fit]) > look.width and len(block) > len(left):
             lines += [*_draw(block, look), ""]
             block = list(left)
         room = look.width - _total(block) - len(GAP)

@@ -75,7 +75,7 @@ def trace(run: str, *, kernel_ns: int = 500, memory: bool = False) -> Rows:
           "total_reserved_bytes": 4096}]} if memory else {})  # fmt: skip
 
 
-def write_trace(
+def _write_trace(
     warehouse: Path, rows: Rows, run: str, worker: str = "host_1", span: str = "default"
 ) -> Path:
     """Write one trace as ingest lays it out: every table, empty ones included."""
@@ -99,8 +99,8 @@ def write_trace(
 @pytest.fixture(scope="session")
 def _made_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
     warehouse = tmp_path_factory.mktemp("cli") / "warehouse"
-    write_trace(warehouse, trace("base"), "base")
-    write_trace(warehouse, trace("tuned", kernel_ns=300), "tuned")
+    _write_trace(warehouse, trace("base"), "base")
+    _write_trace(warehouse, trace("tuned", kernel_ns=300), "tuned")
     return warehouse
 
 
@@ -109,6 +109,24 @@ def warehouse(_made_once: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The tiny warehouse, which commands find by themselves. Tests must not change it."""
     monkeypatch.setenv("TRACEWH_WAREHOUSE", str(_made_once))
     return _made_once
+
+
+@pytest.fixture
+def write_trace() -> Callable[..., Path]:
+    """Write one trace into a warehouse: `write_trace(folder, rows, run, worker, span)`."""
+    return _write_trace
+
+
+@pytest.fixture
+def make_trace() -> Callable[..., Rows]:
+    """The rows of the trace that is drawn above."""
+    return trace
+
+
+@pytest.fixture
+def kernel_name() -> str:
+    """The long name of the only kernel."""
+    return KERNEL
 
 
 @dataclass(frozen=True, slots=True)

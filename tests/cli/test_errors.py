@@ -1,0 +1,282 @@
+"""Every mistake is one line that says what is wrong and what would be right, and an exit code."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tracewh.cli import diagnostics
+
+READS = (
+    "query only reads. It takes SELECT, FROM, DESCRIBE, SHOW, SUMMARIZE, VALUES and EXPLAIN; "
+    "`tracewh shell` opens a session with all of SQL"
+)
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        ("show step_breakdwn", 2, "no view named 'step_breakdwn'; did you mean 'step_breakdown'?"),
+        ("show zzz", 2, "no view named 'zzz'"),
+        ("show step_breakdown --version 99", 2, "step_breakdown has no v99; there is v1"),
+        ("show step_breakdown --version x", 2, "--version takes a whole number from 1 up, not 'x'"),
+        ("show step_breakdown --step x", 2, "step_breakdown_v1: step is BIGINT, got 'x'"),
+        ("show kernel_stats --group-by x", 2, "group_by must be one of 'name', 'launch', not 'x'"),
+        ("show diff_kernels --baseline base", 2, "diff_kernels_v1 needs experiment: Run to compare."),
+        ("show step_breakdown --run bas", 2, "no run named 'bas'; did you mean 'base'?"),
+        ("show step_breakdown --run zz", 2, "no run named 'zz'; there is base, tuned"),
+        ("show step_breakdown --worker host_2", 2, "no worker named 'host_2'; did you mean 'host_1'?"),
+        ("show step_breakdown --span 1", 2, "no span named '1'; there is default"),
+        (
+            "show diff_kernels --baseline base --experiment tund",
+            2,
+            "no run named 'tund'; did you mean 'tuned'?",
+        ),
+        (
+            "show step_breakdown --sort kernelus",
+            2,
+            "--sort: no column named 'kernelus'; did you mean 'kernel_us'?",
+        ),
+        (
+            "show step_breakdown --sort step:up",
+            2,
+            "--sort: after the colon comes asc or desc, not 'up'",
+        ),
+        ("show step_breakdown --limit -1", 2, "--limit takes a whole number from 0 up, not '-1'"),
+        ("show step_breakdown --format cvs", 2, "--format: there is no 'cvs'; did you mean 'csv'?"),
+        (
+            "show step_breakdown --format x",
+            2,
+            "--format: there is no 'x'; there is table, csv, json, markdown, parquet",
+        ),
+        (
+            "show step_breakdown --stp 1",
+            2,
+            (
+                "no such option: --stp (Possible options: --sort, --span, --step)\n"
+                "Try 'tracewh show step_breakdown --help'."
+            ),
+        ),
+        (
+            "show step_breakdown more",
+            2,
+            "got unexpected extra argument(s) (more)\nTry 'tracewh show step_breakdown --help'.",
+        ),
+        ("ingst", 2, "no such command 'ingst'. Did you mean 'ingest'?\nTry 'tracewh --help'."),
+        ("ingest", 2, "missing argument 'PATH'\nTry 'tracewh ingest --help'."),
+        ("ingest x --jobs 0", 2, "--jobs takes a whole number from 1 up, not '0'"),
+        ("views step_breakdwn", 2, "no view named 'step_breakdwn'; did you mean 'step_breakdown'?"),
+        ("drop bse --yes", 2, "no run named 'bse'; did you mean 'base'?"),
+        ("drop base --worker x --yes", 2, "no worker named 'x'; there is host_1"),
+        (
+            "runs -w nowhere",
+            1,
+            "nowhere does not exist; `tracewh ingest LOGDIR -w nowhere` makes a warehouse",
+        ),
+        ("relink -w nowhere", 1, "nowhere does not exist; `tracewh ingest LOGDIR -w nowhere` makes a warehouse"),
+        ("shell -w nowhere", 1, "nowhere does not exist; `tracewh ingest LOGDIR -w nowhere` makes a warehouse"),
+        ("show step_breakdown -o no/such/file", 1, "no/such/file: the folder to write it in does not exist"),
+        ("show step_breakdown -o .", 1, ". is a folder; -o takes a file"),
+        ("ingest nowhere.json", 1, "no such file or folder: nowhere.json"),
+    ],
+)  # fmt: skip
+def test_wording(tracewh, warehouse, tmp_path, monkeypatch, words, code, message):
+    monkeypatch.chdir(tmp_path)
+    done = tracewh(*words.split())
+    assert done.err == f"tracewh: {message}\n"
+    assert (done.code, done.out) == (code, "")
+
+
+def test_not_a_warehouse(tracewh, tmp_path):
+    (tmp_path / "data").mkdir()
+    done = tracewh("runs", "-w", tmp_path)
+    assert (done.code, done.out) == (1, "")
+    assert "holds no traces yet; `tracewh ingest LOGDIR" in done.err
+    done = tracewh("runs", "-w", tmp_path / "data")
+    assert "is not a warehouse: it has no data/ folder" in done.err
+    (tmp_path / "file").touch()
+    assert "is a file; a warehouse is a folder" in tracewh("runs", "-w", tmp_path / "file").err
+
+
+@pytest.mark.parametrize("format", ["table", "csv", "json", "markdown", "parquet"])
+def test_a_disk_that_is_full(tracewh, warehouse, tmp_path, monkeypatch, format):
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "replace", full)  # the last thing that can go wrong
+    done = tracewh("runs", "-o", tmp_path / "x", "--format", format)
+    assert (done.code, done.err) == (1, f"tracewh: {tmp_path / 'x'}: No space left on device\n")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("sql", "code", "message"),
+    [
+        ("DROP VIEW kernels", 2, f"DROP is refused: {READS}"),
+        ("CREATE TABLE x (i INT)", 2, f"CREATE is refused: {READS}"),
+        ("COPY kernels TO 'x.csv'", 2, f"COPY is refused: {READS}"),
+        ("EXPLAIN ANALYZE COPY kernels TO 'x.csv'", 2, f"COPY is refused: {READS}"),
+        ("EXPLAIN (ANALYZE) DROP VIEW kernels", 2, f"DROP is refused: {READS}"),
+        ("INSTALL httpfs", 2, f"LOAD is refused: {READS}"),
+        ("ATTACH 'x.duckdb'", 2, f"ATTACH is refused: {READS}"),
+        ("SET enable_external_access = true", 2, f"SET is refused: {READS}"),
+        ("CHECKPOINT", 2, f"CALL is refused: {READS}"),
+        ("SELECT 1; DROP VIEW kernels", 2, "2 statements; query takes one at a time"),
+        ("", 2, "there is no statement to run"),
+        ("/* nothing */", 2, "there is no statement to run"),
+        (
+            "PIVOT kernels ON name USING count(*)",
+            2,
+            "a PIVOT takes its values from a second query; list them: PIVOT t ON x IN (...)",
+        ),
+        (
+            "SELECT * FROM read_csv('/etc/passwd')",
+            1,
+            (
+                'Permission Error: Cannot access file "/etc/passwd" - file system operations are '
+                "disabled by configuration"
+            ),
+        ),
+        (
+            "FROM nosuch",
+            1,
+            'Catalog Error: Table with name nosuch does not exist!\nDid you mean "counter_samples"?',
+        ),
+    ],
+)
+def test_query_only_reads(tracewh, warehouse, tmp_path, monkeypatch, sql, code, message):
+    monkeypatch.chdir(tmp_path)
+    done = tracewh("query", sql)
+    assert done.err == f"tracewh: {message}\n"
+    assert (done.code, done.out) == (code, "")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "FROM kernels",
+        "DESCRIBE kernels",
+        "SHOW TABLES",
+        "SUMMARIZE kernels",
+        "VALUES (1)",
+        "WITH k AS (FROM kernels) FROM k",
+        "EXPLAIN FROM kernels",
+        "EXPLAIN ANALYZE SELECT count(*) FROM kernels",
+        "PIVOT kernels ON kind IN ('compute') USING count(*)",
+        "FROM views()",
+        "FROM step_breakdown(run := 'base')",
+    ],
+)
+def test_query_reads(tracewh, warehouse, sql):
+    done = tracewh("query", sql)
+    assert (done.code, done.err) == (0, "")
+    assert done.out
+
+
+def test_query_cannot_write_into_the_warehouse_by_a_cte(tracewh, warehouse):
+    done = tracewh("query", "WITH x AS (DELETE FROM kernels RETURNING *) FROM x")
+    assert (done.code, done.out) == (1, "")
+    assert len(done.err.splitlines()) < 5
+
+
+def test_query_does_not_see_our_variables(tracewh, warehouse):
+    """DuckDB would find Python's data frames by the names of variables."""
+    assert "Table with name rows does not exist" in tracewh("query", "FROM rows").err
+
+
+def test_an_empty_view_says_so(tracewh, warehouse):
+    done = tracewh("show", "step_breakdown", "--step", "99")
+    assert (done.code, done.out) == (0, "")
+    assert done.err == "tracewh: step_breakdown has no rows for what was asked\n"
+
+
+def test_an_empty_view_says_why(tracewh, tmp_path, write_trace):
+    """gpu_summary needs device events; trace_quality says that there are none."""
+    write_trace(tmp_path, {"traces": [{"events": 1}]}, "cpu", "w", "1")
+    done = tracewh("show", "gpu_summary", "-w", tmp_path)
+    assert (done.code, done.out) == (0, "")
+    first, second = done.err.splitlines()
+    assert first == "tracewh: gpu_summary has no rows for what was asked"
+    checks = tracewh("show", "trace_quality", "-w", tmp_path, "--format", "json").json
+    [message] = [row["message"] for row in checks if row["check"] == "no_device_events"]
+    assert second == f"  cpu/w/1: {message}"
+    assert tracewh("show", "gpu_summary", "-w", tmp_path, "--format", "json").out == "[]\n"
+
+
+def test_a_deprecated_view_warns(tracewh, warehouse, monkeypatch):
+    from dataclasses import replace
+
+    from tracewh.cli import show
+
+    view = replace(show.registry().get("step_breakdown"), deprecated="it is slow; use step_times")
+    monkeypatch.setattr(type(show.registry()), "get", lambda *_: view)
+    done = tracewh("show", "step_breakdown", "--format", "json")
+    assert (
+        done.err
+        == "tracewh: warning: step_breakdown_v1 is deprecated: it is slow; use step_times\n"
+    )
+    assert len(done.json) == 2
+
+
+def test_exit_codes_are_on_the_front_page(tracewh):
+    page = tracewh("--help").out
+    for code, text in diagnostics.EXIT_CODES:
+        assert f"{code:>3}  {text}\n" in page
+    assert [code for code, _ in diagnostics.EXIT_CODES] == [0, 1, 2, 3, 130]
+
+
+def _start(*words: str, **options: object) -> subprocess.Popen[bytes]:
+    command = [
+        sys.executable,
+        "-c",
+        "import sys; from tracewh.cli.app import main; sys.exit(main())",
+    ]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    return subprocess.Popen([*command, *words], **(pipes | options))  # type: ignore[call-overload,no-any-return]
+
+
+@pytest.mark.parametrize("format", ["table", "csv", "json", "parquet"])
+def test_a_reader_that_leaves_ends_it_quietly(warehouse, format):
+    """As `tracewh query ... | head -1` does. The result is larger than any pipe holds."""
+    process = _start("query", "SELECT range AS i, 'x' AS s FROM range(200000)", "--format", format)
+    assert process.stdout and process.stderr
+    process.stdout.read(4)
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    assert process.wait() == 0
+    process.stderr.close()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sends SIGINT")
+def test_an_interrupt_is_one_line_and_130(warehouse):
+    import signal
+    import time
+
+    process = _start("query", "-", stdin=subprocess.PIPE)  # waits for a query that never comes
+    time.sleep(1.5)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=20)
+    assert (process.returncode, out, err) == (130, b"", b"tracewh: interrupted\n")
+
+
+def test_a_bug_keeps_its_traceback(tracewh, warehouse, monkeypatch):
+    from tracewh.cli.output import Output
+
+    def broken(*_: object) -> int:
+        raise ZeroDivisionError("bug")
+
+    monkeypatch.setattr(Output, "write", broken)
+    with pytest.raises(ZeroDivisionError):
+        tracewh("runs")
+
+
+def test_only_diagnostics_writes_to_stderr():
+    """One module owns stderr. progress.py draws its bar there, with a console of its own."""
+    cli = Path(diagnostics.__file__).parent
+    writers = [p.name for p in sorted(cli.glob("*.py")) if "sys.stderr" in p.read_text("utf-8")]
+    assert writers == ["diagnostics.py", "progress.py"]

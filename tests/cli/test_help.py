@@ -1,0 +1,146 @@
+"""Help pages and completion come from the headers and name everything in them."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+from tracewh.cli.show import TITLES, view_command
+from tracewh.views import GROUPS, Registry
+
+VIEWS = list(Registry.load())
+
+
+def squeezed(text: str) -> str:
+    return " ".join(text.split())
+
+
+def test_the_front_page_lists_every_command_with_its_text(tracewh):
+    done = tracewh()
+    assert (done.code, done.err) == (0, "")
+    assert tracewh("--help").out == tracewh("-h").out == done.out
+    for command in ("ingest", "demo", "show", "runs", "views", "query", "shell", "drop", "relink"):
+        assert re.search(rf"^  {command} +[A-Z]", done.out, flags=re.MULTILINE)
+        assert tracewh(command, "--help").code == 0
+
+
+def test_views_are_listed_by_group(tracewh):
+    page = tracewh("show", "--help").out
+    assert tracewh("show").out == page
+    assert tuple(TITLES) == GROUPS
+    found = re.findall(r"^(?:  (\w+)  |(\S.*):$)", page, flags=re.MULTILINE)
+    listed = [name or title for name, title in found]
+    wanted: list[str] = []
+    for view in Registry.load().newest():
+        if TITLES[view.group] not in wanted:
+            wanted.append(TITLES[view.group])
+        wanted.append(view.name)
+        assert view.summary in squeezed(page)
+    assert [name for name in listed if name in wanted] == wanted
+
+
+@pytest.mark.parametrize("view", VIEWS, ids=lambda view: view.object_name)
+def test_the_page_of_a_view_says_all_that_its_header_says(tracewh, view):
+    done = tracewh("show", view.object_name, "--help")
+    assert (done.code, done.err) == (0, "")
+    page = squeezed(done.out)
+    assert view.summary in page
+    for paragraph in re.split(r"\n\s*\n", view.doc):
+        assert squeezed(paragraph) in page
+    for param in view.params:
+        option = param.name.replace("_", "-")
+        assert f"--{option} {param.type} {squeezed(param.meaning)}" in page
+        if param.default not in ("NULL", "-"):
+            assert f"default: {param.default}" in page
+    for column in view.columns:
+        assert re.search(
+            rf"\b{column.name} {re.escape(squeezed(column.meaning))} \[{re.escape(column.type)}",
+            page,
+        )
+
+
+@pytest.mark.parametrize("view", VIEWS, ids=lambda view: view.object_name)
+def test_no_parameter_is_hidden_by_an_option_of_ours(view):
+    """Each option must be there once: ours are --version, --format, --limit and so on."""
+    options = [opt for param in view_command(view).params for opt in param.opts]
+    assert len(options) == len(set(options))
+    assert {f"--{param.name.replace('_', '-')}" for param in view.params} <= set(options)
+
+
+def test_options_may_be_written_with_underscores(tracewh, warehouse):
+    words = ("show", "kernel_stats", "--format", "csv")
+    dashed = tracewh(*words, "--group-by", "launch").out
+    assert tracewh(*words, "--group_by", "launch").out == dashed
+    assert tracewh("show", "kernel_stats_v1", "--group-by=launch", "--format=csv").out == dashed
+
+
+def test_version_picks_the_options_of_that_version(tracewh, warehouse, monkeypatch):
+    """A second version with another parameter: its option exists there and only there."""
+    from dataclasses import replace
+
+    from tracewh.cli import show
+
+    real = show.registry()
+    one = real.get("step_breakdown")
+    two = replace(one, version=2, params=tuple(p for p in one.params if p.name != "step"))
+    registry = type("Both", (), {
+        "get": lambda self, name, version=None: one if version == 1 else two,
+        "newest": lambda self: [two],
+    })()  # fmt: skip
+    monkeypatch.setattr(show, "registry", lambda: registry)
+    assert "no such option: --step" in tracewh("show", "step_breakdown", "--step", "7").err
+    for pin in (["--version", "1"], ["--version=1"], ["--version", "v1"]):
+        done = tracewh("show", "step_breakdown", *pin, "--step", "7", "--format", "json")
+        assert len(done.json) == 2, done.err
+
+
+def complete(words: str) -> list[str]:
+    """What bash would offer after a line of words; the last one is being typed."""
+    parts = words.split(" ")
+    done = subprocess.run(
+        [sys.executable, "-c", "import sys; sys.argv[0] = 'tracewh'; from tracewh.cli.app import main; main()"],
+        env={
+            **os.environ,
+            "_TRACEWH_COMPLETE": "complete_bash",
+            "COMP_WORDS": words,
+            "COMP_CWORD": str(len(parts) - 1),
+        },
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    return done.stdout.split()
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        ("tracewh sho", ["show"]),
+        ("tracewh show step_br", ["step_breakdown", "step_breakdown_summary"]),
+        ("tracewh show kernel_stats --gro", ["--group-by"]),
+        ("tracewh show kernel_stats --format js", ["json"]),
+    ],
+)
+def test_completion(words, offered):
+    assert [word for word in complete(words) if word in offered] == offered
+
+
+def test_the_front_page_and_the_version_load_neither_duckdb_nor_arrow():
+    script = (
+        "import sys\nfrom tracewh.cli.app import main\n"
+        "assert main(['--version']) == 0 and main(['--help']) == 0 and main(['ingest', '--help']) == 0\n"
+        "heavy = {'duckdb', 'pyarrow', 'numpy', 'rich', 'orjson', 'sqlglot'} & set(sys.modules)\n"
+        "sys.exit(str(sorted(heavy)) if heavy else 0)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_version(tracewh):
+    from importlib.metadata import version
+
+    assert tracewh("--version").out == f"tracewh {version('tracewh')}\n"

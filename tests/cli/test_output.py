@@ -1,0 +1,169 @@
+"""The bytes of every format, on the tiny warehouse."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import duckdb
+import pyarrow.csv
+import pyarrow.parquet
+import pytest
+
+ODD = """
+SELECT * FROM (VALUES
+    (1, 'plain', 0.5::DOUBLE, [1.5, 'nan'::DOUBLE], {'k': 1}, '{"a": [1, null]}'::JSON),
+    (2, 'a,"b"|c' || chr(10) || 'd', 'inf'::DOUBLE, NULL, NULL, NULL),
+    (3, '', NULL, [], {'k': NULL}, '"NaN"'::JSON)
+) AS t(id, name, x_us, list, struct, doc)
+"""
+
+
+def test_csv_is_rfc_4180(tracewh, warehouse):
+    done = tracewh("query", ODD, "--format", "csv")
+    assert done.out == (
+        "id,name,x_us,list,struct,doc\n"
+        '1,plain,0.5,"[1.5, nan]",{\'k\': 1},"{""a"": [1, null]}"\n'
+        '2,"a,""b""|c\nd",inf,,,\n'
+        '3,"",,[],{\'k\': NULL},"""NaN"""\n'
+    )
+    assert pyarrow.csv.read_csv(
+        io.BytesIO(done.out.encode()),
+        parse_options=pyarrow.csv.ParseOptions(newlines_in_values=True),
+    )["name"].to_pylist() == ["plain", 'a,"b"|c\nd', ""]
+
+
+def test_json_nests_and_has_null_for_what_json_cannot_say(tracewh, warehouse):
+    done = tracewh("query", ODD, "--format", "json")
+    assert done.out == (
+        '[\n{"id":1,"name":"plain","x_us":0.5,"list":[1.5,null],"struct":{"k":1},"doc":{"a":[1,null]}},\n'
+        '{"id":2,"name":"a,\\"b\\"|c\\nd","x_us":null,"list":null,"struct":null,"doc":null},\n'
+        '{"id":3,"name":"","x_us":null,"list":[],"struct":{"k":null},"doc":"NaN"}\n]\n'
+    )
+
+
+def test_markdown_escapes_pipes_and_aligns_numbers(tracewh, warehouse):
+    done = tracewh("query", ODD, "--format", "markdown")
+    assert done.out == (
+        "| id | name | x_us | list | struct | doc |\n"
+        "| ---: | --- | ---: | --- | --- | --- |\n"
+        "| 1 | plain | 0.5 | [1.5, nan] | {'k': 1} | {\"a\": [1, null]} |\n"
+        '| 2 | a,"b"\\|c<br>d | inf |  |  |  |\n'
+        "| 3 |  |  | [] | {'k': NULL} | \"NaN\" |\n"
+    )
+
+
+def test_a_piped_table_is_whole(tracewh, warehouse, kernel_name):
+    done = tracewh("show", "kernel_stats", "--run", "base")
+    assert kernel_name in done.out
+    assert done.out.split()[:4] == ["run", "worker", "span", "name"]
+    done = tracewh("query", "SELECT name, duration_ns, NULL AS nothing FROM kernels ORDER BY run")
+    rule = "─"
+    assert done.out == (
+        f"name{' ' * 133}  duration_ns  nothing\n"
+        f"{rule * 137}  {rule * 11}  {rule * 7}\n"
+        f"{kernel_name}          500  -\n"
+        f"{kernel_name}          300  -\n"
+    )
+
+
+def test_parquet_keeps_types(tracewh, warehouse, tmp_path):
+    file = tmp_path / "steps.parquet"
+    assert tracewh("show", "step_breakdown", "--format", "parquet", "-o", file).code == 0
+    table = pyarrow.parquet.read_table(file)
+    assert table.column_names[:5] == ["run", "worker", "span", "step", "kernel_us"]
+    assert table["kernel_us"].to_pylist() == [0.5, 0.3]
+    assert str(table.schema.field("step").type) == "int64"
+
+
+def test_parquet_to_a_pipe_is_the_same_file(capsysbinary, warehouse):
+    from tracewh.cli.app import main
+
+    assert main(["query", "SELECT 42 AS answer", "--format", "parquet"]) == 0
+    assert pyarrow.parquet.read_table(io.BytesIO(capsysbinary.readouterr().out)).to_pylist() == [
+        {"answer": 42}
+    ]
+
+
+@pytest.mark.parametrize("format", ["table", "csv", "json", "markdown"])
+def test_a_file_gets_the_bytes_that_stdout_gets(tracewh, warehouse, tmp_path, format):
+    file = tmp_path / "out"
+    printed = tracewh("show", "step_breakdown", "--format", format)
+    done = tracewh("show", "step_breakdown", "--format", format, "-o", file)
+    assert (done.code, done.out) == (0, "")
+    assert file.read_text("utf-8") == printed.out
+    assert [path.name for path in tmp_path.iterdir()] == ["out"], "nothing is left beside it"
+
+
+def test_a_query_that_fails_leaves_the_old_file_alone(tracewh, warehouse, tmp_path):
+    file = tmp_path / "out.csv"
+    file.write_text("old")
+    done = tracewh("query", "SELECT error('broken') FROM kernels", "--format", "csv", "-o", file)
+    assert done.code == 1
+    assert "broken" in done.err
+    assert file.read_text() == "old"
+    assert [path.name for path in tmp_path.iterdir()] == ["out.csv"]
+
+
+def test_no_rows_are_still_valid_in_every_format(tracewh, warehouse):
+    none = ("query", "SELECT 1 AS a WHERE false", "--format")
+    assert tracewh(*none, "csv").out == "a\n"
+    assert tracewh(*none, "json").out == "[]\n"
+    assert tracewh(*none, "markdown").out == "| a |\n| ---: |\n"
+    assert tracewh(*none, "table").out == ""
+    assert tracewh(*none, "table").err == "tracewh: no rows\n"
+
+
+def test_many_batches_are_one_document(tracewh, warehouse):
+    """More rows than a batch, so that commas and line ends between batches are seen."""
+    query = "SELECT range AS i, IF(range = 30000, 'nan'::DOUBLE, 1.5) AS x FROM range(50001)"
+    rows = tracewh("query", query, "--format", "json").json
+    assert [row["i"] for row in rows] == list(range(50001))
+    assert [row["i"] for row in rows if row["x"] is None] == [30000]
+    lines = tracewh("query", query, "--format", "csv").out.splitlines()
+    assert (len(lines), lines[1], lines[-1]) == (50002, "0,1.5", "50000,1.5")
+
+
+def test_names_that_come_twice_are_numbered(tracewh, warehouse):
+    assert tracewh("query", "SELECT 1 AS a, 2 AS a", "--format", "json").json == [
+        {"a": 1, "a_1": 2}
+    ]
+
+
+@pytest.mark.parametrize(
+    ("sort", "steps"),
+    [
+        ("kernel_us", ["base", "tuned"]),
+        ("kernel_us:asc", ["tuned", "base"]),
+        ("run", ["base", "tuned"]),
+        ("run:desc", ["tuned", "base"]),
+    ],
+)
+def test_sort(tracewh, warehouse, sort, steps):
+    rows = tracewh("show", "step_breakdown", "--sort", sort, "--format", "json").json
+    assert [row["run"] for row in rows] == steps
+
+
+def test_limit_counts_rows_and_zero_is_all(tracewh, warehouse):
+    for limit, rows in (("1", 1), ("0", 2), ("5", 2)):
+        done = tracewh("show", "step_breakdown", "--limit", limit, "--format", "json")
+        assert len(done.json) == rows
+        assert done.err == ""
+    done = tracewh("show", "step_breakdown", "--limit", "1")
+    assert done.err == "tracewh: 1 of 2 rows; --limit 0 shows all, --limit N more\n"
+
+
+def test_long_integers_and_instants_are_exact(tracewh, warehouse):
+    query = (
+        "SELECT 123456789012345678901234567890::HUGEINT AS h, now() AS t, 1.10::DECIMAL(4, 2) AS d"
+    )
+    row = json.loads(tracewh("query", query, "--format", "json").out)[0]
+    assert row["h"] == 123456789012345678901234567890
+    assert tracewh("query", query).code == 0
+
+
+def test_nothing_but_the_result_is_on_stdout(tracewh, warehouse, tmp_path):
+    path = Path(tmp_path / "x.csv")
+    tracewh("show", "step_breakdown", "--limit", "1", "-o", path, "--format", "csv")
+    assert duckdb.sql(f"SELECT count(*) FROM '{path}'").fetchall() == [(1,)]

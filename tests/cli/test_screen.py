@@ -1,0 +1,194 @@
+"""Tables on a terminal: fitted to its width, whole numbers, nothing lost."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+from tracewh.cli.cells import Column, column
+from tracewh.cli.table import Look, render, shorten
+
+pty = pytest.importorskip("pty", reason="needs a Unix terminal")
+
+NAME = (
+    "void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<float>, "
+    "std::array<char*, 1ul> >(int, at::native::FillFunctor<float>, std::array<char*, 1ul>)"
+)
+
+
+def on_terminal(width: int, *words: str, **environment: str) -> str:
+    """What a terminal of a width is sent, with its escape sequences."""
+    import fcntl
+    import struct
+    import termios
+
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, width, 0, 0))
+    inherited = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "NO_COLOR")}
+    process = subprocess.Popen(
+        [sys.executable, "-c", "import sys; from tracewh.cli.app import main; sys.exit(main())", *words],
+        stdout=theirs, stderr=theirs, stdin=theirs,
+        env={**inherited, "TERM": "xterm", **environment},
+    )  # fmt: skip
+    os.close(theirs)
+    sent = b""
+    while True:
+        try:
+            block = os.read(ours, 65536)
+        except OSError:  # Linux says so when the other side is closed
+            break
+        if not block:
+            break
+        sent += block
+    os.close(ours)
+    assert process.wait() == 0, sent
+    return sent.decode().replace("\r\n", "\n")
+
+
+def plain(text: str) -> str:
+    return re.sub(r"\x1b\[[0-9;]*m", "", text)
+
+
+@pytest.mark.parametrize("width", [80, 120, 200])
+def test_every_line_fits_and_no_number_is_cut(warehouse, width):
+    sent = plain(on_terminal(width, "show", "kernel_stats"))
+    *lines, last = sent.splitlines()
+    assert max(map(len, lines)) <= width
+    assert "without a value: operator, grid" in sent
+    assert "mean_est_achieved_occupancy_pct" in last, "wrapped, not cut"
+    assert "void cutlass" in sent and "Params)" in sent and "…" in sent
+    for number in ("0.5", "0.3", "100"):
+        assert re.search(rf"(?<![\d.]){re.escape(number)}(?![\d.])", sent)
+
+
+def test_what_all_rows_share_stands_above_and_empty_columns_are_named(warehouse):
+    sent = plain(on_terminal(80, "show", "kernel_stats", "--run", "base"))
+    first, *rest = sent.splitlines()
+    assert first == "run base  worker host_1  span default"
+    assert "worker" not in "\n".join(rest)
+    assert "without a value: operator, grid, block" in "\n".join(rest)
+
+
+def test_runs_that_differ_stay_a_column(warehouse):
+    first, _, titles, _, base, tuned = plain(
+        on_terminal(200, "show", "step_breakdown")
+    ).splitlines()  # fmt: skip
+    assert first == "worker host_1  span default"
+    assert titles.split()[:3] == ["run", "step", "kernel_us"]
+    assert (base.split()[:3], tuned.split()[:3]) == (["base", "7", "0.5"], ["tuned", "7", "0.3"])
+
+
+def test_colours_only_where_they_are_wanted(warehouse):
+    assert "\x1b[1m" in on_terminal(80, "runs")
+    assert "\x1b" not in on_terminal(80, "runs", NO_COLOR="1")
+    assert "\x1b" not in on_terminal(80, "runs", TERM="dumb")
+
+
+def test_a_screenful_of_many_rows(warehouse):
+    sent = plain(on_terminal(80, "query", "SELECT range AS i FROM range(12345)")).splitlines()
+    assert sent[-1] == "tracewh: 40 of 12,345 rows; --limit 0 shows all, --limit N more"
+    assert sent[-2].strip() == "39"
+    assert len(on_terminal(80, "query", "FROM range(500)", "--limit", "0").splitlines()) == 502
+
+
+def test_parquet_is_not_for_a_terminal(warehouse):
+    with pytest.raises(
+        AssertionError, match="parquet is not for a terminal; name a file with -o FILE"
+    ):
+        on_terminal(80, "runs", "--format", "parquet")
+
+
+def test_csv_is_whole_on_a_terminal_too(warehouse, kernel_name):
+    assert kernel_name in on_terminal(40, "show", "kernel_stats", "--format", "csv")
+
+
+def test_shorten_keeps_both_ends():
+    short = shorten(NAME, 40)
+    head, tail = short.split("…")
+    assert len(short) == 40
+    assert NAME.startswith(head) and NAME.endswith(tail)
+    assert len(head) > len(tail) > 5
+    assert shorten("short", 5) == "short"
+    assert shorten("核核核核核核", 7) == "核核…核", "wide characters take two cells"
+
+
+def texts(name: str, *cells: str | None) -> Column:
+    return Column(name, cells, numeric=False)
+
+
+def test_titles_break_at_underscores_before_texts_are_shortened():
+    columns = [texts("name", "n" * 20), column("est_achieved_occupancy_pct", [12.5])]
+    assert render(columns, Look(width=40)) == [
+        "                            est_",
+        "                       achieved_",
+        "                      occupancy_",
+        "name                         pct",
+        "────────────────────  ──────────",
+        "nnnnnnnnnnnnnnnnnnnn        12.5",
+    ]
+
+
+def test_few_rows_stand_up():
+    columns = [column(f"some_quite_long_title_{n}_us", [n * 1000.5, None]) for n in range(9)]
+    lines = render(columns, Look(width=50))
+    assert lines[0] == "some_quite_long_title_0_us        0  -"
+    assert lines[-1] == "some_quite_long_title_8_us    8,004  -"
+    assert len(lines) == 9
+
+
+def test_many_columns_continue_below():
+    columns = [
+        texts("run", *(f"run{n}" for n in range(8))),
+        texts("name", *[NAME] * 8),
+        *[column(f"value_{n}_us", [123456.7] * 8) for n in range(6)],
+    ]
+    lines = render(columns, Look(width=60), keys=2)
+    assert max(map(len, lines)) <= 60
+    blocks = "\n".join(lines).split("\n\n")
+    assert len(blocks) > 2
+    for block in blocks:
+        title, *rows = [line for line in block.splitlines() if line.strip()][-10:]
+        assert title.split()[0] == "#"
+        assert [row.split()[0] for row in rows[1:]] == list("12345678")
+    words = " ".join(re.sub(r"_\s*\n", "_", "\n".join(lines)).split())
+    assert words.count("123,456.7") == 6 * 8
+    assert [f"run{n}" in words for n in range(8)] == [True] * 8
+
+
+def test_prose_wraps():
+    columns = [
+        texts("check", "no_stacks"),
+        texts("message", "Operators without source lines. " * 4),
+    ]
+    lines = render(columns, Look(width=60))
+    assert max(map(len, lines)) <= 60
+    assert (
+        " ".join(line[11:].strip() for line in lines[2:]).split()
+        == ("Operators without source lines. " * 4).split()
+    )
+    assert len(lines) > 4
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "cells"),
+    [
+        ("x_us", [0.0, 1.5, 0.25], ["0   ", "1.50", "0.25"]),
+        ("x_us", [1234567.891, 0.004], ["1,234,567.9", "0.0"]),
+        ("x_us", [3.0, 12.0], ["3", "12"]),
+        ("x_us", [1.0005, None, float("nan")], ["1.000", None, "nan"]),
+        ("x_pct", [33.33333, 100.0], ["33.33", "100.00"]),
+        ("x", [1e-7], ["1e-07"]),
+        ("calls", [9999, 5], ["9999", "5"]),
+        ("calls", [10000, 5], ["10,000", "5"]),
+        ("start_ns", [1700000000000000400], ["1700000000000000400"]),
+        ("event_id", [1234567], ["1234567"]),
+        ("is_tail", [True, False], ["true", "false"]),
+        ("name", ["a\nb\x1b[31mc", "é核"], ["a\\nb\\x1b[31mc", "é核"]),
+    ],
+)
+def test_digits_suit_the_column(name, values, cells):
+    assert list(column(name, values).cells) == cells
