@@ -41,16 +41,32 @@ def prepare(con: duckdb.DuckDBPyConnection) -> None:
         con.execute(f"CREATE TABLE raw_{name} ({_shape()})")
 
 
-def flatten(con: duckdb.DuckDBPyConnection, block: Block) -> None:
-    """Append the rows of a block. Calls on cursors of one database may run side by side."""
-    count = len(block.texts)
-    ids = pa.array(np.arange(block.first_event_id, block.first_event_id + count))
-    con.register("pieces", pa.table({"event_id": ids, "text": block.texts}))
-    con.execute(_base_sql())
-    con.unregister("pieces")
-    for statement in _insert_sql(_has_older_keys(block)):
-        con.execute(statement)
-    con.execute("DROP TABLE temp.base")
+class Flattener:
+    """Appends blocks to the raw tables. Several, each on a cursor of one database, may run at once.
+
+    The statements are prepared: planning them for every block would cost as much as running them.
+    """
+
+    def __init__(self, con: duckdb.DuckDBPyConnection) -> None:
+        self._con = con
+        self._prepared: set[str] = set()
+        con.execute(f"CREATE TEMP TABLE base ({_BASE_COLUMNS})")
+
+    def flatten(self, block: Block) -> None:
+        """Append the rows of a block."""
+        count = len(block.texts)
+        ids = pa.array(np.arange(block.first_event_id, block.first_event_id + count))
+        pieces = pa.table({"event_id": ids, "text": block.texts})
+        self._con.execute(_base_sql())
+        assert len(pieces) == count  # DuckDB found it by its name
+        older_keys = _has_older_keys(block)
+        for name, statement in _insert_sql(older_keys).items():
+            prepared = f"{name}_{older_keys}"
+            if prepared not in self._prepared:
+                self._con.execute(f"PREPARE {prepared} AS {statement}")
+                self._prepared.add(prepared)
+            self._con.execute(f"EXECUTE {prepared}")
+        self._con.execute("TRUNCATE temp.base")
 
 
 def _has_older_keys(block: Block) -> bool:
@@ -88,11 +104,13 @@ def _base_sql() -> str:
     )
     flow = f"t.tbl = 'flow' AND {usual} AND {kind['id']} IN {_INTEGER}"
     return f"""
-    CREATE TEMP TABLE base AS
+    INSERT INTO temp.base
     WITH parsed AS (
         SELECT
             p.event_id,
             p.text,
+            -- Where the field stands in nearly every file; exact_nanoseconds makes sure.
+            ltrim(split_part(substr(p.text, instr(p.text, '"ts":') + 5, 40), ',', 1)) AS ts_text,
             from_json(p.text, '{{"ph":"VARCHAR","cat":"VARCHAR","name":"VARCHAR","pid":"VARCHAR",
                 "tid":"VARCHAR","ts":"DOUBLE","dur":"DOUBLE","id":"BIGINT","args":"JSON",
                 "bp":"JSON"}}') AS f,
@@ -106,7 +124,7 @@ def _base_sql() -> str:
             current_category(t.f.cat, t.f.name) AS category,
             CASE
                 WHEN {kind["ts"]} IN {_INTEGER} THEN t.f.ts::BIGINT * 1000
-                WHEN {kind["ts"]} = 'DOUBLE' THEN exact_nanoseconds(t.text, t.f.ts)
+                WHEN {kind["ts"]} = 'DOUBLE' THEN exact_nanoseconds(t.text, t.ts_text, t.f.ts)
             END AS ts_ns,
             CASE
                 WHEN {kind["dur"]} IN ('DOUBLE', 'UBIGINT', 'BIGINT') THEN round(t.f.dur * 1000)::BIGINT
@@ -153,6 +171,13 @@ def _whole_place(field: str, kind: str) -> str:
     return f"({kind} IN {_INTEGER} OR ({kind} = 'VARCHAR' AND NOT coalesce({number}, false)))"
 
 
+_BASE_COLUMNS = (
+    "event_id BIGINT, tbl VARCHAR, phase VARCHAR, category VARCHAR, raw_category VARCHAR,"
+    " name VARCHAR, pid VARCHAR, tid VARCHAR, ts_ns BIGINT, dur_ns BIGINT, flow_id BIGINT,"
+    " args JSON, raw JSON"
+)
+
+
 def _shape(table: str | None = None) -> str:
     arguments = tables()[table].arguments if table else ()
     typed = "".join(f", {column.name} {column.type}" for column in arguments)
@@ -175,18 +200,18 @@ _OLDER_KEYS = sorted(
 
 
 @cache
-def _insert_sql(older_keys: bool) -> Sequence[str]:
-    return [
-        *(
-            _typed_insert(name, tables()[table].arguments, older_keys)
+def _insert_sql(older_keys: bool) -> dict[str, str]:
+    return {
+        **{
+            name: _typed_insert(name, tables()[table].arguments, older_keys)
             for name, table in _TYPED.items()
-        ),
-        *(
-            f"INSERT INTO raw_{name} SELECT {_COMMON}, r.args, r.raw FROM base AS r"
+        },
+        **{
+            name: f"INSERT INTO raw_{name} SELECT {_COMMON}, r.args, r.raw FROM base AS r"
             f" WHERE r.tbl = '{name}'"
             for name in _UNTYPED
-        ),
-    ]
+        },
+    }
 
 
 def _typed_insert(name: str, columns: Sequence[Column], older_keys: bool) -> str:
@@ -224,21 +249,24 @@ def _typed_insert(name: str, columns: Sequence[Column], older_keys: bool) -> str
     else:
         args = f"""
         CASE
-            WHEN {sound} AND {held} = r.n AND r.n > 0 THEN NULL
-            WHEN {sound} AND {held} = list_count(r.k) THEN json_merge_patch(r.args, '{{{known}}}')
+            WHEN r.held = r.n AND r.n > 0 THEN NULL
+            WHEN r.held = list_count(r.k) THEN json_merge_patch(r.args, '{{{known}}}')
             ELSE nullif({rest}, CASE WHEN r.n > 0 THEN '{{}}' END)
         END"""
     return f"""
     INSERT INTO raw_{name}
     SELECT {_COMMON}, {", ".join(values)}, ({args})::JSON, r.raw
     FROM (
-        SELECT
-            b.*,
-            from_json(b.args, '{{{spec}}}') AS a,
-            json_type(b.args, [{paths}]) AS k,
-            len(json_keys(b.args)) AS n
-        FROM base AS b
-        WHERE b.tbl = '{name}'
+        SELECT r.*, CASE WHEN {sound} THEN {held} END AS held
+        FROM (
+            SELECT
+                b.*,
+                from_json(b.args, '{{{spec}}}') AS a,
+                json_type(b.args, [{paths}]) AS k,
+                len(json_keys(b.args)) AS n
+            FROM base AS b
+            WHERE b.tbl = '{name}'
+        ) AS r
     ) AS r
     """
 

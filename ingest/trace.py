@@ -12,7 +12,7 @@ import duckdb
 
 from tracewh.ingest.discover import Source
 from tracewh.ingest.errors import RefusedError
-from tracewh.ingest.flatten import flatten, prepare
+from tracewh.ingest.flatten import Flattener, prepare
 from tracewh.ingest.links import link
 from tracewh.ingest.reader import Block, TraceReader
 from tracewh.ingest.store import Store
@@ -101,9 +101,12 @@ def _flatten_all(
 ) -> None:
     """Read blocks here while as many as there are threads are flattened side by side."""
 
+    idle = [Flattener(con.cursor()) for _ in range(threads)]
+
     def work(block: Block) -> None:
-        with con.cursor() as cursor:
-            flatten(cursor, block)
+        flattener = idle.pop()
+        flattener.flatten(block)
+        idle.append(flattener)
         on_events(len(block.texts))
 
     with ThreadPoolExecutor(threads) as pool:

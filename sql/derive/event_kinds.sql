@@ -89,33 +89,28 @@ CREATE MACRO device_type(number) AS
         'metal', 'xpu', 'mps', 'meta', 'hpu', 've', 'lazy', 'ipu', 'mtia', 'privateuseone'
     ][number + 1];
 
--- Microseconds as text, in whole nanoseconds. NULL where the text is no number.
+-- Microseconds as text, in whole nanoseconds. NULL where the text is no number. Three decimals are
+-- what the profiler writes.
 CREATE MACRO nanoseconds(microseconds) AS
-    (try_cast(microseconds AS DECIMAL(28, 9)) * 1000)::BIGINT;
+    CASE
+        WHEN microseconds[-4] = '.' THEN try_cast(replace(microseconds, '.', '') AS BIGINT)
+        ELSE (try_cast(microseconds AS DECIMAL(28, 9)) * 1000)::BIGINT
+    END;
 
 -- The time of an event from its text: `ts` went through a double, which keeps microseconds but not
--- always nanoseconds. The text behind the first "ts": is meant unless an argument or a name holds
--- the same words; the double tells, and then the other places are tried.
-CREATE MACRO exact_nanoseconds(event_text, ts) AS
-    nanoseconds(
-        CASE
-            WHEN
-                try_cast(
-                    regexp_extract(
-                        substr(event_text, instr(event_text, '"ts":') + 5, 40), '[-+.0-9eE]+'
-                    ) AS DOUBLE
-                ) = ts
-                THEN
-                    regexp_extract(
-                        substr(event_text, instr(event_text, '"ts":') + 5, 40), '[-+.0-9eE]+'
-                    )
-            ELSE
+-- always nanoseconds. The text behind the first "ts": is the field unless an argument or a name
+-- holds the same words; the double tells, and then all places are tried.
+CREATE MACRO exact_nanoseconds(event_text, ts_text, ts) AS
+    CASE
+        WHEN try_cast(ts_text AS DOUBLE) = ts THEN nanoseconds(ts_text)
+        ELSE
+            nanoseconds(
                 list_filter(
                     regexp_extract_all(event_text, '"ts"\s*:\s*([-+.0-9eE]+)', 1),
                     lambda place: try_cast(place AS DOUBLE) = ts
                 )[1]
-        END
-    );
+            )
+    END;
 
 -- A JSON object with marks in front: "key":null for each key whose value is in a column of another
 -- name. NULL when nothing is left.
