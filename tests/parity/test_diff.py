@@ -1,0 +1,154 @@
+"""diff_operators and diff_kernels against what the TensorBoard plugin says of each trace, and of two."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from statistics import mean
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    import tracewh
+
+RUNS = ("v100_resnet50_2021/resnet50_num_workers_0", "v100_resnet50_2021/resnet50_num_workers_4")
+
+#: The files of each run, and of the plugin's two diffs.
+SPANS = {
+    RUNS[0]: ("worker0.1623143089861.pt.trace", "worker0.1623143566756.pt.trace"),
+    RUNS[1]: ("worker0.1623212756351.pt.trace", "worker0.1623213129365.pt.trace"),
+}
+DIFFS = {
+    "diff__kineto_w0s1_w4s1": (f"{RUNS[0]}/{SPANS[RUNS[0]][0]}", f"{RUNS[1]}/{SPANS[RUNS[1]][0]}"),
+    "diff__kineto_w0s1_w0s2": (f"{RUNS[0]}/{SPANS[RUNS[0]][0]}", f"{RUNS[0]}/{SPANS[RUNS[0]][1]}"),
+}
+
+#: Our figure, in the plugin's words for one trace, and for a diff.
+OPERATOR_FIGURES = {
+    "calls": ("calls", "calls"),
+    "host_self_us": ("host_self", "self_host_duration"),
+    "host_total_us": ("host_total", "host_duration"),
+    "device_self_us": ("device_self", "self_device_duration"),
+    "device_total_us": ("device_total", "device_duration"),
+}
+KERNEL_FIGURES = {"calls": "count", "total_us": "sum"}
+
+
+@pytest.fixture(scope="module", params=DIFFS)
+def pair(
+    request: pytest.FixtureRequest, shared: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[str, tracewh.Warehouse]]:
+    """One of the plugin's diffs, and a warehouse with just its two traces."""
+    import tracewh
+
+    path = tmp_path_factory.mktemp("pair") / "warehouse"
+    for run, trace in zip(("baseline", "experiment"), DIFFS[request.param], strict=True):
+        tracewh.ingest([shared / "traces" / f"{trace}.json.gz"], path, run=run)
+    with tracewh.open(path) as warehouse:
+        yield request.param, warehouse
+
+
+def test_two_traces_differ_by_what_the_plugin_says_of_each(
+    pair: tuple[str, tracewh.Warehouse], shared: Path
+) -> None:
+    diff, warehouse = pair
+    baseline, experiment = (_said(shared, trace) for trace in DIFFS[diff])
+    _compare(
+        warehouse.diff_operators(baseline="baseline", experiment="experiment"),
+        [_by_name(baseline, "ops_by_name")],
+        [_by_name(experiment, "ops_by_name")],
+        {figure: word for figure, (word, _) in OPERATOR_FIGURES.items()},
+    )
+    _compare(
+        warehouse.diff_kernels(baseline="baseline", experiment="experiment"),
+        [_by_name(baseline, "kernels_by_name")],
+        [_by_name(experiment, "kernels_by_name")],
+        KERNEL_FIGURES,
+    )
+
+
+def test_its_own_diff_has_the_same_figures_where_it_looks_at_all_calls(
+    pair: tuple[str, tracewh.Warehouse], shared: Path
+) -> None:
+    """It compares what is inside the steps of the main thread; backward operators are elsewhere."""
+    diff, warehouse = pair
+    file = shared / "expected" / "v100_resnet50_2021" / f"{diff}.tb.json"
+    root = json.loads(file.read_text("utf-8"))["diff"]["root"]
+    sides = {"baseline": root["left"]["aggs"], "experiment": root["right"]["aggs"]}
+    relation = warehouse.diff_operators(baseline="baseline", experiment="experiment")
+    rows = {row["name"]: row for row in _rows(relation)}
+    compared = 0
+    for side, operators in sides.items():
+        for operator in operators:
+            row = rows[operator["name"]]
+            assert row[f"{side}_calls"] >= operator["calls"]
+            if row[f"{side}_calls"] == operator["calls"]:
+                compared += 1
+                for figure, (_, word) in OPERATOR_FIGURES.items():
+                    assert row[f"{side}_{figure}"] == pytest.approx(operator[word], abs=1)
+    assert compared > 60
+
+
+@pytest.mark.parametrize(("baseline", "experiment"), [RUNS, RUNS[::-1]])
+def test_a_run_of_two_spans_counts_with_their_mean(
+    baseline: str, experiment: str, corpus: tracewh.Warehouse, shared: Path
+) -> None:
+    said = {
+        run: [_said(shared, f"{run}/{span}") for span in SPANS[run]]
+        for run in (baseline, experiment)
+    }
+    _compare(
+        corpus.diff_operators(baseline=baseline, experiment=experiment),
+        [_by_name(span, "ops_by_name") for span in said[baseline]],
+        [_by_name(span, "ops_by_name") for span in said[experiment]],
+        {figure: word for figure, (word, _) in OPERATOR_FIGURES.items()},
+    )
+    _compare(
+        corpus.diff_kernels(baseline=baseline, experiment=experiment),
+        [_by_name(span, "kernels_by_name") for span in said[baseline]],
+        [_by_name(span, "kernels_by_name") for span in said[experiment]],
+        KERNEL_FIGURES,
+    )
+
+
+def _compare(
+    relation: Any,
+    baseline: list[dict[str, dict[str, float]]],
+    experiment: list[dict[str, dict[str, float]]],
+    figures: dict[str, str],
+) -> None:
+    rows = _rows(relation)
+    assert {row["name"] for row in rows} == set().union(*baseline, *experiment)
+    for row in rows:
+        for figure, word in figures.items():
+            before, after = (
+                mean(span.get(row["name"], {}).get(word, 0) for span in side)
+                for side in (baseline, experiment)
+            )
+            assert row[f"baseline_{figure}"] == pytest.approx(before, abs=1), row["name"]
+            assert row[f"experiment_{figure}"] == pytest.approx(after, abs=1), row["name"]
+            assert row[f"delta_{figure}"] == pytest.approx(after - before, abs=1), row["name"]
+            share = row[f"delta_{figure}_pct"]
+            if before == 0:
+                assert share is None, row["name"]
+            else:
+                assert share == pytest.approx(100 * (after - before) / before, abs=0.01)
+    leading = "delta_device_self_us" if "delta_device_self_us" in rows[0] else "delta_total_us"
+    sizes = [abs(row[leading]) for row in rows]
+    assert sizes == sorted(sizes, reverse=True)
+
+
+def _said(shared: Path, trace: str) -> dict[str, Any]:
+    file = shared / "expected" / f"{trace}.tb.json"
+    [worker] = json.loads(file.read_text("utf-8"))["workers"]
+    return dict(worker)
+
+
+def _by_name(said: dict[str, Any], table: str) -> dict[str, dict[str, float]]:
+    return {row["name"]: row for row in said[table]}
+
+
+def _rows(relation: Any) -> list[dict[str, Any]]:
+    return [dict(zip(relation.columns, row, strict=True)) for row in relation.fetchall()]
