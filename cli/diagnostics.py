@@ -126,7 +126,8 @@ def _foreseen(error: Exception) -> tuple[int, str] | None:
     if isinstance(error, duckdb.Error):
         return FAILED, sql_error(error)
     if isinstance(error, OSError):
-        return FAILED, f"{error.filename}: {error.strerror}" if error.filename else str(error)
+        said = error.strerror or str(error)
+        return FAILED, f"{error.filename}: {said}" if error.filename else said
     return None
 
 

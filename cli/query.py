@@ -66,7 +66,6 @@ def confine(con: duckdb.DuckDBPyConnection, data: Path) -> None:
 
     Python's variables are out of sight too: `FROM sql` must not find ours.
     """
-    con.execute("SET python_enable_replacements = false")
     con.execute(f"SET allowed_directories = ['{str(data).replace(chr(39), chr(39) * 2)}']")
     con.execute("SET enable_external_access = false")
     con.execute("SET lock_configuration = true")

@@ -81,11 +81,7 @@ def view_command(view: Spec) -> ViewCommand:
         output = Output.parse(*(given.pop(name) for name in ("format", "output", "limit", "sort")))
         warehouse = given.pop("warehouse")
         given.pop("version")
-        arguments = {
-            param.name: _argument(param, given[param.name])
-            for param in view.params
-            if given[param.name] is not None
-        }
+        arguments = {name: value for name, value in given.items() if value is not None}
         show(view, arguments, warehouse, output)
 
     parameters = {param.name: Annotated[str | None, _option(param)] for param in view.params}
@@ -168,13 +164,6 @@ def _facts(*facts: str) -> str:
     """What to know about a value beside its meaning."""
     known = [fact for fact in facts if fact]
     return f"  [{'; '.join(known)}]" if known else ""
-
-
-def _argument(param: Param, text: str) -> str:
-    """A list may be written without its brackets."""
-    if param.type.endswith("[]") and not text.startswith("["):
-        return f"[{text}]"
-    return text
 
 
 def _page(view: Spec) -> str:

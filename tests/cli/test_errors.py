@@ -185,8 +185,13 @@ def test_query_cannot_write_into_the_warehouse_by_a_cte(tracewh, warehouse):
 
 
 def test_query_does_not_see_our_variables(tracewh, warehouse):
-    """DuckDB would find Python's data frames by the names of variables."""
-    assert "Table with name rows does not exist" in tracewh("query", "FROM rows").err
+    """DuckDB in Python finds data frames by the names of variables, in any frame of the stack."""
+    import pyarrow
+
+    ours = pyarrow.table({"secret": [1]})
+    done = tracewh("query", "FROM ours")
+    assert "Table with name ours does not exist" in done.err
+    assert (done.code, done.out, ours.num_rows) == (1, "", 1)
 
 
 def test_an_empty_view_says_so(tracewh, warehouse):

@@ -145,6 +145,12 @@ def test_sort(tracewh, warehouse, sort, steps):
     assert [row["run"] for row in rows] == steps
 
 
+def test_what_is_null_comes_last_either_way(tracewh, warehouse):
+    query = ("query", "SELECT unnest([1, NULL, 2]) AS a", "--format", "json", "--sort")
+    assert [row["a"] for row in tracewh(*query, "a").json] == [2, 1, None]
+    assert [row["a"] for row in tracewh(*query, "a:asc").json] == [1, 2, None]
+
+
 def test_limit_counts_rows_and_zero_is_all(tracewh, warehouse):
     for limit, rows in (("1", 1), ("0", 2), ("5", 2)):
         done = tracewh("show", "step_breakdown", "--limit", limit, "--format", "json")

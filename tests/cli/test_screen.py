@@ -95,6 +95,16 @@ def test_a_screenful_of_many_rows(warehouse):
     assert len(on_terminal(80, "query", "FROM range(500)", "--limit", "0").splitlines()) == 502
 
 
+def test_a_screenful_is_fewer_rows_where_columns_continue_below(warehouse):
+    wide = ", ".join(f"range + 123456 AS quite_a_long_name_{n}" for n in range(30))
+    query = f"SELECT {wide} FROM range(100)"
+    *shown, last = plain(on_terminal(80, "query", query)).splitlines()
+    rows = re.fullmatch(r"tracewh: (\d+) of 100 rows; .*", last)
+    assert rows and 10 <= int(rows[1]) < 40
+    asked = plain(on_terminal(80, "query", query, "--limit", "40"))
+    assert "tracewh: 40 of 100 rows" in asked, "an explicit limit is kept"
+
+
 def test_parquet_is_not_for_a_terminal(warehouse):
     with pytest.raises(
         AssertionError, match="parquet is not for a terminal; name a file with -o FILE"
