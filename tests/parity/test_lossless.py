@@ -1,0 +1,152 @@
+"""Nothing of a real trace is lost: its events and its metadata come back from the warehouse."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections import Counter
+from collections.abc import Iterator
+from decimal import Decimal
+from itertools import zip_longest
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tracewh.ingest.api import ingest
+from tracewh.ingest.rebuild import events
+from tracewh.ingest.store import Store
+
+if TYPE_CHECKING:
+    import tracewh
+
+Key = tuple[str, str, str]
+
+#: Where the rows of each phase and category are. A start with several ends stands in several rows
+#: of flows, and a counter event in one row per series. No shared trace has 't' rows.
+COUNTS = """
+    SELECT e.phase, e.category, count(DISTINCT e.event_id)
+    FROM (
+        SELECT t.run, t.worker, t.span, t.event_id, 'X' AS phase, t.raw_category AS category
+        FROM host_events AS t
+        UNION ALL SELECT t.run, t.worker, t.span, t.event_id, 'X', t.raw_category FROM device_events AS t
+        UNION ALL SELECT t.run, t.worker, t.span, t.event_id, 'i', t.raw_category FROM memory_records AS t
+        UNION ALL SELECT t.run, t.worker, t.span, t.event_id, 'C', t.category FROM counter_samples AS t
+        UNION ALL SELECT t.run, t.worker, t.span, t.event_id, t.phase, t.category FROM other_events AS t
+        UNION ALL SELECT t.run, t.worker, t.span, t.source_event_id, 's', t.category FROM flows AS t
+        UNION ALL SELECT t.run, t.worker, t.span, t.target_event_id, 'f', t.category FROM flows AS t
+    ) AS e
+    WHERE e.event_id IS NOT NULL AND (e.run, e.worker, e.span) = (?, ?, ?)
+    GROUP BY ALL
+"""
+
+
+def traces(corpus: tracewh.Warehouse) -> Iterator[tuple[Key, dict[str, Any]]]:
+    """Every trace of the corpus: its key, and its file with decimals kept as they are written."""
+    found = corpus.sql(
+        "SELECT t.run, t.worker, t.span, t.source_path FROM traces AS t ORDER BY ALL"
+    )
+    for *key, path in found.fetchall():
+        text = gzip.decompress(Path(path).read_bytes())
+        yield (key[0], key[1], key[2]), json.loads(text, parse_float=Decimal)
+
+
+def number(value: Any) -> Any:
+    """A value with its decimals as JSON numbers, which are doubles, and with true apart from 1."""
+    if isinstance(value, dict):
+        return {key: number(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [number(each) for each in value]
+    if isinstance(value, Decimal):
+        return float(value)
+    return f"a boolean: {value}" if isinstance(value, bool) else value
+
+
+def exact(event: dict[str, Any]) -> dict[str, Any]:
+    """An event with its times as they are written and its arguments as JSON numbers."""
+    return {**event, "args": number(event["args"])} if "args" in event else event
+
+
+def test_every_trace_is_in(corpus: tracewh.Warehouse, shared: Path) -> None:
+    """Or the other tests of this file would pass on an empty warehouse."""
+    files = {
+        path for path in (shared / "traces").rglob("*.json.gz") if path.parent.name != "not_a_trace"
+    }
+    inside = {
+        Path(path) for (path,) in corpus.sql("SELECT t.source_path FROM traces AS t").fetchall()
+    }
+    assert inside == files
+    assert files
+
+
+def test_rows_per_phase_and_category(corpus: tracewh.Warehouse) -> None:
+    differ = {}
+    for key, file in traces(corpus):
+        want = Counter((event.get("ph"), event.get("cat")) for event in file["traceEvents"])
+        rows = corpus.sql(COUNTS, list(key)).fetchall()
+        got = Counter({(phase, category): count for phase, category, count in rows})
+        if got != want:
+            differ[key] = {"missing": want - got, "too many": got - want}
+    assert differ == {}
+
+
+def test_events(corpus: tracewh.Warehouse) -> None:
+    """Event by event, which is more than an equal multiset: the order of the file is kept too."""
+    differ = {}
+    for key, file in traces(corpus):
+        rebuilt = events(Store(corpus.path).folder(*key))
+        for position, (want, text) in enumerate(zip_longest(file["traceEvents"], rebuilt)):
+            got = json.loads(text, parse_float=Decimal) if text else None
+            if want is None or got is None or exact(got) != exact(want):
+                differ[key] = {"position": position, "want": want, "got": got}
+                break
+    assert differ == {}
+
+
+def test_metadata(corpus: tracewh.Warehouse) -> None:
+    """Together the columns of traces, its metadata and the devices are the file's other keys."""
+    differ = {}
+    for key, file in traces(corpus):
+        want = {name: number(value) for name, value in file.items() if name != "traceEvents"}
+        [(schema_version, base_time, framework, rest)] = corpus.sql(
+            "SELECT t.schema_version, t.base_time_ns, t.framework, t.metadata"
+            " FROM traces AS t WHERE (t.run, t.worker, t.span) = (?, ?, ?)",
+            list(key),
+        ).fetchall()
+        devices = corpus.sql(
+            "SELECT t.properties FROM devices AS t WHERE (t.run, t.worker, t.span) = (?, ?, ?)"
+            " ORDER BY t.device_id",
+            list(key),
+        ).fetchall()
+        columns = {
+            "schemaVersion": schema_version,
+            "baseTimeNanoseconds": base_time,
+            "Framework": framework,
+            # No device is no row, whether the file says so or not.
+            "deviceProperties": [number(json.loads(each)) for (each,) in devices] or None,
+        }
+        got = {name: value for name, value in columns.items() if value is not None}
+        got |= number(json.loads(rest))
+        if want.get("deviceProperties") == []:
+            del want["deviceProperties"]
+        if got != want:
+            differ[key] = {"want": want, "got": got}
+    assert differ == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        (
+            "benchmark_simple_add_et.json.gz",
+            "not a Kineto trace: a PyTorch execution trace (it has nodes, not traceEvents)",
+        ),
+        (
+            "memory_timeline.raw.gz",
+            "not a Kineto trace: a PyTorch memory timeline (a list of lists)",
+        ),
+    ],
+)
+def test_refused(shared: Path, tmp_path: Path, name: str, reason: str) -> None:
+    [outcome] = ingest([shared / "traces" / "not_a_trace" / name], tmp_path / "warehouse")
+    assert (outcome.status, outcome.reason) == ("refused", reason)
