@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Iterable
@@ -53,18 +54,18 @@ def summarize(outcomes: list[Outcome], seconds: float) -> None:
     from tracewh.cli import cells, screen
 
     columns: dict[str, list[Any]] = {
-        "file": [str(outcome.source) for outcome in outcomes],
-        "status": [outcome.status for outcome in outcomes],
         "run": [outcome.run for outcome in outcomes],
         "worker": [outcome.worker for outcome in outcomes],
         "span": [outcome.span for outcome in outcomes],
+        "file": _below_common_folder([outcome.source for outcome in outcomes]),
+        "status": [outcome.status for outcome in outcomes],
         "events": [outcome.events if outcome.status != "refused" else None for outcome in outcomes],
         "source_mb": [outcome.source_bytes / 1e6 for outcome in outcomes],
         "stored_mb": [o.stored_bytes / 1e6 if o.status != "refused" else None for o in outcomes],
         "seconds": [round(outcome.seconds, 3) for outcome in outcomes],
     }
     shown = [cells.column(name, values) for name, values in columns.items()]
-    for line in screen.lines(shown, on_screen=sys.stdout.isatty(), fold=False):
+    for line in screen.lines(shown, on_screen=sys.stdout.isatty()):
         print(line)
     sys.stdout.flush()
     counts = {status: 0 for status in ("ingested", "unchanged", "refused")}
@@ -78,3 +79,10 @@ def summarize(outcomes: list[Outcome], seconds: float) -> None:
         said += f"; {events:,} events in {seconds:.1f} s ({events / max(seconds, 1e-3):,.0f}/s), "
         said += f"{size(source)} stored as {size(stored)}"
     diagnostics.note(said)
+
+
+def _below_common_folder(files: list[Path]) -> list[str]:
+    """The part of each path that tells the files apart, with the file's name at least."""
+    folders = [str(file.absolute().parent) for file in files]
+    common = os.path.commonpath(folders) if len({Path(f).anchor for f in folders}) == 1 else ""
+    return [os.path.relpath(file.absolute(), common) if common else str(file) for file in files]

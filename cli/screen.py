@@ -55,23 +55,18 @@ def write_table(result: duckdb.DuckDBPyRelation, sink: IO[bytes], limit: int | N
     return total
 
 
-def lines(columns: Sequence[cells.Column], *, on_screen: bool, fold: bool = True) -> list[str]:
-    """The lines of a table with at least one row.
-
-    Args:
-        fold: On a terminal, say once above the table what all rows share.
-    """
+def lines(columns: Sequence[cells.Column], *, on_screen: bool) -> list[str]:
+    """The lines of a table with at least one row."""
     if not on_screen:
         return table.render(columns, table.Look())
     look = _look()
     empty = [c for c in columns if all(cell is None for cell in c.cells)]
     shared = [c for c in columns if c.name in SOURCE and c not in empty and len(set(c.cells)) == 1]
-    hidden = [*empty, *(shared if fold else [])]
-    shown = [c for c in columns if c not in hidden] or columns
+    shown = [c for c in columns if c not in empty and c not in shared] or columns
     # Where rows have a worker, what they are about is the first column after the source.
     keys = sum(c.name in SOURCE for c in shown) + 1 if "worker" in [c.name for c in columns] else 1
     drawn = table.render(shown, look, keys=min(keys, len(shown)))
-    if fold and shared:
+    if shared:
         drawn = [*_aside("  ".join(f"{c.name} {c.cells[0]}" for c in shared), look), "", *drawn]
     if empty and len(shown) < len(columns):
         drawn += ["", *_aside(f"without a value: {', '.join(c.name for c in empty)}", look)]

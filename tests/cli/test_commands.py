@@ -45,11 +45,11 @@ def test_ingest_takes_in_skips_and_refuses(tracewh, logs, tmp_path):
     assert (done.code, statuses(done.out)) == (0, ["ingested", "ingested"])
     titles = done.out.splitlines()[0].split()
     assert titles == [
-        "file",
-        "status",
         "run",
         "worker",
         "span",
+        "file",
+        "status",
         "events",
         "source_mb",
         "stored_mb",
