@@ -32,13 +32,35 @@ _NOT_NONE = {
 }
 
 
-def prepare(con: duckdb.DuckDBPyConnection) -> None:
-    """Create the tables that `flatten` fills, named raw_<what>, with times as the file has them."""
+def prepare(con: duckdb.DuckDBPyConnection, unpadded: bool = False) -> None:
+    """Create the tables that are filled, named raw_<what>, with times as the file has them.
+
+    Args:
+        con: Connection to an empty database.
+        unpadded: Read decimals as sql/derive/unpadded.sql says.
+    """
     derive(con, "event_kinds")
+    if unpadded:
+        derive(con, "unpadded")
     for name, table in _TYPED.items():
         con.execute(f"CREATE TABLE raw_{name} ({_shape(table)})")
     for name in _UNTYPED:
         con.execute(f"CREATE TABLE raw_{name} ({_shape()})")
+
+
+def is_unpadded(block: Block) -> bool:
+    """Whether the times of a block have decimals that count nanoseconds, and are absolute."""
+    pieces = pa.table({"text": block.texts})
+    with duckdb.connect() as con:
+        derive(con, "event_kinds")
+        derive(con, "unpadded")
+        row = con.execute(
+            "SELECT are_unpadded(p.decimals) FROM ("
+            r" SELECT regexp_extract(t.text, '\"ts\"\s*:\s*\d{15,}\.(\d+)', 1) AS decimals"
+            " FROM pieces AS t) AS p WHERE p.decimals <> ''"
+        ).fetchone()
+    assert row is not None and len(pieces)
+    return bool(row[0])
 
 
 class Flattener:
@@ -127,15 +149,15 @@ def _base_sql() -> str:
                 WHEN {kind["ts"]} = 'DOUBLE' THEN exact_nanoseconds(t.text, t.ts_text, t.f.ts)
             END AS ts_ns,
             CASE
-                WHEN {kind["dur"]} IN ('DOUBLE', 'UBIGINT', 'BIGINT') THEN round(t.f.dur * 1000)::BIGINT
+                WHEN {kind["dur"]} IN ('DOUBLE', 'UBIGINT', 'BIGINT') THEN duration_nanoseconds(t.text, t.f.dur)
             END AS dur_ns
         FROM parsed AS t
     ),
     placed AS (
         SELECT
             t.*,
-            (t.ts_ns // 1000) + (t.ts_ns % 1000) / 1000.0 = t.f.ts AS ts_exact,
-            t.dur_ns / 1000.0 = t.f.dur AS dur_exact,
+            are_exact(t.ts_ns, t.f.ts) AS ts_exact,
+            are_exact(t.dur_ns, t.f.dur) AS dur_exact,
             event_table(
                 t.f.ph, t.category, t.f.name, t.ts_ns IS NOT NULL AND t.dur_ns IS NOT NULL, t.f.args
             ) AS tbl

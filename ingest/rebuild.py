@@ -20,9 +20,7 @@ _TIMED = {
     "other_events": "time_ns",
 }
 #: Columns that were read from elsewhere on the rows of some categories.
-_NOT_READ = {
-    ("device_events", "device_id"): "t.category IN ('gpu_user_annotation', 'cuda_profiler_range')"
-}
+_NOT_READ = {("device_events", "device_id"): "has_device_as_process(t.category)"}
 
 
 def events(folder: Path) -> Iterator[str]:
@@ -37,8 +35,10 @@ def events(folder: Path) -> Iterator[str]:
             con.execute(
                 f"CREATE VIEW {name} AS FROM read_parquet('{path}', hive_partitioning = false)"
             )
+        derive(con, "event_kinds")
         derive(con, "rebuild")
         con.execute("SET VARIABLE base_ns = (SELECT coalesce(t.base_time_ns, 0) FROM traces AS t)")
+        con.execute("SET VARIABLE unpadded = (SELECT t.generation = '2024-03' FROM traces AS t)")
         parts = [_table_sql(name, time) for name, time in _TIMED.items()]
         parts += ["FROM rebuilt_flows()", "FROM rebuilt_counter_samples()"]
         rows = con.execute(f"SELECT text FROM ({' UNION ALL '.join(parts)}) ORDER BY event_id")

@@ -12,7 +12,7 @@ import duckdb
 
 from tracewh.ingest.discover import Source
 from tracewh.ingest.errors import RefusedError
-from tracewh.ingest.flatten import Flattener, prepare
+from tracewh.ingest.flatten import Flattener, is_unpadded, prepare
 from tracewh.ingest.links import link
 from tracewh.ingest.reader import Block, TraceReader
 from tracewh.ingest.store import Store
@@ -51,46 +51,68 @@ def take_in(
     Raises:
         RefusedError: The file is no trace, is damaged, or cannot be read or written.
     """
-    folder = store.folder(source.run, source.worker, source.span)
     try:
-        with store.staging(folder) as staged:
-            stat = source.path.stat()
-            reader = TraceReader(source.path, on_bytes)
-            spill = staged.with_name(f"{staged.name}-spill")
-            config = {
-                "threads": limits.threads,
-                "memory_limit": f"{limits.memory_bytes // 2**20}MiB",
-                "temp_directory": str(spill),
-            }
-            with duckdb.connect(config=config) as con:
-                prepare(con)
-                derive(con, "enclosing")
-                _flatten_all(con, reader, limits.threads, on_events)
-                link(con)
-                stored_bytes = write(
-                    con,
-                    staged,
-                    reader.metadata,
-                    {
-                        "source_path": str(source.path),
-                        "source_bytes": stat.st_size,
-                        "source_mtime_ns": stat.st_mtime_ns,
-                        "content_hash": reader.content_hash,
-                        "trace_name": source.trace_name,
-                        "worker": source.worker,
-                        "events": reader.events,
-                        "tracewh_version": version("tracewh"),
-                    },
-                )
+        with store.staging(store.folder(source.run, source.worker, source.span)) as staged:
+            taken = _take_in(source, staged, limits, on_bytes, on_events)
     except duckdb.OutOfMemoryException:
         raise RefusedError(
             f"needs more than {limits.memory_bytes // 2**20} MiB of memory; use fewer --jobs"
         ) from None
+    except InterruptedError:
+        raise
     except OSError as error:
-        if isinstance(error, InterruptedError):
-            raise
         raise RefusedError(f"{error.strerror}: {error.filename or source.path}") from None
-    return Taken(reader.events, stored_bytes)
+    return taken
+
+
+def _take_in(
+    source: Source,
+    staged: Path,
+    limits: Limits,
+    on_bytes: Callable[[int], None],
+    on_events: Callable[[int], None],
+    unpadded: bool = False,
+) -> Taken:
+    stat = source.path.stat()
+    reader = TraceReader(source.path, on_bytes)
+    config = {
+        "threads": limits.threads,
+        "memory_limit": f"{limits.memory_bytes // 2**20}MiB",
+        "temp_directory": str(staged.with_name(f"{staged.name}-spill")),
+    }
+    with duckdb.connect(config=config) as con:
+        prepare(con, unpadded)
+        derive(con, "enclosing")
+        _flatten_all(con, reader, limits.threads, on_events)
+        if unpadded or not _may_be_unpadded(con) or not is_unpadded(_first_block(source)):
+            link(con)
+            facts = {
+                "source_path": str(source.path),
+                "source_bytes": stat.st_size,
+                "source_mtime_ns": stat.st_mtime_ns,
+                "content_hash": reader.content_hash,
+                "trace_name": source.trace_name,
+                "worker": source.worker,
+                "unpadded": unpadded,
+                "events": reader.events,
+                "tracewh_version": version("tracewh"),
+            }
+            return Taken(reader.events, write(con, staged, reader.metadata, facts))
+    return _take_in(source, staged, limits, on_bytes, on_events, unpadded=True)
+
+
+def _may_be_unpadded(con: duckdb.DuckDBPyConnection) -> bool:
+    """Whether times are absolute and have decimals, as only files of early 2024 do."""
+    row = con.execute("""
+        SELECT bool_or(h.ts_ns % 1000 <> 0) AND min(h.ts_ns) > epoch_ns(TIMESTAMP '2010-01-01')
+        FROM raw_host AS h
+    """).fetchone()
+    assert row is not None
+    return bool(row[0])
+
+
+def _first_block(source: Source) -> Block:
+    return next(TraceReader(source.path).blocks())
 
 
 def _flatten_all(

@@ -66,15 +66,12 @@ def _traces(
     rank = _integer(distributed.get("rank"))
     if rank is None and (named := re.search(r"rank[-_ ]?(\d+)", source["trace_name"])):
         rank = int(named[1])
-    host = metadata.get("host_name") or metadata.get("hostname")
-    if not host and (named := re.fullmatch(r"(.+)_\d+", source["worker"])):
-        host = named[1]
     values: dict[str, Any] = {
-        **{key: source[key] for key in source if key != "worker"},
+        **source,
         "schema_version": _integer(metadata.get("schemaVersion")),
         "base_time_ns": _integer(metadata.get("baseTimeNanoseconds")),
         "framework": _text(metadata.get("Framework")),
-        "hostname": _text(host),
+        "hostname": _text(metadata.get("host_name") or metadata.get("hostname")),
         "rank": rank,
         "world_size": _integer(distributed.get("world_size")),
         "backend": _text(distributed.get("backend")),
@@ -84,9 +81,11 @@ def _traces(
         "layout_version": LAYOUT_VERSION,
         "ingested_at": datetime.now(UTC),
     }
-    columns = ", ".join(f"${name} AS {name}" for name in values)
+    columns = ", ".join(f"${name} AS {name}" for name in values if name not in ("hostname", "unpadded"))
     con.execute(
-        f"CREATE TEMP TABLE out_traces AS SELECT {columns}, m.* FROM trace_facts($base_time_ns) AS m",
+        f"CREATE TEMP TABLE out_traces AS SELECT {columns}, f.*,"
+        " coalesce($hostname, f.worker_hostname) AS hostname"
+        " FROM trace_facts($base_time_ns, $worker, $unpadded) AS f",
         values,
     )
 

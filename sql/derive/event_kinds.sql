@@ -53,6 +53,10 @@ CREATE MACRO is_launch_category(category) AS
 
 CREATE MACRO is_op_category(category) AS category IN ('cpu_op', 'user_annotation');
 
+-- Device rows whose process is the device, and whose arguments need not name it.
+CREATE MACRO has_device_as_process(category) AS
+    category IN ('gpu_user_annotation', 'cuda_profiler_range', 'mtia_ccp_events');
+
 -- The role of a device event. Collective kernels are told by the arguments that newer files carry,
 -- else by the libraries' names; ROCm 7 runs copies as kernels.
 CREATE MACRO device_kind(category, name, collective) AS
@@ -69,7 +73,8 @@ CREATE MACRO device_kind(category, name, collective) AS
         WHEN name LIKE '\_\_amd\_rocclr\_copyBuffer%' ESCAPE '\' OR name LIKE 'MEMORY\_COPY\_%' ESCAPE '\'
             THEN 'memcpy'
         WHEN category = 'mtia_ccp_events' AND name LIKE 'dma%' THEN 'memcpy'
-        WHEN category = 'mtia_ccp_events' AND name ILIKE '%sync%' THEN 'sync'
+        WHEN category = 'mtia_ccp_events' AND (name LIKE 'event\_%' ESCAPE '\' OR name ILIKE '%sync%')
+            THEN 'sync'
         ELSE 'compute'
     END;
 
@@ -96,6 +101,11 @@ CREATE MACRO nanoseconds(microseconds) AS
         WHEN microseconds[-4] = '.' THEN try_cast(replace(microseconds, '.', '') AS BIGINT)
         ELSE (try_cast(microseconds AS DECIMAL(28, 9)) * 1000)::BIGINT
     END;
+
+-- Whether whole nanoseconds give back the number that the file holds.
+CREATE MACRO are_exact(ns, microseconds) AS (ns // 1000) + (ns % 1000) / 1000.0 = microseconds;
+
+CREATE MACRO duration_nanoseconds(event_text, dur) AS round(dur * 1000)::BIGINT;
 
 -- The time of an event from its text: `ts` went through a double, which keeps microseconds but not
 -- always nanoseconds. The text behind the first "ts": is the field unless an argument or a name

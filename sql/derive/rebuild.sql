@@ -12,13 +12,17 @@ CREATE MACRO member(key, value) AS
 CREATE MACRO place(text) AS
     CASE WHEN try_cast(text AS BIGINT)::VARCHAR = text THEN text ELSE to_json(text)::VARCHAR END;
 
--- Whole nanoseconds as microseconds with as many decimals as it takes.
+-- Whole nanoseconds as microseconds with as many decimals as it takes. Builds of March 2024 wrote
+-- the decimals without the zeros in front.
 CREATE MACRO microseconds(ns) AS
     CASE
         WHEN ns % 1000 = 0 THEN (ns // 1000)::VARCHAR
         ELSE
             CASE WHEN ns < 0 THEN '-' ELSE '' END || (abs(ns) // 1000) || '.'
-            || lpad((abs(ns) % 1000)::VARCHAR, 3, '0')
+            || CASE
+                WHEN getvariable('unpadded') THEN (abs(ns) % 1000)::VARCHAR
+                ELSE lpad((abs(ns) % 1000)::VARCHAR, 3, '0')
+            END
     END;
 
 CREATE MACRO object_of(members) AS '{' || array_to_string(members, ',') || '}';
