@@ -88,7 +88,7 @@ def ingest(
     ] = None,
     jobs: Annotated[
         str | None,
-        typer.Option("--jobs", metavar="N", help="Files at a time. By default as many as fit."),
+        typer.Option("--jobs", metavar="N", help="Files at a time. By default one per core."),
     ] = None,
     force: Annotated[
         bool, typer.Option("--force", help="Take in again what is in already.")

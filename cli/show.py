@@ -152,7 +152,6 @@ def _version_option(view: Spec) -> Any:
         "--version",
         metavar="N",
         help=f"Version of the view; by default the newest.  [this page: {view.version}]",
-        rich_help_panel=TRACES,
     )
 
 
