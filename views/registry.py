@@ -11,11 +11,9 @@ none of them can list a view that is missing or forget one that is there.
 from __future__ import annotations
 
 import difflib
-import functools
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
 from graphlib import TopologicalSorter
 from pathlib import Path
 from typing import Any
@@ -23,6 +21,7 @@ from typing import Any
 import duckdb
 
 from tracewh.views.spec import GROUPS, Column, Param, Spec, parse, without_comments
+from tracewh.views.values import RefusedError, literal, quoted, typed
 
 #: The package, in a checkout and in a wheel alike. Not importlib.resources: an editable install
 #: gives `tracewh.sql`, which has no Python in it, no path that `files` accepts.
@@ -193,18 +192,22 @@ class Registry:
             ArgumentError: An argument is unknown, missing, or of the wrong type.
         """
         view = self.get(name, version)
-        params = {param.name: param for param in view.params}
+        types = {param.name: param.type for param in view.params}
         for given in arguments:
-            if given not in params:
-                hint = did_you_mean(given, params) or f"; it takes {', '.join(params) or 'none'}"
+            if given not in types:
+                hint = did_you_mean(given, types) or f"; it takes {', '.join(types) or 'none'}"
                 raise ArgumentError(f"{view.object_name} has no parameter {given!r}{hint}")
         for param in view.params:
             if param.required and param.name not in arguments:
                 raise ArgumentError(f"{view.object_name} needs {param.name}: {param.meaning}")
-        values = {given: _typed(view, params[given], value) for given, value in arguments.items()}
-        inside = ", ".join(
-            f"{given} := {_literal(value, params[given].type)}" for given, value in values.items()
-        )
+        values = {}
+        for given, value in arguments.items():
+            try:
+                values[given] = typed(value, types[given])
+            except RefusedError:
+                message = f"{view.object_name}: {given} is {types[given]}, got {value!r}"
+                raise ArgumentError(message) from None
+        inside = ", ".join(f"{name} := {literal(v, types[name])}" for name, v in values.items())
         return Call(view, f"FROM {view.object_name}({inside})", values)
 
     def _named_in(self, sql: str) -> set[str]:
@@ -293,51 +296,6 @@ def _alias(view: Spec) -> str:
     declared = ", ".join(param.declaration for param in view.params)
     passed = ", ".join(f"{param.name} := {param.name}" for param in view.params)
     return f"CREATE MACRO {view.name}({declared}) AS TABLE FROM {view.object_name}({passed})"
-
-
-def quoted(text: str) -> str:
-    """A text as an SQL literal."""
-    return "'" + text.replace("'", "''") + "'"
-
-
-@functools.cache
-def _scratch() -> duckdb.DuckDBPyConnection:
-    return duckdb.connect()
-
-
-def _typed(view: Spec, param: Param, value: Any) -> Any:
-    """Let DuckDB decide what fits a DuckDB type, instead of keeping a second opinion here."""
-    refused = ArgumentError(f"{view.object_name}: {param.name} is {param.type}, got {value!r}")
-    if param.type == "VARCHAR" and isinstance(value, str):
-        return value
-    if param.type == "VARCHAR" and isinstance(value, (list, tuple, dict, set)):
-        raise refused  # DuckDB would make text of it
-    try:
-        row = _scratch().cursor().execute(f"SELECT CAST(? AS {param.type})", [value]).fetchone()
-    except duckdb.Error:
-        raise refused from None
-    assert row is not None
-    if type(row[0]) is int:  # the cast alone would make 3 of 2.7 and 1 of True
-        try:
-            exact = type(value) is not bool and Decimal(str(value).strip()) == row[0]
-        except InvalidOperation:
-            exact = False
-        if not exact:
-            raise refused
-    return row[0]
-
-
-def _literal(value: Any, sql_type: str) -> str:
-    """A value that DuckDB has cast, as SQL."""
-    if value is None or isinstance(value, bool):
-        return {None: "NULL", True: "true", False: "false"}[value]
-    if isinstance(value, int):
-        return str(value)
-    if isinstance(value, str):
-        return quoted(value)
-    if isinstance(value, list):
-        return f"[{', '.join(_literal(item, sql_type.removesuffix('[]')) for item in value)}]"
-    return f"CAST({quoted(str(value))} AS {sql_type})"
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

@@ -221,11 +221,11 @@ class _Header:
     def _row(self, number: int, section: str, line: str) -> None:
         shared = SHARED_PARAMS if section == "params" else SHARED_COLUMNS
         if all(name in shared for name in line.split(", ")):
-            for name in line.split(", "):
-                if section == "params":
-                    self.params.append(SHARED_PARAMS[name])
-                else:
-                    self.columns.append(SHARED_COLUMNS[name])
+            names = line.split(", ")
+            if section == "params":
+                self.params += [SHARED_PARAMS[name] for name in names]
+            else:
+                self.columns += [SHARED_COLUMNS[name] for name in names]
             return
         want = ["name", "type", "unit", "default", "meaning"]
         if section == "columns":

@@ -24,14 +24,17 @@ from typing import Any, Self
 
 import duckdb
 
-from tracewh.views.registry import Registry, did_you_mean, quoted
+from tracewh.views.registry import Registry, did_you_mean
 from tracewh.views.spec import Spec
+from tracewh.views.values import quoted
 
 DATABASE = "tracewh.duckdb"
 
 #: Says what tracewh.duckdb was made from. A file of its own, because a database that somebody else
 #: has open for writing cannot be read.
 FINGERPRINT = ".tracewh.duckdb.origin"
+
+_registry = functools.cache(Registry.load)
 
 #: SQL that asks what there is, so that everything has to be there.
 _INTROSPECTION = re.compile(r"\b(show|information_schema|duckdb_\w+|pg_\w+)\b", re.IGNORECASE)
@@ -232,11 +235,6 @@ def write_database(path: str | os.PathLike[str]) -> Path:
 relink = write_database
 
 
-@functools.cache
-def _registry() -> Registry:
-    return Registry.load()
-
-
 def _create(
     con: duckdb.DuckDBPyConnection, registry: Registry, names: list[str], root: Path
 ) -> None:
@@ -279,11 +277,24 @@ def _method(warehouse: Warehouse, view: Spec) -> Callable[..., duckdb.DuckDBPyRe
     lines = [f"    {param.name}: {param.meaning}" for param in view.params]
     method.__name__ = method.__qualname__ = view.name
     method.__doc__ = "\n".join([view.summary, "", view.doc, "", "Args:", *lines])
-    method.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-        [
-            inspect.Parameter(param.name, inspect.Parameter.KEYWORD_ONLY, default=param.default)
-            for param in view.params
-        ]
-        + [inspect.Parameter("version", inspect.Parameter.KEYWORD_ONLY, default=None)]
-    )
+    params = [
+        inspect.Parameter(
+            param.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=inspect.Parameter.empty if param.required else _AsWritten(param.default),
+            annotation=_AsWritten(param.type),
+        )
+        for param in view.params
+    ]
+    pin = inspect.Parameter("version", inspect.Parameter.KEYWORD_ONLY, default=None)
+    method.__signature__ = inspect.Signature([*params, pin])  # type: ignore[attr-defined]
     return method
+
+
+class _AsWritten(str):
+    """SQL in a signature, shown without quotes."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)

@@ -1,0 +1,61 @@
+"""Python values as values of a DuckDB type, and as SQL."""
+
+from __future__ import annotations
+
+import functools
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+import duckdb
+
+
+class RefusedError(ValueError):
+    """A value does not fit a type."""
+
+
+@functools.cache
+def _scratch() -> duckdb.DuckDBPyConnection:
+    return duckdb.connect()
+
+
+def typed(value: Any, sql_type: str) -> Any:
+    """What DuckDB makes of a value: it decides what fits its types, not a second opinion here.
+
+    Raises:
+        RefusedError: The value is of another type, or would lose something.
+    """
+    if sql_type == "VARCHAR" and isinstance(value, str):
+        return value
+    if sql_type == "VARCHAR" and isinstance(value, (list, tuple, dict, set)):
+        raise RefusedError  # DuckDB would make text of it
+    try:
+        row = _scratch().cursor().execute(f"SELECT CAST(? AS {sql_type})", [value]).fetchone()
+    except duckdb.Error:
+        raise RefusedError from None
+    assert row is not None
+    if type(row[0]) is int:  # the cast alone would make 3 of 2.7 and 1 of True
+        try:
+            exact = type(value) is not bool and Decimal(str(value).strip()) == row[0]
+        except InvalidOperation:
+            exact = False
+        if not exact:
+            raise RefusedError
+    return row[0]
+
+
+def literal(value: Any, sql_type: str) -> str:
+    """A value that `typed` gave, as SQL."""
+    if value is None or isinstance(value, bool):
+        return {None: "NULL", True: "true", False: "false"}[value]
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, str):
+        return quoted(value)
+    if isinstance(value, list):
+        return f"[{', '.join(literal(item, sql_type.removesuffix('[]')) for item in value)}]"
+    return f"CAST({quoted(str(value))} AS {sql_type})"
+
+
+def quoted(text: str) -> str:
+    """A text as an SQL literal."""
+    return "'" + text.replace("'", "''") + "'"
