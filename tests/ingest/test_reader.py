@@ -1,0 +1,339 @@
+"""The reader gives back every event of a file, however the file is laid out, and says what is wrong."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tracewh.ingest import reader
+from tracewh.ingest.errors import RefusedError
+from tracewh.ingest.reader import TraceReader
+
+Event = dict[str, Any]
+
+SIMPLE: list[Event] = [
+    {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 2, "ts": 3, "dur": 4.5},
+    {"ph": "i", "name": "Record Window End", "s": "g"},
+    {},
+    {"ph": "X", "name": "Füße 🔥", "args": {"External id": 7, "list": [1, [2, []]], "none": None}},
+]
+#: What looks like the end of an event and is none: objects in lists, and JSON inside strings.
+TRICKY: list[Event] = [
+    *SIMPLE,
+    {"name": "objects in a list", "args": {"a": [{}, {"b": [{"c": 1}, {"c": 2}]}, {"d": {}}]}},
+    {"name": "}, {", "args": {"}, {": "},{"}},
+    {"name": '{"ph": "X"}, {"ph": "X"}'},
+    {"name": '"traceEvents": [', "args": {"traceEvents": [{}, {}]}},
+    {"name": "]}", "args": {"]}": "}]}"}},
+    {"name": 'C:\\"}, {"\\', "args": {"\\": '\\\\"', '"': "}\n, {"}},
+    {"name": "last"},
+]
+METADATA: dict[str, Any] = {
+    "schemaVersion": 1,
+    "note": "traceEvents",
+    "deviceProperties": [{"id": 0, "name": "}, {"}, {"id": 1}, {"id": 2}],
+    "traceName": 'C:\\traces\\"traceEvents": [].json',
+}
+
+
+def one_per_line(events: Sequence[Event]) -> str:
+    return "[\n" + ",\n".join(json.dumps(event) for event in events) + "\n]"
+
+
+def comma_first(events: Sequence[Event]) -> str:
+    return "[\r\n\t" + "\r\n\t,\t".join(json.dumps(event) for event in events) + "\r\n]"
+
+
+def kineto(events: Sequence[Event]) -> str:
+    """As libkineto writes: fields in lines of their own, arguments deeper, no comma at the end."""
+    texts = []
+    for event in events:
+        fields = [json.dumps({key: value})[1:-1] for key, value in event.items() if key != "args"]
+        text = "  {\n    " + ", ".join(fields)
+        if "args" in event:
+            args = [json.dumps({key: value})[1:-1] for key, value in event["args"].items()]
+            text += (
+                ("," if fields else "") + '\n    "args": {\n      ' + ", ".join(args) + "\n    }"
+            )
+        texts.append(text + "\n  }")
+    return "[\n" + ",\n".join(texts) + "\n  ]"
+
+
+LAYOUTS: dict[str, Callable[[Sequence[Event]], str]] = {
+    "compact": json.dumps,
+    "no spaces": lambda events: json.dumps(events, separators=(",", ":")),
+    "not escaped": lambda events: json.dumps(events, ensure_ascii=False),
+    "indented": lambda events: json.dumps(events, indent=2),
+    "one per line": one_per_line,
+    "comma first": comma_first,
+    "kineto": kineto,
+}
+
+
+def trace(
+    events: Sequence[Event],
+    layout: str = "compact",
+    before: Event | None = None,
+    after: Event | None = None,
+) -> bytes:
+    """A trace file with metadata before and after its events."""
+    members = [json.dumps(before)[1:-1]] if before else []
+    members += [f'"traceEvents" : {LAYOUTS[layout](events)}']
+    members += [json.dumps(after, indent=1)[1:-1]] if after else []
+    return ("\n{" + ",\n".join(members) + "}\n").encode()
+
+
+def read(path: Path) -> tuple[list[Event], dict[str, Any]]:
+    """The events of a file, parsed, and its metadata."""
+    opened = TraceReader(path)
+    events = []
+    for block in opened.blocks():
+        assert block.first_event_id == len(events)
+        events += [json.loads(text) for text in block.texts.to_pylist()]
+    assert opened.events == len(events)
+    return events, opened.metadata
+
+
+def reads(path: Path, text: bytes) -> tuple[list[Event], dict[str, Any]]:
+    path.write_bytes(text)
+    return read(path)
+
+
+@pytest.mark.parametrize("events", [[], SIMPLE[:1], TRICKY], ids=["none", "one", "tricky"])
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_layouts(tmp_path: Path, layout: str, events: list[Event]) -> None:
+    before = {"before": METADATA, "schemaVersion": 1}
+    file = tmp_path / "trace.json"
+    assert reads(file, trace(events, layout)) == (events, {})
+    assert reads(file, trace(events, layout, before)) == (events, before)
+    assert reads(file, trace(events, layout, None, METADATA)) == (events, METADATA)
+    assert reads(file, trace(events, layout, before, METADATA)) == (events, before | METADATA)
+
+
+def test_of_a_key_that_stands_twice_the_last_value_counts(tmp_path: Path) -> None:
+    text = trace([], "compact", {"rank": 0, "world": 2}, {"rank": 1})
+    assert reads(tmp_path / "trace.json", text) == ([], {"rank": 1, "world": 2})
+
+
+def test_numbers_of_the_metadata_are_kept_to_the_last_digit(tmp_path: Path) -> None:
+    metadata = {"small": 2**53 + 1, "large": 2**64 - 1, "larger": 2**70, "decimal": 0.1}
+    assert reads(tmp_path / "trace.json", trace([], after=metadata)) == ([], metadata)
+
+
+@pytest.mark.parametrize("layout", ["kineto", "no spaces"])
+def test_a_block_may_end_anywhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, layout: str
+) -> None:
+    """Where a block grows by one byte it ends at every byte once."""
+    file = tmp_path / "trace.json"
+    file.write_bytes(trace(SIMPLE, layout, {"schemaVersion": 1}, METADATA))
+    monkeypatch.setattr(reader, "READ_BYTES", 1)
+    for size in (1, 2, 7):
+        monkeypatch.setattr(reader, "BLOCK_BYTES", size)
+        assert read(file) == (SIMPLE, METADATA), f"blocks of {size} bytes"
+
+
+def test_a_block_may_end_inside_what_looks_like_the_end_of_an_event(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An event may be twice as long as a block, so the size of the first block moves its end."""
+    events: list[Event] = [
+        {"n": "}, {"},
+        {"args": {"a": [{}, {"b": [{}, {}]}, {}]}},
+        {"]}": '}, {"traceEvents": [{}, {'},
+        {"args": {"a": [{}, {}]}},
+    ]
+    file = tmp_path / "trace.json"
+    text = trace(events, "kineto", None, {"deviceProperties": [{}, {}]})
+    file.write_bytes(text)
+    monkeypatch.setattr(reader, "READ_BYTES", 1)
+    longest = max(len(kineto([event])) for event in events)
+    for size in range(longest // 2, len(text)):
+        monkeypatch.setattr(reader, "BLOCK_BYTES", size)
+        assert read(file) == (events, {"deviceProperties": [{}, {}]}), f"blocks of {size} bytes"
+
+
+def test_a_read_may_end_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the key that starts the events, between two gzip members; two bytes tell what gzip is."""
+    plain, zipped = tmp_path / "trace.json", tmp_path / "trace.json.gz"
+    text = trace(TRICKY, "indented", METADATA)
+    plain.write_bytes(text)
+    zipped.write_bytes(gzip.compress(text[:300]) + gzip.compress(b"") + gzip.compress(text[300:]))
+    for size in (*range(2, 20), 299, 300, 301):
+        monkeypatch.setattr(reader, "READ_BYTES", size)
+        assert read(plain) == (TRICKY, METADATA), f"reads of {size} bytes"
+        assert read(zipped) == (TRICKY, METADATA), f"reads of {size} bytes, compressed"
+
+
+def test_gzip_is_told_by_its_first_bytes_not_by_the_name(tmp_path: Path) -> None:
+    text = trace(SIMPLE)
+    assert reads(tmp_path / "plain.json.gz", text) == (SIMPLE, {})
+    assert reads(tmp_path / "zipped.json", gzip.compress(text)) == (SIMPLE, {})
+
+
+def test_hash_and_progress_are_of_the_stored_bytes(tmp_path: Path) -> None:
+    stored = gzip.compress(trace(SIMPLE))
+    file = tmp_path / "trace.json.gz"
+    file.write_bytes(stored)
+    counts: list[int] = []
+    opened = TraceReader(file, counts.append)
+    assert sum(len(block.texts) for block in opened.blocks()) == len(SIMPLE)
+    assert opened.content_hash == hashlib.blake2b(stored, digest_size=32).hexdigest()
+    assert sum(counts) == len(stored)
+
+
+#: Short, and of what JSON and its look-alikes are made.
+words = st.lists(
+    st.sampled_from([*'{}[],:"\\ \n aé🔥', "}, {", '"traceEvents": [', "]}", "},{", '\\"'])
+).map("".join)
+values = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | words,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(words, inner, max_size=3),
+    max_leaves=6,
+)
+objects = st.dictionaries(words, values, max_size=4)
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(
+    events=st.lists(objects, max_size=6),
+    layout=st.sampled_from([name for name in LAYOUTS if name != "kineto"]),
+    metadata=objects,
+    is_before=st.booleans(),
+    data=st.data(),
+)
+def test_any_events(
+    tmp_path_factory: pytest.TempPathFactory,
+    events: list[Event],
+    layout: str,
+    metadata: dict[str, Any],
+    is_before: bool,
+    data: st.DataObject,
+) -> None:
+    metadata.pop("traceEvents", None)
+    text = trace(events, layout, *((metadata, None) if is_before else (None, metadata)))
+    longest = max((len(LAYOUTS[layout]([event]).encode()) for event in events), default=1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reader, "READ_BYTES", data.draw(st.integers(1, 50), "bytes per read"))
+        patch.setattr(
+            reader, "BLOCK_BYTES", data.draw(st.integers(longest, 4 * longest), "per block")
+        )
+        file = tmp_path_factory.mktemp("any") / "trace.json"
+        assert reads(file, text) == (events, metadata)
+
+
+WHOLE = trace(SIMPLE[:2], "compact", after={"schemaVersion": 1})
+#: Where in it the second event starts, a comma first, and where the events end.
+SECOND, END = WHOLE.index(b", {"), WHOLE.index(b"],\n")
+ZIPPED = gzip.compress(WHOLE, mtime=0)
+FLIPPED = ZIPPED[:-8] + bytes([ZIPPED[-8] ^ 1]) + ZIPPED[-7:]
+DAMAGED, AGAIN = "the file was cut off or damaged", "record or copy it again"
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        pytest.param(b"", "not a Kineto trace: the file is empty", id="empty"),
+        pytest.param(b" \n", "not a Kineto trace: the file is empty", id="blank"),
+        pytest.param(gzip.compress(b""), "not a Kineto trace: the file is empty", id="empty gzip"),
+        pytest.param(b"hello", "not a Kineto trace: not a JSON object", id="text"),
+        pytest.param(b"[1, 2]", "not a Kineto trace: not a JSON object", id="list"),
+        pytest.param(
+            b'[{"ph": "X"}]',
+            "not a Kineto trace: a bare list of events; record with torch.profiler, which writes an object",
+            id="bare list of events",
+        ),
+        pytest.param(
+            b"[[1, 2], [3]]",
+            "not a Kineto trace: a PyTorch memory timeline (a list of lists)",
+            id="memory timeline",
+        ),
+        pytest.param(
+            b'{"schema": "1.1.1-chakra.0.0.4", "pid": 1, "nodes": []}',
+            "not a Kineto trace: a PyTorch execution trace (it has nodes, not traceEvents)",
+            id="execution trace",
+        ),
+        pytest.param(
+            b'{"rocprofiler-sdk-tool": [{"metadata": {}}]}',
+            "not a Kineto trace: a rocprofv3 trace; export the PyTorch profiler's own trace",
+            id="rocprofv3",
+        ),
+        pytest.param(
+            b'{"schemaVersion": 1}',
+            "not a Kineto trace: a JSON object without traceEvents",
+            id="no events",
+        ),
+        pytest.param(
+            b'{"metadata": {"traceEvents": [{}]}}',
+            "not a Kineto trace: a JSON object without traceEvents",
+            id="events deeper",
+        ),
+        pytest.param(
+            b'{"traceEvents": {"ph": "X"}}',
+            "not a Kineto trace: a JSON object without traceEvents",
+            id="events no list",
+        ),
+        pytest.param(
+            b'{"traceEvents": [{"ph": "X"}, 5, {"ph": "X"}]}',
+            "not valid JSON in the event that starts at byte 17 (decompressed)",
+            id="number between events",
+        ),
+        pytest.param(
+            b'{"traceEvents": [5]}',
+            "traceEvents holds a int at byte 17 (decompressed), where only events may stand",
+            id="number for events",
+        ),
+        pytest.param(
+            WHOLE[: SECOND + 9],
+            f"not valid JSON in the event that starts at byte {SECOND} (decompressed): {DAMAGED}; {AGAIN}",
+            id="cut in an event",
+        ),
+        pytest.param(
+            WHOLE[:SECOND],
+            f"the file ends inside traceEvents, at byte {SECOND} (decompressed): it was cut off; {AGAIN}",
+            id="cut after an event",
+        ),
+        pytest.param(
+            WHOLE[: WHOLE.index(b"schemaVersion")],
+            f"not valid JSON after the events, from byte {END} (decompressed); {DAMAGED}: {AGAIN}",
+            id="cut after the events",
+        ),
+        pytest.param(
+            WHOLE + b"{}",
+            f"not valid JSON after the events, from byte {END} (decompressed); {DAMAGED}: {AGAIN}",
+            id="more after the end",
+        ),
+        pytest.param(
+            ZIPPED[:-20],
+            f"the gzip data ends early, at byte {len(ZIPPED) - 20}; the file was cut off: copy it again",
+            id="cut gzip",
+        ),
+        pytest.param(
+            ZIPPED[:-8],
+            f"the gzip data ends early, at byte {len(ZIPPED) - 8}; the file was cut off: copy it again",
+            id="gzip without its checksum",
+        ),
+        pytest.param(
+            FLIPPED,
+            f"damaged gzip data before byte {len(ZIPPED)} (Error -3 while decompressing data: "
+            "incorrect data check); copy the file again",
+            id="damaged gzip",
+        ),
+    ],
+)
+def test_refused(tmp_path: Path, content: bytes, reason: str) -> None:
+    with pytest.raises(RefusedError) as error:
+        reads(tmp_path / "trace.json", content)
+    assert str(error.value) == reason
