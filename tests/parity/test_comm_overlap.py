@@ -159,7 +159,7 @@ def _figures(events: list[dict[str, Any]]) -> list[int]:
     running, sums = [0, 0], {(True, False): 0, (True, True): 0, (False, True): 0}
     for (time, communicates, change), (then, *_) in pairwise(changes):
         running[communicates] += change
-        if any(running):
+        if max(running) > 0:
             sums[running[0] > 0, running[1] > 0] += then - time
     starts = [int(event["ts"] * 1000) for event in timed]
     ends = [int(event["ts"] * 1000) + int(event["dur"] * 1000) for event in timed]
@@ -168,5 +168,5 @@ def _figures(events: list[dict[str, Any]]) -> list[int]:
 
 def _is_kernel(category: str, name: str) -> bool:
     if category == "mtia_ccp_events":
-        return not name.startswith("dma")
+        return not name.startswith(("dma", "event_"))
     return category == "kernel" and not name.startswith("__amd_rocclr_copyBuffer")

@@ -83,6 +83,8 @@ def _role(category: str, name: str) -> str:
         return "memcpy"
     if category == "gpu_memset":
         return "memset"
+    if category == "mtia_ccp_events" and name.startswith("event_"):  # waits for and notes events
+        return "none"
     if category in ("kernel", "mtia_ccp_events"):
         return "communication" if "nccl" in name.lower() else "kernel"
     if category.endswith(("_runtime", "_driver")):
