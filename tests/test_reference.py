@@ -63,6 +63,16 @@ What a gap is.
     )
 
 
+def test_the_newest_version_comes_first() -> None:
+    newer = VIEW.replace("version: 1", "version: 2").replace("gaps_v1(", "gaps_v2(")
+    registry = Registry(
+        [parse(VIEW, "views/device/gaps_v1.sql"), parse(newer, "views/device/gaps_v2.sql")]
+    )
+    page = render(registry)
+    assert "| [gaps](#gaps_v2) | device |" in page
+    assert page.index("### gaps_v2") < page.index("### gaps_v1")
+
+
 def test_a_page_that_is_behind_is_found_and_mended(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -190,8 +190,11 @@ def test_the_database_holds_no_trace_data(root: Path) -> None:
 
 
 def test_a_database_that_is_in_use_can_be_replaced(root: Path) -> None:
-    with duckdb.connect(write_database(root)) as con:
+    database = write_database(root)
+    with duckdb.connect(database) as con:
+        file = database.stat().st_ino
         write_database(root)
+        assert database.stat().st_ino != file  # a new one, not the open one written over
         add_trace(root, "c")
         assert con.execute("SELECT count(*) FROM traces").fetchall() == [(3,)]
     assert rows(root / DATABASE, "SELECT count(*) FROM traces") == [(3,)]

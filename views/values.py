@@ -35,7 +35,7 @@ def typed(value: Any, sql_type: str) -> Any:
     assert row is not None
     if type(row[0]) is int:  # the cast alone would make 3 of 2.7 and 1 of True
         try:
-            exact = type(value) is not bool and Decimal(str(value).strip()) == row[0]
+            exact = Decimal(str(value).strip()) == row[0]
         except InvalidOperation:
             exact = False
         if not exact:
