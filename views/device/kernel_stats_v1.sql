@@ -2,6 +2,7 @@
 -- version: 1
 -- since: 0.1
 -- summary: How long each kernel ran, and how well it filled the device.
+-- needs: no_device_events
 -- uses: checked_choice, nearest_operators
 --
 -- Kernels are what computes or communicates on a device; copies, sets and synchronisations are not

@@ -2,6 +2,7 @@
 -- version: 1
 -- since: 0.1
 -- summary: Memory allocated and reserved on each device, after every allocation and release.
+-- needs: no_memory
 --
 -- Every point that the profiler recorded, none left out. Traces recorded before torch 1.10 do not
 -- hold the totals and give no rows.

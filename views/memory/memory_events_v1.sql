@@ -2,6 +2,7 @@
 -- version: 1
 -- since: 0.1
 -- summary: Each block of memory: who allocated it, when, and how long it lived.
+-- needs: no_memory
 -- uses: nearest_operators
 --
 -- On each device the records of one address are paired in time order: an allocation (bytes above

@@ -2,6 +2,7 @@
 -- version: 1
 -- since: 0.1
 -- summary: What each operator cost on the host and on the device.
+-- needs: no_operators no_stacks
 -- uses: operator_costs, checked_choice
 --
 -- Operators are the cpu_op rows of a trace; annotations and Python frames are not listed. An
