@@ -25,7 +25,7 @@ CREATE MACRO event_roles(
         d.worker,
         d.span,
         CASE WHEN d.kind = 'compute' THEN 'kernel' ELSE d.kind END AS role,
-        true AS on_device,
+        TRUE AS on_device,
         d.start_ns,
         d.duration_ns
     FROM device_events AS d
@@ -56,7 +56,7 @@ CREATE MACRO event_roles(
                 THEN 'dataloader'
             ELSE 'cpu_exec'
         END,
-        false,
+        FALSE,
         h.start_ns,
         h.duration_ns
     FROM host_events AS h

@@ -72,4 +72,4 @@ CREATE MACRO runs_v1() AS TABLE
     FROM files AS f
     LEFT JOIN numbered_steps AS s ON f.run = s.run
     LEFT JOIN counted_devices AS d ON f.run = d.run
-    ORDER BY f.last_ns DESC NULLS LAST, f.run;
+    ORDER BY f.last_ns DESC NULLS LAST, f.run ASC;

@@ -45,15 +45,15 @@ CREATE MACRO step_breakdown_summary_v1(
             m.span,
             m.total_us,
             unnest([
-                {'position': 1, 'category': 'kernel', 'mean_us': m.kernel_us},
-                {'position': 2, 'category': 'memcpy', 'mean_us': m.memcpy_us},
-                {'position': 3, 'category': 'memset', 'mean_us': m.memset_us},
-                {'position': 4, 'category': 'communication', 'mean_us': m.communication_us},
-                {'position': 5, 'category': 'runtime', 'mean_us': m.runtime_us},
-                {'position': 6, 'category': 'dataloader', 'mean_us': m.dataloader_us},
-                {'position': 7, 'category': 'cpu_exec', 'mean_us': m.cpu_exec_us},
-                {'position': 8, 'category': 'other', 'mean_us': m.other_us},
-                {'position': 9, 'category': 'total', 'mean_us': m.total_us}
+                { 'position': 1, 'category': 'kernel', 'mean_us': m.kernel_us },
+                { 'position': 2, 'category': 'memcpy', 'mean_us': m.memcpy_us },
+                { 'position': 3, 'category': 'memset', 'mean_us': m.memset_us },
+                { 'position': 4, 'category': 'communication', 'mean_us': m.communication_us },
+                { 'position': 5, 'category': 'runtime', 'mean_us': m.runtime_us },
+                { 'position': 6, 'category': 'dataloader', 'mean_us': m.dataloader_us },
+                { 'position': 7, 'category': 'cpu_exec', 'mean_us': m.cpu_exec_us },
+                { 'position': 8, 'category': 'other', 'mean_us': m.other_us },
+                { 'position': 9, 'category': 'total', 'mean_us': m.total_us }
             ]) AS entry
         FROM mean_steps AS m
     )
@@ -62,8 +62,8 @@ CREATE MACRO step_breakdown_summary_v1(
         c.run,
         c.worker,
         c.span,
-        c.entry.category AS category,
-        c.entry.mean_us AS mean_us,
+        c.entry.category,
+        c.entry.mean_us,
         100 * c.entry.mean_us / nullif(c.total_us, 0) AS share_pct
     FROM categories AS c
     ORDER BY c.run, c.worker, c.span, c.entry.position;

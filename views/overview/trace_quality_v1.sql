@@ -237,15 +237,16 @@ CREATE MACRO trace_quality_v1(
                     'severity': 'info',
                     'holds': d.first_id IS NULL,
                     'count': NULL,
-                    'message': 'No work on a device: record with ProfilerActivity.CUDA (or XPU, ...) '
-                    || 'among the activities.'
+                    'message': 'No work on a device: record with ProfilerActivity.CUDA (or XPU, '
+                    || '...) among the activities.'
                 },
                 {
                     'check': 'no_operators',
                     'severity': 'info',
                     'holds': coalesce(h.operators, 0) = 0,
                     'count': NULL,
-                    'message': 'No operators: record with ProfilerActivity.CPU among the activities.'
+                    'message': 'No operators: record with ProfilerActivity.CPU among the '
+                    || 'activities.'
                 },
                 {
                     'check': 'no_shapes',
@@ -291,10 +292,10 @@ CREATE MACRO trace_quality_v1(
         g.run,
         g.worker,
         g.span,
-        g.finding."check" AS "check",
-        g.finding.severity AS severity,
+        g.finding."check",
+        g.finding.severity,
         g.finding.count::BIGINT AS "count",
-        g.finding.message AS message
+        g.finding.message
     FROM findings AS g
     WHERE g.finding.holds
     ORDER BY
