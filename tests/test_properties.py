@@ -1,0 +1,117 @@
+"""Random timelines against loops over every nanosecond."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+if TYPE_CHECKING:
+    from tests.conftest import Tables
+
+END = 24
+
+#: Role of each kind of row, in the order in which roles own time.
+DEVICE = {
+    "kernel": "compute",
+    "memcpy": "memcpy",
+    "memset": "memset",
+    "communication": "communication",
+}
+HOST = {
+    "communication": ("user_annotation", "nccl:all_reduce"),
+    "runtime": ("cuda_runtime", "cudaLaunchKernel"),
+    "dataloader": ("user_annotation", "enumerate(DataLoader)#x"),
+    "cpu_exec": ("cpu_op", "aten::mm"),
+}
+ROLES = [*DEVICE, *list(HOST)[1:]]
+
+Row = tuple[bool, str, int, int]
+rows = st.lists(
+    st.one_of(
+        st.tuples(
+            st.just(True), st.sampled_from(list(DEVICE)), st.integers(0, END), st.integers(0, 8)
+        ),
+        st.tuples(
+            st.just(False), st.sampled_from(list(HOST)), st.integers(0, END), st.integers(0, 8)
+        ),
+    ),
+    max_size=12,
+)
+#: Borders of steps that touch, hide one another entirely or leave gaps: every other gap is a step.
+borders = st.lists(st.integers(0, END), min_size=2, max_size=6).map(sorted)
+
+each_timeline = settings(
+    max_examples=60,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+
+
+@each_timeline
+@given(rows=rows, borders=borders, touching=st.booleans())
+def test_step_breakdown(
+    rows: list[Row], borders: list[int], touching: bool, tables: Tables
+) -> None:
+    steps = list(pairwise(borders))[:: 1 if touching else 2]
+    _fill(tables, rows, steps)
+    got = tables.con.execute(
+        f"SELECT {', '.join(f'{role}_us' for role in [*ROLES, 'other', 'total'])} FROM step_breakdown()"
+    ).fetchall()
+    want = []
+    for start, end in steps:
+        time = dict.fromkeys([*ROLES, "other"], 0)
+        for ns in range(start, end):
+            running = {role for _, role, begin, length in rows if begin <= ns < begin + length}
+            time[next((role for role in ROLES if role in running), "other")] += 1
+        want.append([*time.values(), end - start])
+    assert [[round((value or 0) * 1000) for value in row] for row in got] == want
+
+
+@each_timeline
+@given(rows=rows, borders=borders, touching=st.booleans())
+def test_comm_overlap(rows: list[Row], borders: list[int], touching: bool, tables: Tables) -> None:
+    steps = list(pairwise(borders))[:: 1 if touching else 2]
+    _fill(tables, rows, steps)
+    got = tables.con.execute(
+        "SELECT computation_us, overlap_us, communication_us, other_us FROM comm_overlap()"
+    ).fetchall()
+    on_device = any(device and role in ("kernel", "communication") for device, role, _, _ in rows)
+    compute = "kernel" if on_device else "cpu_exec"
+    counted = [row for row in rows if row[0] == on_device and row[1] in (compute, "communication")]
+    want = []
+    for start, end in [(0, END + 8), *steps] if counted else []:
+        sums = {(True, False): 0, (True, True): 0, (False, True): 0, (False, False): 0}
+        for ns in range(start, end):
+            running = {role for _, role, begin, length in counted if begin <= ns < begin + length}
+            sums[compute in running, "communication" in running] += 1
+        want.append(list(sums.values()))
+    assert [[round(value * 1000) for value in row] for row in got] == want
+
+
+def _fill(tables: Tables, rows: list[Row], steps: list[tuple[int, int]]) -> None:
+    """The tables of one trace that lasts as long as its last event may."""
+    con = tables.con
+    tables.prepare("FROM step_breakdown(); FROM comm_overlap()")
+    for table in ("traces", "steps", "device_events", "host_events"):
+        con.execute(f"DELETE FROM {table}")
+    _insert(con, "traces", {"start_ns": 0, "end_ns": END + 8})
+    for number, (start, end) in enumerate(steps):
+        step = {"step": number, "event_id": number, "is_tail": False}
+        _insert(con, "steps", {**step, "extended_start_ns": start, "extended_end_ns": end})
+    for on_device, role, start, length in rows:
+        span = {"start_ns": start, "duration_ns": length}
+        if on_device:
+            _insert(con, "device_events", {"kind": DEVICE[role], **span})
+        else:
+            category, name = HOST[role]
+            _insert(con, "host_events", {"category": category, "name": name, **span})
+
+
+def _insert(con: Any, table: str, values: dict[str, Any]) -> None:
+    values = {"run": "r", "worker": "w", "span": "default", **values}
+    marks = ", ".join("?" for _ in values)
+    con.execute(f"INSERT INTO {table} ({', '.join(values)}) VALUES ({marks})", [*values.values()])
