@@ -478,3 +478,88 @@ def test_columns(odd: tuple[Ingested, list[str]], number: int, each: Case) -> No
 @pytest.mark.parametrize(("number", "each"), CASES)
 def test_rebuilt(odd: tuple[Ingested, list[str]], number: int, each: Case) -> None:
     assert odd[1][number] == canonical(written(each.event))
+
+
+def test_absolute_times_are_exact_to_the_nanosecond(take_in: TakeIn) -> None:
+    """A double at this magnitude tells quarters of a microsecond apart, no more."""
+    ends = ("789", "790", "001", "999", "25", "5")
+    given = [op(ts=Decimal(f"1712199514123456.{end}"), dur=Decimal(f"3.{end}")) for end in ends]
+    trace = take_in([*given, op(ts=1712199514123456, dur=3)])
+    nanoseconds = [789, 790, 1, 999, 250, 500, 0]
+    assert trace.rows(
+        "SELECT t.start_ns, t.duration_ns FROM host_events AS t ORDER BY t.event_id"
+    ) == [(1712199514123456000 + ns, 3000 + ns) for ns in nanoseconds]
+    assert trace.rebuilt()[:-1] == [canonical(written(event)) for event in given]
+    assert trace.rows("SELECT t.base_time_ns FROM traces AS t") == [(None,)]
+
+
+def test_decimals_of_march_2024_count_nanoseconds(take_in: TakeIn) -> None:
+    """123.5 is 5 ns there; that the zeros in front were left out shows where one ends with a zero."""
+    ends = {"5": 5, "50": 50, "500": 500, "123": 123, "1": 1}
+    given = [op(ts=Decimal(f"1710892800000007.{end}"), dur=Decimal(f"2.{end}")) for end in ends]
+    trace = take_in([*given, op(ts=1710892800000007)])
+    assert trace.rows(
+        "SELECT t.start_ns, t.duration_ns FROM host_events AS t ORDER BY t.event_id"
+    ) == [
+        *((1710892800000007000 + ns, 2000 + ns) for ns in ends.values()),
+        (1710892800000007000, 1000),
+    ]
+    assert trace.rows("SELECT t.generation FROM traces AS t") == [("2024-03",)]
+    assert trace.rebuilt()[:-1] == [canonical(written(event)) for event in given]
+
+
+@pytest.mark.parametrize(
+    ("args", "columns"),
+    [
+        ({"external id": 5}, (5, None, None)),
+        ({"Input dims": [[2]], "Profiler Event Index": 3}, (None, "[[2]]", 3)),
+        ({"External id": 6, "external id": 5}, (6, None, None)),
+        ({"External id": 0, "external id": 5}, (5, None, None)),
+        ({"External id": 6, "external id": 0}, (6, None, None)),
+        ({"external id": "5", "note": "external"}, (5, None, None)),
+        ({"external id": None, "External id": None}, (None, None, None)),
+        ({"external id": 2**63}, (None, None, None)),
+        ({"Ev Idx": "3", "Profiler Event Index": 4, "Input dims": None}, (None, None, 3)),
+    ],
+    ids=str,
+)
+def test_older_keys(take_in: TakeIn, args: Row, columns: tuple[Any, ...]) -> None:
+    event = op_args(**args)
+    trace = take_in([event])
+    assert trace.rows(
+        "SELECT t.external_id, t.input_dims, t.event_index FROM host_events AS t"
+    ) == [columns]
+    assert trace.rebuilt() == [canonical(written(event))]
+
+
+def test_a_flow_with_steps_on_its_way_comes_back(take_in: TakeIn) -> None:
+    given = [
+        flow("t", ts=7, name="way"),
+        flow("s", ts=5),
+        flow("f", ts=9, bp="e", tid="25772"),
+        flow("t", ts=8),
+        flow("f", ts=10, args={"a": None}),
+    ]
+    assert take_in(given).rebuilt() == [canonical(written(event)) for event in given]
+
+
+def test_flow_rows_that_stand_twice_come_back_twice(take_in: TakeIn) -> None:
+    given = [flow("s"), flow("s"), flow("f", bp="e"), flow("f", bp="e"), flow("f"), flow("s", ts=6)]
+    trace = take_in(given)
+    assert trace.rebuilt() == [canonical(written(event)) for event in given]
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        {"tw_job": "x", "nested": {"a": [None, 2**53 + 1, 0.1]}, "empty": {}, "none": None},
+        {"schemaVersion": "one", "Framework": ["a"], "baseTimeNanoseconds": None},
+        {"deviceProperties": {"id": 0}},
+        {"deviceProperties": [5, None]},
+        {"distributedInfo": "none", "host_name": 5},
+    ],
+    ids=lambda metadata: ", ".join(metadata),
+)
+def test_keys_of_the_file_that_no_column_holds(take_in: TakeIn, metadata: Row) -> None:
+    [(kept,)] = take_in([op()], metadata).rows("SELECT t.metadata FROM traces AS t")
+    assert canonical(kept) == canonical(written(metadata))
