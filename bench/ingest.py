@@ -46,9 +46,10 @@ assert RunLoader("run", sys.argv[1], Cache()).load().profiles
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What one process took: wall-clock seconds, and the highest memory of its tree in bytes."""
+    """What one process took: wall-clock and processor seconds, and its tree's peak of memory."""
 
     seconds: float
+    cpu_seconds: float
     peak_bytes: int
 
 
@@ -76,7 +77,8 @@ def measure(command: list[str]) -> Run:
             errors.seek(0)
             said = errors.read().decode(errors="replace").strip().splitlines()[-1:]
             raise SystemExit(f"{command[0]} ended with {process.returncode}: {''.join(said)}")
-    return Run(seconds, max(peak, usage.ru_maxrss * 1024))
+    cpu_seconds = usage.ru_utime + usage.ru_stime
+    return Run(seconds, cpu_seconds, max(peak, usage.ru_maxrss * 1024))
 
 
 def descendants(pid: int) -> list[int]:
@@ -141,10 +143,12 @@ def rows(trace: Path, names: list[str], python: Path, repeat: int) -> list[str]:
     table = []
     for name in names:
         seconds = [run.seconds for run in runs[name]]
+        cpu = min(run.cpu_seconds for run in runs[name])
         peak = max(run.peak_bytes for run in runs[name])
         table.append(
             f"| {trace.name} | {size / 1e6:,.1f} | {name} | {min(seconds):.2f} "
-            f"| {statistics.median(seconds):.2f} | {peak / 1e6:,.0f} | {min(seconds) / ours:.2f} |"
+            f"| {statistics.median(seconds):.2f} | {min(seconds) / ours:.2f} | {cpu:.2f} "
+            f"| {peak / 1e6:,.0f} |"
         )
     return table
 
@@ -177,8 +181,8 @@ def main() -> None:
     table = [
         f"{datetime.date.today()}; {machine}; {', '.join(PEERS)}; {arguments.repeat} runs of each.",
         "",
-        "| file | JSON MB | contestant | seconds, least | median | peak MB | to tracewh |",
-        "|---|---:|---|---:|---:|---:|---:|",
+        "| file | JSON MB | contestant | seconds, least | median | times tracewh | CPU s | peak MB |",
+        "|---|---:|---|---:|---:|---:|---:|---:|",
     ]
     for trace in arguments.traces:
         table += rows(trace, names, python, arguments.repeat)
