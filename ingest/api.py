@@ -78,7 +78,7 @@ def ingest(
         IngestError: The call cannot start.
     """
     # Here, so that importing tracewh does not load DuckDB and Arrow.
-    from tracewh.ingest.store import Store, Stored
+    from tracewh.ingest.store import Store
     from tracewh.ingest.trace import MEMORY_BYTES, Limits, take_in
 
     if jobs is not None and jobs < 1:
@@ -93,9 +93,10 @@ def ingest(
 
     def settle(source: Source, known: Stored | None) -> Outcome:
         started = time.perf_counter()
-        where = {"run": source.run, "worker": source.worker, "span": source.span}
         size = source.path.stat().st_size
-        outcome = Outcome(source.path, "ingested", "", **where, source_bytes=size)
+        outcome = Outcome(
+            source.path, "ingested", "", source.run, source.worker, source.span, source_bytes=size
+        )
         if known is not None:
             meter.read(size)
             outcome = replace(

@@ -109,7 +109,7 @@ def _base_sql() -> str:
         "ts": "t.ts_exact",
         "dur": "t.dur_exact AND t.tbl IN ('host', 'device', 'other')",
         "args": f"{kind['args']} = 'OBJECT' AND t.tbl <> 'flow'",
-        "id": f"{kind['id']} IN {_INTEGER} AND t.tbl = 'flow'",
+        "id": f"{kind['id']} IN {_INTEGER} AND t.f.id IS NOT NULL AND t.tbl = 'flow'",
     }
     drop = ", ".join(
         f"""CASE WHEN {flag} THEN '"{field}":null' END""" for field, flag in whole.items()
@@ -124,7 +124,14 @@ def _base_sql() -> str:
         f"t.keys = 8 AND t.tbl IN ('host', 'device') AND {usual} AND t.dur_exact"
         f" AND {kind['args']} = 'OBJECT'"
     )
-    flow = f"t.tbl = 'flow' AND {usual} AND {kind['id']} IN {_INTEGER}"
+    flow = f"t.tbl = 'flow' AND {usual} AND {kind['id']} IN {_INTEGER} AND t.f.id IS NOT NULL"
+    memory = (
+        f"t.keys = 7 + ({kind['cat']} IS NOT NULL)::INTEGER AND t.tbl = 'memory' AND t.ts_exact"
+        f" AND {kind['pid']} IN {_INTEGER} AND {kind['tid']} IN {_INTEGER}"
+        f" AND coalesce({kind['cat']} = 'VARCHAR', true) AND {kind['args']} = 'OBJECT'"
+    )
+    # In 2021 every thread was written as text.
+    thread = complete.replace(f"{kind['tid']} IN {_INTEGER}", f"{kind['tid']} = 'VARCHAR'")
     return f"""
     INSERT INTO temp.base
     WITH parsed AS (
@@ -135,7 +142,7 @@ def _base_sql() -> str:
             ltrim(split_part(substr(p.text, instr(p.text, '"ts":') + 5, 40), ',', 1)) AS ts_text,
             from_json(p.text, '{{"ph":"VARCHAR","cat":"VARCHAR","name":"VARCHAR","pid":"VARCHAR",
                 "tid":"VARCHAR","ts":"DOUBLE","dur":"DOUBLE","id":"BIGINT","args":"JSON",
-                "bp":"JSON"}}') AS f,
+                "bp":"JSON","s":"JSON"}}') AS f,
             json_type(p.text, [{paths}]) AS kinds,
             len(json_keys(p.text)) AS keys
         FROM pieces AS p
@@ -145,11 +152,13 @@ def _base_sql() -> str:
             t.*,
             current_category(t.f.cat, t.f.name) AS category,
             CASE
+                WHEN NOT is_time(t.f.ts) THEN NULL
                 WHEN {kind["ts"]} IN {_INTEGER} THEN t.f.ts::BIGINT * 1000
                 WHEN {kind["ts"]} = 'DOUBLE' THEN exact_nanoseconds(t.text, t.ts_text, t.f.ts)
             END AS ts_ns,
             CASE
-                WHEN {kind["dur"]} IN ('DOUBLE', 'UBIGINT', 'BIGINT') THEN duration_nanoseconds(t.text, t.f.dur)
+                WHEN {kind["dur"]} IN ('DOUBLE', 'UBIGINT', 'BIGINT') AND is_duration(t.f.dur)
+                    THEN duration_nanoseconds(t.text, t.f.dur)
             END AS dur_ns
         FROM parsed AS t
     ),
@@ -180,6 +189,9 @@ def _base_sql() -> str:
             WHEN {complete} THEN NULL
             WHEN t.keys = 7 AND {flow} THEN NULL
             WHEN t.keys = 8 AND {flow} AND t.f.bp = '"e"' THEN '{{"bp":"e"}}'
+            WHEN {memory} AND t.f.s = '"t"' THEN '{{"s":"t"}}'
+            WHEN {thread} AND is_whole_number(t.f.tid)
+                THEN '{{"tid":' || to_json(t.f.tid)::VARCHAR || '}}'
             WHEN t.keys = {held} THEN NULL
             ELSE json_merge_patch(t.text, '{{' || concat_ws(',', {drop}) || '}}')
         END AS raw
@@ -189,8 +201,7 @@ def _base_sql() -> str:
 
 def _whole_place(field: str, kind: str) -> str:
     """A process or thread as a number, or as a text that cannot be taken for one."""
-    number = f"try_cast(t.f.{field} AS BIGINT)::VARCHAR = t.f.{field}"
-    return f"({kind} IN {_INTEGER} OR ({kind} = 'VARCHAR' AND NOT coalesce({number}, false)))"
+    return f"({kind} IN {_INTEGER} OR ({kind} = 'VARCHAR' AND NOT is_whole_number(t.f.{field})))"
 
 
 _BASE_COLUMNS = (
@@ -237,57 +248,79 @@ def _insert_sql(older_keys: bool) -> dict[str, str]:
 
 
 def _typed_insert(name: str, columns: Sequence[Column], older_keys: bool) -> str:
-    """Read the arguments that have a column; keep in args what the columns cannot give back."""
+    """Read the arguments that have a column; keep in args what the columns cannot give back.
+
+    In layers, so that nothing is worked out twice: `a` the typed arguments, `k` the JSON type under
+    every key, `n` the number of arguments; the value `v` under every key; how many arguments the
+    columns hold; the rest.
+    """
     keys = [(column, key) for column in columns for key in column.keys[: None if older_keys else 1]]
-    found = {key: f"r.k[{position}]" for position, (_, key) in enumerate(keys, start=1)}
+    kind = {key: f"r.k[{position}]" for position, (_, key) in enumerate(keys, start=1)}
+    value = {key: f"r.v{position}" for position, (_, key) in enumerate(keys, start=1)}
     spec = ",".join(f'"{column.keys[0]}":{_json_type(column)}' for column in columns)
     paths = ", ".join(f"""'$."{key}"'""" for _, key in keys)
-    values = [_value(column, older_keys) for column in columns]
+    read = ", ".join(
+        f"{_read(column, key, kind[key])} AS v{position}"
+        for position, (column, key) in enumerate(keys, start=1)
+    )
+    flags = {key: _held(column, key, kind[key], value[key]) for column, key in keys}
+    older = [(column, key) for column, key in keys if key != column.keys[0]]
+    for column, key in older:
+        flags[key] += f" AND {value[column.keys[0]]} IS NULL"
 
-    flags = {key: _held(column, key, found[key]) for column, key in keys}
-    drop = ", ".join(f"""CASE WHEN {flag} THEN '"{key}":null' END""" for key, flag in flags.items())
-    rest = "json_merge_patch(r.args, '{' || concat_ws(',', " + drop + ") || '}')"
     # Numbers by far outnumber the rest, and their kinds are checked in one go.
-    numbers = [(column, key) for column, key in keys if column.type in ("BIGINT", "INTEGER")]
-    others = [(column, key) for column, key in keys if (column, key) not in numbers]
-    kinds = ", ".join(found[key] for _, key in numbers)
-    read = ", ".join(_read(column, key) for column, key in numbers)
+    numbers = [key for column, key in keys if column.type in ("BIGINT", "INTEGER")]
     held = " + ".join(
         [
-            f"list_count([{read}])",
-            *(f"coalesce({flags[key]}, false)::INTEGER" for _, key in others),
+            f"list_count([{', '.join(value[key] for key in numbers)}])",
+            *(f"coalesce({flags[key]}, false)::INTEGER" for key in flags if key not in numbers),
         ]
     )
+    doubled = "".join(
+        f" AND ({value[key]} IS NULL OR {value[column.keys[0]]} IS NULL)" for column, key in older
+    )
     sound = (
-        f"NOT list_has_any([{kinds}], ['VARCHAR', 'DOUBLE', 'BOOLEAN', 'OBJECT', 'ARRAY', 'NULL'])"
+        f"NOT list_has_any([{', '.join(kind[key] for key in numbers)}],"
+        f" ['VARCHAR', 'DOUBLE', 'BOOLEAN', 'OBJECT', 'ARRAY', 'NULL']){doubled}"
     )
     known = ",".join(f'"{key}":null' for _, key in keys)
-    older = [(column, key) for column in columns for key in column.keys[1:]] if older_keys else []
-    if older:
-        # A null in args where the column has a value says: the value stood under this older key.
-        marks = ", ".join(f"""CASE WHEN {flags[key]} THEN '"{key}":null' END""" for _, key in older)
-        rest = f"with_marks({rest}, concat_ws(',', {marks}))"
-        args = f"CASE WHEN r.n > 0 THEN {rest} ELSE r.args END"
-    else:
-        args = f"""
-        CASE
-            WHEN r.held = r.n AND r.n > 0 THEN NULL
-            WHEN r.held = list_count(r.k) THEN json_merge_patch(r.args, '{{{known}}}')
-            ELSE nullif({rest}, CASE WHEN r.n > 0 THEN '{{}}' END)
-        END"""
+    drop = ", ".join(f"""CASE WHEN {flag} THEN '"{key}":null' END""" for key, flag in flags.items())
+    # A null in args where the column has a value says: the value stood under this older key.
+    marks = ", ".join(f"""CASE WHEN {flags[key]} THEN '"{key}":null' END""" for _, key in older)
+    values = ", ".join(
+        f"coalesce({', '.join(value[key] for key in column.keys if key in value)}, NULL)"
+        for column in columns
+    )
     return f"""
     INSERT INTO raw_{name}
-    SELECT {_COMMON}, {", ".join(values)}, ({args})::JSON, r.raw
+    SELECT
+        {_COMMON},
+        {values},
+        CASE WHEN r.n > 0 THEN with_marks(r.rest, r.marks) ELSE r.args END::JSON,
+        r.raw
     FROM (
-        SELECT r.*, CASE WHEN {sound} THEN {held} END AS held
+        SELECT
+            r.*,
+            CASE
+                WHEN r.held = r.n THEN '{{}}'
+                WHEN r.held = list_count(r.k) THEN json_merge_patch(r.args, '{{{known}}}')::VARCHAR
+                ELSE json_merge_patch(r.args, '{{' || concat_ws(',', {drop}) || '}}')::VARCHAR
+            END AS rest,
+            {f"concat_ws(',', {marks})" if older else "''"} AS marks
         FROM (
-            SELECT
-                b.*,
-                from_json(b.args, '{{{spec}}}') AS a,
-                json_type(b.args, [{paths}]) AS k,
-                len(json_keys(b.args)) AS n
-            FROM base AS b
-            WHERE b.tbl = '{name}'
+            SELECT r.*, CASE WHEN {sound} THEN {held} END AS held
+            FROM (
+                SELECT r.*, {read}
+                FROM (
+                    SELECT
+                        b.*,
+                        from_json(b.args, '{{{spec}}}') AS a,
+                        json_type(b.args, [{paths}]) AS k,
+                        len(json_keys(b.args)) AS n
+                    FROM base AS b
+                    WHERE b.tbl = '{name}'
+                ) AS r
+            ) AS r
         ) AS r
     ) AS r
     """
@@ -296,41 +329,37 @@ def _typed_insert(name: str, columns: Sequence[Column], older_keys: bool) -> str
 def _json_type(column: Column) -> str:
     if column.as_text:
         return '"VARCHAR"'
-    if column.type.endswith("[]"):
-        return f'["{column.type[:-2]}"]'
-    return f'"{column.type}"'
+    return '"JSON"' if column.type.endswith("[]") else f'"{column.type}"'
 
 
-def _read(column: Column, key: str) -> str:
+def _read(column: Column, key: str, kind: str) -> str:
     """The value under one key, or NULL where it is missing, of another kind, or means 'none'."""
     if key == column.keys[0]:
         value = f'r.a."{key}"'
     else:
         value = f"""try_cast(json_extract_string(r.args, '$."{key}"') AS {column.type})"""
     if column.as_text:
-        value = f"try_cast({value} AS {column.type})"
+        listed = f"try_cast({value} AS {column.type})"
+        return f"CASE WHEN len({listed}) = list_count({listed}) THEN {listed} END"
+    if column.type.endswith("[]"):
+        return f"""from_json({value}, '["{column.type[:-2]}"]')"""
     if column.type == "DOUBLE":
         return f"CASE WHEN isfinite({value}) THEN {value} END"
-    if column.name in _NOT_NONE:
-        return f"CASE WHEN {value} {_NOT_NONE[column.name]} THEN {value} END"
+    if column.type in ("BIGINT", "INTEGER"):
+        limit = f" AND {value} {_NOT_NONE[column.name]}" if column.name in _NOT_NONE else ""
+        # A number that was written as text is taken; 2.5 and true are not cast to one.
+        return f"CASE WHEN {kind} IN ('UBIGINT', 'BIGINT', 'VARCHAR'){limit} THEN {value} END"
     return value
 
 
-def _value(column: Column, older_keys: bool) -> str:
-    reads = [_read(column, key) for key in column.keys[: None if older_keys else 1]]
-    return reads[0] if len(reads) == 1 else f"coalesce({', '.join(reads)})"
-
-
-def _held(column: Column, key: str, kind: str) -> str:
+def _held(column: Column, key: str, kind: str, value: str) -> str:
     """Whether the column gives the value under a key back exactly."""
-    value = _read(column, key)
     if column.type == "JSON":
         return f"{kind} <> 'NULL'"
     if column.as_text:
         return f"""{kind} = 'VARCHAR' AND '[' || array_to_string({value}, ', ') || ']' = r.a."{key}\""""
     if column.type.endswith("[]"):
-        extracted = f"""json_extract(r.args, '$."{key}"')::VARCHAR"""
-        return f"{kind} = 'ARRAY' AND to_json({value})::VARCHAR = {extracted}"
+        return f"""{kind} = 'ARRAY' AND to_json({value})::VARCHAR = r.a."{key}"::VARCHAR"""
     if column.type == "DOUBLE":
         return f"{kind} IN ('DOUBLE', 'UBIGINT', 'BIGINT') AND abs({value}) < 9e15"
     if column.type in ("BIGINT", "INTEGER"):

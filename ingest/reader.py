@@ -162,7 +162,7 @@ def _head(chunks: _Chunks) -> tuple[bytes, bytes]:
     sought = 0
     while chunk := chunks.next():
         buffer += chunk
-        if len(buffer) > HEAD_BYTES or buffer.lstrip(_WHITESPACE)[:1] not in (b"{", b""):
+        if len(buffer) > HEAD_BYTES or bytes(buffer.lstrip(_WHITESPACE)[:1]) not in (b"{", b""):
             break
         while (at := buffer.find(_KEY, sought)) >= 0:
             bracket = at + len(_KEY)
@@ -242,79 +242,78 @@ class _Splitter:
         cuts = _separators(data)
         data[cuts] = _SPACE  # a piece is then an object and nothing else
         ends = np.append(cuts, len(data)) if last else cuts
-        sound = 0  # pieces known to be whole events
-        while sound < len(ends):
-            bad = self._first_invalid(_strings(buffer, ends, sound))
-            if bad is None:
-                break
-            sound += bad
-            start = int(ends[sound - 1]) if sound else 0
-            found = self._end_of_event(buffer, start, ends[sound:], offset)
+        kept = np.ones(len(ends), np.bool_)
+        settled = 0  # pieces whose events are known
+        for bad in self._invalid(_strings(buffer, ends)):
+            if bad < settled:
+                continue
+            start = int(ends[bad - 1]) if bad else 0
+            where = f"the event that starts at byte {offset + start} (decompressed)"
+            found = self._end_of_event(buffer, start, ends[bad:], offset)
             if found is None:
                 if last or len(buffer) - start > 2 * BLOCK_BYTES:
                     raise RefusedError(
-                        f"not valid JSON in the event that starts at byte {offset + start} "
-                        "(decompressed): the file was cut off or damaged; record or copy it again"
+                        f"not valid JSON in {where}: the file was cut off or damaged; "
+                        "record or copy it again"
                     )
-                ends = ends[:sound]  # the event goes on in the next block
+                data[cuts[bad:]] = _COMMA  # the event goes on in the next block
+                ends, kept = ends[:bad], kept[:bad]
                 break
             end, closed = found
             if closed:
-                ends = np.append(ends[:sound], end)
-                return _strings(buffer, ends, 0), end, True
-            false_cuts = ends[sound:][ends[sound:] < end]
-            if not len(false_cuts):
-                raise RefusedError(
-                    f"not valid JSON in the event that starts at byte {offset + start} "
-                    "(decompressed)"
-                )
-            data[false_cuts] = _COMMA
-            ends = np.concatenate((ends[:sound], ends[sound + len(false_cuts) :]))
+                data[cuts[bad:]] = _COMMA  # what follows is not events
+                ends = np.append(ends[:bad][kept[:bad]], end)
+                return _strings(buffer, ends), end, True
+            true_end = int(np.searchsorted(ends, end))
+            if true_end == bad:
+                raise RefusedError(f"not valid JSON in {where}")
+            data[ends[bad:true_end]] = _COMMA
+            kept[bad:true_end] = False
+            settled = true_end + 1
+        ends = ends[kept]
         if not len(ends):
             return None, 0, False
-        return _strings(buffer, ends, 0), int(ends[-1]), False
+        return _strings(buffer, ends), int(ends[-1]), False
 
-    def _first_invalid(self, texts: pa.StringArray) -> int | None:
+    def _invalid(self, texts: pa.StringArray) -> list[int]:
         pieces = pa.table({"text": texts, "position": np.arange(len(texts))})
-        row = self._check.execute(
-            "SELECT min(p.position) FROM pieces AS p WHERE NOT json_valid(p.text)"
-        ).fetchone()
-        assert row is not None and len(pieces) == len(texts)
-        return None if row[0] is None else int(row[0])
+        rows = self._check.execute(
+            "SELECT p.position FROM pieces AS p WHERE NOT json_valid(p.text) ORDER BY p.position"
+        ).fetchall()
+        assert len(pieces) == len(texts)  # DuckDB found it by its name
+        return [position for (position,) in rows]
 
     def _end_of_event(
         self, buffer: bytearray, start: int, ends: npt.NDArray[np.int64], offset: int
     ) -> tuple[int, bool] | None:
         """Where the event at `start` ends by a real parse, and whether the array ends there.
 
-        The end is the separator after the event, or the byte after the event at the array's end.
-        None when no whole event stands there. Latin-1 keeps one character per byte.
+        The end is the cut after the event, or the byte after the event at the array's end. None
+        when no whole event stands there. Latin-1 keeps one character per byte.
         """
-        reach = 0
-        while reach < len(ends):
-            stop = int(ends[reach])
-            text = buffer[start:stop].decode("latin-1")
-            opening = len(text) - len(text.lstrip(" \t\r\n"))
+        reach = 1
+        while True:
+            stop = int(ends[min(reach, len(ends)) - 1])
+            text = buffer[start:stop]
+            for cut in ends[: min(reach, len(ends)) - 1] - start:
+                text[cut] = _COMMA
             try:
-                value, end = self._decoder.raw_decode(text, opening)
+                value, end = self._decoder.raw_decode(text.lstrip(_WHITESPACE).decode("latin-1"))
             except ValueError:
-                reach = 2 * reach + 1 if 2 * reach + 1 < len(ends) else (
-                    len(ends) if reach == len(ends) - 1 else len(ends) - 1
-                )
+                if reach >= len(ends):
+                    return None
+                reach *= 2
                 continue
             if not isinstance(value, dict):
                 raise RefusedError(
                     f"traceEvents holds a {type(value).__name__} at byte {offset + start} "
                     "(decompressed), where only events may stand"
                 )
-            after = text[end:].lstrip(" \t\r\n")
-            if not after:
-                return stop, False
-            if after[0] == "]":
-                return start + end, True
-            following = ends[np.searchsorted(ends, start + end)]
-            return int(following), False
-        return None
+            end += start + len(text) - len(text.lstrip(_WHITESPACE))
+            after = buffer[end:stop].lstrip(_WHITESPACE)[:1]
+            if after == b"]":
+                return end, True
+            return int(ends[np.searchsorted(ends, end)]), False
 
 
 def _separators(data: npt.NDArray[np.uint8]) -> npt.NDArray[np.int64]:
@@ -323,7 +322,8 @@ def _separators(data: npt.NDArray[np.uint8]) -> npt.NDArray[np.int64]:
     commas = _skip_whitespace(data, after)
     commas = commas[data[commas] == _COMMA]
     opening = _skip_whitespace(data, commas + 1)
-    return commas[data[opening] == _OPEN]
+    cuts: npt.NDArray[np.int64] = commas[data[opening] == _OPEN]
+    return cuts
 
 
 def _skip_whitespace(
@@ -339,10 +339,9 @@ def _skip_whitespace(
     return at
 
 
-def _strings(buffer: bytearray, ends: npt.NDArray[np.int64], first: int) -> pa.StringArray:
-    """The pieces of a buffer from number `first` on, as strings over the same bytes."""
-    start = ends[first - 1] if first else 0
-    offsets = np.concatenate(([start], ends[first:])).astype(np.int32)
+def _strings(buffer: bytearray, ends: npt.NDArray[np.int64]) -> pa.StringArray:
+    """The pieces of a buffer between its start and each end, as strings over the same bytes."""
+    offsets = np.concatenate(([0], ends)).astype(np.int32)
     return pa.StringArray.from_buffers(
         len(offsets) - 1, pa.py_buffer(offsets), pa.py_buffer(buffer)
     )

@@ -59,9 +59,7 @@ class Store:
         columns = ["source_path", "source_bytes", "source_mtime_ns", "content_hash", "events"]
         for path in sorted(self.data.glob("run=*/worker=*/span=*/traces.parquet")):
             row = pq.ParquetFile(path).read(columns=columns).to_pylist()[0]
-            run, worker, span = (
-                unquote(part.partition("=")[2]) for part in path.parent.parts[-3:]
-            )
+            run, worker, span = (unquote(part.partition("=")[2]) for part in path.parent.parts[-3:])
             yield Stored(path.parent, run, worker, span, **row)
 
     def folder(self, run: str, worker: str, span: str) -> Path:
@@ -94,7 +92,9 @@ class Store:
         """Remove the traces of a run, or of one worker or span of it; the number removed."""
         removed = 0
         for trace in list(self.traces()):
-            wanted = trace.run == run and worker in (None, trace.worker) and span in (None, trace.span)
+            wanted = (
+                trace.run == run and worker in (None, trace.worker) and span in (None, trace.span)
+            )
             if wanted:
                 gone = self.path / ".staging" / uuid.uuid4().hex
                 trace.folder.rename(gone)
@@ -134,4 +134,4 @@ def _exchange(one: Path, other: Path) -> bool:
     except (OSError, AttributeError):
         return False
     here, exchange = -100, 2  # AT_FDCWD, RENAME_EXCHANGE
-    return rename(here, os.fsencode(one), here, os.fsencode(other), exchange) == 0
+    return bool(rename(here, os.fsencode(one), here, os.fsencode(other), exchange) == 0)

@@ -58,6 +58,8 @@ def take_in(
         raise RefusedError(
             f"needs more than {limits.memory_bytes // 2**20} MiB of memory; use fewer --jobs"
         ) from None
+    except duckdb.Error as error:
+        raise RefusedError(str(error).partition("\n")[0]) from None
     except InterruptedError:
         raise
     except OSError as error:
@@ -75,7 +77,7 @@ def _take_in(
 ) -> Taken:
     stat = source.path.stat()
     reader = TraceReader(source.path, on_bytes)
-    config = {
+    config: dict[str, str | bool | int | float | list[str]] = {
         "threads": limits.threads,
         "memory_limit": f"{limits.memory_bytes // 2**20}MiB",
         "temp_directory": str(staged.with_name(f"{staged.name}-spill")),

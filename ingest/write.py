@@ -23,7 +23,10 @@ _OWN_KEYS = ("schemaVersion", "baseTimeNanoseconds", "Framework", "devicePropert
 
 
 def write(
-    con: duckdb.DuckDBPyConnection, folder: Path, metadata: Mapping[str, Any], source: Mapping[str, Any]
+    con: duckdb.DuckDBPyConnection,
+    folder: Path,
+    metadata: Mapping[str, Any],
+    source: Mapping[str, Any],
 ) -> int:
     """Write every table of a linked trace into a folder.
 
@@ -41,10 +44,16 @@ def write(
     _traces(con, metadata, source)
     _devices(con, metadata)
     for table in tables().values():
-        columns = ", ".join(f"t.{column.name}::{column.type} AS {column.name}" for column in table.columns)
+        columns = ", ".join(
+            f"t.{column.name}::{column.type} AS {column.name}" for column in table.columns
+        )
         names = {column.name for column in table.columns}
         order = next((name for name in ("start_ns", "time_ns", "source_ns") if name in names), None)
-        key = f"ORDER BY t.{order}, t.{'event_id' if 'event_id' in names else 'flow_id'}" if order and table.name != "traces" else ""
+        key = (
+            f"ORDER BY t.{order}, t.{'event_id' if 'event_id' in names else 'flow_id'}"
+            if order and table.name != "traces"
+            else ""
+        )
         path = str(folder / f"{table.name}.parquet").replace("'", "''")
         con.execute(
             f"COPY (SELECT {columns} FROM out_{table.name} AS t {key}) TO '{path}'"
@@ -81,7 +90,9 @@ def _traces(
         "layout_version": LAYOUT_VERSION,
         "ingested_at": datetime.now(UTC),
     }
-    columns = ", ".join(f"${name} AS {name}" for name in values if name not in ("hostname", "unpadded"))
+    columns = ", ".join(
+        f"${name} AS {name}" for name in values if name not in ("hostname", "unpadded")
+    )
     con.execute(
         f"CREATE TEMP TABLE out_traces AS SELECT {columns}, f.*,"
         " coalesce($hostname, f.worker_hostname) AS hostname"
@@ -92,7 +103,9 @@ def _traces(
 
 def _devices(con: duckdb.DuckDBPyConnection, metadata: Mapping[str, Any]) -> None:
     found = metadata.get("deviceProperties")
-    entries = [entry for entry in found if isinstance(entry, dict)] if isinstance(found, list) else []
+    entries = (
+        [entry for entry in found if isinstance(entry, dict)] if isinstance(found, list) else []
+    )
     columns = tables()["devices"].columns
     read = ", ".join(
         f"""try_cast(json_extract_string(e.entry, '$."{column.keys[0]}"') AS {column.type})"""

@@ -11,7 +11,7 @@
 -- candidates, and the parent of a row at depth d is the last candidate before it at depth d - 1.
 -- That holds while candidates nest. One that starts inside another and ends after it shows as a row
 -- that ends after its parent; the caller takes such rows out of the candidates and asks again.
-CREATE MACRO enclosing(rel) AS TABLE
+CREATE MACRO enclosing(rel VARCHAR) AS TABLE
     WITH
     edges AS (
         SELECT
@@ -26,7 +26,7 @@ CREATE MACRO enclosing(rel) AS TABLE
             CASE WHEN r.is_candidate AND r.end_ns > r.start_ns THEN 1 ELSE 0 END AS delta
         FROM query_table(rel) AS r
         UNION ALL
-        SELECT r.row_id, r.thread, r.end_ns, r.start_ns, r.end_ns, NULL, 0, -1
+        SELECT r.row_id, r.thread, r.end_ns AS at_ns, r.start_ns, r.end_ns, NULL, 0, -1
         FROM query_table(rel) AS r
         WHERE r.is_candidate AND r.end_ns > r.start_ns
     ),
@@ -39,7 +39,7 @@ CREATE MACRO enclosing(rel) AS TABLE
         FROM edges AS e
         WINDOW walk AS (
             PARTITION BY e.thread
-            ORDER BY e.at_ns, e.turn, e.end_ns DESC, e.row_id
+            ORDER BY e.at_ns ASC, e.turn ASC, e.end_ns DESC, e.row_id ASC
             ROWS UNBOUNDED PRECEDING
         )
     ),

@@ -30,9 +30,9 @@ CREATE MACRO current_category(category, name) AS
 CREATE MACRO event_table(phase, category, name, is_timed, arguments) AS
     CASE
         WHEN phase IN ('s', 't', 'f') THEN 'flow'
-        WHEN phase IN ('i', 'I') AND name = '[memory]' THEN 'memory'
+        WHEN phase = 'i' AND name = '[memory]' THEN 'memory'
         WHEN phase = 'C' THEN 'counter'
-        WHEN phase <> 'X' OR NOT is_timed OR category = 'Trace' THEN 'other'
+        WHEN phase IS DISTINCT FROM 'X' OR NOT is_timed OR category = 'Trace' THEN 'other'
         WHEN
             category IN (
                 'kernel', 'gpu_memcpy', 'gpu_memset', 'cuda_sync', 'cuda_event', 'xpu_sync',
@@ -94,16 +94,27 @@ CREATE MACRO device_type(number) AS
         'metal', 'xpu', 'mps', 'meta', 'hpu', 've', 'lazy', 'ipu', 'mtia', 'privateuseone'
     ][number + 1];
 
+-- Whether a text is how a whole number is written.
+CREATE MACRO is_whole_number(text) AS
+    coalesce(
+        try_cast(text AS BIGINT)::VARCHAR = text, try_cast(text AS UBIGINT)::VARCHAR = text, false
+    );
+
 -- Microseconds as text, in whole nanoseconds. NULL where the text is no number. Three decimals are
 -- what the profiler writes.
 CREATE MACRO nanoseconds(microseconds) AS
     CASE
         WHEN microseconds[-4] = '.' THEN try_cast(replace(microseconds, '.', '') AS BIGINT)
-        ELSE (try_cast(microseconds AS DECIMAL(28, 9)) * 1000)::BIGINT
+        ELSE try_cast(try_cast(microseconds AS DECIMAL(28, 9)) * 1000 AS BIGINT)
     END;
 
 -- Whether whole nanoseconds give back the number that the file holds.
 CREATE MACRO are_exact(ns, microseconds) AS (ns // 1000) + (ns % 1000) / 1000.0 = microseconds;
+
+-- Times up to the year 2096 and lengths up to 31 years: nanoseconds of both fit 64 bits, and so does
+-- their sum. What is beyond is no time, and stays in raw.
+CREATE MACRO is_time(microseconds) AS abs(microseconds) < 4e15;
+CREATE MACRO is_duration(microseconds) AS abs(microseconds) < 1e15;
 
 CREATE MACRO duration_nanoseconds(event_text, dur) AS round(dur * 1000)::BIGINT;
 
@@ -126,7 +137,7 @@ CREATE MACRO exact_nanoseconds(event_text, ts_text, ts) AS
 -- name. NULL when nothing is left.
 CREATE MACRO with_marks(object, marks) AS
     CASE
-        WHEN marks = '' THEN nullif(object::VARCHAR, '{}')
-        WHEN object::VARCHAR = '{}' THEN '{' || marks || '}'
-        ELSE '{' || marks || ',' || substr(object::VARCHAR, 2)
+        WHEN marks = '' THEN nullif(object, '{}')
+        WHEN object = '{}' THEN '{' || marks || '}'
+        ELSE '{' || marks || ',' || substr(object, 2)
     END;

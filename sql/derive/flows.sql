@@ -72,16 +72,20 @@ SELECT
     p.t.pid AS target_pid,
     p.t.tid AS target_tid,
     p.t.ts_ns AS target_ns,
-    CASE
-        WHEN p.s.phase = 't' THEN json_merge_patch(coalesce(p.s.raw, '{}'), '{"ph":"t"}')
-        ELSE p.s.raw
-    END::VARCHAR AS source_rest,
-    CASE
-        WHEN p.t.phase = 't' OR p.t.name IS DISTINCT FROM coalesce(p.s.name, p.t.name)
-            THEN
-                json_merge_patch(
-                    coalesce(p.t.raw, '{}'), json_object('ph', p.t.phase, 'name', p.t.name)
-                )
-        ELSE p.t.raw
-    END::VARCHAR AS target_rest
+    CAST(
+        CASE
+            WHEN p.s.phase = 't' THEN json_merge_patch(coalesce(p.s.raw, '{}'), '{"ph":"t"}')
+            ELSE p.s.raw
+        END AS VARCHAR
+    ) AS source_rest,
+    CAST(
+        CASE
+            WHEN p.t.phase = 't' OR p.t.name IS DISTINCT FROM coalesce(p.s.name, p.t.name)
+                THEN
+                    json_merge_patch(
+                        coalesce(p.t.raw, '{}'), json_object('ph', p.t.phase, 'name', p.t.name)
+                    )
+            ELSE p.t.raw
+        END AS VARCHAR
+    ) AS target_rest
 FROM pairs AS p;

@@ -17,17 +17,17 @@ SELECT
     t.thread,
     h.ts_ns AS start_ns,
     h.ts_ns + greatest(h.dur_ns, 0) AS end_ns,
-    is_op_category(h.category) AS is_op,
-    h.category = 'python_function' AS is_frame
+    coalesce(is_op_category(h.category), FALSE) AS is_op,
+    coalesce(h.category = 'python_function', FALSE) AS is_frame
 FROM raw_host AS h
 INNER JOIN threads AS t ON h.pid IS NOT DISTINCT FROM t.pid AND h.tid IS NOT DISTINCT FROM t.tid;
 
 CREATE TEMP VIEW all_rows AS
-SELECT h.row_id, h.thread, h.start_ns, h.end_ns, true AS is_candidate FROM host AS h;
+SELECT h.row_id, h.thread, h.start_ns, h.end_ns, TRUE AS is_candidate FROM host AS h;
 
 -- Operators and annotations enclose everything else on their thread, memory records included.
 CREATE TEMP VIEW memory_rows AS
-SELECT m.event_id AS row_id, t.thread, m.ts_ns AS start_ns, m.ts_ns AS end_ns, false AS is_candidate
+SELECT m.event_id AS row_id, t.thread, m.ts_ns AS start_ns, m.ts_ns AS end_ns, FALSE AS is_candidate
 FROM raw_memory AS m
 INNER JOIN threads AS t ON m.pid IS NOT DISTINCT FROM t.pid AND m.tid IS NOT DISTINCT FROM t.tid;
 

@@ -18,7 +18,10 @@ launched AS (
         d.event_id,
         arg_max(
             c.event_id,
-            CASE WHEN c.ts_ns <= d.ts_ns THEN (true, c.ts_ns, c.event_id) ELSE (false, -c.ts_ns, -c.event_id) END
+            CASE
+                WHEN c.ts_ns <= d.ts_ns THEN (TRUE, c.ts_ns, c.event_id) ELSE
+                    (FALSE, -c.ts_ns, -c.event_id)
+            END
         ) AS launch_id
     FROM raw_device AS d
     INNER JOIN calls AS c ON d.correlation_id = c.correlation_id

@@ -10,7 +10,7 @@ CREATE MACRO member(key, value) AS
 
 -- A process or thread: numbers were numbers unless raw says otherwise.
 CREATE MACRO place(text) AS
-    CASE WHEN try_cast(text AS BIGINT)::VARCHAR = text THEN text ELSE to_json(text)::VARCHAR END;
+    CASE WHEN is_whole_number(text) THEN text ELSE to_json(text)::VARCHAR END;
 
 -- Whole nanoseconds as microseconds with as many decimals as it takes. Builds of March 2024 wrote
 -- the decimals without the zeros in front.

@@ -43,7 +43,9 @@ launched AS (
 leftover AS (
     SELECT max(d.end_ns) AS end_ns
     FROM device AS d
-    WHERE d.position IS NULL AND d.end_ns < (SELECT l.start_ns FROM launched AS l WHERE l.position = 1)
+    WHERE
+        d.position IS NULL
+        AND d.end_ns < (SELECT l.start_ns FROM launched AS l WHERE l.position = 1)
 ),
 
 walked AS (
@@ -85,16 +87,16 @@ SELECT
             w.position = w.last_position AND w.position > 1
             AND 0.8 * w.device_events_before > w.device_events
         ),
-        false
+        FALSE
     ) AS is_tail
 FROM walked AS w
 UNION ALL
 -- A trace without steps is one step from its first event to its last.
 SELECT
     NULL, NULL, NULL, min(e.start_ns), max(e.end_ns), min(e.start_ns), max(e.end_ns),
-    count(*) FILTER (WHERE e.counts), false
+    count(*) FILTER (WHERE e.counts), FALSE
 FROM (
-    SELECT h.ts_ns AS start_ns, h.ts_ns + h.dur_ns AS end_ns, false AS counts FROM raw_host AS h
+    SELECT h.ts_ns AS start_ns, h.ts_ns + h.dur_ns AS end_ns, FALSE AS counts FROM raw_host AS h
     UNION ALL
     SELECT
         d.ts_ns, d.ts_ns + d.dur_ns,

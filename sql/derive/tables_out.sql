@@ -16,7 +16,7 @@ FROM linked_steps AS s;
 CREATE TEMP VIEW out_host_events AS
 SELECT
     h.*,
-    try_cast(h.tid AS BIGINT) AS thread_id,
+    CASE WHEN is_whole_number(h.tid) THEN try_cast(h.tid AS BIGINT) END AS thread_id,
     h.ts_ns + getvariable('base_ns') AS start_ns,
     h.dur_ns AS duration_ns,
     l.parent_id,
@@ -81,12 +81,13 @@ series AS (
     SELECT
         c.event_id,
         s.key AS series,
-        CASE WHEN s.type IN ('DOUBLE', 'UBIGINT', 'BIGINT') THEN try_cast(s.value AS DOUBLE) END AS value
+        CASE WHEN s.type IN ('DOUBLE', 'UBIGINT', 'BIGINT') THEN try_cast(s.value AS DOUBLE) END
+            AS value
     FROM raw_counter AS c, json_each(c.args) AS s
 ),
 
 readable AS (
-    SELECT s.event_id, bool_and(coalesce(abs(s.value) < 9e15, false)) AS is_whole
+    SELECT s.event_id, bool_and(coalesce(abs(s.value) < 9e15, FALSE)) AS is_whole
     FROM series AS s
     GROUP BY s.event_id
 )
@@ -101,7 +102,7 @@ SELECT
     s.value,
     CASE
         WHEN coalesce(r.is_whole, c.args IS NULL) THEN c.raw
-        ELSE json_merge_patch(coalesce(c.raw, '{}'), '{"args":' || c.args::VARCHAR || '}')
+        ELSE '{"args":' || c.args::VARCHAR || coalesce(',' || substr(c.raw::VARCHAR, 2), '}')
     END AS raw
 FROM raw_counter AS c
 LEFT JOIN series AS s ON c.event_id = s.event_id
@@ -147,7 +148,7 @@ named AS (
         arg_max(f.said[1], f.event_id) FILTER (WHERE f.name = 'process_name') AS process_name,
         arg_max(f.said[2], f.event_id) FILTER (WHERE f.name = 'process_labels') AS process_labels,
         arg_max(try_cast(f.said[3] AS BIGINT), f.event_id)
-            FILTER (WHERE f.name = 'process_sort_index') AS process_sort_index
+        FILTER (WHERE f.name = 'process_sort_index') AS process_sort_index
     FROM facts AS f
     GROUP BY f.pid
 ),
@@ -158,7 +159,7 @@ threads_named AS (
         f.tid,
         arg_max(f.said[1], f.event_id) FILTER (WHERE f.name = 'thread_name') AS thread_name,
         arg_max(try_cast(f.said[3] AS BIGINT), f.event_id)
-            FILTER (WHERE f.name = 'thread_sort_index') AS thread_sort_index
+        FILTER (WHERE f.name = 'thread_sort_index') AS thread_sort_index
     FROM facts AS f
     WHERE f.name LIKE 'thread%'
     GROUP BY f.pid, f.tid
@@ -172,41 +173,46 @@ LEFT JOIN threads_named AS t ON n.pid IS NOT DISTINCT FROM t.pid;
 
 -- What the events say about the trace as a whole. Generations are told by words that came and went.
 -- The base time, where there is one, is the start of the quarter of the recording.
-CREATE MACRO trace_facts(base_time, worker, unpadded) AS TABLE
-SELECT
-    CASE
-        WHEN s.has_2021_words THEN '2021'
-        WHEN base_time >= epoch_ns(TIMESTAMP '2025-12-31') THEN '2026'
-        WHEN base_time IS NOT NULL THEN '2024'
-        WHEN unpadded THEN '2024-03'
-        WHEN s.has_decimals THEN '2024-04'
-        WHEN s.has_2022_words THEN '2022'
-        ELSE '2023'
-    END AS generation,
-    s.process_id,
-    -- The profiler's own handler names the worker after the host and the process.
-    CASE
-        WHEN worker LIKE '%\_' || s.process_id ESCAPE '\'
-            THEN left(worker, length(worker) - length(s.process_id::VARCHAR) - 1)
-    END AS worker_hostname,
-    s.start_ns + getvariable('base_ns') AS start_ns,
-    s.end_ns + getvariable('base_ns') AS end_ns
-FROM (
+CREATE MACRO trace_facts(base_time BIGINT, worker VARCHAR, unpadded BOOLEAN) AS TABLE
     SELECT
-        bool_or(e.raw_category IN ('Operator', 'Runtime', 'Kernel', 'Memcpy', 'Memset')) AS has_2021_words,
-        bool_or(e.ts_ns % 1000 <> 0) AS has_decimals,
-        coalesce(
-            (SELECT bool_or(f.raw_category IN ('async_cpu_to_gpu', 'async_gpu')) FROM raw_flow AS f), false
-        ) OR bool_or(json_exists(e.args, '$."Trace iteration"')) AS has_2022_words,
-        min(e.ts_ns) AS start_ns,
-        max(e.ts_ns + e.dur_ns) AS end_ns,
-        (
-            SELECT try_cast(mode(h.pid) AS BIGINT) FROM raw_host AS h
-            WHERE h.category <> 'overhead'
-        ) AS process_id
+        CASE
+            WHEN s.has_2021_words THEN '2021'
+            WHEN base_time >= epoch_ns(TIMESTAMP '2025-12-31') THEN '2026'
+            WHEN base_time IS NOT NULL THEN '2024'
+            WHEN unpadded THEN '2024-03'
+            WHEN s.has_decimals THEN '2024-04'
+            WHEN s.has_2022_words THEN '2022'
+            ELSE '2023'
+        END AS generation,
+        s.process_id,
+        -- The profiler's own handler names the worker after the host and the process.
+        CASE
+            WHEN worker LIKE '%\_' || s.process_id ESCAPE '\'
+                THEN left(worker, length(worker) - length(s.process_id::VARCHAR) - 1)
+        END AS worker_hostname,
+        s.start_ns + getvariable('base_ns') AS start_ns,
+        s.end_ns + getvariable('base_ns') AS end_ns
     FROM (
-        SELECT h.raw_category, h.ts_ns, h.dur_ns, h.args FROM raw_host AS h
-        UNION ALL
-        SELECT d.raw_category, d.ts_ns, d.dur_ns, NULL FROM raw_device AS d
-    ) AS e
-) AS s;
+        SELECT
+            bool_or(e.raw_category IN ('Operator', 'Runtime', 'Kernel', 'Memcpy', 'Memset'))
+                AS has_2021_words,
+            bool_or(e.ts_ns % 1000 <> 0) AS has_decimals,
+            coalesce(
+                (
+                    SELECT bool_or(f.raw_category IN ('async_cpu_to_gpu', 'async_gpu'))
+                    FROM raw_flow AS f
+                ),
+                FALSE
+            ) OR bool_or(json_exists(e.args, '$."Trace iteration"')) AS has_2022_words,
+            min(e.ts_ns) AS start_ns,
+            max(e.ts_ns + e.dur_ns) AS end_ns,
+            (
+                SELECT try_cast(mode(h.pid) AS BIGINT) FROM raw_host AS h
+                WHERE h.category <> 'overhead'
+            ) AS process_id
+        FROM (
+            SELECT h.raw_category, h.ts_ns, h.dur_ns, h.args FROM raw_host AS h
+            UNION ALL
+            SELECT d.raw_category, d.ts_ns, d.dur_ns, NULL FROM raw_device AS d
+        ) AS e
+    ) AS s;
