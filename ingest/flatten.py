@@ -101,7 +101,7 @@ def _base_sql() -> str:
     kind = {field: f"t.kinds[{position}]" for position, field in enumerate(FIELDS, start=1)}
     paths = ", ".join(f"'$.{field}'" for field in FIELDS)
     whole = {
-        "ph": f"{kind['ph']} = 'VARCHAR'",
+        "ph": f"{kind['ph']} = 'VARCHAR' AND (t.tbl <> 'memory' OR t.f.ph = 'i')",
         "cat": f"{kind['cat']} = 'VARCHAR'",
         "name": f"{kind['name']} = 'VARCHAR'",
         "pid": _whole_place("pid", kind["pid"]),
@@ -126,7 +126,7 @@ def _base_sql() -> str:
     )
     flow = f"t.tbl = 'flow' AND {usual} AND {kind['id']} IN {_INTEGER} AND t.f.id IS NOT NULL"
     memory = (
-        f"t.keys = 7 + ({kind['cat']} IS NOT NULL)::INTEGER AND t.tbl = 'memory' AND t.ts_exact"
+        f"t.keys = 7 + ({kind['cat']} IS NOT NULL)::INTEGER AND t.tbl = 'memory' AND t.f.ph = 'i' AND t.ts_exact"
         f" AND {kind['pid']} IN {_INTEGER} AND {kind['tid']} IN {_INTEGER}"
         f" AND coalesce({kind['cat']} = 'VARCHAR', true) AND {kind['args']} = 'OBJECT'"
     )
@@ -265,8 +265,10 @@ def _typed_insert(name: str, columns: Sequence[Column], older_keys: bool) -> str
     )
     flags = {key: _held(column, key, kind[key], value[key]) for column, key in keys}
     older = [(column, key) for column, key in keys if key != column.keys[0]]
+    # A column can hold one key only: where a file has two spellings of it, both stay in args.
     for column, key in older:
-        flags[key] += f" AND {value[column.keys[0]]} IS NULL"
+        flags[key] += f" AND {kind[column.keys[0]]} IS NULL"
+        flags[column.keys[0]] += f" AND {kind[key]} IS NULL"
 
     # Numbers by far outnumber the rest, and their kinds are checked in one go.
     numbers = [key for column, key in keys if column.type in ("BIGINT", "INTEGER")]
@@ -277,7 +279,7 @@ def _typed_insert(name: str, columns: Sequence[Column], older_keys: bool) -> str
         ]
     )
     doubled = "".join(
-        f" AND ({value[key]} IS NULL OR {value[column.keys[0]]} IS NULL)" for column, key in older
+        f" AND ({kind[key]} IS NULL OR {kind[column.keys[0]]} IS NULL)" for column, key in older
     )
     sound = (
         f"NOT list_has_any([{', '.join(kind[key] for key in numbers)}],"
@@ -346,9 +348,14 @@ def _read(column: Column, key: str, kind: str) -> str:
     if column.type == "DOUBLE":
         return f"CASE WHEN isfinite({value}) THEN {value} END"
     if column.type in ("BIGINT", "INTEGER"):
-        limit = f" AND {value} {_NOT_NONE[column.name]}" if column.name in _NOT_NONE else ""
-        # A number that was written as text is taken; 2.5 and true are not cast to one.
-        return f"CASE WHEN {kind} IN ('UBIGINT', 'BIGINT', 'VARCHAR'){limit} THEN {value} END"
+        if column.name in _NOT_NONE:
+            value = f"CASE WHEN {value} {_NOT_NONE[column.name]} THEN {value} END"
+        # 256.0 and "256" are taken; 2.5 and true would be cast to a number that nobody wrote.
+        written = f"""try_cast(json_extract_string(r.args, '$."{key}"') AS DOUBLE)"""
+        return f"""CASE
+            WHEN {kind} IN ('UBIGINT', 'BIGINT', 'VARCHAR') THEN {value}
+            WHEN {kind} = 'DOUBLE' THEN CASE WHEN {written} = {value} THEN {value} END
+        END"""
     return value
 
 

@@ -18,9 +18,6 @@ LAYOUT_VERSION = 1
 #: Rows per row group: small enough that a time range touches few of them.
 ROW_GROUP_ROWS = 61_440
 
-#: Top-level keys of a file that columns of `traces` and `devices` hold.
-_OWN_KEYS = ("schemaVersion", "baseTimeNanoseconds", "Framework", "deviceProperties")
-
 
 def write(
     con: duckdb.DuckDBPyConnection,
@@ -86,7 +83,7 @@ def _traces(
         "backend": _text(distributed.get("backend")),
         "skipped_events": 0,
         "skipped_reasons": "{}",
-        "metadata": json.dumps({k: v for k, v in metadata.items() if k not in _OWN_KEYS}),
+        "metadata": json.dumps({k: v for k, v in metadata.items() if not _has_column(k, v)}),
         "layout_version": LAYOUT_VERSION,
         "ingested_at": datetime.now(UTC),
     }
@@ -99,6 +96,17 @@ def _traces(
         " FROM trace_facts($base_time_ns, $worker, $unpadded) AS f",
         values,
     )
+
+
+def _has_column(key: str, value: Any) -> bool:
+    """Whether columns of `traces` or `devices` give a top-level key of the file back exactly."""
+    if key in ("schemaVersion", "baseTimeNanoseconds"):
+        return type(value) is int
+    if key == "Framework":
+        return _text(value) is not None
+    if key == "deviceProperties":
+        return isinstance(value, list) and all(isinstance(entry, dict) for entry in value)
+    return False
 
 
 def _devices(con: duckdb.DuckDBPyConnection, metadata: Mapping[str, Any]) -> None:

@@ -30,7 +30,7 @@ CREATE MACRO current_category(category, name) AS
 CREATE MACRO event_table(phase, category, name, is_timed, arguments) AS
     CASE
         WHEN phase IN ('s', 't', 'f') THEN 'flow'
-        WHEN phase = 'i' AND name = '[memory]' THEN 'memory'
+        WHEN phase IN ('i', 'I') AND name = '[memory]' THEN 'memory'
         WHEN phase = 'C' THEN 'counter'
         WHEN phase IS DISTINCT FROM 'X' OR NOT is_timed OR category = 'Trace' THEN 'other'
         WHEN

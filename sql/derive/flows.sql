@@ -74,7 +74,11 @@ SELECT
     p.t.ts_ns AS target_ns,
     CAST(
         CASE
-            WHEN p.s.phase = 't' THEN json_merge_patch(coalesce(p.s.raw, '{}'), '{"ph":"t"}')
+            WHEN p.s.phase = 't'
+                THEN
+                    json_merge_patch(
+                        coalesce(p.s.raw, '{}'), json_object('ph', p.s.phase, 'name', p.s.name)
+                    )
             ELSE p.s.raw
         END AS VARCHAR
     ) AS source_rest,

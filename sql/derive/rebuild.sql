@@ -88,8 +88,7 @@ CREATE MACRO rebuilt_flows() AS TABLE
                 member('ts', microseconds(e.ns - getvariable('base_ns')))
             ]) AS members
         FROM (
-            -- A start with several ends stands in several rows.
-            SELECT DISTINCT
+            SELECT
                 f.source_event_id AS event_id, 's' AS phase, f.category, f.name, f.flow_id,
                 f.source_pid AS pid, f.source_tid AS tid, f.source_ns AS ns,
                 json_extract(f.raw, '$.source') AS rest
@@ -102,6 +101,8 @@ CREATE MACRO rebuilt_flows() AS TABLE
             FROM flows AS f
             WHERE f.target_event_id IS NOT NULL
         ) AS e
+        -- A start with several ends stands in several rows, a step as an end and as a start.
+        QUALIFY row_number() OVER (PARTITION BY e.event_id) = 1
     ) AS r;
 
 CREATE MACRO rebuilt_counter_samples() AS TABLE
