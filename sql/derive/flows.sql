@@ -72,7 +72,7 @@ SELECT
     p.t.pid AS target_pid,
     p.t.tid AS target_tid,
     p.t.ts_ns AS target_ns,
-    CAST(
+    cast(
         CASE
             WHEN p.s.phase = 't'
                 THEN
@@ -82,7 +82,7 @@ SELECT
             ELSE p.s.raw
         END AS VARCHAR
     ) AS source_rest,
-    CAST(
+    cast(
         CASE
             WHEN p.t.phase = 't' OR p.t.name IS DISTINCT FROM coalesce(p.s.name, p.t.name)
                 THEN
@@ -92,4 +92,4 @@ SELECT
             ELSE p.t.raw
         END AS VARCHAR
     ) AS target_rest
-FROM pairs AS p;
+FROM pairs AS p;  -- noqa: AL05 (its columns are structs)
