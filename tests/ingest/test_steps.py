@@ -1,0 +1,122 @@
+"""Profiler steps: extended to the device work that they launch, and told from a tail."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.ingest.conftest import Row, TakeIn, call, device, host
+
+STEPS = """
+    SELECT
+        t.step, t.start_ns // 1000, t.end_ns // 1000,
+        t.extended_start_ns // 1000, t.extended_end_ns // 1000, t.device_events
+    FROM steps AS t ORDER BY t.start_ns
+"""
+
+
+def step(number: int, start: int, end: int) -> Row:
+    return host("user_annotation", f"ProfilerStep#{number}", start, end)
+
+
+def test_steps_are_extended_to_the_device_work_they_launch(take_in: TakeIn) -> None:
+    """Time runs to the right; below each step what it launches.
+
+         80   100       200       300       400       500
+      7        |---------|                                  as recorded
+      8                  |---------|
+      9                            |---------|
+     10                                      |---------|
+
+    before  90-110  112-125                                 launched at 80 and 85
+      7           120-160 195-230                           and a sync to 290, which is no work
+      8                           5 in 310-410              one graph launch
+      9                                                     nothing
+    between 7 and 8: launched by a call from 198 to 203, run 235 to 240: of no step
+     10                                       450-460
+    """
+    trace = take_in(
+        [
+            step(7, 100, 200),
+            step(8, 200, 300),
+            step(9, 300, 400),
+            step(10, 400, 500),
+            call(80, 81, 1),
+            device(
+                90, 110, correlation=1
+            ),  # ends before the first work of step 7: pushes its start
+            call(85, 86, 2),
+            device(112, 125, correlation=2),  # ends in it: does not
+            call(115, 116, 3),
+            device(120, 160, correlation=3),
+            call(190, 191, 4),
+            device(195, 230, correlation=4),
+            call(192, 193, 5, "cudaDeviceSynchronize"),
+            device(200, 290, "cuda_sync", "Context Sync", correlation=5),
+            call(198, 203, 6),
+            device(235, 240, correlation=6),
+            call(299, 300, 7, "cudaGraphLaunch"),
+            *(device(at, at + 20, correlation=7) for at in (310, 330, 350, 370, 390)),
+            call(440, 441, 8),
+            device(450, 460, correlation=8),
+            # The device's copy of a step is no step.
+            device(120, 230, "gpu_user_annotation", "ProfilerStep#7"),
+        ]
+    )
+    assert trace.rows(STEPS) == [
+        (7, 100, 200, 110, 230, 2),
+        (8, 200, 300, 230, 410, 5),
+        (9, 300, 400, 410, 410, 0),  # hidden behind step 8
+        (10, 400, 500, 410, 500, 1),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("device_events", "is_tail"),
+    [
+        ([5, 4], [False, False]),  # 80 % exactly
+        ([5, 3], [False, True]),
+        ([5, 3, 0, 0], [False, True, True, True]),
+        ([5, 5, 0], [False, False, True]),
+        ([3, 5, 4], [False, False, False]),
+        ([5, 3, 3], [False, False, False]),  # only the last is judged
+        ([5, 0, 1], [False, False, False]),
+        ([1], [False]),
+        ([0, 0], [False, False]),
+    ],
+    ids=str,
+)
+def test_tail(take_in: TakeIn, device_events: list[int], is_tail: list[bool]) -> None:
+    given = []
+    for number, count in enumerate(device_events):
+        start = number * 100
+        given += [step(number, start, start + 100), call(start + 1, start + 2, number + 1)]
+        given += [
+            device(start + 5 + n, start + 6 + n, correlation=number + 1) for n in range(count)
+        ]
+    rows = take_in(given).rows("SELECT t.device_events, t.is_tail FROM steps AS t ORDER BY t.step")
+    assert rows == list(zip(device_events, is_tail, strict=True))
+
+
+def test_steps_of_2021_are_rows_of_the_category_operator(take_in: TakeIn) -> None:
+    trace = take_in([host("Operator", "ProfilerStep#5", 0, 10), host("cpu_op", "aten::mm", 2, 3)])
+    assert trace.rows(
+        "SELECT t.step, t.name, h.category, h.raw_category"
+        " FROM steps AS t INNER JOIN host_events AS h ON t.event_id = h.event_id"
+    ) == [(5, "ProfilerStep#5", "user_annotation", "Operator")]
+
+
+def test_a_trace_without_steps_is_one_step(take_in: TakeIn) -> None:
+    trace = take_in(
+        [
+            host("cpu_op", "aten::mm", 20, 30),
+            device(40, 70),
+            device(10, 15, "cuda_sync", "Stream Sync"),
+            {"ph": "i", "name": "Record Window End", "ts": 500, "s": "g"},
+        ]
+    )
+    assert trace.rows(STEPS) == [(None, 10, 70, 10, 70, 1)]
+
+
+def test_a_trace_without_complete_events_has_no_step(take_in: TakeIn) -> None:
+    trace = take_in([{"ph": "i", "name": "Record Window End", "ts": 500, "s": "g"}])
+    assert trace.rows(STEPS) == []
