@@ -1,0 +1,142 @@
+"""Which files are taken in, and what run, worker and span their paths make them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tracewh.ingest.discover import discover
+from tracewh.ingest.errors import IngestError
+
+Lay = Callable[..., Path]
+
+
+@pytest.fixture
+def lay(tmp_path: Path) -> Lay:
+    """Makes empty files, by their paths below a log folder, and returns that folder."""
+
+    def lay(*names: str) -> Path:
+        for name in names:
+            path = tmp_path / "logs" / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.touch()
+        return tmp_path / "logs"
+
+    return lay
+
+
+def found(*paths: Path, run: str | None = None) -> list[tuple[str, str, str, str]]:
+    return [(s.path.name, s.run, s.worker, s.span) for s in discover(paths, run)]
+
+
+def test_a_folder_of_runs(lay: Lay) -> None:
+    logs = lay(
+        "b/second/w0.pt.trace.json",
+        "a/w1.pt.trace.json.gz",
+        "a/w0.pt.trace.json.gz",
+        "a/notes.txt",
+        "a/events.out.tfevents.1",
+        "top.json",
+    )
+    assert found(logs) == [
+        ("w0.pt.trace.json.gz", "a", "w0", "default"),
+        ("w1.pt.trace.json.gz", "a", "w1", "default"),
+        ("w0.pt.trace.json", "b/second", "w0", "default"),
+        ("top.json", "logs", "top", "default"),
+    ]
+
+
+def test_a_run_folder_and_a_file_are_named_by_the_folder(lay: Lay) -> None:
+    logs = lay("a/w0.json", "a/w1.json", "b/w0.json")
+    assert found(logs / "a") == [
+        ("w0.json", "a", "w0", "default"),
+        ("w1.json", "a", "w1", "default"),
+    ]
+    assert found(logs / "b" / "w0.json") == [("w0.json", "b", "w0", "default")]
+
+
+def test_a_file_that_is_named_twice_is_taken_once(lay: Lay) -> None:
+    logs = lay("a/w0.json")
+    assert found(logs / "a" / "w0.json", logs, logs / "a" / ".." / "a") == [
+        ("w0.json", "a", "w0", "default")
+    ]
+
+
+def test_a_named_file_need_not_have_a_suffix(lay: Lay) -> None:
+    logs = lay("a/trace.txt", "a/.json")
+    assert found(logs / "a" / "trace.txt") == [("trace.txt", "a", "trace.txt", "default")]
+    assert found(logs / "a") == [(".json", "a", ".json", "default")]
+
+
+@pytest.mark.parametrize(
+    ("name", "worker", "span"),
+    [
+        ("worker0.1623143089861.pt.trace.json.gz", "worker0", "1"),
+        ("host_name_1234.1719792000123456789.pt.trace.json", "host_name_1234", "1"),
+        ("rank-34.Jul_15_10_52_41.1074.pt.trace.json.gz", "rank-34.Jul_15_10_52_41", "1"),
+        ("worker0.12.34.pt.trace.json", "worker0.12", "1"),
+        ("worker0.v2.pt.trace.json", "worker0.v2", "default"),
+        ("worker0.pt.trace.json", "worker0", "default"),
+        ("trace.json.gz", "trace", "default"),
+        ("trace.17.json", "trace", "1"),
+        ("memory.raw.gz", "memory", "default"),
+    ],
+)
+def test_worker_and_stamp(lay: Lay, name: str, worker: str, span: str) -> None:
+    assert found(lay(f"a/{name}")) == [(name, "a", worker, span)]
+
+
+def test_spans_are_numbered_by_their_stamps_as_text(lay: Lay) -> None:
+    """As the TensorBoard plugin does: '10' comes before '9'. Other workers do not count."""
+    logs = lay("a/w.9.json", "a/w.10.json", "a/w.100.json", "a/v.5.json", "a/w.json", "b/w.1.json")
+    assert found(logs / "a") == [
+        ("v.5.json", "a", "v", "1"),
+        ("w.10.json", "a", "w", "1"),
+        ("w.100.json", "a", "w", "2"),
+        ("w.9.json", "a", "w", "3"),
+        ("w.json", "a", "w", "default"),
+    ]
+    assert found(logs / "a" / "w.9.json") == [("w.9.json", "a", "w", "3")]
+
+
+def test_spans_come_in_the_order_of_their_numbers(lay: Lay) -> None:
+    logs = lay(*(f"a/w.{stamp}.json" for stamp in range(100, 112)))
+    assert [span for *_, span in found(logs)] == [str(number) for number in range(1, 13)]
+
+
+def test_one_stamp_in_two_formats_is_one_span(lay: Lay) -> None:
+    """Both get in all the same: the warehouse numbers what would fall together."""
+    logs = lay("a/w.7.json", "a/w.7.json.gz", "a/w.8.json")
+    assert [span for *_, span in found(logs)] == ["1", "1", "2"]
+
+
+def test_a_given_name_replaces_the_name_of_one_run_and_precedes_those_of_several(lay: Lay) -> None:
+    logs = lay("a/w.json", "b/c/w.json")
+    assert [run for _, run, *_ in found(logs / "a", run="mine")] == ["mine"]
+    assert [run for _, run, *_ in found(logs / "a" / "w.json", run="mine")] == ["mine"]
+    assert [run for _, run, *_ in found(logs, run="mine")] == ["mine/a", "mine/b/c"]
+
+
+def test_a_warehouse_and_hidden_folders_are_not_searched(lay: Lay) -> None:
+    logs = lay(
+        "a/w.json", "wh/tracewh.duckdb", "wh/data/old.json", "wh/export.json", ".hidden/w.json"
+    )
+    assert found(logs) == [("w.json", "a", "w", "default")]
+
+
+def test_a_log_folder_that_is_a_warehouse_as_well(lay: Lay) -> None:
+    """After `tracewh ingest . -w .` the next trace is still found."""
+    logs = lay("a/w.json", "tracewh.duckdb", "data/run=a/old.json")
+    assert found(logs) == [("w.json", "a", "w", "default")]
+
+
+def test_errors(lay: Lay) -> None:
+    logs = lay("a/notes.txt", "b/notes.txt")
+    with pytest.raises(IngestError) as error:
+        discover([logs, logs / "c"])
+    assert str(error.value) == f"no such file or folder: {logs / 'c'}"
+    with pytest.raises(IngestError) as error:
+        discover(iter([logs / "a", logs / "b"]))
+    assert str(error.value) == f"no trace files (*.json, *.json.gz) in {logs / 'a'}, {logs / 'b'}"
