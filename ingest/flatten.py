@@ -12,10 +12,9 @@ from collections.abc import Sequence
 from functools import cache
 
 import duckdb
-import numpy as np
 import pyarrow as pa
 
-from tracewh.ingest.reader import Block
+from tracewh.ingest.reader import Block, numbered
 from tracewh.ingest.tables import Column, derive, tables
 
 #: Fields of an event, besides the arguments.
@@ -77,7 +76,7 @@ class Flattener:
     def flatten(self, block: Block) -> None:
         """Append the rows of a block."""
         count = len(block.texts)
-        ids = pa.array(np.arange(block.first_event_id, block.first_event_id + count))
+        ids = numbered(block.first_event_id, count)
         pieces = pa.table({"event_id": ids, "text": block.texts})
         self._con.execute(_base_sql())
         assert len(pieces) == count  # DuckDB found it by its name

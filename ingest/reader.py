@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -32,7 +33,7 @@ from tracewh.ingest.errors import RefusedError
 
 #: Decompressed bytes per block. Large enough that a block's fixed costs vanish, small enough that
 #: the few blocks in flight do not matter beside the database's own memory.
-BLOCK_BYTES = 32 << 20
+BLOCK_BYTES = 16 << 20
 READ_BYTES = 1 << 18
 #: No trace has more than this before its events.
 HEAD_BYTES = 64 << 20
@@ -40,6 +41,7 @@ HEAD_BYTES = 64 << 20
 _CLOSE, _OPEN, _COMMA, _SPACE = b"}{, "
 _WHITESPACE = b" \t\r\n"
 _KEY = b'"traceEvents"'
+_ENDED = re.compile(rb"\s*\]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,7 +238,7 @@ class _Splitter:
             The events, the number of bytes they take, and whether the array ends there. What
             follows the last cut belongs to the next call.
         """
-        if buffer.lstrip(_WHITESPACE)[:1] == b"]":
+        if _ENDED.match(buffer):
             return None, 0, True
         data = np.frombuffer(buffer, np.uint8)
         cuts = _separators(data)
@@ -276,7 +278,7 @@ class _Splitter:
         return _strings(buffer, ends), int(ends[-1]), False
 
     def _invalid(self, texts: pa.StringArray) -> list[int]:
-        pieces = pa.table({"text": texts, "position": np.arange(len(texts))})
+        pieces = pa.table({"text": texts, "position": numbered(0, len(texts))})
         rows = self._check.execute(
             "SELECT p.position FROM pieces AS p WHERE NOT json_valid(p.text) ORDER BY p.position"
         ).fetchall()
@@ -337,6 +339,12 @@ def _skip_whitespace(
         at[moving] += 1
         moving = moving[(data[at[moving]] <= _SPACE) & (at[moving] < last)]
     return at
+
+
+def numbered(first: int, count: int) -> pa.Int64Array:
+    """The whole numbers from `first` on. (pa.array would load pandas, where it is installed.)"""
+    values = np.arange(first, first + count)
+    return pa.Array.from_buffers(pa.int64(), count, [None, pa.py_buffer(values)])
 
 
 def _strings(buffer: bytearray, ends: npt.NDArray[np.int64]) -> pa.StringArray:
