@@ -85,6 +85,7 @@ def ingest(
         raise IngestError(f"jobs is {jobs}; it must be at least 1")
     sources = discover(paths, run)
     store = Store(Path(warehouse))
+    store.make()
     plan = _plan(store, sources, force)
     meter = _Meter([source for source, _ in plan], on_progress, on_outcome)
     cores = os.cpu_count() or 1
@@ -152,10 +153,23 @@ def _plan(
     for source in sources:
         known = None if force else _same_content(source, stored)
         if known is None:
-            source = replace(source, span=store.free_span(source, taken))
+            source = replace(source, span=_span(source, taken))
             taken[source.run, source.worker, source.span] = str(source.path)
         plan.append((source, known))
     return plan
+
+
+def _span(source: Source, taken: dict[tuple[str, str, str], str]) -> str:
+    """The span that the file has in the warehouse already; else its own, or the next free number."""
+    path = str(source.path)
+    for (run, worker, span), other in taken.items():
+        if (run, worker, other) == (source.run, source.worker, path):
+            return span
+    span, number = source.span, 1
+    while (source.run, source.worker, span) in taken:
+        number += 1
+        span = str(number)
+    return span
 
 
 def _same_content(source: Source, stored: Iterable[Stored]) -> Stored | None:
@@ -164,19 +178,17 @@ def _same_content(source: Source, stored: Iterable[Stored]) -> Stored | None:
     A file that did not change since it was ingested is told without reading it.
     """
     stat = source.path.stat()
-    digest = ""
-    for trace in stored:
-        if (trace.run, trace.worker) != (source.run, source.worker):
-            continue
-        if trace.source_bytes != stat.st_size:
-            continue
-        same_path = trace.source_path == str(source.path)
-        if same_path and trace.source_mtime_ns == stat.st_mtime_ns:
+    alike = [
+        trace
+        for trace in stored
+        if (trace.run, trace.worker) == (source.run, source.worker)
+        and trace.source_bytes == stat.st_size
+    ]
+    for trace in alike:
+        if (trace.source_path, trace.source_mtime_ns) == (str(source.path), stat.st_mtime_ns):
             return trace
-        digest = digest or _content_hash(source.path)
-        if trace.content_hash == digest:
-            return trace
-    return None
+    digest = _content_hash(source.path) if alike else ""
+    return next((trace for trace in alike if trace.content_hash == digest), None)
 
 
 def _content_hash(path: Path) -> str:

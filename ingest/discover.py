@@ -42,6 +42,7 @@ def discover(paths: Iterable[str | os.PathLike[str]], run: str | None = None) ->
         IngestError: A path does not exist, or no path holds a file with a trace's suffix.
     """
     found: dict[Path, str] = {}
+    paths = list(paths)
     for given in paths:
         path = Path(given).resolve()
         if path.is_file():
@@ -67,10 +68,12 @@ def discover(paths: Iterable[str | os.PathLike[str]], run: str | None = None) ->
 def _files(folder: Path) -> Iterable[Path]:
     for root, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
-        # A warehouse inside the log folder holds no traces to ingest.
+        # A warehouse holds no traces to ingest; but the log folder itself may be one as well.
         if "tracewh.duckdb" in names:
-            folders.clear()
-            continue
+            folders[:] = [name for name in folders if name != "data"]
+            if Path(root) != folder:
+                folders.clear()
+                continue
         yield from (Path(root, name) for name in sorted(names) if name.endswith(_SUFFIXES))
 
 

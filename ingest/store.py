@@ -14,7 +14,6 @@ from urllib.parse import quote, unquote
 
 import pyarrow.parquet as pq
 
-from tracewh.ingest.discover import Source
 from tracewh.ingest.errors import IngestError
 
 
@@ -39,20 +38,23 @@ class Stored:
 
 
 class Store:
-    """A warehouse folder that traces are written to.
-
-    Raises:
-        IngestError: The folder cannot be made or written.
-    """
+    """A warehouse folder."""
 
     def __init__(self, path: Path) -> None:
         self.path = path.resolve()
         self.data = self.path / "data"
+
+    def make(self) -> None:
+        """Make the folders that traces are written to.
+
+        Raises:
+            IngestError: They cannot be made.
+        """
         try:
             self.data.mkdir(parents=True, exist_ok=True)
             (self.path / ".staging").mkdir(exist_ok=True)
         except OSError as error:
-            raise IngestError(f"cannot write the warehouse {path}: {error.strerror}") from None
+            raise IngestError(f"cannot write the warehouse {self.path}: {error.strerror}") from None
 
     def traces(self) -> Iterator[Stored]:
         """Every trace of the warehouse, from the small file that describes it."""
@@ -80,14 +82,6 @@ class Store:
         finally:
             shutil.rmtree(staged, ignore_errors=True)
 
-    def free_span(self, source: Source, taken: dict[tuple[str, str, str], str]) -> str:
-        """The span of a source, or the next free number where another file has it."""
-        span, number = source.span, 1
-        while taken.get((source.run, source.worker, span), str(source.path)) != str(source.path):
-            number += 1
-            span = str(number)
-        return span
-
     def drop(self, run: str, worker: str | None = None, span: str | None = None) -> int:
         """Remove the traces of a run, or of one worker or span of it; the number removed."""
         removed = 0
@@ -96,6 +90,7 @@ class Store:
                 trace.run == run and worker in (None, trace.worker) and span in (None, trace.span)
             )
             if wanted:
+                self.make()
                 gone = self.path / ".staging" / uuid.uuid4().hex
                 trace.folder.rename(gone)
                 shutil.rmtree(gone)
