@@ -35,6 +35,15 @@ def memory(**args: Any) -> Row:
 
 
 NUMBERS = [
+    case(
+        "a device of its own",
+        op_args("gpu_user_annotation", device=3) | {"pid": 1},
+        "device_events",
+        {"device_id": 3},
+    ),
+    case(
+        "its process as device", op_args("gpu_user_annotation"), "device_events", {"device_id": 1}
+    ),
     case("a number as text", op_args("gpu_memcpy", bytes="256"), "device_events", {"bytes": 256}),
     case(
         "text for a number", op_args("gpu_memset", bytes="many"), "device_events", {"bytes": None}
@@ -222,6 +231,8 @@ def test_rebuilt(odd: Odd, number: int, each: Case) -> None:
         ({"external id": "5", "note": "external"}, (5, None, None)),
         ({"external id": None, "External id": None}, (None, None, None)),
         ({"external id": 2**63}, (None, None, None)),
+        ({"Input dims": "[None]"}, (None, '"[None]"', None)),
+        ({"Input dims": 'a "b"'}, (None, '"a \\"b\\""', None)),
         ({"Ev Idx": "3", "Profiler Event Index": 4, "Input dims": None}, (None, None, 3)),
     ],
     ids=str,

@@ -118,3 +118,18 @@ def test_flow_rows_that_stand_twice_come_back_twice(take_in: TakeIn) -> None:
     given = [flow("s"), flow("s"), flow("f", bp="e"), flow("f", bp="e"), flow("f"), flow("s", ts=6)]
     trace = take_in(given)
     assert trace.rebuilt() == [canonical(written(event)) for event in given]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        [without(flow("s"), "name"), flow("f", ts=6)],
+        [flow("s"), without(flow("f", ts=6), "name")],
+        [flow("s", name="start"), flow("f", ts=6, name="end")],
+        [flow("s", name=5), flow("t", ts=6, name=6), flow("f", ts=7, name=["a"])],
+        [flow("s", name=None), flow("f", ts=6, name=None)],
+    ],
+    ids=["start without", "end without", "both", "no text", "null"],
+)
+def test_each_row_of_a_flow_keeps_its_name(take_in: TakeIn, given: list[Row]) -> None:
+    assert take_in(given).rebuilt() == [canonical(written(event)) for event in given]
