@@ -1,34 +1,23 @@
-"""Blocks of event texts in, typed rows out: the SQL that reads an event, made from the tables.
+"""Blocks of event texts in, typed rows out.
 
-Every value goes to the column that names its key. What a column could not give back exactly stays
-where it was: an argument in `args`, a field of the event in `raw`. That is decided value by value
-from the JSON type, so "256" written as text fills a BIGINT column and also stays in `args`, and
-`rebuild` can return every event as it was.
+The fields of an event are read here, its arguments by the SQL of `arguments`. A field that a column
+cannot give back exactly stays in `raw`, so that `rebuild` can return every event as it was.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cache
 
 import duckdb
 import pyarrow as pa
 
-from tracewh.ingest.reader import Block, numbered
-from tracewh.ingest.tables import Column, derive, tables
+from tracewh.ingest.arguments import INTEGER, typed_select
+from tracewh.ingest.reader import Block
+from tracewh.ingest.split import numbered
+from tracewh.ingest.tables import derive, tables
 
 #: Fields of an event, besides the arguments.
 FIELDS = ("ph", "cat", "name", "pid", "tid", "ts", "dur", "args", "id")
-
-_INTEGER = "('UBIGINT', 'BIGINT')"
-#: Values that mean 'none' in the files: the column is NULL, the value stays in args.
-_NOT_NONE = {
-    "external_id": "> 0",
-    "correlation_id": "> 0",
-    "sequence_number": ">= 0",
-    "stream_id": "BETWEEN 0 AND 4294967294",
-    "device_id": ">= 0",
-}
 
 
 def prepare(con: duckdb.DuckDBPyConnection, unpadded: bool = False) -> None:
@@ -108,7 +97,7 @@ def _base_sql() -> str:
         "ts": "t.ts_exact",
         "dur": "t.dur_exact AND t.tbl IN ('host', 'device', 'other')",
         "args": f"{kind['args']} = 'OBJECT' AND t.tbl <> 'flow'",
-        "id": f"{kind['id']} IN {_INTEGER} AND t.f.id IS NOT NULL AND t.tbl = 'flow'",
+        "id": f"{kind['id']} IN {INTEGER} AND t.f.id IS NOT NULL AND t.tbl = 'flow'",
     }
     drop = ", ".join(
         f"""CASE WHEN {flag} THEN '"{field}":null' END""" for field, flag in whole.items()
@@ -117,20 +106,20 @@ def _base_sql() -> str:
     # Nearly every event has one of these three shapes; asking for them first saves the long way.
     usual = (
         f"{kind['ph']} = 'VARCHAR' AND {kind['cat']} = 'VARCHAR' AND {kind['name']} = 'VARCHAR'"
-        f" AND {kind['pid']} IN {_INTEGER} AND {kind['tid']} IN {_INTEGER} AND t.ts_exact"
+        f" AND {kind['pid']} IN {INTEGER} AND {kind['tid']} IN {INTEGER} AND t.ts_exact"
     )
     complete = (
         f"t.keys = 8 AND t.tbl IN ('host', 'device') AND {usual} AND t.dur_exact"
         f" AND {kind['args']} = 'OBJECT'"
     )
-    flow = f"t.tbl = 'flow' AND {usual} AND {kind['id']} IN {_INTEGER} AND t.f.id IS NOT NULL"
+    flow = f"t.tbl = 'flow' AND {usual} AND {kind['id']} IN {INTEGER} AND t.f.id IS NOT NULL"
     memory = (
         f"t.keys = 7 + ({kind['cat']} IS NOT NULL)::INTEGER AND t.tbl = 'memory' AND t.f.ph = 'i' AND t.ts_exact"
-        f" AND {kind['pid']} IN {_INTEGER} AND {kind['tid']} IN {_INTEGER}"
+        f" AND {kind['pid']} IN {INTEGER} AND {kind['tid']} IN {INTEGER}"
         f" AND coalesce({kind['cat']} = 'VARCHAR', true) AND {kind['args']} = 'OBJECT'"
     )
     # In 2021 every thread was written as text.
-    thread = complete.replace(f"{kind['tid']} IN {_INTEGER}", f"{kind['tid']} = 'VARCHAR'")
+    thread = complete.replace(f"{kind['tid']} IN {INTEGER}", f"{kind['tid']} = 'VARCHAR'")
     return f"""
     INSERT INTO temp.base
     WITH parsed AS (
@@ -152,7 +141,7 @@ def _base_sql() -> str:
             current_category(t.f.cat, t.f.name) AS category,
             CASE
                 WHEN NOT is_time(t.f.ts) THEN NULL
-                WHEN {kind["ts"]} IN {_INTEGER} THEN t.f.ts::BIGINT * 1000
+                WHEN {kind["ts"]} IN {INTEGER} THEN t.f.ts::BIGINT * 1000
                 WHEN {kind["ts"]} = 'DOUBLE' THEN exact_nanoseconds(t.text, t.ts_text, t.f.ts)
             END AS ts_ns,
             CASE
@@ -200,7 +189,7 @@ def _base_sql() -> str:
 
 def _whole_place(field: str, kind: str) -> str:
     """A process or thread as a number, or as a text that cannot be taken for one."""
-    return f"({kind} IN {_INTEGER} OR ({kind} = 'VARCHAR' AND NOT is_whole_number(t.f.{field})))"
+    return f"({kind} IN {INTEGER} OR ({kind} = 'VARCHAR' AND NOT is_whole_number(t.f.{field})))"
 
 
 _BASE_COLUMNS = (
@@ -235,7 +224,8 @@ _OLDER_KEYS = sorted(
 def _insert_sql(older_keys: bool) -> dict[str, str]:
     return {
         **{
-            name: _typed_insert(name, tables()[table].arguments, older_keys)
+            name: f"INSERT INTO raw_{name} "
+            + typed_select(name, _COMMON, tables()[table].arguments, older_keys)
             for name, table in _TYPED.items()
         },
         **{
@@ -244,130 +234,3 @@ def _insert_sql(older_keys: bool) -> dict[str, str]:
             for name in _UNTYPED
         },
     }
-
-
-def _typed_insert(name: str, columns: Sequence[Column], older_keys: bool) -> str:
-    """Read the arguments that have a column; keep in args what the columns cannot give back.
-
-    In layers, so that nothing is worked out twice: `a` the typed arguments, `k` the JSON type under
-    every key, `n` the number of arguments; the value `v` under every key; how many arguments the
-    columns hold; the rest.
-    """
-    keys = [(column, key) for column in columns for key in column.keys[: None if older_keys else 1]]
-    kind = {key: f"r.k[{position}]" for position, (_, key) in enumerate(keys, start=1)}
-    value = {key: f"r.v{position}" for position, (_, key) in enumerate(keys, start=1)}
-    spec = ",".join(f'"{column.keys[0]}":{_json_type(column)}' for column in columns)
-    paths = ", ".join(f"""'$."{key}"'""" for _, key in keys)
-    read = ", ".join(
-        f"{_read(column, key, kind[key])} AS v{position}"
-        for position, (column, key) in enumerate(keys, start=1)
-    )
-    flags = {key: _held(column, key, kind[key], value[key]) for column, key in keys}
-    older = [(column, key) for column, key in keys if key != column.keys[0]]
-    # A column can hold one key only: where a file has two spellings of it, both stay in args.
-    for column, key in older:
-        flags[key] += f" AND {kind[column.keys[0]]} IS NULL"
-        flags[column.keys[0]] += f" AND {kind[key]} IS NULL"
-
-    # Numbers by far outnumber the rest, and their kinds are checked in one go.
-    numbers = [key for column, key in keys if column.type in ("BIGINT", "INTEGER")]
-    held = " + ".join(
-        [
-            f"list_count([{', '.join(value[key] for key in numbers)}])",
-            *(f"coalesce({flags[key]}, false)::INTEGER" for key in flags if key not in numbers),
-        ]
-    )
-    doubled = "".join(
-        f" AND ({kind[key]} IS NULL OR {kind[column.keys[0]]} IS NULL)" for column, key in older
-    )
-    sound = (
-        f"NOT list_has_any([{', '.join(kind[key] for key in numbers)}],"
-        f" ['VARCHAR', 'DOUBLE', 'BOOLEAN', 'OBJECT', 'ARRAY', 'NULL']){doubled}"
-    )
-    known = ",".join(f'"{key}":null' for _, key in keys)
-    drop = ", ".join(f"""CASE WHEN {flag} THEN '"{key}":null' END""" for key, flag in flags.items())
-    # A null in args where the column has a value says: the value stood under this older key.
-    marks = ", ".join(f"""CASE WHEN {flags[key]} THEN '"{key}":null' END""" for _, key in older)
-    values = ", ".join(
-        f"coalesce({', '.join(value[key] for key in column.keys if key in value)}, NULL)"
-        for column in columns
-    )
-    return f"""
-    INSERT INTO raw_{name}
-    SELECT
-        {_COMMON},
-        {values},
-        CASE WHEN r.n > 0 THEN with_marks(r.rest, r.marks) ELSE r.args END::JSON,
-        r.raw
-    FROM (
-        SELECT
-            r.*,
-            CASE
-                WHEN r.held = r.n THEN '{{}}'
-                WHEN r.held = list_count(r.k) THEN json_merge_patch(r.args, '{{{known}}}')::VARCHAR
-                ELSE json_merge_patch(r.args, '{{' || concat_ws(',', {drop}) || '}}')::VARCHAR
-            END AS rest,
-            {f"concat_ws(',', {marks})" if older else "''"} AS marks
-        FROM (
-            SELECT r.*, CASE WHEN {sound} THEN {held} END AS held
-            FROM (
-                SELECT r.*, {read}
-                FROM (
-                    SELECT
-                        b.*,
-                        from_json(b.args, '{{{spec}}}') AS a,
-                        json_type(b.args, [{paths}]) AS k,
-                        len(json_keys(b.args)) AS n
-                    FROM base AS b
-                    WHERE b.tbl = '{name}'
-                ) AS r
-            ) AS r
-        ) AS r
-    ) AS r
-    """
-
-
-def _json_type(column: Column) -> str:
-    if column.as_text:
-        return '"VARCHAR"'
-    return '"JSON"' if column.type.endswith("[]") else f'"{column.type}"'
-
-
-def _read(column: Column, key: str, kind: str) -> str:
-    """The value under one key, or NULL where it is missing, of another kind, or means 'none'."""
-    if key == column.keys[0]:
-        value = f'r.a."{key}"'
-    else:
-        value = f"""try_cast(json_extract_string(r.args, '$."{key}"') AS {column.type})"""
-    if column.as_text:
-        listed = f"try_cast({value} AS {column.type})"
-        return f"CASE WHEN len({listed}) = list_count({listed}) THEN {listed} END"
-    if column.type.endswith("[]"):
-        return f"""from_json({value}, '["{column.type[:-2]}"]')"""
-    if column.type == "DOUBLE":
-        return f"CASE WHEN isfinite({value}) THEN {value} END"
-    if column.type in ("BIGINT", "INTEGER"):
-        if column.name in _NOT_NONE:
-            value = f"CASE WHEN {value} {_NOT_NONE[column.name]} THEN {value} END"
-        # 256.0 and "256" are taken; 2.5 and true would be cast to a number that nobody wrote.
-        written = f"""try_cast(json_extract_string(r.args, '$."{key}"') AS DOUBLE)"""
-        return f"""CASE
-            WHEN {kind} IN ('UBIGINT', 'BIGINT', 'VARCHAR') THEN {value}
-            WHEN {kind} = 'DOUBLE' THEN CASE WHEN {written} = {value} THEN {value} END
-        END"""
-    return value
-
-
-def _held(column: Column, key: str, kind: str, value: str) -> str:
-    """Whether the column gives the value under a key back exactly."""
-    if column.type == "JSON":
-        return f"{kind} <> 'NULL'"
-    if column.as_text:
-        return f"""{kind} = 'VARCHAR' AND '[' || array_to_string({value}, ', ') || ']' = r.a."{key}\""""
-    if column.type.endswith("[]"):
-        return f"""{kind} = 'ARRAY' AND to_json({value})::VARCHAR = r.a."{key}"::VARCHAR"""
-    if column.type == "DOUBLE":
-        return f"{kind} IN ('DOUBLE', 'UBIGINT', 'BIGINT') AND abs({value}) < 9e15"
-    if column.type in ("BIGINT", "INTEGER"):
-        return f"{kind} IN {_INTEGER} AND {value} IS NOT NULL"
-    return f"{kind} = '{column.type}' AND {value} IS NOT NULL"
