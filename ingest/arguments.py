@@ -54,12 +54,19 @@ def typed_select(name: str, common: str, columns: Sequence[Column], older_keys: 
             *(f"coalesce({flags[key]}, false)::INTEGER" for key in flags if key not in numbers),
         ]
     )
-    doubled = "".join(
-        f" AND ({kind[key]} IS NULL OR {kind[column.keys[0]]} IS NULL)" for column, key in older
+    exceptions = "".join(
+        [
+            *(f" AND ({kind[key]} IS NULL OR {kind[c.keys[0]]} IS NULL)" for c, key in older),
+            *(
+                f" AND ({value[key]} IS NULL OR NOT has_device_as_process(r.category))"
+                for column, key in keys
+                if column.name == "device_id"
+            ),
+        ]
     )
     sound = (
         f"NOT list_has_any([{', '.join(kind[key] for key in numbers)}],"
-        f" ['VARCHAR', 'DOUBLE', 'BOOLEAN', 'OBJECT', 'ARRAY', 'NULL']){doubled}"
+        f" ['VARCHAR', 'DOUBLE', 'BOOLEAN', 'OBJECT', 'ARRAY', 'NULL']){exceptions}"
     )
     known = ",".join(f'"{key}":null' for _, key in keys)
     drop = ", ".join(f"""CASE WHEN {flag} THEN '"{key}":null' END""" for key, flag in flags.items())
@@ -113,6 +120,8 @@ def _read(column: Column, key: str, kind: str) -> str:
     """The value under one key, or NULL where it is missing, of another kind, or means 'none'."""
     if key == column.keys[0]:
         value = f'r.a."{key}"'
+    elif column.type == "JSON":
+        value = f"""CASE WHEN {kind} <> 'NULL' THEN json_extract(r.args, '$."{key}"') END"""
     else:
         value = f"""try_cast(json_extract_string(r.args, '$."{key}"') AS {column.type})"""
     if column.as_text:
@@ -145,5 +154,7 @@ def _held(column: Column, key: str, kind: str, value: str) -> str:
     if column.type == "DOUBLE":
         return f"{kind} IN ('DOUBLE', 'UBIGINT', 'BIGINT') AND abs({value}) < 9e15"
     if column.type in ("BIGINT", "INTEGER"):
-        return f"{kind} IN {INTEGER} AND {value} IS NOT NULL"
+        # Where the process is the device, nothing would tell that an argument said it as well.
+        own = " AND NOT has_device_as_process(r.category)" if column.name == "device_id" else ""
+        return f"{kind} IN {INTEGER} AND {value} IS NOT NULL{own}"
     return f"{kind} = '{column.type}' AND {value} IS NOT NULL"

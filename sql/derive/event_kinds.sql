@@ -55,7 +55,7 @@ CREATE MACRO is_op_category(category) AS category IN ('cpu_op', 'user_annotation
 
 -- Device rows whose process is the device, and whose arguments need not name it.
 CREATE MACRO has_device_as_process(category) AS
-    category IN ('gpu_user_annotation', 'cuda_profiler_range', 'mtia_ccp_events');
+    coalesce(category IN ('gpu_user_annotation', 'cuda_profiler_range', 'mtia_ccp_events'), false);
 
 -- The role of a device event. Collective kernels are told by the arguments that newer files carry,
 -- else by the libraries' names; ROCm 7 runs copies as kernels.
@@ -140,4 +140,22 @@ CREATE MACRO with_marks(object, marks) AS
         WHEN marks = '' THEN nullif(object, '{}')
         WHEN object = '{}' THEN '{' || marks || '}'
         ELSE '{' || marks || ',' || substr(object, 2)
+    END;
+
+-- What the columns of an arrow do not say of one of its rows: the phase of a step on its way, a name
+-- of its own (no_name where it has none), and the fields in raw. NULL almost always.
+CREATE MACRO flow_rest(phase, name, arrow_name, raw) AS
+    CASE
+        WHEN phase <> 't' AND name IS NOT DISTINCT FROM arrow_name THEN raw::VARCHAR
+        ELSE
+            json_merge_patch(
+                json_merge_patch(
+                    coalesce(raw, '{}'), CASE WHEN phase = 't' THEN '{"ph":"t"}' ELSE '{}' END
+                ),
+                CASE
+                    WHEN name IS NOT DISTINCT FROM arrow_name OR json_exists(raw, '$.name') THEN '{}'
+                    WHEN name IS NULL THEN '{"no_name":true}'
+                    ELSE json_object('name', name)
+                END
+            )::VARCHAR
     END;

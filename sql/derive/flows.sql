@@ -72,24 +72,6 @@ SELECT
     p.t.pid AS target_pid,
     p.t.tid AS target_tid,
     p.t.ts_ns AS target_ns,
-    cast(
-        CASE
-            WHEN p.s.phase = 't'
-                THEN
-                    json_merge_patch(
-                        coalesce(p.s.raw, '{}'), json_object('ph', p.s.phase, 'name', p.s.name)
-                    )
-            ELSE p.s.raw
-        END AS VARCHAR
-    ) AS source_rest,
-    cast(
-        CASE
-            WHEN p.t.phase = 't' OR p.t.name IS DISTINCT FROM coalesce(p.s.name, p.t.name)
-                THEN
-                    json_merge_patch(
-                        coalesce(p.t.raw, '{}'), json_object('ph', p.t.phase, 'name', p.t.name)
-                    )
-            ELSE p.t.raw
-        END AS VARCHAR
-    ) AS target_rest
+    flow_rest(p.s.phase, p.s.name, coalesce(p.s.name, p.t.name), p.s.raw) AS source_rest,
+    flow_rest(p.t.phase, p.t.name, coalesce(p.s.name, p.t.name), p.t.raw) AS target_rest
 FROM pairs AS p;  -- noqa: AL05 (its columns are structs)

@@ -77,11 +77,16 @@ CREATE MACRO rebuilt_flows() AS TABLE
     FROM (
         SELECT
             e.event_id,
-            e.rest,
+            CASE
+                WHEN e.rest IS NOT NULL THEN json_merge_patch(e.rest, '{"no_name":null}')
+            END AS rest,
             present([
                 member('ph', to_json(e.phase)),
                 member('cat', to_json(e.category)),
-                member('name', to_json(e.name)),
+                CASE
+                    WHEN NOT coalesce(json_exists(e.rest, '$.no_name'), false)
+                        THEN member('name', to_json(e.name))
+                END,
                 member('id', to_json(e.flow_id)),
                 member('pid', place(e.pid)),
                 member('tid', place(e.tid)),
