@@ -74,4 +74,4 @@ SELECT
     p.t.ts_ns AS target_ns,
     flow_rest(p.s.phase, p.s.name, coalesce(p.s.name, p.t.name), p.s.raw) AS source_rest,
     flow_rest(p.t.phase, p.t.name, coalesce(p.s.name, p.t.name), p.t.raw) AS target_rest
-FROM pairs AS p;  -- noqa: AL05 (its columns are structs)
+FROM pairs AS p;  -- noqa: AL05
