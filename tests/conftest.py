@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[1]
 
 #: The traces and figures that tests share; a test that needs them skips where they are missing.
-SHARED = Path(os.environ.get("TRACEWH_SHARED", ROOT.parent / "shared"))
+SHARED = Path(os.environ.get("TRACEWH_SHARED", ROOT.parent / "shared")).resolve()
 
 #: Filled in for every `given` that does not say.
 KEYS = {"run": "r", "worker": "w", "span": "default"}
