@@ -24,7 +24,9 @@ from tracewh.ingest.split import Splitter
 
 #: Decompressed bytes per block. Large enough that a block's fixed costs vanish, small enough that
 #: the few blocks in flight do not matter beside the database's own memory.
-BLOCK_BYTES = 16 << 20
+BLOCK_BYTES = 32 << 20
+#: The first blocks are smaller, so that all threads have work soon.
+FIRST_BYTES = 2 << 20
 READ_BYTES = 1 << 18
 #: No trace has more than this before its events.
 HEAD_BYTES = 64 << 20
@@ -73,8 +75,10 @@ class TraceReader:
         splitter = Splitter()
         offset = len(head)  # decompressed bytes before `buffer`, for messages
         buffer = bytearray(rest)
+        size = FIRST_BYTES
         while True:
-            last = not chunks.fill(buffer, len(buffer) + BLOCK_BYTES)
+            size = min(2 * size, BLOCK_BYTES)
+            last = not chunks.fill(buffer, len(buffer) + size)
             texts, used, ended = splitter.split(buffer, last, offset)
             if texts is not None and len(texts):
                 yield Block(self.events, texts, buffer)

@@ -125,6 +125,8 @@ def _flatten_all(
 ) -> None:
     """Read blocks here while as many as there are threads are flattened side by side."""
 
+    # One thread a block: the database's own would only get in each other's way.
+    con.execute("SET threads = 1")
     idle = [Flattener(con.cursor()) for _ in range(threads)]
 
     def work(block: Block) -> None:
@@ -143,3 +145,4 @@ def _flatten_all(
             running.add(pool.submit(work, block))
         for future in running:
             future.result()
+    con.execute(f"SET threads = {threads}")
