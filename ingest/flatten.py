@@ -103,7 +103,7 @@ def _base_sql() -> str:
         f"""CASE WHEN {flag} THEN '"{field}":null' END""" for field, flag in whole.items()
     )
     held = " + ".join(f"coalesce({flag}, false)::INTEGER" for flag in whole.values())
-    # Nearly every event has one of these three shapes; asking for them first saves the long way.
+    # Nearly every event has one of these shapes; asking for them first saves the long way.
     usual = (
         f"{kind['ph']} = 'VARCHAR' AND {kind['cat']} = 'VARCHAR' AND {kind['name']} = 'VARCHAR'"
         f" AND {kind['pid']} IN {INTEGER} AND {kind['tid']} IN {INTEGER} AND t.ts_exact"

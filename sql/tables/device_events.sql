@@ -45,6 +45,6 @@ CREATE TABLE device_events (
     group_ranks INTEGER[],  -- [Process Group Ranks as text] Its ranks.
     in_split_sizes BIGINT[],  -- [In split size as text] Elements sent to each rank by an all-to-all.
     out_split_sizes BIGINT[],  -- [Out split size as text] Elements received from each rank by an all-to-all.
-    args JSON,  -- Arguments that have no column, or whose value the column cannot give back exactly.
+    args JSON,  -- Arguments that have no column, or whose value the column cannot give back exactly. A null beside a filled column says that the value stood under this older key.
     raw JSON  -- Fields of the event that no column gives back exactly, e.g. a thread id that was written as text. NULL almost always.
 );

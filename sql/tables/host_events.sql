@@ -44,6 +44,6 @@ CREATE TABLE host_events (
     event_index BIGINT,  -- [Ev Idx, Profiler Event Index] Number that the profiler gave the event.
     record_function_id BIGINT,  -- [Record function id] Number of the RecordFunction observer call, shared with execution traces.
     callback_id BIGINT,  -- [cbid] CUPTI's number of the runtime or driver function.
-    args JSON,  -- Arguments that have no column, or whose value the column cannot give back exactly.
+    args JSON,  -- Arguments that have no column, or whose value the column cannot give back exactly. A null beside a filled column says that the value stood under this older key.
     raw JSON  -- Fields of the event that no column gives back exactly, e.g. a thread id that was written as text. NULL almost always.
 );

@@ -19,6 +19,6 @@ CREATE TABLE memory_records (
     total_reserved_bytes BIGINT,  -- [Total Reserved] Reserved by the allocator after the record.
     op_id BIGINT,  -- Deepest operator or annotation on the thread that contains the instant, in host_events.
     event_index BIGINT,  -- [Ev Idx] Number that the profiler gave the event.
-    args JSON,  -- Arguments that have no column, or whose value the column cannot give back exactly.
-    raw JSON  -- Fields of the event that no column gives back exactly, e.g. a thread id that was written as text. NULL almost always.
+    args JSON,  -- Arguments that have no column, or whose value the column cannot give back exactly. A null beside a filled column says that the value stood under this older key.
+    raw JSON  -- Fields of the event that no column gives back exactly: the scope of the instant, as a rule.
 );
