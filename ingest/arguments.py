@@ -14,7 +14,7 @@ from tracewh.ingest.tables import Column
 #: JSON types of a whole number.
 INTEGER = "('UBIGINT', 'BIGINT')"
 #: Values that mean 'none' in the files: the column is NULL, the value stays in args.
-_NOT_NONE = {
+NOT_NONE = {
     "external_id": "> 0",
     "correlation_id": "> 0",
     "sequence_number": ">= 0",
@@ -132,8 +132,8 @@ def _read(column: Column, key: str, kind: str) -> str:
     if column.type == "DOUBLE":
         return f"CASE WHEN isfinite({value}) THEN {value} END"
     if column.type in ("BIGINT", "INTEGER"):
-        if column.name in _NOT_NONE:
-            value = f"CASE WHEN {value} {_NOT_NONE[column.name]} THEN {value} END"
+        if column.name in NOT_NONE:
+            value = f"CASE WHEN {value} {NOT_NONE[column.name]} THEN {value} END"
         # 256.0 and "256" are taken; 2.5 and true would be cast to a number that nobody wrote.
         written = f"""try_cast(json_extract_string(r.args, '$."{key}"') AS DOUBLE)"""
         return f"""CASE

@@ -6,18 +6,34 @@ cannot give back exactly stays in `raw`, so that `rebuild` can return every even
 
 from __future__ import annotations
 
-from functools import cache
+from collections.abc import Callable
+from functools import cache, partial
 
 import duckdb
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from tracewh.ingest.arguments import INTEGER, typed_select
+from tracewh.ingest.plain import KINDS, insert_sql, odd_pattern
 from tracewh.ingest.reader import Block
-from tracewh.ingest.split import numbered
+from tracewh.ingest.scan import HINTS, scan
+from tracewh.ingest.split import from_numpy, numbered
 from tracewh.ingest.tables import derive, tables
 
 #: Fields of an event, besides the arguments.
 FIELDS = ("ph", "cat", "name", "pid", "tid", "ts", "dur", "args", "id")
+
+_OTHERS = pa.schema([("event_id", pa.int64()), ("text", pa.string())])
+_PIECES = pa.schema([
+    ("event_id", pa.int64()),
+    ("text", pa.string()),
+    ("hint", pa.int8()),
+    ("keys", pa.int32()),
+    ("is_odd", pa.bool_()),
+    ("ts_ns", pa.int64()),
+])  # fmt: skip
 
 
 def prepare(con: duckdb.DuckDBPyConnection, unpadded: bool = False) -> None:
@@ -54,29 +70,78 @@ def is_unpadded(block: Block) -> bool:
 class Flattener:
     """Appends blocks to the raw tables. Several, each on a cursor of one database, may run at once.
 
-    The statements are prepared: planning them for every block would cost as much as running them.
+    Plain events are read by the one parse of `plain`, the others by the full parse here. Statements
+    are prepared where they can be: planning them for every block would cost as much as running them.
     """
 
-    def __init__(self, con: duckdb.DuckDBPyConnection) -> None:
+    def __init__(self, con: duckdb.DuckDBPyConnection, unpadded: bool = False) -> None:
         self._con = con
+        self._unpadded = unpadded
         self._prepared: set[str] = set()
+        self._pieces, self._others = _Pieces(_PIECES), _Pieces(_OTHERS)
+        con.register("pieces", self._pieces)
+        con.register("others", self._others)
         con.execute(f"CREATE TEMP TABLE base ({_BASE_COLUMNS})")
 
     def flatten(self, block: Block) -> None:
         """Append the rows of a block."""
-        count = len(block.texts)
-        ids = numbered(block.first_event_id, count)
-        pieces = pa.table({"event_id": ids, "text": block.texts})
-        self._con.execute(_base_sql())
-        assert len(pieces) == count  # DuckDB found it by its name
-        older_keys = _has_older_keys(block)
-        for name, statement in _insert_sql(older_keys).items():
-            prepared = f"{name}_{older_keys}"
-            if prepared not in self._prepared:
-                self._con.execute(f"PREPARE {prepared} AS {statement}")
-                self._prepared.add(prepared)
-            self._con.execute(f"EXECUTE {prepared}")
+        texts = block.texts
+        ids = numbered(block.first_event_id, len(texts))
+        if not self._unpadded:
+            plain = self._flatten_plain(block.first_event_id, ids, texts)
+            positions = from_numpy(np.flatnonzero(~plain))
+            ids, texts = ids.take(positions), texts.take(positions)
+        if len(ids):
+            self._flatten_others(ids, texts, _has_older_keys(block))
+
+    def _flatten_plain(
+        self, first: int, ids: pa.Int64Array, texts: pa.StringArray
+    ) -> npt.NDArray[np.bool_]:
+        """Append the plain events, and say which they were."""
+        scanned = scan(texts)
+        is_odd = pc.match_substring_regex(texts, odd_pattern())
+        hints, keys = from_numpy(scanned.hints), from_numpy(scanned.keys)
+        times = from_numpy(scanned.times)
+        self._pieces.batch = pa.record_batch([ids, texts, hints, keys, is_odd, times], _PIECES)
+        plain = np.zeros(len(texts), np.bool_)
+        for kind in KINDS:
+            if not (scanned.hints == HINTS[kind]).any():
+                continue
+            self._run(f"plain_{kind}", partial(insert_sql, kind))
+            taken = self._con.execute(
+                f"SELECT r.event_id FROM raw_{kind} AS r WHERE r.event_id BETWEEN ? AND ?",
+                [first, first + len(texts) - 1],
+            ).fetchnumpy()["event_id"]
+            plain[taken - first] = True
+        return plain
+
+    def _flatten_others(self, ids: pa.Int64Array, texts: pa.StringArray, older_keys: bool) -> None:
+        """Append events of any kind."""
+        self._others.batch = pa.record_batch([ids, texts], _OTHERS)
+        self._run("base", _base_sql)
+        for kind in (*_TYPED, *_UNTYPED):
+            self._run(f"{kind}_{older_keys}", partial(_insert_sql, kind, older_keys))
         self._con.execute("TRUNCATE temp.base")
+
+    def _run(self, name: str, statement: Callable[[], str]) -> None:
+        if name not in self._prepared:
+            self._con.execute(f"PREPARE {name} AS {statement()}")
+            self._prepared.add(name)
+        self._con.execute(f"EXECUTE {name}")
+
+
+class _Pieces:
+    """What prepared statements read: the batch that is set when they run."""
+
+    def __init__(self, schema: pa.Schema) -> None:
+        self.batch = pa.RecordBatch.from_pylist([], schema)
+
+    def __arrow_c_schema__(self) -> object:
+        return self.batch.schema.__arrow_c_schema__()
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        reader = pa.RecordBatchReader.from_batches(self.batch.schema, [self.batch])
+        return reader.__arrow_c_stream__(requested_schema)
 
 
 def _has_older_keys(block: Block) -> bool:
@@ -133,7 +198,7 @@ def _base_sql() -> str:
                 "bp":"JSON","s":"JSON"}}') AS f,
             json_type(p.text, [{paths}]) AS kinds,
             len(json_keys(p.text)) AS keys
-        FROM pieces AS p
+        FROM others AS p
     ),
     timed AS (
         SELECT
@@ -156,7 +221,8 @@ def _base_sql() -> str:
             are_exact(t.ts_ns, t.f.ts) AS ts_exact,
             are_exact(t.dur_ns, t.f.dur) AS dur_exact,
             event_table(
-                t.f.ph, t.category, t.f.name, t.ts_ns IS NOT NULL AND t.dur_ns IS NOT NULL, t.f.args
+                t.f.ph, t.category, t.f.name, t.ts_ns IS NOT NULL AND t.dur_ns IS NOT NULL,
+                json_exists(t.f.args, '$.stream')
             ) AS tbl
         FROM timed AS t
     )
@@ -221,16 +287,9 @@ _OLDER_KEYS = sorted(
 
 
 @cache
-def _insert_sql(older_keys: bool) -> dict[str, str]:
-    return {
-        **{
-            name: f"INSERT INTO raw_{name} "
-            + typed_select(name, _COMMON, tables()[table].arguments, older_keys)
-            for name, table in _TYPED.items()
-        },
-        **{
-            name: f"INSERT INTO raw_{name} SELECT {_COMMON}, r.args, r.raw FROM base AS r"
-            f" WHERE r.tbl = '{name}'"
-            for name in _UNTYPED
-        },
-    }
+def _insert_sql(kind: str, older_keys: bool) -> str:
+    if kind in _TYPED:
+        rows = typed_select(kind, _COMMON, tables()[_TYPED[kind]].arguments, older_keys)
+    else:
+        rows = f"SELECT {_COMMON}, r.args, r.raw FROM base AS r WHERE r.tbl = '{kind}'"
+    return f"INSERT INTO raw_{kind} {rows}"

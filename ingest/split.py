@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import re
+from typing import Any
 
 import duckdb
 import numpy as np
@@ -148,9 +149,14 @@ def _skip_whitespace(
 
 
 def numbered(first: int, count: int) -> pa.Int64Array:
-    """The whole numbers from `first` on. (pa.array would load pandas, where it is installed.)"""
-    values = np.arange(first, first + count)
-    return pa.Array.from_buffers(pa.int64(), count, [None, pa.py_buffer(values)])
+    """The whole numbers from `first` on."""
+    return from_numpy(np.arange(first, first + count))
+
+
+def from_numpy(values: npt.NDArray[Any]) -> pa.Array:
+    """A column over the same bytes. (pa.array would load pandas, where it is installed.)"""
+    kind = pa.from_numpy_dtype(values.dtype)
+    return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(values)])
 
 
 def _strings(buffer: bytearray, ends: npt.NDArray[np.int64]) -> pa.StringArray:

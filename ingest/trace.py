@@ -85,7 +85,7 @@ def _take_in(
     with duckdb.connect(config=config) as con:
         prepare(con, unpadded)
         derive(con, "enclosing")
-        _flatten_all(con, reader, limits.threads, on_events)
+        _flatten_all(con, reader, limits.threads, on_events, unpadded)
         if unpadded or not _may_be_unpadded(con) or not is_unpadded(_first_block(source)):
             link(con)
             facts = {
@@ -122,12 +122,14 @@ def _flatten_all(
     reader: TraceReader,
     threads: int,
     on_events: Callable[[int], None],
+    unpadded: bool,
 ) -> None:
     """Read blocks here while as many as there are threads are flattened side by side."""
 
-    # One thread a block: the database's own would only get in each other's way.
-    con.execute("SET threads = 1")
-    idle = [Flattener(con.cursor()) for _ in range(threads)]
+    # One thread a block: the database's own would only get in each other's way. A filter that is
+    # pushed down would parse every event a second time.
+    con.execute("SET threads = 1; SET disabled_optimizers = 'filter_pushdown'")
+    idle = [Flattener(con.cursor(), unpadded) for _ in range(threads)]
 
     def work(block: Block) -> None:
         flattener = idle.pop()
@@ -145,4 +147,4 @@ def _flatten_all(
             running.add(pool.submit(work, block))
         for future in running:
             future.result()
-    con.execute(f"SET threads = {threads}")
+    con.execute(f"SET threads = {threads}; RESET disabled_optimizers")

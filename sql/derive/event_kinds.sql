@@ -27,7 +27,7 @@ CREATE MACRO current_category(category, name) AS
     END;
 
 -- The table an event goes to.
-CREATE MACRO event_table(phase, category, name, is_timed, arguments) AS
+CREATE MACRO event_table(phase, category, name, is_timed, has_stream) AS
     CASE
         WHEN phase IN ('s', 't', 'f') THEN 'flow'
         WHEN phase IN ('i', 'I') AND name = '[memory]' THEN 'memory'
@@ -44,7 +44,7 @@ CREATE MACRO event_table(phase, category, name, is_timed, arguments) AS
             category IN ('cpu_op', 'user_annotation', 'python_function', 'overhead')
             OR category LIKE '%\_runtime' ESCAPE '\' OR category LIKE '%\_driver' ESCAPE '\'
             THEN 'host'
-        WHEN json_exists(arguments, '$.stream') THEN 'device'
+        WHEN has_stream THEN 'device'
         ELSE 'host'
     END;
 
@@ -109,7 +109,11 @@ CREATE MACRO nanoseconds(microseconds) AS
     END;
 
 -- Whether whole nanoseconds give back the number that the file holds.
-CREATE MACRO are_exact(ns, microseconds) AS (ns // 1000) + (ns % 1000) / 1000.0 = microseconds;
+CREATE MACRO are_exact(ns, microseconds) AS
+    CASE
+        WHEN abs(ns) < 9e15 THEN ns / 1000 = microseconds
+        ELSE (ns // 1000) + (ns % 1000) / 1000 = microseconds
+    END;
 
 -- Times up to the year 2096 and lengths up to 31 years: nanoseconds of both fit 64 bits, and so does
 -- their sum. What is beyond is no time, and stays in raw.
