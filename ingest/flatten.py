@@ -6,6 +6,7 @@ cannot give back exactly stays in `raw`, so that `rebuild` can return every even
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import cache, partial
 
@@ -22,6 +23,8 @@ from tracewh.ingest.scan import HINTS, scan
 from tracewh.ingest.split import from_numpy, numbered
 from tracewh.ingest.tables import derive, tables
 
+#: Events that are not plain wait until there are so many bytes of them: there may be few.
+HELD_BYTES = 4 << 20
 #: Fields of an event, besides the arguments.
 FIELDS = ("ph", "cat", "name", "pid", "tid", "ts", "dur", "args", "id")
 
@@ -79,20 +82,29 @@ class Flattener:
         self._unpadded = unpadded
         self._prepared: set[str] = set()
         self._pieces, self._others = _Pieces(_PIECES), _Pieces(_OTHERS)
+        self._held: list[pa.RecordBatch] = []
         con.register("pieces", self._pieces)
         con.register("others", self._others)
         con.execute(f"CREATE TEMP TABLE base ({_BASE_COLUMNS})")
 
     def flatten(self, block: Block) -> None:
-        """Append the rows of a block."""
+        """Append the rows of a block, but for a few that wait for `finish`."""
         texts = block.texts
         ids = numbered(block.first_event_id, len(texts))
         if not self._unpadded:
             plain = self._flatten_plain(block.first_event_id, ids, texts)
             positions = from_numpy(np.flatnonzero(~plain))
             ids, texts = ids.take(positions), texts.take(positions)
-        if len(ids):
-            self._flatten_others(ids, texts, _has_older_keys(block))
+        self._held.append(pa.record_batch([ids, texts], _OTHERS))
+        if sum(batch.nbytes for batch in self._held) > HELD_BYTES:
+            self.finish()
+
+    def finish(self) -> None:
+        """Append the rows that wait."""
+        held = pa.Table.from_batches(self._held, _OTHERS).combine_chunks().to_batches()
+        self._held = []
+        if held:
+            self._flatten_others(held[0])
 
     def _flatten_plain(
         self, first: int, ids: pa.Int64Array, texts: pa.StringArray
@@ -115,9 +127,10 @@ class Flattener:
             plain[taken - first] = True
         return plain
 
-    def _flatten_others(self, ids: pa.Int64Array, texts: pa.StringArray, older_keys: bool) -> None:
+    def _flatten_others(self, batch: pa.RecordBatch) -> None:
         """Append events of any kind."""
-        self._others.batch = pa.record_batch([ids, texts], _OTHERS)
+        self._others.batch = batch
+        older_keys = _has_older_keys(batch.column("text"))
         self._run("base", _base_sql)
         for kind in (*_TYPED, *_UNTYPED):
             self._run(f"{kind}_{older_keys}", partial(_insert_sql, kind, older_keys))
@@ -144,8 +157,9 @@ class _Pieces:
         return reader.__arrow_c_stream__(requested_schema)
 
 
-def _has_older_keys(block: Block) -> bool:
-    return any(f'"{key}"'.encode() in block.data for key in _OLDER_KEYS)
+def _has_older_keys(texts: pa.StringArray) -> bool:
+    data = memoryview(texts.buffers()[2])
+    return any(re.search(f'"{key}"'.encode(), data) for key in _OLDER_KEYS)
 
 
 @cache

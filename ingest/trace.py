@@ -147,4 +147,6 @@ def _flatten_all(
             running.add(pool.submit(work, block))
         for future in running:
             future.result()
+        for _ in pool.map(Flattener.finish, idle):
+            pass
     con.execute(f"SET threads = {threads}; RESET disabled_optimizers")

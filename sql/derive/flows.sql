@@ -1,17 +1,59 @@
 -- derive: flows
 -- since: 0.1
 -- summary: The rows of an arrow brought together: each end with the start or step before it.
-CREATE TEMP TABLE linked_flows AS
+--
+-- Nearly every arrow is a start, an end, or one of each. Only the others need an order.
+CREATE TABLE linked_flows AS
 WITH
+rows_as_one AS (
+    SELECT
+        f.raw_category,
+        f.flow_id,
+        f.phase,
+        f.ts_ns,
+        f.event_id,
+        {
+            'event_id': f.event_id, 'phase': f.phase, 'category': f.raw_category, 'name': f.name,
+            'flow_id': f.flow_id, 'pid': f.pid, 'tid': f.tid, 'ts_ns': f.ts_ns, 'raw': f.raw
+        } AS whole
+    FROM raw_flow AS f
+),
+
+odd_arrows AS (
+    SELECT f.raw_category, f.flow_id
+    FROM raw_flow AS f
+    GROUP BY f.raw_category, f.flow_id
+    HAVING
+        f.flow_id IS NULL
+        OR count(*) FILTER (WHERE f.phase = 's') > 1
+        OR count(*) FILTER (WHERE f.phase = 'f') > 1
+        OR bool_or(f.phase = 't')
+),
+
+simple AS (
+    SELECT r.*
+    FROM rows_as_one AS r
+    WHERE NOT EXISTS (
+        FROM odd_arrows AS o
+        WHERE
+            r.raw_category IS NOT DISTINCT FROM o.raw_category
+            AND r.flow_id IS NOT DISTINCT FROM o.flow_id
+    )
+),
+
 rows_in_order AS (
     SELECT
-        f.*,
+        r.*,
         row_number() OVER chain AS position,
-        CASE WHEN f.phase <> 'f' THEN row_number() OVER chain END AS source_position
-    FROM raw_flow AS f
+        CASE WHEN r.phase <> 'f' THEN row_number() OVER chain END AS source_position
+    FROM rows_as_one AS r
+    INNER JOIN odd_arrows AS o
+        ON
+            r.raw_category IS NOT DISTINCT FROM o.raw_category
+            AND r.flow_id IS NOT DISTINCT FROM o.flow_id
     WINDOW chain AS (
-        PARTITION BY f.raw_category, f.flow_id
-        ORDER BY f.ts_ns, CASE f.phase WHEN 's' THEN 0 WHEN 't' THEN 1 ELSE 2 END, f.event_id
+        PARTITION BY r.raw_category, r.flow_id
+        ORDER BY r.ts_ns, CASE r.phase WHEN 's' THEN 0 WHEN 't' THEN 1 ELSE 2 END, r.event_id
     )
 ),
 
@@ -33,7 +75,12 @@ targets AS (
 ),
 
 pairs AS (
-    SELECT t, s
+    SELECT s.whole AS s, t.whole AS t
+    FROM (FROM simple AS r WHERE r.phase = 's') AS s
+    FULL JOIN (FROM simple AS r WHERE r.phase = 'f') AS t
+        ON t.raw_category IS NOT DISTINCT FROM s.raw_category AND t.flow_id = s.flow_id
+    UNION ALL
+    SELECT s.whole, t.whole
     FROM (FROM targets AS r WHERE r.phase <> 's') AS t
     LEFT JOIN (FROM targets AS r WHERE r.phase <> 'f') AS s
         ON
@@ -41,7 +88,7 @@ pairs AS (
             AND t.flow_id = s.flow_id
             AND t.taken = s.position
     UNION ALL
-    SELECT NULL, s
+    SELECT s.whole, NULL
     FROM (FROM targets AS r WHERE r.phase = 's') AS s
     WHERE NOT EXISTS (
         FROM targets AS t
@@ -53,15 +100,15 @@ pairs AS (
 )
 
 SELECT
-    CASE coalesce(p.s.raw_category, p.t.raw_category)
+    CASE coalesce(p.s.category, p.t.category)
         WHEN 'ac2g' THEN 'launch'
         WHEN 'async' THEN 'launch'
         WHEN 'async_gpu' THEN 'launch'
         WHEN 'async_cpu_to_gpu' THEN 'launch'
         WHEN 'fwdbwd' THEN 'forward_backward'
-        ELSE coalesce(p.s.raw_category, p.t.raw_category)
+        ELSE coalesce(p.s.category, p.t.category)
     END AS kind,
-    coalesce(p.s.raw_category, p.t.raw_category) AS category,
+    coalesce(p.s.category, p.t.category) AS category,
     coalesce(p.s.name, p.t.name) AS name,
     coalesce(p.s.flow_id, p.t.flow_id) AS flow_id,
     p.s.event_id AS source_event_id,

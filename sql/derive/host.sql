@@ -3,7 +3,7 @@
 -- summary: Host events as intervals on numbered threads, ready for nesting.
 
 -- Threads by number: sorting by two texts would be most of the cost of nesting.
-CREATE TEMP TABLE threads AS
+CREATE TABLE threads AS
 SELECT t.pid, t.tid, row_number() OVER (ORDER BY t.pid, t.tid)::INTEGER AS thread
 FROM (
     SELECT h.pid, h.tid FROM raw_host AS h
@@ -11,27 +11,28 @@ FROM (
     SELECT m.pid, m.tid FROM raw_memory AS m
 ) AS t;
 
-CREATE TEMP TABLE host AS
+CREATE TABLE host AS
 SELECT
     h.event_id AS row_id,
     t.thread,
     h.ts_ns AS start_ns,
     h.ts_ns + greatest(h.dur_ns, 0) AS end_ns,
     coalesce(is_op_category(h.category), FALSE) AS is_op,
-    coalesce(h.category = 'python_function', FALSE) AS is_frame
+    coalesce(h.category = 'python_function', FALSE) AS is_frame,
+    coalesce(is_op_category(h.category) AND h.name LIKE 'ProfilerStep#%', FALSE) AS is_step
 FROM raw_host AS h
 INNER JOIN threads AS t ON h.pid IS NOT DISTINCT FROM t.pid AND h.tid IS NOT DISTINCT FROM t.tid;
 
-CREATE TEMP VIEW all_rows AS
+CREATE VIEW all_rows AS
 SELECT h.row_id, h.thread, h.start_ns, h.end_ns, TRUE AS is_candidate FROM host AS h;
 
 -- Operators and annotations enclose everything else on their thread, memory records included.
-CREATE TEMP VIEW memory_rows AS
+CREATE VIEW memory_rows AS
 SELECT m.event_id AS row_id, t.thread, m.ts_ns AS start_ns, m.ts_ns AS end_ns, FALSE AS is_candidate
 FROM raw_memory AS m
 INNER JOIN threads AS t ON m.pid IS NOT DISTINCT FROM t.pid AND m.tid IS NOT DISTINCT FROM t.tid;
 
-CREATE TEMP VIEW op_rows AS
+CREATE VIEW op_rows AS
 SELECT h.row_id, h.thread, h.start_ns, h.end_ns, h.is_op AS is_candidate FROM host AS h
 UNION ALL
 FROM memory_rows;

@@ -1,12 +1,23 @@
 -- derive: launches
 -- since: 0.1
--- summary: The call that launched each device event, and the operator that made the call.
+-- summary: What each device event is, the call that launched it, the operator that made the call.
 --
 -- Where several calls carry the correlation of a device event, the one that starts latest before
 -- it wins, and the earliest where all start after it (the clocks of host and device may differ).
 -- Without a call the operator is the host event that carries the same external id.
-CREATE TEMP TABLE device_links AS
+CREATE TABLE device_links AS
 WITH
+-- What a device event is by its words: there are few of them and many events.
+words AS (
+    SELECT
+        d.category,
+        d.name,
+        d.collective,
+        device_kind(d.category, d.name, d.collective) AS kind,
+        CASE WHEN d.category = 'kernel' THEN uses_tensor_cores(d.name) END AS uses_tensor_cores
+    FROM (SELECT DISTINCT r.category, r.name, r.collective FROM raw_device AS r) AS d
+),
+
 calls AS (
     SELECT h.event_id, h.correlation_id, h.ts_ns
     FROM raw_host AS h
@@ -37,9 +48,16 @@ external AS (
 
 SELECT
     d.event_id,
+    w.kind,
+    w.uses_tensor_cores,
     l.launch_id,
     CASE WHEN l.launch_id IS NULL THEN x.event_id ELSE o.op_id END AS op_id
 FROM raw_device AS d
+LEFT JOIN words AS w
+    ON
+        d.category IS NOT DISTINCT FROM w.category
+        AND d.name IS NOT DISTINCT FROM w.name
+        AND d.collective IS NOT DISTINCT FROM w.collective
 LEFT JOIN launched AS l ON d.event_id = l.event_id
 LEFT JOIN host_links AS o ON l.launch_id = o.event_id
 LEFT JOIN external AS x ON d.external_id = x.external_id;

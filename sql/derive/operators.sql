@@ -5,7 +5,7 @@
 -- In the self time of an operator Python frames are transparent: its children are the operators,
 -- annotations, runtime and driver calls whose nearest operator it is, less calls made inside other
 -- calls. Only the part of a child that lies inside its parent counts.
-CREATE TEMP TABLE host_links AS
+CREATE TABLE host_links AS
 WITH
 family AS (
     SELECT

@@ -1,7 +1,7 @@
 -- derive: steps
 -- since: 0.1
 -- summary: Profiler steps, extended to the device work that they launched; see sql/tables/steps.sql.
-CREATE TEMP TABLE linked_steps AS
+CREATE TABLE linked_steps AS
 WITH
 marks AS (
     SELECT
@@ -24,7 +24,7 @@ device AS (
     INNER JOIN device_links AS l ON d.event_id = l.event_id
     LEFT JOIN raw_host AS c ON l.launch_id = c.event_id
     LEFT JOIN marks AS m ON c.ts_ns >= m.start_ns AND c.ts_ns + c.dur_ns <= m.end_ns
-    WHERE device_kind(d.category, d.name, d.collective) NOT IN ('sync', 'annotation')
+    WHERE l.kind NOT IN ('sync', 'annotation')
     GROUP BY ALL
 ),
 
@@ -98,10 +98,9 @@ SELECT
 FROM (
     SELECT h.ts_ns AS start_ns, h.ts_ns + h.dur_ns AS end_ns, FALSE AS counts FROM raw_host AS h
     UNION ALL
-    SELECT
-        d.ts_ns, d.ts_ns + d.dur_ns,
-        device_kind(d.category, d.name, d.collective) NOT IN ('sync', 'annotation')
+    SELECT d.ts_ns, d.ts_ns + d.dur_ns, l.kind NOT IN ('sync', 'annotation')
     FROM raw_device AS d
+    INNER JOIN device_links AS l ON d.event_id = l.event_id
 ) AS e
 WHERE NOT EXISTS (FROM marks)
 HAVING count(*) > 0;

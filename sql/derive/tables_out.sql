@@ -2,47 +2,46 @@
 -- since: 0.1
 -- summary: One relation out_<table> per Parquet file, with epoch times, from the linked rows.
 
-CREATE TEMP VIEW out_steps AS
+CREATE VIEW out_steps AS
 SELECT
     s.* REPLACE (
-        s.start_ns + getvariable('base_ns') AS start_ns,
-        s.end_ns + getvariable('base_ns') AS end_ns,
-        s.extended_start_ns + getvariable('base_ns') AS extended_start_ns,
-        s.extended_end_ns + getvariable('base_ns') AS extended_end_ns
+        s.start_ns + base_ns() AS start_ns,
+        s.end_ns + base_ns() AS end_ns,
+        s.extended_start_ns + base_ns() AS extended_start_ns,
+        s.extended_end_ns + base_ns() AS extended_end_ns
     )
 FROM linked_steps AS s;
 
--- Python frames are named `file.py(123): function`.
-CREATE TEMP VIEW out_host_events AS
+-- Python frames are named `file.py(123): function`. There are few names and many frames.
+CREATE TABLE frames AS
+SELECT
+    n.name,
+    regexp_extract(
+        n.name, '^(.*)\((\d+)\): (.*)$', ['source_file', 'source_line', 'source_function']
+    ) AS place
+FROM (
+    SELECT DISTINCT h.name FROM raw_host AS h WHERE h.category = 'python_function'
+) AS n;
+
+CREATE VIEW out_host_events AS
 SELECT
     h.*,
     CASE WHEN is_whole_number(h.tid) THEN try_cast(h.tid AS BIGINT) END AS thread_id,
-    h.ts_ns + getvariable('base_ns') AS start_ns,
+    h.ts_ns + base_ns() AS start_ns,
     h.dur_ns AS duration_ns,
     l.parent_id,
     l.op_id,
     l.parent_op_id,
     l.depth,
     l.self_duration_ns,
-    nullif(f.source_file, '') AS source_file,
-    try_cast(f.source_line AS INTEGER) AS source_line,
-    nullif(f.source_function, '') AS source_function
-FROM (
-    SELECT
-        r.*,
-        CASE
-            WHEN r.category = 'python_function'
-                THEN
-                    regexp_extract(
-                        r.name, '^(.*)\((\d+)\): (.*)$',
-                        ['source_file', 'source_line', 'source_function']
-                    )
-        END AS f
-    FROM raw_host AS r
-) AS h
-INNER JOIN host_links AS l ON h.event_id = l.event_id;
+    nullif(f.place.source_file, '') AS source_file,
+    try_cast(f.place.source_line AS INTEGER) AS source_line,
+    nullif(f.place.source_function, '') AS source_function
+FROM raw_host AS h
+INNER JOIN host_links AS l ON h.event_id = l.event_id
+LEFT JOIN frames AS f ON h.name = f.name AND h.category = 'python_function';
 
-CREATE TEMP VIEW out_device_events AS
+CREATE VIEW out_device_events AS
 SELECT
     d.* REPLACE (
         CASE
@@ -51,31 +50,31 @@ SELECT
             ELSE d.device_id
         END AS device_id
     ),
-    device_kind(d.category, d.name, d.collective) AS kind,
-    d.ts_ns + getvariable('base_ns') AS start_ns,
+    d.ts_ns + base_ns() AS start_ns,
     d.dur_ns AS duration_ns,
+    l.kind,
+    l.uses_tensor_cores,
     l.launch_id,
-    l.op_id,
-    CASE WHEN d.category = 'kernel' THEN uses_tensor_cores(d.name) END AS uses_tensor_cores
+    l.op_id
 FROM raw_device AS d
 INNER JOIN device_links AS l ON d.event_id = l.event_id;
 
-CREATE TEMP VIEW out_memory_records AS
+CREATE VIEW out_memory_records AS
 SELECT
     m.*,
-    m.ts_ns + getvariable('base_ns') AS time_ns,
+    m.ts_ns + base_ns() AS time_ns,
     device_type(try_cast(json_extract_string(m.args, '$."Device Type"') AS INTEGER)) AS device_type,
     o.parent_row_id AS op_id
 FROM raw_memory AS m
 INNER JOIN op_enclosed AS o ON m.event_id = o.row_id;
 
-CREATE TEMP VIEW out_counters AS
+CREATE VIEW out_counters AS
 SELECT d.event_id, c.key AS counter, try_cast(c.value AS DOUBLE) AS value
 FROM raw_device AS d, json_each(d.args) AS c
 WHERE d.category = 'cuda_profiler_range' AND c.type IN ('DOUBLE', 'UBIGINT', 'BIGINT');
 
 -- Where a series is not a plain number, raw keeps the arguments too.
-CREATE TEMP VIEW out_counter_samples AS
+CREATE VIEW out_counter_samples AS
 WITH
 series AS (
     SELECT
@@ -95,7 +94,7 @@ readable AS (
 SELECT
     c.event_id,
     c.raw_category AS category,
-    c.ts_ns + getvariable('base_ns') AS time_ns,
+    c.ts_ns + base_ns() AS time_ns,
     c.pid,
     c.name,
     s.series,
@@ -108,11 +107,11 @@ FROM raw_counter AS c
 LEFT JOIN series AS s ON c.event_id = s.event_id
 LEFT JOIN readable AS r ON c.event_id = r.event_id;
 
-CREATE TEMP VIEW out_flows AS
+CREATE VIEW out_flows AS
 SELECT
     f.* REPLACE (
-        f.source_ns + getvariable('base_ns') AS source_ns,
-        f.target_ns + getvariable('base_ns') AS target_ns
+        f.source_ns + base_ns() AS source_ns,
+        f.target_ns + base_ns() AS target_ns
     ),
     CASE
         WHEN f.source_rest IS NULL AND f.target_rest IS NULL THEN NULL
@@ -122,14 +121,14 @@ SELECT
     END AS raw
 FROM linked_flows AS f;
 
-CREATE TEMP VIEW out_other_events AS
+CREATE VIEW out_other_events AS
 SELECT
     e.*,
-    e.ts_ns + getvariable('base_ns') AS time_ns,
+    e.ts_ns + base_ns() AS time_ns,
     e.dur_ns AS duration_ns
 FROM (SELECT o.* REPLACE (o.raw_category AS category) FROM raw_other AS o) AS e;
 
-CREATE TEMP VIEW out_processes AS
+CREATE VIEW out_processes AS
 WITH
 facts AS (
     SELECT
@@ -190,8 +189,8 @@ CREATE MACRO trace_facts(base_time BIGINT, worker VARCHAR, unpadded BOOLEAN) AS 
             WHEN worker LIKE '%\_' || s.process_id ESCAPE '\'
                 THEN left(worker, length(worker) - length(s.process_id::VARCHAR) - 1)
         END AS worker_hostname,
-        s.start_ns + getvariable('base_ns') AS start_ns,
-        s.end_ns + getvariable('base_ns') AS end_ns
+        s.start_ns + base_ns() AS start_ns,
+        s.end_ns + base_ns() AS end_ns
     FROM (
         SELECT
             bool_or(e.raw_category IN ('Operator', 'Runtime', 'Kernel', 'Memcpy', 'Memset'))
