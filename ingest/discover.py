@@ -16,8 +16,10 @@ from pathlib import Path
 from tracewh.ingest.errors import IngestError
 
 #: `worker0.1623143089861.pt.trace.json.gz`: worker, stamp, suffixes.
-_NAME = re.compile(r"(?P<worker>.*?)(?:\.(?P<stamp>\d+))?(?:\.pt\.trace)?\.(?:json|raw)(?:\.gz)?")
-_SUFFIXES = (".json", ".json.gz", ".raw.gz")
+_NAME = re.compile(
+    r"(?P<worker>.*?)(?:\.(?P<stamp>\d+))?(?:\.pt\.trace)?\.(?:json|raw)(?:\.gz|\.zst)?"
+)
+_SUFFIXES = (".json", ".json.gz", ".json.zst", ".raw.gz")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +56,7 @@ def discover(paths: Iterable[str | os.PathLike[str]], run: str | None = None) ->
         else:
             raise IngestError(f"no such file or folder: {given}")
     if not found:
-        names = ", ".join(f"*{suffix}" for suffix in _SUFFIXES[:2])
+        names = ", ".join(f"*{suffix}" for suffix in _SUFFIXES[:3])
         raise IngestError(f"no trace files ({names}) in {', '.join(map(str, paths))}")
     several = len(set(found.values())) > 1
     sources = []
@@ -90,7 +92,7 @@ def _worker_and_stamp(name: str) -> tuple[str, str | None]:
 
 
 def _stem(name: str) -> str:
-    return re.sub(r"(\.pt\.trace)?\.(json|raw)(\.gz)?$", "", name)
+    return re.sub(r"(\.pt\.trace)?\.(json|raw)(\.gz|\.zst)?$", "", name)
 
 
 def _span(path: Path, worker: str, stamp: str | None) -> str:

@@ -9,3 +9,17 @@ class IngestError(Exception):
 
 class RefusedError(Exception):
     """A file that cannot be taken in. The message says why and, where there is one, the remedy."""
+
+
+class CutError(Exception):
+    """Compressed data that ends early or is damaged. All good data before it was given first.
+
+    Args:
+        stored_byte: Position in the stored file from which nothing could be used.
+        reason: What is wrong there: 'the gzip data ends early'.
+    """
+
+    def __init__(self, stored_byte: int, reason: str) -> None:
+        super().__init__(f"{reason}, at byte {stored_byte}")
+        self.stored_byte = stored_byte
+        self.reason = reason

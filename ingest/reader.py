@@ -10,16 +10,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import orjson
 import pyarrow as pa
 
-from tracewh.ingest.errors import RefusedError
+from tracewh.ingest.errors import CutError, RefusedError
+from tracewh.ingest.files import File
+from tracewh.ingest.inflate import decompressed
 from tracewh.ingest.split import Splitter
 
 #: Decompressed bytes per block. Large enough that a block's fixed costs vanish, small enough that
@@ -27,7 +27,6 @@ from tracewh.ingest.split import Splitter
 BLOCK_BYTES = 32 << 20
 #: The first blocks are smaller, so that all threads have work soon.
 FIRST_BYTES = 2 << 20
-READ_BYTES = 1 << 18
 #: No trace has more than this before its events.
 HEAD_BYTES = 64 << 20
 
@@ -49,11 +48,11 @@ class TraceReader:
     """Reads one file. `metadata` and `content_hash` are whole once `blocks` is exhausted.
 
     Args:
-        path: The trace, plain or gzip by its first bytes, whatever its name.
+        path: The trace, plain, gzip or zstd by its first bytes, whatever its name.
         on_bytes: Called with the number of stored bytes read, as they are read.
     """
 
-    path: Path
+    path: File
     on_bytes: Callable[[int], None] = lambda _: None
     metadata: dict[str, Any] = field(default_factory=dict)
     content_hash: str = ""
@@ -66,8 +65,15 @@ class TraceReader:
             RefusedError: The file is not a Kineto trace, or is damaged.
         """
         digest = hashlib.blake2b(digest_size=32)
-        with self.path.open("rb") as file:
-            yield from self._events(_Chunks(_decompressed(file, digest, self.on_bytes)))
+
+        def stored(chunk: bytes) -> None:
+            digest.update(chunk)
+            self.on_bytes(len(chunk))
+
+        try:
+            yield from self._events(_Chunks(decompressed(lambda: self.path.open("rb"), stored)))
+        except CutError as cut:
+            raise RefusedError(f"{cut}; copy the file again") from None
         self.content_hash = digest.hexdigest()
 
     def _events(self, chunks: _Chunks) -> Iterator[Block]:
@@ -116,39 +122,6 @@ class _Chunks:
 
     def rest(self) -> bytes:
         return b"".join(self._source)
-
-
-def _decompressed(
-    file: IO[bytes], digest: hashlib.blake2b, on_bytes: Callable[[int], None]
-) -> Iterator[bytes]:
-    """The bytes of a plain or gzip file; members of a gzip file that follow each other are joined."""
-    inflate: Any = None
-    first = True
-    while chunk := file.read(READ_BYTES):
-        digest.update(chunk)
-        on_bytes(len(chunk))
-        if first:
-            first = False
-            if chunk[:2] == b"\x1f\x8b":
-                inflate = zlib.decompressobj(wbits=31)
-        if inflate is None:
-            yield chunk
-            continue
-        try:
-            while chunk:
-                if inflate.eof:
-                    inflate = zlib.decompressobj(wbits=31)
-                if data := inflate.decompress(chunk):
-                    yield data
-                chunk = inflate.unused_data
-        except zlib.error as error:
-            raise RefusedError(
-                f"damaged gzip data before byte {file.tell()} ({error}); copy the file again"
-            ) from None
-    if inflate is not None and not inflate.eof:
-        raise RefusedError(
-            f"the gzip data ends early, at byte {file.tell()}; the file was cut off: copy it again"
-        )
 
 
 def _head(chunks: _Chunks) -> tuple[bytes, bytes]:

@@ -80,6 +80,7 @@ def test_a_named_file_need_not_have_a_suffix(lay: Lay) -> None:
         ("worker0.v2.pt.trace.json", "worker0.v2", "default"),
         ("worker0.pt.trace.json", "worker0", "default"),
         ("trace.json.gz", "trace", "default"),
+        ("trace.17.json.zst", "trace", "1"),
         ("trace.17.json", "trace", "1"),
         ("memory.raw.gz", "memory", "default"),
     ],
@@ -139,4 +140,7 @@ def test_errors(lay: Lay) -> None:
     assert str(error.value) == f"no such file or folder: {logs / 'c'}"
     with pytest.raises(IngestError) as error:
         discover(iter([logs / "a", logs / "b"]))
-    assert str(error.value) == f"no trace files (*.json, *.json.gz) in {logs / 'a'}, {logs / 'b'}"
+    assert (
+        str(error.value)
+        == f"no trace files (*.json, *.json.gz, *.json.zst) in {logs / 'a'}, {logs / 'b'}"
+    )
