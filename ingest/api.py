@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -17,6 +17,7 @@ from tracewh.ingest.errors import IngestError, RefusedError
 
 if TYPE_CHECKING:
     from tracewh.ingest.store import Store, Stored
+    from tracewh.ingest.trace import Taken
 
 __all__ = ["IngestError", "Outcome", "Progress", "drop", "ingest"]
 
@@ -78,6 +79,7 @@ def ingest(
         IngestError: The call cannot start.
     """
     # Here, so that importing tracewh does not load DuckDB and Arrow.
+    from tracewh.ingest.faults import DEBUG, bug
     from tracewh.ingest.store import Store
     from tracewh.ingest.trace import MEMORY_BYTES, Limits, take_in
 
@@ -85,46 +87,43 @@ def ingest(
         raise IngestError(f"jobs is {jobs}; it must be at least 1")
     sources = discover(paths, run)
     store = Store(Path(warehouse))
-    store.make()
-    plan = _plan(store, sources, force)
-    meter = _Meter([source for source, _ in plan], on_progress, on_outcome)
-    cores = os.cpu_count() or 1
-    workers = min(jobs or cores, len(plan))
-    limits = Limits(threads=max(1, cores // workers), memory_bytes=MEMORY_BYTES // workers)
+    with store.session() as session:
+        plan = _plan(store, sources, force)
+        meter = _Meter(sources, on_progress, on_outcome)
+        cores = os.cpu_count() or 1
+        workers = min(jobs or cores, len(plan))
+        limits = Limits(threads=max(1, cores // workers), memory_bytes=MEMORY_BYTES // workers)
 
-    def settle(source: Source, known: Stored | None) -> Outcome:
-        started = time.perf_counter()
-        size = source.path.stat().st_size
-        outcome = Outcome(
-            source.path, "ingested", "", source.run, source.worker, source.span, source_bytes=size
-        )
-        if known is not None:
-            meter.read(size)
-            outcome = replace(
-                outcome,
-                status="unchanged",
-                worker=known.worker,
-                span=known.span,
-                stored_bytes=known.stored_bytes,
-                events=known.events,
-            )
-        else:
+        def settle(planned: _Planned) -> Outcome:
+            started = time.perf_counter()
+            if planned.known is not None:
+                outcome = _unchanged(planned.source, planned.known)
+                meter.read(outcome.source_bytes)
+            else:
+                commit = partial(store.commit, session, planned.source, planned.keep)
+                try:
+                    taken = take_in(
+                        session, planned.source, limits, meter.read, meter.count, commit
+                    )
+                    outcome = _ingested(planned.source, taken)
+                except InterruptedError:
+                    raise
+                except RefusedError as error:
+                    outcome = _refused(planned.source, error)
+                except Exception as error:
+                    if meter.failed or os.environ.get(DEBUG):
+                        raise
+                    outcome = _refused(planned.source, bug(error))
+            outcome = replace(outcome, seconds=time.perf_counter() - started)
+            meter.settle(outcome)
+            return outcome
+
+        with ThreadPoolExecutor(workers) as pool:
             try:
-                taken = take_in(store, source, limits, meter.read, meter.count)
-                outcome = replace(outcome, stored_bytes=taken.stored_bytes, events=taken.events)
-            except RefusedError as error:
-                outcome = Outcome(source.path, "refused", str(error), source_bytes=size)
-        outcome = replace(outcome, seconds=time.perf_counter() - started)
-        meter.settle(outcome)
-        return outcome
-
-    pool = ThreadPoolExecutor(workers)
-    futures = [pool.submit(settle, *item) for item in plan]
-    try:
-        return [future.result() for future in futures]
-    finally:
-        meter.stop()
-        pool.shutdown(cancel_futures=True)
+                return [future.result() for future in [pool.submit(settle, each) for each in plan]]
+            finally:
+                meter.stop()
+                pool.shutdown(cancel_futures=True)
 
 
 def drop(
@@ -143,33 +142,77 @@ def drop(
     return Store(Path(warehouse)).drop(run, worker, span)
 
 
-def _plan(
-    store: Store, sources: Iterable[Source], force: bool
-) -> list[tuple[Source, Stored | None]]:
-    """Each source with its span settled, and the stored trace that was made from the same bytes."""
+@dataclass(frozen=True, slots=True)
+class _Planned:
+    """A file with its span, the spans that others of its worker are about to get, and the stored
+    trace that was made from the same bytes, if one is."""
+
+    source: Source
+    keep: frozenset[str]
+    known: Stored | None
+
+
+def _plan(store: Store, sources: Iterable[Source], force: bool) -> list[_Planned]:
+    from tracewh.ingest.store import free_span
+
     stored = list(store.traces())
-    taken = {(trace.run, trace.worker, trace.span): trace.source_path for trace in stored}
+    taken: dict[tuple[str, str], dict[str, str]] = {}
+    for trace in stored:
+        taken.setdefault((trace.run, trace.worker), {})[trace.span] = trace.origin.source_path
+    new: dict[tuple[str, str], set[str]] = {}
     plan: list[tuple[Source, Stored | None]] = []
     for source in sources:
         known = None if force else _same_content(source, stored)
         if known is None:
-            source = replace(source, span=_span(source, taken))
-            taken[source.run, source.worker, source.span] = str(source.path)
+            worker = source.run, source.worker
+            others = taken.setdefault(worker, {})
+            span = free_span(source.span, str(source.path), others, frozenset())
+            source = replace(source, span=span)
+            others[span] = str(source.path)
+            new.setdefault(worker, set()).add(span)
         plan.append((source, known))
-    return plan
+    return [
+        _Planned(source, frozenset(new.get((source.run, source.worker), ())) - {source.span}, known)
+        for source, known in plan
+    ]
 
 
-def _span(source: Source, taken: dict[tuple[str, str, str], str]) -> str:
-    """The span that the file has in the warehouse already; else its own, or the next free number."""
-    path = str(source.path)
-    for (run, worker, span), other in taken.items():
-        if (run, worker, other) == (source.run, source.worker, path):
-            return span
-    span, number = source.span, 1
-    while (source.run, source.worker, span) in taken:
-        number += 1
-        span = str(number)
-    return span
+def _ingested(source: Source, taken: Taken) -> Outcome:
+    return Outcome(
+        source.path,
+        "ingested",
+        run=source.run,
+        worker=source.worker,
+        span=taken.span,
+        source_bytes=_size(source),
+        stored_bytes=taken.stored_bytes,
+        events=taken.events,
+    )
+
+
+def _unchanged(source: Source, known: Stored) -> Outcome:
+    return Outcome(
+        source.path,
+        "unchanged",
+        run=known.run,
+        worker=known.worker,
+        span=known.span,
+        source_bytes=_size(source),
+        stored_bytes=known.stored_bytes,
+        events=known.origin.events,
+    )
+
+
+def _refused(source: Source, error: RefusedError) -> Outcome:
+    return Outcome(source.path, "refused", str(error), source_bytes=_size(source))
+
+
+def _size(source: Source) -> int:
+    """Bytes of a file; 0 where it is gone, which its ingest will say."""
+    try:
+        return source.path.stat().st_size
+    except OSError:
+        return 0
 
 
 def _same_content(source: Source, stored: Iterable[Stored]) -> Stored | None:
@@ -177,23 +220,24 @@ def _same_content(source: Source, stored: Iterable[Stored]) -> Stored | None:
 
     A file that did not change since it was ingested is told without reading it.
     """
-    stat = source.path.stat()
-    alike = [
-        trace
-        for trace in stored
-        if (trace.run, trace.worker) == (source.run, source.worker)
-        and trace.source_bytes == stat.st_size
-    ]
-    for trace in alike:
-        if (trace.source_path, trace.source_mtime_ns) == (str(source.path), stat.st_mtime_ns):
-            return trace
-    digest = _content_hash(source.path) if alike else ""
-    return next((trace for trace in alike if trace.content_hash == digest), None)
+    from tracewh.ingest.manifest import content_hash
 
-
-def _content_hash(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=32)).hexdigest()
+    try:
+        stat = source.path.stat()
+        alike = [
+            trace
+            for trace in stored
+            if (trace.run, trace.worker) == (source.run, source.worker)
+            and trace.origin.source_bytes == stat.st_size
+        ]
+        for trace in alike:
+            origin = trace.origin
+            if (origin.source_path, origin.source_mtime_ns) == (str(source.path), stat.st_mtime_ns):
+                return trace
+        digest = content_hash(source.path) if alike else ""
+    except OSError:  # its ingest will say why
+        return None
+    return next((trace for trace in alike if trace.origin.content_hash == digest), None)
 
 
 class _Meter:
@@ -205,12 +249,14 @@ class _Meter:
         on_progress: Callable[[Progress], None] | None,
         on_outcome: Callable[[Outcome], None] | None,
     ) -> None:
-        total = sum(source.path.stat().st_size for source in sources)
+        total = sum(map(_size, sources))
         self._now = Progress(len(sources), 0, total, 0, 0)
         self._on_progress = on_progress
         self._on_outcome = on_outcome
         self._lock = threading.Lock()
         self._stopped = False
+        #: Whether a callback of the caller raised an error, which is the caller's to see.
+        self.failed = False
 
     def read(self, count: int) -> None:
         """Bytes of a source were read. Ends the worker when the ingest was interrupted."""
@@ -242,4 +288,8 @@ class _Meter:
                 events=self._now.events + events,
             )
             if self._on_progress:
-                self._on_progress(self._now)
+                try:
+                    self._on_progress(self._now)
+                except Exception:
+                    self.failed = True
+                    raise

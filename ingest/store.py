@@ -1,20 +1,27 @@
-"""The warehouse on disk: where a trace lives, what is in already, and how one appears whole."""
+"""The warehouse on disk: where a trace lives, what is in already, and how one is taken out."""
 
 from __future__ import annotations
 
-import ctypes
+import fcntl
 import os
-import shutil
-import uuid
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote, unquote
 
-import pyarrow.parquet as pq
+import pyarrow as pa
 
+from tracewh.ingest import manifest
+from tracewh.ingest.discover import Source
 from tracewh.ingest.errors import IngestError
+from tracewh.ingest.manifest import Origin
+from tracewh.ingest.staging import Session, sweep
+
+STAGING, LOCK = ".staging", ".lock"
+
+#: Stands for a trace that cannot say what it was made from: it is nobody's.
+_UNKNOWN = Origin("", -1, -1, "", 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,16 +32,12 @@ class Stored:
     run: str
     worker: str
     span: str
-    source_path: str
-    source_bytes: int
-    source_mtime_ns: int
-    content_hash: str
-    events: int
+    origin: Origin
 
     @property
     def stored_bytes(self) -> int:
         """Size of its Parquet files."""
-        return sum(path.stat().st_size for path in self.folder.iterdir())
+        return sum(path.stat().st_size for path in self.folder.glob("*.parquet"))
 
 
 class Store:
@@ -52,17 +55,25 @@ class Store:
         """
         try:
             self.data.mkdir(parents=True, exist_ok=True)
-            (self.path / ".staging").mkdir(exist_ok=True)
+            (self.path / STAGING).mkdir(exist_ok=True)
         except OSError as error:
-            raise IngestError(f"cannot write the warehouse {self.path}: {error.strerror}") from None
+            raise self._cannot_write(error) from None
 
-    def traces(self) -> Iterator[Stored]:
-        """Every trace of the warehouse, from the small file that describes it."""
-        columns = ["source_path", "source_bytes", "source_mtime_ns", "content_hash", "events"]
-        for path in sorted(self.data.glob("run=*/worker=*/span=*/traces.parquet")):
-            row = pq.ParquetFile(path).read(columns=columns).to_pylist()[0]
-            run, worker, span = (unquote(part.partition("=")[2]) for part in path.parent.parts[-3:])
-            yield Stored(path.parent, run, worker, span, **row)
+    def traces(self, run: str | None = None, worker: str | None = None) -> Iterator[Stored]:
+        """Every trace of the warehouse, or of a run or a worker of it.
+
+        One that is damaged is among them, as the trace of an unknown file.
+        """
+        wanted = "/".join(
+            f"{key}={'*' if name is None else quote(name, safe='')}"
+            for key, name in (("run", run), ("worker", worker), ("span", None))
+        )
+        for folder in sorted(self.data.glob(wanted)):
+            with suppress(FileNotFoundError):  # dropped meanwhile
+                run_, worker_, span = (
+                    unquote(part.partition("=")[2]) for part in folder.parts[-3:]
+                )
+                yield Stored(folder, run_, worker_, span, _origin(folder))
 
     def folder(self, run: str, worker: str, span: str) -> Path:
         """Where a trace lives. Characters that a path cannot hold are percent-encoded."""
@@ -70,63 +81,92 @@ class Store:
         return self.data.joinpath(*(f"{key}={quote(value, safe='')}" for key, value in names))
 
     @contextmanager
-    def staging(self, folder: Path) -> Iterator[Path]:
-        """A folder to write a trace to; it becomes `folder` by one rename when all went well."""
-        staged = self.path / ".staging" / uuid.uuid4().hex
-        staged.mkdir()
+    def locked(self) -> Iterator[None]:
+        """Be the only one, of all processes and threads, that puts traces in or takes them out."""
+        descriptor = os.open(self.path / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
         try:
-            yield staged
-            _flush(staged)
-            folder.parent.mkdir(parents=True, exist_ok=True)
-            _replace(staged, folder)
-        finally:
-            shutil.rmtree(staged, ignore_errors=True)
-
-    def drop(self, run: str, worker: str | None = None, span: str | None = None) -> int:
-        """Remove the traces of a run, or of one worker or span of it; the number removed."""
-        removed = 0
-        for trace in list(self.traces()):
-            wanted = (
-                trace.run == run and worker in (None, trace.worker) and span in (None, trace.span)
-            )
-            if wanted:
-                self.make()
-                gone = self.path / ".staging" / uuid.uuid4().hex
-                trace.folder.rename(gone)
-                shutil.rmtree(gone)
-                removed += 1
-                for parent in (trace.folder.parent, trace.folder.parent.parent):
-                    if not any(parent.iterdir()):
-                        parent.rmdir()
-        return removed
-
-
-def _flush(folder: Path) -> None:
-    """Make sure a crash after the rename finds the files with their contents."""
-    for path in (*folder.iterdir(), folder):
-        descriptor = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
+            with suppress(OSError):  # a file system without locks: docs/warehouse.md
+                fcntl.flock(descriptor, fcntl.LOCK_EX)
+            yield
         finally:
             os.close(descriptor)
 
+    @contextmanager
+    def session(self) -> Iterator[Session]:
+        """A place to write traces to, after removing what ingests that died left behind.
 
-def _replace(staged: Path, folder: Path) -> None:
-    """Put a folder in the place of another: readers see the old one or the new one, whole."""
-    if not folder.exists():
-        staged.rename(folder)
-    elif not _exchange(staged, folder):
-        old = staged.with_name(f"{staged.name}-old")
-        folder.rename(old)
-        staged.rename(folder)
-        shutil.rmtree(old, ignore_errors=True)
+        Raises:
+            IngestError: The warehouse cannot be written.
+        """
+        self.make()
+        try:
+            with self.locked():
+                sweep(self.path / STAGING, self.data)
+                session = Session(self.path / STAGING)
+        except OSError as error:
+            raise self._cannot_write(error) from None
+        try:
+            yield session
+        finally:
+            session.close()
+
+    def commit(self, session: Session, source: Source, keep: frozenset[str], staged: Path) -> str:
+        """Put a staged trace into the warehouse, in one step for readers; the span that it got.
+
+        Args:
+            session: The session that staged it.
+            source: The file, with the span that it should get.
+            keep: Spans that other files are about to get.
+            staged: Its folder, whole.
+        """
+        origin = manifest.seal(staged)
+        session.flush(staged)
+        with self.locked():
+            stored = self.traces(source.run, source.worker)
+            taken = {trace.span: trace.origin.source_path for trace in stored}
+            span = free_span(source.span, origin.source_path, taken, keep)
+            session.place(staged, self.folder(source.run, source.worker, span))
+        return span
+
+    def drop(self, run: str, worker: str | None = None, span: str | None = None) -> int:
+        """Remove the traces of a run, or of one worker or span of it; the number removed."""
+        found = [trace for trace in self.traces(run, worker) if span in (None, trace.span)]
+        if not found:
+            return 0
+        with self.session() as session, self.locked():
+            return sum(session.remove(trace.folder) for trace in found)
+
+    def _cannot_write(self, error: OSError) -> IngestError:
+        return IngestError(f"cannot write the warehouse {self.path}: {error.strerror}")
 
 
-def _exchange(one: Path, other: Path) -> bool:
-    """Swap two folders in one step, where the system can: Linux, on most file systems."""
+def free_span(span: str, source_path: str, taken: Mapping[str, str], keep: frozenset[str]) -> str:
+    """The span that a file has in the warehouse already; else its own, or the next free number.
+
+    Args:
+        span: What its name says.
+        source_path: The file.
+        taken: The spans of its worker that are in the warehouse, and the files they are of.
+        keep: Spans that other files are about to get.
+    """
+    for known, path in taken.items():
+        if path == source_path:
+            return known
+    number = 1
+    while span in taken or span in keep:
+        number += 1
+        span = str(number)
+    return span
+
+
+def _origin(folder: Path) -> Origin:
+    """What a stored trace was made from: of its two records, the one that can be read."""
+    with suppress(ValueError):
+        if found := manifest.read(folder):
+            return found.origin
     try:
-        rename = ctypes.CDLL(None, use_errno=True).renameat2
-    except (OSError, AttributeError):
-        return False
-    here, exchange = -100, 2  # AT_FDCWD, RENAME_EXCHANGE
-    return bool(rename(here, os.fsencode(one), here, os.fsencode(other), exchange) == 0)
+        return manifest.origin_of(folder / "traces.parquet")
+    except (pa.ArrowException, OSError, KeyError, TypeError, IndexError):
+        if not folder.exists():
+            raise FileNotFoundError(folder) from None
+        return _UNKNOWN

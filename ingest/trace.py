@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 
@@ -12,10 +12,11 @@ import duckdb
 
 from tracewh.ingest.discover import Source
 from tracewh.ingest.errors import RefusedError
+from tracewh.ingest.faults import refusal
 from tracewh.ingest.flatten import Flattener, is_unpadded, prepare
 from tracewh.ingest.links import link
 from tracewh.ingest.reader import Block, TraceReader
-from tracewh.ingest.store import Store
+from tracewh.ingest.staging import Session, spill_folder
 from tracewh.ingest.tables import derive
 from tracewh.ingest.write import write
 
@@ -33,38 +34,46 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """What a trace holds, and the bytes that it takes in the warehouse."""
+    """What a trace holds, the bytes that it takes in the warehouse, and the span that it got."""
 
     events: int
     stored_bytes: int
+    span: str = ""
 
 
 def take_in(
-    store: Store,
+    session: Session,
     source: Source,
     limits: Limits,
     on_bytes: Callable[[int], None],
     on_events: Callable[[int], None],
+    commit: Callable[[Path], str],
 ) -> Taken:
     """Ingest one file. The trace is in the warehouse as a whole, or not at all.
+
+    Args:
+        session: Where to write it.
+        source: The file.
+        limits: What its ingest may use.
+        on_bytes: Called with the number of bytes read, as they are read.
+        on_events: Called with the number of events flattened.
+        commit: Puts the folder that holds the trace into the warehouse, and gives its span.
 
     Raises:
         RefusedError: The file is no trace, is damaged, or cannot be read or written.
     """
     try:
-        with store.staging(store.folder(source.run, source.worker, source.span)) as staged:
+        with session.staging() as staged:
+            before = source.path.stat()
             taken = _take_in(source, staged, limits, on_bytes, on_events)
-    except duckdb.OutOfMemoryException:
-        raise RefusedError(
-            f"needs more than {limits.memory_bytes // 2**20} MiB of memory; use fewer --jobs"
-        ) from None
-    except duckdb.Error as error:
-        raise RefusedError(str(error).partition("\n")[0]) from None
+            after = source.path.stat()
+            if (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
+                raise RefusedError("it changed while it was read: ingest it again when it is whole")
+            return replace(taken, span=commit(staged))
     except InterruptedError:
         raise
-    except OSError as error:
-        raise RefusedError(f"{error.strerror}: {error.filename or source.path}") from None
-    return taken
+    except (duckdb.Error, OSError) as error:
+        raise refusal(error, source.path, session.path, limits.memory_bytes) from None
 
 
 def _take_in(
@@ -80,7 +89,7 @@ def _take_in(
     config: dict[str, str | bool | int | float | list[str]] = {
         "threads": limits.threads,
         "memory_limit": f"{limits.memory_bytes // 2**20}MiB",
-        "temp_directory": str(staged.with_name(f"{staged.name}-spill")),
+        "temp_directory": str(spill_folder(staged)),
     }
     with duckdb.connect(config=config) as con:
         prepare(con, unpadded)

@@ -1,0 +1,56 @@
+"""Why a file cannot be taken in, said in one line: errors of the system, of the database, and ours."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+
+import duckdb
+
+from tracewh.ingest.errors import RefusedError
+
+#: Set in the environment, it lets an error that nobody foresaw end the ingest with its traceback.
+DEBUG = "TRACEWH_DEBUG"
+
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+def refusal(error: Exception, source: Path, staging: Path, memory_bytes: int) -> RefusedError:
+    """What an error of the system or of the database means for a file.
+
+    Args:
+        error: A `duckdb.Error` or an `OSError`.
+        source: The file.
+        staging: Where it was being written.
+        memory_bytes: What its ingest was allowed to use.
+    """
+    text = str(error).partition("\n")[0]
+    if _is_full(error, text):
+        return RefusedError(
+            f"no space left on the disk of {staging.parents[1]}: free some, or name another warehouse"
+        )
+    if isinstance(error, duckdb.OutOfMemoryException):
+        return RefusedError(
+            f"needs more than {memory_bytes // 2**20} MiB of memory; use fewer --jobs"
+        )
+    if isinstance(error, OSError):
+        return RefusedError(f"{error.strerror}: {error.filename or source}")
+    return RefusedError(text)
+
+
+def bug(error: Exception) -> RefusedError:
+    """What to say of an error that nobody foresaw."""
+    said = f"{type(error).__name__}: {error}".partition("\n")[0]
+    return RefusedError(
+        f"{said}; this is a bug in tracewh: please report it, with the file if you may "
+        f"({DEBUG}=1 shows where)"
+    )
+
+
+def _is_full(error: Exception, text: str) -> bool:
+    if isinstance(error, OSError):
+        return error.errno in _FULL
+    # DuckDB gives the system's word for it in its own message; a full folder of temporary files it
+    # takes for a lack of memory.
+    return "max_temp_directory_size" in str(error) or any(os.strerror(no) in text for no in _FULL)

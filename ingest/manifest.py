@@ -1,0 +1,95 @@
+"""The record of a stored trace: what it was made from, and what each of its files must hold.
+
+Its name begins with an underscore, which Spark, Hive and Arrow take for a file that is no data.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+
+NAME = "_manifest.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """The file that a trace was made from, as `traces` has it too."""
+
+    source_path: str
+    source_bytes: int
+    source_mtime_ns: int
+    content_hash: str
+    events: int
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One Parquet file: its rows, its size in bytes, and the hash of its bytes."""
+
+    rows: int
+    bytes: int
+    blake2b: str
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What was recorded when a trace was stored; files by their names."""
+
+    origin: Origin
+    files: dict[str, Part]
+
+
+def seal(folder: Path) -> Origin:
+    """Record what a folder of Parquet files holds, as the last file of it."""
+    origin = origin_of(folder / "traces.parquet")
+    files = {
+        path.name: asdict(Part(rows(path), path.stat().st_size, content_hash(path)))
+        for path in sorted(folder.glob("*.parquet"))
+    }
+    text = json.dumps({"origin": asdict(origin), "files": files}, indent=1)
+    (folder / NAME).write_text(text, "utf-8")
+    return origin
+
+
+def read(folder: Path) -> Manifest | None:
+    """The record of a stored trace; None where there is none.
+
+    Raises:
+        ValueError: It is damaged.
+    """
+    try:
+        found: Any = json.loads((folder / NAME).read_bytes())
+    except FileNotFoundError:
+        return None
+    try:
+        files = {name: Part(**part) for name, part in found["files"].items()}
+        return Manifest(Origin(**found["origin"]), files)
+    except (AttributeError, KeyError, TypeError) as error:
+        raise ValueError(f"not a manifest: {error}") from None
+
+
+def origin_of(traces: Path) -> Origin:
+    """What traces.parquet says of the file it was made from.
+
+    Raises:
+        OSError, pyarrow.ArrowException: It cannot be read.
+    """
+    columns = list(Origin.__dataclass_fields__)
+    with pq.ParquetFile(traces) as file:
+        return Origin(**file.read(columns=columns).to_pylist()[0])
+
+
+def rows(path: Path) -> int:
+    """Number of rows that the footer of a Parquet file names."""
+    return int(pq.read_metadata(path).num_rows)
+
+
+def content_hash(path: Path) -> str:
+    """BLAKE2b of a file's bytes, 32 bytes long, in hexadecimal."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=32)).hexdigest()

@@ -1,0 +1,162 @@
+"""Where an ingest writes what is not in the warehouse yet, and what the next one finds of it.
+
+.staging/<session>/lock         held by the ingest as long as it lives, whatever ends it
+.staging/<session>/<n>/         a trace that is being written, and <n>-spill/ beside it
+.staging/<session>/old/...      a stored trace for the moment in which another takes its place
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import fcntl
+import os
+import shutil
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+#: Where a file system has no locks, what nobody wrote to for so long was left behind.
+ABANDONED_SECONDS = 24 * 3600
+
+
+class Session:
+    """The folder of one ingest inside `.staging`. Made and closed by `Store.session`."""
+
+    def __init__(self, staging: Path) -> None:
+        self.path = staging / uuid.uuid4().hex
+        self.path.mkdir()
+        self._lock = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        _try_lock(self._lock)
+
+    def close(self) -> None:
+        """Remove the folder."""
+        shutil.rmtree(self.path, ignore_errors=True)
+        os.close(self._lock)
+
+    @contextmanager
+    def staging(self) -> Iterator[Path]:
+        """A folder to write a trace to; gone afterwards unless it was placed."""
+        staged = self.path / uuid.uuid4().hex
+        staged.mkdir()
+        try:
+            yield staged
+        finally:
+            shutil.rmtree(staged, ignore_errors=True)
+            shutil.rmtree(spill_folder(staged), ignore_errors=True)
+
+    def flush(self, staged: Path) -> None:
+        """Make sure that a power cut after the trace was placed finds its contents."""
+        for path in (*staged.iterdir(), staged):
+            _sync(path)
+
+    def place(self, staged: Path, folder: Path) -> None:
+        """Put a folder in its place: readers see what was there or what comes, whole."""
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        if not folder.exists():
+            staged.rename(folder)
+        elif not _exchange(staged, folder):
+            old = self.path / "old" / Path(*folder.parts[-3:])
+            old.parent.mkdir(parents=True, exist_ok=True)
+            folder.rename(old)
+            try:
+                staged.rename(folder)
+            except BaseException:
+                old.rename(folder)
+                raise
+            shutil.rmtree(old, ignore_errors=True)
+        for parent in folder.parents[:3]:
+            _sync(parent)
+
+    def remove(self, folder: Path) -> bool:
+        """Take a stored trace out, and the folders that are empty without it; False if it is gone."""
+        try:
+            folder.rename(self.path / uuid.uuid4().hex)
+        except FileNotFoundError:
+            return False
+        for parent in folder.parents[:2]:
+            with suppress(OSError):  # not empty
+                parent.rmdir()
+        return True
+
+
+def spill_folder(staged: Path) -> Path:
+    """Where the database may put what memory cannot hold while it writes a trace."""
+    return staged.with_name(f"{staged.name}-spill")
+
+
+def sweep(staging: Path, data: Path) -> None:
+    """Remove what ingests that died left in `.staging`, and nothing of those that live.
+
+    A stored trace that was about to be replaced, on a file system that cannot exchange folders, goes
+    back to its place. The caller holds the lock of the warehouse.
+    """
+    dead = leftovers(staging)
+    for session in dead:
+        for old in session.glob("old/*/*/*"):
+            folder = data / Path(*old.parts[-3:])
+            if not folder.exists():
+                folder.parent.mkdir(parents=True, exist_ok=True)
+                old.rename(folder)
+        shutil.rmtree(session, ignore_errors=True)
+    if dead:
+        for empty in (*data.glob("*/*"), *data.glob("*")):
+            with suppress(OSError):  # not empty
+                empty.rmdir()
+
+
+def leftovers(staging: Path) -> list[Path]:
+    """What `sweep` would remove."""
+    return [session for session in staging.glob("*") if _is_dead(session)]
+
+
+def _is_dead(session: Path) -> bool:
+    """Whether no living process holds the lock of a session, on this host or another."""
+    try:
+        descriptor = os.open(session / "lock", os.O_RDWR | os.O_CLOEXEC)
+    except FileNotFoundError:  # it died when it began or ended
+        return True
+    except OSError:  # another user's
+        return False
+    try:
+        free = _try_lock(descriptor)
+    finally:
+        os.close(descriptor)
+    return _is_old(session) if free is None else free
+
+
+def _is_old(session: Path) -> bool:
+    newest = 0.0
+    for path in session.rglob("*"):
+        with suppress(FileNotFoundError):
+            newest = max(newest, path.stat().st_mtime)
+    return time.time() - newest > ABANDONED_SECONDS
+
+
+def _try_lock(descriptor: int) -> bool | None:
+    """Lock a file unless it is locked; None where the file system knows no locks."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        return False if error.errno in (errno.EWOULDBLOCK, errno.EACCES) else None
+    return True
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _exchange(one: Path, other: Path) -> bool:
+    """Swap two folders in one step, where the system can: Linux, on most file systems."""
+    try:
+        rename = ctypes.CDLL(None, use_errno=True).renameat2
+    except (OSError, AttributeError):
+        return False
+    here, exchange = -100, 2  # AT_FDCWD, RENAME_EXCHANGE
+    return bool(rename(here, os.fsencode(one), here, os.fsencode(other), exchange) == 0)
