@@ -15,7 +15,7 @@ from difflib import get_close_matches
 from typing import NoReturn
 
 OK, FAILED, WRONG_CALL, SOME_REFUSED = 0, 1, 2, 3
-INTERRUPTED = 128 + signal.SIGINT
+INTERRUPTED, TERMINATED = 128 + signal.SIGINT, 128 + signal.SIGTERM
 
 #: What `tracewh --help` says about them.
 EXIT_CODES = (
@@ -24,7 +24,12 @@ EXIT_CODES = (
     (WRONG_CALL, "wrong call: an unknown name, option or value"),
     (SOME_REFUSED, "ingest took in some files and refused others"),
     (INTERRUPTED, "interrupted"),
+    (TERMINATED, "terminated"),
 )
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM came: as SIGINT, but for the exit code."""
 
 
 class CliError(Exception):
@@ -77,12 +82,14 @@ def guarded(command: Callable[[], int]) -> int:
 
     An error nobody foresaw passes through.
     """
+    before = signal.signal(signal.SIGTERM, _terminate)
     try:
         code = command()
         sys.stdout.flush()
-    except KeyboardInterrupt:
-        _say("interrupted")
-        return INTERRUPTED
+    except KeyboardInterrupt as interrupt:
+        code = interrupted(interrupt)
+        _say("interrupted" if code == INTERRUPTED else "terminated")
+        return code
     except BrokenPipeError:  # our reader has had enough, as in `tracewh show ... | head`
         code = OK
     except CliError as error:
@@ -94,7 +101,18 @@ def guarded(command: Callable[[], int]) -> int:
             raise
         _say(foreseen[1])
         code = foreseen[0]
+    finally:
+        signal.signal(signal.SIGTERM, before)
     return _flushed(code)
+
+
+def _terminate(*_: object) -> NoReturn:
+    raise Terminated
+
+
+def interrupted(interrupt: KeyboardInterrupt) -> int:
+    """The exit code of an interruption."""
+    return TERMINATED if isinstance(interrupt, Terminated) else INTERRUPTED
 
 
 def _flushed(code: int) -> int:

@@ -25,12 +25,13 @@ def take_in(
     force: bool = False,
 ) -> int:
     """Ingest with a display, sum it up, and give the exit code."""
-    import tracewh
+    from tracewh.ingest.api import ingest
+    from tracewh.views.warehouse import WarehouseError, ensure_database
 
     started = time.monotonic()
     try:
         with display() as shown:
-            outcomes = tracewh.ingest(
+            outcomes = ingest(
                 list(paths),
                 warehouse,
                 run=run,
@@ -39,10 +40,14 @@ def take_in(
                 on_progress=shown.advance,
                 on_outcome=shown.finished,
             )
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as interrupt:
         diagnostics.note("interrupted; the traces that are in stay in, the same command goes on")
-        return diagnostics.INTERRUPTED
+        return diagnostics.interrupted(interrupt)
     summarize(outcomes, time.monotonic() - started)
+    try:
+        ensure_database(warehouse)
+    except WarehouseError as error:  # the traces are in: what is said of them comes first
+        raise diagnostics.CliError(str(error)) from None
     refused = sum(outcome.status == "refused" for outcome in outcomes)
     if refused == len(outcomes):
         return diagnostics.FAILED

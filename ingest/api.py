@@ -119,11 +119,15 @@ def ingest(
             return outcome
 
         with ThreadPoolExecutor(workers) as pool:
+            futures = [pool.submit(settle, each) for each in plan]
             try:
-                return [future.result() for future in [pool.submit(settle, each) for each in plan]]
+                return [future.result() for future in futures]
             finally:
                 meter.stop()
-                pool.shutdown(cancel_futures=True)
+                pool.shutdown(wait=False, cancel_futures=True)
+                while not all(future.done() for future in futures):
+                    session.interrupt()
+                    time.sleep(0.05)
 
 
 def drop(
@@ -270,6 +274,8 @@ class _Meter:
 
     def settle(self, outcome: Outcome) -> None:
         """A file is done with."""
+        if self._stopped:
+            raise InterruptedError
         with self._lock:
             if self._on_outcome:
                 self._on_outcome(outcome)

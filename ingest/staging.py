@@ -18,6 +18,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+import duckdb
+
 #: Where a file system has no locks, what nobody wrote to for so long was left behind.
 ABANDONED_SECONDS = 24 * 3600
 
@@ -30,6 +32,22 @@ class Session:
         self.path.mkdir()
         self._lock = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
         _try_lock(self._lock)
+
+        self._running: list[duckdb.DuckDBPyConnection] = []
+
+    @contextmanager
+    def running(self, con: duckdb.DuckDBPyConnection) -> Iterator[None]:
+        """While it lasts, `interrupt` ends what a connection is doing."""
+        self._running.append(con)
+        try:
+            yield
+        finally:
+            self._running.remove(con)
+
+    def interrupt(self) -> None:
+        """End the statements that run, with an error to whoever runs them."""
+        for con in list(self._running):
+            con.interrupt()
 
     def close(self) -> None:
         """Remove the folder."""

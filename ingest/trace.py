@@ -65,7 +65,7 @@ def take_in(
     try:
         with session.staging() as staged:
             before = source.path.stat()
-            taken = _take_in(source, staged, limits, on_bytes, on_events)
+            taken = _take_in(session, source, staged, limits, on_bytes, on_events)
             after = source.path.stat()
             if (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
                 raise RefusedError("it changed while it was read: ingest it again when it is whole")
@@ -77,6 +77,7 @@ def take_in(
 
 
 def _take_in(
+    session: Session,
     source: Source,
     staged: Path,
     limits: Limits,
@@ -91,7 +92,7 @@ def _take_in(
         "memory_limit": f"{limits.memory_bytes // 2**20}MiB",
         "temp_directory": str(spill_folder(staged)),
     }
-    with duckdb.connect(config=config) as con:
+    with duckdb.connect(config=config) as con, session.running(con):
         prepare(con, unpadded)
         derive(con, "enclosing")
         _flatten_all(con, reader, limits.threads, on_events, unpadded)
@@ -109,7 +110,7 @@ def _take_in(
                 "tracewh_version": version("tracewh"),
             }
             return Taken(reader.events, write(con, staged, reader.metadata, facts))
-    return _take_in(source, staged, limits, on_bytes, on_events, unpadded=True)
+    return _take_in(session, source, staged, limits, on_bytes, on_events, unpadded=True)
 
 
 def _may_be_unpadded(con: duckdb.DuckDBPyConnection) -> bool:

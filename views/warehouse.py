@@ -11,13 +11,15 @@ may not write.
 from __future__ import annotations
 
 import contextlib
+import errno
+import fcntl
 import functools
 import glob
 import hashlib
 import inspect
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -183,13 +185,12 @@ def ensure_database(path: str | os.PathLike[str]) -> bool:
         Whether it was written.
     """
     root = Path(os.path.abspath(path))
-    with contextlib.suppress(OSError):
-        current = (root / FINGERPRINT).read_text("utf-8") == _fingerprint(root)
-        if current and (root / DATABASE).is_file():
-            return False
-    if not holds_traces(root):
+    if _is_current(root) or not holds_traces(root):
         return False
-    write_database(root)
+    with _only_writer(root) as origin:
+        if _is_current(root):  # another ingest has just written it
+            return False
+        _write(root, origin)
     return True
 
 
@@ -197,42 +198,83 @@ def write_database(path: str | os.PathLike[str]) -> Path:
     """Write tracewh.duckdb, whether or not there is one, and return its path.
 
     The new file takes the place of the old one in one rename. Whoever has the old one open keeps
-    reading it; nobody's lock is needed, and nobody sees half a file.
+    reading it; no reader's lock is needed, and nobody sees half a file.
 
     Raises:
-        WarehouseError: There is no warehouse, or it holds no traces.
+        WarehouseError: There is no warehouse, it holds no traces, or it cannot be written.
     """
     root = find(path)
-    registry = _registry()
-    new = root / f".{DATABASE}.{os.getpid()}"
-    new.unlink(missing_ok=True)
-    try:
-        with duckdb.connect() as con:
-            # Any DuckDB since 1.4.2 reads this format; the default of 2.0 is read by 2.0 only.
-            con.execute(f"ATTACH {quoted(str(new))} AS tracewh (STORAGE_VERSION 'v1.4.0')")
-            con.execute("USE tracewh")
-            con.execute("BEGIN")  # one commit, and not one for every comment
-            # Empty tables stand in for the views over Parquet files until all macros are bound:
-            # binding against files takes a look at the disk for every mention of a table.
-            registry.create(con, registry.needs())
-            for table in registry.tables():
-                con.execute(f"DROP TABLE {table.name}")
-                _create(con, registry, [table.name], root)
-                for column in table.columns:
-                    target = f"{table.name}.{column.name}"
-                    con.execute(f"COMMENT ON COLUMN {target} IS {quoted(column.meaning)}")
-            con.execute("COMMIT")
-            con.execute("USE memory")
-            con.execute("DETACH tracewh")
-        os.replace(new, root / DATABASE)
-    finally:
-        new.unlink(missing_ok=True)
-    (root / FINGERPRINT).write_text(_fingerprint(root), "utf-8")
+    with _only_writer(root) as origin:
+        _write(root, origin)
     return root / DATABASE
 
 
 #: What `tracewh relink` does after a warehouse was moved.
 relink = write_database
+
+
+def _is_current(root: Path) -> bool:
+    with contextlib.suppress(OSError):
+        said = (root / FINGERPRINT).read_text("utf-8")
+        return said == _fingerprint(root) and (root / DATABASE).is_file()
+    return False
+
+
+@contextlib.contextmanager
+def _only_writer(root: Path) -> Iterator[int]:
+    """Be the only one that writes tracewh.duckdb; gives the open file that says what it is made from."""
+    try:
+        origin = os.open(root / FINGERPRINT, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        try:
+            with contextlib.suppress(OSError):  # a file system without locks
+                fcntl.flock(origin, fcntl.LOCK_EX)
+            yield origin
+        finally:
+            os.close(origin)
+    except (OSError, duckdb.Error) as error:
+        full = os.strerror(errno.ENOSPC)
+        said = getattr(error, "strerror", None) or str(error).partition("\n")[0]
+        reason = f"{full.lower()}: free some, then `tracewh relink`" if full in str(error) else said
+        raise WarehouseError(f"cannot write {root / DATABASE}: {reason}") from None
+
+
+def _write(root: Path, origin: int) -> None:
+    os.ftruncate(origin, 0)  # until it is written, in case we die: the next ingest begins anew
+    new, log = root / f".{DATABASE}.new", root / f".{DATABASE}.new.wal"
+    _remove(new, log)
+    try:
+        _fill(root, new)
+        os.replace(new, root / DATABASE)
+    finally:
+        _remove(new, log)
+    os.pwrite(origin, _fingerprint(root).encode(), 0)
+
+
+def _remove(*paths: Path) -> None:
+    for path in paths:
+        path.unlink(missing_ok=True)
+
+
+def _fill(root: Path, database: Path) -> None:
+    """Create every object in a new database."""
+    registry = _registry()
+    with duckdb.connect() as con:
+        # Any DuckDB since 1.4.2 reads this format; the default of 2.0 is read by 2.0 only.
+        con.execute(f"ATTACH {quoted(str(database))} AS tracewh (STORAGE_VERSION 'v1.4.0')")
+        con.execute("USE tracewh")
+        con.execute("BEGIN")  # one commit, and not one for every comment
+        # Empty tables stand in for the views over Parquet files until all macros are bound:
+        # binding against files takes a look at the disk for every mention of a table.
+        registry.create(con, registry.needs())
+        for table in registry.tables():
+            con.execute(f"DROP TABLE {table.name}")
+            _create(con, registry, [table.name], root)
+            for column in table.columns:
+                target = f"{table.name}.{column.name}"
+                con.execute(f"COMMENT ON COLUMN {target} IS {quoted(column.meaning)}")
+        con.execute("COMMIT")
+        con.execute("USE memory")
+        con.execute("DETACH tracewh")
 
 
 def _create(

@@ -179,10 +179,10 @@ def test_a_failure_in_the_middle_leaves_what_there_was(
 
     monkeypatch.setattr(trace, "write", fail)
     [outcome] = ingest([path], warehouse, force=True)
-    assert (outcome.status, outcome.reason) == (
-        "refused",
+    assert outcome.status == "refused"
+    assert outcome.reason == (
         "RuntimeError: power cut; this is a bug in tracewh: please report it, with the file if you "
-        "may (TRACEWH_DEBUG=1 shows where)",
+        "may (TRACEWH_DEBUG=1 shows where)"
     )
     assert left_over(warehouse) == []
     assert inside(warehouse) == was
