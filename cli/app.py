@@ -23,7 +23,7 @@ EPILOG = "\n".join(
 )
 
 FILL, ASK, KEEP = "Fill a warehouse", "Ask it", "Keep it"
-ORDER = ("ingest", "demo", "show", "runs", "views", "query", "shell", "drop", "relink")
+ORDER = ("ingest", "demo", "show", "runs", "views", "query", "shell", "check", "drop", "relink")
 
 
 class Root(Group):
@@ -118,6 +118,26 @@ def demo(
     from tracewh.cli.demo import play
 
     raise typer.Exit(play(warehouse))
+
+
+@app.command(cls=Command, rich_help_panel=KEEP)
+def check(
+    run: Annotated[
+        str | None, typer.Argument(metavar="[RUN]", help="Only the traces of this run.")
+    ] = None,
+    format: options.FormatOption = Format.TABLE.value,
+    output: options.PathOption = None,
+    limit: options.LimitOption = None,
+    sort: options.SortOption = None,
+    warehouse: options.WarehouseOption = options.DEFAULT_WAREHOUSE,
+) -> None:
+    """Look for damage: every byte of every trace, its rows and links, and what was left behind.
+
+    A row per problem, with the command that repairs it; no row where all is sound.
+    """
+    from tracewh.cli.check import verify
+
+    raise typer.Exit(verify(warehouse, run, Output.parse(format, output, limit, sort)))
 
 
 @app.command(cls=Command, rich_help_panel=KEEP)

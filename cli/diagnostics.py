@@ -20,7 +20,7 @@ INTERRUPTED, TERMINATED = 128 + signal.SIGINT, 128 + signal.SIGTERM
 #: What `tracewh --help` says about them.
 EXIT_CODES = (
     (OK, "done; of ingest: every trace is in"),
-    (FAILED, "failed; of ingest: no trace could be taken in"),
+    (FAILED, "failed; of ingest: no trace could be taken in; of check: something is wrong"),
     (WRONG_CALL, "wrong call: an unknown name, option or value"),
     (SOME_REFUSED, "ingest took in some files and refused others"),
     (INTERRUPTED, "interrupted"),

@@ -29,12 +29,13 @@ def check(warehouse: Warehouse, arguments: dict[str, Any]) -> list[tuple[str, st
         traces = warehouse.sql("FROM traces SELECT run, worker, span ORDER BY ALL").fetchall()
     for side in SIDES:
         if side in arguments:
-            named = {"run": arguments[side], "worker": arguments.get(f"{side}_worker")}
-            _named(traces, {name: value for name, value in named.items() if value is not None})
-    return _named(traces, {name: arguments[name] for name in SOURCE if name in arguments})
+            wanted = {"run": arguments[side], "worker": arguments.get(f"{side}_worker")}
+            named(traces, {name: value for name, value in wanted.items() if value is not None})
+    return named(traces, {name: arguments[name] for name in SOURCE if name in arguments})
 
 
-def _named(traces: list[tuple[str, str, str]], names: dict[str, str]) -> list[tuple[str, str, str]]:
+def named(traces: list[tuple[str, str, str]], names: dict[str, str]) -> list[tuple[str, str, str]]:
+    """The traces, each a run, a worker and a span, that have the names; refuse a name of none."""
     for what, name in names.items():
         position = SOURCE.index(what)
         known = sorted({trace[position] for trace in traces})

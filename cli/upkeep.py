@@ -10,13 +10,13 @@ from tracewh.cli import diagnostics
 
 def remove(warehouse: Path, run: str, worker: str | None, span: str | None, *, ask: bool) -> None:
     """Remove the traces of a run from the warehouse."""
-    import tracewh
     from tracewh.cli import sources
-    from tracewh.ingest.api import drop
+    from tracewh.ingest.api import drop, names
+    from tracewh.views.warehouse import find
 
-    named = {"run": run, "worker": worker, "span": span}
-    with tracewh.open(warehouse) as opened:
-        found = sources.check(opened, {name: value for name, value in named.items() if value})
+    find(warehouse)
+    wanted = {"run": run, "worker": worker, "span": span}
+    found = sources.named(names(warehouse), {key: name for key, name in wanted.items() if name})
     what = f"{len(found)} {'trace' if len(found) == 1 else 'traces'} of run {run!r}"
     if ask:
         if not sys.stdin.isatty():

@@ -146,6 +146,13 @@ def drop(
     return Store(Path(warehouse)).drop(run, worker, span)
 
 
+def names(warehouse: str | os.PathLike[str]) -> list[tuple[str, str, str]]:
+    """Run, worker and span of every stored trace, damaged ones included."""
+    from tracewh.ingest.store import Store
+
+    return [(trace.run, trace.worker, trace.span) for trace in Store(Path(warehouse)).traces()]
+
+
 @dataclass(frozen=True, slots=True)
 class _Planned:
     """A file with its span, the spans that others of its worker are about to get, and the stored

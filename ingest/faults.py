@@ -13,7 +13,7 @@ from tracewh.ingest.errors import RefusedError
 #: Set in the environment, it lets an error that nobody foresaw end the ingest with its traceback.
 DEBUG = "TRACEWH_DEBUG"
 
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 def refusal(error: Exception, source: Path, staging: Path, memory_bytes: int) -> RefusedError:

@@ -19,6 +19,7 @@ import hashlib
 import inspect
 import os
 import re
+import shlex
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import TracebackType
@@ -211,6 +212,26 @@ def write_database(path: str | os.PathLike[str]) -> Path:
 
 #: What `tracewh relink` does after a warehouse was moved.
 relink = write_database
+
+
+def database_problem(path: str | os.PathLike[str]) -> tuple[str, str, str] | None:
+    """What is wrong with tracewh.duckdb, as file, problem and the command that repairs it."""
+    root = Path(os.path.abspath(path))
+    try:
+        if not (root / DATABASE).is_file():
+            said = "it is missing" if holds_traces(root) else ""
+        elif not _is_current(root):
+            said = "it was made by another tracewh or for another folder"
+        else:
+            said = ""
+            with duckdb.connect(root / DATABASE, read_only=True) as con:
+                con.execute(
+                    "SELECT sql FROM duckdb_views() UNION ALL "
+                    "SELECT macro_definition FROM duckdb_functions()"
+                ).fetchall()
+    except (OSError, duckdb.Error) as error:
+        said = f"it cannot be read ({str(error).partition(chr(10))[0]})"
+    return (DATABASE, said, f"tracewh relink -w {shlex.quote(str(root))}") if said else None
 
 
 def _is_current(root: Path) -> bool:

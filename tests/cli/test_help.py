@@ -23,7 +23,18 @@ def test_the_front_page_lists_every_command_with_its_text(tracewh):
     done = tracewh()
     assert (done.code, done.err) == (0, "")
     assert tracewh("--help").out == tracewh("-h").out == done.out
-    for command in ("ingest", "demo", "show", "runs", "views", "query", "shell", "drop", "relink"):
+    for command in (
+        "ingest",
+        "demo",
+        "show",
+        "runs",
+        "views",
+        "query",
+        "shell",
+        "check",
+        "drop",
+        "relink",
+    ):
         assert re.search(rf"^  {command} +[A-Z]", done.out, flags=re.MULTILINE)
         assert tracewh(command, "--help").code == 0
 

@@ -1,0 +1,101 @@
+"""tracewh check: rows for what is wrong, a line that sums up, the commands that repair it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+import tracewh as library
+
+EVENT = {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 10, "dur": 5}
+
+
+@pytest.fixture
+def real(tmp_path: Path) -> Path:
+    """A warehouse of two ingested traces, of the runs `a b` and `c`."""
+    for run in ("a b", "c"):
+        path = tmp_path / "logs" / run / "w.json"
+        path.parent.mkdir(parents=True)
+        path.write_text(json.dumps({"traceEvents": [EVENT]}), "utf-8")
+    library.ingest(tmp_path / "logs", tmp_path / "wh")
+    return tmp_path / "wh"
+
+
+def size(warehouse: Path, run: str = "*") -> str:
+    files = warehouse.glob(f"data/{run}/*/*/*.parquet")
+    return f"{sum(path.stat().st_size for path in files) / 1000:.1f} kB"
+
+
+def test_sound(tracewh, real):
+    done = tracewh("check", "-w", real)
+    assert (done.code, done.out) == (0, "")
+    assert done.err == f"tracewh: 2 traces, {size(real)}: sound\n"
+    done = tracewh("check", "c", "-w", real, "--format", "json")
+    assert (done.code, done.out) == (0, "[]\n")
+    assert done.err == f"tracewh: 1 trace, {size(real, 'run=c')}: sound\n"
+
+
+def test_what_is_wrong_and_what_to_do(tracewh, real):
+    source = real.parent / "logs" / "a b" / "w.json"
+    (real / "data/run=a%20b/worker=w/span=default/steps.parquet").unlink()
+    (real / ".staging" / "dead").mkdir()
+    (real / "tracewh.duckdb").write_bytes(b"damaged")
+    done = tracewh("check", "-w", real, "--format", "json")
+    assert done.code == 1
+    remedies = [
+        f"tracewh ingest --force --run 'a b' -w {real} '{source}'",
+        f"tracewh ingest LOGDIR -w {real}",
+        f"tracewh relink -w {real}",
+    ]
+    assert [(row["run"], row["file"], row["remedy"]) for row in done.json] == [
+        ("a b", "steps.parquet", remedies[0]),
+        (None, ".staging/dead", remedies[1]),
+        (None, "tracewh.duckdb", remedies[2]),
+    ]
+    first, *lines = done.err.splitlines()
+    assert first == f"tracewh: 2 traces, {size(real)}: 1 damaged; to repair:"
+    assert lines == [f"  {remedy}" for remedy in remedies]
+    assert tracewh("ingest", "--force", "--run", "a b", "-w", real, source).code == 0
+    assert tracewh("relink", "-w", real).code == 0
+    assert tracewh("check", "-w", real).code == 0
+
+
+def test_a_damaged_trace_can_be_dropped(tracewh, real):
+    """Although nothing can be asked of the warehouse as long as it is in."""
+    folder = real / "data/run=c/worker=w/span=default"
+    (folder / "traces.parquet").write_bytes(b"damaged")
+    assert tracewh("runs", "-w", real).code != 0
+    done = tracewh("drop", "c", "-y", "-w", real)
+    assert (done.code, done.err) == (0, "removed 1 trace of run 'c'\n")
+    assert not folder.exists()
+    assert tracewh("runs", "-w", real).code == 0
+
+
+@pytest.mark.parametrize("how", ["missing", "old", "moved"])
+def test_the_database(tracewh, real, how):
+    where = real
+    if how == "missing":
+        (real / "tracewh.duckdb").unlink()
+    elif how == "old":
+        (real / ".tracewh.duckdb.origin").write_text("tracewh 0.0.1")
+    else:
+        where = Path(shutil.move(real, real.with_name("elsewhere")))
+    said = (
+        "it is missing"
+        if how == "missing"
+        else "it was made by another tracewh or for another folder"
+    )
+    [row] = tracewh("check", "-w", where, "--format", "json").json
+    assert (row["file"], row["problem"]) == ("tracewh.duckdb", said)
+    assert row["remedy"] == f"tracewh relink -w {where}"
+
+
+def test_no_such_run_and_no_warehouse(tracewh, real, tmp_path):
+    done = tracewh("check", "d", "-w", real)
+    assert (done.code, done.err) == (2, "tracewh: no run named 'd'; there is a b, c\n")
+    done = tracewh("check", "-w", tmp_path / "nowhere")
+    assert done.code == 1
+    assert "does not exist; `tracewh ingest LOGDIR" in done.err
