@@ -198,6 +198,7 @@ def _ingested(source: Source, taken: Taken) -> Outcome:
         source_bytes=_size(source),
         stored_bytes=taken.stored_bytes,
         events=taken.events,
+        skipped_events=taken.skipped_events,
     )
 
 

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tracewh.ingest.arguments import INTEGER, typed_select
+from tracewh.ingest.mend import Mender
 from tracewh.ingest.plain import KINDS, insert_sql, odd_pattern
 from tracewh.ingest.reader import Block
 from tracewh.ingest.scan import HINTS, scan
@@ -83,6 +84,7 @@ class Flattener:
         self._prepared: set[str] = set()
         self._pieces, self._others = _Pieces(_PIECES), _Pieces(_OTHERS)
         self._held: list[pa.RecordBatch] = []
+        self.mender = Mender()
         con.register("pieces", self._pieces)
         con.register("others", self._others)
         con.execute(f"CREATE TEMP TABLE base ({_BASE_COLUMNS})")
@@ -129,12 +131,25 @@ class Flattener:
 
     def _flatten_others(self, batch: pa.RecordBatch) -> None:
         """Append events of any kind."""
-        self._others.batch = batch
-        older_keys = _has_older_keys(batch.column("text"))
+        texts = self._without_odd_numbers(batch.column("text"))
+        self._others.batch = pa.record_batch([batch.column("event_id"), texts], _OTHERS)
+        older_keys = _has_older_keys(texts)
         self._run("base", _base_sql)
         for kind in (*_TYPED, *_UNTYPED):
             self._run(f"{kind}_{older_keys}", partial(_insert_sql, kind, older_keys))
         self._con.execute("TRUNCATE temp.base")
+
+    def _without_odd_numbers(self, texts: pa.StringArray) -> pa.StringArray:
+        """NaN and Infinity, which DuckDB takes for numbers, as the strings they should have been."""
+        found = pc.match_substring_regex(texts, r"[:,\[]\s*-?(?:nan|inf)", ignore_case=True)
+        if not pc.any(found).as_py():
+            return texts
+        mended = texts.to_pylist()
+        for position in pc.indices_nonzero(found).to_pylist():
+            walk = self.mender.walk(mended[position].encode(), 0, np.empty(0, np.int64), True)
+            (event,) = walk.events
+            mended[position] = event.decode()
+        return pa.array(mended, pa.string())
 
     def _run(self, name: str, statement: Callable[[], str]) -> None:
         if name not in self._prepared:

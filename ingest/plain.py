@@ -160,6 +160,8 @@ def _is_exact(column: Column) -> str:
         return f"CASE WHEN {name} IS NULL THEN true ELSE coalesce({text} = {name}, false) END"
     if column.type == "DOUBLE":
         return f"coalesce(abs({name}) < 9e15, true)"
+    if column.type == "JSON":  # DuckDB takes NaN and Infinity for numbers
+        return f"NOT coalesce(contains({name}, 'n') OR contains({name}, 'N'), false)"
     if column.type == "INTEGER[]":
         return f"coalesce(list_count({name}) = len({name}), true)"
     return ""

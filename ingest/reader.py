@@ -9,29 +9,34 @@ and parsed once at the end.
 from __future__ import annotations
 
 import hashlib
-import json
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-import orjson
 import pyarrow as pa
 
-from tracewh.ingest.errors import CutError, RefusedError
+from tracewh.ingest.errors import RefusedError
 from tracewh.ingest.files import File
 from tracewh.ingest.inflate import decompressed
+from tracewh.ingest.metadata import (
+    WHITESPACE,
+    find_events,
+    is_list_of_events,
+    metadata,
+    what_it_is,
+)
 from tracewh.ingest.split import Splitter
+from tracewh.ingest.text import Text
 
 #: Decompressed bytes per block. Large enough that a block's fixed costs vanish, small enough that
 #: the few blocks in flight do not matter beside the database's own memory.
 BLOCK_BYTES = 32 << 20
 #: The first blocks are smaller, so that all threads have work soon.
 FIRST_BYTES = 2 << 20
-#: No trace has more than this before its events.
-HEAD_BYTES = 64 << 20
 
-_WHITESPACE = b" \t\r\n"
-_KEY = b'"traceEvents"'
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_BARE = b"["
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +50,18 @@ class Block:
 
 @dataclass(slots=True)
 class TraceReader:
-    """Reads one file. `metadata` and `content_hash` are whole once `blocks` is exhausted.
+    """Reads one file. All but `blocks` is whole once `blocks` is exhausted.
 
     Args:
         path: The trace, plain, gzip or zstd by its first bytes, whatever its name.
         on_bytes: Called with the number of stored bytes read, as they are read.
+
+    Attributes:
+        metadata: The other top-level keys of the file.
+        content_hash: BLAKE2b-256 of the stored bytes.
+        events: Events that the blocks hold.
+        skipped_events: Events of the file that no block holds.
+        reasons: What was repaired or left out, as docs/repairs.md lists it.
     """
 
     path: File
@@ -57,12 +69,14 @@ class TraceReader:
     metadata: dict[str, Any] = field(default_factory=dict)
     content_hash: str = ""
     events: int = 0
+    skipped_events: int = 0
+    reasons: Counter[str] = field(default_factory=Counter)
 
     def blocks(self) -> Iterator[Block]:
-        """Every event of the file, a block at a time.
+        """Every event of the file, a block at a time. Damaged ones are repaired, or counted.
 
         Raises:
-            RefusedError: The file is not a Kineto trace, or is damaged.
+            RefusedError: The file is not a Kineto trace, or nothing of it can be read.
         """
         digest = hashlib.blake2b(digest_size=32)
 
@@ -70,118 +84,61 @@ class TraceReader:
             digest.update(chunk)
             self.on_bytes(len(chunk))
 
-        try:
-            yield from self._events(_Chunks(decompressed(lambda: self.path.open("rb"), stored)))
-        except CutError as cut:
-            raise RefusedError(f"{cut}; copy the file again") from None
+        yield from self._blocks(Text(decompressed(lambda: self.path.open("rb"), stored)))
         self.content_hash = digest.hexdigest()
 
-    def _events(self, chunks: _Chunks) -> Iterator[Block]:
-        head, rest = _head(chunks)
+    def _blocks(self, text: Text) -> Iterator[Block]:
+        head = self._head(text)
         splitter = Splitter()
-        offset = len(head)  # decompressed bytes before `buffer`, for messages
-        buffer = bytearray(rest)
         size = FIRST_BYTES
         while True:
             size = min(2 * size, BLOCK_BYTES)
-            last = not chunks.fill(buffer, len(buffer) + size)
-            texts, used, ended = splitter.split(buffer, last, offset)
-            if texts is not None and len(texts):
-                yield Block(self.events, texts, buffer)
-                self.events += len(texts)
-            buffer = buffer[used:]  # a copy: the pieces still point into the old one
-            offset += used
-            if ended:
-                tail = bytes(buffer) + chunks.rest()
-                self.metadata = _metadata(head, tail, offset)
-                return
-            if last:
-                raise RefusedError(
-                    f"the file ends inside traceEvents, at byte {offset + len(buffer)} "
-                    "(decompressed): it was cut off; record or copy it again"
-                )
+            last = not text.grow(size)
+            cut = splitter.split(text.buffer, last)
+            if len(cut.texts):
+                yield Block(self.events, cut.texts, cut.data)
+                self.events += len(cut.texts)
+            text.drop(cut.used)
+            if cut.ended and head != _BARE and (end := find_events(text, head)):
+                head += text.take(end)  # two profilers wrote into one file: more events follow
+            elif cut.ended or last:
+                break
+        self.skipped_events = splitter.mender.skipped_events
+        self.reasons.update(splitter.mender.reasons)
+        self._finish(head, text, cut.ended)
 
+    def _head(self, text: Text) -> bytes:
+        """What stands up to the `[` of the events; the buffer then holds what follows."""
+        while text.grow() and not text.buffer.strip(WHITESPACE):
+            pass
+        if text.buffer.startswith(_BYTE_ORDER_MARK):
+            text.drop(len(_BYTE_ORDER_MARK))
+            self.reasons["byte_order_mark"] += 1
+        start = text.buffer.lstrip(WHITESPACE)[:1]
+        if start == b"{" and (end := find_events(text)):
+            return text.take(end)
+        if start == _BARE and is_list_of_events(text):
+            return text.take(text.buffer.index(_BARE) + 1).lstrip()
+        if text.cut:
+            raise RefusedError(f"{text.cut}; too little is left to read: copy the file again")
+        raise RefusedError(f"not a Kineto trace: {what_it_is(bytes(text.buffer))}")
 
-class _Chunks:
-    """Decompressed bytes, by the size that is asked for."""
-
-    def __init__(self, source: Iterator[bytes]) -> None:
-        self._source = source
-
-    def fill(self, buffer: bytearray, size: int) -> bool:
-        """Grow the buffer to at least a size; False when the file has ended."""
-        while len(buffer) < size:
-            chunk = next(self._source, b"")
-            if not chunk:
-                return False
-            buffer += chunk
-        return True
-
-    def next(self) -> bytes:
-        return next(self._source, b"")
-
-    def rest(self) -> bytes:
-        return b"".join(self._source)
-
-
-def _head(chunks: _Chunks) -> tuple[bytes, bytes]:
-    """What stands up to the `[` of traceEvents, and the bytes after it that were read as well."""
-    buffer = bytearray()
-    sought = 0
-    while chunk := chunks.next():
-        buffer += chunk
-        if len(buffer) > HEAD_BYTES or bytes(buffer.lstrip(_WHITESPACE)[:1]) not in (b"{", b""):
-            break
-        while (at := buffer.find(_KEY, sought)) >= 0:
-            bracket = at + len(_KEY)
-            while bracket < len(buffer) and buffer[bracket] in b" \t\r\n:":
-                bracket += 1
-            if bracket == len(buffer):
-                break  # the next chunk shows what follows
-            head = bytes(buffer[: bracket + 1])
-            # The word may also stand in a string of the metadata: only the key makes this whole.
-            if head.endswith(b"[") and _parsed(head + b"]}") is not None:
-                return head, bytes(buffer[bracket + 1 :])
-            sought = at + 1
-        else:
-            sought = max(sought, len(buffer) - len(_KEY))
-    raise RefusedError(f"not a Kineto trace: {_what_it_is(bytes(buffer))}")
-
-
-def _what_it_is(text: bytes) -> str:
-    """The look-alikes that a log folder may well hold, told by how they begin."""
-    start = b"".join(text[:200].split())[:2]
-    if not start:
-        return "the file is empty"
-    if start == b"[[":
-        return "a PyTorch memory timeline (a list of lists)"
-    if start == b"[{":
-        return "a bare list of events; record with torch.profiler, which writes an object"
-    if start[:1] != b"{":
-        return "not a JSON object"
-    if b'"rocprofiler-sdk-tool"' in text:
-        return "a rocprofv3 trace; export the PyTorch profiler's own trace"
-    if b'"nodes"' in text and b'"schema"' in text:
-        return "a PyTorch execution trace (it has nodes, not traceEvents)"
-    return "a JSON object without traceEvents"
-
-
-def _metadata(head: bytes, tail: bytes, offset: int) -> dict[str, Any]:
-    value = _parsed(head + tail)
-    if not isinstance(value, dict):
-        raise RefusedError(
-            f"not valid JSON after the events, from byte {offset} (decompressed); "
-            "the file was cut off or damaged: record or copy it again"
+    def _finish(self, head: bytes, text: Text, ended: bool) -> None:
+        """Read the metadata, and count what is missing at the end of the file."""
+        rest = bytes(text.buffer)
+        if not ended:
+            cut_off = len(rest.strip(WHITESPACE + b","))
+            if cut_off or head != _BARE:  # a bare list may end without its bracket
+                self.reasons["truncated_bytes"] += cut_off
+            rest = b"]}"
+        if head != _BARE:
+            self.metadata = metadata(head + rest, self.reasons)
+        elif ended:
+            self.reasons["bytes_after_the_end"] += len(rest[1:].strip(WHITESPACE))
+        self.reasons["bytes_after_the_end"] += text.count_rest()
+        if text.cut:
+            damaged = text.cut.reason.startswith("damaged")
+            self.reasons["damaged_compression" if damaged else "truncated_bytes"] += damaged
+        self.reasons = Counter(
+            {cause: n for cause, n in self.reasons.items() if n or cause == "truncated_bytes"}
         )
-    return {key: found for key, found in value.items() if key != "traceEvents"}
-
-
-def _parsed(text: bytes) -> Any:
-    """The value, or None where the text is not JSON. Numbers beyond 64 bits are kept."""
-    try:
-        return orjson.loads(text)
-    except orjson.JSONDecodeError:
-        try:
-            return json.loads(text)
-        except ValueError:
-            return None

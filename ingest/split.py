@@ -3,14 +3,14 @@
 A cut is made wherever a closing brace, a comma and an opening brace follow each other. Between two
 events they always do; inside an event they may, in a list of objects or in a string, so every piece
 is checked to be valid JSON. That check is exact: read from the start of an event, only the whole
-event is a valid object. A piece that fails is cut again by a JSON parser, which also finds where
-the events end.
+event is a valid object. A piece that fails is read the slow way, which also finds where the events
+end.
 """
 
 from __future__ import annotations
 
-import json
 import re
+from dataclasses import dataclass
 from typing import Any
 
 import duckdb
@@ -18,73 +18,56 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tracewh.ingest.errors import RefusedError
-
-#: No event is longer, in bytes.
-EVENT_BYTES = 32 << 20
+from tracewh.ingest.mend import EVENT_BYTES, Mender
 
 _CLOSE, _OPEN, _COMMA, _SPACE = b"}{, "
-_WHITESPACE = b" \t\r\n"
-_ENDED = re.compile(rb"\s*\]")
+_STARTS = re.compile(rb"\s*\{")
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """The events of a buffer.
+
+    Attributes:
+        texts: One string per event.
+        data: The bytes that hold all of them.
+        used: Bytes of the buffer that are dealt with; what follows belongs to the next call.
+        ended: Whether the array ends there.
+    """
+
+    texts: pa.StringArray
+    data: bytearray
+    used: int
+    ended: bool
 
 
 class Splitter:
-    """Cuts buffers into events."""
+    """Cuts buffers into events. What it could not take is told by `mender`."""
 
     def __init__(self) -> None:
+        self.mender = Mender()
         self._check = duckdb.connect()
         self._check.execute("SET threads = 1")
-        self._decoder = json.JSONDecoder(strict=False)
 
-    def split(
-        self, buffer: bytearray, last: bool, offset: int
-    ) -> tuple[pa.StringArray | None, int, bool]:
-        """Cut a buffer that starts at an event, or at the end of the array.
-
-        Returns:
-            The events, the number of bytes they take, and whether the array ends there. What
-            follows the last cut belongs to the next call.
-        """
-        if _ENDED.match(buffer):
-            return None, 0, True
+    def split(self, buffer: bytearray, last: bool) -> Cut:
+        """Cut a buffer that starts at an event, or at the end of the array."""
         data = np.frombuffer(buffer, np.uint8)
         cuts = _separators(data)
+        if not last and not len(cuts) and len(buffer) <= EVENT_BYTES:
+            return Cut(_strings(buffer, cuts), buffer, 0, False)
         data[cuts] = _SPACE  # a piece is then an object and nothing else
         ends = np.append(cuts, len(data)) if last else cuts
-        kept = np.ones(len(ends), np.bool_)
-        settled = 0  # pieces whose events are known
-        for bad in self._invalid(_strings(buffer, ends)):
-            if bad < settled:
-                continue
-            start = int(ends[bad - 1]) if bad else 0
-            where = f"the event that starts at byte {offset + start} (decompressed)"
-            found = self._end_of_event(buffer, start, ends[bad:], offset)
-            if found is None:
-                if last or len(buffer) - start > EVENT_BYTES:
-                    raise RefusedError(
-                        f"not valid JSON in {where}: the file was cut off or damaged; "
-                        "record or copy it again"
-                    )
-                data[cuts[bad:]] = _COMMA  # the event goes on in the next block
-                ends, kept = ends[:bad], kept[:bad]
-                break
-            end, closed = found
-            if closed:
-                data[cuts[bad:]] = _COMMA  # what follows is not events
-                ends = np.append(ends[:bad][kept[:bad]], end)
-                return _strings(buffer, ends), end, True
-            true_end = int(np.searchsorted(ends, end))
-            if true_end == bad:
-                raise RefusedError(f"not valid JSON in {where}")
-            data[ends[bad:true_end]] = _COMMA
-            kept[bad:true_end] = False
-            settled = true_end + 1
-        ends = ends[kept]
-        if not len(ends):
-            return None, 0, False
-        return _strings(buffer, ends), int(ends[-1]), False
+        texts = _strings(buffer, ends)
+        bad = self._invalid(texts)
+        if self.mender.is_lost or not len(cuts) or not _STARTS.match(buffer):
+            bad = [0, *bad]
+        if bad:
+            data[cuts] = _COMMA
+            return self._mended(buffer, cuts, bad, last)
+        return Cut(texts, buffer, len(buffer) if last else int(cuts[-1]) + 1, False)
 
     def _invalid(self, texts: pa.StringArray) -> list[int]:
+        """Positions of the pieces that are not JSON, but for the numbers that `flatten` looks for."""
         pieces = pa.table({"text": texts, "position": numbered(0, len(texts))})
         rows = self._check.execute(
             "SELECT p.position FROM pieces AS p WHERE NOT json_valid(p.text) ORDER BY p.position"
@@ -92,37 +75,56 @@ class Splitter:
         assert len(pieces) == len(texts)  # DuckDB found it by its name
         return [position for (position,) in rows]
 
-    def _end_of_event(
-        self, buffer: bytearray, start: int, ends: npt.NDArray[np.int64], offset: int
-    ) -> tuple[int, bool] | None:
-        """Where the event at `start` ends by a real parse, and whether the array ends there.
-
-        The end is the cut after the event, or the byte after the event at the array's end. None
-        when no whole event stands there. Latin-1 keeps one character per byte.
-        """
-        reach = 1
-        while True:
-            stop = int(ends[min(reach, len(ends)) - 1])
-            text = buffer[start:stop]
-            for cut in ends[: min(reach, len(ends)) - 1] - start:
-                text[cut] = _COMMA
-            try:
-                value, end = self._decoder.raw_decode(text.lstrip(_WHITESPACE).decode("latin-1"))
-            except ValueError:
-                if reach >= len(ends):
-                    return None
-                reach *= 2
+    def _mended(
+        self, buffer: bytearray, cuts: npt.NDArray[np.int64], bad: list[int], last: bool
+    ) -> Cut:
+        """The sound pieces as they are, and between them what a walk over the others gives."""
+        parts = _Parts(buffer)
+        at = piece = 0  # up to here all is dealt with: the byte, and the piece that starts there
+        for position in bad:
+            if position < piece:
                 continue
-            if not isinstance(value, dict):
-                raise RefusedError(
-                    f"traceEvents holds a {type(value).__name__} at byte {offset + start} "
-                    "(decompressed), where only events may stand"
-                )
-            end += start + len(text) - len(text.lstrip(_WHITESPACE))
-            after = buffer[end:stop].lstrip(_WHITESPACE)[:1]
-            if after == b"]":
-                return end, True
-            return int(ends[np.searchsorted(ends, end)]), False
+            if position > piece:
+                at = parts.add_pieces(at, cuts[piece:position])
+            walk = self.mender.walk(buffer, at, cuts, last)
+            parts.add_events(walk.events)
+            at = walk.at
+            if walk.stopped != "cut":
+                return Cut(parts.texts(), parts.data, at, walk.stopped == "ended")
+            piece = int(np.searchsorted(cuts, at))
+        at = parts.add_pieces(at, cuts[piece:])
+        if last:
+            parts.add_events([bytes(buffer[at:])])
+            at = len(buffer)
+        return Cut(parts.texts(), parts.data, at, False)
+
+
+class _Parts:
+    """Events put together from pieces of a buffer and from texts of their own."""
+
+    def __init__(self, buffer: bytearray) -> None:
+        self.data = bytearray()
+        self._buffer = memoryview(buffer)
+        self._ends: list[npt.NDArray[np.int64]] = []
+
+    def add_pieces(self, start: int, commas: npt.NDArray[np.int64]) -> int:
+        """Add the pieces before each comma; returns the byte after the last one."""
+        if not len(commas):
+            return start
+        self._ends.append(commas - start + len(self.data))
+        first = len(self.data)
+        self.data += self._buffer[start : commas[-1]]
+        np.frombuffer(self.data, np.uint8)[commas[:-1] - start + first] = _SPACE
+        return int(commas[-1]) + 1
+
+    def add_events(self, events: list[bytes]) -> None:
+        lengths = np.fromiter(map(len, events), np.int64, len(events))
+        self._ends.append(np.cumsum(lengths) + len(self.data))
+        self.data += b"".join(events)
+
+    def texts(self) -> pa.StringArray:
+        """All of them. Nothing can be added any more."""
+        return _strings(self.data, np.concatenate(self._ends))
 
 
 def _separators(data: npt.NDArray[np.uint8]) -> npt.NDArray[np.int64]:

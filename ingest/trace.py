@@ -37,6 +37,7 @@ class Taken:
     """What a trace holds, the bytes that it takes in the warehouse, and the span that it got."""
 
     events: int
+    skipped_events: int
     stored_bytes: int
     span: str = ""
 
@@ -107,9 +108,11 @@ def _take_in(
                 "worker": source.worker,
                 "unpadded": unpadded,
                 "events": reader.events,
+                "skipped_events": reader.skipped_events,
                 "tracewh_version": version("tracewh"),
             }
-            return Taken(reader.events, write(con, staged, reader.metadata, facts))
+            stored = write(con, staged, reader.metadata, facts, reader.reasons)
+            return Taken(reader.events, reader.skipped_events, stored)
     return _take_in(session, source, staged, limits, on_bytes, on_events, unpadded=True)
 
 
@@ -159,4 +162,6 @@ def _flatten_all(
             future.result()
         for _ in pool.map(Flattener.finish, idle):
             pass
+    for flattener in idle:
+        reader.reasons.update(flattener.mender.reasons)
     con.execute(f"SET threads = {threads}; RESET disabled_optimizers")

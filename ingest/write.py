@@ -25,6 +25,7 @@ def write(
     folder: Path,
     metadata: Mapping[str, Any],
     source: Mapping[str, Any],
+    reasons: Mapping[str, int],
 ) -> int:
     """Write every table of a linked trace into a folder.
 
@@ -33,6 +34,7 @@ def write(
         folder: An existing, empty folder.
         metadata: The file's top-level keys besides traceEvents.
         source: Values of the columns of `traces` that the events do not tell.
+        reasons: What was repaired or left out as the file was read, and how often.
 
     Returns:
         Bytes written.
@@ -40,7 +42,7 @@ def write(
     # Not a variable: those belong to one connection.
     con.execute(f"CREATE MACRO base_ns() AS {base_time_ns(metadata)}::BIGINT")
     derive(con, "tables_out")
-    _traces(con, metadata, source)
+    _traces(con, metadata, source, reasons)
     _devices(con, metadata)
     # Sorting and encoding leave a core idle now and then: the large tables go first, side by side.
     with ThreadPoolExecutor() as pool:
@@ -78,7 +80,10 @@ def base_time_ns(metadata: Mapping[str, Any]) -> int:
 
 
 def _traces(
-    con: duckdb.DuckDBPyConnection, metadata: Mapping[str, Any], source: Mapping[str, Any]
+    con: duckdb.DuckDBPyConnection,
+    metadata: Mapping[str, Any],
+    source: Mapping[str, Any],
+    reasons: Mapping[str, int],
 ) -> None:
     distributed = metadata.get("distributedInfo")
     distributed = distributed if isinstance(distributed, dict) else {}
@@ -94,8 +99,7 @@ def _traces(
         "rank": rank,
         "world_size": _integer(distributed.get("world_size")),
         "backend": _text(distributed.get("backend")),
-        "skipped_events": 0,
-        "skipped_reasons": "{}",
+        "skipped_reasons": json.dumps(reasons, sort_keys=True),
         "metadata": json.dumps({k: v for k, v in metadata.items() if not _has_column(k, v)}),
         "layout_version": LAYOUT_VERSION,
         "ingested_at": datetime.now(UTC),

@@ -1,0 +1,293 @@
+"""One damaged JSON value: where it ends, and its text made whole.
+
+Only what the JSON parser refused comes here, so this may take its time, but never more than in
+proportion to the bytes, whatever they are.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import orjson
+
+_WHITE = rb"[\x00-\x20]*+"
+_STRING = rb'"[^"\\\x00-\x1f]*+(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*+)*+"'
+_SCALAR = (
+    rb"(?:-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?|true|false|null)"
+    rb"(?=[\x00-\x20,\]}]|\Z)"
+)
+# What may follow a string that is a value. A quote before anything else belongs to the string: its
+# writer forgot to escape it.
+_IN_OBJECT = (
+    rb"(?:\}" + _WHITE + rb"(?:[,}\]{]|\Z)|," + _WHITE
+    + rb'(?:"(?:[^"\\]|\\.){0,199}+"' + _WHITE + rb":|\}))"
+)  # fmt: skip
+_IN_LIST = rb"(?:\]" + _WHITE + rb"(?:[,}\]]|\Z)|," + _WHITE + rb'["\-0-9\[{tfnNIi\]])'
+
+SPACE = re.compile(_WHITE)
+_SOUND = re.compile(_STRING)
+_MEMBER = re.compile(
+    _STRING + _WHITE + b":" + _WHITE
+    + b"(?:" + _SCALAR + b"|" + _STRING + b"(?=" + _WHITE + _IN_OBJECT + b"))",
+    re.DOTALL,
+)  # fmt: skip
+_PLAIN_SCALAR = re.compile(_SCALAR)
+_AFTER_KEY = re.compile(_WHITE + b":")
+_AFTER_VALUE = {
+    ord("{"): re.compile(_WHITE + _IN_OBJECT, re.DOTALL),
+    ord("["): re.compile(_WHITE + _IN_LIST),
+}
+_PLAIN = re.compile(rb'[^"\\\x00-\x1f]*+')
+_ESCAPE = re.compile(rb'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})')
+_BARE = re.compile(rb'[^\x00-\x20"{}\[\],:][^\x00-\x1f"{}\[\],:]{0,99}+')
+_NOT_A_NUMBER = re.compile(
+    rb"[+-]?(?:nan(?:\(\w*\))?|inf(?:inity)?|1\.#(?:inf|qnan|snan|ind)\w*)|n/a", re.IGNORECASE
+)
+_FIELD = rb'"(?:ph|cat|name|pid|tid|ts|dur|args|id|bp|s)"' + _WHITE + b":"
+#: No string reaches beyond a field of an event: one that seems to lacks its own closing quote.
+_NEXT_FIELD = re.compile(_FIELD)
+#: Where an event may start.
+EVENT_START = re.compile(rb"\{" + _WHITE + _FIELD)
+_SURROGATES = re.compile(
+    rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+    rb"|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)",
+    re.DOTALL,
+)
+_ODD_SPACE = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")
+_REPLACEMENT = "\ufffd".encode()
+
+_QUOTE, _BACKSLASH, _COMMA, _COLON, _OBJECT, _LIST = b'"\\,:{['
+
+
+class UnreadableError(Exception):
+    """No JSON value, and past repair. `reached` is how far that took to see."""
+
+    def __init__(self, reached: int) -> None:
+        self.reached = reached
+
+
+class IncompleteError(Exception):
+    """The text ends inside the value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """The byte after a value, its text, and what was repaired in it, each cause once."""
+
+    end: int
+    text: bytes
+    causes: frozenset[str]
+
+
+class Scanner:
+    """Reads one value by the grammar of JSON, and where that fails by what the writer meant.
+
+    Args:
+        data: The text.
+        start: The first byte of the value.
+        stop: The byte after the text.
+        wary: Give up where an event seems to start inside the value.
+    """
+
+    def __init__(self, data: bytes | bytearray, start: int, stop: int, wary: bool = False) -> None:
+        self._data = data
+        self._start = start
+        self._stop = stop
+        self._wary = wary
+        self._open = bytearray()  # the brackets that are open
+        self._out: list[bytes] = []
+        self._copied = start
+        self._causes: set[str] = set()
+        self._field = -1  # where the next field of an event begins, once somebody asked
+        #: Length of the text up to the last whole member of the outermost value.
+        self._whole = (0, start, start)
+
+    def read(self) -> Value:
+        """The value.
+
+        Raises:
+            UnreadableError: It is damaged beyond repair.
+            IncompleteError: The text ends inside it.
+        """
+        at, opened = self._value(self._start)
+        while self._open:
+            at, opened = self._member(at, opened)
+        text = b"".join((*self._out, self._data[self._copied : at]))
+        return Value(at, self._checked(text, at), frozenset(self._causes))
+
+    def whole_members(self) -> bytes:
+        """An object of the members that were read whole, after `read` raised."""
+        parts, copied, end = self._whole
+        return b"".join((*self._out[:parts], self._data[copied:end], b"}"))
+
+    @property
+    def whole_end(self) -> int:
+        """The byte after the last of them."""
+        return self._whole[2]
+
+    def _member(self, at: int, opened: bool) -> tuple[int, bool]:
+        """The next member of what is open, or its end; what follows, and whether a bracket opened."""
+        # At the very end of a text that was cut off, a number may lack its last digits.
+        if len(self._open) == 1 and (at < self._stop or self._data[at - 1] not in b"0123456789"):
+            self._whole = (len(self._out), self._copied, at)
+        at = comma = self._skip(at)
+        has_comma = self._data[at] == _COMMA
+        while self._data[at] == _COMMA:
+            at = self._skip(at + 1)
+        is_end = self._data[at] == self._open[-1] + 2  # ASCII has each pair two apart
+        if has_comma and (is_end or opened):
+            self._replace(comma, at, b"", "stray_commas")
+        elif self._data.count(b",", comma, at) > 1:
+            self._replace(comma, at, b",", "stray_commas")
+        if is_end:
+            self._open.pop()
+            return at + 1, False
+        if not (has_comma or opened):
+            raise UnreadableError(at)
+        if self._open[-1] == _OBJECT:
+            if member := _MEMBER.match(self._data, at, self._stop):
+                return member.end(), False
+            if self._data[at] != _QUOTE:
+                raise UnreadableError(at)
+            at = self._skip(self._string(at, _AFTER_KEY))
+            if self._data[at] != _COLON:
+                raise UnreadableError(at)
+            at = self._skip(at + 1)
+        return self._value(at)
+
+    def _value(self, at: int) -> tuple[int, bool]:
+        """The byte after a scalar or after an opening bracket, and which of the two it is."""
+        first = self._data[at]
+        if first in (_OBJECT, _LIST):
+            if self._wary and self._open and EVENT_START.match(self._data, at, self._stop):
+                raise UnreadableError(at)
+            self._open.append(first)
+            return at + 1, True
+        if first == _QUOTE:
+            return self._string(at, _AFTER_VALUE[self._open[-1] if self._open else _LIST]), False
+        if scalar := _PLAIN_SCALAR.match(self._data, at, self._stop):
+            return scalar.end(), False
+        bare = _BARE.match(self._data, at, self._stop)
+        if bare is None:
+            if not self._open or self._data[at] not in b",}]":
+                raise UnreadableError(at)
+            self._replace(at, at, b"null", "missing_values")
+            return at, False
+        word = bare[0].rstrip()
+        end = at + len(word)
+        if self._data[self._skip(end)] not in b",}]":
+            raise UnreadableError(bare.end())
+        cause = "not_a_number" if _NOT_A_NUMBER.fullmatch(word) else "bare_words"
+        self._replace(at, end, b'"' + word.replace(b"\\", b"\\\\") + b'"', cause)
+        return end, False
+
+    def _string(self, at: int, after: re.Pattern[bytes]) -> int:
+        """The byte after a string, which ends where `after` matches what follows a quote."""
+        sound = _SOUND.match(self._data, at, self._stop)
+        if sound and after.match(self._data, sound.end(), self._stop):
+            return sound.end()
+        parts = [b'"']
+        escapes: list[int] = []  # positions in `parts`
+        causes = set()
+        place = at + 1
+        while True:
+            plain = _PLAIN.match(self._data, place, self._stop)
+            assert plain
+            parts.append(plain[0])
+            place = plain.end()
+            if place >= self._stop:
+                raise IncompleteError
+            found = self._data[place]
+            if found == _QUOTE:
+                if after.match(self._data, place + 1, self._stop):
+                    break
+                if after is _AFTER_KEY or place >= self._next_field(at):
+                    raise UnreadableError(place)
+                parts.append(b'\\"')
+                causes.add("unescaped_quotes")
+            elif found == _BACKSLASH:
+                escape = _ESCAPE.match(self._data, place, self._stop)
+                ends = self._data[place + 1 : place + 2] == b'"' and bool(
+                    after.match(self._data, place + 2, self._stop)
+                )
+                if escape and not ends:
+                    escapes.append(len(parts))
+                    parts.append(escape[0])
+                    place = escape.end()
+                    continue
+                parts.append(b"\\\\")
+                causes.add("backslashes")
+            else:
+                parts.append(b"\\u%04x" % found)
+                causes.add("control_characters")
+            place += 1
+        if "backslashes" in causes:  # nobody escaped them: \n begins the name of a folder
+            for escape_at in escapes:
+                if parts[escape_at][1] not in b'\\"':
+                    parts[escape_at] = b"\\" + parts[escape_at]
+        self._replace(at, place, b"".join(parts), *causes)
+        return place + 1
+
+    def _next_field(self, at: int) -> int:
+        if self._field < at:
+            found = _NEXT_FIELD.search(self._data, at, self._stop)
+            self._field = found.start() if found else self._stop
+        return self._field
+
+    def _skip(self, at: int) -> int:
+        """The first byte that is no whitespace."""
+        white = SPACE.match(self._data, at, self._stop)
+        if white is None or white.end() >= self._stop:
+            raise IncompleteError
+        return white.end()
+
+    def _replace(self, start: int, end: int, text: bytes, *causes: str) -> None:
+        self._out += (bytes(self._data[self._copied : start]), text)
+        self._copied = end
+        self._causes.update(causes)
+
+    def _checked(self, text: bytes, end: int) -> bytes:
+        """The text without what no parser takes, wherever it stands."""
+        if is_strict(text):
+            return text
+        for cause, mend in _LAST.items():
+            mended = mend(text)
+            if mended != text:
+                self._causes.add(cause)
+                text = mended
+        if not _is_json(text):
+            raise UnreadableError(end)
+        return text
+
+
+def is_strict(text: bytes) -> bool:
+    """Whether a text is JSON by the letter, with numbers that a double can hold."""
+    try:
+        orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return False
+    return True
+
+
+def _is_json(text: bytes) -> bool:
+    if is_strict(text):
+        return True
+    try:
+        json.loads(text.decode(), parse_int=str, parse_float=str)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _paired(escape: re.Match[bytes]) -> bytes:
+    return _REPLACEMENT if escape[1] else escape[0]
+
+
+_LAST: dict[str, Callable[[bytes], bytes]] = {
+    "bad_utf8": lambda text: text.decode("utf-8", "replace").encode(),
+    "control_characters": lambda text: _ODD_SPACE.sub(b" ", text),
+    "lone_surrogates": lambda text: _SURROGATES.sub(_paired, text),
+}

@@ -1,0 +1,329 @@
+"""What the wild contains: each oddity in a small file, and what is in the warehouse afterwards."""
+
+from __future__ import annotations
+
+import gzip
+import random
+from pathlib import Path
+
+import pytest
+
+from tests.ingest.conftest import canonical
+from tests.ingest.whole import Whole, whole
+from tracewh.ingest.reader import TraceReader
+
+ONE = b'{"ph": "X", "cat": "cpu_op", "name": "one", "pid": 1, "tid": 2, "ts": 5, "dur": 3}'
+TWO = b'{"ph": "X", "cat": "cpu_op", "name": "two", "pid": 1, "tid": 2, "ts": 9, "dur": 1}'
+
+
+def op(name: bytes, args: bytes = b'{"External id": 7}') -> bytes:
+    """An event whose name and arguments are given as they stand in the file."""
+    return (
+        b'{"ph": "X", "cat": "cpu_op", "name": %b, "pid": 1, "tid": 2, "ts": 6, "dur": 1, "args": %b}'
+        % (name, args)
+    )
+
+
+def event(start: int = 6, **change: bytes) -> bytes:
+    """An event with fields given as they stand in the file."""
+    fields = {
+        "ph": b'"X"',
+        "cat": b'"cpu_op"',
+        "name": b'"odd"',
+        "pid": b"1",
+        "tid": b"2",
+        "ts": b"%d" % start,
+        "dur": b"1",
+        **change,
+    }
+    return b"{" + b", ".join(b'"%b": %b' % (k.encode(), v) for k, v in fields.items()) + b"}"
+
+
+def trace(*elements: bytes, separator: bytes = b",\n") -> bytes:
+    return b'{"schemaVersion": 1, "traceEvents": [\n' + separator.join(elements) + b"\n]}"
+
+
+def kept(
+    *events: bytes, skipped: int = 0, metadata: dict[str, object] | None = None, **reasons: int
+) -> Whole:
+    return Whole([canonical(text.decode()) for text in events], skipped, reasons, metadata or {})
+
+
+#: A damaged event, the event that the warehouse holds instead, and the causes.
+REPAIRED = {
+    "a raw newline and tab": (op(b'"a\n\tb"'), op(rb'"a\n\tb"'), ["control_characters"]),
+    "a raw NUL": (op(b'"a\0b"'), op(rb'"a\u0000b"'), ["control_characters"]),
+    "a raw control character in a key": (
+        op(b'"a"', b'{"k\x1f": 1}'),
+        op(b'"a"', rb'{"k\u001f": 1}'),
+        ["control_characters"],
+    ),
+    "a control character between fields": (
+        op(b'"a"', b'{"k":\x0b1}'),
+        op(b'"a"', b'{"k": 1}'),
+        ["control_characters"],
+    ),
+    "bad UTF-8": (op(b'"a\xff\xfeb"'), op('"a��b"'.encode()), ["bad_utf8"]),
+    "UTF-8 cut in a character": (op(b'"a\xf0\x9f\x94"'), op('"a�"'.encode()), ["bad_utf8"]),
+    "a surrogate in UTF-8": (op(b'"\xed\xa0\x80"'), op('"���"'.encode()), ["bad_utf8"]),
+    "Latin-1": (op("'Füße'".encode("latin-1").replace(b"'", b'"')), op('"F��e"'.encode()), ["bad_utf8"]),
+    "half a surrogate pair": (op(rb'"\ud83d\udd25 \ud83d!"'), op('"🔥 �!"'.encode()), ["lone_surrogates"]),
+    "numbers that are none": (
+        op(b'"a"', b'{"a": NaN, "b": -Infinity, "c": N/A, "d": inf,"e":nan,"f":[Infinity, -nan(ind)] }'),
+        op(b'"a"', b'{"a": "NaN", "b": "-Infinity", "c": "N/A", "d": "inf", "e": "nan", "f": ["Infinity", "-nan(ind)"]}'),
+        ["not_a_number"],
+    ),
+    "times that are none": (
+        event(ts=b"NaN", dur=b"inf"),
+        event(ts=b'"NaN"', dur=b'"inf"'),
+        ["not_a_number"],
+    ),
+    "numbers as nobody writes them": (
+        op(b'"a"', b'{"a": .5, "b": 0x10, "c": 007, "d": True}'),
+        op(b'"a"', b'{"a": ".5", "b": "0x10", "c": "007", "d": "True"}'),
+        ["bare_words"],
+    ),
+    "a Windows path": (
+        op(rb'"C:\Users\name\torch\Module.py(5)"'),
+        op(rb'"C:\\Users\\name\\torch\\Module.py(5)"'),
+        ["backslashes"],
+    ),
+    "a path with a backslash at its end": (
+        op(rb'"D:\"', rb'{"dir": "C:\temp\"}'),
+        op(rb'"D:\\"', rb'{"dir": "C:\\temp\\"}'),
+        ["backslashes"],
+    ),
+    "escapes beside a bad one": (op(rb'"\"a\\b\" \x"'), op(rb'"\"a\\b\" \\x"'), ["backslashes"]),
+    "quotes in a name": (op(b'"say "hi" to"'), op(rb'"say \"hi\" to"'), ["unescaped_quotes"]),
+    "quotes with commas": (
+        op(b'"f("a", "b")"', b'{"g": "x="1", y="2"", "h": ["", "p "q" r"]}'),
+        op(rb'"f(\"a\", \"b\")"', rb'{"g": "x=\"1\", y=\"2\"", "h": ["", "p \"q\" r"]}'),
+        ["unescaped_quotes"],
+    ),
+    "nothing but a quote": (op(b'"""'), op(rb'"\""'), ["unescaped_quotes"]),
+    "a missing value": (op(b'"a"', b'{"a": , "b": }'), op(b'"a"', b'{"a": null, "b": null}'), ["missing_values"]),
+    "commas too many": (
+        op(b'"\\q"', b'{"a": 1,, "b": [1, 2, ], }'),
+        op(rb'"\\q"', b'{"a": 1, "b": [1, 2]}'),
+        ["backslashes", "stray_commas"],
+    ),
+    "several at once": (
+        op(b'"a\n\xff\\U"', b'{"a": "b"c", "d": nan}'),
+        op('"a\\n�\\\\U"'.encode(), rb'{"a": "b\"c", "d": "nan"}'),
+        ["bad_utf8", "backslashes", "control_characters", "not_a_number", "unescaped_quotes"],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "separator", [b",", b",\n  ", b"\r\n,\r\n"], ids=["compact", "lines", "comma first"]
+)
+@pytest.mark.parametrize("case", REPAIRED)
+def test_repaired(tmp_path: Path, case: str, separator: bytes) -> None:
+    damaged, repaired, causes = REPAIRED[case]
+    found = whole(tmp_path, trace(ONE, damaged, TWO, damaged, separator=separator))
+    assert found == kept(ONE, repaired, TWO, repaired, **dict.fromkeys(causes, 2))
+
+
+#: What is no damage at all.
+SOUND = {
+    "whole numbers beyond 2^53": op(b'"a"', b'{"Addr": 18446744073709551615, "Bytes": 9007199254740993}'),
+    "ids up to 2^64 - 1": event(args=b'{"External id": 18446744073709551615, "correlation": 9223372036854775808}'),
+    "numbers beyond 64 bits": op(b'"a"', b'{"External id": 18446744073709551616, "x": -123456789012345678901234567890}'),
+    "numbers beyond a double": op(b'"a"', b'{"x": 1e999, "y": -1E+400}'),
+    "no arguments": event(),
+    "text for numbers": event(pid=b'"1"', tid=b'"2"', args=b'{"External id": "7", "Ev Idx": "x", "Sequence number": "NaN"}'),
+    "text for times": event(ts=b'"5.5"', dur=b'"1"'),
+    "a negative duration": event(dur=b"-5"),
+    "an escaped NUL": op(rb'"a\u0000b"', rb'{"k\u0000": "\u0000"}'),
+    "words like numbers": op(b'"nan: inf, NaN [-inf"', b'{"a": "inf", "b": ["NaN"]}'),
+    "escapes": op(rb'"\"\\\/\b\f\n\r\t\u00e9\ud83d\udd25"'),
+    "objects in lists": op(b'"}, {"', b'{"a": [{}, {"b": [{"ph": "X"}, {"ph": "X"}]}], "b": "], "}'),
+    "an empty object": b"{}",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", SOUND)
+def test_sound(tmp_path: Path, case: str) -> None:
+    found = whole(tmp_path, trace(TWO, SOUND[case], ONE))
+    assert found == kept(TWO, SOUND[case], ONE)
+
+
+#: What stands between ONE and TWO and cannot be read, events left out, and the causes.
+LEFT_OUT = {
+    "a key without its end": (b'{"ph": "X", "cat: 5, "name": "a"}', 1, {"unreadable_event": 1}),
+    "no closing brace": (op(b'"a"')[:-1], 1, {"unreadable_event": 1}),
+    "one brace too many": (op(b'"a"') + b"}", 0, {"stray_bytes": 3}),
+    "no opening brace": (op(b'"a"')[1:], 1, {"unreadable_event": 1}),
+    "a member without a comma": (b'{"ph": "X" "cat": "a"}', 1, {"unreadable_event": 1}),
+    "two events run together": (op(b'"a"')[:-9] + op(b'"b"')[9:], 1, {"unreadable_event": 1}),
+    "two unreadable events": (op(b'"a"')[:-1] + b",\n" + op(b'"b"')[:-1], 2, {"unreadable_event": 2}),
+    "a list that swallows the rest": (event(args=b'{"a": [1, 2')[:-1], 1, {"unreadable_event": 1}),
+    "plain text": (b"Segmentation fault (core dumped)", 1, {"not_an_object": 1}),
+    "text with a brace": (b"at {core}", 1, {"unreadable_event": 1}),
+    "null": (b"null", 1, {"not_an_object": 1}),
+    "what is no event": (b'5, "text", [1, {"ph": "X"}], true', 4, {"not_an_object": 4}),
+    "commas": (b", ,", 0, {"stray_commas": 3}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", LEFT_OUT)
+def test_left_out(tmp_path: Path, case: str) -> None:
+    """Nothing else is lost with it, wherever it stands."""
+    damaged, skipped, reasons = LEFT_OUT[case]
+    extra = [op(b'"a"')] if case == "one brace too many" else []
+    for _ in range(2):
+        found = whole(tmp_path, trace(ONE, damaged, TWO, ONE))
+        assert found == kept(ONE, *extra, TWO, ONE, skipped=skipped, **reasons)
+
+
+WHOLE = (
+    b'{"traceName": "t", "traceEvents": ['
+    + ONE
+    + b", "
+    + TWO
+    + b'], "after": {"a": [1, 2]}, "z": 0}'
+)
+HEAD = {"traceName": "t"}
+AFTER = {"traceName": "t", "after": {"a": [1, 2]}}
+
+
+def read(folder: Path, content: bytes) -> Whole:
+    """What the reader makes of a file, without the rest of ingest."""
+    path = folder / "trace.json"
+    path.write_bytes(content)
+    reader = TraceReader(path)
+    events = [canonical(text) for block in reader.blocks() for text in block.texts.to_pylist()]
+    return Whole(events, reader.skipped_events, dict(reader.reasons), reader.metadata)
+
+
+def test_cut_anywhere(tmp_path: Path) -> None:
+    """Whole events stay, and so do whole keys after them; the bytes after the last are counted."""
+    ends = [WHOLE.index(b"[") + 1, WHOLE.index(ONE) + len(ONE), WHOLE.index(TWO) + len(TWO)]
+    after = WHOLE.index(b"]}", ends[2]) + 2
+    for cut in range(ends[0], len(WHOLE)):
+        events = [ONE, TWO][: sum(cut >= end for end in ends[1:])]
+        last = max(end for end in (*ends, ends[2] + 1, after) if end <= cut)
+        assert read(tmp_path, WHOLE[:cut]) == kept(
+            *events,
+            metadata=HEAD if cut < after else AFTER,
+            truncated_bytes=len(WHOLE[last:cut].strip(b", ")),
+        ), f"cut at byte {cut}: {WHOLE[:cut]!r}"
+    assert read(tmp_path, WHOLE) == kept(ONE, TWO, metadata={**AFTER, "z": 0})
+
+
+FLIPPED = bytearray(gzip.compress(WHOLE, mtime=0))
+FLIPPED[-8] ^= 1
+#: Random digits, which gzip cannot shorten much, so that a cut far from the end leaves events whole.
+MANY = [event(start=at, name=b'"%x"' % pow(7, at + 999, 2**521 - 1)) for at in range(100)]
+ZIPPED = gzip.compress(trace(*MANY), mtime=0)
+BARE = b"[" + ONE + b",\n" + TWO
+
+#: Files, and what the warehouse then holds.
+FILES = {
+    "cut in an event": (
+        trace(ONE, TWO)[:-20],
+        kept(ONE, truncated_bytes=len(TWO) - 17),
+    ),
+    "cut in the first event": (
+        trace(ONE)[:-20],
+        kept(metadata={}, truncated_bytes=len(ONE) - 17),
+    ),
+    "cut after an unreadable event": (
+        trace(ONE, b'{"ph": "X" 5}', TWO)[:-20],
+        kept(
+            ONE,
+            skipped=1,
+           
+            unreadable_event=1,
+            truncated_bytes=len(TWO) - 17,
+        ),
+    ),
+    "an unreadable event at the end": (
+        trace(ONE, b'{"ph": "X" 5}')[:-1] + b', "a": [{"id": 0}, {"name": "]"}], "b": 2}',
+        kept(
+            ONE,
+            skipped=1,
+            metadata={"a": [{"id": 0}, {"name": "]"}], "b": 2},
+            unreadable_event=1,
+        ),
+    ),
+    "no closing quote in the last event": (
+        trace(ONE, event(name=b'"odd')) + b"\n",
+        kept(ONE, skipped=1, unreadable_event=1),
+    ),
+    "gzip members": (gzip.compress(WHOLE[:99]) + gzip.compress(WHOLE[99:]), read_whole := kept(ONE, TWO, metadata={**AFTER, "z": 0})),
+    "gzip without its end": (gzip.compress(WHOLE)[:-8], Whole(read_whole.events, 0, {"truncated_bytes": 0}, read_whole.metadata)),
+    "gzip with a wrong checksum": (bytes(FLIPPED), Whole(read_whole.events, 0, {"damaged_compression": 1}, read_whole.metadata)),
+    "a byte order mark": (
+        b"\xef\xbb\xbf" + WHOLE,
+        Whole(read_whole.events, 0, {"byte_order_mark": 1}, read_whole.metadata),
+    ),
+    "a bare list": (BARE + b"]", kept(ONE, TWO)),
+    "a bare list, pretty": (b"\n [\n  " + ONE.replace(b", ", b",\n    ") + b"\n  ,\n" + TWO + b"\n]\n", kept(ONE, TWO)),
+    "a bare list without its end": (BARE, kept(ONE, TWO)),
+    "a bare list that ends with a comma": (BARE + b",\n", kept(ONE, TWO)),
+    "a bare list cut in an event": (BARE[:-5], kept(ONE, truncated_bytes=len(TWO) - 5)),
+    "a bare list and more": (BARE + b"]\n{}", kept(ONE, TWO, bytes_after_the_end=2)),
+    "a bare list that begins with a damaged event": (
+        b'[{"ph": "X" 5},' + ONE + b"]",
+        kept(ONE, skipped=1, unreadable_event=1),
+    ),
+    "two lists of events": (
+        b'{"a": 1, "traceEvents": [' + ONE + b'], "distributedInfo": {"rank": 0}, "traceEvents": ['
+        + TWO + b'], "distributedInfo": {"rank": 1}, "traceEvents": []}',
+        kept(ONE, TWO, metadata={"a": 1, "distributedInfo": {"rank": 1}}),
+    ),
+    "more after the end": (WHOLE + b"{}\n", Whole(read_whole.events, 0, {"bytes_after_the_end": 2}, read_whole.metadata)),
+    "numbers in the metadata that are none": (
+        b'{"a": NaN, "traceEvents": [' + ONE + b'], "roctracer_version": nan, "b": -Infinity, "c": 1e999}',
+        kept(ONE, metadata={"a": "NaN", "roctracer_version": "nan", "b": "-Infinity", "c": "1e999"}, not_a_number=1),
+    ),
+    "bad text in the metadata": (
+        b'{"traceName": "C:\\Users\xff\n", "traceEvents": [' + ONE + b'], "username": "a "b" c"}',
+        kept(
+            ONE,
+            metadata={"traceName": "C:\\Users\ufffd\n", "username": 'a "b" c'},
+            backslashes=1, bad_utf8=1, control_characters=1, unescaped_quotes=1,
+        ),
+    ),
+    "a trailing comma": (
+        b'{"traceEvents": [' + ONE + b',\n], "a": 1,\n}',
+        kept(ONE, metadata={"a": 1}, stray_commas=1),
+    ),
+    "unreadable metadata": (
+        b'{"a": 1, "traceEvents": [' + ONE + b'], "b": 2, "c" 3, "d": 4}',
+        kept(ONE, metadata={"a": 1, "b": 2}, unreadable_metadata=1),
+    ),
+    "metadata with a number beyond 64 bits": (
+        b'{"traceEvents": [' + ONE + b'], "a": 123456789012345678901234567890}',
+        kept(ONE, metadata={"a": 123456789012345678901234567890}),
+    ),
+    "no events": (b'{"traceEvents":[]}', kept()),
+    "nothing but unreadable events": (
+        trace(b'{"ph": "X" 5}'),
+        kept(skipped=1, unreadable_event=1),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", FILES)
+def test_files(tmp_path: Path, case: str) -> None:
+    content, expected = FILES[case]
+    assert whole(tmp_path, content) == expected
+
+
+@pytest.mark.parametrize("cut", [len(ZIPPED) // 4, len(ZIPPED) // 2, len(ZIPPED) - 30])
+@pytest.mark.parametrize("damaged", [False, True], ids=["cut", "damaged"])
+def test_gzip_that_cannot_be_read_to_the_end(tmp_path: Path, cut: int, damaged: bool) -> None:
+    stored = ZIPPED[:cut] + (random.Random(1).randbytes(5000) if damaged else b"")
+    found = whole(tmp_path, stored)
+    assert isinstance(found, Whole)
+    expected = [canonical(text.decode()) for text in MANY]
+    # A deflate block of 100 events may be read up to the byte of the cut, and no further.
+    assert len(found.events) >= 0.9 * len(MANY) * cut / len(ZIPPED) - 1
+    assert found.events == expected[: len(found.events)]
+    assert set(found.reasons) == {"truncated_bytes"} | (
+        {"damaged_compression"} if damaged else set()
+    )
+    assert found.metadata == {}
