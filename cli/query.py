@@ -30,7 +30,7 @@ def ask(sql: str, warehouse: Path, output: Output) -> None:
         confine(con, opened.path / "data")
         if explained:
             print(con.execute(sql).fetchall()[-1][-1])
-        elif not output.write(con.sql(sql)):
+        elif not output.write(opened.sql(sql)):
             diagnostics.note("no rows")
 
 

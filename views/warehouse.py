@@ -37,6 +37,10 @@ DATABASE = "tracewh.duckdb"
 #: has open for writing cannot be read.
 FINGERPRINT = ".tracewh.duckdb.origin"
 
+#: The variable that holds the folders of the traces that a query is about: were each table to look
+#: for them itself, a trace that arrives between two looks would be in one table and not in another.
+_PRESENT = "tracewh_present"
+
 _registry = functools.cache(Registry.load)
 
 #: SQL that asks what there is, so that everything has to be there.
@@ -58,7 +62,8 @@ class Warehouse:
         warehouse.host_events.filter("name = 'aten::mm'").arrow()
         warehouse.sql("SELECT name, total_us FROM kernel_stats() LIMIT 5").pl()
 
-    Traces that are ingested while it is open show up in the next query. It belongs to one thread.
+    Traces that are ingested while it is open show up in the next query; one that arrives while a
+    query runs is in all of its tables or in none. It belongs to one thread.
 
     Args:
         path: Folder of the warehouse.
@@ -85,8 +90,13 @@ class Warehouse:
 
     @property
     def connection(self) -> duckdb.DuckDBPyConnection:
-        """The DuckDB connection underneath, with every table, view and comment in it."""
+        """The DuckDB connection underneath, with every table, view and comment in it.
+
+        Each mention of a table looks for traces anew: one that arrives while a query runs may be in
+        one table and not yet in another.
+        """
         self._prepare(None)
+        self._con.execute(f"RESET VARIABLE {_PRESENT}")
         return self._con
 
     def sql(self, query: str, params: object = None) -> duckdb.DuckDBPyRelation:
@@ -97,6 +107,10 @@ class Warehouse:
             params: Values for the ``?`` or ``$name`` placeholders of the query.
         """
         self._prepare(None if _INTROSPECTION.search(query) else query)
+        self._con.execute(
+            f"SET VARIABLE {_PRESENT} = (SELECT list(parse_dirpath(g.file) ORDER BY g.file)"
+            f" FROM glob({_files(self.path, 'traces')}) AS g)"
+        )
         return self._con.sql(query, params=params)
 
     def view(
@@ -148,7 +162,7 @@ class Warehouse:
     def _prepare(self, sql: str | None) -> None:
         """Create what a query names: creating all there is takes longer than most queries."""
         missing = [name for name in self.registry.needs(sql) if name not in self._created]
-        _create(self._con, self.registry, missing, self.path)
+        _create(self._con, self.registry, missing, self.path, present=True)
         self._created.update(missing)
 
 
@@ -299,16 +313,26 @@ def _fill(root: Path, database: Path) -> None:
 
 
 def _create(
-    con: duckdb.DuckDBPyConnection, registry: Registry, names: list[str], root: Path
+    con: duckdb.DuckDBPyConnection,
+    registry: Registry,
+    names: list[str],
+    root: Path,
+    present: bool = False,
 ) -> None:
-    """Create objects, the tables among them as views over the Parquet files of a warehouse."""
+    """Create objects, the tables among them as views over the Parquet files of a warehouse.
+
+    With `present` they are over the traces that the variable names, where it is set.
+    """
     tables = {table.name: table for table in registry.tables()}
     for name in names:
         if name not in tables:
             registry.create(con, [name])
             continue
         columns = ", ".join(f"t.{column.name}" for column in tables[name].columns)
-        files = quoted(f"{glob.escape(str(root))}/data/*/*/*/{name}.parquet")
+        files = _files(root, name)
+        if present:
+            known = f"getvariable('{_PRESENT}')::VARCHAR[]"
+            files = f"coalesce([t || '/{name}.parquet' FOR t IN {known}], [{files}])"
         try:
             con.execute(
                 f"CREATE VIEW {name} AS SELECT {columns} FROM read_parquet({files}, "
@@ -321,6 +345,11 @@ def _create(
                 f"{str(error).splitlines()[0]}); ingest its traces again with --force"
             ) from error
         con.execute(f"COMMENT ON VIEW {name} IS {quoted(tables[name].summary)}")
+
+
+def _files(root: Path, table: str) -> str:
+    """The files of a table, as a pattern in SQL."""
+    return quoted(f"{glob.escape(str(root))}/data/*/*/*/{table}.parquet")
 
 
 def _fingerprint(root: Path) -> str:
