@@ -23,7 +23,19 @@ EPILOG = "\n".join(
 )
 
 FILL, ASK, KEEP = "Fill a warehouse", "Ask it", "Keep it"
-ORDER = ("ingest", "demo", "show", "runs", "views", "query", "shell", "check", "drop", "relink")
+ORDER = (
+    "ingest",
+    "watch",
+    "demo",
+    "show",
+    "runs",
+    "views",
+    "query",
+    "shell",
+    "check",
+    "drop",
+    "relink",
+)
 
 
 class Root(Group):
@@ -103,6 +115,37 @@ def ingest(
 
     workers = None if jobs is None else whole_number("--jobs", jobs, least=1)
     raise typer.Exit(take_in(paths, warehouse, run=run, jobs=workers, force=force))
+
+
+@app.command(cls=Command, rich_help_panel=FILL)
+def watch(
+    paths: Annotated[
+        list[Path],
+        typer.Argument(metavar="LOGDIR", help="Log folders; one that is not there yet may come."),
+    ],
+    warehouse: options.WarehouseOption = options.DEFAULT_WAREHOUSE,
+    run: Annotated[
+        str | None,
+        typer.Option("--run", metavar="NAME", help="Name of the run, whatever the folders."),
+    ] = None,
+    jobs: Annotated[
+        str | None,
+        typer.Option("--jobs", metavar="N", help="Files at a time. By default one per core."),
+    ] = None,
+    interval: Annotated[
+        str, typer.Option("--interval", metavar="SECONDS", help="From one look to the next.")
+    ] = "5",
+) -> None:
+    """Take in traces as training jobs write them, until Ctrl-C, which is exit status 0.
+
+    A file is taken in when two looks in a row find it the same and it reads to its end. One that is
+    no whole trace is named once and left alone until it changes.
+    """
+    from tracewh.cli.watch import follow
+
+    workers = None if jobs is None else whole_number("--jobs", jobs, least=1)
+    seconds = whole_number("--interval", interval, least=1)
+    raise typer.Exit(follow(paths, warehouse, run, workers, seconds))
 
 
 @app.command(cls=Command, rich_help_panel=FILL)

@@ -78,14 +78,25 @@ def ingest(
     Raises:
         IngestError: The call cannot start.
     """
+    if jobs is not None and jobs < 1:
+        raise IngestError(f"jobs is {jobs}; it must be at least 1")
+    return ingest_sources(discover(paths, run), warehouse, jobs, force, on_progress, on_outcome)
+
+
+def ingest_sources(
+    sources: Sequence[Source],
+    warehouse: str | os.PathLike[str],
+    jobs: int | None = None,
+    force: bool = False,
+    on_progress: Callable[[Progress], None] | None = None,
+    on_outcome: Callable[[Outcome], None] | None = None,
+) -> list[Outcome]:
+    """As `ingest`, of files that were found already; at least one."""
     # Here, so that importing tracewh does not load DuckDB and Arrow.
     from tracewh.ingest.faults import DEBUG, bug
     from tracewh.ingest.store import Store
     from tracewh.ingest.trace import MEMORY_BYTES, Limits, take_in
 
-    if jobs is not None and jobs < 1:
-        raise IngestError(f"jobs is {jobs}; it must be at least 1")
-    sources = discover(paths, run)
     store = Store(Path(warehouse))
     with store.session() as session:
         plan = _plan(store, sources, force)

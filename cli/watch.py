@@ -1,0 +1,56 @@
+"""`tracewh watch`: a line for each trace that is taken in, until somebody ends it."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tracewh.cli import diagnostics
+from tracewh.cli.progress import sentence
+
+if TYPE_CHECKING:
+    from tracewh.ingest.api import Outcome
+    from tracewh.ingest.discover import Source
+
+
+def follow(
+    paths: list[Path], warehouse: Path, run: str | None, jobs: int | None, interval: int
+) -> int:
+    """Look again and again. To be interrupted is how it ends, and no failure."""
+    from tracewh.ingest.errors import IngestError
+    from tracewh.ingest.watch import Watch
+    from tracewh.views.warehouse import WarehouseError, ensure_database
+
+    said: dict[str, str] = {}
+
+    def once(about: str, line: str) -> None:
+        """Say something, unless it was the last thing that was said about it."""
+        if said.get(about) != line:
+            said[about] = line
+            diagnostics.line(line)
+
+    def tell(outcome: Outcome) -> None:
+        if outcome.status == "refused":
+            once(str(outcome.source), sentence(outcome))
+        elif outcome.status == "ingested":
+            diagnostics.line(sentence(outcome))
+
+    def left(source: Source, reason: str) -> None:
+        once(str(source.path), f"{source.path}: left alone until it changes: {reason}")
+
+    try:
+        looks = Watch(paths, warehouse, run=run, jobs=jobs, on_outcome=tell, on_left=left)
+        many = ", ".join(map(str, paths))
+        diagnostics.note(f"watching {many}, every {interval} s; Ctrl-C ends it")
+        while True:
+            try:
+                if looks.look() or str(warehouse) in said:
+                    ensure_database(warehouse)
+                    said.pop(str(warehouse), None)
+            except (IngestError, WarehouseError) as error:  # a disk may get room again
+                once(str(warehouse), f"{error}; trying again")
+            time.sleep(interval)
+    except KeyboardInterrupt:
+        diagnostics.note("stopped")
+        return diagnostics.OK

@@ -1,0 +1,138 @@
+"""Taking in traces as a training job writes them.
+
+Folders are looked at again and again: folders that other hosts write to tell nobody of a change. A
+file is taken in when two looks in a row found it the same, and it reads to its end: a writer may
+pause for longer than there is between two looks.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from tracewh.ingest.api import Outcome, ingest_sources
+from tracewh.ingest.discover import Source, discover
+from tracewh.ingest.errors import IngestError, RefusedError
+from tracewh.ingest.reader import TraceReader
+from tracewh.ingest.store import Store
+
+#: A file that could not be taken in, though it is whole, is tried again after 1, 2, 4, ... looks, up
+#: to so many: disks get room, and nobody wants to hear of them at every look.
+MOST_LOOKS = 64
+
+
+@dataclass(slots=True)
+class _Seen:
+    """A file as the last look found it: size and time, whether it is settled, and failures."""
+
+    size: int
+    mtime_ns: int
+    settled: bool = False
+    failures: int = 0
+    wait: int = 0
+
+
+class Watch:
+    """What is known of the files below some folders.
+
+    Args:
+        paths: Log folders; one that does not exist yet may come.
+        warehouse: The warehouse's folder.
+        run: Name of the run that all files belong to, instead of their folders' names.
+        jobs: Files taken in side by side; all cores by default.
+        on_outcome: Called once per file that was tried, as soon as it is settled.
+        on_left: Called with a file that is left alone until it changes, and why; once.
+
+    Raises:
+        IngestError: The warehouse cannot be made.
+    """
+
+    def __init__(
+        self,
+        paths: Iterable[str | os.PathLike[str]],
+        warehouse: str | os.PathLike[str],
+        *,
+        run: str | None = None,
+        jobs: int | None = None,
+        on_outcome: Callable[[Outcome], None] | None = None,
+        on_left: Callable[[Source, str], None] | None = None,
+    ) -> None:
+        store = Store(Path(warehouse))
+        store.make()
+        origins = [trace.origin for trace in store.traces()]
+        self._stored = {(o.source_path, o.source_bytes, o.source_mtime_ns) for o in origins}
+        self._paths = list(paths)
+        self._warehouse = warehouse
+        self._run = run
+        self._jobs = jobs
+        self._on_outcome = on_outcome
+        self._on_left = on_left
+        self._seen: dict[str, _Seen] = {}
+
+    def look(self) -> list[Outcome]:
+        """Look once, and take in what is new, whole, and as the look before found it.
+
+        Returns:
+            What became of each file that was tried; often none was.
+
+        Raises:
+            IngestError: The warehouse cannot be written.
+        """
+        ready = [source for source in self._sources() if self._is_ready(source)]
+        if not ready:
+            return []
+        outcomes = ingest_sources(ready, self._warehouse, self._jobs, on_outcome=self._on_outcome)
+        for outcome in outcomes:
+            seen = self._seen[str(outcome.source)]
+            seen.settled = outcome.status != "refused"
+            if not seen.settled:
+                seen.failures += 1
+                seen.wait = min(2**seen.failures, MOST_LOOKS)
+        return outcomes
+
+    def _sources(self) -> Sequence[Source]:
+        found: dict[str, Source] = {}
+        for path in self._paths:
+            try:
+                for source in discover([path]):
+                    found.setdefault(str(source.path), source)
+            except (IngestError, OSError):  # nothing there yet, or it moved while we looked
+                continue
+        sources = found.values()
+        return [replace(s, run=self._run) if self._run else s for s in sources]
+
+    def _is_ready(self, source: Source) -> bool:
+        key = str(source.path)
+        try:
+            stat = source.path.stat()
+        except OSError:
+            self._seen.pop(key, None)
+            return False
+        seen = self._seen.get(key)
+        if seen is None or (seen.size, seen.mtime_ns) != (stat.st_size, stat.st_mtime_ns):
+            seen = self._seen[key] = _Seen(stat.st_size, stat.st_mtime_ns)
+            seen.settled = (key, seen.size, seen.mtime_ns) in self._stored
+            return False
+        seen.wait -= 1
+        if seen.settled or seen.wait > 0:
+            return False
+        if seen.failures == 0 and (reason := _unfinished(source)):
+            seen.settled = True
+            if self._on_left:
+                self._on_left(source, reason)
+            return False
+        return True
+
+
+def _unfinished(source: Source) -> str:
+    """Why a file is no whole trace; '' where it is one."""
+    try:
+        for _ in TraceReader(source.path).blocks():
+            pass
+    except RefusedError as error:
+        return str(error)
+    except OSError:  # its ingest will say why, and be tried again
+        pass
+    return ""

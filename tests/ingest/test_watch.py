@@ -1,0 +1,257 @@
+"""Traces are taken in once they are whole, and never before."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+import tracewh
+from tracewh.ingest import reader
+from tracewh.ingest.api import IngestError, Outcome, ingest
+from tracewh.ingest.discover import Source
+from tracewh.ingest.watch import Watch
+
+EVENTS = [
+    {"ph": "X", "cat": "cpu_op", "name": f"op{i}", "pid": 1, "tid": 2, "ts": 5 * i, "dur": 1}
+    for i in range(200)
+]
+#: As torch writes it: an event a line, so that a file may be cut between two.
+TEXT = '{"schemaVersion": 1, "traceEvents": [\n' + ",\n".join(map(json.dumps, EVENTS)) + "\n]}\n"
+
+
+class Watched:
+    """A log folder that is watched, and what was said of its files."""
+
+    def __init__(self, folder: Path, **options: str) -> None:
+        self.logs = folder / "logs"
+        self.warehouse = folder / "wh"
+        self.left: list[tuple[str, str]] = []
+
+        def on_left(source: Source, reason: str) -> None:
+            self.left.append((source.path.name, reason))
+
+        self.watch = Watch([self.logs], self.warehouse, on_left=on_left, **options)
+
+    def write(self, name: str, data: str | bytes) -> Path:
+        path = self.logs / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data.encode() if isinstance(data, str) else data)
+        return path
+
+    def look(self) -> list[tuple[str, str]]:
+        """Name and fate of every file that a look tried."""
+        return [(outcome.source.name, outcome.status) for outcome in self.watch.look()]
+
+
+@pytest.fixture
+def watched(tmp_path: Path) -> Watched:
+    return Watched(tmp_path)
+
+
+def test_a_file_is_taken_in_at_the_second_look(watched: Watched) -> None:
+    assert watched.look() == []  # there is not even a folder
+    watched.write("run/w.1.pt.trace.json", TEXT)
+    assert watched.look() == []
+    assert watched.look() == [("w.1.pt.trace.json", "ingested")]
+    assert watched.look() == watched.look() == []
+    watched.write("run/w.2.pt.trace.json.gz", gzip.compress(TEXT.encode()))
+    assert watched.look() == []
+    [outcome] = watched.watch.look()
+    assert (outcome.run, outcome.worker, outcome.span, outcome.events) == ("run", "w", "2", 200)
+    assert watched.left == []
+
+
+@pytest.mark.parametrize("name", ["w.json", "w.json.gz"])
+@pytest.mark.parametrize("pause", [1, 2, 5], ids="{} looks per piece".format)
+def test_a_file_that_is_written_in_pieces(watched: Watched, name: str, pause: int) -> None:
+    """By a writer that pauses for as long as several looks, also behind a whole event or member."""
+    data = TEXT.encode()
+    ends = [0, 10, data.index(b"\n") + 1, *range(5000, len(data), 5000), len(data)]
+    pieces = [data[a:b] for a, b in pairwise(ends)]
+    between = data.index(b"},", 7000) + 1
+    pieces[2:4] = [data[ends[2] : between], data[between : ends[4]]]
+    assert b"".join(pieces) == data
+    if name.endswith(".gz"):
+        pieces = [gzip.compress(piece) for piece in pieces]  # members that are whole
+        pieces = [half for p in pieces for half in (p[: len(p) // 2], p[len(p) // 2 :])]
+    written = b""
+    for piece in pieces:
+        assert not list(watched.warehouse.glob("data/*"))
+        written += piece
+        watched.write(f"run/{name}", written)
+        if len(written) < sum(map(len, pieces)):
+            assert [watched.look() for _ in range(pause)] == [[]] * pause
+    watched.look()
+    assert watched.look() == [(name, "ingested")]
+    with tracewh.open(watched.warehouse) as opened:
+        assert opened.sql("SELECT count(*) FROM host_events").fetchall() == [(200,)]
+    assert (len(watched.left) > len(pieces) / 2) == (pause > 1)
+
+
+def test_what_stays_no_whole_trace_is_said_once(watched: Watched) -> None:
+    path = watched.write("run/w.json", TEXT[:5000])
+    watched.write("run/notes.json", '{"hello": "world"}')
+    for _ in range(4):
+        assert watched.look() == []
+    assert [name for name, _ in watched.left] == ["notes.json", "w.json"]
+    assert watched.left[0][1] == "not a Kineto trace: a JSON object without traceEvents"
+    assert "cut off" in watched.left[1][1]
+    path.write_text(TEXT)
+    assert [watched.look(), watched.look()] == [[], [("w.json", "ingested")]]
+    assert len(watched.left) == 2
+
+
+def test_files_that_are_in_are_not_read_again(
+    watched: Watched, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ingest([watched.write("run/w.json", TEXT)], watched.warehouse)
+    monkeypatch.setattr(reader.TraceReader, "blocks", lambda _: 1 / 0)
+    again = Watched(tmp_path)
+    assert [again.look() for _ in range(3)] == [[], [], []]
+
+
+def test_a_trace_that_is_written_again_replaces_the_old_one(watched: Watched) -> None:
+    watched.write("run/w.json", TEXT)
+    watched.look(), watched.look()
+    path = watched.write("run/w.json", TEXT.replace("op199", "new"))
+    os.utime(path, ns=(1, 1))
+    assert [watched.look(), watched.look()] == [[], [("w.json", "ingested")]]
+    with tracewh.open(watched.warehouse) as opened:
+        assert opened.sql("SELECT count(*), max(name = 'new') FROM host_events").fetchall() == [
+            (200, True)
+        ]
+
+
+def test_run_names_all_files(tmp_path: Path) -> None:
+    """Whatever folders come later: a name that depended on them would change under a trace."""
+    watched = Watched(tmp_path, run="mine")
+    watched.write("a/w.json", TEXT)
+    watched.look(), watched.look()
+    watched.write("b/w.json", TEXT.replace("op", "other"))
+    watched.look()
+    [outcome] = watched.watch.look()
+    assert (outcome.run, outcome.span) == ("mine", "2")
+
+
+def test_a_whole_file_that_was_refused_is_tried_again(
+    watched: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ever more rarely, and at once when it changes."""
+    from tracewh.ingest import trace
+
+    def fail(*_: object) -> int:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(trace, "write", fail)
+        path = watched.write("run/w.json", TEXT)
+        tries = [len(watched.look()) for _ in range(16)]
+        assert tries == [0, 1, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1]
+    os.utime(path, ns=(1, 1))
+    assert [watched.look(), watched.look()] == [[], [("w.json", "ingested")]]
+
+
+def test_a_warehouse_that_cannot_be_made(tmp_path: Path) -> None:
+    (tmp_path / "wh").touch()
+    with pytest.raises(IngestError) as error:
+        Watched(tmp_path)
+    assert str(error.value) == f"cannot write the warehouse {tmp_path}/wh: Not a directory"
+
+
+TRAIN = """
+import sys, time
+import torch
+from torch.profiler import profile, schedule, tensorboard_trace_handler
+model = torch.nn.Linear(64, 64)
+for use_gzip in (False, True):
+    handler = tensorboard_trace_handler(sys.argv[1], worker_name=f"w{int(use_gzip)}", use_gzip=use_gzip)
+    with profile(schedule=schedule(wait=0, warmup=1, active=2, repeat=2), on_trace_ready=handler,
+                 record_shapes=True, with_stack=True) as profiler:
+        for _ in range(6):
+            model(torch.rand(8, 64)).sum().backward()
+            profiler.step()
+            time.sleep(0.1)
+"""
+
+
+def events(path: Path) -> int:
+    data = path.read_bytes()
+    text = gzip.decompress(data) if path.suffix == ".gz" else data
+    return len(json.loads(text)["traceEvents"])
+
+
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM], ids=["SIGINT", "SIGTERM"])
+def test_a_training_job(tmp_path: Path, sent: signal.Signals) -> None:
+    """torch writes traces, plain and gzip, while the command watches; then it is ended."""
+    logs, warehouse = tmp_path / "logs" / "run", tmp_path / "wh"
+    main = "import sys; from tracewh.cli.app import main; sys.exit(main())"
+    watching = subprocess.Popen(
+        [sys.executable, "-c", main, "watch", logs.parent, "-w", warehouse, "--interval", "1"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert watching.stderr is not None
+    first = watching.stderr.readline()
+    assert first == f"tracewh: watching {logs.parent}, every 1 s; Ctrl-C ends it\n"
+    subprocess.run([sys.executable, "-c", TRAIN, logs], check=True, capture_output=True)
+    lines = [watching.stderr.readline() for _ in range(4)]
+    time.sleep(0.5)
+    watching.send_signal(sent)
+    out, err = watching.communicate(timeout=60)
+    assert (watching.returncode, out, err) == (0, "", "tracewh: stopped\n")
+    written = sorted(logs.iterdir())
+    assert [path.suffix for path in written] == [".json", ".json", ".gz", ".gz"]
+    assert sorted(line.partition(": ingested ")[0] for line in lines) == [*map(str, written)]
+    with tracewh.open(warehouse) as opened:
+        found = opened.sql("SELECT source_path, events FROM traces ORDER BY ALL").fetchall()
+    assert found == [(str(path), events(path)) for path in written]
+    assert all(each.status == "unchanged" for each in ingest([logs], warehouse))
+
+
+def test_what_it_says(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A line for what is taken in and what is left alone; errors once; then it goes on."""
+    from tracewh.cli import watch as command
+    from tracewh.cli.app import main
+
+    logs, warehouse = tmp_path / "logs", tmp_path / "wh"
+    (logs / "run").mkdir(parents=True)
+    good, bad = logs / "run" / "a.json", logs / "run" / "b.json"
+    good.write_text(TEXT)
+    bad.write_text("{}")
+    real: Callable[[Watch], list[Outcome]] = Watch.look
+    turns: list[int] = []
+
+    def look(self: Watch) -> list[Outcome]:
+        turns.append(1)
+        if len(turns) == 6:
+            raise KeyboardInterrupt
+        if len(turns) in (3, 4):
+            raise IngestError("cannot write the warehouse")
+        return real(self)
+
+    monkeypatch.setattr(Watch, "look", look)
+    monkeypatch.setattr(
+        command.time, "sleep", lambda seconds: turns.extend([] if seconds == 7 else [9])
+    )
+    assert main(["watch", str(logs), "-w", str(warehouse), "--interval", "7"]) == 0
+    out, err = capsys.readouterr()
+    first, second, third, fourth, last = err.splitlines()
+    assert (out, last) == ("", "tracewh: stopped")
+    assert first == f"tracewh: watching {logs}, every 7 s; Ctrl-C ends it"
+    assert second == (
+        f"{bad}: left alone until it changes: not a Kineto trace: a JSON object without traceEvents"
+    )
+    assert third.startswith(f"{good}: ingested 200 events, ")
+    assert fourth == "cannot write the warehouse; trying again"
+    assert (warehouse / "tracewh.duckdb").is_file()
