@@ -12,7 +12,7 @@ from typing import Any
 
 import duckdb
 
-from tracewh.ingest.tables import Table, derive, tables
+from tracewh.ingest.tables import Table, create_block, derive, tables
 
 #: Version of the layout on disk: a table or column renamed or dropped means a new one.
 LAYOUT_VERSION = 1
@@ -42,6 +42,7 @@ def write(
     # Not a variable: those belong to one connection.
     con.execute(f"CREATE MACRO base_ns() AS {base_time_ns(metadata)}::BIGINT")
     derive(con, "tables_out")
+    _step_activity(con)
     _traces(con, metadata, source, reasons)
     _devices(con, metadata)
     # Sorting and encoding leave a core idle now and then: the large tables go first, side by side.
@@ -52,7 +53,7 @@ def write(
 
 
 def _by_size() -> list[Table]:
-    large = ("host_events", "device_events", "flows", "memory_records")
+    large = ("host_events", "step_activity", "device_events", "flows", "memory_records")
     return sorted(tables().values(), key=lambda table: table.name not in large)
 
 
@@ -77,6 +78,13 @@ def _write(con: duckdb.DuckDBPyConnection, table: Table, folder: Path) -> None:
 def base_time_ns(metadata: Mapping[str, Any]) -> int:
     """What is added to every time of the file; 0 where its times are absolute."""
     return _integer(metadata.get("baseTimeNanoseconds")) or 0
+
+
+def _step_activity(con: duckdb.DuckDBPyConnection) -> None:
+    derive(con, "step_activity")
+    for block in ("event_roles", "interval_totals", "step_roles"):
+        create_block(con, block)
+    con.execute("CREATE VIEW out_step_activity AS FROM step_roles()")
 
 
 def _traces(
