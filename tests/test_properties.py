@@ -96,7 +96,7 @@ def _fill(tables: Tables, rows: list[Row], steps: list[tuple[int, int]]) -> None
     """The tables of one trace that lasts as long as its last event may."""
     con = tables.con
     tables.prepare("FROM step_breakdown(); FROM comm_overlap()")
-    for table in ("traces", "steps", "device_events", "host_events"):
+    for table in ("traces", "steps", "device_events", "host_events", "step_activity"):
         con.execute(f"DELETE FROM {table}")
     _insert(con, "traces", {"start_ns": 0, "end_ns": END + 8})
     for number, (start, end) in enumerate(steps):
@@ -109,6 +109,7 @@ def _fill(tables: Tables, rows: list[Row], steps: list[tuple[int, int]]) -> None
         else:
             category, name = HOST[role]
             _insert(con, "host_events", {"category": category, "name": name, **span})
+    tables.settle()
 
 
 def _insert(con: Any, table: str, values: dict[str, Any]) -> None:

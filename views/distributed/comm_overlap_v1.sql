@@ -4,7 +4,6 @@
 -- summary: How much of the communication computation hides, per step and over the whole trace.
 -- grain: one row per step of a trace, and one with a NULL step for the whole trace
 -- needs: no_operators no_device_events
--- uses: event_roles interval_sweep
 --
 -- The four durations are disjoint and add up to the length of the step, or of the trace. Where a
 -- trace has kernels, communication is its collective kernels and computation is all others, on any
@@ -32,7 +31,63 @@ CREATE MACRO comm_overlap_v1(
     run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL, step BIGINT := NULL
 ) AS TABLE
     WITH
-    trace_steps AS MATERIALIZED (
+    -- Where the trace has kernels the device counts, else the host.
+    activity AS (
+        SELECT
+            a.run,
+            a.worker,
+            a.span,
+            a.step_event_id,
+            CASE
+                WHEN bool_or(a.kernel OR a.device_communication) OVER of_trace THEN a.kernel
+                ELSE a.cpu_exec
+            END AS computes,
+            CASE
+                WHEN bool_or(a.kernel OR a.device_communication) OVER of_trace
+                    THEN a.device_communication
+                ELSE a.host_communication
+            END AS communicates,
+            a.duration_ns
+        FROM step_activity AS a
+        WHERE
+            (run IS NULL OR a.run = run)
+            AND (worker IS NULL OR a.worker = worker)
+            AND (span IS NULL OR a.span = span)
+        WINDOW of_trace AS (PARTITION BY a.run, a.worker, a.span)
+    ),
+
+    costs AS (
+        SELECT
+            a.run,
+            a.worker,
+            a.span,
+            a.step_event_id,
+            coalesce(sum(a.duration_ns) FILTER (WHERE a.computes AND NOT a.communicates), 0)
+                AS computation_ns,
+            coalesce(sum(a.duration_ns) FILTER (WHERE a.computes AND a.communicates), 0)
+                AS overlap_ns,
+            coalesce(sum(a.duration_ns) FILTER (WHERE a.communicates AND NOT a.computes), 0)
+                AS communication_ns
+        FROM activity AS a
+        WHERE a.computes OR a.communicates
+        GROUP BY ALL
+    ),
+
+    -- Also says which traces have anything to report.
+    whole_traces AS (
+        SELECT
+            c.run,
+            c.worker,
+            c.span,
+            sum(c.computation_ns) AS computation_ns,
+            sum(c.overlap_ns) AS overlap_ns,
+            sum(c.communication_ns) AS communication_ns
+        FROM costs AS c
+        GROUP BY ALL
+    ),
+
+    -- What is reported: the steps, and each whole trace, whose one step may have no number.
+    spans AS (
         SELECT
             s.run,
             s.worker,
@@ -40,102 +95,36 @@ CREATE MACRO comm_overlap_v1(
             s.step,
             s.extended_start_ns AS start_ns,
             s.extended_end_ns - s.extended_start_ns AS duration_ns,
-            dense_rank() OVER (ORDER BY s.run, s.worker, s.span) AS trace,
-            row_number() OVER (
-                PARTITION BY s.run, s.worker, s.span ORDER BY s.extended_start_ns, s.event_id
-            ) AS slot
+            coalesce(c.computation_ns, 0) AS computation_ns,
+            coalesce(c.overlap_ns, 0) AS overlap_ns,
+            coalesce(c.communication_ns, 0) AS communication_ns
         FROM steps AS s
+        SEMI JOIN whole_traces AS w
+            ON s.run = w.run AND s.worker = w.worker AND s.span = w.span
+        LEFT JOIN costs AS c
+            ON
+                s.run = c.run AND s.worker = c.worker AND s.span = c.span
+                AND s.event_id = c.step_event_id
         WHERE
             (run IS NULL OR s.run = run)
             AND (worker IS NULL OR s.worker = worker)
             AND (span IS NULL OR s.span = span)
-    ),
-
-    -- Numbers sort many times faster than three texts.
-    numbered AS MATERIALIZED (
-        SELECT DISTINCT t.run, t.worker, t.span, t.trace
-        FROM trace_steps AS t
-    ),
-
-    roles AS MATERIALIZED (
-        SELECT
-            n.trace,
-            r.role = 'communication' AS is_communication,
-            r.on_device,
-            r.start_ns,
-            r.duration_ns
-        FROM event_roles(run := run, worker := worker, span := span) AS r
-        INNER JOIN numbered AS n
-            ON r.run = n.run AND r.worker = n.worker AND r.span = n.span
-        WHERE r.role IN ('kernel', 'cpu_exec', 'communication')
-    ),
-
-    sources AS (
-        SELECT r.trace, bool_or(r.on_device) AS on_device
-        FROM roles AS r
-        GROUP BY r.trace
-    ),
-
-    -- What is reported: slot 0 is the whole trace, whose one step may have no number.
-    spans AS (
-        SELECT t.run, t.worker, t.span, t.trace, t.slot, t.step, t.start_ns, t.duration_ns
-        FROM trace_steps AS t
-        WHERE t.step IS NOT NULL AND (step IS NULL OR t.step = step)
+            AND s.step IS NOT NULL
+            AND (step IS NULL OR s.step = step)
         UNION ALL
-        SELECT n.run, n.worker, n.span, n.trace, 0, NULL, r.start_ns, r.end_ns - r.start_ns
-        FROM numbered AS n
-        LEFT JOIN traces AS r ON n.run = r.run AND n.worker = r.worker AND n.span = r.span
+        SELECT
+            w.run,
+            w.worker,
+            w.span,
+            NULL,
+            t.start_ns,
+            t.end_ns - t.start_ns,
+            w.computation_ns,
+            w.overlap_ns,
+            w.communication_ns
+        FROM whole_traces AS w
+        LEFT JOIN traces AS t ON w.run = t.run AND w.worker = t.worker AND w.span = t.span
         WHERE step IS NULL
-    ),
-
-    -- Two digits of 50 bits: how many computations run, and how many communications.
-    intervals AS (
-        SELECT
-            r.trace AS key,
-            0 AS slot,
-            CASE WHEN r.is_communication THEN 1 ELSE 1::HUGEINT << 50 END AS weight,
-            r.start_ns,
-            r.duration_ns
-        FROM roles AS r
-        INNER JOIN sources AS c ON r.trace = c.trace AND r.on_device = c.on_device
-        UNION ALL
-        SELECT p.trace, p.slot, 0, p.start_ns, p.duration_ns
-        FROM spans AS p
-        WHERE p.slot > 0
-    ),
-
-    sums AS (
-        SELECT
-            w.key AS trace,
-            w.slot,
-            w.weight >= 1::HUGEINT << 50 AS computes,
-            w.weight & ((1::HUGEINT << 50) - 1) > 0 AS communicates,
-            sum(w.duration_ns) AS sum_ns
-        FROM interval_sweep('intervals') AS w
-        WHERE w.weight > 0
-        GROUP BY ALL
-    ),
-
-    -- What runs in a step runs in the trace as well.
-    placed AS (
-        SELECT s.trace, s.slot, s.computes, s.communicates, s.sum_ns
-        FROM sums AS s
-        WHERE s.slot > 0
-        UNION ALL
-        SELECT s.trace, 0, s.computes, s.communicates, s.sum_ns
-        FROM sums AS s
-    ),
-
-    costs AS (
-        SELECT
-            p.trace,
-            p.slot,
-            sum(p.sum_ns) FILTER (WHERE NOT p.communicates) AS computation_ns,
-            sum(p.sum_ns) FILTER (WHERE p.computes AND p.communicates) AS overlap_ns,
-            sum(p.sum_ns) FILTER (WHERE NOT p.computes) AS communication_ns,
-            sum(p.sum_ns) AS busy_ns
-        FROM placed AS p
-        GROUP BY p.trace, p.slot
     )
 
     SELECT
@@ -143,13 +132,10 @@ CREATE MACRO comm_overlap_v1(
         p.worker,
         p.span,
         p.step,
-        coalesce(c.computation_ns, 0) / 1000.0 AS computation_us,
-        coalesce(c.overlap_ns, 0) / 1000.0 AS overlap_us,
-        coalesce(c.communication_ns, 0) / 1000.0 AS communication_us,
-        (p.duration_ns - coalesce(c.busy_ns, 0)) / 1000.0 AS other_us,
-        100.0 * coalesce(c.overlap_ns, 0)
-        / nullif(coalesce(c.overlap_ns, 0) + coalesce(c.communication_ns, 0), 0) AS overlap_pct
+        p.computation_ns / 1000.0 AS computation_us,
+        p.overlap_ns / 1000.0 AS overlap_us,
+        p.communication_ns / 1000.0 AS communication_us,
+        (p.duration_ns - p.computation_ns - p.overlap_ns - p.communication_ns) / 1000.0 AS other_us,
+        100.0 * p.overlap_ns / nullif(p.overlap_ns + p.communication_ns, 0) AS overlap_pct
     FROM spans AS p
-    INNER JOIN sources AS k ON p.trace = k.trace
-    LEFT JOIN costs AS c ON p.trace = c.trace AND p.slot = c.slot
     ORDER BY p.run, p.worker, p.span, p.step NULLS FIRST, p.start_ns;

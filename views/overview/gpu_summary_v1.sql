@@ -4,7 +4,7 @@
 -- summary: How busy each device was, and how well its kernels filled it.
 -- grain: one row per device of a trace that ran a kernel
 -- needs: no_device_events
--- uses: interval_sweep
+-- uses: interval_totals
 --
 -- Measured over the window from the start of the first step to the end of the last one, steps being
 -- extended to the device work that they launched and tail steps left out. Kernels are cut to the
@@ -107,7 +107,7 @@ CREATE MACRO gpu_summary_v1(
             p.key AS number,
             sum(p.duration_ns) AS busy_ns,
             sum(p.duration_ns * least((p.weight & ((1::HUGEINT << 60) - 1)) / 1e9, 1)) AS filled_ns
-        FROM interval_sweep('intervals') AS p
+        FROM interval_totals('intervals') AS p
         GROUP BY p.key
     ),
 

@@ -3,7 +3,6 @@
 -- since: 0.1
 -- summary: Where the time of each step went, every instant counted once.
 -- grain: one row per profiler step of a trace; one row with a NULL step for a trace without any
--- uses: event_roles interval_sweep
 --
 -- An instant of a step belongs to the first of these that is active then: kernels (device work that
 -- is no collective), copies, fills, communication (collectives on the device, and on the host the
@@ -44,19 +43,73 @@ CREATE MACRO step_breakdown_v1(
     run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL, step BIGINT := NULL
 ) AS TABLE
     WITH
+    activity AS (
+        SELECT
+            a.run,
+            a.worker,
+            a.span,
+            a.step_event_id,
+            a.duration_ns,
+            -- The first role that is active owns the time.
+            CASE
+                WHEN a.kernel THEN 'kernel'
+                WHEN a.memcpy THEN 'memcpy'
+                WHEN a.memset THEN 'memset'
+                WHEN a.device_communication OR a.host_communication THEN 'communication'
+                WHEN a.runtime THEN 'runtime'
+                WHEN a.dataloader THEN 'dataloader'
+                ELSE 'cpu_exec'
+            END AS owner,
+            a.kernel OR a.memcpy OR a.memset OR a.device_communication AS device,
+            a.runtime,
+            a.host_communication OR a.dataloader OR a.cpu_exec AS host
+        FROM step_activity AS a
+        WHERE
+            (run IS NULL OR a.run = run)
+            AND (worker IS NULL OR a.worker = worker)
+            AND (span IS NULL OR a.span = span)
+    ),
+
+    costs AS (
+        SELECT
+            a.run,
+            a.worker,
+            a.span,
+            a.step_event_id,
+            sum(a.duration_ns) FILTER (WHERE a.owner = 'kernel') AS kernel_ns,
+            sum(a.duration_ns) FILTER (WHERE a.owner = 'memcpy') AS memcpy_ns,
+            sum(a.duration_ns) FILTER (WHERE a.owner = 'memset') AS memset_ns,
+            sum(a.duration_ns) FILTER (WHERE a.owner = 'communication') AS communication_ns,
+            sum(a.duration_ns) FILTER (WHERE a.owner = 'runtime') AS runtime_ns,
+            sum(a.duration_ns) FILTER (WHERE a.owner = 'dataloader') AS dataloader_ns,
+            sum(a.duration_ns) FILTER (WHERE a.owner = 'cpu_exec') AS cpu_exec_ns,
+            sum(a.duration_ns) AS busy_ns
+        FROM activity AS a
+        GROUP BY ALL
+    ),
+
+    recorded AS (
+        SELECT
+            a.run,
+            a.worker,
+            a.span,
+            bool_or(a.device OR a.runtime) AS device,
+            bool_or(a.runtime) AS runtime,
+            bool_or(a.host) AS host
+        FROM activity AS a
+        GROUP BY ALL
+    ),
+
     trace_steps AS MATERIALIZED (
         SELECT
             s.run,
             s.worker,
             s.span,
             s.step,
+            s.event_id,
             s.extended_start_ns AS start_ns,
             s.extended_end_ns - s.extended_start_ns AS duration_ns,
-            s.is_tail,
-            dense_rank() OVER (ORDER BY s.run, s.worker, s.span) AS trace,
-            row_number() OVER (
-                PARTITION BY s.run, s.worker, s.span ORDER BY s.extended_start_ns, s.event_id
-            ) AS slot
+            s.is_tail
         FROM steps AS s
         WHERE
             (run IS NULL OR s.run = run)
@@ -64,88 +117,10 @@ CREATE MACRO step_breakdown_v1(
             AND (span IS NULL OR s.span = span)
     ),
 
-    -- Numbers sort many times faster than three texts.
-    numbered AS MATERIALIZED (
-        SELECT t.run, t.worker, t.span, t.trace, bool_or(t.step IS NOT NULL) AS has_steps
+    stepped AS (
+        SELECT DISTINCT t.run, t.worker, t.span
         FROM trace_steps AS t
-        GROUP BY ALL
-    ),
-
-    roles AS MATERIALIZED (
-        SELECT n.trace, r.role, r.on_device, r.start_ns, r.duration_ns
-        FROM event_roles(run := run, worker := worker, span := span) AS r
-        INNER JOIN numbered AS n
-            ON r.run = n.run AND r.worker = n.worker AND r.span = n.span
-    ),
-
-    -- A digit of 15 bits for each role, the first role in the highest: whichever digit leads names
-    -- the owner of a piece.
-    intervals AS (
-        SELECT
-            r.trace AS key,
-            0 AS slot,
-            1::HUGEINT << CASE r.role
-                WHEN 'kernel' THEN 90
-                WHEN 'memcpy' THEN 75
-                WHEN 'memset' THEN 60
-                WHEN 'communication' THEN 45
-                WHEN 'runtime' THEN 30
-                WHEN 'dataloader' THEN 15
-                ELSE 0
-            END AS weight,
-            r.start_ns,
-            r.duration_ns
-        FROM roles AS r
-        UNION ALL
-        SELECT t.trace, t.slot, 0, t.start_ns, t.duration_ns
-        FROM trace_steps AS t
-        WHERE step IS NULL OR t.step = step
-    ),
-
-    owned AS (
-        SELECT
-            p.key AS trace,
-            p.slot,
-            CASE
-                WHEN p.weight >= 1::HUGEINT << 90 THEN 'kernel'
-                WHEN p.weight >= 1::HUGEINT << 75 THEN 'memcpy'
-                WHEN p.weight >= 1::HUGEINT << 60 THEN 'memset'
-                WHEN p.weight >= 1::HUGEINT << 45 THEN 'communication'
-                WHEN p.weight >= 1::HUGEINT << 30 THEN 'runtime'
-                WHEN p.weight >= 1::HUGEINT << 15 THEN 'dataloader'
-                WHEN p.weight > 0 THEN 'cpu_exec'
-                ELSE 'other'
-            END AS role,
-            sum(p.duration_ns) AS owned_ns
-        FROM interval_sweep('intervals') AS p
-        WHERE p.slot > 0
-        GROUP BY ALL
-    ),
-
-    costs AS (
-        SELECT
-            o.trace,
-            o.slot,
-            sum(o.owned_ns) FILTER (WHERE o.role = 'kernel') AS kernel_ns,
-            sum(o.owned_ns) FILTER (WHERE o.role = 'memcpy') AS memcpy_ns,
-            sum(o.owned_ns) FILTER (WHERE o.role = 'memset') AS memset_ns,
-            sum(o.owned_ns) FILTER (WHERE o.role = 'communication') AS communication_ns,
-            sum(o.owned_ns) FILTER (WHERE o.role = 'runtime') AS runtime_ns,
-            sum(o.owned_ns) FILTER (WHERE o.role = 'dataloader') AS dataloader_ns,
-            sum(o.owned_ns) FILTER (WHERE o.role = 'cpu_exec') AS cpu_exec_ns,
-            sum(o.owned_ns) FILTER (WHERE o.role = 'other') AS other_ns
-        FROM owned AS o
-        GROUP BY ALL
-    ),
-
-    recorded AS (
-        SELECT
-            r.trace,
-            bool_or(r.on_device OR r.role = 'runtime') AS device,
-            bool_or(r.role = 'runtime') AS runtime,
-            bool_or(NOT r.on_device AND r.role <> 'runtime') AS host
-        FROM roles AS r
-        GROUP BY r.trace
+        WHERE t.step IS NOT NULL
     )
 
     SELECT
@@ -158,15 +133,19 @@ CREATE MACRO step_breakdown_v1(
         CASE WHEN e.device THEN coalesce(c.memset_ns, 0) / 1000.0 END AS memset_us,
         coalesce(c.communication_ns, 0) / 1000.0 AS communication_us,
         CASE WHEN e.runtime THEN coalesce(c.runtime_ns, 0) / 1000.0 END AS runtime_us,
-        CASE WHEN e.host OR n.has_steps THEN coalesce(c.dataloader_ns, 0) / 1000.0 END
+        CASE WHEN e.host OR n.run IS NOT NULL THEN coalesce(c.dataloader_ns, 0) / 1000.0 END
             AS dataloader_us,
-        CASE WHEN e.host OR n.has_steps THEN coalesce(c.cpu_exec_ns, 0) / 1000.0 END AS cpu_exec_us,
-        coalesce(c.other_ns, 0) / 1000.0 AS other_us,
+        CASE WHEN e.host OR n.run IS NOT NULL THEN coalesce(c.cpu_exec_ns, 0) / 1000.0 END
+            AS cpu_exec_us,
+        (t.duration_ns - coalesce(c.busy_ns, 0)) / 1000.0 AS other_us,
         t.duration_ns / 1000.0 AS total_us,
         t.is_tail
     FROM trace_steps AS t
-    INNER JOIN numbered AS n ON t.trace = n.trace
-    LEFT JOIN recorded AS e ON t.trace = e.trace
-    LEFT JOIN costs AS c ON t.trace = c.trace AND t.slot = c.slot
+    LEFT JOIN recorded AS e ON t.run = e.run AND t.worker = e.worker AND t.span = e.span
+    LEFT JOIN stepped AS n ON t.run = n.run AND t.worker = n.worker AND t.span = n.span
+    LEFT JOIN costs AS c
+        ON
+            t.run = c.run AND t.worker = c.worker AND t.span = c.span
+            AND t.event_id IS NOT DISTINCT FROM c.step_event_id
     WHERE step IS NULL OR t.step = step
-    ORDER BY t.run, t.worker, t.span, t.start_ns, t.slot;
+    ORDER BY t.run, t.worker, t.span, t.start_ns, t.event_id;
