@@ -92,6 +92,8 @@ def _take_in(
         "threads": limits.threads,
         "memory_limit": f"{limits.memory_bytes // 2**20}MiB",
         "temp_directory": str(spill_folder(staged)),
+        # Else the tables are compressed now and then, which costs more than it saves.
+        "checkpoint_threshold": "1TB",
     }
     with duckdb.connect(config=config) as con, session.running(con):
         prepare(con, unpadded)

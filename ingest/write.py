@@ -54,7 +54,8 @@ def write(
 
 def _by_size() -> list[Table]:
     large = ("host_events", "step_activity", "device_events", "flows", "memory_records")
-    return sorted(tables().values(), key=lambda table: table.name not in large)
+    rest = [table for table in tables().values() if table.name not in large]
+    return [tables()[name] for name in large] + rest
 
 
 def _write(con: duckdb.DuckDBPyConnection, table: Table, folder: Path) -> None:
