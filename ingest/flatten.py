@@ -135,7 +135,9 @@ class Flattener:
         self._others.batch = pa.record_batch([batch.column("event_id"), texts], _OTHERS)
         older_keys = _has_older_keys(texts)
         self._run("base", _base_sql)
-        for kind in (*_TYPED, *_UNTYPED):
+        # Planning a statement takes longer than running it.
+        found = self._con.execute("SELECT DISTINCT b.tbl FROM temp.base AS b").fetchall()
+        for (kind,) in found:
             self._run(f"{kind}_{older_keys}", partial(_insert_sql, kind, older_keys))
         self._con.execute("TRUNCATE temp.base")
 
@@ -162,7 +164,7 @@ class _Pieces:
     """What prepared statements read: the batch that is set when they run."""
 
     def __init__(self, schema: pa.Schema) -> None:
-        self.batch = pa.RecordBatch.from_pylist([], schema)
+        self.batch = pa.record_batch([pa.nulls(0, field.type) for field in schema], schema)
 
     def __arrow_c_schema__(self) -> object:
         return self.batch.schema.__arrow_c_schema__()

@@ -30,8 +30,8 @@ from tracewh.ingest.split import Splitter
 from tracewh.ingest.text import Text
 
 #: Decompressed bytes per block. Large enough that a block's fixed costs vanish, small enough that
-#: the few blocks in flight do not matter beside the database's own memory.
-BLOCK_BYTES = 32 << 20
+#: much of what is made of it stays in the cache.
+BLOCK_BYTES = 16 << 20
 #: The first blocks are smaller, so that all threads have work soon.
 FIRST_BYTES = 2 << 20
 

@@ -49,16 +49,19 @@ def scan(texts: pa.StringArray) -> Scan:
     """Look through the events of a block."""
     _, offsets_buffer, data_buffer = texts.buffers()
     offsets = np.frombuffer(offsets_buffer, np.int32)[texts.offset :][: len(texts) + 1]
-    data = np.frombuffer(data_buffer, np.uint8)
-    colons = np.flatnonzero(data[: offsets[-1]] == _COLON)
-    before = data[colons - 1]
-    keys = colons[before == _QUOTE]
+    data = np.frombuffer(data_buffer, np.uint8)[: offsets[-1]]
+    colon, quote = data == _COLON, data == _QUOTE
+    is_key = colon[1:] & quote[:-1]
+    keys = np.flatnonzero(is_key) + 1
     first = np.searchsorted(keys, offsets)
     counts = np.diff(first).astype(np.int32)
-    spaced = colons[before <= _SPACE]
+    hints = _hints(data, keys, first[:-1], counts)
+    spaced = np.flatnonzero(colon[1:] & (data[:-1] <= _SPACE)) + 1
     if len(spaced):
         counts[np.searchsorted(offsets, spaced, "right") - 1] = MANY
-    return Scan(_hints(data, keys, first[:-1], counts), counts, _times(data, offsets, keys))
+    times = keys[data[keys - 2] == ord("s")]
+    times = times[(data[times - 3] == ord("t")) & (data[times - 4] == _QUOTE)]
+    return Scan(hints, counts, _times(data, offsets, times))
 
 
 def _hints(
@@ -95,10 +98,8 @@ def _value_at(data: npt.NDArray[np.uint8], colons: npt.NDArray[np.int64]) -> npt
 
 
 def _times(
-    data: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int32], keys: npt.NDArray[np.int64]
+    data: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int32], found: npt.NDArray[np.int64]
 ) -> npt.NDArray[np.int64]:
-    found = keys[data[keys - 2] == ord("s")]
-    found = found[(data[found - 3] == ord("t")) & (data[found - 4] == _QUOTE)]
     first = np.searchsorted(found, offsets)
     alone = np.flatnonzero(np.diff(first) == 1)
     times = np.full(len(offsets) - 1, NO_TIME)

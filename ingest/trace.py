@@ -144,10 +144,13 @@ def _flatten_all(
     # One thread a block: the database's own would only get in each other's way. A filter that is
     # pushed down would parse every event a second time.
     con.execute("SET threads = 1; SET disabled_optimizers = 'filter_pushdown'")
-    idle = [Flattener(con.cursor(), unpadded) for _ in range(threads)]
+    idle: list[Flattener] = []
 
     def work(block: Block) -> None:
-        flattener = idle.pop()
+        try:
+            flattener = idle.pop()
+        except IndexError:  # a small file needs no second one
+            flattener = Flattener(con.cursor(), unpadded)
         flattener.flatten(block)
         idle.append(flattener)
         on_events(len(block.texts))
