@@ -21,7 +21,8 @@ def verify(warehouse: Path, run: str | None, output: Output) -> int:
     from tracewh.cli import sources
     from tracewh.ingest.api import names
     from tracewh.ingest.check import Problem, check, left_behind
-    from tracewh.views.warehouse import database_problem, find
+    from tracewh.views.database import database_problem
+    from tracewh.views.warehouse import find
 
     output.check()
     if not (warehouse / "data").is_dir():

@@ -26,7 +26,8 @@ def take_in(
 ) -> int:
     """Ingest with a display, sum it up, and give the exit code."""
     from tracewh.ingest.api import ingest
-    from tracewh.views.warehouse import WarehouseError, ensure_database
+    from tracewh.views.database import ensure_database
+    from tracewh.views.warehouse import WarehouseError
 
     started = time.monotonic()
     try:

@@ -12,7 +12,8 @@ from tracewh.cli import diagnostics
 
 def start(warehouse: Path) -> int:
     """Replace this process with the shell; comes back only where that is not possible."""
-    from tracewh.views.warehouse import DATABASE, ensure_database, find
+    from tracewh.views.database import DATABASE, ensure_database
+    from tracewh.views.warehouse import find
 
     root = find(warehouse)
     beside = os.pathsep.join([os.environ.get("PATH", os.defpath), str(Path(sys.executable).parent)])

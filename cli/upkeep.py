@@ -31,6 +31,6 @@ def remove(warehouse: Path, run: str, worker: str | None, span: str | None, *, a
 
 def relink(warehouse: Path) -> None:
     """Write tracewh.duckdb anew."""
-    from tracewh.views.warehouse import write_database
+    from tracewh.views.database import write_database
 
     diagnostics.line(f"wrote {write_database(warehouse)}")

@@ -20,7 +20,8 @@ def follow(
     """Look again and again. To be interrupted is how it ends, and no failure."""
     from tracewh.ingest.errors import IngestError
     from tracewh.ingest.watch import Watch
-    from tracewh.views.warehouse import WarehouseError, ensure_database
+    from tracewh.views.database import ensure_database
+    from tracewh.views.warehouse import WarehouseError
 
     said: dict[str, str] = {}
 

@@ -20,7 +20,7 @@ import pytest
 import tracewh
 from tracewh.ingest.check import check, left_behind
 from tracewh.ingest.tables import tables
-from tracewh.views.warehouse import database_problem
+from tracewh.views.database import database_problem
 
 SAMPLES = Path(__file__).parents[1] / "samples"
 KILLS = 50

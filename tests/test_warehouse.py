@@ -13,8 +13,8 @@ import pytest
 
 import tracewh
 from tracewh.views import Registry
-from tracewh.views import warehouse as module
-from tracewh.views.warehouse import DATABASE, ensure_database, write_database
+from tracewh.views import database as module
+from tracewh.views.database import DATABASE, ensure_database, write_database
 
 
 def add_trace(root: Path, run: str) -> None:
@@ -229,7 +229,7 @@ def test_a_database_that_cannot_be_made_leaves_the_old_one(
 ) -> None:
     write_database(root)
     before = (root / DATABASE).read_bytes()
-    monkeypatch.setattr(module, "_create", lambda *_: 1 / 0)
+    monkeypatch.setattr(module, "create", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         write_database(root)
     assert (root / DATABASE).read_bytes() == before

@@ -77,7 +77,7 @@ def ingest(
         IngestError: Nothing could be started: a path does not exist, or no trace is there.
     """
     from tracewh.ingest import api
-    from tracewh.views.warehouse import ensure_database
+    from tracewh.views.database import ensure_database
 
     if isinstance(paths, (str, os.PathLike)):
         paths = [paths]

@@ -86,7 +86,7 @@ def test_the_database(tracewh, real, how):
     said = (
         "it is missing"
         if how == "missing"
-        else "it was made by another tracewh or for another folder"
+        else "it is not finished, or was made by another tracewh or for another folder"
     )
     [row] = tracewh("check", "-w", where, "--format", "json").json
     assert (row["file"], row["problem"]) == ("tracewh.duckdb", said)

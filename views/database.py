@@ -1,0 +1,161 @@
+"""tracewh.duckdb: a warehouse for everything that is not Python.
+
+<warehouse>/data/run=.../worker=.../span=.../kernels.parquet   written by ingest
+<warehouse>/tracewh.duckdb                                     written here; holds no trace data
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import functools
+import hashlib
+import os
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+import duckdb
+
+from tracewh.views.registry import Registry
+from tracewh.views.values import quoted
+from tracewh.views.warehouse import WarehouseError, create, find, holds_traces
+
+DATABASE = "tracewh.duckdb"
+
+#: Says what tracewh.duckdb was made from. A file of its own, because a database that somebody else
+#: has open for writing cannot be read.
+FINGERPRINT = ".tracewh.duckdb.origin"
+
+_registry = functools.cache(Registry.load)
+
+
+def ensure_database(path: str | os.PathLike[str]) -> bool:
+    """Make tracewh.duckdb unless it is there and current. A warehouse without traces gets none.
+
+    It is out of date when another tracewh or another set of SQL files made it, or when the
+    warehouse was moved since.
+
+    Returns:
+        Whether it was written.
+    """
+    root = Path(os.path.abspath(path))
+    if _is_current(root) or not holds_traces(root):
+        return False
+    with _only_writer(root) as origin:
+        if _is_current(root):  # another ingest has just written it
+            return False
+        _write(root, origin)
+    return True
+
+
+def write_database(path: str | os.PathLike[str]) -> Path:
+    """Write tracewh.duckdb, whether or not there is one, and return its path.
+
+    The new file takes the place of the old one in one rename. Whoever has the old one open keeps
+    reading it; no reader's lock is needed, and nobody sees half a file.
+
+    Raises:
+        WarehouseError: There is no warehouse, it holds no traces, or it cannot be written.
+    """
+    root = find(path)
+    with _only_writer(root) as origin:
+        _write(root, origin)
+    return root / DATABASE
+
+
+#: What `tracewh relink` does after a warehouse was moved.
+relink = write_database
+
+
+def database_problem(path: str | os.PathLike[str]) -> tuple[str, str, str] | None:
+    """What is wrong with tracewh.duckdb, as file, problem and the command that repairs it."""
+    root = Path(os.path.abspath(path))
+    try:
+        if not (root / DATABASE).is_file():
+            said = "it is missing" if holds_traces(root) else ""
+        elif not _is_current(root):
+            said = "it is not finished, or was made by another tracewh or for another folder"
+        else:
+            said = ""
+            with duckdb.connect(root / DATABASE, read_only=True) as con:
+                con.execute(
+                    "SELECT sql FROM duckdb_views() UNION ALL "
+                    "SELECT macro_definition FROM duckdb_functions()"
+                ).fetchall()
+    except (OSError, duckdb.Error) as error:
+        said = f"it cannot be read ({str(error).partition(chr(10))[0]})"
+    return (DATABASE, said, f"tracewh relink -w {shlex.quote(str(root))}") if said else None
+
+
+def _is_current(root: Path) -> bool:
+    with contextlib.suppress(OSError):
+        said = (root / FINGERPRINT).read_text("utf-8")
+        return said == _fingerprint(root) and (root / DATABASE).is_file()
+    return False
+
+
+@contextlib.contextmanager
+def _only_writer(root: Path) -> Iterator[int]:
+    """Be the only one that writes tracewh.duckdb; gives the open file that says what it is made from."""
+    try:
+        origin = os.open(root / FINGERPRINT, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        try:
+            with contextlib.suppress(OSError):  # a file system without locks
+                fcntl.flock(origin, fcntl.LOCK_EX)
+            yield origin
+        finally:
+            os.close(origin)
+    except (OSError, duckdb.Error) as error:
+        full = os.strerror(errno.ENOSPC)
+        said = getattr(error, "strerror", None) or str(error).partition("\n")[0]
+        reason = f"{full.lower()}: free some, then `tracewh relink`" if full in str(error) else said
+        raise WarehouseError(f"cannot write {root / DATABASE}: {reason}") from None
+
+
+def _write(root: Path, origin: int) -> None:
+    os.ftruncate(origin, 0)  # until it is written, in case we die: the next ingest begins anew
+    new, log = root / f".{DATABASE}.new", root / f".{DATABASE}.new.wal"
+    _remove(new, log)
+    try:
+        _fill(root, new)
+        os.replace(new, root / DATABASE)
+    finally:
+        _remove(new, log)
+    os.pwrite(origin, _fingerprint(root).encode(), 0)
+
+
+def _remove(*paths: Path) -> None:
+    for path in paths:
+        path.unlink(missing_ok=True)
+
+
+def _fill(root: Path, database: Path) -> None:
+    """Create every object in a new database."""
+    registry = _registry()
+    with duckdb.connect() as con:
+        # Any DuckDB since 1.4.2 reads this format; the default of 2.0 is read by 2.0 only.
+        con.execute(f"ATTACH {quoted(str(database))} AS tracewh (STORAGE_VERSION 'v1.4.0')")
+        con.execute("USE tracewh")
+        con.execute("BEGIN")  # one commit, and not one for every comment
+        # Empty tables stand in for the views over Parquet files until all macros are bound:
+        # binding against files takes a look at the disk for every mention of a table.
+        registry.create(con, registry.needs())
+        for table in registry.tables():
+            con.execute(f"DROP TABLE {table.name}")
+            create(con, registry, [table.name], root)
+            for column in table.columns:
+                target = f"{table.name}.{column.name}"
+                con.execute(f"COMMENT ON COLUMN {target} IS {quoted(column.meaning)}")
+        con.execute("COMMIT")
+        con.execute("USE memory")
+        con.execute("DETACH tracewh")
+
+
+def _fingerprint(root: Path) -> str:
+    """What the contents of tracewh.duckdb depend on."""
+    from importlib.metadata import version  # slow to import, and rarely needed
+
+    sql = hashlib.sha256("\0".join(spec.sql for spec in _registry().all()).encode()).hexdigest()
+    return f"tracewh {version('tracewh')}\nsql {sql}\npath {root}\n"
