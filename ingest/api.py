@@ -16,7 +16,8 @@ from tracewh.ingest.discover import Source, discover
 from tracewh.ingest.errors import IngestError, RefusedError
 
 if TYPE_CHECKING:
-    from tracewh.ingest.store import Store, Stored
+    from tracewh.ingest.plan import Planned
+    from tracewh.ingest.store import Stored
     from tracewh.ingest.trace import Taken
 
 __all__ = ["IngestError", "Outcome", "Progress", "drop", "ingest"]
@@ -94,24 +95,25 @@ def ingest_sources(
     """As `ingest`, of files that were found already; at least one."""
     # Here, so that importing tracewh does not load DuckDB and Arrow.
     from tracewh.ingest.faults import DEBUG, bug
+    from tracewh.ingest.plan import make_plan
     from tracewh.ingest.store import Store
     from tracewh.ingest.trace import MEMORY_BYTES, Limits, take_in
 
     store = Store(Path(warehouse))
     with store.session() as session:
-        plan = _plan(store, sources, force)
+        plan = make_plan(store, sources, force)
         meter = _Meter(sources, on_progress, on_outcome)
         cores = os.cpu_count() or 1
         workers = min(jobs or cores, len(plan))
         limits = Limits(threads=max(1, cores // workers), memory_bytes=MEMORY_BYTES // workers)
 
-        def settle(planned: _Planned) -> Outcome:
+        def settle(planned: Planned) -> Outcome:
             started = time.perf_counter()
             if planned.known is not None:
                 outcome = _unchanged(planned.source, planned.known)
                 meter.read(outcome.source_bytes)
             else:
-                commit = partial(store.commit, session, planned.source, planned.keep)
+                commit = partial(store.commit, session, planned.source)
                 try:
                     taken = take_in(
                         session, planned.source, limits, meter.read, meter.count, commit
@@ -164,41 +166,6 @@ def names(warehouse: str | os.PathLike[str]) -> list[tuple[str, str, str]]:
     return [(trace.run, trace.worker, trace.span) for trace in Store(Path(warehouse)).traces()]
 
 
-@dataclass(frozen=True, slots=True)
-class _Planned:
-    """A file with its span, the spans that others of its worker are about to get, and the stored
-    trace that was made from the same bytes, if one is."""
-
-    source: Source
-    keep: frozenset[str]
-    known: Stored | None
-
-
-def _plan(store: Store, sources: Iterable[Source], force: bool) -> list[_Planned]:
-    from tracewh.ingest.store import free_span
-
-    stored = list(store.traces())
-    taken: dict[tuple[str, str], dict[str, str]] = {}
-    for trace in stored:
-        taken.setdefault((trace.run, trace.worker), {})[trace.span] = trace.origin.source_path
-    new: dict[tuple[str, str], set[str]] = {}
-    plan: list[tuple[Source, Stored | None]] = []
-    for source in sources:
-        known = None if force else _same_content(source, stored)
-        if known is None:
-            worker = source.run, source.worker
-            others = taken.setdefault(worker, {})
-            span = free_span(source.span, str(source.path), others, frozenset())
-            source = replace(source, span=span)
-            others[span] = str(source.path)
-            new.setdefault(worker, set()).add(span)
-        plan.append((source, known))
-    return [
-        _Planned(source, frozenset(new.get((source.run, source.worker), ())) - {source.span}, known)
-        for source, known in plan
-    ]
-
-
 def _ingested(source: Source, taken: Taken) -> Outcome:
     return Outcome(
         source.path,
@@ -236,31 +203,6 @@ def _size(source: Source) -> int:
         return source.path.stat().st_size
     except OSError:
         return 0
-
-
-def _same_content(source: Source, stored: Iterable[Stored]) -> Stored | None:
-    """The trace of this run and worker that was made from the same bytes.
-
-    A file that did not change since it was ingested is told without reading it.
-    """
-    from tracewh.ingest.manifest import content_hash
-
-    try:
-        stat = source.path.stat()
-        alike = [
-            trace
-            for trace in stored
-            if (trace.run, trace.worker) == (source.run, source.worker)
-            and trace.origin.source_bytes == stat.st_size
-        ]
-        for trace in alike:
-            origin = trace.origin
-            if (origin.source_path, origin.source_mtime_ns) == (str(source.path), stat.st_mtime_ns):
-                return trace
-        digest = content_hash(source.path) if alike else ""
-    except OSError:  # its ingest will say why
-        return None
-    return next((trace for trace in alike if trace.origin.content_hash == digest), None)
 
 
 class _Meter:

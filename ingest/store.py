@@ -110,13 +110,12 @@ class Store:
         finally:
             session.close()
 
-    def commit(self, session: Session, source: Source, keep: frozenset[str], staged: Path) -> str:
+    def commit(self, session: Session, source: Source, staged: Path) -> str:
         """Put a staged trace into the warehouse, in one step for readers; the span that it got.
 
         Args:
             session: The session that staged it.
             source: The file, with the span that it should get.
-            keep: Spans that other files are about to get.
             staged: Its folder, whole.
         """
         origin = manifest.seal(staged)
@@ -124,7 +123,7 @@ class Store:
         with self.locked():
             stored = self.traces(source.run, source.worker)
             taken = {trace.span: trace.origin.source_path for trace in stored}
-            span = free_span(source.span, origin.source_path, taken, keep)
+            span = free_span(source.span, origin.source_path, taken)
             session.place(staged, self.folder(source.run, source.worker, span))
         return span
 
@@ -140,20 +139,19 @@ class Store:
         return IngestError(f"cannot write the warehouse {self.path}: {error.strerror}")
 
 
-def free_span(span: str, source_path: str, taken: Mapping[str, str], keep: frozenset[str]) -> str:
+def free_span(span: str, source_path: str, taken: Mapping[str, str]) -> str:
     """The span that a file has in the warehouse already; else its own, or the next free number.
 
     Args:
         span: What its name says.
         source_path: The file.
         taken: The spans of its worker that are in the warehouse, and the files they are of.
-        keep: Spans that other files are about to get.
     """
     for known, path in taken.items():
         if path == source_path:
             return known
     number = 1
-    while span in taken or span in keep:
+    while span in taken:
         number += 1
         span = str(number)
     return span

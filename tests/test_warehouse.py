@@ -6,6 +6,7 @@ import inspect
 import shutil
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import duckdb
@@ -234,6 +235,65 @@ def test_a_database_that_cannot_be_made_leaves_the_old_one(
         write_database(root)
     assert (root / DATABASE).read_bytes() == before
     assert sorted(path.name for path in root.iterdir()) == [module.FINGERPRINT, "data", DATABASE]
+
+
+def test_a_database_that_was_being_written_when_all_died(root: Path) -> None:
+    """What is left of it is taken for what it is, a write-ahead log of another file above all."""
+    write_database(root)
+    new, log = root / f".{DATABASE}.new", root / f".{DATABASE}.new.wal"
+    shutil.copy(root / DATABASE, new)
+    log.write_bytes(b"of another file")
+    (root / module.FINGERPRINT).write_bytes(b"")
+    assert ensure_database(root)
+    assert sorted(path.name for path in root.iterdir()) == [module.FINGERPRINT, "data", DATABASE]
+    assert rows(root / DATABASE, "SELECT count(*) FROM traces") == [(2,)]
+
+
+@pytest.mark.parametrize("step", ["_fill", "replace", "_fingerprint"])
+def test_dying_while_the_database_is_written(
+    root: Path, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    """Whatever is there opens, and the next ingest makes it current."""
+    write_database(root)
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "_remove", lambda *_: None)
+        patch.setattr(module.os if step == "replace" else module, step, lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            write_database(root)
+    assert rows(root / DATABASE, "SELECT count(*) FROM traces") == [(2,)]
+    assert ensure_database(root)
+    assert not ensure_database(root)
+    assert sorted(path.name for path in root.iterdir()) == [module.FINGERPRINT, "data", DATABASE]
+
+
+def test_several_write_the_database_at_once(root: Path) -> None:
+    """Ingests that end together: one writes it, the others find it current."""
+    with ThreadPoolExecutor(4) as pool:
+        written = list(pool.map(lambda _: ensure_database(root), range(4)))
+    assert sorted(written) == [False, False, False, True]
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda _: write_database(root), range(4)))
+    assert rows(root / DATABASE, "SELECT count(*) FROM traces") == [(2,)]
+    assert sorted(path.name for path in root.iterdir()) == [module.FINGERPRINT, "data", DATABASE]
+
+
+def test_a_database_that_cannot_be_written(root: Path) -> None:
+    (root / DATABASE).mkdir()
+    with pytest.raises(tracewh.WarehouseError) as caught:
+        write_database(root)
+    assert str(caught.value) == f"cannot write {root / DATABASE}: Is a directory"
+
+
+def test_a_trace_that_arrives_is_seen_by_a_connection_too(root: Path) -> None:
+    """Also after a question by another way, which has its own list of traces."""
+    count = "SELECT count(*) FROM traces"
+    with tracewh.open(root) as warehouse:
+        relation = warehouse.sql(count)
+        con = warehouse.connection
+        add_trace(root, "c")
+        assert con.execute(count).fetchall() == [(3,)]
+        assert relation.fetchall() == [(3,)]
+        assert warehouse.sql(count).fetchall() == [(3,)]
 
 
 def test_a_warehouse_without_traces_gets_no_database(tmp_path: Path) -> None:

@@ -1,0 +1,61 @@
+"""Which files an ingest takes in, and under which span: what is in already stays as it is."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from tracewh.ingest.discover import Source
+from tracewh.ingest.manifest import content_hash
+from tracewh.ingest.store import Store, Stored, free_span
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """What to do about a file.
+
+    Attributes:
+        source: The file, with the span that it should get.
+        known: The stored trace that was made from the same bytes, if one was.
+    """
+
+    source: Source
+    known: Stored | None
+
+
+def make_plan(store: Store, sources: Iterable[Source], force: bool) -> list[Planned]:
+    """What to do about each file, in the order of the files."""
+    stored: dict[tuple[str, str], list[Stored]] = defaultdict(list)
+    taken: dict[tuple[str, str], dict[str, str]] = defaultdict(dict)
+    for trace in store.traces():
+        stored[trace.run, trace.worker].append(trace)
+        taken[trace.run, trace.worker][trace.span] = trace.origin.source_path
+    plan = []
+    for source in sources:
+        worker = source.run, source.worker
+        known = None if force else _same_content(source, stored[worker])
+        if known is None:
+            span = free_span(source.span, str(source.path), taken[worker])
+            source = replace(source, span=span)
+            taken[worker][span] = str(source.path)
+        plan.append(Planned(source, known))
+    return plan
+
+
+def _same_content(source: Source, stored: Iterable[Stored]) -> Stored | None:
+    """Of the traces of its run and worker, the one that was made from the same bytes.
+
+    A file that did not change since it was ingested is told without reading it.
+    """
+    try:
+        stat = source.path.stat()
+        alike = [trace for trace in stored if trace.origin.source_bytes == stat.st_size]
+        for trace in alike:
+            origin = trace.origin
+            if (origin.source_path, origin.source_mtime_ns) == (str(source.path), stat.st_mtime_ns):
+                return trace
+        digest = content_hash(source.path) if alike else ""
+    except OSError:  # its ingest will say why
+        return None
+    return next((trace for trace in alike if trace.origin.content_hash == digest), None)
