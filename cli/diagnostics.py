@@ -8,6 +8,7 @@ traceback. An error nobody foresaw is a bug and keeps its traceback.
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sys
 from collections.abc import Callable, Iterable
@@ -161,7 +162,17 @@ def _usage(error: Exception) -> str:
 
 def sql_error(error: Exception) -> str:
     """DuckDB's message, which already says where, without the name of its class in Python."""
-    return str(error).strip()
+    text = str(error).strip()
+    if is_damage(error):
+        text += "\n`tracewh check` says which traces are damaged, and what to do."
+    return text
+
+
+def is_damage(error: Exception) -> bool:
+    """Whether DuckDB could not read a Parquet file."""
+    return re.match(r"IO Error|Invalid Input Error|File '", str(error)) is not None and (
+        ".parquet" in str(error)
+    )
 
 
 def refuse(message: str) -> NoReturn:

@@ -126,6 +126,8 @@ def show(view: Spec, arguments: dict[str, Any], warehouse: Path, output: Output)
         try:
             rows = output.write(opened.view(view.name, view.version, **arguments))
         except duckdb.InvalidInputException as error:  # a view refuses a value by error('...')
+            if diagnostics.is_damage(error):
+                raise
             diagnostics.refuse(str(error).removeprefix("Invalid Input Error: "))
         if not rows:
             sources.explain(opened, view, arguments)

@@ -63,11 +63,22 @@ def test_what_is_wrong_and_what_to_do(tracewh, real):
     assert tracewh("check", "-w", real).code == 0
 
 
+@pytest.mark.parametrize("words", [("show", "runs"), ("query", "FROM traces"), ("runs",)])
+@pytest.mark.parametrize("damage", [b"damaged", b"PAR1" + bytes(100) + b"PAR2", b""])
+def test_who_reads_a_damaged_file_hears_of_it(tracewh, real, words, damage):
+    (real / "data/run=c/worker=w/span=default/traces.parquet").write_bytes(damage)
+    done = tracewh(*words, "-w", real)
+    assert (done.code, done.out) == (1, "")
+    first, last = done.err.splitlines()
+    assert "/data/run=c/worker=w/span=default/traces.parquet'" in first
+    assert last == "`tracewh check` says which traces are damaged, and what to do."
+
+
 def test_a_damaged_trace_can_be_dropped(tracewh, real):
     """Although nothing can be asked of the warehouse as long as it is in."""
     folder = real / "data/run=c/worker=w/span=default"
     (folder / "traces.parquet").write_bytes(b"damaged")
-    assert tracewh("runs", "-w", real).code != 0
+    assert tracewh("runs", "-w", real).code == 1
     done = tracewh("drop", "c", "-y", "-w", real)
     assert (done.code, done.err) == (0, "removed 1 trace of run 'c'\n")
     assert not folder.exists()
