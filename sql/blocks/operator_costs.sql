@@ -34,10 +34,11 @@ CREATE MACRO operator_costs(
     run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
 ) AS TABLE
     WITH RECURSIVE
-    -- Event ids are unique within a trace. One number that is unique everywhere makes every join
-    -- below three times as fast as one over (run, worker, span, event_id).
+    -- Event ids are unique within a trace. A number that is unique everywhere makes every join below
+    -- three times as fast as (run, worker, span, event_id), and is found in a list at once for all
+    -- rows of a file: a join would compare the three names for each.
     _traces AS MATERIALIZED (
-        SELECT d.run, d.worker, d.span, row_number() OVER () << 40 AS first_id
+        SELECT list(d.run || chr(0) || d.worker || chr(0) || d.span) AS names
         FROM (
             SELECT DISTINCT h.run, h.worker, h.span
             FROM host_events AS h
@@ -50,14 +51,28 @@ CREATE MACRO operator_costs(
 
     _nodes AS MATERIALIZED (
         SELECT
-            t.first_id + h.event_id AS id,
-            t.first_id + h.parent_op_id AS parent_id,
-            h.category = 'cpu_op' AS is_operator,
-            h.name,
-            h.self_duration_ns
-        FROM host_events AS h
-        INNER JOIN _traces AS t ON h.run = t.run AND h.worker = t.worker AND h.span = t.span
-        WHERE h.category IN ('cpu_op', 'user_annotation')
+            r.first_id + r.event_id AS id,
+            r.first_id + r.parent_op_id AS parent_id,
+            r.is_operator,
+            r.name,
+            r.self_duration_ns
+        FROM (
+            SELECT
+                list_position(t.names, h.run || chr(0) || h.worker || chr(0) || h.span)
+                * (1::BIGINT << 40) AS first_id,
+                h.event_id,
+                h.parent_op_id,
+                h.category = 'cpu_op' AS is_operator,
+                h.name,
+                h.self_duration_ns
+            FROM host_events AS h
+            CROSS JOIN _traces AS t
+            WHERE
+                h.category IN ('cpu_op', 'user_annotation')
+                AND (run IS NULL OR h.run = run)
+                AND (worker IS NULL OR h.worker = worker)
+                AND (span IS NULL OR h.span = span)
+        ) AS r
     ),
 
     _namesakes AS (
@@ -67,30 +82,43 @@ CREATE MACRO operator_costs(
         WHERE c.is_operator AND p.is_operator
     ),
 
+    _only_children AS (
+        SELECT c.parent_id
+        FROM _nodes AS c
+        SEMI JOIN _namesakes AS n ON c.parent_id = n.parent_id
+        GROUP BY c.parent_id
+        HAVING count(*) = 1
+    ),
+
     -- The inner rows of chains.
     _merged AS MATERIALIZED (
-        SELECT
-            n.parent_id,
-            min(n.id) AS id,
-            min(n.self_duration_ns) AS self_duration_ns
+        SELECT n.parent_id, n.id, n.self_duration_ns
         FROM _namesakes AS n
-        INNER JOIN _nodes AS sibling ON n.parent_id = sibling.parent_id
-        GROUP BY n.parent_id
-        HAVING count(*) = 1
+        SEMI JOIN _only_children AS o ON n.parent_id = o.parent_id
     ),
 
     _launched AS MATERIALIZED (
         SELECT
-            t.first_id + d.op_id AS id,
-            sum(d.duration_ns)::BIGINT AS device_ns,
-            coalesce(sum(d.duration_ns) FILTER (WHERE d.uses_tensor_cores), 0)::BIGINT
+            l.id,
+            sum(l.duration_ns)::BIGINT AS device_ns,
+            coalesce(sum(l.duration_ns) FILTER (WHERE l.uses_tensor_cores), 0)::BIGINT
                 AS tensor_core_ns
-        FROM device_events AS d
-        INNER JOIN _traces AS t ON d.run = t.run AND d.worker = t.worker AND d.span = t.span
-        WHERE
-            d.op_id IS NOT NULL
-            AND d.kind IN ('compute', 'communication', 'memcpy', 'memset')
-        GROUP BY t.first_id + d.op_id
+        FROM (
+            SELECT
+                list_position(t.names, d.run || chr(0) || d.worker || chr(0) || d.span)
+                * (1::BIGINT << 40) + d.op_id AS id,
+                d.duration_ns,
+                d.uses_tensor_cores
+            FROM device_events AS d
+            CROSS JOIN _traces AS t
+            WHERE
+                d.op_id IS NOT NULL
+                AND d.kind IN ('compute', 'communication', 'memcpy', 'memset')
+                AND (run IS NULL OR d.run = run)
+                AND (worker IS NULL OR d.worker = worker)
+                AND (span IS NULL OR d.span = span)
+        ) AS l
+        GROUP BY l.id
     ),
 
     -- Every cost walks up to the root, merged with its siblings on the way. It stays the own
@@ -140,34 +168,54 @@ CREATE MACRO operator_costs(
         GROUP BY w.id
     ),
 
+    _calls AS (
+        SELECT
+            list_position(t.names, h.run || chr(0) || h.worker || chr(0) || h.span)
+            * (1::BIGINT << 40) + h.event_id AS id,
+            h.run,
+            h.worker,
+            h.span,
+            h.event_id,
+            h.name,
+            h.input_dims,
+            h.call_stack,
+            h.start_ns,
+            h.duration_ns,
+            h.self_duration_ns
+        FROM host_events AS h
+        CROSS JOIN _traces AS t
+        WHERE
+            h.category = 'cpu_op'
+            AND (run IS NULL OR h.run = run)
+            AND (worker IS NULL OR h.worker = worker)
+            AND (span IS NULL OR h.span = span)
+    ),
+
     -- Traces that link no device work to operators cannot say what an operator cost there.
     _linked AS (
-        SELECT DISTINCT l.id >> 40 << 40 AS first_id
+        SELECT DISTINCT l.id >> 40 AS trace
         FROM _launched AS l
     )
 
     SELECT
-        h.run,
-        h.worker,
-        h.span,
-        h.event_id,
-        h.name,
-        h.input_dims,
-        h.call_stack,
-        h.start_ns,
-        h.self_duration_ns + coalesce(s.host_ns, 0) AS host_self_ns,
-        h.duration_ns AS host_total_ns,
-        CASE WHEN k.first_id IS NOT NULL THEN coalesce(s.device_self_ns, 0) END AS device_self_ns,
-        CASE WHEN k.first_id IS NOT NULL THEN coalesce(s.device_total_ns, 0) END AS device_total_ns,
-        CASE WHEN k.first_id IS NOT NULL THEN coalesce(s.tensor_core_self_ns, 0) END
+        c.run,
+        c.worker,
+        c.span,
+        c.event_id,
+        c.name,
+        c.input_dims,
+        c.call_stack,
+        c.start_ns,
+        c.self_duration_ns + coalesce(s.host_ns, 0) AS host_self_ns,
+        c.duration_ns AS host_total_ns,
+        CASE WHEN k.trace IS NOT NULL THEN coalesce(s.device_self_ns, 0) END AS device_self_ns,
+        CASE WHEN k.trace IS NOT NULL THEN coalesce(s.device_total_ns, 0) END AS device_total_ns,
+        CASE WHEN k.trace IS NOT NULL THEN coalesce(s.tensor_core_self_ns, 0) END
             AS tensor_core_self_ns,
-        CASE WHEN k.first_id IS NOT NULL THEN coalesce(s.tensor_core_total_ns, 0) END
+        CASE WHEN k.trace IS NOT NULL THEN coalesce(s.tensor_core_total_ns, 0) END
             AS tensor_core_total_ns,
         coalesce(s.is_eligible, FALSE) AS tensor_core_eligible
-    FROM host_events AS h
-    INNER JOIN _traces AS t ON h.run = t.run AND h.worker = t.worker AND h.span = t.span
-    LEFT JOIN _linked AS k ON t.first_id = k.first_id
-    LEFT JOIN _sums AS s ON t.first_id + h.event_id = s.id
-    WHERE
-        h.category = 'cpu_op'
-        AND NOT EXISTS (FROM _merged AS m WHERE m.id = t.first_id + h.event_id);
+    FROM _calls AS c
+    ANTI JOIN _merged AS m ON c.id = m.id
+    LEFT JOIN _linked AS k ON c.id >> 40 = k.trace
+    LEFT JOIN _sums AS s ON c.id = s.id;
