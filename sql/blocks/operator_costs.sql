@@ -2,7 +2,7 @@
 -- since: 0.1
 -- summary: What each call of an operator cost on the host and on the device.
 -- grain: one row per cpu_op call, a chain of only-children of the same name being one call
--- uses: tensor_core_operators
+-- uses: tensor_core_operators trace_names
 --
 -- An operator whose only child is an operator of the same name is one call with it: the outer
 -- row stands for both, with the outer's length and with what either of them did.
@@ -34,19 +34,9 @@ CREATE MACRO operator_costs(
     run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
 ) AS TABLE
     WITH RECURSIVE
-    -- Event ids are unique within a trace. A number that is unique everywhere makes every join below
-    -- three times as fast as (run, worker, span, event_id), and is found in a list at once for all
-    -- rows of a file: a join would compare the three names for each.
     _traces AS MATERIALIZED (
-        SELECT list(d.run || chr(0) || d.worker || chr(0) || d.span) AS names
-        FROM (
-            SELECT DISTINCT h.run, h.worker, h.span
-            FROM host_events AS h
-            WHERE
-                (run IS NULL OR h.run = run)
-                AND (worker IS NULL OR h.worker = worker)
-                AND (span IS NULL OR h.span = span)
-        ) AS d
+        SELECT n.names
+        FROM trace_names(run, worker, span) AS n
     ),
 
     _nodes AS MATERIALIZED (

@@ -3,7 +3,7 @@
 -- since: 0.1
 -- summary: How long each kernel ran, and how well it filled the device.
 -- needs: no_device_events
--- uses: checked_choice, nearest_operators
+-- uses: checked_choice, operator_names, trace_names
 --
 -- Kernels are what computes or communicates on a device; copies, sets and synchronisations are not
 -- listed. With group_by 'launch' the rows of one name are told apart by what launched them: the
@@ -68,12 +68,14 @@ CREATE MACRO kernel_stats_v1(
             d.block,
             d.registers_per_thread,
             d.shared_memory_bytes,
-            d.op_id,
+            list_position(t.names, d.run || chr(0) || d.worker || chr(0) || d.span)
+            * (1::BIGINT << 40) + d.op_id AS operator_id,
             d.duration_ns,
             d.uses_tensor_cores,
             d.blocks_per_sm,
             d.est_achieved_occupancy_pct
         FROM device_events AS d
+        CROSS JOIN trace_names(run, worker, span) AS t
         WHERE
             (SELECT c.is_allowed FROM checked_choice('group_by', group_by, ['name', 'launch']) AS c)
             AND d.kind IN ('compute', 'communication')
@@ -119,13 +121,8 @@ CREATE MACRO kernel_stats_v1(
                 sum(k.duration_ns) FILTER (WHERE k.est_achieved_occupancy_pct IS NOT NULL), 0
             ) AS mean_est_achieved_occupancy_pct
         FROM runs_of_kernels AS k
-        LEFT JOIN nearest_operators(run, worker, span) AS o
-            ON
-                group_by = 'launch'
-                AND k.run = o.run
-                AND k.worker = o.worker
-                AND k.span = o.span
-                AND k.op_id = o.event_id
+        LEFT JOIN operator_names(run, worker, span) AS o
+            ON group_by = 'launch' AND k.operator_id = o.id
         GROUP BY ALL
     )
 

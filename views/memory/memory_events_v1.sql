@@ -3,7 +3,7 @@
 -- since: 0.1
 -- summary: Each block of memory: who allocated it, when, and how long it lived.
 -- needs: no_memory
--- uses: nearest_operators
+-- uses: operator_names, trace_names
 --
 -- On each device the records of one address are paired in time order: an allocation (bytes above
 -- 0) with the next record, if that is a release (bytes of 0 or less). An allocation that is
@@ -40,6 +40,11 @@ CREATE MACRO memory_events_v1(
     to_ns BIGINT := NULL
 ) AS TABLE
     WITH
+    names AS MATERIALIZED (
+        SELECT o.id, o.operator, o.parent_id
+        FROM operator_names(run, worker, span) AS o
+    ),
+
     records AS (
         SELECT
             m.run,
@@ -49,11 +54,13 @@ CREATE MACRO memory_events_v1(
             m.address,
             m.bytes,
             m.time_ns,
-            m.op_id,
+            list_position(t.names, m.run || chr(0) || m.worker || chr(0) || m.span)
+            * (1::BIGINT << 40) + m.op_id AS operator_id,
             lag(m.bytes) OVER of_address AS previous_bytes,
             lead(m.bytes) OVER of_address AS next_bytes,
             lead(m.time_ns) OVER of_address AS next_ns
         FROM memory_records AS m
+        CROSS JOIN trace_names(run, worker, span) AS t
         WHERE
             m.address IS NOT NULL
             AND (run IS NULL OR m.run = run)
@@ -75,7 +82,7 @@ CREATE MACRO memory_events_v1(
             r.device,
             r.address,
             abs(r.bytes) AS size_bytes,
-            CASE WHEN r.bytes > 0 THEN r.op_id END AS op_id,
+            CASE WHEN r.bytes > 0 THEN r.operator_id END AS operator_id,
             CASE WHEN r.bytes > 0 THEN r.time_ns END AS allocated_ns,
             CASE
                 WHEN r.bytes <= 0 THEN r.time_ns
@@ -93,7 +100,7 @@ CREATE MACRO memory_events_v1(
             b.device,
             b.address,
             b.size_bytes,
-            b.op_id,
+            b.operator_id,
             CASE
                 WHEN
                     (from_ns IS NULL OR b.allocated_ns >= from_ns)
@@ -126,14 +133,8 @@ CREATE MACRO memory_events_v1(
         r.released_ns,
         (r.released_ns - r.allocated_ns) / 1000.0 AS lifetime_us
     FROM ranged AS r
-    LEFT JOIN nearest_operators(run, worker, span) AS o
-        ON r.run = o.run AND r.worker = o.worker AND r.span = o.span AND r.op_id = o.event_id
-    LEFT JOIN nearest_operators(run, worker, span) AS p
-        ON
-            o.run = p.run
-            AND o.worker = p.worker
-            AND o.span = p.span
-            AND o.parent_op_id = p.event_id
+    LEFT JOIN names AS o ON r.operator_id = o.id
+    LEFT JOIN names AS p ON o.parent_id = p.id
     WHERE r.allocated_ns IS NOT NULL OR r.released_ns IS NOT NULL
     ORDER BY
         r.size_bytes DESC,

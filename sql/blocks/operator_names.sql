@@ -1,0 +1,73 @@
+-- block: operator_names
+-- since: 0.1
+-- summary: The name of the operator that stands for an operator or annotation, and the one around it.
+-- grain: one row per operator or annotation
+-- uses: trace_names
+--
+-- An operator stands for itself. An annotation inside an operator belongs to that operator, as it
+-- does in the profiler's own links; only an annotation with no operator around it stands for
+-- itself, because its name is then all that is known.
+--
+-- params
+--   run, worker, span
+-- columns
+--   id            BIGINT   key  The operator or annotation, numbered as trace_names says.
+--   operator      VARCHAR  -    Name of what stands for it.
+--   parent_id     BIGINT   key  The operator or annotation directly around what stands for it, numbered likewise; NULL at the top.
+CREATE MACRO operator_names(
+    run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
+) AS TABLE
+    WITH RECURSIVE
+    _nodes AS MATERIALIZED (
+        SELECT
+            r.first_id + r.event_id AS id,
+            r.first_id + r.parent_op_id AS parent_id,
+            r.is_annotation,
+            r.name
+        FROM (
+            SELECT
+                list_position(t.names, h.run || chr(0) || h.worker || chr(0) || h.span)
+                * (1::BIGINT << 40) AS first_id,
+                h.event_id,
+                h.parent_op_id,
+                h.category = 'user_annotation' AS is_annotation,
+                h.name
+            FROM host_events AS h
+            CROSS JOIN trace_names(run, worker, span) AS t
+            WHERE
+                h.category IN ('cpu_op', 'user_annotation')
+                AND (run IS NULL OR h.run = run)
+                AND (worker IS NULL OR h.worker = worker)
+                AND (span IS NULL OR h.span = span)
+        ) AS r
+    ),
+
+    -- Few, so to walk up from them costs nothing.
+    _annotations AS MATERIALIZED (
+        SELECT n.id, n.name, n.parent_id
+        FROM _nodes AS n
+        WHERE n.is_annotation AND n.parent_id IS NOT NULL
+    ),
+
+    -- Those with an operator somewhere around them.
+    _inside AS (
+        SELECT a.id, o.name AS operator, o.parent_id
+        FROM _annotations AS a
+        INNER JOIN _nodes AS o ON a.parent_id = o.id
+        WHERE NOT o.is_annotation
+        UNION ALL
+        SELECT a.id, i.operator, i.parent_id
+        FROM _inside AS i
+        INNER JOIN _annotations AS a ON i.id = a.parent_id
+    )
+
+    SELECT n.id, n.name AS operator, n.parent_id
+    FROM _nodes AS n
+    WHERE NOT n.is_annotation OR n.parent_id IS NULL
+    UNION ALL
+    SELECT
+        a.id,
+        coalesce(i.operator, a.name),
+        CASE WHEN i.id IS NULL THEN a.parent_id ELSE i.parent_id END
+    FROM _annotations AS a
+    LEFT JOIN _inside AS i ON a.id = i.id;
