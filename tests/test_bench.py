@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import tracewh
+from tracewh.views import Registry
 
 ROOT = Path(__file__).parents[1]
 SOURCE = next((ROOT / "samples" / "resnet_workers_0").glob("*.gz"))
@@ -75,3 +76,22 @@ def test_the_ingest_benchmark_measures(grown: Path) -> None:
     assert [row[2] for row in rows] == ["tracewh", "gzip"]
     ours, floor = (float(row[3]) for row in rows)
     assert ours > floor > 0
+
+
+def test_the_view_benchmark_measures_every_view_and_many_workers(grown: Path) -> None:
+    table = bench("views.py", grown, "--repeat", 1, "--workers", 3)
+    rows = [line.strip("| ").split(" | ") for line in table.splitlines() if line.startswith("| ")]
+    names = [row[0] for row in rows if row[0] != "view"]
+    assert names == [
+        *(view.name for view in Registry.load().newest()),
+        "kernel_stats",
+        "step_breakdown",
+        "comm_overlap",
+    ]
+    steps = [int(row[1]) for row in rows if row[0] == "step_breakdown"]
+    assert steps == [9, 27]
+    for row in rows:
+        if row[0] != "view":
+            warm, cold, peak_mb = float(row[2]), float(row[5]), float(row[8])
+            assert 0 < warm < cold
+            assert peak_mb > 50

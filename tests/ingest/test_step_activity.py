@@ -9,12 +9,12 @@ from tests.ingest.conftest import TakeIn, call, device, host
 def test_sets_of_roles_in_a_step_and_outside(take_in: TakeIn) -> None:
     """Time in us; the step is extended to the kernel that it launches.
 
-              0    5    10   15   20   25
-      step      ========----              2-10, extended to 14
-      op        --------                  2-10
-      launch     --                       3-5
-      kernel         ---------            7-14
-      memset                     --       17-19
+            0    5    10   15   20   25
+    step      ========----              2-10, extended to 14
+    op        --------                  2-10
+    launch     --                       3-5
+    kernel         ---------            7-14
+    memset                     --       17-19
     """
     trace = take_in(
         [

@@ -1,0 +1,154 @@
+"""Time every view over a trace, cold and warm, and three of them over many workers.
+
+    python bench/views.py TRACE.json.gz [TRACE.json.gz ...] --output bench/results_views.md
+
+Every view of the registry is asked with its default parameters; one that compares two runs compares
+the run with itself.
+
+    cold    the whole process `tracewh show VIEW --format csv`, from start to exit
+    warm    one more call in a process that has asked the same before, fetched whole as Python rows
+
+The many workers are one trace under many names: its folder, linked 64 times. So the files are in the
+page cache after the first, and every worker has the same steps; the work of the query is that of 64
+different traces.
+"""
+
+import argparse
+import datetime
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from multiprocessing import get_context
+from pathlib import Path
+
+import tracewh
+from tracewh.views import Registry
+
+#: What is asked of many workers: an aggregation, and two that look at intervals.
+ACROSS = ("kernel_stats", "step_breakdown", "comm_overlap")
+REGISTRY = Registry.load()
+RUN = "run"
+TRACEWH = str(Path(sys.executable).with_name("tracewh"))
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What one call took; a warm one has no peak of its own."""
+
+    seconds: float
+    cpu_seconds: float
+    peak_bytes: int = 0
+
+
+def cold(*command: str) -> Run:
+    """Run tracewh to its end; a failing one ends the benchmark."""
+    start = time.perf_counter()
+    process = subprocess.Popen([TRACEWH, *command], stdout=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    seconds = time.perf_counter() - start
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode != 0:
+        raise SystemExit(f"tracewh {' '.join(command)} ended with {process.returncode}")
+    return Run(seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024)
+
+
+def warm(warehouse: Path, name: str, needed: dict[str, str], repeat: int) -> tuple[int, list[Run]]:
+    """Ask a view once, then as often as told, in one process; also give its number of rows."""
+    runs = []
+    with tracewh.open(warehouse) as opened:
+        rows = len(opened.view(name, **needed).fetchall())
+        for _ in range(repeat):
+            start, cpu_start = time.perf_counter(), time.process_time()
+            opened.view(name, **needed).fetchall()
+            runs.append(Run(time.perf_counter() - start, time.process_time() - cpu_start))
+    return rows, runs
+
+
+def cells(runs: list[Run]) -> str:
+    """Least and median seconds, and least processor seconds."""
+    seconds = [run.seconds for run in runs]
+    cpu = min(run.cpu_seconds for run in runs)
+    return f"{min(seconds):.3f} | {statistics.median(seconds):.3f} | {cpu:.2f}"
+
+
+def measure(warehouse: Path, names: list[str], repeat: int) -> str:
+    """Ask views and give the table of what they took."""
+    table = [
+        "| view | rows | warm s, least | median | CPU s | cold s, least | median | CPU s | peak MB |",
+        "|---|---:|---:|---:|---:|---:|---:|---:|---:|",
+    ]
+    for name in names:
+        needed = {param.name: RUN for param in REGISTRY.get(name).params if param.required}
+        # A process counts as its own peak what the one that started it holds: this one stays small.
+        with ProcessPoolExecutor(1, get_context("spawn")) as other:
+            rows, warm_runs = other.submit(warm, warehouse, name, needed, repeat).result()
+        options = [word for key, value in needed.items() for word in (f"--{key}", value)]
+        command = ["show", name, *options, "--format", "csv", "-w", str(warehouse)]
+        cold_runs = [cold(*command) for _ in range(repeat)]
+        peak = max(run.peak_bytes for run in cold_runs) / 1e6
+        table.append(
+            f"| {name} | {rows:,} | {cells(warm_runs)} | {cells(cold_runs)} | {peak:,.0f} |"
+        )
+        print(table[-1], file=sys.stderr)
+    return "\n".join(table)
+
+
+def multiply(warehouse: Path, target: Path, workers: int) -> None:
+    """Make a warehouse that holds the one trace of another under the names of many workers."""
+    (trace,) = warehouse.glob("data/run=*/worker=*/span=*")
+    run = target / "data" / trace.parts[-3]
+    for number in range(workers):
+        folder = run / f"worker=rank{number}" / trace.name
+        folder.mkdir(parents=True)
+        for file in trace.iterdir():
+            os.link(file, folder / file.name)
+
+
+def section(trace: Path, workers: int, repeat: int) -> list[str]:
+    """Measure one trace and give its part of the results."""
+    with tempfile.TemporaryDirectory() as work:
+        warehouse, many = Path(work) / "one", Path(work) / "many"
+        cold("ingest", str(trace), "--run", RUN, "-w", str(warehouse))
+        with tracewh.open(warehouse) as opened:
+            ((events,),) = opened.sql("SELECT sum(t.events) FROM traces AS t").fetchall()
+        views = [view.name for view in REGISTRY.newest()]
+        parts = [f"## {trace.name}: {events:,} events", measure(warehouse, views, repeat)]
+        if workers:
+            multiply(warehouse, many, workers)
+            title = f"### {workers} workers, each with this trace"
+            parts += [title, measure(many, list(ACROSS), repeat)]
+    return parts
+
+
+def main() -> None:
+    """Read the command line, measure, and write the tables."""
+    parser = argparse.ArgumentParser(description="Time every view, cold and warm.")
+    parser.add_argument("traces", type=Path, nargs="+", help="traces, .json.gz or .json")
+    parser.add_argument("--repeat", type=int, default=5, help="calls of each (default: 5)")
+    parser.add_argument("--workers", type=int, default=64, help="0 for none (default: 64)")
+    parser.add_argument("--output", type=Path, help="a Markdown file to write (default: stdout)")
+    arguments = parser.parse_args()
+    floor = [cold("--version") for _ in range(arguments.repeat)]
+    machine = f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}"
+    least = min(run.seconds for run in floor)
+    parts = [
+        f"{datetime.date.today()}; {machine}; {arguments.repeat} calls of each.",
+        f"The floor of a cold call: `tracewh --version` takes {least:.2f} s.",
+    ]
+    for trace in arguments.traces:
+        parts += section(trace, arguments.workers, arguments.repeat)
+    text = "\n\n".join(parts) + "\n"
+    if arguments.output:
+        arguments.output.write_text(text)
+    else:
+        print(text, end="")
+
+
+if __name__ == "__main__":
+    main()
