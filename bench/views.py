@@ -22,10 +22,12 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
+from typing import TypeVar
 
 import tracewh
 from tracewh.views import Registry
@@ -35,6 +37,7 @@ ACROSS = ("kernel_stats", "step_breakdown", "comm_overlap")
 REGISTRY = Registry.load()
 RUN = "run"
 TRACEWH = str(Path(sys.executable).with_name("tracewh"))
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +73,21 @@ def warm(warehouse: Path, name: str, needed: dict[str, str], repeat: int) -> tup
     return rows, runs
 
 
+def count_events(warehouse: Path) -> int:
+    """Count the events of all traces."""
+    with tracewh.open(warehouse) as opened:
+        return int(opened.sql("SELECT sum(t.events) FROM traces AS t").fetchall()[0][0])
+
+
+def elsewhere(function: Callable[..., T], *arguments: object) -> T:
+    """Call something in a process of its own.
+
+    What this process holds would count as the peak of every cold call that it starts.
+    """
+    with ProcessPoolExecutor(1, get_context("spawn")) as other:
+        return other.submit(function, *arguments).result()
+
+
 def cells(runs: list[Run]) -> str:
     """Least and median seconds, and least processor seconds."""
     seconds = [run.seconds for run in runs]
@@ -85,9 +103,7 @@ def measure(warehouse: Path, names: list[str], repeat: int) -> str:
     ]
     for name in names:
         needed = {param.name: RUN for param in REGISTRY.get(name).params if param.required}
-        # A process counts as its own peak what the one that started it holds: this one stays small.
-        with ProcessPoolExecutor(1, get_context("spawn")) as other:
-            rows, warm_runs = other.submit(warm, warehouse, name, needed, repeat).result()
+        rows, warm_runs = elsewhere(warm, warehouse, name, needed, repeat)
         options = [word for key, value in needed.items() for word in (f"--{key}", value)]
         command = ["show", name, *options, "--format", "csv", "-w", str(warehouse)]
         cold_runs = [cold(*command) for _ in range(repeat)]
@@ -115,8 +131,7 @@ def section(trace: Path, workers: int, repeat: int) -> list[str]:
     with tempfile.TemporaryDirectory() as work:
         warehouse, many = Path(work) / "one", Path(work) / "many"
         cold("ingest", str(trace), "--run", RUN, "-w", str(warehouse))
-        with tracewh.open(warehouse) as opened:
-            ((events,),) = opened.sql("SELECT sum(t.events) FROM traces AS t").fetchall()
+        events = elsewhere(count_events, warehouse)
         views = [view.name for view in REGISTRY.newest()]
         parts = [f"## {trace.name}: {events:,} events", measure(warehouse, views, repeat)]
         if workers:
