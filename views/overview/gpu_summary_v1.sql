@@ -111,12 +111,12 @@ CREATE MACRO gpu_summary_v1(
         GROUP BY p.key
     ),
 
-    annotations_inside AS MATERIALIZED (
+    annotations AS MATERIALIZED (
         SELECT w.trace, h.event_id, h.parent_op_id
         FROM host_events AS h
         INNER JOIN windows AS w
             ON h.run = w.run AND h.worker = w.worker AND h.span = w.span
-        WHERE h.category = 'user_annotation' AND h.parent_op_id IS NOT NULL
+        WHERE h.category = 'user_annotation'
     ),
 
     -- Kernel time climbs from annotations, which launch nothing themselves, to an operator.
@@ -133,15 +133,8 @@ CREATE MACRO gpu_summary_v1(
         UNION ALL
         SELECT l.trace, l.device_id, a.parent_op_id, l.kernel_ns, l.tensor_core_ns
         FROM launched AS l
-        INNER JOIN annotations_inside AS a ON l.trace = a.trace AND l.op_id = a.event_id
-    ),
-
-    operators AS (
-        SELECT w.trace, h.event_id
-        FROM host_events AS h
-        INNER JOIN windows AS w
-            ON h.run = w.run AND h.worker = w.worker AND h.span = w.span
-        WHERE h.category = 'cpu_op'
+        INNER JOIN annotations AS a ON l.trace = a.trace AND l.op_id = a.event_id
+        WHERE a.parent_op_id IS NOT NULL
     ),
 
     tensor_cores AS (
@@ -150,7 +143,8 @@ CREATE MACRO gpu_summary_v1(
             l.device_id,
             100.0 * sum(l.tensor_core_ns) / nullif(sum(l.kernel_ns), 0) AS time_pct
         FROM launched AS l
-        INNER JOIN operators AS o ON l.trace = o.trace AND l.op_id = o.event_id
+        -- What launches is an operator or an annotation.
+        ANTI JOIN annotations AS a ON l.trace = a.trace AND l.op_id = a.event_id
         GROUP BY l.trace, l.device_id
     )
 
