@@ -6,6 +6,7 @@ import inspect
 import shutil
 import subprocess
 import sys
+import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -332,3 +333,23 @@ def test_the_face_of_the_library() -> None:
         assert getattr(tracewh, name) is not None
     with pytest.raises(AttributeError, match="module 'tracewh' has no attribute 'nothing'"):
         _ = tracewh.nothing
+
+
+def test_what_does_not_fit_into_memory_goes_to_the_temporary_folder(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    here = tmp_path / "here"
+    here.mkdir()
+    monkeypatch.chdir(here)
+    with tracewh.open(root) as warehouse, tracewh.open(root) as other:
+        spills = [w.sql("SELECT current_setting('temp_directory')") for w in (warehouse, other)]
+        one, two = (Path(spill.fetchall()[0][0]) for spill in spills)
+        assert one.parent == two.parent == tmp_path
+        assert one != two  # DuckDB would write into the other's files
+        warehouse.connection.execute("SET memory_limit = '48MB'; SET threads = 1")
+        rows = "FROM range(4_000_000) AS t(i) SELECT i, hash(i) AS h ORDER BY h LIMIT 3_000_000"
+        assert warehouse.sql(f"SELECT count(*) FROM ({rows})").fetchall() == [(3_000_000,)]
+        assert one.is_dir()
+    assert list(here.iterdir()) == []
+    assert not one.exists()

@@ -12,6 +12,7 @@ import glob
 import inspect
 import os
 import re
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
@@ -62,7 +63,9 @@ class Warehouse:
         self.path = find(path)
         self.registry = _registry()
         self._created: set[str] = set()
-        self._con = duckdb.connect(config={"python_scan_all_frames": True})
+        # By default it spills into the current folder. Two databases may not share a folder.
+        spill = os.path.join(tempfile.gettempdir(), f"tracewh-{os.getpid()}-{id(self)}")
+        self._con = duckdb.connect(config={"python_scan_all_frames": True, "temp_directory": spill})
 
     @property
     def tables(self) -> list[str]:
