@@ -5,7 +5,7 @@
 Every view of the registry is asked with its default parameters; one that compares two runs compares
 the run with itself.
 
-    cold    the whole process `tracewh show VIEW --format csv`, from start to exit
+    cold    the whole process `tracewh show VIEW --limit 40`, from start to exit: a terminal's screenful
     warm    one more call in a process that has asked the same before, fetched whole as Python rows
 
 The many workers are one trace under many names: its folder, linked 64 times. So the files are in the
@@ -105,7 +105,7 @@ def measure(warehouse: Path, names: list[str], repeat: int) -> str:
         needed = {param.name: RUN for param in REGISTRY.get(name).params if param.required}
         rows, warm_runs = elsewhere(warm, warehouse, name, needed, repeat)
         options = [word for key, value in needed.items() for word in (f"--{key}", value)]
-        command = ["show", name, *options, "--format", "csv", "-w", str(warehouse)]
+        command = ["show", name, *options, "--limit", "40", "-w", str(warehouse)]
         cold_runs = [cold(*command) for _ in range(repeat)]
         peak = max(run.peak_bytes for run in cold_runs) / 1e6
         table.append(
