@@ -52,7 +52,8 @@ class Run:
 def cold(*command: str) -> Run:
     """Run tracewh to its end; a failing one ends the benchmark."""
     start = time.perf_counter()
-    process = subprocess.Popen([TRACEWH, *command], stdout=subprocess.DEVNULL)
+    null = subprocess.DEVNULL
+    process = subprocess.Popen([TRACEWH, *command], stdout=null, stderr=null)
     _, status, usage = os.wait4(process.pid, 0)
     seconds = time.perf_counter() - start
     process.returncode = os.waitstatus_to_exitcode(status)
