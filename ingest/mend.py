@@ -32,7 +32,9 @@ _LOOK_AHEAD = 4096
 _PHASE = re.compile(rb'"ph"\s*:')
 #: What may be the end of the events, where the events themselves cannot tell.
 _ARRAY_END = re.compile(rb'\}\s*(\])\s*(?:,\s*"[^"\\]*+"\s*:|\}\s*\Z)')
-_NEXT_ELEMENT = re.compile(rb"\s*,\s*\{")
+#: No end of anything: what the brackets in front seem to end goes on.
+_GOES_ON = re.compile(rb"[\s\]}]*,[\s\]},]*\{")
+_NEXT_KEY = re.compile(rb'\s*(?:[^\s,]|\Z|,\s*"[^"\\]*+"\s*:)')
 _PUNCTUATION = re.compile(rb"[\s,\[\]{}]*+")
 _COMMA, _END, _OPEN = b",]{"
 
@@ -125,7 +127,9 @@ class Mender:
         """The value at a position, or what is wrong with it; None where more text would tell."""
         may_grow = not last and len(text) - at <= EVENT_BYTES
         try:
-            value = Scanner(text, at, len(text), self._read_twice > _READ_TWICE).read()
+            # A list is no event, and must not swallow those that follow.
+            wary = text[at] != _OPEN or self._read_twice > _READ_TWICE
+            value = Scanner(text, at, len(text), wary).read()
         except UnreadableError as error:
             if may_grow and len(text) - error.reached < _LOOK_AHEAD:
                 return None
@@ -140,7 +144,8 @@ class Mender:
         if may_grow and len(text) - end < (_LOOK_AHEAD if value.causes else 1):
             return None
         if end == len(text):
-            return value
+            # An event that lacks a bracket may have got it from the end of the file.
+            return IncompleteError() if value.holds_events else value
         # What was repaired so that it ends in the middle of nowhere was not understood.
         if value.causes and text[end] not in b",]{":
             return UnreadableError(end)
@@ -216,23 +221,21 @@ def _events_in(text: bytes | bytearray) -> int:
 
 def _is_end(text: bytes | bytearray, at: int, last: bool) -> bool | None:
     """Whether a bracket between elements ends the array; None where more text would tell."""
-    if _NEXT_ELEMENT.match(text, at + 1):
-        return False
-    after = _skip(text, at + 1)
-    if after < len(text) and text[after] == _COMMA:
-        after = _skip(text, after + 1)
-    return True if last or after < len(text) else None
+    if not last and len(text) - at < _LOOK_AHEAD:
+        return None
+    return not _GOES_ON.match(text, at + 1) and _NEXT_KEY.match(text, at + 1) is not None
 
 
 def _array_end(text: bytes | bytearray, start: int) -> int | None:
     """The bracket after which the rest is the metadata of a sound file."""
     for tries, end in enumerate(_ARRAY_END.finditer(text, start)):
+        if tries > 8:
+            return None
+        rest = b'{"":0' + text[end.end(1) :].rstrip()
         try:
-            rest = Scanner(b'{"":0' + text[end.end(1) :], 0, len(text) - end.end(1) + 5).read()
+            value = Scanner(rest, 0, len(rest)).read()
         except (IncompleteError, UnreadableError):
-            if tries > 8:
-                return None
             continue
-        if not rest.causes:
+        if value.end == len(rest) and not value.causes:
             return end.start(1)
     return None

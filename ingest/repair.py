@@ -75,11 +75,15 @@ class IncompleteError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """The byte after a value, its text, and what was repaired in it, each cause once."""
+    """The byte after a value, its text, and what was repaired in it, each cause once.
+
+    `holds_events`: what looks like events stands inside it.
+    """
 
     end: int
     text: bytes
     causes: frozenset[str]
+    holds_events: bool
 
 
 class Scanner:
@@ -101,6 +105,7 @@ class Scanner:
         self._out: list[bytes] = []
         self._copied = start
         self._causes: set[str] = set()
+        self._holds_events = False
         self._field = -1  # where the next field of an event begins, once somebody asked
         #: Length of the text up to the last whole member of the outermost value.
         self._whole = (0, start, start)
@@ -116,7 +121,8 @@ class Scanner:
         while self._open:
             at, opened = self._member(at, opened)
         text = b"".join((*self._out, self._data[self._copied : at]))
-        return Value(at, self._checked(text, at), frozenset(self._causes))
+        text = self._checked(text, at)
+        return Value(at, text, frozenset(self._causes), self._holds_events)
 
     def whole_members(self) -> bytes:
         """An object of the members that were read whole, after `read` raised."""
@@ -162,8 +168,10 @@ class Scanner:
         """The byte after a scalar or after an opening bracket, and which of the two it is."""
         first = self._data[at]
         if first in (_OBJECT, _LIST):
-            if self._wary and self._open and EVENT_START.match(self._data, at, self._stop):
-                raise UnreadableError(at)
+            if self._open and EVENT_START.match(self._data, at, self._stop):
+                if self._wary:
+                    raise UnreadableError(at)
+                self._holds_events = True
             self._open.append(first)
             return at + 1, True
         if first == _QUOTE:
