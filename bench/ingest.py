@@ -23,11 +23,11 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from collections import defaultdict
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
+
+from measure import Run, measure
 
 # HTA 0.5.0 breaks on pandas 3.
 PEERS = ["pandas<3", "HolisticTraceAnalysis==0.5.0", "torch-tb-profiler==0.4.3"]
@@ -42,62 +42,6 @@ from torch_tb_profiler.io import Cache
 from torch_tb_profiler.profiler.loader import RunLoader
 assert RunLoader("run", sys.argv[1], Cache()).load().profiles
 """
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """What one process took: wall-clock and processor seconds, and its tree's peak of memory."""
-
-    seconds: float
-    cpu_seconds: float
-    peak_bytes: int
-
-
-def measure(command: list[str]) -> Run:
-    """Run a command to its end; a failing one ends the benchmark.
-
-    Memory is the largest resident set of any one process as the kernel counts it or, once there are
-    several, the sum of their proportional sets, sampled, whichever is more.
-    """
-    with tempfile.TemporaryFile() as errors:
-        start = time.perf_counter()
-        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=errors)
-        peak = 0
-        while True:
-            done, status, usage = os.wait4(process.pid, os.WNOHANG)
-            if done:
-                break
-            tree = descendants(process.pid)
-            if len(tree) > 1:
-                peak = max(peak, sum(map(proportional_bytes, tree)))
-            time.sleep(0.005)
-        seconds = time.perf_counter() - start
-        process.returncode = os.waitstatus_to_exitcode(status)
-        if process.returncode != 0:
-            errors.seek(0)
-            said = errors.read().decode(errors="replace").strip().splitlines()[-1:]
-            raise SystemExit(f"{command[0]} ended with {process.returncode}: {''.join(said)}")
-    cpu_seconds = usage.ru_utime + usage.ru_stime
-    return Run(seconds, cpu_seconds, max(peak, usage.ru_maxrss * 1024))
-
-
-def descendants(pid: int) -> list[int]:
-    """Give a process and all that it has started, as far as they are alive."""
-    try:
-        threads = list(Path(f"/proc/{pid}/task").iterdir())
-        children = [int(c) for t in threads for c in (t / "children").read_text().split()]
-    except OSError:
-        return []
-    return [pid, *(d for child in children for d in descendants(child))]
-
-
-def proportional_bytes(pid: int) -> int:
-    """Give the memory of a process, shared pages divided by the number of those who share them."""
-    try:
-        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
-    except OSError:
-        return 0
-    return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:"))
 
 
 def peers_environment(folder: Path) -> Path:

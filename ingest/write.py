@@ -72,7 +72,8 @@ def _write(con: duckdb.DuckDBPyConnection, table: Table, folder: Path) -> None:
     path = str(folder / f"{table.name}.parquet").replace("'", "''")
     con.execute(
         f"COPY (SELECT {columns} FROM out_{table.name} AS t {key}) TO '{path}' (FORMAT parquet,"
-        f" PARQUET_VERSION V2, COMPRESSION zstd, ROW_GROUP_SIZE {ROW_GROUP_ROWS})"
+        f" PARQUET_VERSION V2, COMPRESSION zstd, COMPRESSION_LEVEL 6,"
+        f" ROW_GROUP_SIZE {ROW_GROUP_ROWS})"
     )
 
 

@@ -1,0 +1,23 @@
+"""With every argument kept, a trace takes less room than the compressed file it came from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tracewh.ingest.store import Store
+
+if TYPE_CHECKING:
+    import tracewh
+
+#: In smaller files the schemas of a dozen tables weigh more than the events.
+GZIP_BYTES = 100_000
+
+
+def test_smaller_than_the_file(corpus: tracewh.Warehouse) -> None:
+    sizes = {
+        trace.origin.source_path: (trace.stored_bytes, trace.origin.source_bytes)
+        for trace in Store(corpus.path).traces()
+        if trace.origin.source_bytes > GZIP_BYTES and trace.origin.source_path.endswith(".gz")
+    }
+    assert len(sizes) >= 10
+    assert not {path: size for path, size in sizes.items() if size[0] >= size[1]}
