@@ -13,6 +13,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from tracewh.ingest.split import CACHED_BYTES
+
 _QUOTE, _COLON, _MINUS, _DOT, _ZERO, _SPACE = b'":-.0 '
 #: Longer numbers are left to the full parse.
 _DIGITS = 24
@@ -50,18 +52,27 @@ def scan(texts: pa.StringArray) -> Scan:
     _, offsets_buffer, data_buffer = texts.buffers()
     offsets = np.frombuffer(offsets_buffer, np.int32)[texts.offset :][: len(texts) + 1]
     data = np.frombuffer(data_buffer, np.uint8)[: offsets[-1]]
-    colon, quote = data == _COLON, data == _QUOTE
-    is_key = colon[1:] & quote[:-1]
-    keys = np.flatnonzero(is_key) + 1
+    keys, spaced = _colons(data)
     first = np.searchsorted(keys, offsets)
     counts = np.diff(first).astype(np.int32)
     hints = _hints(data, keys, first[:-1], counts)
-    spaced = np.flatnonzero(colon[1:] & (data[:-1] <= _SPACE)) + 1
     if len(spaced):
         counts[np.searchsorted(offsets, spaced, "right") - 1] = MANY
     times = keys[data[keys - 2] == ord("s")]
     times = times[(data[times - 3] == ord("t")) & (data[times - 4] == _QUOTE)]
     return Scan(hints, counts, _times(data, offsets, times))
+
+
+def _colons(data: npt.NDArray[np.uint8]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Positions of the colons that follow a quote, and of those that follow whitespace."""
+    keys, spaced = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+    for start in range(1, len(data), CACHED_BYTES):
+        before = data[start - 1 : start - 1 + CACHED_BYTES]
+        is_colon = data[start : start + CACHED_BYTES] == _COLON
+        before = before[: len(is_colon)]
+        keys.append(np.flatnonzero(is_colon & (before == _QUOTE)) + start)
+        spaced.append(np.flatnonzero(is_colon & (before <= _SPACE)) + start)
+    return np.concatenate(keys), np.concatenate(spaced)
 
 
 def _hints(

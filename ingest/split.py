@@ -20,6 +20,10 @@ import pyarrow as pa
 
 from tracewh.ingest.mend import EVENT_BYTES, Mender
 
+#: How many bytes are compared at a time: what is made of more than that goes to fresh memory, and
+#: getting it from the system takes longer than comparing.
+CACHED_BYTES = 1 << 18
+
 _CLOSE, _OPEN, _COMMA, _SPACE = b"}{, "
 _STARTS = re.compile(rb"\s*\{")
 
@@ -129,7 +133,10 @@ class _Parts:
 
 def _separators(data: npt.NDArray[np.uint8]) -> npt.NDArray[np.int64]:
     """Positions of the commas in every `}`, `,`, `{` with nothing but whitespace between."""
-    after = np.flatnonzero(data == _CLOSE) + 1
+    after = np.concatenate([
+        np.flatnonzero(data[start : start + CACHED_BYTES] == _CLOSE) + (start + 1)
+        for start in range(0, len(data), CACHED_BYTES)
+    ] or [np.empty(0, np.int64)])  # fmt: skip
     commas = _skip_whitespace(data, after)
     commas = commas[data[commas] == _COMMA]
     opening = _skip_whitespace(data, commas + 1)
