@@ -81,14 +81,21 @@ def _write_trace(
     """Write one trace as ingest lays it out: every table, empty ones included."""
     folder = warehouse / "data" / f"run={run}" / f"worker={worker}" / f"span={span}"
     folder.mkdir(parents=True)
+    registry = Registry.load()
+    source = {"run": run, "worker": worker, "span": span}
     with duckdb.connect() as con:
-        for table in Registry.load().tables():
-            con.execute(table.sql)
+        registry.create(con, registry.needs("FROM step_roles()"))
+        for table in registry.tables():
+            con.execute(table.sql.replace("CREATE TABLE", "CREATE TABLE IF NOT EXISTS"))
             for row in rows.get(table.name, []):
-                marks = ", ".join("?" for _ in row)
+                values = {**source, **row}
+                marks = ", ".join("?" for _ in values)
                 con.execute(
-                    f"INSERT INTO {table.name} ({', '.join(row)}) VALUES ({marks})", [*row.values()]
+                    f"INSERT INTO {table.name} ({', '.join(values)}) VALUES ({marks})",
+                    [*values.values()],
                 )
+        con.execute("INSERT INTO step_activity BY NAME FROM step_roles()")
+        for table in registry.tables():
             con.execute(
                 f"COPY (SELECT * EXCLUDE (run, worker, span) FROM {table.name}) "
                 f"TO '{folder / table.name}.parquet' (FORMAT parquet)"
