@@ -11,7 +11,8 @@ import os
 import re
 import signal
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from difflib import get_close_matches
 from typing import NoReturn
 
@@ -25,7 +26,7 @@ EXIT_CODES = (
     (WRONG_CALL, "wrong call: an unknown name, option or value"),
     (SOME_REFUSED, "ingest took in some files and refused others"),
     (INTERRUPTED, "interrupted"),
-    (TERMINATED, "terminated"),
+    (TERMINATED, "terminated: ingest, which leaves nothing half done"),
 )
 
 
@@ -83,14 +84,12 @@ def guarded(command: Callable[[], int]) -> int:
 
     An error nobody foresaw passes through.
     """
-    before = signal.signal(signal.SIGTERM, _terminate)
     try:
         code = command()
         sys.stdout.flush()
-    except KeyboardInterrupt as interrupt:
-        code = interrupted(interrupt)
-        _say("interrupted" if code == INTERRUPTED else "terminated")
-        return code
+    except KeyboardInterrupt:
+        _say("interrupted")
+        return INTERRUPTED
     except BrokenPipeError:  # our reader has had enough, as in `tracewh show ... | head`
         code = OK
     except CliError as error:
@@ -102,13 +101,24 @@ def guarded(command: Callable[[], int]) -> int:
             raise
         _say(foreseen[1])
         code = foreseen[0]
-    finally:
-        signal.signal(signal.SIGTERM, before)
     return _flushed(code)
 
 
-def _terminate(*_: object) -> NoReturn:
-    raise Terminated
+@contextmanager
+def terminable() -> Iterator[None]:
+    """While it lasts, SIGTERM is as SIGINT: what writes has something to tidy up.
+
+    Not for what asks DuckDB in the main thread, which takes it for an error of its own.
+    """
+
+    def terminate(*_: object) -> NoReturn:
+        raise Terminated
+
+    before = signal.signal(signal.SIGTERM, terminate)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def interrupted(interrupt: KeyboardInterrupt) -> int:

@@ -31,7 +31,7 @@ def take_in(
 
     started = time.monotonic()
     try:
-        with display() as shown:
+        with display() as shown, diagnostics.terminable():
             outcomes = ingest(
                 list(paths),
                 warehouse,

@@ -46,12 +46,15 @@ def follow(
         diagnostics.note(f"watching {many}, every {interval} s; Ctrl-C ends it")
         while True:
             try:
-                if looks.look() or str(warehouse) in said:
+                with diagnostics.terminable():
+                    tried = looks.look()
+                if tried or str(warehouse) in said:
                     ensure_database(warehouse)
                     said.pop(str(warehouse), None)
             except (IngestError, WarehouseError) as error:  # a disk may get room again
                 once(str(warehouse), f"{error}; trying again")
-            time.sleep(interval)
+            with diagnostics.terminable():
+                time.sleep(interval)
     except KeyboardInterrupt:
         diagnostics.note("stopped")
         return diagnostics.OK
