@@ -26,7 +26,7 @@ from tracewh.ingest.repair import (
 EVENT_BYTES = 32 << 20
 #: So many bytes are read twice at most, for the sake of events that hold events.
 _READ_TWICE = 8 << 20
-#: What follows a quote, so far ahead, decides whether it ends a string.
+#: What follows a bracket, so far ahead, decides whether it ends the array.
 _LOOK_AHEAD = 4096
 
 _PHASE = re.compile(rb'"ph"\s*:')
@@ -34,7 +34,10 @@ _PHASE = re.compile(rb'"ph"\s*:')
 _ARRAY_END = re.compile(rb'\}\s*(\])\s*(?:,\s*"[^"\\]*+"\s*:|\}\s*\Z)')
 #: No end of anything: what the brackets in front seem to end goes on.
 _GOES_ON = re.compile(rb"[\s\]}]*,[\s\]},]*\{")
-_NEXT_KEY = re.compile(rb'\s*(?:[^\s,]|\Z|,\s*"[^"\\]*+"\s*:)')
+#: What follows the array, or as much of it as there is.
+_AFTER_ARRAY = re.compile(
+    rb'\s*(?:[^\s,]|\Z|,\s*(?:\}|\Z|"[^"\\]*+(?:\\.[^"\\]*+)*+(?:\Z|"\s*(?::|\Z))))', re.DOTALL
+)
 _PUNCTUATION = re.compile(rb"[\s,\[\]{}]*+")
 _COMMA, _END, _OPEN = b",]{"
 
@@ -129,10 +132,8 @@ class Mender:
         try:
             # A list is no event, and must not swallow those that follow.
             wary = text[at] != _OPEN or self._read_twice > _READ_TWICE
-            value = Scanner(text, at, len(text), wary).read()
+            value = Scanner(text, at, may_grow, wary).read()
         except UnreadableError as error:
-            if may_grow and len(text) - error.reached < _LOOK_AHEAD:
-                return None
             self._read_twice += error.reached - at
             return error
         except IncompleteError as error:
@@ -141,9 +142,9 @@ class Mender:
             self._read_twice += len(text) - at
             return error
         end = _skip(text, value.end)
-        if may_grow and len(text) - end < (_LOOK_AHEAD if value.causes else 1):
-            return None
         if end == len(text):
+            if may_grow:
+                return None
             # An event that lacks a bracket may have got it from the end of the file.
             return IncompleteError() if value.holds_events else value
         # What was repaired so that it ends in the middle of nowhere was not understood.
@@ -223,7 +224,7 @@ def _is_end(text: bytes | bytearray, at: int, last: bool) -> bool | None:
     """Whether a bracket between elements ends the array; None where more text would tell."""
     if not last and len(text) - at < _LOOK_AHEAD:
         return None
-    return not _GOES_ON.match(text, at + 1) and _NEXT_KEY.match(text, at + 1) is not None
+    return not _GOES_ON.match(text, at + 1) and _AFTER_ARRAY.match(text, at + 1) is not None
 
 
 def _array_end(text: bytes | bytearray, start: int) -> int | None:
@@ -233,7 +234,7 @@ def _array_end(text: bytes | bytearray, start: int) -> int | None:
             return None
         rest = b'{"":0' + text[end.end(1) :].rstrip()
         try:
-            value = Scanner(rest, 0, len(rest)).read()
+            value = Scanner(rest, 0).read()
         except (IncompleteError, UnreadableError):
             continue
         if value.end == len(rest) and not value.causes:

@@ -55,12 +55,12 @@ def is_list_of_events(text: Text) -> bool:
     """Whether the file is a bare list whose first element is an event."""
     buffer = text.buffer
     while True:
-        start = buffer.index(b"[") + 1
-        start += len(buffer[start:]) - len(buffer[start:].lstrip(WHITESPACE))
+        size = len(buffer)
         try:
-            first = Scanner(buffer, start, len(buffer)).read()
+            first = Scanner(buffer, buffer.index(b"[") + 1, may_grow=True).read()
         except (IncompleteError, UnreadableError) as error:
-            if len(buffer) <= MOST_BYTES and text.grow(len(buffer)):
+            text.grow(size)
+            if size < len(buffer) <= MOST_BYTES:
                 continue
             is_damaged = isinstance(error, UnreadableError)
             return is_damaged and _FIRST_PHASE.match(buffer) is not None
@@ -94,7 +94,7 @@ def metadata(text: bytes, reasons: Counter[str]) -> dict[str, Any]:
     """
     value = parsed(text, reasons)
     if value is None:
-        scanner = Scanner(text, len(text) - len(text.lstrip()), len(text))
+        scanner = Scanner(text, 0)
         try:
             end = scanner.read().end
         except IncompleteError:
@@ -117,7 +117,7 @@ def parsed(text: bytes, reasons: Counter[str]) -> dict[str, Any] | None:
     text = text.strip(WHITESPACE)
     if not is_strict(text):
         try:
-            value = Scanner(text, 0, len(text)).read()
+            value = Scanner(text, 0).read()
         except (IncompleteError, UnreadableError):
             return None
         if value.end != len(text):

@@ -19,11 +19,12 @@ _SCALAR = (
     rb"(?:-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?|true|false|null)"
     rb"(?=[\x00-\x20,\]}]|\Z)"
 )
+_ANY_STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
 # What may follow a string that is a value. A quote before anything else belongs to the string: its
 # writer forgot to escape it.
 _IN_OBJECT = (
     rb"(?:\}" + _WHITE + rb"(?:[,}\]{]|\Z)|," + _WHITE
-    + rb'(?:"(?:[^"\\]|\\.){0,199}+"' + _WHITE + rb":|\}))"
+    + b"(?:" + _ANY_STRING + _WHITE + rb":|\}))"
 )  # fmt: skip
 _IN_LIST = rb"(?:\]" + _WHITE + rb"(?:[,}\]]|\Z)|," + _WHITE + rb'["\-0-9\[{tfnNIi\]])'
 
@@ -40,6 +41,12 @@ _AFTER_VALUE = {
     ord("{"): re.compile(_WHITE + _IN_OBJECT, re.DOTALL),
     ord("["): re.compile(_WHITE + _IN_LIST),
 }
+#: A text that ends before it could be seen what follows a string.
+_TOO_SHORT = re.compile(
+    _WHITE + rb"(?:[,}\]]" + _WHITE + b"(?:" + _ANY_STRING[:-1] + b'"?' + _WHITE + rb")?)?\Z",
+    re.DOTALL,
+)
+_UNENDED = re.compile(_STRING[:-1] + rb"(?:\\(?:u[0-9a-fA-F]{0,3})?)?\Z")
 _PLAIN = re.compile(rb'[^"\\\x00-\x1f]*+')
 _ESCAPE = re.compile(rb'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})')
 _BARE = re.compile(rb'[^\x00-\x20"{}\[\],:][^\x00-\x1f"{}\[\],:]{0,99}+')
@@ -91,15 +98,17 @@ class Scanner:
 
     Args:
         data: The text.
-        start: The first byte of the value.
-        stop: The byte after the text.
+        start: Where the value begins, or the whitespace before it.
+        may_grow: The text ends here only for now.
         wary: Give up where an event seems to start inside the value.
     """
 
-    def __init__(self, data: bytes | bytearray, start: int, stop: int, wary: bool = False) -> None:
+    def __init__(
+        self, data: bytes | bytearray, start: int, may_grow: bool = False, wary: bool = False
+    ) -> None:
         self._data = data
         self._start = start
-        self._stop = stop
+        self._may_grow = may_grow
         self._wary = wary
         self._open = bytearray()  # the brackets that are open
         self._out: list[bytes] = []
@@ -117,7 +126,7 @@ class Scanner:
             UnreadableError: It is damaged beyond repair.
             IncompleteError: The text ends inside it.
         """
-        at, opened = self._value(self._start)
+        at, opened = self._value(self._skip(self._start))
         while self._open:
             at, opened = self._member(at, opened)
         text = b"".join((*self._out, self._data[self._copied : at]))
@@ -137,7 +146,9 @@ class Scanner:
     def _member(self, at: int, opened: bool) -> tuple[int, bool]:
         """The next member of what is open, or its end; what follows, and whether a bracket opened."""
         # At the very end of a text that was cut off, a number may lack its last digits.
-        if len(self._open) == 1 and (at < self._stop or self._data[at - 1] not in b"0123456789"):
+        if len(self._open) == 1 and (
+            at < len(self._data) or self._data[at - 1] not in b"0123456789"
+        ):
             self._whole = (len(self._out), self._copied, at)
         at = comma = self._skip(at)
         has_comma = self._data[at] == _COMMA
@@ -154,7 +165,7 @@ class Scanner:
         if not (has_comma or opened):
             raise UnreadableError(at)
         if self._open[-1] == _OBJECT:
-            if member := _MEMBER.match(self._data, at, self._stop):
+            if member := _MEMBER.match(self._data, at):
                 return member.end(), False
             if self._data[at] != _QUOTE:
                 raise UnreadableError(at)
@@ -168,7 +179,7 @@ class Scanner:
         """The byte after a scalar or after an opening bracket, and which of the two it is."""
         first = self._data[at]
         if first in (_OBJECT, _LIST):
-            if self._open and EVENT_START.match(self._data, at, self._stop):
+            if self._open and EVENT_START.match(self._data, at):
                 if self._wary:
                     raise UnreadableError(at)
                 self._holds_events = True
@@ -176,9 +187,9 @@ class Scanner:
             return at + 1, True
         if first == _QUOTE:
             return self._string(at, _AFTER_VALUE[self._open[-1] if self._open else _LIST]), False
-        if scalar := _PLAIN_SCALAR.match(self._data, at, self._stop):
+        if scalar := _PLAIN_SCALAR.match(self._data, at):
             return scalar.end(), False
-        bare = _BARE.match(self._data, at, self._stop)
+        bare = _BARE.match(self._data, at)
         if bare is None:
             if not self._open or self._data[at] not in b",}]":
                 raise UnreadableError(at)
@@ -194,34 +205,33 @@ class Scanner:
 
     def _string(self, at: int, after: re.Pattern[bytes]) -> int:
         """The byte after a string, which ends where `after` matches what follows a quote."""
-        sound = _SOUND.match(self._data, at, self._stop)
-        if sound and after.match(self._data, sound.end(), self._stop):
+        sound = _SOUND.match(self._data, at)
+        if sound and self._ends(sound.end(), after):
             return sound.end()
+        if self._may_grow and _UNENDED.match(self._data, at):
+            raise IncompleteError
         parts = [b'"']
         escapes: list[int] = []  # positions in `parts`
         causes = set()
         place = at + 1
         while True:
-            plain = _PLAIN.match(self._data, place, self._stop)
+            plain = _PLAIN.match(self._data, place)
             assert plain
             parts.append(plain[0])
             place = plain.end()
-            if place >= self._stop:
+            if place >= len(self._data):
                 raise IncompleteError
             found = self._data[place]
             if found == _QUOTE:
-                if after.match(self._data, place + 1, self._stop):
+                if self._ends(place + 1, after):
                     break
                 if after is _AFTER_KEY or place >= self._next_field(at):
                     raise UnreadableError(place)
                 parts.append(b'\\"')
                 causes.add("unescaped_quotes")
             elif found == _BACKSLASH:
-                escape = _ESCAPE.match(self._data, place, self._stop)
-                ends = self._data[place + 1 : place + 2] == b'"' and bool(
-                    after.match(self._data, place + 2, self._stop)
-                )
-                if escape and not ends:
+                escape = _ESCAPE.match(self._data, place)
+                if escape and not (escape[0] == b'\\"' and self._ends(escape.end(), after)):
                     escapes.append(len(parts))
                     parts.append(escape[0])
                     place = escape.end()
@@ -239,16 +249,24 @@ class Scanner:
         self._replace(at, place, b"".join(parts), *causes)
         return place + 1
 
+    def _ends(self, at: int, after: re.Pattern[bytes]) -> bool:
+        """Whether the quote before a position ends a string."""
+        if after.match(self._data, at):
+            return True
+        if _TOO_SHORT.match(self._data, at):
+            raise IncompleteError
+        return False
+
     def _next_field(self, at: int) -> int:
         if self._field < at:
-            found = _NEXT_FIELD.search(self._data, at, self._stop)
-            self._field = found.start() if found else self._stop
+            found = _NEXT_FIELD.search(self._data, at)
+            self._field = found.start() if found else len(self._data)
         return self._field
 
     def _skip(self, at: int) -> int:
         """The first byte that is no whitespace."""
-        white = SPACE.match(self._data, at, self._stop)
-        if white is None or white.end() >= self._stop:
+        white = SPACE.match(self._data, at)
+        if white is None or white.end() >= len(self._data):
             raise IncompleteError
         return white.end()
 

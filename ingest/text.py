@@ -23,7 +23,7 @@ class Text:
         self._source = source
 
     def grow(self, size: int = 1) -> bool:
-        """Read on until the buffer is so much longer; False when the file has ended."""
+        """Read on until the buffer is so much longer; False where the file ends before that."""
         wanted = len(self.buffer) + size
         while len(self.buffer) < wanted:
             if not (chunk := self._next()):

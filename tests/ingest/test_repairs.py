@@ -294,6 +294,11 @@ FILES = {
             backslashes=1, bad_utf8=1, control_characters=1, unescaped_quotes=1,
         ),
     ),
+    "an odd key after the events": (
+        b'{"traceEvents": [' + ONE + b"], " + rb'"\"a\\": 1}',
+        kept(ONE, metadata={'"a\\': 1}),
+    ),
+    "a comma and no key after the events": (b'{"traceEvents": [' + ONE + b"],}", kept(ONE, stray_commas=1)),
     "a trailing comma": (
         b'{"traceEvents": [' + ONE + b',\n], "a": 1,\n}',
         kept(ONE, metadata={"a": 1}, stray_commas=1),

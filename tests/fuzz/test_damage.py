@@ -1,0 +1,99 @@
+"""Whatever happens to the bytes of a trace: no crash, no hang, no silent loss, no half a trace."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from tests.fuzz.grammar import Trace, damaged, trace
+from tests.ingest.conftest import canonical
+from tests.ingest.whole import LEFT_OUT, Whole, whole
+from tracewh.ingest import mend, reader, split
+from tracewh.ingest.errors import RefusedError
+
+#: More of them for a long run: see README.md.
+EXAMPLES = int(os.environ.get("TRACEWH_FUZZ_EXAMPLES", "0"))
+#: No time is measured here: whoever needs so long for some kilobytes hangs.
+HANG_SECONDS = 60
+
+
+def check(found: Whole | str, before: Trace, content: bytes, untouched: list[int]) -> None:
+    """What must hold of any file made from a trace."""
+    if isinstance(found, str):
+        assert found.startswith("not a Kineto trace: "), found
+        # Only a bare list can lose what tells that it is a trace: its first event.
+        assert before.content.startswith(b"[") and 0 not in untouched, found
+        return
+    assert found.skipped == sum(found.reasons.get(cause, 0) for cause in LEFT_OUT)
+    if len(found.events) < len(before.events):
+        assert found.reasons, "events were lost, and nothing says so"
+    rest = iter(found.events)
+    for number in untouched:
+        start, end = before.events[number]
+        event = canonical(before.content[start:end].decode())
+        assert event in rest, f"event {number} was lost, or its order: {event}"
+    if content == before.content:
+        assert len(found.events) + found.skipped == len(before.events)
+
+
+# Shrinking would take minutes; the traces are short.
+@settings(
+    phases=[Phase.generate],
+    max_examples=EXAMPLES or 100,
+    deadline=None,
+    derandomize=not EXAMPLES,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+@given(data=st.data(), before=trace())
+def test_reader(
+    tmp_path_factory: pytest.TempPathFactory, before: Trace, data: st.DataObject
+) -> None:
+    """The reader alone, with blocks of any size, so that the damage falls on their edges."""
+    content, untouched = data.draw(damaged(before), "damaged")
+    file = tmp_path_factory.getbasetemp() / "reader.json"
+    file.write_bytes(content)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reader, "READ_BYTES", data.draw(st.integers(1, 500), "bytes per read"))
+        patch.setattr(reader, "FIRST_BYTES", 1)
+        patch.setattr(reader, "BLOCK_BYTES", data.draw(st.integers(50, 2000), "bytes per block"))
+        patch.setattr(mend, "_LOOK_AHEAD", 300)
+        if data.draw(st.booleans(), "short events"):
+            patch.setattr(mend, "EVENT_BYTES", 6000)
+            patch.setattr(split, "EVENT_BYTES", 6000)
+        started = time.monotonic()
+        found = read(file)
+    assert time.monotonic() - started < HANG_SECONDS
+    check(found, before, content, untouched)
+
+
+def read(file: Path) -> Whole | str:
+    opened = reader.TraceReader(file)
+    try:
+        events = [canonical(text) for block in opened.blocks() for text in block.texts.to_pylist()]
+    except RefusedError as error:
+        return str(error)
+    return Whole(events, opened.skipped_events, dict(opened.reasons), opened.metadata)
+
+
+@settings(
+    phases=[Phase.generate],
+    max_examples=EXAMPLES or 40,
+    deadline=None,
+    derandomize=not EXAMPLES,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+@given(data=st.data(), before=trace(most=30))
+def test_ingest(
+    tmp_path_factory: pytest.TempPathFactory, before: Trace, data: st.DataObject
+) -> None:
+    """All of ingest, and the events rebuilt."""
+    content, untouched = data.draw(damaged(before), "damaged")
+    started = time.monotonic()
+    found = whole(tmp_path_factory.mktemp("ingest"), content)
+    assert time.monotonic() - started < HANG_SECONDS
+    check(found, before, content, untouched)
