@@ -33,7 +33,7 @@ _PHASE = re.compile(rb'"ph"\s*:')
 #: What may be the end of the events, where the events themselves cannot tell.
 _ARRAY_END = re.compile(rb'\}\s*(\])\s*(?:,\s*"[^"\\]*+"\s*:|\}\s*\Z)')
 #: No end of anything: what the brackets in front seem to end goes on.
-_GOES_ON = re.compile(rb"[\s\]}]*,[\s\]},]*\{")
+_GOES_ON = re.compile(rb"[\s\]}]*,[\s\]},]*\{|[\s\]},]*" + EVENT_START.pattern)
 #: What follows the array, or as much of it as there is.
 _AFTER_ARRAY = re.compile(
     rb'\s*(?:[^\s,]|\Z|,\s*(?:\}|\Z|"[^"\\]*+(?:\\.[^"\\]*+)*+(?:\Z|"\s*(?::|\Z))))', re.DOTALL

@@ -303,8 +303,10 @@ def _is_json(text: bytes) -> bool:
         return True
     try:
         json.loads(text.decode(), parse_int=str, parse_float=str)
-    except (ValueError, RecursionError):
+    except ValueError:
         return False
+    except RecursionError:  # too deep for that parser, and read already by this one
+        return True
     return True
 
 

@@ -18,6 +18,8 @@ from tracewh.ingest.tables import Table, create_block, derive, tables
 LAYOUT_VERSION = 1
 #: Rows per row group: small enough that a time range touches few of them.
 ROW_GROUP_ROWS = 61_440
+#: With the longest times and durations that are read, sums stay within 64 bits. It is the year 2096.
+MOST_BASE_NS = 4 * 10**18
 
 
 def write(
@@ -79,7 +81,7 @@ def _write(con: duckdb.DuckDBPyConnection, table: Table, folder: Path) -> None:
 
 def base_time_ns(metadata: Mapping[str, Any]) -> int:
     """What is added to every time of the file; 0 where its times are absolute."""
-    return _integer(metadata.get("baseTimeNanoseconds")) or 0
+    return _integer(metadata.get("baseTimeNanoseconds"), MOST_BASE_NS) or 0
 
 
 def _step_activity(con: duckdb.DuckDBPyConnection) -> None:
@@ -103,7 +105,7 @@ def _traces(
     values: dict[str, Any] = {
         **source,
         "schema_version": _integer(metadata.get("schemaVersion")),
-        "base_time_ns": _integer(metadata.get("baseTimeNanoseconds")),
+        "base_time_ns": _integer(metadata.get("baseTimeNanoseconds"), MOST_BASE_NS),
         "framework": _text(metadata.get("Framework")),
         "hostname": _text(metadata.get("host_name") or metadata.get("hostname")),
         "rank": rank,
@@ -128,7 +130,8 @@ def _traces(
 def _has_column(key: str, value: Any) -> bool:
     """Whether columns of `traces` or `devices` give a top-level key of the file back exactly."""
     if key in ("schemaVersion", "baseTimeNanoseconds"):
-        return type(value) is int
+        most = MOST_BASE_NS if key == "baseTimeNanoseconds" else 2**31 - 1
+        return type(value) is int and abs(value) <= most
     if key == "Framework":
         return _text(value) is not None
     if key == "deviceProperties":
@@ -155,14 +158,15 @@ def _devices(con: duckdb.DuckDBPyConnection, metadata: Mapping[str, Any]) -> Non
     )
 
 
-def _integer(value: Any) -> int | None:
-    """A whole number, also where the file writes it as text; NULL for anything else."""
+def _integer(value: Any, most: int = 2**31 - 1) -> int | None:
+    """A whole number, also where the file writes it as text; NULL for anything else or larger."""
     if isinstance(value, bool):
         return None
     try:
-        return int(value)
+        number = int(value)
     except (TypeError, ValueError):
         return None
+    return number if abs(number) <= most else None
 
 
 def _text(value: Any) -> str | None:

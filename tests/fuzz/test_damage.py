@@ -36,7 +36,11 @@ def check(found: Whole | str, before: Trace, content: bytes, untouched: list[int
     for number in untouched:
         start, end = before.events[number]
         event = canonical(before.content[start:end].decode())
-        assert event in rest, f"event {number} was lost, or its order: {event}"
+        if event not in rest:
+            # A bracket in the wrong place may end the events for good: then what follows is counted.
+            ended = found.reasons.keys() & {"bytes_after_the_end", "unreadable_metadata"}
+            assert ended, f"event {number} was lost, or its order: {event}"
+            break
     if content == before.content:
         assert len(found.events) + found.skipped == len(before.events)
 

@@ -166,6 +166,7 @@ LEFT_OUT = {
     "a bracket too many": (b"[", 0, {"stray_bytes": 3}),
     "an end too early": (b"]", 0, {"stray_bytes": 1, "stray_commas": 1}),
     "the end of the file too early": (b"]}", 0, {"stray_bytes": 4}),
+    "the end of the file in front of an event": (b"]}" + op(b'"a"'), 0, {"stray_bytes": 2}),
     "commas": (b", ,", 0, {"stray_commas": 3}),
 }  # fmt: skip
 
@@ -174,7 +175,7 @@ LEFT_OUT = {
 def test_left_out(tmp_path: Path, case: str) -> None:
     """Nothing else is lost with it, wherever it stands."""
     damaged, skipped, reasons = LEFT_OUT[case]
-    extra = [op(b'"a"')] if case == "one brace too many" else []
+    extra = [op(b'"a"')] if op(b'"a"') in damaged and not skipped else []
     for _ in range(2):
         found = whole(tmp_path, trace(ONE, damaged, TWO, ONE))
         assert found == kept(ONE, *extra, TWO, ONE, skipped=skipped, **reasons)
@@ -310,6 +311,18 @@ FILES = {
     "metadata with a number beyond 64 bits": (
         b'{"traceEvents": [' + ONE + b'], "a": 123456789012345678901234567890}',
         kept(ONE, metadata={"a": 123456789012345678901234567890}),
+    ),
+    "metadata too large for its columns": (
+        b'{"schemaVersion": 5000000000, "baseTimeNanoseconds": 9223372036854775807, "distributedInfo": '
+        b'{"rank": 99999999999, "world_size": 1e30}, "traceEvents": [' + ONE + b"]}",
+        kept(
+            ONE,
+            metadata={
+                "schemaVersion": 5000000000,
+                "baseTimeNanoseconds": 9223372036854775807,
+                "distributedInfo": {"rank": 99999999999, "world_size": 1e30},
+            },
+        ),
     ),
     "no events": (b'{"traceEvents":[]}', kept()),
     "nothing but unreadable events": (
