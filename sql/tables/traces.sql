@@ -22,9 +22,9 @@ CREATE TABLE traces (
     backend VARCHAR,  -- Backend of the job's default process group, e.g. 'nccl'.
     start_ns BIGINT,  -- Start of the first complete event.
     end_ns BIGINT,  -- End of the last complete event.
-    events BIGINT,  -- Rows in the file's traceEvents.
-    skipped_events BIGINT,  -- Rows that could not be taken in.
-    skipped_reasons JSON,  -- Count of the skipped rows by reason.
+    events BIGINT,  -- Events taken in.
+    skipped_events BIGINT,  -- Events of the file that could not be taken in.
+    skipped_reasons JSON,  -- What was repaired or left out, and how often: docs/repairs.md.
     metadata JSON,  -- All other top-level keys of the file, with the duplicates' last value.
     layout_version INTEGER,  -- Version of this layout of the warehouse.
     tracewh_version VARCHAR,  -- Version of tracewh that ingested the file.
