@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import sys
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -88,9 +87,11 @@ def tracewh(
 @app.command(cls=Command, rich_help_panel=FILL)
 def ingest(
     paths: Annotated[
-        list[Path],
+        list[str],
         typer.Argument(
-            metavar="PATH", help="Trace files, run folders, or log folders of many runs."
+            metavar="PATH",
+            help="Trace files, run folders, or log folders of many runs; s3://BUCKET/PATH and the "
+            "like; - for stdin.",
         ),
     ],
     warehouse: options.WarehouseOption = options.DEFAULT_WAREHOUSE,
@@ -108,7 +109,7 @@ def ingest(
 ) -> None:
     """Take traces into the warehouse.
 
-    Folders are searched for *.json and *.json.gz at any depth. A file that is in already is
+    Folders are searched for *.json, *.json.gz and *.json.zst at any depth. A file that is in already is
     skipped, a file that is no trace is named and skipped.
     """
     from tracewh.cli.intake import take_in
@@ -120,7 +121,7 @@ def ingest(
 @app.command(cls=Command, rich_help_panel=FILL)
 def watch(
     paths: Annotated[
-        list[Path],
+        list[str],
         typer.Argument(metavar="LOGDIR", help="Log folders; one that is not there yet may come."),
     ],
     warehouse: options.WarehouseOption = options.DEFAULT_WAREHOUSE,
@@ -151,7 +152,7 @@ def watch(
 @app.command(cls=Command, rich_help_panel=FILL)
 def demo(
     warehouse: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
             "-w", "--warehouse", metavar="FOLDER", help="Instead of a new temporary folder."
         ),

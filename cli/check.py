@@ -16,16 +16,21 @@ if TYPE_CHECKING:
 COLUMNS = ("run", "worker", "span", "file", "problem", "remedy")
 
 
-def verify(warehouse: Path, run: str | None, output: Output) -> int:
+def verify(warehouse: str, run: str | None, output: Output) -> int:
     """Look at every trace, write a row per problem, and give the exit code."""
     from tracewh.cli import sources
     from tracewh.ingest.api import names
     from tracewh.ingest.check import Problem, check, left_behind
+    from tracewh.remote import is_url
     from tracewh.views.database import database_problem
     from tracewh.views.warehouse import find
 
     output.check()
-    if not (warehouse / "data").is_dir():
+    if is_url(warehouse):
+        raise diagnostics.CliError(
+            f"{warehouse}: only a folder can be checked; copy the warehouse to one and check that"
+        )
+    if not Path(warehouse, "data").is_dir():
         find(warehouse)
     if run is not None:
         sources.named(names(warehouse), {"run": run})

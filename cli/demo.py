@@ -16,16 +16,16 @@ SAMPLES = Path(__file__).parents[1] / "samples"
 BASELINE, EXPERIMENT = "resnet_workers_0", "resnet_workers_2"
 
 
-def play(warehouse: Path | None) -> int:
+def play(warehouse: str | None) -> int:
     """Ingest the samples, ask two questions, and say what to try next."""
     import tracewh
 
     if not SAMPLES.is_dir():
         raise diagnostics.CliError(f"the sample traces are missing: there is no folder {SAMPLES}")
     if warehouse is None:
-        warehouse = Path(tempfile.mkdtemp(prefix="tracewh-demo-")) / DEFAULT_WAREHOUSE
+        warehouse = str(Path(tempfile.mkdtemp(prefix="tracewh-demo-")) / DEFAULT_WAREHOUSE)
     diagnostics.line(f"$ tracewh ingest {SAMPLES} -w {warehouse}")
-    code = take_in([SAMPLES], warehouse)
+    code = take_in([str(SAMPLES)], warehouse)
     if code != diagnostics.OK:
         return code
     with tracewh.open(warehouse) as opened:
@@ -43,7 +43,7 @@ def play(warehouse: Path | None) -> int:
     return diagnostics.OK
 
 
-def _next(warehouse: Path) -> str:
+def _next(warehouse: str) -> str:
     where = f"-w {shlex.quote(str(warehouse))}"
     return f"""
 Try next:

@@ -6,7 +6,6 @@ import os
 import sys
 import time
 from collections.abc import Iterable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tracewh.cli import diagnostics
@@ -17,8 +16,8 @@ if TYPE_CHECKING:
 
 
 def take_in(
-    paths: Iterable[Path],
-    warehouse: Path,
+    paths: Iterable[str],
+    warehouse: str,
     *,
     run: str | None = None,
     jobs: int | None = None,
@@ -63,7 +62,7 @@ def summarize(outcomes: list[Outcome], seconds: float) -> None:
         "run": [outcome.run for outcome in outcomes],
         "worker": [outcome.worker for outcome in outcomes],
         "span": [outcome.span for outcome in outcomes],
-        "file": _below_common_folder([outcome.source for outcome in outcomes]),
+        "file": _below_common_folder([str(outcome.source) for outcome in outcomes]),
         "status": [outcome.status for outcome in outcomes],
         "events": [outcome.events if outcome.status != "refused" else None for outcome in outcomes],
         "source_mb": [outcome.source_bytes / 1e6 for outcome in outcomes],
@@ -87,8 +86,12 @@ def summarize(outcomes: list[Outcome], seconds: float) -> None:
     diagnostics.note(said)
 
 
-def _below_common_folder(files: list[Path]) -> list[str]:
-    """The part of each path that tells the files apart, with the file's name at least."""
-    folders = [str(file.absolute().parent) for file in files]
-    common = os.path.commonpath(folders) if len({Path(f).anchor for f in folders}) == 1 else ""
-    return [os.path.relpath(file.absolute(), common) if common else str(file) for file in files]
+def _below_common_folder(files: list[str]) -> list[str]:
+    """The part of each path or URL that tells the files apart, with the file's name at least."""
+    folders = [_folder(file) for file in files]
+    common = _folder(os.path.commonprefix(folders))
+    return [file[len(common) :] for file in files]
+
+
+def _folder(path: str) -> str:
+    return path[: max(path.rfind("/"), path.rfind(os.sep)) + 1]

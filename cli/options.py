@@ -12,16 +12,16 @@ from tracewh.cli.output import Format
 OUTPUT = "Output"
 
 WarehouseOption = Annotated[
-    Path,
+    str,  # a Path would make one slash of the two in s3://
     typer.Option(
         "-w",
         "--warehouse",
         metavar="FOLDER",
         envvar="TRACEWH_WAREHOUSE",
-        help="The warehouse.",
+        help="The warehouse; to read, also s3://BUCKET/PATH and the like.",
     ),
 ]
-DEFAULT_WAREHOUSE = Path("tracewh-warehouse")
+DEFAULT_WAREHOUSE = "tracewh-warehouse"
 
 FormatOption = Annotated[
     str,

@@ -18,7 +18,7 @@ READS = ("SELECT", "EXPLAIN")
 EXPLAIN = re.compile(r"^\s*EXPLAIN\s+(ANALYZE\s+)?(\([^)]*\)\s*)?", re.IGNORECASE)
 
 
-def ask(sql: str, warehouse: Path, output: Output) -> None:
+def ask(sql: str, warehouse: str, output: Output) -> None:
     """Run one statement and write its answer."""
     import tracewh
 
@@ -27,7 +27,7 @@ def ask(sql: str, warehouse: Path, output: Output) -> None:
     output.check()
     with tracewh.open(warehouse) as opened:
         con = opened.connection
-        confine(con, opened.path / "data")
+        confine(con, opened.path)
         if explained:
             print(con.execute(sql).fetchall()[-1][-1])
         elif not output.write(opened.sql(sql)):
@@ -61,11 +61,13 @@ def check(sql: str) -> bool:
     return kind == "EXPLAIN"
 
 
-def confine(con: duckdb.DuckDBPyConnection, data: Path) -> None:
+def confine(con: duckdb.DuckDBPyConnection, warehouse: Path | str) -> None:
     """Let a connection see the files of the warehouse and nothing else, for good.
 
     Python's variables are out of sight too: `FROM sql` must not find ours.
     """
-    con.execute(f"SET allowed_directories = ['{str(data).replace(chr(39), chr(39) * 2)}']")
+    if isinstance(warehouse, Path):  # the files of one in a store are Arrow's to read
+        data = str(warehouse / "data").replace("'", "''")
+        con.execute(f"SET allowed_directories = ['{data}']")
     con.execute("SET enable_external_access = false")
     con.execute("SET lock_configuration = true")

@@ -10,7 +10,7 @@ from pathlib import Path
 from tracewh.cli import diagnostics
 
 
-def start(warehouse: Path) -> int:
+def start(warehouse: str) -> int:
     """Replace this process with the shell; comes back only where that is not possible."""
     from tracewh.views.database import DATABASE, ensure_database
     from tracewh.views.warehouse import find

@@ -6,7 +6,6 @@ import functools
 import inspect
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -111,7 +110,7 @@ def view_command(view: Spec) -> ViewCommand:
     return command
 
 
-def show(view: Spec, arguments: dict[str, Any], warehouse: Path, output: Output) -> None:
+def show(view: Spec, arguments: dict[str, Any], warehouse: str, output: Output) -> None:
     """Ask a view and write its answer."""
     import duckdb
 

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 
 from tracewh.cli import diagnostics
 
 
-def remove(warehouse: Path, run: str, worker: str | None, span: str | None, *, ask: bool) -> None:
+def remove(warehouse: str, run: str, worker: str | None, span: str | None, *, ask: bool) -> None:
     """Remove the traces of a run from the warehouse."""
     from tracewh.cli import sources
     from tracewh.ingest.api import drop, names
+    from tracewh.ingest.files import here
     from tracewh.views.warehouse import find
 
-    find(warehouse)
+    find(here(warehouse))
     wanted = {"run": run, "worker": worker, "span": span}
     found = sources.named(names(warehouse), {key: name for key, name in wanted.items() if name})
     what = f"{len(found)} {'trace' if len(found) == 1 else 'traces'} of run {run!r}"
@@ -29,7 +29,7 @@ def remove(warehouse: Path, run: str, worker: str | None, span: str | None, *, a
     diagnostics.line(f"removed {removed} {'trace' if removed == 1 else 'traces'} of run {run!r}")
 
 
-def relink(warehouse: Path) -> None:
+def relink(warehouse: str) -> None:
     """Write tracewh.duckdb anew."""
     from tracewh.views.database import write_database
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tracewh.cli import diagnostics
@@ -15,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def follow(
-    paths: list[Path], warehouse: Path, run: str | None, jobs: int | None, interval: int
+    paths: list[str], warehouse: str, run: str | None, jobs: int | None, interval: int
 ) -> int:
     """Look again and again. To be interrupted is how it ends, and no failure."""
     from tracewh.ingest.errors import IngestError
@@ -42,17 +41,17 @@ def follow(
 
     try:
         looks = Watch(paths, warehouse, run=run, jobs=jobs, on_outcome=tell, on_left=left)
-        many = ", ".join(map(str, paths))
+        many = ", ".join(paths)
         diagnostics.note(f"watching {many}, every {interval} s; Ctrl-C ends it")
         while True:
             try:
                 with diagnostics.terminable():
                     tried = looks.look()
-                if tried or str(warehouse) in said:
+                if tried or warehouse in said:
                     ensure_database(warehouse)
-                    said.pop(str(warehouse), None)
+                    said.pop(warehouse, None)
             except (IngestError, WarehouseError) as error:  # a disk may get room again
-                once(str(warehouse), f"{error}; trying again")
+                once(warehouse, f"{error}; trying again")
             with diagnostics.terminable():
                 time.sleep(interval)
     except KeyboardInterrupt:

@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from tracewh.ingest.discover import Source, discover
 from tracewh.ingest.errors import IngestError, RefusedError
+from tracewh.ingest.files import STDIN, File, here
 
 if TYPE_CHECKING:
     from tracewh.ingest.plan import Planned
@@ -25,9 +25,12 @@ __all__ = ["IngestError", "Outcome", "Progress", "drop", "ingest"]
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of one file. Sizes in bytes; `reason` is one line, '' unless refused."""
+    """What became of one file. Sizes in bytes; `reason` is one line, '' unless refused.
 
-    source: Path
+    `source` is a Path, or for a file in a store an object that is its URL in text.
+    """
+
+    source: File
     status: Literal["ingested", "unchanged", "refused"]
     reason: str = ""
     run: str | None = None
@@ -64,7 +67,7 @@ def ingest(
     """Take trace files into a warehouse.
 
     Args:
-        paths: Files, run folders, or folders of many runs.
+        paths: Files, run folders, or folders of many runs, here or in a store; - is standard input.
         warehouse: The warehouse's folder, made where it is missing.
         run: Name of the run instead of the folder's.
         jobs: Files taken in side by side; all cores by default.
@@ -81,7 +84,8 @@ def ingest(
     """
     if jobs is not None and jobs < 1:
         raise IngestError(f"jobs is {jobs}; it must be at least 1")
-    return ingest_sources(discover(paths, run), warehouse, jobs, force, on_progress, on_outcome)
+    folder = here(warehouse)
+    return ingest_sources(discover(paths, run), folder, jobs, force, on_progress, on_outcome)
 
 
 def ingest_sources(
@@ -99,8 +103,10 @@ def ingest_sources(
     from tracewh.ingest.store import Store
     from tracewh.ingest.trace import MEMORY_BYTES, Limits, take_in
 
-    store = Store(Path(warehouse))
+    store = Store(here(warehouse))
     with store.session() as session:
+        if any(source.path is STDIN for source in sources):
+            STDIN.keep(session.path)
         plan = make_plan(store, sources, force)
         meter = _Meter(sources, on_progress, on_outcome)
         cores = os.cpu_count() or 1
@@ -156,14 +162,14 @@ def drop(
     """
     from tracewh.ingest.store import Store
 
-    return Store(Path(warehouse)).drop(run, worker, span)
+    return Store(here(warehouse)).drop(run, worker, span)
 
 
 def names(warehouse: str | os.PathLike[str]) -> list[tuple[str, str, str]]:
     """Run, worker and span of every stored trace, damaged ones included."""
     from tracewh.ingest.store import Store
 
-    return [(trace.run, trace.worker, trace.span) for trace in Store(Path(warehouse)).traces()]
+    return [(trace.run, trace.worker, trace.span) for trace in Store(here(warehouse)).traces()]
 
 
 def _ingested(source: Source, taken: Taken) -> Outcome:

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tracewh.ingest import manifest
+from tracewh.ingest.files import here
 from tracewh.ingest.manifest import Manifest, Part
 from tracewh.ingest.staging import leftovers
 from tracewh.ingest.store import STAGING, Store, Stored
@@ -52,7 +53,7 @@ def check(warehouse: str | os.PathLike[str], run: str | None = None) -> Iterator
 
     A trace that is dropped or replaced while it is looked at is looked at again.
     """
-    store = Store(Path(warehouse))
+    store = Store(here(warehouse))
     for trace in store.traces(run):
         while inode := _inode(trace.folder):
             found = _checked(store, trace)
@@ -63,7 +64,7 @@ def check(warehouse: str | os.PathLike[str], run: str | None = None) -> Iterator
 
 def left_behind(warehouse: str | os.PathLike[str]) -> list[Problem]:
     """What ingests that died left in the warehouse. It does no harm."""
-    store = Store(Path(warehouse))
+    store = Store(here(warehouse))
     return [
         Problem(
             None,

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 from tracewh.ingest.errors import IngestError
+from tracewh.ingest.files import STDIN, File, Search
 
 #: `worker0.1623143089861.pt.trace.json.gz`: worker, stamp, suffixes.
 _NAME = re.compile(
@@ -26,7 +26,7 @@ _SUFFIXES = (".json", ".json.gz", ".json.zst", ".raw.gz")
 class Source:
     """A file that may be a trace, and what its path says of it."""
 
-    path: Path
+    path: File
     run: str
     worker: str
     span: str
@@ -37,51 +37,36 @@ def discover(paths: Iterable[str | os.PathLike[str]], run: str | None = None) ->
     """Every file with a trace's suffix, in the order of run, worker and span.
 
     Args:
-        paths: Files, run folders, or folders of runs; folders are searched recursively.
+        paths: Files, run folders, or folders of runs; folders are searched recursively. URLs name
+            files and folders in a store, and - is standard input.
         run: Name to give the run. Where the paths hold several runs, it goes before each name.
 
     Raises:
-        IngestError: A path does not exist, or no path holds a file with a trace's suffix.
+        IngestError: A path does not exist or cannot be looked at, or no path holds a file with a
+            trace's suffix.
     """
-    found: dict[Path, str] = {}
+    search = Search(lambda name: name.endswith(_SUFFIXES))
+    found: dict[File, Source] = {}
     paths = list(paths)
     for given in paths:
-        path = Path(given).resolve()
-        if path.is_file():
-            found.setdefault(path, path.parent.name)
-        elif path.is_dir():
-            for file in _files(path):
-                relative = file.parent.relative_to(path).as_posix()
-                found.setdefault(file, path.name if relative == "." else relative)
-        else:
-            raise IngestError(f"no such file or folder: {given}")
+        if os.fspath(given) == "-":
+            found.setdefault(STDIN, Source(STDIN, "stdin", "stdin", "default", "stdin"))
+            continue
+        for folder in search.folders(given):
+            spans = _spans(folder.names)
+            for file in folder.files:
+                worker, stamp = _worker_and_stamp(file.name)
+                span = spans.get((worker, stamp), "default")
+                source = Source(file, folder.run, worker, span, _stem(file.name))
+                found.setdefault(file, source)
     if not found:
         names = ", ".join(f"*{suffix}" for suffix in _SUFFIXES[:3])
         raise IngestError(f"no trace files ({names}) in {', '.join(map(str, paths))}")
-    several = len(set(found.values())) > 1
-    sources = []
-    for file, name in found.items():
-        if run is not None:
-            name = f"{run}/{name}" if several else run
-        sources.append(_source(file, name))
-    return sorted(sources, key=lambda s: (s.run, s.worker, s.span.rjust(9), s.path))
-
-
-def _files(folder: Path) -> Iterable[Path]:
-    for root, folders, names in os.walk(folder):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        # A warehouse holds no traces to ingest; but the log folder itself may be one as well.
-        if "tracewh.duckdb" in names:
-            folders[:] = [name for name in folders if name != "data"]
-            if Path(root) != folder:
-                folders.clear()
-                continue
-        yield from (Path(root, name) for name in sorted(names) if name.endswith(_SUFFIXES))
-
-
-def _source(path: Path, run: str) -> Source:
-    worker, stamp = _worker_and_stamp(path.name)
-    return Source(path, run, worker, _span(path, worker, stamp), _stem(path.name))
+    sources = list(found.values())
+    if run is not None:
+        several = len({source.run for source in sources}) > 1
+        sources = [replace(s, run=f"{run}/{s.run}" if several else run) for s in sources]
+    return sorted(sources, key=lambda s: (s.run, s.worker, s.span.rjust(9), str(s.path)))
 
 
 def _worker_and_stamp(name: str) -> tuple[str, str | None]:
@@ -95,17 +80,16 @@ def _stem(name: str) -> str:
     return re.sub(r"(\.pt\.trace)?\.(json|raw)(\.gz|\.zst)?$", "", name)
 
 
-def _span(path: Path, worker: str, stamp: str | None) -> str:
-    """The place of a stamp among all stamps of the worker in its folder, from 1."""
-    if stamp is None:
-        return "default"
-    stamps: Sequence[str] = sorted(
-        {
-            other_stamp
-            for other in path.parent.iterdir()
-            if other.name.endswith(_SUFFIXES)
-            for other_worker, other_stamp in [_worker_and_stamp(other.name)]
-            if other_worker == worker and other_stamp is not None
-        }
-    )
-    return str(stamps.index(stamp) + 1)
+def _spans(names: Iterable[str]) -> dict[tuple[str, str | None], str]:
+    """The place of each stamp among all stamps of its worker in a folder, from 1."""
+    stamps: dict[str, set[str]] = {}
+    for name in names:
+        if name.endswith(_SUFFIXES):
+            worker, stamp = _worker_and_stamp(name)
+            if stamp is not None:
+                stamps.setdefault(worker, set()).add(stamp)
+    return {
+        (worker, stamp): str(number)
+        for worker, found in stamps.items()
+        for number, stamp in enumerate(sorted(found), 1)
+    }

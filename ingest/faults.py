@@ -9,6 +9,7 @@ from pathlib import Path
 import duckdb
 
 from tracewh.ingest.errors import RefusedError
+from tracewh.ingest.files import File
 
 #: Set in the environment, it lets an error that nobody foresaw end the ingest with its traceback.
 DEBUG = "TRACEWH_DEBUG"
@@ -16,7 +17,7 @@ DEBUG = "TRACEWH_DEBUG"
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
-def refusal(error: Exception, source: Path, staging: Path, memory_bytes: int) -> RefusedError:
+def refusal(error: Exception, source: File, staging: Path, memory_bytes: int) -> RefusedError:
     """What an error of the system or of the database means for a file.
 
     Args:

@@ -1,8 +1,31 @@
-"""Files that traces are read from."""
+"""Files that traces are read from, and the folders that hold them: here, in a store, or piped in."""
 
 from __future__ import annotations
 
-from typing import IO, Literal, Protocol
+import errno
+import io
+import os
+import shutil
+import sys
+import tempfile
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Literal, Protocol
+
+from tracewh.ingest.errors import IngestError
+from tracewh.remote import Place, explained, is_url, locate
+
+if TYPE_CHECKING:
+    from pyarrow.fs import FileInfo
+
+#: What is asked of a store at a time: each request costs a round trip.
+REQUEST_BYTES = 8 << 20
+
+#: The database at the top of a warehouse.
+_DATABASE = "tracewh.duckdb"
 
 
 class Stat(Protocol):
@@ -14,7 +37,7 @@ class Stat(Protocol):
 
     @property
     def st_mtime_ns(self) -> int:
-        """When it was last written, in nanoseconds since the epoch."""
+        """When it was last written, in nanoseconds since the epoch; 0 where a store cannot say."""
 
 
 class File(Protocol):
@@ -27,8 +50,229 @@ class File(Protocol):
     def name(self) -> str:
         """Its name in its folder."""
 
-    def open(self, mode: Literal["rb"], /) -> IO[bytes]:
+    def open(self, mode: Literal["rb"], /) -> io.BufferedReader:
         """Its bytes, from the first."""
 
     def stat(self) -> Stat:
         """Its size and time."""
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteFile:
+    """A file in a store; size and time are those of the listing that found it."""
+
+    url: str
+    name: str = field(compare=False)
+    st_size: int = field(compare=False)
+    st_mtime_ns: int = field(compare=False)
+    key: str = field(compare=False)
+    place: Place = field(compare=False)
+
+    def __str__(self) -> str:
+        return self.url
+
+    def open(self, mode: Literal["rb"] = "rb", /) -> io.BufferedReader:
+        """Its bytes, from the first.
+
+        Raises:
+            OSError: It cannot be read, or changed since it was listed: one line with the remedy.
+        """
+        return io.BufferedReader(_Download(self), REQUEST_BYTES)
+
+    def stat(self) -> Stat:
+        """Its size and time when it was listed."""
+        return self
+
+
+class _Download(io.RawIOBase):
+    """Reads a file of a store from its first byte to its last."""
+
+    def __init__(self, file: RemoteFile) -> None:
+        self._file = file
+        with explained(file.url):
+            self._stream = file.place.filesystem.open_input_stream(file.key)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        with explained(self._file.url):
+            count = int(self._stream.readinto(buffer))
+            if count == 0 and _seen(self._file) != (self._file.st_size, self._file.st_mtime_ns):
+                raise OSError(errno.EIO, "changed while it was read; try again", self._file.url)
+        return count
+
+    def close(self) -> None:
+        if not self.closed:
+            self._stream.close()
+        super().close()
+
+
+def _seen(file: RemoteFile) -> tuple[int, int]:
+    info = file.place.filesystem.get_file_info(file.key)
+    return info.size or 0, info.mtime_ns or 0
+
+
+class Stdin:
+    """Standard input, kept in a file without a name: it can be read once, and ingest may look twice."""
+
+    name = "stdin"
+
+    def __init__(self) -> None:
+        self._kept: IO[bytes] | None = None
+
+    def __str__(self) -> str:
+        return self.name
+
+    def keep(self, folder: Path) -> None:
+        """Read all of it into a folder's file system.
+
+        Raises:
+            IngestError: It is a terminal, or there is no room.
+        """
+        if sys.stdin is None or sys.stdin.isatty():
+            raise IngestError("- reads standard input, and no trace is piped into it")
+        try:
+            self._kept = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115  # read later
+            shutil.copyfileobj(sys.stdin.buffer, self._kept, 1 << 20)
+            self._kept.flush()
+        except OSError as error:
+            raise IngestError(f"cannot keep standard input in {folder}: {error.strerror}") from None
+
+    def open(self, mode: Literal["rb"], /) -> io.BufferedReader:
+        """Its bytes, from the first, for one reader at a time."""
+        assert self._kept is not None
+        copy = os.fdopen(os.dup(self._kept.fileno()), mode)
+        copy.seek(0)
+        return copy
+
+    def stat(self) -> Stat:
+        """Its size, and when it was read."""
+        assert self._kept is not None
+        return os.fstat(self._kept.fileno())
+
+
+STDIN = Stdin()
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """A folder that holds files: the run it is, those to take, and the names of all in it."""
+
+    run: str
+    files: Sequence[File]
+    names: Sequence[str]
+
+
+class Search:
+    """Looks for files at what a caller named; what is listed once is not listed again."""
+
+    def __init__(self, wanted: Callable[[str], bool]) -> None:
+        self._wanted = wanted
+        self._names = cache(_names)
+        self._beside: dict[str, Sequence[str]] = {}
+
+    def folders(self, given: str | os.PathLike[str]) -> Iterator[Folder]:
+        """The folder of a file that was named, or every folder below one, hidden ones left out.
+
+        Raises:
+            IngestError: There is nothing by that name, or the store cannot be asked.
+        """
+        if is_url(given):
+            try:
+                yield from self._remote(os.fspath(given))
+            except OSError as error:
+                raise IngestError(f"{error.filename}: {error.strerror}") from None
+            return
+        path = Path(given).resolve()
+        if path.is_file():
+            yield Folder(path.parent.name, [path], self._names(path.parent))
+        elif path.is_dir():
+            for folder, names in _walk(path):
+                relative = folder.relative_to(path).as_posix()
+                files = [folder / name for name in names if self._wanted(name)]
+                yield Folder(path.name if relative == "." else relative, files, names)
+        else:
+            raise IngestError(f"no such file or folder: {given}")
+
+    def _remote(self, url: str) -> Iterator[Folder]:
+        place = locate(url)
+        with explained(place.url):
+            info = place.filesystem.get_file_info(place.key)
+            if info.is_file:
+                parent = place.key.rpartition("/")[0]
+                beside = place.url_of(parent)
+                if beside not in self._beside:
+                    self._beside[beside] = list(_listed(place, parent, recursive=False)[""])
+                run = parent.rpartition("/")[2]
+                yield Folder(run, [_remote_file(place, info)], self._beside[beside])
+                return
+            found = _searched(_listed(place, place.key, recursive=True))
+        if not found and info.type.name == "NotFound":
+            raise FileNotFoundError(errno.ENOENT, "no such file or folder", place.url)
+        top = place.key.rpartition("/")[2]
+        for folder, names in sorted(found.items()):
+            files = [
+                _remote_file(place, names[name]) for name in sorted(names) if self._wanted(name)
+            ]
+            yield Folder(folder or top, files, list(names))
+
+
+def here(warehouse: str | os.PathLike[str]) -> Path:
+    """The folder of a warehouse that is to be written.
+
+    Raises:
+        IngestError: It is in a store.
+    """
+    if is_url(warehouse):
+        raise IngestError(
+            f"{os.fspath(warehouse)}: a warehouse in a store can only be read; write it to a folder "
+            "and copy that there"
+        )
+    return Path(warehouse)
+
+
+def _names(folder: Path) -> Sequence[str]:
+    return os.listdir(folder)
+
+
+def _walk(top: Path) -> Iterator[tuple[Path, list[str]]]:
+    for root, folders, names in os.walk(top):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        # A warehouse holds no traces to ingest; but the log folder itself may be one as well.
+        if _DATABASE in names:
+            folders[:] = [name for name in folders if name != "data"]
+            if Path(root) != top:
+                folders.clear()
+                continue
+        yield Path(root), sorted(names)
+
+
+def _listed(place: Place, key: str, recursive: bool) -> dict[str, dict[str, FileInfo]]:
+    """The files below a folder, by folder and name: one request per thousand or so."""
+    from pyarrow.fs import FileSelector
+
+    found: dict[str, dict[str, FileInfo]] = defaultdict(dict)
+    selector = FileSelector(key, allow_not_found=True, recursive=recursive)
+    for info in place.filesystem.get_file_info(selector):
+        if info.is_file:
+            folder, _, name = info.path.removeprefix(key).lstrip("/").rpartition("/")
+            found[folder][name] = info
+    return found
+
+
+def _searched(found: Mapping[str, dict[str, FileInfo]]) -> dict[str, dict[str, FileInfo]]:
+    """Without hidden folders and warehouses, as `_walk` does."""
+    warehouses = [folder for folder, names in found.items() if _DATABASE in names]
+    hidden = [f"{folder}/" if folder else "data/" for folder in warehouses]
+    return {
+        folder: names
+        for folder, names in found.items()
+        if not any(part.startswith(".") for part in folder.split("/"))
+        and not any(f"{folder}/".startswith(start) for start in hidden)
+    }
+
+
+def _remote_file(place: Place, info: FileInfo) -> RemoteFile:
+    url, name = place.url_of(info.path), info.base_name
+    return RemoteFile(url, name, info.size or 0, info.mtime_ns or 0, info.path, place)

@@ -13,6 +13,8 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
+from tracewh.ingest.files import File
+
 NAME = "_manifest.json"
 
 
@@ -89,7 +91,7 @@ def rows(path: Path) -> int:
     return int(pq.read_metadata(path).num_rows)
 
 
-def content_hash(path: Path) -> str:
+def content_hash(path: File) -> str:
     """BLAKE2b of a file's bytes, 32 bytes long, in hexadecimal."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=32)).hexdigest()

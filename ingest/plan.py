@@ -51,7 +51,7 @@ def _same_content(source: Source, stored: Iterable[Stored]) -> Stored | None:
     try:
         stat = source.path.stat()
         alike = [trace for trace in stored if trace.origin.source_bytes == stat.st_size]
-        for trace in alike:
+        for trace in alike if stat.st_mtime_ns else ():
             origin = trace.origin
             if (origin.source_path, origin.source_mtime_ns) == (str(source.path), stat.st_mtime_ns):
                 return trace

@@ -10,11 +10,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from tracewh.ingest.api import Outcome, ingest_sources
 from tracewh.ingest.discover import Source, discover
 from tracewh.ingest.errors import IngestError, RefusedError
+from tracewh.ingest.files import here
 from tracewh.ingest.reader import TraceReader
 from tracewh.ingest.store import Store
 
@@ -59,7 +59,7 @@ class Watch:
         on_outcome: Callable[[Outcome], None] | None = None,
         on_left: Callable[[Source, str], None] | None = None,
     ) -> None:
-        store = Store(Path(warehouse))
+        store = Store(here(warehouse))
         store.make()
         origins = [trace.origin for trace in store.traces()]
         self._stored = {(o.source_path, o.source_bytes, o.source_mtime_ns) for o in origins}

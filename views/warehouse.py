@@ -7,21 +7,24 @@ not write.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import glob
 import inspect
 import os
 import re
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 import duckdb
 
+from tracewh.remote import is_url
 from tracewh.views.registry import Registry, did_you_mean
 from tracewh.views.spec import Spec
+from tracewh.views.store import StoredFiles
 from tracewh.views.values import quoted
 
 #: The variable that holds the folders of the traces that a query is about: were each table to look
@@ -50,17 +53,20 @@ class Warehouse:
         warehouse.sql("SELECT name, total_us FROM kernel_stats() LIMIT 5").pl()
 
     Traces that are ingested while it is open show up in the next query; one that arrives while a
-    query runs is in all of its tables or in none. It belongs to one thread.
+    query runs is in all of its tables or in none. Of a warehouse in a store those show that were
+    there when it was opened. It belongs to one thread.
 
     Args:
-        path: Folder of the warehouse.
+        path: Folder of the warehouse, or its URL in a store.
 
     Raises:
         WarehouseError: There is no warehouse, or it holds no traces.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = find(path)
+        with _as_warehouse_error():
+            self._files = StoredFiles(os.fspath(path)) if is_url(path) else find(path)
+        self.path = self._files if isinstance(self._files, Path) else self._files.url
         self.registry = _registry()
         self._created: set[str] = set()
         # By default it spills into the current folder. Two databases may not share a folder.
@@ -96,10 +102,11 @@ class Warehouse:
             params: Values for the ``?`` or ``$name`` placeholders of the query.
         """
         self._prepare(None if _INTROSPECTION.search(query) else query)
-        self._con.execute(
-            f"SET VARIABLE {_PRESENT} = (SELECT list(parse_dirpath(g.file) ORDER BY g.file)"
-            f" FROM glob({_files(self.path, 'traces')}) AS g)"
-        )
+        if isinstance(self._files, Path):
+            self._con.execute(
+                f"SET VARIABLE {_PRESENT} = (SELECT list(parse_dirpath(g.file) ORDER BY g.file)"
+                f" FROM glob({_files(self._files, 'traces')}) AS g)"
+            )
         return self._con.sql(query, params=params)
 
     def view(
@@ -151,7 +158,7 @@ class Warehouse:
     def _prepare(self, sql: str | None) -> None:
         """Create what a query names: creating all there is takes longer than most queries."""
         missing = [name for name in self.registry.needs(sql) if name not in self._created]
-        create(self._con, self.registry, missing, self.path, present=True)
+        create(self._con, self.registry, missing, self._files, present=True)
         self._created.update(missing)
 
 
@@ -161,6 +168,8 @@ def find(path: str | os.PathLike[str]) -> Path:
     Raises:
         WarehouseError: Says what is there instead, and what to do.
     """
+    if is_url(path):
+        raise WarehouseError(f"{path}: in a store a warehouse can only be read; name a folder")
     root = Path(os.path.abspath(path))
     if root.is_file():
         raise WarehouseError(f"{path} is a file; a warehouse is a folder with a data/ folder in it")
@@ -183,7 +192,7 @@ def create(
     con: duckdb.DuckDBPyConnection,
     registry: Registry,
     names: list[str],
-    root: Path,
+    root: Path | StoredFiles,
     present: bool = False,
 ) -> None:
     """Create objects, the tables among them as views over the Parquet files of a warehouse.
@@ -195,20 +204,25 @@ def create(
         if name not in tables:
             registry.create(con, [name])
             continue
-        columns = ", ".join(f"t.{column.name}" for column in tables[name].columns)
-        files = _files(root, name)
-        if present:
-            known = f"getvariable('{_PRESENT}')::VARCHAR[]"
-            files = f"coalesce([t || '/{name}.parquet' FOR t IN {known}], [{files}])"
         try:
-            con.execute(
-                f"CREATE VIEW {name} AS SELECT {columns} FROM read_parquet({files}, "
-                "hive_partitioning = true, "
-                "hive_types = {'run': VARCHAR, 'worker': VARCHAR, 'span': VARCHAR}) AS t"
-            )
+            if isinstance(root, StoredFiles):
+                with _as_warehouse_error():
+                    root.create_view(con, tables[name])
+            else:
+                columns = ", ".join(f"t.{column.name}" for column in tables[name].columns)
+                files = _files(root, name)
+                if present:
+                    known = f"getvariable('{_PRESENT}')::VARCHAR[]"
+                    files = f"coalesce([t || '/{name}.parquet' FOR t IN {known}], [{files}])"
+                con.execute(
+                    f"CREATE VIEW {name} AS SELECT {columns} FROM read_parquet({files}, "
+                    "hive_partitioning = true, "
+                    "hive_types = {'run': VARCHAR, 'worker': VARCHAR, 'span': VARCHAR}) AS t"
+                )
         except duckdb.BinderException as error:
+            where = root if isinstance(root, Path) else root.url
             raise WarehouseError(
-                f"{root} was written by another version of tracewh ({name}: "
+                f"{where} was written by another version of tracewh ({name}: "
                 f"{str(error).splitlines()[0]}); ingest its traces again with --force"
             ) from error
         con.execute(f"COMMENT ON VIEW {name} IS {quoted(tables[name].summary)}")
@@ -217,6 +231,15 @@ def create(
 def _files(root: Path, table: str) -> str:
     """The files of a table, as a pattern in SQL."""
     return quoted(f"{glob.escape(str(root))}/data/*/*/*/{table}.parquet")
+
+
+@contextlib.contextmanager
+def _as_warehouse_error() -> Iterator[None]:
+    """What keeps a store from being read, as our error."""
+    try:
+        yield
+    except OSError as error:
+        raise WarehouseError(f"{error.filename}: {error.strerror}") from None
 
 
 def _method(warehouse: Warehouse, view: Spec) -> Callable[..., duckdb.DuckDBPyRelation]:

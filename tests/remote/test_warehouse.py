@@ -1,0 +1,105 @@
+"""A warehouse that lies in a store answers as the folder it was copied from does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyarrow import fs
+
+import tracewh
+from tracewh.cli.app import main
+from tracewh.views import Registry
+from tracewh.views.warehouse import WarehouseError
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def local(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A warehouse of the bundled samples; one run's name has what a path cannot hold."""
+    path = tmp_path_factory.mktemp("local") / "wh"
+    tracewh.ingest([ROOT / "samples"], path)
+    [sample, *_] = sorted((ROOT / "samples").rglob("*.json.gz"))
+    tracewh.ingest([sample], path, run="a/b c%20ü")
+    return path
+
+
+@pytest.fixture
+def url(store: Any, local: Path) -> str:
+    """The same warehouse in each store."""
+    fs.copy_files(
+        str(local / "data"),
+        "traces/warehouse/data",
+        source_filesystem=fs.LocalFileSystem(),
+        destination_filesystem=store.filesystem,
+    )
+    return f"{store.url}/warehouse"
+
+
+def test_every_table_is_the_same(url: str, local: Path) -> None:
+    with tracewh.open(local) as one, tracewh.open(url) as other:
+        assert other.path == url
+        for spec in Registry.load().tables():
+            for sql in (
+                f"DESCRIBE {spec.name}",
+                f"FROM {spec.name} SELECT CAST(COLUMNS(*) AS VARCHAR) ORDER BY ALL",
+            ):
+                assert other.sql(sql).fetchall() == one.sql(sql).fetchall(), sql
+        assert other.sql("FROM traces SELECT count(*) > 2").fetchall() == [(True,)]
+
+
+def test_views_and_filters(url: str, local: Path) -> None:
+    with tracewh.open(local) as one, tracewh.open(url) as other:
+        for run in ("resnet_workers_0", "a/b c%20ü"):
+            for view in ("step_breakdown", "operator_stats", "kernel_stats", "memory_curve"):
+                want = one.view(view, run=run).fetchall()
+                assert other.view(view, run=run).fetchall() == want, view
+        assert other.sql("SHOW TABLES").fetchall() == one.sql("SHOW TABLES").fetchall()
+
+
+def test_the_command_line_reads_it(
+    s3: Any, local: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fs.copy_files(
+        str(local / "data"),
+        "traces/cli/data",
+        source_filesystem=fs.LocalFileSystem(),
+        destination_filesystem=s3.filesystem,
+    )
+    url = f"{s3.url}/cli"
+    for words in (
+        ["runs"],
+        ["show", "operator_stats", "--run", "resnet_workers_0"],
+        ["query", "FROM traces SELECT run, worker, span, events ORDER BY ALL"],
+    ):
+        assert main([*words, "--format", "csv", "-w", str(local)]) == 0
+        want = capsys.readouterr().out
+        assert main([*words, "--format", "csv", "-w", url]) == 0
+        assert capsys.readouterr().out == want
+    assert main(["query", f"FROM read_csv('{local}/tracewh.duckdb')", "-w", url]) == 1
+    assert "disabled by configuration" in capsys.readouterr().err
+
+
+def test_errors(s3: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    url = f"{s3.url}/none"
+    only_read = "a warehouse in a store can only be read"
+    for words, said in (
+        (["runs"], f"holds no traces; copy a warehouse's folder data/ to {url}/data"),
+        (
+            ["ingest", str(ROOT / "samples")],
+            f"{only_read}; write it to a folder and copy that there",
+        ),
+        (["drop", "x", "-y"], f"{only_read}; write it to a folder and copy that there"),
+        (["relink"], "in a store a warehouse can only be read; name a folder"),
+        (["shell"], "in a store a warehouse can only be read; name a folder"),
+    ):
+        assert main([*words, "-w", url]) == 1
+        assert capsys.readouterr().err == f"tracewh: {url}: {said}\n"
+    s3.put("torn/data/run=a/worker=b/span=c/traces.parquet", b"PAR1")
+    torn = tracewh.open(f"{s3.url}/torn")
+    with torn, pytest.raises(WarehouseError) as error:
+        torn.sql("FROM traces")
+    assert str(error.value).startswith(f"{s3.url}/torn: ")
+    assert "\n" not in str(error.value)

@@ -1,0 +1,72 @@
+"""What a file system says, as one line with a remedy."""
+
+from __future__ import annotations
+
+import errno
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+@contextmanager
+def explained(url: str) -> Iterator[None]:
+    """Turn what a file system raises into an OSError with one line for a person."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except FileNotFoundError:
+        raise FileNotFoundError(errno.ENOENT, "no such file or folder", url) from None
+    except (OSError, pa.ArrowException) as error:
+        if isinstance(error, OSError) and error.filename == url:
+            raise  # explained before
+        raise OSError(errno.EIO, _explanation(url, str(error)), url) from None
+    except Exception as error:  # noqa: BLE001  # each of fsspec's file systems has its own
+        said = f"{type(error).__name__}: {error}"
+        raise OSError(errno.EIO, _explanation(url, said), url) from None
+
+
+def _explanation(url: str, said: str) -> str:
+    scheme = url.partition("://")[0].lower()
+    store = {"gcs": "gs", "abfs": "az", "abfss": "az", "http": "az", "https": "az"}.get(
+        scheme, scheme
+    )
+    where, who = _REMEDIES.get(store, ("the host in the URL", "the credentials of this store"))
+    for sign, about in _SIGNS:
+        if re.search(sign, said):
+            return f"{about}; check {where if about == _UNREACHED else who}"
+    return " ".join(said.split())[:300]
+
+
+_UNREACHED, _FORBIDDEN = "the store cannot be reached", "the store gives no access"
+_SIGNS = (
+    (
+        r"NETWORK_CONNECTION|CURL error|[Cc]ould not (connect|resolve)|Connection refused",
+        _UNREACHED,
+    ),
+    (
+        r"Max retries exceeded|NameResolution|Cannot connect|Fail to get a new connection",
+        _UNREACHED,
+    ),
+    (r"OAuth2 access token|Failed to get token|CredentialsError|PermissionDenied", _FORBIDDEN),
+    (r"ACCESS_DENIED|INVALID_ACCESS_KEY_ID|SIGNATURE_DOES_NOT_MATCH|EXPIRED_TOKEN", _FORBIDDEN),
+    (r"InvalidAccessKeyId|AccessDenied|Forbidden|Unauthorized|\b40[13]\b", _FORBIDDEN),
+)
+#: What says where a store is, and who is asking.
+_REMEDIES = {
+    "s3": (
+        "S3_ENDPOINT and AWS_REGION",
+        "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE",
+    ),
+    "az": (
+        "AZURE_STORAGE_CONNECTION_STRING or the host in the URL",
+        (
+            "AZURE_STORAGE_CONNECTION_STRING, or AZURE_STORAGE_ACCOUNT with AZURE_STORAGE_KEY or "
+            "AZURE_STORAGE_SAS_TOKEN, or `az login`"
+        ),
+    ),
+    "gs": (
+        "the network, and STORAGE_EMULATOR_HOST where it is set",
+        "GOOGLE_APPLICATION_CREDENTIALS, or `gcloud auth application-default login`",
+    ),
+}
