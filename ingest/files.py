@@ -10,6 +10,7 @@ import sys
 import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -77,7 +78,7 @@ class RemoteFile:
         Raises:
             OSError: It cannot be read, or changed since it was listed: one line with the remedy.
         """
-        return io.BufferedReader(_Download(self), REQUEST_BYTES)
+        return io.BufferedReader(_Download(self), 1 << 18)
 
     def stat(self) -> Stat:
         """Its size and time when it was listed."""
@@ -85,32 +86,42 @@ class RemoteFile:
 
 
 class _Download(io.RawIOBase):
-    """Reads a file of a store from its first byte to its last."""
+    """Reads a file of a store from its first byte to its last, one request ahead."""
 
     def __init__(self, file: RemoteFile) -> None:
         self._file = file
+        self._ahead = ThreadPoolExecutor(1)
         with explained(file.url):
             self._stream = file.place.filesystem.open_input_stream(file.key)
+        self._next = self._ahead.submit(self._stream.read, REQUEST_BYTES)
+        self._here = memoryview(b"")
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
-        with explained(self._file.url):
-            count = int(self._stream.readinto(buffer))
-            if count == 0 and _seen(self._file) != (self._file.st_size, self._file.st_mtime_ns):
-                raise OSError(errno.EIO, "changed while it was read; try again", self._file.url)
+        if not self._here:
+            with explained(self._file.url):
+                self._here = memoryview(self._next.result())
+                if not self._here:
+                    self._check()
+                    return 0
+            self._next = self._ahead.submit(self._stream.read, REQUEST_BYTES)
+        count = min(len(buffer), len(self._here))
+        buffer[:count] = self._here[:count]
+        self._here = self._here[count:]
         return count
+
+    def _check(self) -> None:
+        info = self._file.place.filesystem.get_file_info(self._file.key)
+        if (info.size or 0, info.mtime_ns or 0) != (self._file.st_size, self._file.st_mtime_ns):
+            raise OSError(errno.EIO, "changed while it was read; try again", self._file.url)
 
     def close(self) -> None:
         if not self.closed:
+            self._ahead.shutdown(cancel_futures=True)
             self._stream.close()
         super().close()
-
-
-def _seen(file: RemoteFile) -> tuple[int, int]:
-    info = file.place.filesystem.get_file_info(file.key)
-    return info.size or 0, info.mtime_ns or 0
 
 
 class Stdin:

@@ -1,0 +1,105 @@
+"""Standard input as a trace, and what a search lists."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import tracewh
+from tracewh.ingest import files
+from tracewh.ingest.discover import discover
+from tracewh.ingest.errors import IngestError
+
+EVENT = '{"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": %s, "dur": 5}'
+TRACE = ('{"schemaVersion": 1, "traceEvents": [' + EVENT % "10" + "]}").encode()
+#: Decimals that count nanoseconds, as nightly builds of 2024 wrote: such a file is read twice.
+NANOSECONDS = [5, 10, 20, 123]
+UNPADDED = (
+    '{"schemaVersion": 1, "traceEvents": ['
+    + ",\n".join(EVENT % f"1719792000000000.{ns}" for ns in NANOSECONDS)
+    + "]}"
+).encode()
+
+
+def ingest(stdin: bytes, warehouse: Path, *words: str) -> subprocess.CompletedProcess[bytes]:
+    """What the command line makes of a pipe."""
+    code = "import sys; from tracewh.cli.app import main; sys.exit(main())"
+    command = [sys.executable, "-c", code, "ingest", "-", "-w", str(warehouse), *words]
+    return subprocess.run(command, input=stdin, capture_output=True, check=False)
+
+
+def rows(warehouse: Path) -> list[tuple[object, ...]]:
+    with tracewh.open(warehouse) as opened:
+        sql = "FROM traces SELECT run, worker, span, source_path, source_bytes, events ORDER BY ALL"
+        return opened.sql(sql).fetchall()
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "gzip"])
+def test_stdin(tmp_path: Path, pack: Callable[[bytes], bytes]) -> None:
+    stored = pack(TRACE)
+    done = ingest(stored, tmp_path / "wh")
+    assert (done.returncode, done.stderr.splitlines()[-1][:19]) == (0, b"tracewh: 1 ingested")
+    assert rows(tmp_path / "wh") == [("stdin", "stdin", "default", "stdin", len(stored), 1)]
+    assert b"1 unchanged" in ingest(stored, tmp_path / "wh").stderr
+    assert ingest(stored, tmp_path / "wh", "--run", "mine").returncode == 0
+    assert [run for run, *_ in rows(tmp_path / "wh")] == ["mine", "stdin"]
+    assert list((tmp_path / "wh" / ".staging").iterdir()) == []
+
+
+def test_stdin_that_is_read_twice(tmp_path: Path) -> None:
+    done = ingest(UNPADDED, tmp_path / "wh")
+    assert done.returncode == 0, done.stderr
+    with tracewh.open(tmp_path / "wh") as warehouse:
+        found = warehouse.sql(
+            "FROM host_events SELECT start_ns % 1000 ORDER BY start_ns"
+        ).fetchall()
+    assert [ns for (ns,) in found] == NANOSECONDS
+
+
+def test_stdin_that_is_no_trace(tmp_path: Path) -> None:
+    done = ingest(b"", tmp_path / "wh")
+    assert done.returncode == 1
+    assert b"stdin: refused: not a Kineto trace: the file is empty" in done.stderr
+
+
+def test_stdin_that_is_a_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    for stdin in (Terminal(), None):
+        monkeypatch.setattr(sys, "stdin", stdin)
+        with pytest.raises(IngestError) as error:
+            tracewh.ingest("-", tmp_path / "wh")
+        assert str(error.value) == "- reads standard input, and no trace is piped into it"
+
+
+def test_stdin_beside_files_and_twice(tmp_path: Path) -> None:
+    file = tmp_path / "run" / "w.json"
+    file.parent.mkdir()
+    file.write_bytes(TRACE)
+    sources = discover(["-", file, "-"], "given")
+    assert [(s.run, s.worker, s.path) for s in sources] == [
+        ("given/run", "w", file),
+        ("given/stdin", "stdin", files.STDIN),
+    ]
+
+
+def test_a_folder_is_listed_once_for_all_files_that_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(20):
+        (tmp_path / f"w.{number:02}.json").touch()
+    listed: list[object] = []
+    listdir = os.listdir
+    monkeypatch.setattr(os, "listdir", lambda folder: listed.append(folder) or listdir(folder))
+    found = discover(sorted(tmp_path.iterdir()))
+    assert [source.span for source in found] == [str(number) for number in range(1, 21)]
+    assert len(listed) == 2  # iterdir above, and one
