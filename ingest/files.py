@@ -267,7 +267,8 @@ def _listed(place: Place, key: str, recursive: bool) -> dict[str, dict[str, File
     selector = FileSelector(key, allow_not_found=True, recursive=recursive)
     for info in place.filesystem.get_file_info(selector):
         if info.is_file:
-            folder, _, name = info.path.removeprefix(key).lstrip("/").rpartition("/")
+            path = info.path.strip("/").removeprefix(key.strip("/")).strip("/")
+            folder, _, name = path.rpartition("/")
             found[folder][name] = info
     return found
 
@@ -285,5 +286,7 @@ def _searched(found: Mapping[str, dict[str, FileInfo]]) -> dict[str, dict[str, F
 
 
 def _remote_file(place: Place, info: FileInfo) -> RemoteFile:
-    url, name = place.url_of(info.path), info.base_name
-    return RemoteFile(url, name, info.size or 0, info.mtime_ns or 0, info.path, place)
+    key = f"/{info.path.strip('/')}" if place.key.startswith("/") else info.path
+    return RemoteFile(
+        place.url_of(key), info.base_name, info.size or 0, info.mtime_ns or 0, key, place
+    )

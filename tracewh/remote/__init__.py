@@ -127,7 +127,7 @@ def _anything(url: str, split: SplitResult) -> Place:
     try:
         opened, key = fsspec.core.url_to_fs(url)
     except ImportError as error:
-        raise refused(url, f"{split.scheme}:// needs a package more: {error}") from None
+        raise refused(url, f"{split.scheme}:// needs another package: {error}") from None
     except ValueError as error:
         if "not known" not in str(error):
             raise
