@@ -10,6 +10,7 @@ from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
+from urllib.request import Request, urlopen
 
 import pytest
 from pyarrow import fs
@@ -182,10 +183,27 @@ def test_an_object_that_vanishes(store: Store, tmp_path: Path, monkeypatch: Any)
     ]
 
 
-def test_s3_without_a_key_or_a_server(s3: Store, tmp_path: Path, monkeypatch: Any) -> None:
+def test_s3_without_a_server(s3: Store, tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.setenv("S3_ENDPOINT", "http://127.0.0.1:1")
     said = failed(f"{s3.url}/x", tmp_path / "wh")
     assert said == f"{s3.url}/x: the store cannot be reached; check S3_ENDPOINT and AWS_REGION"
+
+
+def test_s3_that_gives_no_access(s3: Store, tmp_path: Path) -> None:
+    def check_keys_after(actions: str) -> None:
+        url = f"{s3.endpoint}/moto-api/reset-auth"
+        with urlopen(Request(url, actions.encode(), {"Content-Type": "text/plain"})):
+            pass
+
+    check_keys_after("0")
+    try:
+        said = failed(f"{s3.url}/x", tmp_path / "wh")
+    finally:
+        check_keys_after("inf")
+    assert said == (
+        f"{s3.url}/x: the store gives no access; check AWS_ACCESS_KEY_ID and "
+        "AWS_SECRET_ACCESS_KEY, or AWS_PROFILE"
+    )
 
 
 def test_azure_that_gives_no_access(azure: Store, tmp_path: Path, monkeypatch: Any) -> None:

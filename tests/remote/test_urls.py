@@ -16,7 +16,7 @@ from pyarrow import fs
 import tracewh
 from tracewh.ingest.discover import discover
 from tracewh.ingest.errors import IngestError
-from tracewh.remote import is_url, locate
+from tracewh.remote import explained, is_url, locate
 
 TRACE = b'{"schemaVersion": 1, "traceEvents": [{"ph": "X", "name": "a", "ts": 1, "dur": 1}]}'
 KEY = "c2VjcmV0"
@@ -192,6 +192,9 @@ def test_urls_that_lead_nowhere(monkeypatch: Any) -> None:
     for scheme in ("s3", "gs", "az"):
         said = f"{scheme}://: there is no bucket in it: {scheme}://BUCKET/PATH"
         assert refused(f"{scheme}://") == said
+    said = "webhdfs:///x: there is no host in it: webhdfs://HOST:PORT/PATH"
+    assert refused("webhdfs:///x") == said
+    assert locate("https://example.com/a/x.json").url == "https://example.com/a/x.json"
     assert refused("foo://x/y") == "foo://x/y: no store is known by foo://"
     said = refused("dropbox://x/y")
     assert said.startswith("dropbox://x/y: dropbox:// needs another package: ")
@@ -213,6 +216,45 @@ def test_hdfs_without_its_client(monkeypatch: Any, tmp_path: Path) -> None:
         "hdfs://namenode:9000/logs: hdfs:// needs Java and Hadoop's native client: set JAVA_HOME, "
         "HADOOP_HOME and CLASSPATH=$(hadoop classpath --glob); or use webhdfs://, which needs neither"
     )
+
+
+NO_LOGIN = (
+    "google::cloud::Status(UNAVAILABLE: Retry policy exhausted, with a last message of Could not "
+    "create a OAuth2 access token to authenticate the request."
+)
+NO_KEY = (
+    "Check for Hierarchical Namespace support on 'https://a.blob.core.windows.net/c' failed: "
+    "St13runtime_error: Unexpected end of Base64 encoded string."
+)
+
+
+@pytest.mark.parametrize(
+    ("url", "said", "want"),
+    [
+        (
+            "gs://b/k",
+            NO_LOGIN,
+            "the store gives no access; check GOOGLE_APPLICATION_CREDENTIALS, or ",
+        ),
+        (
+            "https://a.blob.core.windows.net/c/k",
+            NO_KEY,
+            "the store gives no access; check AZURE_STORAGE_CONNECTION_STRING, or ",
+        ),
+        (
+            "https://example.com/k",
+            "Cannot connect to host example.com:443",
+            "the store cannot be reached; check the host in the URL",
+        ),
+        ("s3://b/k", "something\n else", "something else"),
+    ],
+)
+def test_what_clients_say_without_a_server(url: str, said: str, want: str) -> None:
+    """Errors of the real clients, seen where no emulator gives them."""
+    with pytest.raises(OSError) as error, explained(url):
+        raise OSError(said)
+    assert error.value.strerror.startswith(want)
+    assert error.value.filename == url
 
 
 @pytest.mark.parametrize(

@@ -124,6 +124,8 @@ def _anything(url: str, split: SplitResult) -> Place:
         ) from None
     from pyarrow.fs import FSSpecHandler, PyFileSystem
 
+    if split.scheme == "webhdfs" and not split.netloc:
+        raise refused(url, "there is no host in it: webhdfs://HOST:PORT/PATH")
     try:
         opened, key = fsspec.core.url_to_fs(url)
     except ImportError as error:
@@ -132,6 +134,8 @@ def _anything(url: str, split: SplitResult) -> Place:
         if "not known" not in str(error):
             raise
         raise refused(url, f"no store is known by {split.scheme}://") from None
+    if is_url(key):  # as of http
+        return Place(PyFileSystem(FSSpecHandler(opened)), key, "")
     host = split.netloc.rpartition("@")[2]
     return Place(PyFileSystem(FSSpecHandler(opened)), key.rstrip("/"), f"{split.scheme}://{host}")
 

@@ -28,9 +28,8 @@ def explained(url: str) -> Iterator[None]:
 
 def _explanation(url: str, said: str) -> str:
     scheme = url.partition("://")[0].lower()
-    store = {"gcs": "gs", "abfs": "az", "abfss": "az", "http": "az", "https": "az"}.get(
-        scheme, scheme
-    )
+    azure = scheme in ("abfs", "abfss") or re.search(r"\.blob\.|/devstoreaccount1/", url)
+    store = "az" if azure else {"gcs": "gs"}.get(scheme, scheme)
     where, who = _REMEDIES.get(store, ("the host in the URL", "the credentials of this store"))
     for sign, about in _SIGNS:
         if re.search(sign, said):
@@ -50,7 +49,7 @@ _SIGNS = (
     ),
     (r"OAuth2 access token|Failed to get token|CredentialsError|PermissionDenied", _FORBIDDEN),
     (r"ACCESS_DENIED|INVALID_ACCESS_KEY_ID|SIGNATURE_DOES_NOT_MATCH|EXPIRED_TOKEN", _FORBIDDEN),
-    (r"InvalidAccessKeyId|AccessDenied|Forbidden|Unauthorized|\b40[13]\b", _FORBIDDEN),
+    (r"Base64|InvalidAccessKeyId|AccessDenied|Forbidden|Unauthorized|\b40[13]\b", _FORBIDDEN),
 )
 #: What says where a store is, and who is asking.
 _REMEDIES = {
