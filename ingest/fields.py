@@ -1,0 +1,163 @@
+"""The SQL of the full parse: any event, whatever its fields and arguments hold.
+
+The fields of an event are read here, its arguments by the SQL of `arguments`. A field that a column
+cannot give back exactly stays in `raw`, so that `rebuild` can return every event as it was.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+from tracewh.ingest.arguments import INTEGER, typed_select
+from tracewh.ingest.tables import tables
+
+#: Kinds of events whose arguments have columns, and their tables; the other kinds.
+TYPED = {"host": "host_events", "device": "device_events", "memory": "memory_records"}
+UNTYPED = ("counter", "flow", "other")
+#: Fields of an event, besides the arguments.
+FIELDS = ("ph", "cat", "name", "pid", "tid", "ts", "dur", "args", "id")
+#: What `base_sql` fills.
+BASE_COLUMNS = (
+    "event_id BIGINT, tbl VARCHAR, phase VARCHAR, category VARCHAR, raw_category VARCHAR,"
+    " name VARCHAR, pid VARCHAR, tid VARCHAR, ts_ns BIGINT, dur_ns BIGINT, flow_id BIGINT,"
+    " args JSON, raw JSON"
+)
+#: Spellings of keys that are not today's.
+OLDER_KEYS = sorted(
+    {key for table in TYPED.values() for c in tables()[table].arguments for key in c.keys[1:]}
+)
+_COMMON = (
+    "r.event_id, r.phase, r.category, r.raw_category, r.name, r.pid, r.tid, r.ts_ns, r.dur_ns,"
+    " r.flow_id"
+)
+
+
+def raw_columns(table: str | None = None) -> str:
+    """The columns of the raw table of a kind."""
+    arguments = tables()[table].arguments if table else ()
+    typed = "".join(f", {column.name} {column.type}" for column in arguments)
+    return (
+        "event_id BIGINT, phase VARCHAR, category VARCHAR, raw_category VARCHAR, name VARCHAR,"
+        " pid VARCHAR, tid VARCHAR, ts_ns BIGINT, dur_ns BIGINT, flow_id BIGINT"
+        f"{typed}, args JSON, raw JSON"
+    )
+
+
+@cache
+def base_sql() -> str:
+    """Read the fields of every event and say where it goes."""
+    kind = {field: f"t.kinds[{position}]" for position, field in enumerate(FIELDS, start=1)}
+    paths = ", ".join(f"'$.{field}'" for field in FIELDS)
+    whole = {
+        "ph": f"{kind['ph']} = 'VARCHAR' AND (t.tbl <> 'memory' OR t.f.ph = 'i')",
+        "cat": f"{kind['cat']} = 'VARCHAR'",
+        "name": f"{kind['name']} = 'VARCHAR'",
+        "pid": _whole_place("pid", kind["pid"]),
+        "tid": f"{_whole_place('tid', kind['tid'])} AND t.tbl <> 'counter'",
+        "ts": "t.ts_exact",
+        "dur": "t.dur_exact AND t.tbl IN ('host', 'device', 'other')",
+        "args": f"{kind['args']} = 'OBJECT' AND t.tbl <> 'flow'",
+        "id": f"{kind['id']} IN {INTEGER} AND t.f.id IS NOT NULL AND t.tbl = 'flow'",
+    }
+    drop = ", ".join(
+        f"""CASE WHEN {flag} THEN '"{field}":null' END""" for field, flag in whole.items()
+    )
+    held = " + ".join(f"coalesce({flag}, false)::INTEGER" for flag in whole.values())
+    # Nearly every event has one of these shapes; asking for them first saves the long way.
+    usual = (
+        f"{kind['ph']} = 'VARCHAR' AND {kind['cat']} = 'VARCHAR' AND {kind['name']} = 'VARCHAR'"
+        f" AND {kind['pid']} IN {INTEGER} AND {kind['tid']} IN {INTEGER} AND t.ts_exact"
+    )
+    complete = (
+        f"t.keys = 8 AND t.tbl IN ('host', 'device') AND {usual} AND t.dur_exact"
+        f" AND {kind['args']} = 'OBJECT'"
+    )
+    flow = f"t.tbl = 'flow' AND {usual} AND {kind['id']} IN {INTEGER} AND t.f.id IS NOT NULL"
+    memory = (
+        f"t.keys = 7 + ({kind['cat']} IS NOT NULL)::INTEGER AND t.tbl = 'memory' AND t.f.ph = 'i' AND t.ts_exact"
+        f" AND {kind['pid']} IN {INTEGER} AND {kind['tid']} IN {INTEGER}"
+        f" AND coalesce({kind['cat']} = 'VARCHAR', true) AND {kind['args']} = 'OBJECT'"
+    )
+    # In 2021 every thread was written as text.
+    thread = complete.replace(f"{kind['tid']} IN {INTEGER}", f"{kind['tid']} = 'VARCHAR'")
+    return f"""
+    INSERT INTO temp.base
+    WITH parsed AS (
+        SELECT
+            p.event_id,
+            p.text,
+            -- Where the field stands in nearly every file; exact_nanoseconds makes sure.
+            ltrim(split_part(substr(p.text, instr(p.text, '"ts":') + 5, 40), ',', 1)) AS ts_text,
+            from_json(p.text, '{{"ph":"VARCHAR","cat":"VARCHAR","name":"VARCHAR","pid":"VARCHAR",
+                "tid":"VARCHAR","ts":"DOUBLE","dur":"DOUBLE","id":"BIGINT","args":"JSON",
+                "bp":"JSON","s":"JSON"}}') AS f,
+            json_type(p.text, [{paths}]) AS kinds,
+            len(json_keys(p.text)) AS keys
+        FROM others AS p
+    ),
+    timed AS (
+        SELECT
+            t.*,
+            current_category(t.f.cat, t.f.name) AS category,
+            CASE
+                WHEN NOT is_time(t.f.ts) THEN NULL
+                WHEN {kind["ts"]} IN {INTEGER} THEN t.f.ts::BIGINT * 1000
+                WHEN {kind["ts"]} = 'DOUBLE' THEN exact_nanoseconds(t.text, t.ts_text, t.f.ts)
+            END AS ts_ns,
+            CASE
+                WHEN {kind["dur"]} IN ('DOUBLE', 'UBIGINT', 'BIGINT') AND is_duration(t.f.dur)
+                    THEN duration_nanoseconds(t.text, t.f.dur)
+            END AS dur_ns
+        FROM parsed AS t
+    ),
+    placed AS (
+        SELECT
+            t.*,
+            are_exact(t.ts_ns, t.f.ts) AS ts_exact,
+            are_exact(t.dur_ns, t.f.dur) AS dur_exact,
+            event_table(
+                t.f.ph, t.category, t.f.name, t.ts_ns IS NOT NULL AND t.dur_ns IS NOT NULL,
+                json_exists(t.f.args, '$.stream')
+            ) AS tbl
+        FROM timed AS t
+    )
+    SELECT
+        t.event_id,
+        t.tbl,
+        t.f.ph AS phase,
+        t.category,
+        t.f.cat AS raw_category,
+        t.f.name AS name,
+        t.f.pid AS pid,
+        t.f.tid AS tid,
+        t.ts_ns,
+        t.dur_ns,
+        t.f.id AS flow_id,
+        CASE WHEN {kind["args"]} = 'OBJECT' THEN t.f.args END AS args,
+        CASE
+            WHEN {complete} THEN NULL
+            WHEN t.keys = 7 AND {flow} THEN NULL
+            WHEN t.keys = 8 AND {flow} AND t.f.bp = '"e"' THEN '{{"bp":"e"}}'
+            WHEN {memory} AND t.f.s = '"t"' THEN '{{"s":"t"}}'
+            WHEN {thread} AND is_whole_number(t.f.tid)
+                THEN '{{"tid":' || to_json(t.f.tid)::VARCHAR || '}}'
+            WHEN t.keys = {held} THEN NULL
+            ELSE json_merge_patch(t.text, '{{' || concat_ws(',', {drop}) || '}}')
+        END AS raw
+    FROM placed AS t
+    """
+
+
+def _whole_place(field: str, kind: str) -> str:
+    """A process or thread as a number, or as a text that cannot be taken for one."""
+    return f"({kind} IN {INTEGER} OR ({kind} = 'VARCHAR' AND NOT is_whole_number(t.f.{field})))"
+
+
+@cache
+def insert_sql(kind: str, older_keys: bool) -> str:
+    """Append the rows of a kind that `base_sql` found to its raw table."""
+    if kind in TYPED:
+        rows = typed_select(kind, _COMMON, tables()[TYPED[kind]].arguments, older_keys)
+    else:
+        rows = f"SELECT {_COMMON}, r.args, r.raw FROM base AS r WHERE r.tbl = '{kind}'"
+    return f"INSERT INTO raw_{kind} {rows}"
