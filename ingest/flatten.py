@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable
 from functools import partial
 
@@ -13,8 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tracewh.ingest import fields, plain
-from tracewh.ingest.mend import Mender
 from tracewh.ingest.reader import Block
+from tracewh.ingest.repair import Scanner
 from tracewh.ingest.scan import HINTS, scan
 from tracewh.ingest.split import from_numpy, numbered
 from tracewh.ingest.tables import derive
@@ -76,7 +77,7 @@ class Flattener:
         self._prepared: set[str] = set()
         self._pieces, self._others = _Pieces(_PIECES), _Pieces(_OTHERS)
         self._held: list[pa.RecordBatch] = []
-        self.mender = Mender()
+        self.reasons: Counter[str] = Counter()
         con.register("pieces", self._pieces)
         con.register("others", self._others)
         con.execute(f"CREATE TEMP TABLE base ({fields.BASE_COLUMNS})")
@@ -140,9 +141,9 @@ class Flattener:
             return texts
         mended = texts.to_pylist()
         for position in pc.indices_nonzero(found).to_pylist():
-            walk = self.mender.walk(mended[position].encode(), 0, np.empty(0, np.int64), True)
-            (event,) = walk.events
-            mended[position] = event.decode()
+            value = Scanner(mended[position].encode(), 0).read()
+            self.reasons.update(value.causes)
+            mended[position] = value.text.decode()
         return pa.array(mended, pa.string())
 
     def _run(self, name: str, statement: Callable[[], str]) -> None:

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from tracewh.ingest.repair import (
     EVENT_START,
     SPACE,
+    SURE_START,
     IncompleteError,
     Scanner,
     UnreadableError,
@@ -116,6 +117,10 @@ class Mender:
                 if cut < len(cuts) and cuts[cut] == at - 1:
                     return Walk("cut", at, events)
 
+    @property
+    def _is_wary(self) -> bool:
+        return self._read_twice > _READ_TWICE
+
     def _count(self, value: Value, events: list[bytes]) -> None:
         if value.text[:1] == b"{":
             events.append(value.text)
@@ -131,7 +136,7 @@ class Mender:
         may_grow = not last and len(text) - at <= EVENT_BYTES
         try:
             # A list is no event, and must not swallow those that follow.
-            wary = text[at] != _OPEN or self._read_twice > _READ_TWICE
+            wary = text[at] != _OPEN or self._is_wary
             value = Scanner(text, at, may_grow, wary).read()
         except UnreadableError as error:
             self._read_twice += error.reached - at
@@ -164,7 +169,9 @@ class Mender:
         """Leave out what cannot be read from `lost` on. Stops, as if at a cut, at the next event."""
         self.is_lost = False
         cut_off = lost if truncated else None  # where the file ends inside what may be an event
-        while start := EVENT_START.search(text, sought):
+        # What may start inside an event must end the reading of it where reading twice has to stop.
+        starts = SURE_START if self._is_wary else EVENT_START
+        while start := starts.search(text, sought):
             sought = start.start()
             value = self._read(text, sought, last)
             if value is None:

@@ -58,6 +58,8 @@ _FIELD = rb'"(?:ph|cat|name|pid|tid|ts|dur|args|id|bp|s)"' + _WHITE + b":"
 _NEXT_FIELD = re.compile(_FIELD)
 #: Where an event may start.
 EVENT_START = re.compile(rb"\{" + _WHITE + _FIELD)
+#: Where one surely starts; the arguments of an event may begin with a name or an id.
+SURE_START = re.compile(rb"\{" + _WHITE + b'"ph"' + _WHITE + b":")
 _SURROGATES = re.compile(
     rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
     rb"|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)",
@@ -179,7 +181,7 @@ class Scanner:
         """The byte after a scalar or after an opening bracket, and which of the two it is."""
         first = self._data[at]
         if first in (_OBJECT, _LIST):
-            if self._open and EVENT_START.match(self._data, at):
+            if self._open and SURE_START.match(self._data, at):
                 if self._wary:
                     raise UnreadableError(at)
                 self._holds_events = True

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.fuzz.grammar import Trace, damaged, trace
 from tests.ingest.conftest import canonical
 from tests.ingest.whole import LEFT_OUT, Whole, whole
-from tracewh.ingest import mend, reader, split
+from tracewh.ingest import inflate, mend, reader, split
 from tracewh.ingest.errors import RefusedError
 from tracewh.ingest.repair import Scanner
 
@@ -66,7 +66,7 @@ def test_reader(
     file = tmp_path_factory.getbasetemp() / "reader.json"
     file.write_bytes(content)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(reader, "READ_BYTES", data.draw(st.integers(1, 500), "bytes per read"))
+        patch.setattr(inflate, "READ_BYTES", data.draw(st.integers(1, 500), "bytes per read"))
         patch.setattr(reader, "FIRST_BYTES", 1)
         patch.setattr(reader, "BLOCK_BYTES", data.draw(st.integers(50, 2000), "bytes per block"))
         patch.setattr(mend, "_LOOK_AHEAD", 300)

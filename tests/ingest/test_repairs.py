@@ -136,6 +136,7 @@ SOUND = {
     "text for times": event(ts=b'"5.5"', dur=b'"1"'),
     "a negative duration": event(dur=b"-5"),
     "an escaped NUL": op(rb'"a\u0000b"', rb'{"k\u0000": "\u0000"}'),
+    "a number that is none beside events in a list": op(b'"a"', b'{"a": [{"ph": ": nan"}], "b": 1}'),
     "words like numbers": op(b'"nan: inf, NaN [-inf"', b'{"a": "inf", "b": ["NaN"]}'),
     "escapes": op(rb'"\"\\\/\b\f\n\r\t\u00e9\ud83d\udd25"'),
     "objects in lists": op(b'"}, {"', b'{"a": [{}, {"b": [{"ph": "X"}, {"ph": "X"}]}], "b": "], "}'),
@@ -242,6 +243,10 @@ FILES = {
             unreadable_event=1,
             truncated_bytes=len(TWO) - 17,
         ),
+    ),
+    "cut after an event whose arguments begin with a name": (
+        b'{"traceEvents": [' + ONE + b', {"ph": "M", "args": {"name": "a"}}',
+        kept(ONE, b'{"ph": "M", "args": {"name": "a"}}', truncated_bytes=0),
     ),
     "an event that swallows all others": (
         b'{"traceEvents": [{"ph": "X", "a": [5, ' + ONE + b", " + TWO + b'], "b": 1}',
