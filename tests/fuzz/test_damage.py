@@ -34,7 +34,9 @@ def check(found: Whole | str, before: Trace, content: bytes, untouched: list[int
         assert before.content.startswith(b"[") and 0 not in untouched, found
         return
     assert found.skipped == sum(found.reasons.get(cause, 0) for cause in LEFT_OUT)
-    if len(found.events) < len(before.events):
+    # A bare list that ends after an event does not tell whether there were more.
+    is_open_list = content.startswith(b"[") and content.rstrip(b" ,\r\n\t").endswith(b"}")
+    if len(found.events) < len(before.events) and not is_open_list:
         assert found.reasons, "events were lost, and nothing says so"
     rest = iter(found.events)
     for number in untouched:
