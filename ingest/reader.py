@@ -61,6 +61,7 @@ class TraceReader:
         content_hash: BLAKE2b-256 of the stored bytes.
         events: Events that the blocks hold.
         skipped_events: Events of the file that no block holds.
+        ended: Whether the list of events is closed.
         reasons: What was repaired or left out, as docs/repairs.md lists it.
     """
 
@@ -70,6 +71,7 @@ class TraceReader:
     content_hash: str = ""
     events: int = 0
     skipped_events: int = 0
+    ended: bool = False
     reasons: Counter[str] = field(default_factory=Counter)
 
     def blocks(self) -> Iterator[Block]:
@@ -103,6 +105,7 @@ class TraceReader:
                 head += text.take(end)  # two profilers wrote into one file: more events follow
             elif cut.ended or last:
                 break
+        self.ended = cut.ended
         self.skipped_events = splitter.mender.skipped_events
         self.reasons.update(splitter.mender.reasons)
         self._finish(head, text, cut.ended)

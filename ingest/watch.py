@@ -128,11 +128,13 @@ class Watch:
 
 def _unfinished(source: Source) -> str:
     """Why a file is no whole trace; '' where it is one."""
+    reader = TraceReader(source.path)
     try:
-        for _ in TraceReader(source.path).blocks():
+        for _ in reader.blocks():
             pass
     except RefusedError as error:
         return str(error)
     except OSError:  # its ingest will say why, and be tried again
-        pass
-    return ""
+        return ""
+    whole = reader.ended and not {"truncated_bytes", "damaged_compression"} & reader.reasons.keys()
+    return "" if whole else "it is still being written, or was cut off"
