@@ -122,7 +122,10 @@ def ingest(
 def watch(
     paths: Annotated[
         list[str],
-        typer.Argument(metavar="LOGDIR", help="Log folders; one that is not there yet may come."),
+        typer.Argument(
+            metavar="LOGDIR",
+            help="Log folders; s3://BUCKET/PATH and the like; one that is not there yet may come.",
+        ),
     ],
     warehouse: options.WarehouseOption = options.DEFAULT_WAREHOUSE,
     run: Annotated[

@@ -39,8 +39,19 @@ def follow(
     def left(source: Source, reason: str) -> None:
         once(str(source.path), f"{source.path}: left alone until it changes: {reason}")
 
+    def unreached(path: str, reason: str) -> None:
+        once(path, f"{reason}; trying again")
+
     try:
-        looks = Watch(paths, warehouse, run=run, jobs=jobs, on_outcome=tell, on_left=left)
+        looks = Watch(
+            paths,
+            warehouse,
+            run=run,
+            jobs=jobs,
+            on_outcome=tell,
+            on_left=left,
+            on_store_error=unreached,
+        )
         many = ", ".join(paths)
         diagnostics.note(f"watching {many}, every {interval} s; Ctrl-C ends it")
         while True:

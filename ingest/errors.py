@@ -7,6 +7,10 @@ class IngestError(Exception):
     """A call that cannot start: a path that does not exist, nothing to ingest, no room to write."""
 
 
+class StoreError(IngestError):
+    """A store that cannot be asked: out of reach, without access, or by a URL that says nothing."""
+
+
 class RefusedError(Exception):
     """A file that cannot be taken in. The message says why and, where there is one, the remedy."""
 

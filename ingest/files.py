@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Literal, Protocol
 
-from tracewh.ingest.errors import IngestError
+from tracewh.ingest.errors import IngestError, StoreError
 from tracewh.remote import Place, explained, is_url, locate
 
 if TYPE_CHECKING:
@@ -193,7 +193,8 @@ class Search:
             try:
                 yield from self._remote(os.fspath(given))
             except OSError as error:
-                raise IngestError(f"{error.filename}: {error.strerror}") from None
+                known = IngestError if isinstance(error, FileNotFoundError) else StoreError
+                raise known(f"{error.filename}: {error.strerror}") from None
             return
         path = Path(given).resolve()
         if path.is_file():

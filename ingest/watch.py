@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from tracewh.ingest.api import Outcome, ingest_sources
 from tracewh.ingest.discover import Source, discover
-from tracewh.ingest.errors import IngestError, RefusedError
+from tracewh.ingest.errors import IngestError, RefusedError, StoreError
 from tracewh.ingest.files import here
 from tracewh.ingest.reader import TraceReader
 from tracewh.ingest.store import Store
@@ -38,15 +38,16 @@ class Watch:
     """What is known of the files below some folders.
 
     Args:
-        paths: Log folders; one that does not exist yet may come.
+        paths: Log folders, here or in a store; one that does not exist yet may come.
         warehouse: The warehouse's folder.
         run: Name of the run that all files belong to, instead of their folders' names.
         jobs: Files taken in side by side; all cores by default.
         on_outcome: Called once per file that was tried, as soon as it is settled.
         on_left: Called with a file that is left alone until it changes, and why; once.
+        on_store_error: Called with a path whose store cannot be asked, and why; at every look.
 
     Raises:
-        IngestError: The warehouse cannot be made.
+        IngestError: The warehouse cannot be made, or a path is standard input.
     """
 
     def __init__(
@@ -58,17 +59,21 @@ class Watch:
         jobs: int | None = None,
         on_outcome: Callable[[Outcome], None] | None = None,
         on_left: Callable[[Source, str], None] | None = None,
+        on_store_error: Callable[[str, str], None] | None = None,
     ) -> None:
         store = Store(here(warehouse))
+        self._paths = [os.fspath(path) for path in paths]
+        if "-" in self._paths:
+            raise IngestError("- is standard input, which can be read once: tracewh ingest -")
         store.make()
         origins = [trace.origin for trace in store.traces()]
         self._stored = {(o.source_path, o.source_bytes, o.source_mtime_ns) for o in origins}
-        self._paths = list(paths)
         self._warehouse = warehouse
         self._run = run
         self._jobs = jobs
         self._on_outcome = on_outcome
         self._on_left = on_left
+        self._on_store_error = on_store_error
         self._seen: dict[str, _Seen] = {}
 
     def look(self) -> list[Outcome]:
@@ -98,6 +103,9 @@ class Watch:
             try:
                 for source in discover([path]):
                     found.setdefault(str(source.path), source)
+            except StoreError as error:
+                if self._on_store_error:
+                    self._on_store_error(path, str(error))
             except (IngestError, OSError):  # nothing there yet, or it moved while we looked
                 continue
         sources = found.values()
@@ -113,7 +121,8 @@ class Watch:
         seen = self._seen.get(key)
         if seen is None or (seen.size, seen.mtime_ns) != (stat.st_size, stat.st_mtime_ns):
             seen = self._seen[key] = _Seen(stat.st_size, stat.st_mtime_ns)
-            seen.settled = (key, seen.size, seen.mtime_ns) in self._stored
+            known = (key, seen.size, seen.mtime_ns) in self._stored
+            seen.settled = known and seen.mtime_ns != 0
             return False
         seen.wait -= 1
         if seen.settled or seen.wait > 0:

@@ -91,6 +91,11 @@ def test_errors(s3: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
             ["ingest", str(ROOT / "samples")],
             f"{only_read}; write it to a folder and copy that there",
         ),
+        (
+            ["watch", str(ROOT / "samples")],
+            f"{only_read}; write it to a folder and copy that there",
+        ),
+        (["check"], "only a folder can be checked; copy the warehouse to one and check that"),
         (["drop", "x", "-y"], f"{only_read}; write it to a folder and copy that there"),
         (["relink"], "in a store a warehouse can only be read; name a folder"),
         (["shell"], "in a store a warehouse can only be read; name a folder"),
