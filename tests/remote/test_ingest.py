@@ -172,6 +172,18 @@ def test_an_object_that_changes_while_it_is_read(store: Store) -> None:
     assert error.value.filename == f"{store.url}/moving/w.json"
 
 
+def test_an_object_that_changes_is_refused(store: Store, tmp_path: Path, monkeypatch: Any) -> None:
+    url = f"{store.url}/moved/w.json"
+    store.put("moved/w.json", trace("long name"))
+    found = discover([url])
+    store.put("moved/w.json", trace("short"))
+    monkeypatch.setattr(import_module("tracewh.ingest.api"), "discover", lambda *_: found)
+    assert taken([url], tmp_path / "wh") == [
+        ("refused", f"changed while it was read; try again: {url}", url, "", "", "")
+    ]
+    assert list((tmp_path / "wh" / "data").iterdir()) == []
+
+
 def test_an_object_that_vanishes(store: Store, tmp_path: Path, monkeypatch: Any) -> None:
     url = f"{store.url}/gone/w.json"
     store.put("gone/w.json", trace())
