@@ -15,6 +15,7 @@ import pyarrow as pa
 from tracewh.ingest import manifest
 from tracewh.ingest.discover import Source
 from tracewh.ingest.errors import IngestError
+from tracewh.ingest.files import STDIN
 from tracewh.ingest.manifest import Origin
 from tracewh.ingest.staging import Session, sweep
 
@@ -148,7 +149,7 @@ def free_span(span: str, source_path: str, taken: Mapping[str, str]) -> str:
         taken: The spans of its worker that are in the warehouse, and the files they are of.
     """
     for known, path in taken.items():
-        if path == source_path:
+        if path == source_path != str(STDIN):  # another trace comes through it each time
             return known
     number = 1
     while span in taken:

@@ -80,7 +80,7 @@ pairs AS (
     FULL JOIN (FROM simple AS r WHERE r.phase = 'f') AS t
         ON t.raw_category IS NOT DISTINCT FROM s.raw_category AND t.flow_id = s.flow_id
     UNION ALL
-    SELECT s.whole, t.whole
+    SELECT s.whole AS s, t.whole AS t
     FROM (FROM targets AS r WHERE r.phase <> 's') AS t
     LEFT JOIN (FROM targets AS r WHERE r.phase <> 'f') AS s
         ON
@@ -88,7 +88,7 @@ pairs AS (
             AND t.flow_id = s.flow_id
             AND t.taken = s.position
     UNION ALL
-    SELECT s.whole, NULL
+    SELECT s.whole AS s, NULL AS t
     FROM (FROM targets AS r WHERE r.phase = 's') AS s
     WHERE NOT EXISTS (
         FROM targets AS t

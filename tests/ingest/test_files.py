@@ -53,6 +53,12 @@ def test_stdin(tmp_path: Path, pack: Callable[[bytes], bytes]) -> None:
     assert list((tmp_path / "wh" / ".staging").iterdir()) == []
 
 
+def test_another_trace_through_stdin_is_another_span(tmp_path: Path) -> None:
+    for text in (TRACE, TRACE.replace(b"5", b"6"), TRACE):
+        assert ingest(text, tmp_path / "wh").returncode == 0
+    assert [span for _, _, span, *_ in rows(tmp_path / "wh")] == ["2", "default"]
+
+
 def test_stdin_that_is_read_twice(tmp_path: Path) -> None:
     done = ingest(UNPADDED, tmp_path / "wh")
     assert done.returncode == 0, done.stderr

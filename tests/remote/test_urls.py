@@ -203,6 +203,11 @@ def test_urls_that_lead_nowhere(monkeypatch: Any) -> None:
     assert refused("webhdfs://x/y") == said
 
 
+def test_a_bucket_is_named_once() -> None:
+    place = locate("memory://bucket/run")
+    assert place.url_of(place.key + "/w.json") == "memory://bucket/run/w.json"
+
+
 def test_a_password_in_a_url_is_not_shown(monkeypatch: Any) -> None:
     place = locate("memory://user:secret@host/x")
     assert "secret" not in place.url_of("x")

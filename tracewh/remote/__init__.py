@@ -137,7 +137,10 @@ def _anything(url: str, split: SplitResult) -> Place:
     if is_url(key):  # as of http
         return Place(PyFileSystem(FSSpecHandler(opened)), key, "")
     host = split.netloc.rpartition("@")[2]
-    return Place(PyFileSystem(FSSpecHandler(opened)), key.rstrip("/"), f"{split.scheme}://{host}")
+    named = f"{split.scheme}://{host}"
+    if key.strip("/").partition("/")[0] == host:  # a bucket, which is part of the path
+        named = f"{split.scheme}:/" if key.startswith("/") else f"{split.scheme}://"
+    return Place(PyFileSystem(FSSpecHandler(opened)), key.rstrip("/"), named)
 
 
 _SCHEMES: dict[str, Callable[[str, SplitResult], Place]] = {
