@@ -13,7 +13,7 @@ from tracewh.ingest.tables import derive
 #: after that one has returned.
 _STEPS = """
     SELECT h.row_id FROM host AS h
-    WHERE h.is_step AND (SELECT coalesce(bool_or(f.is_frame), FALSE) FROM host AS f)
+    WHERE h.kind = 'step' AND EXISTS (FROM host AS f WHERE f.kind = 'frame')
 """
 
 

@@ -10,8 +10,10 @@ def nest(con: duckdb.DuckDBPyConnection, rows: str, into: str, suspects: str = "
 
     Args:
         con: Connection that holds the rows.
-        rows: Relation (row_id, thread, start_ns, end_ns, is_candidate), see sql/derive/enclosing.sql.
-        into: Table to create: row_id, parent_row_id (NULL at the top), depth.
+        rows: Relation (row_id, kind, thread, start_ns, end_ns, is_candidate), see
+            sql/derive/enclosing.sql.
+        into: Table to create: row_id, kind, start_ns, end_ns, depth (the number of candidates open
+            there), parent_row_id, parent_kind, parent_end_ns (NULL at the top).
         suspects: Query for the row_ids of candidates that may overlap others only in part. Naming
             them saves a search, and costs one where they nest.
     """
@@ -39,7 +41,8 @@ def nest(con: duckdb.DuckDBPyConnection, rows: str, into: str, suspects: str = "
         _enclose(con, rows)
     if not _count(con, "FROM odd_rows"):
         con.execute(
-            f"CREATE TABLE {into} AS SELECT f.row_id, f.parent_row_id, f.depth FROM found AS f"
+            f"CREATE TABLE {into} AS SELECT f.* EXCLUDE (thread, opens, position, parent_position)"
+            " FROM found AS f"
         )
     else:
         con.execute(_with_odd_rows(into))
@@ -61,10 +64,13 @@ def _enclose(con: duckdb.DuckDBPyConnection, rows: str) -> None:
 def _with_odd_rows(into: str) -> str:
     # The odd rows that are open change only where one of them starts or ends. A row takes the last
     # of them before it, where that one comes after the parent it has.
+    later = "coalesce(p.odds[-1].position > coalesce(p.parent_position, 0), FALSE)"
     return f"""
-    CREATE TEMP TABLE odd AS SELECT f.* FROM found AS f SEMI JOIN odd_rows AS o ON f.row_id = o.row_id;
+    CREATE TEMP TABLE odd AS
+    SELECT f.row_id, f.kind, f.thread, f.start_ns, f.end_ns, f.position
+    FROM found AS f SEMI JOIN odd_rows AS o ON f.row_id = o.row_id;
     CREATE TABLE {into} AS
-    WITH RECURSIVE
+    WITH
     edges AS (
         SELECT o.thread, o.start_ns AS at_ns FROM odd AS o
         UNION
@@ -74,42 +80,28 @@ def _with_odd_rows(into: str) -> str:
         SELECT
             e.thread,
             e.at_ns,
-            list({{'position': o.position, 'row_id': o.row_id}} ORDER BY o.position)
-                FILTER (WHERE o.row_id IS NOT NULL) AS odds
+            list(o ORDER BY o.position) FILTER (WHERE o.row_id IS NOT NULL) AS odds
         FROM edges AS e
         LEFT JOIN odd AS o ON e.thread = o.thread AND e.at_ns >= o.start_ns AND e.at_ns < o.end_ns
         GROUP BY e.thread, e.at_ns
     ),
     placed AS (
         SELECT
-            f.row_id, f.parent_row_id, f.parent_position, f.depth,
+            f.*,
             CASE
-                WHEN a.odds[-1].position < f.position THEN a.odds[-1]
-                ELSE list_filter(a.odds, lambda o: o.position < f.position)[-1]
-            END AS last_odd
+                WHEN a.odds[-1].position < f.position THEN a.odds
+                ELSE list_filter(a.odds, lambda o: o.position < f.position)
+            END AS odds
         FROM found AS f
         ASOF LEFT JOIN open_odd AS a ON f.thread = a.thread AND f.start_ns >= a.at_ns
-    ),
-    linked AS (
-        SELECT
-            p.row_id,
-            CASE
-                WHEN p.last_odd.position > coalesce(p.parent_position, 0) THEN p.last_odd.row_id
-                ELSE p.parent_row_id
-            END AS parent_row_id,
-            p.depth
-        FROM placed AS p
-    ),
-    -- The count of open candidates leaves the odd ones out, so below them it is made anew.
-    below AS (
-        SELECT l.row_id, l.depth FROM linked AS l SEMI JOIN odd AS o ON l.row_id = o.row_id
-        UNION
-        SELECT l.row_id, b.depth + 1
-        FROM below AS b INNER JOIN linked AS l ON l.parent_row_id = b.row_id
-    ),
-    deepest AS (SELECT b.row_id, max(b.depth) AS depth FROM below AS b GROUP BY b.row_id)
-    SELECT l.row_id, l.parent_row_id, coalesce(d.depth, l.depth) AS depth
-    FROM linked AS l LEFT JOIN deepest AS d ON l.row_id = d.row_id;
+    )
+    SELECT
+        p.row_id, p.kind, p.start_ns, p.end_ns,
+        (p.depth + coalesce(len(p.odds), 0))::INTEGER AS depth,
+        CASE WHEN {later} THEN p.odds[-1].row_id ELSE p.parent_row_id END AS parent_row_id,
+        CASE WHEN {later} THEN p.odds[-1].kind ELSE p.parent_kind END AS parent_kind,
+        CASE WHEN {later} THEN p.odds[-1].end_ns ELSE p.parent_end_ns END AS parent_end_ns
+    FROM placed AS p;
     DROP TABLE odd
     """
 

@@ -21,7 +21,7 @@ from tracewh.ingest.tables import derive
 from tracewh.ingest.write import write
 
 #: What all traces that are taken in side by side may use; beyond it the database spills to disk.
-MEMORY_BYTES = 768 << 20
+MEMORY_BYTES = 896 << 20
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,8 @@
 -- since: 0.1
 -- summary: For each row of a thread the innermost candidate interval that is open where it starts.
 --
--- Takes a relation (row_id, thread, start_ns, end_ns, is_candidate); an instant is a row without a
--- length. Intervals are half-open, ordered by start, longer first, smaller row_id first. Returns
+-- Takes a relation (row_id, kind, thread, start_ns, end_ns, is_candidate); an instant is a row without
+-- a length. Intervals are half-open, ordered by start, longer first, smaller row_id first. Returns
 -- every row with its position in that order, the number of candidates open at its start (depth)
 -- and the innermost of them (parent_*).
 --
@@ -16,6 +16,7 @@ CREATE MACRO enclosing(rel VARCHAR) AS TABLE
     edges AS (
         SELECT
             r.row_id,
+            r.kind,
             r.thread,
             r.start_ns AS at_ns,
             r.start_ns,
@@ -26,7 +27,7 @@ CREATE MACRO enclosing(rel VARCHAR) AS TABLE
             CASE WHEN r.is_candidate AND r.end_ns > r.start_ns THEN 1 ELSE 0 END AS delta
         FROM query_table(rel) AS r
         UNION ALL
-        SELECT r.row_id, r.thread, r.end_ns AS at_ns, r.start_ns, r.end_ns, NULL, 0, -1
+        SELECT r.row_id, r.kind, r.thread, r.end_ns AS at_ns, r.start_ns, r.end_ns, NULL, 0, -1
         FROM query_table(rel) AS r
         WHERE r.is_candidate AND r.end_ns > r.start_ns
     ),
@@ -48,6 +49,7 @@ CREATE MACRO enclosing(rel VARCHAR) AS TABLE
 
     SELECT
         s.row_id,
+        s.kind,
         s.thread,
         s.start_ns,
         s.end_ns,
@@ -55,6 +57,7 @@ CREATE MACRO enclosing(rel VARCHAR) AS TABLE
         s.position,
         s.depth,
         p.row_id AS parent_row_id,
+        p.kind AS parent_kind,
         p.position AS parent_position,
         p.end_ns AS parent_end_ns
     FROM starts AS s

@@ -17,22 +17,25 @@ SELECT
     t.thread,
     h.ts_ns AS start_ns,
     h.ts_ns + greatest(h.dur_ns, 0) AS end_ns,
-    coalesce(is_op_category(h.category), FALSE) AS is_op,
-    coalesce(h.category = 'python_function', FALSE) AS is_frame,
-    coalesce(is_op_category(h.category) AND h.name LIKE 'ProfilerStep#%', FALSE) AS is_step
+    CASE
+        WHEN is_op_category(h.category) THEN
+            CASE WHEN h.name LIKE 'ProfilerStep#%' THEN 'step' ELSE 'op' END
+        WHEN h.category = 'python_function' THEN 'frame'
+        ELSE 'call'
+    END::ENUM ('step', 'op', 'frame', 'call', 'memory') AS kind
 FROM raw_host AS h
 INNER JOIN threads AS t ON h.pid IS NOT DISTINCT FROM t.pid AND h.tid IS NOT DISTINCT FROM t.tid;
 
 CREATE VIEW all_rows AS
-SELECT h.row_id, h.thread, h.start_ns, h.end_ns, TRUE AS is_candidate FROM host AS h;
+SELECT h.row_id, h.kind, h.thread, h.start_ns, h.end_ns, TRUE AS is_candidate FROM host AS h;
 
 -- Operators and annotations enclose everything else on their thread, memory records included.
-CREATE VIEW memory_rows AS
-SELECT m.event_id AS row_id, t.thread, m.ts_ns AS start_ns, m.ts_ns AS end_ns, FALSE AS is_candidate
+CREATE VIEW op_rows AS
+SELECT
+    h.row_id, h.kind, h.thread, h.start_ns, h.end_ns,
+    h.kind IN ('step', 'op') AS is_candidate
+FROM host AS h
+UNION ALL
+SELECT m.event_id, 'memory', t.thread, m.ts_ns, m.ts_ns, FALSE
 FROM raw_memory AS m
 INNER JOIN threads AS t ON m.pid IS NOT DISTINCT FROM t.pid AND m.tid IS NOT DISTINCT FROM t.tid;
-
-CREATE VIEW op_rows AS
-SELECT h.row_id, h.thread, h.start_ns, h.end_ns, h.is_op AS is_candidate FROM host AS h
-UNION ALL
-FROM memory_rows;

@@ -22,7 +22,7 @@ CREATE TABLE host_events (
     parent_id BIGINT,  -- Enclosing host event on the same thread; NULL at the top.
     op_id BIGINT,  -- Nearest enclosing operator or annotation, the event itself included.
     parent_op_id BIGINT,  -- Nearest enclosing operator or annotation, the event itself excluded.
-    depth INTEGER,  -- Number of enclosing events.
+    depth INTEGER,  -- Number of events on the thread that are open where it starts; its parent is the innermost of them.
     self_duration_ns BIGINT,  -- Length minus the direct children; in an operator or annotation Python frames are transparent.
     external_id BIGINT,  -- [External id, external id] Profiler's id of the operator; on a runtime call the operator that made it.
     correlation_id BIGINT,  -- [correlation] Joins a runtime or driver call to the device events it launched.
