@@ -18,11 +18,11 @@ SELECT
     h.ts_ns AS start_ns,
     h.ts_ns + greatest(h.dur_ns, 0) AS end_ns,
     CASE
-        WHEN is_op_category(h.category) THEN
-            CASE WHEN h.name LIKE 'ProfilerStep#%' THEN 'step' ELSE 'op' END
+        WHEN is_op_category(h.category) AND h.name LIKE 'ProfilerStep#%' THEN 'step'
+        WHEN is_op_category(h.category) THEN 'op'
         WHEN h.category = 'python_function' THEN 'frame'
         ELSE 'call'
-    END::ENUM ('step', 'op', 'frame', 'call', 'memory') AS kind
+    END AS kind
 FROM raw_host AS h
 INNER JOIN threads AS t ON h.pid IS NOT DISTINCT FROM t.pid AND h.tid IS NOT DISTINCT FROM t.tid;
 
@@ -36,6 +36,6 @@ SELECT
     h.kind IN ('step', 'op') AS is_candidate
 FROM host AS h
 UNION ALL
-SELECT m.event_id, 'memory', t.thread, m.ts_ns, m.ts_ns, FALSE
+SELECT m.event_id, 'memory', t.thread, m.ts_ns AS start_ns, m.ts_ns AS end_ns, FALSE
 FROM raw_memory AS m
 INNER JOIN threads AS t ON m.pid IS NOT DISTINCT FROM t.pid AND m.tid IS NOT DISTINCT FROM t.tid;

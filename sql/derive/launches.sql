@@ -46,7 +46,10 @@ INNER JOIN host_links AS o ON l.launch_id = o.event_id;
 -- The operators of those that no call launched.
 CREATE TABLE external_launchers AS
 SELECT d.event_id, min(h.event_id) AS op_id
-FROM (SELECT r.event_id, r.external_id FROM raw_device AS r ANTI JOIN launched USING (event_id)) AS d
+FROM (
+    SELECT r.event_id, r.external_id
+    FROM raw_device AS r ANTI JOIN launched AS l ON r.event_id = l.event_id
+) AS d
 INNER JOIN raw_host AS h ON d.external_id = h.external_id AND is_op_category(h.category)
 GROUP BY d.event_id;
 
