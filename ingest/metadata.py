@@ -8,7 +8,8 @@ import re
 from collections import Counter
 from typing import Any
 
-from tracewh.ingest.repair import IncompleteError, Scanner, UnreadableError, is_strict
+from tracewh.ingest.repair import IncompleteError, Scanner, UnreadableError
+from tracewh.ingest.strict import is_strict
 from tracewh.ingest.text import Text
 
 WHITESPACE = b" \t\r\n"

@@ -6,12 +6,10 @@ proportion to the bytes, whatever they are.
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 
-import orjson
+from tracewh.ingest.strict import LAST_REPAIRS, is_json, is_strict
 
 _WHITE = rb"[\x00-\x20]*+"
 _STRING = rb'"[^"\\\x00-\x1f]*+(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*+)*+"'
@@ -60,13 +58,6 @@ _NEXT_FIELD = re.compile(_FIELD)
 EVENT_START = re.compile(rb"\{" + _WHITE + _FIELD)
 #: Where one surely starts; the arguments of an event may begin with a name or an id.
 SURE_START = re.compile(rb"\{" + _WHITE + b'"ph"' + _WHITE + b":")
-_SURROGATES = re.compile(
-    rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
-    rb"|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)",
-    re.DOTALL,
-)
-_ODD_SPACE = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")
-_REPLACEMENT = "\ufffd".encode()
 
 _QUOTE, _BACKSLASH, _COMMA, _COLON, _OBJECT, _LIST = b'"\\,:{['
 
@@ -281,43 +272,11 @@ class Scanner:
         """The text without what no parser takes, wherever it stands."""
         if is_strict(text):
             return text
-        for cause, mend in _LAST.items():
+        for cause, mend in LAST_REPAIRS.items():
             mended = mend(text)
             if mended != text:
                 self._causes.add(cause)
                 text = mended
-        if not _is_json(text):
+        if not is_json(text):
             raise UnreadableError(end)
         return text
-
-
-def is_strict(text: bytes) -> bool:
-    """Whether a text is JSON by the letter, with numbers that a double can hold."""
-    try:
-        orjson.loads(text)
-    except orjson.JSONDecodeError:
-        return False
-    return True
-
-
-def _is_json(text: bytes) -> bool:
-    if is_strict(text):
-        return True
-    try:
-        json.loads(text.decode(), parse_int=str, parse_float=str)
-    except ValueError:
-        return False
-    except RecursionError:  # too deep for that parser, and read already by this one
-        return True
-    return True
-
-
-def _paired(escape: re.Match[bytes]) -> bytes:
-    return _REPLACEMENT if escape[1] else escape[0]
-
-
-_LAST: dict[str, Callable[[bytes], bytes]] = {
-    "bad_utf8": lambda text: text.decode("utf-8", "replace").encode(),
-    "control_characters": lambda text: _ODD_SPACE.sub(b" ", text),
-    "lone_surrogates": lambda text: _SURROGATES.sub(_paired, text),
-}

@@ -22,6 +22,8 @@ def test_every_nanosecond_is_that_of_the_raw_file(corpus: tracewh.Warehouse) -> 
     traces = corpus.sql("SELECT t.run, t.worker, t.span, t.source_path FROM traces AS t").fetchall()
     assert len(traces) > 20
     for run, worker, span, path in traces:
+        if not path.endswith(".gz"):
+            continue  # another tool's list of events, without steps
         with gzip.open(path) as file:
             events = json.load(file, parse_float=Decimal, parse_int=Decimal)["traceEvents"]
         relation = corpus.step_breakdown(run=run, worker=worker, span=span)
