@@ -6,6 +6,7 @@ cannot give back exactly stays in `raw`, so that `rebuild` can return every even
 
 from __future__ import annotations
 
+import re
 from functools import cache
 
 from tracewh.ingest.arguments import INTEGER, typed_select
@@ -103,18 +104,24 @@ def base_sql() -> str:
                 WHEN NOT is_time(t.f.ts) THEN NULL
                 WHEN {kind["ts"]} IN {INTEGER} THEN t.f.ts::BIGINT * 1000
                 WHEN {kind["ts"]} = 'DOUBLE' THEN exact_nanoseconds(t.text, t.ts_text, t.f.ts)
+                WHEN {kind["ts"]} = 'VARCHAR'
+                    THEN nanoseconds(trim(json_extract_string(t.text, '$.ts')))
             END AS ts_ns,
-            CASE
-                WHEN {kind["dur"]} IN ('DOUBLE', 'UBIGINT', 'BIGINT') AND is_duration(t.f.dur)
+            -- A negative length is none; raw keeps it.
+            greatest(CASE
+                WHEN NOT is_duration(t.f.dur) THEN NULL
+                WHEN {kind["dur"]} IN ('DOUBLE', 'UBIGINT', 'BIGINT')
                     THEN duration_nanoseconds(t.text, t.f.dur)
-            END AS dur_ns
+                WHEN {kind["dur"]} = 'VARCHAR'
+                    THEN nanoseconds(trim(json_extract_string(t.text, '$.dur')))
+            END, CASE WHEN t.f.dur < 0 THEN 0 END) AS dur_ns
         FROM parsed AS t
     ),
     placed AS (
         SELECT
             t.*,
-            are_exact(t.ts_ns, t.f.ts) AS ts_exact,
-            are_exact(t.dur_ns, t.f.dur) AS dur_exact,
+            are_exact(t.ts_ns, t.f.ts) AND {kind["ts"]} <> 'VARCHAR' AS ts_exact,
+            are_exact(t.dur_ns, t.f.dur) AND {kind["dur"]} <> 'VARCHAR' AND t.f.dur >= 0 AS dur_exact,
             event_table(
                 t.f.ph, t.category, t.f.name, t.ts_ns IS NOT NULL AND t.dur_ns IS NOT NULL,
                 json_exists(t.f.args, '$.stream')
@@ -161,3 +168,52 @@ def insert_sql(kind: str, older_keys: bool) -> str:
     else:
         rows = f"SELECT {_COMMON}, r.args, r.raw FROM base AS r WHERE r.tbl = '{kind}'"
     return f"INSERT INTO raw_{kind} {rows}"
+
+
+#: How many events have a key twice, of which the parse sees one.
+DUPLICATE_KEYS = """
+    SELECT count(*)
+    FROM (
+        SELECT json_keys(o.text) AS fields, json_keys(o.text, '$.args') AS arguments
+        FROM others AS o
+    ) AS o
+    WHERE
+        len(o.fields) > len(list_distinct(o.fields))
+        OR len(o.arguments) > len(list_distinct(o.arguments))
+"""
+
+
+def odd_values_sql() -> str:
+    """How many events of the raw tables have values that were taken although they are odd."""
+    rows = " UNION ALL ".join(
+        f"SELECT r.raw, r.ts_ns, r.dur_ns, {_number_as_text(kind)} AS has_number"
+        f" FROM raw_{kind} AS r WHERE r.raw IS NOT NULL OR r.args IS NOT NULL"
+        for kind in (*TYPED, *UNTYPED)
+    )
+    return f"""
+    SELECT
+        count(*) FILTER (WHERE r.ts_ns IS NOT NULL AND json_type(r.raw, '$.ts') = 'VARCHAR')
+            AS text_timestamps,
+        count(*) FILTER (WHERE r.dur_ns IS NOT NULL AND json_type(r.raw, '$.dur') = 'VARCHAR')
+            AS text_durations,
+        count(*) FILTER (
+            WHERE r.dur_ns = 0 AND try_cast(json_extract_string(r.raw, '$.dur') AS DOUBLE) < 0
+        ) AS negative_durations,
+        count(*) FILTER (WHERE r.has_number) AS text_numbers
+    FROM ({rows}) AS r
+    WHERE r.has_number OR contains(r.raw, '"ts"') OR contains(r.raw, '"dur"')
+    """
+
+
+def _number_as_text(kind: str) -> str:
+    """Whether an argument that fills a column of numbers is written as text."""
+    if kind not in TYPED:
+        return "false"
+    columns = [c for c in tables()[TYPED[kind]].arguments if c.type in ("BIGINT", "INTEGER")]
+    said = " OR ".join(
+        f"""(r.{c.name} IS NOT NULL AND json_type(r.args, '$."{key}"') = 'VARCHAR')"""
+        for c in columns
+        for key in c.keys
+    )
+    keys = "|".join(re.escape(key) for c in columns for key in c.keys)
+    return f"""regexp_matches(r.args, '"({keys})":"') AND ({said})"""

@@ -126,6 +126,8 @@ class Flattener:
         """Append events of any kind."""
         texts = self._without_odd_numbers(batch.column("text"))
         self._others.batch = pa.record_batch([batch.column("event_id"), texts], _OTHERS)
+        (duplicates,) = self._con.execute(fields.DUPLICATE_KEYS).fetchone() or (0,)
+        self.reasons["duplicate_keys"] += duplicates
         older_keys = _has_older_keys(texts)
         self._run("base", fields.base_sql)
         # Planning a statement takes longer than running it.

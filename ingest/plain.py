@@ -116,6 +116,7 @@ def _is_plain(kind: str) -> str:
             "p.f_cat IS NOT NULL",
             "p.f_name IS NOT NULL",
             "are_exact(p.dur_ns, p.f_dur)",
+            "p.f_dur >= 0",
             *("p.f_id IS NULL", "p.f_bp IS NULL", "p.f_s IS NULL"),
         ]
     if kind == "device":

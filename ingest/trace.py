@@ -168,5 +168,5 @@ def _flatten_all(
         for _ in pool.map(Flattener.finish, idle):
             pass
     for flattener in idle:
-        reader.reasons.update(flattener.reasons)
+        reader.reasons.update(+flattener.reasons)  # without the zeros
     con.execute(f"SET threads = {threads}; RESET disabled_optimizers")

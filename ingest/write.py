@@ -12,6 +12,7 @@ from typing import Any
 
 import duckdb
 
+from tracewh.ingest.fields import odd_values_sql
 from tracewh.ingest.tables import Table, create_block, derive, tables
 
 #: Version of the layout on disk: a table or column renamed or dropped means a new one.
@@ -111,7 +112,7 @@ def _traces(
         "rank": rank,
         "world_size": _integer(distributed.get("world_size")),
         "backend": _text(distributed.get("backend")),
-        "skipped_reasons": json.dumps(reasons, sort_keys=True),
+        "skipped_reasons": json.dumps({**reasons, **_odd_values(con)}, sort_keys=True),
         "metadata": json.dumps({k: v for k, v in metadata.items() if not _has_column(k, v)}),
         "layout_version": LAYOUT_VERSION,
         "ingested_at": datetime.now(UTC),
@@ -125,6 +126,12 @@ def _traces(
         " FROM trace_facts($base_time_ns, $worker, $unpadded) AS f",
         values,
     )
+
+
+def _odd_values(con: duckdb.DuckDBPyConnection) -> dict[str, int]:
+    rows = con.execute(odd_values_sql())
+    names = [column[0] for column in rows.description or ()]
+    return {name: n for name, n in zip(names, rows.fetchall()[0], strict=True) if n}
 
 
 def _has_column(key: str, value: Any) -> bool:

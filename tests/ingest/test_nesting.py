@@ -35,7 +35,8 @@ def nested(con: duckdb.DuckDBPyConnection, rows: Sequence[Row]) -> Nesting:
     """What `nest` says."""
     con.execute("DELETE FROM intervals; DROP TABLE IF EXISTS nested")
     con.executemany(
-        "INSERT INTO intervals VALUES (?, ?, ?, ?, ?, NULL)", [(n, *row) for n, row in enumerate(rows)]
+        "INSERT INTO intervals VALUES (?, ?, ?, ?, ?, NULL)",
+        [(n, *row) for n, row in enumerate(rows)],
     )
     nest(con, "intervals", "nested")
     found = con.execute("SELECT n.row_id, n.parent_row_id, n.depth FROM nested AS n").fetchall()
