@@ -17,11 +17,16 @@ _STEPS = """
 """
 
 
-def link(con: duckdb.DuckDBPyConnection) -> None:
-    """Add the tables host_links, op_enclosed, device_links, linked_steps and linked_flows."""
+def link(con: duckdb.DuckDBPyConnection, at_once: int | None = None) -> None:
+    """Add the tables host_links, memory_links, device_links, linked_steps and linked_flows.
+
+    Args:
+        con: Connection that holds the raw tables.
+        at_once: How many statements may share the memory; as many as there are when None.
+    """
     derive(con, "host")
     # Each of these keeps one core busy at best.
-    with ThreadPoolExecutor() as pool:
+    with ThreadPoolExecutor(at_once) as pool:
         tasks = [
             pool.submit(nest, con.cursor(), "all_rows", "enclosed", _STEPS),
             pool.submit(nest, con.cursor(), "op_rows", "op_enclosed"),

@@ -100,7 +100,8 @@ def _take_in(
         derive(con, "enclosing")
         _flatten_all(con, reader, limits.threads, on_events, unpadded)
         if unpadded or not _may_be_unpadded(con) or not is_unpadded(_first_block(source)):
-            link(con)
+            at_once = _statements_at_once(con)
+            link(con, at_once)
             facts = {
                 "source_path": str(source.path),
                 "source_bytes": stat.st_size,
@@ -113,7 +114,7 @@ def _take_in(
                 "skipped_events": reader.skipped_events,
                 "tracewh_version": version("tracewh"),
             }
-            stored = write(con, staged, reader.metadata, facts, reader.reasons)
+            stored = write(con, staged, reader.metadata, facts, reader.reasons, at_once)
             return Taken(reader.events, reader.skipped_events, stored)
     return _take_in(session, source, staged, limits, on_bytes, on_events, unpadded=True)
 
@@ -126,6 +127,15 @@ def _may_be_unpadded(con: duckdb.DuckDBPyConnection) -> bool:
     """).fetchone()
     assert row is not None
     return bool(row[0])
+
+
+def _statements_at_once(con: duckdb.DuckDBPyConnection) -> int | None:
+    """One, on one thread, where the events alone do not fit into memory; else any number."""
+    row = con.execute("SELECT sum(m.temporary_storage_bytes) FROM duckdb_memory() AS m").fetchone()
+    if not row or not row[0]:
+        return None
+    con.execute("SET threads = 1")
+    return 1
 
 
 def _first_block(source: Source) -> Block:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ def write(
     metadata: Mapping[str, Any],
     source: Mapping[str, Any],
     reasons: Mapping[str, int],
+    at_once: int | None = None,
 ) -> int:
     """Write every table of a linked trace into a folder.
 
@@ -38,6 +40,8 @@ def write(
         metadata: The file's top-level keys besides traceEvents.
         source: Values of the columns of `traces` that the events do not tell.
         reasons: What was repaired or left out as the file was read, and how often.
+        at_once: How many tables are written at a time; as many as there are when None. One at a
+            time is joined and sorted in two steps, which takes less memory.
 
     Returns:
         Bytes written.
@@ -49,8 +53,9 @@ def write(
     _traces(con, metadata, source, reasons)
     _devices(con, metadata)
     # Sorting and encoding leave a core idle now and then: the large tables go first, side by side.
-    with ThreadPoolExecutor() as pool:
-        for task in [pool.submit(_write, con.cursor(), table, folder) for table in _by_size()]:
+    with ThreadPoolExecutor(at_once) as pool:
+        write_table = partial(_write, folder=folder, in_steps=at_once == 1)
+        for task in [pool.submit(write_table, con.cursor(), table) for table in _by_size()]:
             task.result()
     return sum(path.stat().st_size for path in folder.iterdir())
 
@@ -61,10 +66,16 @@ def _by_size() -> list[Table]:
     return [tables()[name] for name in large] + rest
 
 
-def _write(con: duckdb.DuckDBPyConnection, table: Table, folder: Path) -> None:
+def _write(
+    con: duckdb.DuckDBPyConnection, table: Table, folder: Path, in_steps: bool = False
+) -> None:
     columns = ", ".join(
         f"t.{column.name}::{column.type} AS {column.name}" for column in table.columns
     )
+    rows = f"out_{table.name}"
+    if in_steps:
+        con.execute(f"CREATE TEMP TABLE joined AS SELECT {columns} FROM {rows} AS t")
+        columns, rows = "t.*", "joined"
     names = {column.name for column in table.columns}
     order = next((name for name in ("start_ns", "time_ns", "source_ns") if name in names), None)
     key = (
@@ -74,10 +85,12 @@ def _write(con: duckdb.DuckDBPyConnection, table: Table, folder: Path) -> None:
     )
     path = str(folder / f"{table.name}.parquet").replace("'", "''")
     con.execute(
-        f"COPY (SELECT {columns} FROM out_{table.name} AS t {key}) TO '{path}' (FORMAT parquet,"
+        f"COPY (SELECT {columns} FROM {rows} AS t {key}) TO '{path}' (FORMAT parquet,"
         f" PARQUET_VERSION V2, COMPRESSION zstd, COMPRESSION_LEVEL 6,"
         f" ROW_GROUP_SIZE {ROW_GROUP_ROWS})"
     )
+    if in_steps:
+        con.execute("DROP TABLE joined")
 
 
 def base_time_ns(metadata: Mapping[str, Any]) -> int:

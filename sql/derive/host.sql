@@ -2,6 +2,8 @@
 -- since: 0.1
 -- summary: Host events as intervals on numbered threads, ready for nesting.
 
+CREATE TYPE ROW_KIND AS ENUM('step', 'op', 'frame', 'call', 'memory');
+
 -- Threads by number: sorting by two texts would be most of the cost of nesting.
 CREATE TABLE threads AS
 SELECT t.pid, t.tid, row_number() OVER (ORDER BY t.pid, t.tid)::INTEGER AS thread
@@ -22,7 +24,7 @@ SELECT
         WHEN is_op_category(h.category) THEN 'op'
         WHEN h.category = 'python_function' THEN 'frame'
         ELSE 'call'
-    END AS kind
+    END::ROW_KIND AS kind
 FROM raw_host AS h
 INNER JOIN threads AS t ON h.pid IS NOT DISTINCT FROM t.pid AND h.tid IS NOT DISTINCT FROM t.tid;
 
@@ -36,6 +38,6 @@ SELECT
     h.kind IN ('step', 'op') AS is_candidate
 FROM host AS h
 UNION ALL
-SELECT m.event_id, 'memory', t.thread, m.ts_ns AS start_ns, m.ts_ns AS end_ns, FALSE
+SELECT m.event_id, 'memory'::ROW_KIND, t.thread, m.ts_ns AS start_ns, m.ts_ns AS end_ns, FALSE
 FROM raw_memory AS m
 INNER JOIN threads AS t ON m.pid IS NOT DISTINCT FROM t.pid AND m.tid IS NOT DISTINCT FROM t.tid;

@@ -72,14 +72,18 @@ SELECT
     w.uses_tensor_cores,
     l.launch_id,
     coalesce(l.op_id, x.op_id) AS op_id
-FROM raw_device AS d
+FROM (
+    SELECT r.rowid AS place, r.event_id, r.category, r.name, r.collective FROM raw_device AS r
+) AS d
 LEFT JOIN words AS w
     ON
         d.category IS NOT DISTINCT FROM w.category
         AND d.name IS NOT DISTINCT FROM w.name
         AND d.collective IS NOT DISTINCT FROM w.collective
 LEFT JOIN launchers AS l ON d.event_id = l.event_id
-LEFT JOIN external_launchers AS x ON d.event_id = x.event_id;
+LEFT JOIN external_launchers AS x ON d.event_id = x.event_id
+-- As raw_device, so that the two can be read side by side.
+ORDER BY d.place;
 
 DROP TABLE calls;
 DROP TABLE shared_correlations;

@@ -36,7 +36,7 @@ FROM (
 ) AS c
 GROUP BY c.parent_id;
 
-CREATE TABLE host_links AS
+CREATE TABLE links AS
 SELECT
     f.row_id AS event_id,
     f.parent_id,
@@ -48,7 +48,23 @@ SELECT
 FROM family AS f
 LEFT JOIN inner_time AS i ON f.row_id = i.row_id;
 
+-- In the order of raw_host, so that the two can be read side by side: a hash join of its wide rows
+-- would take more memory than there is.
+CREATE TABLE host_links AS
+SELECT l.*
+FROM links AS l
+INNER JOIN (SELECT r.rowid AS place, r.event_id FROM raw_host AS r) AS h ON l.event_id = h.event_id
+ORDER BY h.place;
+
+CREATE TABLE memory_links AS
+SELECT o.row_id AS event_id, o.parent_row_id AS op_id
+FROM op_enclosed AS o
+WHERE o.kind = 'memory';
+
+DROP TABLE links;
 DROP TABLE family;
 DROP TABLE inner_time;
 DROP TABLE enclosed;
-DROP TABLE host;
+DROP TABLE op_enclosed;
+DROP TABLE threads CASCADE;
+DROP TABLE host CASCADE;

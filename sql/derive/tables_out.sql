@@ -29,7 +29,9 @@ SELECT
     CASE WHEN is_whole_number(h.tid) THEN try_cast(h.tid AS BIGINT) END AS thread_id,
     h.ts_ns + base_ns() AS start_ns,
     h.dur_ns AS duration_ns,
-    l.parent_id,
+    CASE
+        WHEN h.event_id = l.event_id THEN l.parent_id ELSE error('host_links is out of order')
+    END AS parent_id,
     l.op_id,
     l.parent_op_id,
     l.depth,
@@ -38,7 +40,7 @@ SELECT
     try_cast(f.place.source_line AS INTEGER) AS source_line,
     nullif(f.place.source_function, '') AS source_function
 FROM raw_host AS h
-INNER JOIN host_links AS l ON h.event_id = l.event_id
+POSITIONAL JOIN host_links AS l
 LEFT JOIN frames AS f ON h.name = f.name AND h.category = 'python_function';
 
 CREATE VIEW out_device_events AS
@@ -52,21 +54,23 @@ SELECT
     ),
     d.ts_ns + base_ns() AS start_ns,
     d.dur_ns AS duration_ns,
-    l.kind,
+    CASE
+        WHEN d.event_id = l.event_id THEN l.kind ELSE error('device_links is out of order')
+    END AS kind,
     l.uses_tensor_cores,
     l.launch_id,
     l.op_id
 FROM raw_device AS d
-INNER JOIN device_links AS l ON d.event_id = l.event_id;
+POSITIONAL JOIN device_links AS l;
 
 CREATE VIEW out_memory_records AS
 SELECT
     m.*,
     m.ts_ns + base_ns() AS time_ns,
     device_type(try_cast(json_extract_string(m.args, '$."Device Type"') AS INTEGER)) AS device_type,
-    o.parent_row_id AS op_id
+    l.op_id
 FROM raw_memory AS m
-INNER JOIN op_enclosed AS o ON m.event_id = o.row_id;
+INNER JOIN memory_links AS l ON m.event_id = l.event_id;
 
 CREATE VIEW out_counters AS
 SELECT d.event_id, c.key AS counter, try_cast(c.value AS DOUBLE) AS value
