@@ -52,6 +52,10 @@ def write(
     _step_activity(con)
     _traces(con, metadata, source, reasons)
     _devices(con, metadata)
+    if at_once == 1:
+        # The optimizer cannot tell how many rows two tables have side by side, and would build the
+        # hash table of a join from the long one.
+        con.execute("SET disabled_optimizers = 'build_side_probe_side,join_order'")
     # Sorting and encoding leave a core idle now and then: the large tables go first, side by side.
     with ThreadPoolExecutor(at_once) as pool:
         write_table = partial(_write, folder=folder, in_steps=at_once == 1)
