@@ -88,11 +88,18 @@ def _write(
         else ""
     )
     path = str(folder / f"{table.name}.parquet").replace("'", "''")
-    con.execute(
-        f"COPY (SELECT {columns} FROM {rows} AS t {key}) TO '{path}' (FORMAT parquet,"
-        f" PARQUET_VERSION V2, COMPRESSION zstd, COMPRESSION_LEVEL 6,"
-        f" ROW_GROUP_SIZE {ROW_GROUP_ROWS})"
+    options = (
+        "FORMAT parquet, PARQUET_VERSION V2, COMPRESSION zstd, COMPRESSION_LEVEL 6,"
+        f" ROW_GROUP_SIZE {ROW_GROUP_ROWS}"
     )
+    target = f"TO '{path}' ({options})"
+    try:
+        con.execute(f"COPY (SELECT {columns} FROM {rows} AS t {key}) {target}")
+    except duckdb.OutOfMemoryException:
+        if not in_steps:
+            raise
+        # In the order of the file then: the order only helps those who ask for a range of time.
+        con.execute(f"COPY (SELECT {columns} FROM {rows} AS t) {target}")
     if in_steps:
         con.execute("DROP TABLE joined")
 
