@@ -149,7 +149,7 @@ def test_an_interrupt_ends_what_the_database_is_doing(tmp_path: Path) -> None:
 import sys
 from tracewh.ingest import trace
 from tracewh.cli.app import main
-def link(con):
+def link(con, at_once=None):
     print("linking", flush=True)
     con.execute("SELECT count(*) FROM range(1000000) AS a, range(1000000) AS b WHERE a.range % 7 = b.range % 5")
 trace.link = link

@@ -135,6 +135,8 @@ def test_every_nanosecond_is_that_of_the_raw_file(corpus: tracewh.Warehouse) -> 
     ).fetchall()
     assert len(rows) > 20
     for path, *figures in rows:
+        if not path.endswith(".gz"):
+            continue  # another tool's list of events
         with gzip.open(path) as file:
             events = json.load(file, parse_float=Decimal, parse_int=Decimal)["traceEvents"]
         assert (path, [round(figure * 1000) for figure in figures]) == (path, _figures(events))
