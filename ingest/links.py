@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-
 import duckdb
 
 from tracewh.ingest.nesting import nest
 from tracewh.ingest.tables import derive
+from tracewh.ingest.together import Running, together
 
 #: With Python frames recorded, a profiler step begins inside the frame that starts it and goes on
 #: after that one has returned.
@@ -17,22 +16,21 @@ _STEPS = """
 """
 
 
-def link(con: duckdb.DuckDBPyConnection, at_once: int | None = None) -> None:
+def link(con: duckdb.DuckDBPyConnection, running: Running, at_once: int | None) -> None:
     """Add the tables host_links, memory_links, device_links, linked_steps and linked_flows.
 
     Args:
         con: Connection that holds the raw tables.
+        running: See `together`.
         at_once: How many statements may share the memory; as many as there are when None.
     """
     derive(con, "host")
     # Each of these keeps one core busy at best.
-    with ThreadPoolExecutor(at_once) as pool:
-        tasks = [
-            pool.submit(nest, con.cursor(), "all_rows", "enclosed", _STEPS),
-            pool.submit(nest, con.cursor(), "op_rows", "op_enclosed"),
-            pool.submit(derive, con.cursor(), "flows"),
-        ]
-        for task in tasks:
-            task.result()
+    tasks = (
+        lambda cursor: nest(cursor, "all_rows", "enclosed", _STEPS),
+        lambda cursor: nest(cursor, "op_rows", "op_enclosed"),
+        lambda cursor: derive(cursor, "flows"),
+    )
+    together(con, tasks, running, at_once)
     for name in ("operators", "launches", "steps"):
         derive(con, name)

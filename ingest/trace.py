@@ -101,7 +101,7 @@ def _take_in(
         _flatten_all(con, reader, limits.threads, on_events, unpadded)
         if unpadded or not _may_be_unpadded(con) or not is_unpadded(_first_block(source)):
             at_once = _statements_at_once(con)
-            link(con, at_once)
+            link(con, session.running, at_once)
             facts = {
                 "source_path": str(source.path),
                 "source_bytes": stat.st_size,
@@ -114,7 +114,9 @@ def _take_in(
                 "skipped_events": reader.skipped_events,
                 "tracewh_version": version("tracewh"),
             }
-            stored = write(con, staged, reader.metadata, facts, reader.reasons, at_once)
+            stored = write(
+                con, staged, reader.metadata, facts, reader.reasons, session.running, at_once
+            )
             return Taken(reader.events, reader.skipped_events, stored)
     return _take_in(session, source, staged, limits, on_bytes, on_events, unpadded=True)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -15,6 +14,7 @@ import duckdb
 
 from tracewh.ingest.fields import odd_values_sql
 from tracewh.ingest.tables import Table, create_block, derive, tables
+from tracewh.ingest.together import Running, together
 
 #: Version of the layout on disk: a table or column renamed or dropped means a new one.
 LAYOUT_VERSION = 1
@@ -30,7 +30,8 @@ def write(
     metadata: Mapping[str, Any],
     source: Mapping[str, Any],
     reasons: Mapping[str, int],
-    at_once: int | None = None,
+    running: Running,
+    at_once: int | None,
 ) -> int:
     """Write every table of a linked trace into a folder.
 
@@ -40,6 +41,7 @@ def write(
         metadata: The file's top-level keys besides traceEvents.
         source: Values of the columns of `traces` that the events do not tell.
         reasons: What was repaired or left out as the file was read, and how often.
+        running: See `together`.
         at_once: How many tables are written at a time; as many as there are when None. One at a
             time is joined and sorted in two steps, which takes less memory.
 
@@ -57,10 +59,8 @@ def write(
         # hash table of a join from the long one.
         con.execute("SET disabled_optimizers = 'build_side_probe_side,join_order'")
     # Sorting and encoding leave a core idle now and then: the large tables go first, side by side.
-    with ThreadPoolExecutor(at_once) as pool:
-        write_table = partial(_write, folder=folder, in_steps=at_once == 1)
-        for task in [pool.submit(write_table, con.cursor(), table) for table in _by_size()]:
-            task.result()
+    write_table = partial(_write, folder=folder, in_steps=at_once == 1)
+    together(con, [partial(write_table, table=t) for t in _by_size()], running, at_once)
     return sum(path.stat().st_size for path in folder.iterdir())
 
 

@@ -147,12 +147,12 @@ def test_an_interrupt_ends_what_the_database_is_doing(tmp_path: Path) -> None:
     (tmp_path / "w.json").write_text('{"traceEvents": []}', "utf-8")
     code = f"""
 import sys
-from tracewh.ingest import trace
+from tracewh.ingest import links
 from tracewh.cli.app import main
-def link(con, at_once=None):
+def nest(con, *_):
     print("linking", flush=True)
     con.execute("SELECT count(*) FROM range(1000000) AS a, range(1000000) AS b WHERE a.range % 7 = b.range % 5")
-trace.link = link
+links.nest = nest
 sys.exit(main(["ingest", {str(tmp_path / "w.json")!r}, "-w", {str(tmp_path / "wh")!r}]))
 """
     process = subprocess.Popen([sys.executable, "-c", code], stdout=-1, stderr=-1, text=True)
