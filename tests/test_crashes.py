@@ -150,8 +150,9 @@ import sys
 from tracewh.ingest import links
 from tracewh.cli.app import main
 def nest(con, *_):
-    print("linking", flush=True)
-    con.execute("SELECT count(*) FROM range(1000000) AS a, range(1000000) AS b WHERE a.range % 7 = b.range % 5")
+    sys.stdout.write("linking\\n")
+    sys.stdout.flush()
+    con.execute("SELECT sum(sin(r.range)) FROM range(1000000000000) AS r")
 links.nest = nest
 sys.exit(main(["ingest", {str(tmp_path / "w.json")!r}, "-w", {str(tmp_path / "wh")!r}]))
 """
