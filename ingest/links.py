@@ -8,13 +8,6 @@ from tracewh.ingest.nesting import nest
 from tracewh.ingest.tables import derive
 from tracewh.ingest.together import Running, together
 
-#: With Python frames recorded, a profiler step begins inside the frame that starts it and goes on
-#: after that one has returned.
-_STEPS = """
-    SELECT h.row_id FROM host AS h
-    WHERE h.kind = 'step' AND EXISTS (FROM host AS f WHERE f.kind = 'frame')
-"""
-
 
 def link(con: duckdb.DuckDBPyConnection, running: Running, at_once: int | None) -> None:
     """Add the tables host_links, memory_links, device_links, linked_steps and linked_flows.
@@ -25,12 +18,9 @@ def link(con: duckdb.DuckDBPyConnection, running: Running, at_once: int | None) 
         at_once: How many statements may share the memory; as many as there are when None.
     """
     derive(con, "host")
+    derive(con, "family")
     # Each of these keeps one core busy at best.
-    tasks = (
-        lambda cursor: nest(cursor, "all_rows", "enclosed", _STEPS),
-        lambda cursor: nest(cursor, "op_rows", "op_enclosed"),
-        lambda cursor: derive(cursor, "flows"),
-    )
+    tasks = (lambda cursor: nest(cursor, "intervals"), lambda cursor: derive(cursor, "flows"))
     together(con, tasks, running, at_once)
     for name in ("operators", "launches", "steps"):
         derive(con, name)

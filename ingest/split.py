@@ -168,6 +168,12 @@ def from_numpy(values: npt.NDArray[Any]) -> pa.Array:
     return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(values)])
 
 
+def to_numpy(column: pa.Array) -> npt.NDArray[Any]:
+    """A column of numbers without NULLs, over the same bytes."""
+    kind = column.type.to_pandas_dtype()
+    return np.frombuffer(column.buffers()[1], kind)[column.offset :][: len(column)]
+
+
 def _strings(buffer: bytearray, ends: npt.NDArray[np.int64]) -> pa.StringArray:
     """The pieces of a buffer between its start and each end, as strings over the same bytes."""
     offsets = np.concatenate(([0], ends)).astype(np.int32)

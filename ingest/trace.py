@@ -17,7 +17,6 @@ from tracewh.ingest.flatten import Flattener, is_unpadded, prepare
 from tracewh.ingest.links import link
 from tracewh.ingest.reader import Block, TraceReader
 from tracewh.ingest.staging import Session, spill_folder
-from tracewh.ingest.tables import derive
 from tracewh.ingest.write import write
 
 #: What all traces that are taken in side by side may use; beyond it the database spills to disk.
@@ -97,7 +96,6 @@ def _take_in(
     }
     with duckdb.connect(config=config) as con, session.running(con):
         prepare(con, unpadded)
-        derive(con, "enclosing")
         _flatten_all(con, reader, limits.threads, on_events, unpadded)
         if unpadded or not _may_be_unpadded(con) or not is_unpadded(_first_block(source)):
             at_once = _statements_at_once(con)

@@ -1,8 +1,6 @@
 -- derive: host
 -- since: 0.1
--- summary: Host events as intervals on numbered threads, ready for nesting.
-
-CREATE TYPE ROW_KIND AS ENUM('step', 'op', 'frame', 'call', 'memory');
+-- summary: Host events and memory records as intervals on numbered threads, ready for nesting.
 
 -- Threads by number: sorting by two texts would be most of the cost of nesting.
 CREATE TABLE threads AS
@@ -13,31 +11,25 @@ FROM (
     SELECT m.pid, m.tid FROM raw_memory AS m
 ) AS t;
 
-CREATE TABLE host AS
+-- Flags are numbers, which arrays share with the database.
+CREATE VIEW intervals AS
 SELECT
+    h.rowid AS place,
     h.event_id AS row_id,
     t.thread,
     h.ts_ns AS start_ns,
     h.ts_ns + greatest(h.dur_ns, 0) AS end_ns,
+    CASE WHEN is_op_category(h.category) THEN 1 ELSE 0 END::TINYINT AS is_op,
+    CASE WHEN h.category = 'python_function' THEN 1 ELSE 0 END::TINYINT AS is_frame,
     CASE
-        WHEN is_op_category(h.category) AND h.name LIKE 'ProfilerStep#%' THEN 'step'
-        WHEN is_op_category(h.category) THEN 'op'
-        WHEN h.category = 'python_function' THEN 'frame'
-        ELSE 'call'
-    END::ROW_KIND AS kind
+        WHEN is_op_category(h.category) OR h.category = 'python_function' THEN 0 ELSE 1
+    END::TINYINT AS is_call,
+    0::TINYINT AS is_memory
 FROM raw_host AS h
-INNER JOIN threads AS t ON h.pid IS NOT DISTINCT FROM t.pid AND h.tid IS NOT DISTINCT FROM t.tid;
-
-CREATE VIEW all_rows AS
-SELECT h.row_id, h.kind, h.thread, h.start_ns, h.end_ns, TRUE AS is_candidate FROM host AS h;
-
--- Operators and annotations enclose everything else on their thread, memory records included.
-CREATE VIEW op_rows AS
-SELECT
-    h.row_id, h.kind, h.thread, h.start_ns, h.end_ns,
-    h.kind IN ('step', 'op') AS is_candidate
-FROM host AS h
+INNER JOIN threads AS t ON h.pid IS NOT DISTINCT FROM t.pid AND h.tid IS NOT DISTINCT FROM t.tid
 UNION ALL
-SELECT m.event_id, 'memory'::ROW_KIND, t.thread, m.ts_ns AS start_ns, m.ts_ns AS end_ns, FALSE
+SELECT
+    m.rowid, m.event_id, t.thread, m.ts_ns AS start_ns, m.ts_ns AS end_ns,
+    0::TINYINT, 0::TINYINT, 0::TINYINT, 1::TINYINT
 FROM raw_memory AS m
 INNER JOIN threads AS t ON m.pid IS NOT DISTINCT FROM t.pid AND m.tid IS NOT DISTINCT FROM t.tid;

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from typing import Any
 
 import duckdb
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tracewh.ingest.nesting import nest
+from tracewh.ingest.nesting import NONE, enclosing, nest
 from tracewh.ingest.tables import derive
 
 #: Thread, start, end, and whether it may enclose others. Its place in the list is the file's order.
@@ -18,30 +20,19 @@ Row = tuple[int, int, int, bool]
 Nesting = dict[int, tuple[int | None, int]]
 
 
-@pytest.fixture(scope="module")
-def con() -> Iterator[duckdb.DuckDBPyConnection]:
-    with duckdb.connect() as con:
-        con.execute("SET threads = 1")
-        derive(con, "enclosing")
-        con.execute(
-            "CREATE TABLE intervals"
-            " (row_id BIGINT, thread INTEGER, start_ns BIGINT, end_ns BIGINT, is_candidate BOOLEAN,"
-            " kind VARCHAR)"
+def nested(rows: Sequence[Row]) -> Nesting:
+    """What `enclosing` says of each thread."""
+    found: Nesting = {}
+    for thread in {row[0] for row in rows}:
+        here = sorted(
+            (n for n, row in enumerate(rows) if row[0] == thread),
+            key=lambda n: (rows[n][1], -rows[n][2], n),
         )
-        yield con
-
-
-def nested(con: duckdb.DuckDBPyConnection, rows: Sequence[Row]) -> Nesting:
-    """What `nest` says."""
-    con.execute("DELETE FROM intervals; DROP TABLE IF EXISTS nested")
-    con.executemany(
-        "INSERT INTO intervals VALUES (?, ?, ?, ?, ?, NULL)",
-        [(n, *row) for n, row in enumerate(rows)],
-    )
-    nest(con, "intervals", "nested")
-    found = con.execute("SELECT n.row_id, n.parent_row_id, n.depth FROM nested AS n").fetchall()
-    assert len(found) == len(rows)
-    return {row: (parent, depth) for row, parent, depth in found}
+        start, end, is_candidate = (np.array([rows[n][c] for n in here]) for c in (1, 2, 3))
+        parents, depths = enclosing(start, end, is_candidate)
+        for n, parent, depth in zip(here, parents.tolist(), depths.tolist(), strict=True):
+            found[n] = (None if parent == NONE else here[parent], depth)
+    return found
 
 
 def walked(rows: Sequence[Row]) -> Nesting:
@@ -72,7 +63,7 @@ def timeline(*lines: str) -> list[Row]:
     return rows
 
 
-def test_an_event_that_ends_after_its_parent_keeps_it(con: duckdb.DuckDBPyConnection) -> None:
+def test_an_event_that_ends_after_its_parent_keeps_it() -> None:
     """The second starts inside the first and outlives it; nothing is dropped and no level lost."""
     rows = timeline(
         "----------",
@@ -82,7 +73,7 @@ def test_an_event_that_ends_after_its_parent_keeps_it(con: duckdb.DuckDBPyConnec
         "           ---",
         "              --",
     )
-    assert nested(con, rows) == {
+    assert nested(rows) == {
         0: (None, 0),
         1: (0, 1),
         2: (1, 2),
@@ -92,7 +83,7 @@ def test_an_event_that_ends_after_its_parent_keeps_it(con: duckdb.DuckDBPyConnec
     }
 
 
-def test_events_that_overlap_in_a_chain(con: duckdb.DuckDBPyConnection) -> None:
+def test_events_that_overlap_in_a_chain() -> None:
     """Each starts inside the one before, which the last of them does not: the first has ended."""
     rows = timeline(
         "----",
@@ -100,10 +91,10 @@ def test_events_that_overlap_in_a_chain(con: duckdb.DuckDBPyConnection) -> None:
         "     ----",
         "         |",
     )
-    assert nested(con, rows) == {0: (None, 0), 1: (0, 1), 2: (1, 1), 3: (None, 0)}
+    assert nested(rows) == {0: (None, 0), 1: (0, 1), 2: (1, 1), 3: (None, 0)}
 
 
-def test_jitter_between_siblings(con: duckdb.DuckDBPyConnection) -> None:
+def test_jitter_between_siblings() -> None:
     """The first child ends a nanosecond after the second starts: the second lies in it, not beside."""
     rows = timeline(
         "------------",
@@ -112,10 +103,10 @@ def test_jitter_between_siblings(con: duckdb.DuckDBPyConnection) -> None:
         "      --",
         "           -",
     )
-    assert nested(con, rows) == {0: (None, 0), 1: (0, 1), 2: (1, 2), 3: (2, 2), 4: (0, 1)}
+    assert nested(rows) == {0: (None, 0), 1: (0, 1), 2: (1, 2), 3: (2, 2), 4: (0, 1)}
 
 
-def test_ties(con: duckdb.DuckDBPyConnection) -> None:
+def test_ties() -> None:
     """At one start the longer encloses the shorter, and of equals the first in the file the others."""
     rows = timeline(
         "|",
@@ -125,7 +116,7 @@ def test_ties(con: duckdb.DuckDBPyConnection) -> None:
         "     ---",
         "     |",
     )
-    assert nested(con, rows) == {
+    assert nested(rows) == {
         0: (3, 3),
         1: (2, 1),
         2: (None, 0),
@@ -149,13 +140,55 @@ rows = st.lists(
 
 @settings(max_examples=300, deadline=None, derandomize=True)
 @given(rows=rows)
-def test_any_intervals(con: duckdb.DuckDBPyConnection, rows: list[Row]) -> None:
-    assert nested(con, rows) == walked(rows)
+def test_any_intervals(rows: list[Row]) -> None:
+    assert nested(rows) == walked(rows)
 
 
 @settings(max_examples=200, deadline=None, derandomize=True)
 @given(rows=rows)
-def test_any_intervals_that_all_enclose(con: duckdb.DuckDBPyConnection, rows: list[Row]) -> None:
+def test_any_intervals_that_all_enclose(rows: list[Row]) -> None:
     """More of them overlap in part."""
     rows = [(thread, start, end, True) for thread, start, end, _ in rows]
-    assert nested(con, rows) == walked(rows)
+    assert nested(rows) == walked(rows)
+
+
+@pytest.mark.parametrize("part_rows", [1, 2, 5])
+def test_parts(part_rows: int) -> None:
+    """What is linked a part at a time is linked as the whole is."""
+    columns = "place, row_id, thread, start_ns, end_ns, is_op, is_frame, is_call, is_memory"
+    with duckdb.connect() as con:
+        con.execute("""
+            CREATE TABLE rows AS
+            SELECT
+                r.n AS place, 100 + r.n AS row_id, r.n // 150 AS thread, r.at AS start_ns,
+                CASE WHEN r.kind = 3 THEN r.at ELSE r.at + r.length END AS end_ns,
+                (r.kind = 0)::TINYINT AS is_op, (r.kind = 1)::TINYINT AS is_frame, (r.kind = 2)::TINYINT AS is_call,
+                (r.kind = 3)::TINYINT AS is_memory
+            FROM (
+                SELECT
+                    n, hash(n, 'at') % 500 AS at, hash(n, 'length') % 60 AS length,
+                    hash(n, 'kind') % 4 AS kind
+                FROM generate_series(400) AS s (n)
+            ) AS r
+        """)
+        found = []
+        for size in (part_rows, 1000):
+            derive(con, "family")
+            nest(con, f"(SELECT {columns} FROM rows)", size)
+            found.append(con.execute("FROM family ORDER BY place").fetchall())
+            con.execute("DROP TABLE family")
+    whole = found[1]
+    assert len({row[7] for row in whole}) > 50  # many enclose something
+    assert max(row[6] for row in whole) > 5
+    # What encloses nothing has no kind, and no part inside.
+    assert [_told(row) for row in found[0]] == [_told(row) for row in whole]
+
+
+def _told(row: Sequence[Any]) -> list[Any]:
+    parent, op = row[7], row[11]
+    return [
+        *row[:8],
+        *(row[8:11] if parent is not None else ()),
+        op,
+        *(row[12:] if op is not None else ()),
+    ]

@@ -15,7 +15,9 @@ FRAME = "python_function"
 events = st.lists(
     st.builds(
         lambda cat, start, length, tid: host(cat, "a", start, start + length, tid),
-        st.sampled_from([*OPERATORS, FRAME, "cuda_runtime", "cuda_driver", "overhead", "npu_op"]),
+        st.sampled_from(
+            [*OPERATORS, FRAME, "cuda_runtime", "cuda_driver", "overhead", "npu_op", None]
+        ),
         st.integers(0, 20),
         st.sampled_from([0, 1, 2, 3, 5, 8, 13, 21]),
         st.integers(1, 2),
