@@ -42,8 +42,7 @@ def write(
         source: Values of the columns of `traces` that the events do not tell.
         reasons: What was repaired or left out as the file was read, and how often.
         running: See `together`.
-        at_once: How many tables are written at a time; as many as there are when None. One at a
-            time is joined and sorted in two steps, which takes less memory.
+        at_once: How many tables are written at a time; as many as there are when None.
 
     Returns:
         Bytes written.
@@ -54,13 +53,11 @@ def write(
     _step_activity(con)
     _traces(con, metadata, source, reasons)
     _devices(con, metadata)
-    if at_once == 1:
-        # The optimizer cannot tell how many rows two tables have side by side, and would build the
-        # hash table of a join from the long one.
-        con.execute("SET disabled_optimizers = 'build_side_probe_side,join_order'")
-    # Sorting and encoding leave a core idle now and then: the large tables go first, side by side.
-    write_table = partial(_write, folder=folder, in_steps=at_once == 1)
-    together(con, [partial(write_table, table=t) for t in _by_size()], running, at_once)
+    # The optimizer cannot tell how many rows two tables have side by side, and would build the hash
+    # table of a join from the long one.
+    con.execute("SET disabled_optimizers = 'build_side_probe_side,join_order'")
+    # Each of these keeps one core busy: the large tables go first, side by side.
+    together(con, [partial(_write, folder=folder, table=t) for t in _by_size()], running, at_once)
     return sum(path.stat().st_size for path in folder.iterdir())
 
 
@@ -70,38 +67,19 @@ def _by_size() -> list[Table]:
     return [tables()[name] for name in large] + rest
 
 
-def _write(
-    con: duckdb.DuckDBPyConnection, table: Table, folder: Path, in_steps: bool = False
-) -> None:
+def _write(con: duckdb.DuckDBPyConnection, table: Table, folder: Path) -> None:
     columns = ", ".join(
         f"t.{column.name}::{column.type} AS {column.name}" for column in table.columns
     )
-    rows = f"out_{table.name}"
-    if in_steps:
-        con.execute(f"CREATE TEMP TABLE joined AS SELECT {columns} FROM {rows} AS t")
-        columns, rows = "t.*", "joined"
-    names = {column.name for column in table.columns}
-    order = next((name for name in ("start_ns", "time_ns", "source_ns") if name in names), None)
-    key = (
-        f"ORDER BY t.{order}, t.{'event_id' if 'event_id' in names else 'flow_id'}"
-        if order and table.name != "traces"
-        else ""
-    )
     path = str(folder / f"{table.name}.parquet").replace("'", "''")
-    options = (
-        "FORMAT parquet, PARQUET_VERSION V2, COMPRESSION zstd, COMPRESSION_LEVEL 6,"
-        f" ROW_GROUP_SIZE {ROW_GROUP_ROWS}"
-    )
-    target = f"TO '{path}' ({options})"
-    try:
-        con.execute(f"COPY (SELECT {columns} FROM {rows} AS t {key}) {target}")
-    except duckdb.OutOfMemoryException:
-        if not in_steps:
-            raise
-        # In the order of the file then: the order only helps those who ask for a range of time.
-        con.execute(f"COPY (SELECT {columns} FROM {rows} AS t) {target}")
-    if in_steps:
-        con.execute("DROP TABLE joined")
+    # In the order of the file, which is that of time for each kind of event: a range of time touches
+    # few row groups, and nothing has to be sorted.
+    con.execute(f"""
+        COPY (SELECT {columns} FROM out_{table.name} AS t) TO '{path}' (
+            FORMAT parquet, PARQUET_VERSION V2, COMPRESSION zstd, COMPRESSION_LEVEL 6,
+            ROW_GROUP_SIZE {ROW_GROUP_ROWS}
+        )
+    """)
 
 
 def base_time_ns(metadata: Mapping[str, Any]) -> int:

@@ -15,18 +15,27 @@ FROM linked_steps AS s;
 -- Python frames are named `file.py(123): function`. There are few names and many frames.
 CREATE TABLE frames AS
 SELECT
-    n.name,
-    regexp_extract(
-        n.name, '^(.*)\((\d+)\): (.*)$', ['source_file', 'source_line', 'source_function']
-    ) AS place
+    p.name,
+    nullif(p.place.source_file, '') AS source_file,
+    try_cast(p.place.source_line AS INTEGER) AS source_line,
+    nullif(p.place.source_function, '') AS source_function
 FROM (
-    SELECT DISTINCT h.name FROM raw_host AS h WHERE h.category = 'python_function'
-) AS n;
+    SELECT
+        n.name,
+        regexp_extract(
+            n.name, '^(.*)\((\d+)\): (.*)$', ['source_file', 'source_line', 'source_function']
+        ) AS place
+    FROM (
+        SELECT DISTINCT h.name FROM raw_host AS h WHERE h.category = 'python_function'
+    ) AS n
+) AS p;
 
 CREATE VIEW out_host_events AS
 SELECT
     h.*,
-    CASE WHEN is_whole_number(h.tid) THEN try_cast(h.tid AS BIGINT) END AS thread_id,
+    CASE
+        WHEN try_cast(h.tid AS BIGINT)::VARCHAR = h.tid THEN try_cast(h.tid AS BIGINT)
+    END AS thread_id,
     h.ts_ns + base_ns() AS start_ns,
     h.dur_ns AS duration_ns,
     CASE
@@ -36,9 +45,9 @@ SELECT
     l.parent_op_id,
     l.depth,
     l.self_duration_ns,
-    nullif(f.place.source_file, '') AS source_file,
-    try_cast(f.place.source_line AS INTEGER) AS source_line,
-    nullif(f.place.source_function, '') AS source_function
+    f.source_file,
+    f.source_line,
+    f.source_function
 FROM raw_host AS h
 POSITIONAL JOIN host_links AS l
 LEFT JOIN frames AS f ON h.name = f.name AND h.category = 'python_function';

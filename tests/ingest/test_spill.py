@@ -1,4 +1,4 @@
-"""A trace that does not fit into memory is linked and written in another way, to the same tables."""
+"""A trace that does not fit into memory is linked and written a statement at a time, to the same tables."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ SAMPLE = Path(tracewh.__file__).parent / "samples" / "resnet_workers_0"
 
 
 def rows(warehouse: Path, table: str) -> list[tuple[object, ...]]:
-    """The rows of a table in the order of the files."""
+    """The rows of a table."""
     left_out = "EXCLUDE (ingested_at)" if table == "traces" else ""
     files = f"{warehouse}/data/*/*/*/{table}.parquet"
-    return duckdb.sql(f"SELECT * {left_out} FROM read_parquet('{files}')").fetchall()
+    return duckdb.sql(f"SELECT * {left_out} FROM read_parquet('{files}') ORDER BY ALL").fetchall()
 
 
 def test_the_same_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ingest([SAMPLE], tmp_path / "at_once")
     monkeypatch.setattr(trace, "_statements_at_once", lambda con: 1)
-    ingest([SAMPLE], tmp_path / "in_steps")
+    ingest([SAMPLE], tmp_path / "one_by_one")
     for table in tables():
-        assert rows(tmp_path / "in_steps", table) == rows(tmp_path / "at_once", table), table
-    assert rows(tmp_path / "in_steps", "host_events")
+        assert rows(tmp_path / "one_by_one", table) == rows(tmp_path / "at_once", table), table
+    assert rows(tmp_path / "one_by_one", "host_events")
 
 
 def test_one_statement_at_a_time_once_the_events_spill(tmp_path: Path) -> None:
