@@ -22,5 +22,5 @@ def link(con: duckdb.DuckDBPyConnection, running: Running, at_once: int | None) 
     # Each of these keeps one core busy at best.
     tasks = (lambda cursor: nest(cursor, "intervals"), lambda cursor: derive(cursor, "flows"))
     together(con, tasks, running, at_once)
-    for name in ("operators", "launches", "steps"):
+    for name in ("links_in_order", "launches", "steps"):
         derive(con, name)

@@ -4,6 +4,10 @@ Intervals are half-open, in the order of start, longer first, then the file's. W
 the last candidate before it in that order that is still open where it starts: whether intervals nest
 or overlap only in part, nothing is dropped. The database sorts, spilling what does not fit; what
 comes in that order is linked in arrays, a part at a time.
+
+The self time of a row is its length less the parts of its children that lie inside it. In the self
+time of an operator Python frames are transparent: its children are the operators, annotations,
+runtime and driver calls whose nearest operator it is, less calls made inside other calls.
 """
 
 from __future__ import annotations
@@ -77,42 +81,72 @@ def nest(con: duckdb.DuckDBPyConnection, rows: str, part_rows: int = PART_ROWS) 
         part_rows: How many are linked at a time.
     """
     parts = con.sql(f"""
+        SELECT r.*, -1::BIGINT AS parent_id, -1::BIGINT AS op_id, 0::BIGINT AS depth,
+            0::BIGINT AS children_ns
         FROM {rows} AS r ORDER BY r.thread, r.start_ns, r.end_ns DESC, r.row_id
     """).to_arrow_reader(part_rows)
-    open_rows: Rows = {}
+    open_rows: Rows = {}  # what may enclose rows of the next part
     with con.cursor() as cursor:
         for batch in parts:
             part = {
                 name: to_numpy(column)
                 for name, column in zip(batch.schema.names, batch.columns, strict=True)
             }
-            edges = np.flatnonzero(np.diff(part["thread"])) + 1
-            found = []
+            threads = part["thread"]
+            done = []
+            if open_rows and open_rows["thread"][0] != threads[0]:
+                done.append(open_rows)
+                open_rows = {}
+            edges = np.flatnonzero(np.diff(threads)) + 1
             for first, last in pairwise([0, *edges.tolist(), len(batch)]):
-                line = _take(part, slice(first, last))
-                known = 0
-                if open_rows and open_rows["thread"][0] == line["thread"][0]:
-                    known = len(open_rows["thread"])
-                    line = _joined([open_rows, line])
-                found.append(_take(_family(line), slice(known, None)))
-            _append(cursor, _joined(found))
-            # What may enclose rows of the next part.
-            is_open = (line["is_memory"] == 0) & (line["end_ns"] > line["start_ns"][-1])
-            open_rows = _take(line, is_open) if is_open.any() else {}
+                line = _joined(
+                    [*([open_rows] if open_rows else []), _take(part, slice(first, last))]
+                )
+                _link(line, len(open_rows["thread"]) if open_rows else 0)
+                open_rows = {}
+                done.append(line)
+            is_open = line["end_ns"] > line["start_ns"][-1]
+            done[-1], open_rows = (
+                _take(line, ~is_open),
+                _take(line, is_open) if is_open.any() else {},
+            )
+            _append(cursor, _joined(done))
+        if open_rows:
+            _append(cursor, open_rows)
+
+
+def _link(line: Rows, known: int) -> None:
+    """Fill the last columns of the rows of one thread, of which the first were `known` before."""
+    start, end, row_id = line["start_ns"], line["end_ns"], line["row_id"]
+    is_host, is_op = line["is_memory"] == 0, line["is_op"] == 1
+    parent, depth = enclosing(start, end, is_host)
+    op, _ = enclosing(start, end, is_op)
+    for name, found in (
+        ("parent_id", np.where(parent == NONE, NONE, row_id[parent])),
+        ("op_id", np.where(op == NONE, NONE, row_id[op])),
+        ("depth", depth),
+    ):
+        line[name][known:] = found[known:]
+    is_host[:known] = False  # counted before
+    in_call = (parent != NONE) & (line["is_call"][parent] == 1)
+    for outer, counts in (
+        (parent, is_host & ~is_op[parent]),
+        (op, is_host & (line["is_frame"] == 0) & ~in_call),
+    ):
+        inner = np.flatnonzero(counts & (outer != NONE))
+        outer = outer[inner]
+        np.add.at(line["children_ns"], outer, np.minimum(end[inner], end[outer]) - start[inner])
 
 
 def _append(con: duckdb.DuckDBPyConnection, rows: Rows) -> None:
-    found = pa.table({
-        name: from_numpy(column.view(np.int8) if column.dtype == np.bool_ else column)
-        for name, column in rows.items()
-    })  # fmt: skip
+    found = pa.table({name: from_numpy(column) for name, column in rows.items()})
     con.register("found", found)
     con.execute("""
         INSERT INTO family
         SELECT
-            f.place, f.row_id, f.is_op = 1, f.is_frame = 1, f.is_memory = 1, f.length_ns, f.depth,
-            nullif(f.parent_id, -1), f.is_in_op = 1, f.is_in_call = 1, f.in_parent_ns,
-            nullif(f.parent_op_id, -1), f.in_op_ns
+            f.place, f.row_id, f.is_memory = 1, nullif(f.parent_id, -1),
+            CASE WHEN f.is_op = 1 THEN f.row_id ELSE nullif(f.op_id, -1) END, nullif(f.op_id, -1),
+            f.depth, greatest(f.end_ns - f.start_ns - f.children_ns, 0)
         FROM found AS f
     """)
     con.unregister("found")
@@ -124,25 +158,3 @@ def _joined(parts: list[Rows]) -> Rows:
 
 def _take(rows: Rows, which: slice | Flags) -> Rows:
     return {name: column[which] for name, column in rows.items()}
-
-
-def _family(line: Rows) -> Rows:
-    """The rows of one thread, with what encloses them."""
-    start, end, row_id = line["start_ns"], line["end_ns"], line["row_id"]
-    parent, depth = enclosing(start, end, line["is_memory"] == 0)
-    op, _ = enclosing(start, end, line["is_op"] == 1)
-    return {
-        "place": line["place"],
-        "row_id": row_id,
-        "is_op": line["is_op"],
-        "is_frame": line["is_frame"],
-        "is_memory": line["is_memory"],
-        "length_ns": end - start,
-        "depth": depth,
-        "parent_id": np.where(parent == NONE, NONE, row_id[parent]),
-        "is_in_op": (parent != NONE) & (line["is_op"][parent] == 1),
-        "is_in_call": (parent != NONE) & (line["is_call"][parent] == 1),
-        "in_parent_ns": np.minimum(end, end[parent]) - start,
-        "parent_op_id": np.where(op == NONE, NONE, row_id[op]),
-        "in_op_ns": np.minimum(end, end[op]) - start,
-    }

@@ -77,9 +77,11 @@ SELECT
     m.*,
     m.ts_ns + base_ns() AS time_ns,
     device_type(try_cast(json_extract_string(m.args, '$."Device Type"') AS INTEGER)) AS device_type,
-    l.op_id
+    CASE
+        WHEN m.event_id = l.event_id THEN l.op_id ELSE error('memory_links is out of order')
+    END AS op_id
 FROM raw_memory AS m
-INNER JOIN memory_links AS l ON m.event_id = l.event_id;
+POSITIONAL JOIN memory_links AS l;
 
 CREATE VIEW out_counters AS
 SELECT d.event_id, c.key AS counter, try_cast(c.value AS DOUBLE) AS value

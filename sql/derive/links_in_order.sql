@@ -1,0 +1,20 @@
+-- derive: links_in_order
+-- since: 0.1
+-- summary: The rows of `family` in the order of raw_host and raw_memory.
+--
+-- So the two can be read side by side: a hash join of the wide rows would take more memory than there
+-- is.
+CREATE TABLE host_links AS
+SELECT f.event_id, f.parent_id, f.op_id, f.parent_op_id, f.depth, f.self_duration_ns
+FROM family AS f
+WHERE NOT f.is_memory
+ORDER BY f.place;
+
+CREATE TABLE memory_links AS
+SELECT f.event_id, f.op_id
+FROM family AS f
+WHERE f.is_memory
+ORDER BY f.place;
+
+DROP TABLE family;
+DROP TABLE threads CASCADE;
