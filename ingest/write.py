@@ -89,9 +89,10 @@ def base_time_ns(metadata: Mapping[str, Any]) -> int:
 
 def _step_activity(con: duckdb.DuckDBPyConnection) -> None:
     derive(con, "step_activity")
-    for block in ("event_roles", "interval_totals", "step_roles"):
+    for block in ("event_roles", "interval_totals", "step_slots", "step_intervals", "step_roles"):
         create_block(con, block)
-    con.execute("CREATE VIEW out_step_activity AS FROM step_roles()")
+    con.execute("CREATE TABLE role_intervals AS FROM step_intervals()")
+    con.execute("CREATE VIEW out_step_activity AS FROM step_roles('role_intervals')")
 
 
 def _traces(

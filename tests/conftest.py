@@ -39,6 +39,9 @@ SHARED = Path(os.environ.get("TRACEWH_SHARED", ROOT.parent / "shared")).resolve(
 #: Filled in for every `given` that does not say.
 KEYS = {"run": "r", "worker": "w", "span": "default"}
 
+#: What step_activity holds, asked of the events.
+STEP_ROLES = "WITH i AS (FROM step_intervals()) SELECT * FROM step_roles('i')"
+
 
 class Tables:
     """All tables and slices, empty, in one connection; macros appear when SQL first calls them.
@@ -53,7 +56,7 @@ class Tables:
         self.created: set[str] = set()
         for spec in (*self.registry.tables(), *self.registry.slices()):
             self.prepare(spec.name)
-        self.prepare("FROM step_roles()")
+        self.prepare(STEP_ROLES)
 
     def prepare(self, sql: str) -> None:
         """Create what a piece of SQL names, where that is not there yet."""
@@ -64,7 +67,7 @@ class Tables:
 
     def settle(self) -> None:
         """Fill step_activity from the events that are given, as ingest does."""
-        self.con.execute("INSERT INTO step_activity BY NAME FROM step_roles()")
+        self.con.execute(f"INSERT INTO step_activity BY NAME {STEP_ROLES}")
 
     def insert(self, given: str) -> None:
         """Add the rows of one `given` paragraph."""

@@ -2,12 +2,15 @@
 -- since: 0.1
 -- summary: How long each set of roles was active at once, in each step and outside of them.
 -- grain: one row per step of a trace and set of roles that was active in it for a time
--- uses: event_roles interval_totals
+-- uses: interval_totals step_slots
 --
 -- What the table step_activity holds: ingest asks this once and writes down the answer. A role whose
 -- every event has no length has a row of its own with a duration of 0, outside of all steps, which
 -- says that it was recorded.
 --
+-- params
+--   name  type     unit  default  meaning
+--   rel   VARCHAR  -     -        Name of a relation that holds step_intervals(): of a large trace a table, which sorts in less memory than a query.
 -- columns
 --   run, worker, span
 --   step_event_id         BIGINT   key  Annotation of the step; NULL outside of all steps, and in a trace without any.
@@ -20,66 +23,18 @@
 --   dataloader            BOOLEAN  key  The data loader ran.
 --   cpu_exec              BOOLEAN  key  Other operators or annotations ran.
 --   duration_ns           BIGINT   ns   How long just these were active.
-CREATE MACRO step_roles() AS TABLE
+CREATE MACRO step_roles(rel VARCHAR) AS TABLE
     WITH
-    _steps AS MATERIALIZED (
-        SELECT
-            s.run,
-            s.worker,
-            s.span,
-            s.event_id,
-            s.extended_start_ns AS start_ns,
-            s.extended_end_ns - s.extended_start_ns AS duration_ns,
-            dense_rank() OVER (ORDER BY s.run, s.worker, s.span) AS trace,
-            row_number() OVER (
-                PARTITION BY s.run, s.worker, s.span ORDER BY s.extended_start_ns, s.event_id
-            ) AS slot
-        FROM steps AS s
-    ),
-
-    -- Numbers sort many times faster than three texts.
-    _traces AS MATERIALIZED (
-        SELECT DISTINCT t.run, t.worker, t.span, t.trace
-        FROM _steps AS t
-    ),
-
-    -- A digit for each role, as wide as the events that may run at once are many.
-    _active AS MATERIALIZED (
-        SELECT
-            t.trace,
-            CASE
-                WHEN r.role = 'kernel' THEN 1::HUGEINT << 91
-                WHEN r.role = 'memcpy' THEN 1::HUGEINT << 79
-                WHEN r.role = 'memset' THEN 1::HUGEINT << 67
-                WHEN r.role = 'communication' AND r.on_device THEN 1::HUGEINT << 55
-                WHEN r.role = 'communication' THEN 1::HUGEINT << 42
-                WHEN r.role = 'runtime' THEN 1::HUGEINT << 28
-                WHEN r.role = 'dataloader' THEN 1::HUGEINT << 16
-                ELSE 1::HUGEINT
-            END AS weight,
-            r.start_ns,
-            r.duration_ns
-        FROM event_roles() AS r
-        INNER JOIN _traces AS t ON r.run = t.run AND r.worker = t.worker AND r.span = t.span
-    ),
-
-    _intervals AS (
-        SELECT a.trace AS key, 0 AS slot, a.weight, a.start_ns, a.duration_ns
-        FROM _active AS a
-        UNION ALL
-        SELECT s.trace, s.slot, 0, s.start_ns, s.duration_ns
-        FROM _steps AS s
-    ),
+    _slots AS MATERIALIZED (FROM step_slots()),
 
     _sums AS (
         SELECT i.key AS trace, i.slot, i.weight, i.duration_ns
-        FROM interval_totals('_intervals') AS i
+        FROM interval_totals(rel) AS i
         WHERE i.weight > 0
         UNION ALL
-        SELECT a.trace, 0, a.weight, 0
-        FROM _active AS a
-        GROUP BY a.trace, a.weight
-        HAVING NOT coalesce(bool_or(a.duration_ns > 0), FALSE)
+        SELECT DISTINCT r.key, 0, r.weight, 0
+        FROM query_table(rel) AS r
+        WHERE r.weight > 0 AND NOT coalesce(r.duration_ns > 0, FALSE)
     ),
 
     _sets AS (
@@ -114,8 +69,29 @@ CREATE MACRO step_roles() AS TABLE
         s.cpu_exec,
         s.duration_ns
     FROM _sets AS s
-    INNER JOIN _traces AS t ON s.trace = t.trace
-    LEFT JOIN _steps AS p ON s.trace = p.trace AND s.slot = p.slot
+    INNER JOIN (
+        SELECT DISTINCT n.run, n.worker, n.span, n.trace
+        FROM _slots AS n
+    ) AS t ON s.trace = t.trace
+    LEFT JOIN _slots AS p ON s.trace = p.trace AND s.slot = p.slot
+    WHERE
+        s.duration_ns > 0
+        OR NOT EXISTS (
+            FROM _sets AS o
+            WHERE
+                o.trace = s.trace
+                AND o.duration_ns > 0
+                AND (
+                    (o.kernel AND s.kernel)
+                    OR (o.memcpy AND s.memcpy)
+                    OR (o.memset AND s.memset)
+                    OR (o.device_communication AND s.device_communication)
+                    OR (o.host_communication AND s.host_communication)
+                    OR (o.runtime AND s.runtime)
+                    OR (o.dataloader AND s.dataloader)
+                    OR (o.cpu_exec AND s.cpu_exec)
+                )
+        )
     ORDER BY
         t.run,
         t.worker,

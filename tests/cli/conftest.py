@@ -20,6 +20,7 @@ from typing import Any
 import duckdb
 import pytest
 
+from tests.conftest import STEP_ROLES
 from tracewh.cli.app import main
 from tracewh.views import Registry
 
@@ -84,7 +85,7 @@ def _write_trace(
     registry = Registry.load()
     source = {"run": run, "worker": worker, "span": span}
     with duckdb.connect() as con:
-        registry.create(con, registry.needs("FROM step_roles()"))
+        registry.create(con, registry.needs(STEP_ROLES))
         for table in registry.tables():
             con.execute(table.sql.replace("CREATE TABLE", "CREATE TABLE IF NOT EXISTS"))
             for row in rows.get(table.name, []):
@@ -94,7 +95,7 @@ def _write_trace(
                     f"INSERT INTO {table.name} ({', '.join(values)}) VALUES ({marks})",
                     [*values.values()],
                 )
-        con.execute("INSERT INTO step_activity BY NAME FROM step_roles()")
+        con.execute(f"INSERT INTO step_activity BY NAME {STEP_ROLES}")
         for table in registry.tables():
             con.execute(
                 f"COPY (SELECT * EXCLUDE (run, worker, span) FROM {table.name}) "

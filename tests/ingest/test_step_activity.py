@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tracewh
+from tests.conftest import STEP_ROLES
 from tests.ingest.conftest import TakeIn, call, device, host
 
 
@@ -44,7 +45,7 @@ def test_a_trace_without_complete_events_has_no_activity(take_in: TakeIn) -> Non
 
 
 def test_every_real_trace_holds_what_its_events_give(corpus: tracewh.Warehouse) -> None:
-    settled, asked = "FROM step_activity", "FROM step_roles()"
+    settled, asked = "FROM step_activity", f"FROM ({STEP_ROLES})"
     assert len(corpus.sql(settled).fetchall()) > 500
     for one, other in ((settled, asked), (asked, settled)):
         assert corpus.sql(f"{one} EXCEPT ALL {other}").fetchall() == []
