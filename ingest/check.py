@@ -161,10 +161,12 @@ def _links(folder: Path) -> Iterator[tuple[str, str]]:
         duckdb.connect(config={"memory_limit": MEMORY, "temp_directory": spill}) as con,
     ):
         try:
-            for table in tables():
-                path = str(folder / f"{table}.parquet").replace("'", "''")
+            for name, table in tables().items():
+                path = str(folder / f"{name}.parquet").replace("'", "''")
+                columns = ", ".join(column.name for column in table.columns)
                 con.execute(
-                    f"CREATE VIEW {table} AS FROM read_parquet('{path}', hive_partitioning = false)"
+                    f"CREATE VIEW {name} AS SELECT {columns}"
+                    f" FROM read_parquet('{path}', hive_partitioning = false)"
                 )
             sql = (SQL / "derive" / "broken_links.sql").read_text("utf-8")
             broken = con.execute(sql).fetchall()

@@ -5,12 +5,12 @@ from __future__ import annotations
 import duckdb
 
 from tracewh.ingest.nesting import nest
-from tracewh.ingest.tables import derive
+from tracewh.ingest.tables import create_block, derive
 from tracewh.ingest.together import Running, together
 
 
 def link(con: duckdb.DuckDBPyConnection, running: Running, at_once: int | None) -> None:
-    """Add the tables host_links, memory_links, device_links, linked_steps and linked_flows.
+    """Add host_links, call_costs, memory_links, device_links, linked_steps and linked_flows.
 
     Args:
         con: Connection that holds the raw tables.
@@ -24,3 +24,13 @@ def link(con: duckdb.DuckDBPyConnection, running: Running, at_once: int | None) 
     together(con, tasks, running, at_once)
     for name in ("links_in_order", "launches", "steps"):
         derive(con, name)
+    settle_costs(con)
+
+
+def settle_costs(con: duckdb.DuckDBPyConnection) -> None:
+    """Add call_costs and the macro with_costs: what each call of an operator cost."""
+    create_block(con, "tensor_core_operators")
+    derive(con, "own_costs")
+    while con.execute("FROM climbs LIMIT 1").fetchone():
+        derive(con, "climb")
+    derive(con, "call_costs")

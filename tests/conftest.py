@@ -26,6 +26,7 @@ import duckdb
 import pytest
 from _pytest._code.code import TerminalRepr
 
+from tests.settled import STEP_ROLES, settle
 from tracewh.views import Registry, ViewError
 
 if TYPE_CHECKING:
@@ -38,9 +39,6 @@ SHARED = Path(os.environ.get("TRACEWH_SHARED", ROOT.parent / "shared")).resolve(
 
 #: Filled in for every `given` that does not say.
 KEYS = {"run": "r", "worker": "w", "span": "default"}
-
-#: What step_activity holds, asked of the events.
-STEP_ROLES = "WITH i AS (FROM step_intervals()) SELECT * FROM step_roles('i')"
 
 
 class Tables:
@@ -64,10 +62,6 @@ class Tables:
             if name not in self.created:
                 self.registry.create(self.con, [name])
                 self.created.add(name)
-
-    def settle(self) -> None:
-        """Fill step_activity from the events that are given, as ingest does."""
-        self.con.execute(f"INSERT INTO step_activity BY NAME {STEP_ROLES}")
 
     def insert(self, given: str) -> None:
         """Add the rows of one `given` paragraph."""
@@ -166,8 +160,7 @@ class SqlItem(pytest.Item):
         try:
             for paragraph in self.given:
                 tables.insert(paragraph)
-            if "step_activity" in tables.registry.needs(self.query):
-                tables.settle()
+            settle(tables.con, tables.registry.needs(self.query))
             self._compare(tables.con)
         finally:
             tables.con.execute("ROLLBACK")

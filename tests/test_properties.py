@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.settled import settle
+
 if TYPE_CHECKING:
     from tests.conftest import Tables
 
@@ -109,7 +111,7 @@ def _fill(tables: Tables, rows: list[Row], steps: list[tuple[int, int]]) -> None
         else:
             category, name = HOST[role]
             _insert(con, "host_events", {"category": category, "name": name, **span})
-    tables.settle()
+    settle(con, ["step_activity"])
 
 
 def _insert(con: Any, table: str, values: dict[str, Any]) -> None:

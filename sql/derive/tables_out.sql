@@ -30,6 +30,19 @@ FROM (
     ) AS n
 ) AS p;
 
+CREATE VIEW linked_host AS
+SELECT
+    h.*,
+    CASE
+        WHEN h.event_id = l.event_id THEN l.parent_id ELSE error('host_links is out of order')
+    END AS parent_id,
+    l.op_id,
+    l.parent_op_id,
+    l.depth,
+    l.self_duration_ns
+FROM raw_host AS h
+POSITIONAL JOIN host_links AS l;
+
 CREATE VIEW out_host_events AS
 SELECT
     h.*,
@@ -38,18 +51,10 @@ SELECT
     END AS thread_id,
     h.ts_ns + base_ns() AS start_ns,
     h.dur_ns AS duration_ns,
-    CASE
-        WHEN h.event_id = l.event_id THEN l.parent_id ELSE error('host_links is out of order')
-    END AS parent_id,
-    l.op_id,
-    l.parent_op_id,
-    l.depth,
-    l.self_duration_ns,
     f.source_file,
     f.source_line,
     f.source_function
-FROM raw_host AS h
-POSITIONAL JOIN host_links AS l
+FROM with_costs('linked_host') AS h
 LEFT JOIN frames AS f ON h.name = f.name AND h.category = 'python_function';
 
 CREATE VIEW out_device_events AS

@@ -6,6 +6,11 @@
 -- Nesting is per (pid, tid) over half-open intervals ordered by start, longer first, file order on
 -- ties. Where two events overlap only in part the later one becomes a child of the deepest event
 -- that contains its start, and only the contained part counts against its parent's self time.
+--
+-- An operator whose only child is an operator of the same name is one call with it, and the outermost
+-- row of such a chain stands for all of them. What a call cost is settled by ingest, so that no question
+-- has to go up the tree again, in parts that do not overlap: that takes the least room. The block
+-- operator_costs adds them up.
 CREATE TABLE host_events (
     run VARCHAR,  -- Name of the run: the folder of the trace, relative to the ingested folder.
     worker VARCHAR,  -- Who recorded the trace: the file name up to the first stamp, often host and process id.
@@ -24,6 +29,12 @@ CREATE TABLE host_events (
     parent_op_id BIGINT,  -- Nearest enclosing operator or annotation, the event itself excluded.
     depth INTEGER,  -- Number of events on the thread that are open where it starts; its parent is the innermost of them.
     self_duration_ns BIGINT,  -- Length minus the direct children; in an operator or annotation Python frames are transparent.
+    inner_self_ns BIGINT,  -- Self time of the operators inside that are one call with this one, mostly 0. NULL, as the next five, on rows that do not stand for a call.
+    plain_self_ns BIGINT,  -- Copies, sets and kernels that use no tensor cores, which the call launched itself; NULL, as the next three, where the trace links no device work to operators.
+    plain_below_ns BIGINT,  -- The same, launched by the operators below it.
+    tensor_core_self_ns BIGINT,  -- Kernels that use tensor cores, which the call launched itself.
+    tensor_core_below_ns BIGINT,  -- The same, launched by the operators below it.
+    tensor_core_eligible BOOLEAN,  -- Whether the call or an operator below it can use tensor cores.
     external_id BIGINT,  -- [External id, external id] Profiler's id of the operator; on a runtime call the operator that made it.
     correlation_id BIGINT,  -- [correlation] Joins a runtime or driver call to the device events it launched.
     sequence_number BIGINT,  -- [Sequence number] Autograd sequence number, shared by a forward operator and its backward.

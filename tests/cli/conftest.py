@@ -20,7 +20,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from tests.conftest import STEP_ROLES
+from tests.settled import STEP_ROLES, settle
 from tracewh.cli.app import main
 from tracewh.views import Registry
 
@@ -95,7 +95,7 @@ def _write_trace(
                     f"INSERT INTO {table.name} ({', '.join(values)}) VALUES ({marks})",
                     [*values.values()],
                 )
-        con.execute(f"INSERT INTO step_activity BY NAME {STEP_ROLES}")
+        settle(con, ["step_activity", "operator_costs"])
         for table in registry.tables():
             con.execute(
                 f"COPY (SELECT * EXCLUDE (run, worker, span) FROM {table.name}) "

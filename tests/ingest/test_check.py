@@ -234,6 +234,20 @@ def test_a_table_of_another_version(warehouse: Path, trace: Path) -> None:
     assert problem.startswith("its tables cannot be asked (Binder Error: ")
 
 
+def test_a_column_that_an_older_version_did_not_write(warehouse: Path, trace: Path) -> None:
+    from tracewh.ingest.manifest import seal
+
+    path = trace / "host_events.parquet"
+    duckdb.execute(
+        f"COPY (SELECT * EXCLUDE (inner_self_ns) FROM read_parquet('{path}', hive_partitioning = false))"
+        f" TO '{path}.new' (FORMAT parquet)"
+    )
+    Path(f"{path}.new").rename(path)
+    seal(trace)
+    said = 'Binder Error: Referenced column "inner_self_ns" not found in FROM clause!'
+    assert problems(warehouse) == [("", f"its tables cannot be asked ({said})")]
+
+
 def test_what_was_left_behind(warehouse: Path) -> None:
     (warehouse / ".staging" / "dead").mkdir(parents=True)
     assert left_behind(warehouse) == [

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import tracewh
-from tests.conftest import STEP_ROLES
 from tests.ingest.conftest import TakeIn, call, device, host
+from tests.settled import STEP_ROLES
 
 
 def test_sets_of_roles_in_a_step_and_outside(take_in: TakeIn) -> None:

@@ -1,0 +1,23 @@
+-- derive: climb
+-- since: 0.1
+-- summary: Adds each cost to the ancestor that climbs names, and doubles how far up climbs reaches.
+--
+-- Run until climbs is empty: then each cost stands at all of its ancestors, for after n runs it stands
+-- at those less than 2^n levels up. A trace can nest as deep as it is long: level by level, that would
+-- be a sum over every pair of an event and one around it.
+INSERT INTO costs
+SELECT
+    u.ancestor_id,
+    c.is_own AND u.stays_own AS is_own,
+    sum(c.inner_ns)::BIGINT,
+    sum(c.plain_ns)::BIGINT,
+    sum(c.tensor_core_ns)::BIGINT,
+    bool_or(c.is_eligible)
+FROM costs AS c
+INNER JOIN climbs AS u ON c.event_id = u.event_id
+GROUP BY ALL;
+
+CREATE OR REPLACE TABLE climbs AS
+SELECT u.event_id, v.ancestor_id, u.stays_own AND v.stays_own AS stays_own
+FROM climbs AS u
+INNER JOIN climbs AS v ON u.ancestor_id = v.event_id;

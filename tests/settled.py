@@ -1,0 +1,54 @@
+"""What ingest settles, filled in where a test writes the tables itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import duckdb
+
+from tracewh.ingest.links import settle_costs
+from tracewh.ingest.tables import derive
+
+#: What step_activity holds, asked of the events.
+STEP_ROLES = "WITH i AS (FROM step_intervals()) SELECT * FROM step_roles('i')"
+
+
+def settle(con: duckdb.DuckDBPyConnection, needed: Iterable[str]) -> None:
+    """Fill in what the tables and blocks that are needed read, from the rows that are given."""
+    needed = set(needed)
+    if "step_activity" in needed:
+        con.execute(f"INSERT INTO step_activity BY NAME {STEP_ROLES}")
+    if "operator_costs" in needed:
+        for keys in con.execute("SELECT DISTINCT run, worker, span FROM host_events").fetchall():
+            _settle_costs(con, keys)
+
+
+def _settle_costs(con: duckdb.DuckDBPyConnection, keys: tuple[str, ...]) -> None:
+    """With the statements of ingest, on the tables that they read."""
+    con.execute("CREATE SCHEMA settling; SET search_path = 'settling,main'")
+    of_trace = "WHERE run = $1 AND worker = $2 AND span = $3"
+    con.execute(f"CREATE TABLE host_links AS FROM host_events {of_trace}", keys)
+    con.execute("CREATE TABLE raw_host AS SELECT event_id, category, name FROM host_links")
+    con.execute(
+        f"CREATE TABLE raw_device AS SELECT duration_ns AS dur_ns FROM device_events {of_trace}",
+        keys,
+    )
+    con.execute(f"CREATE TABLE device_links AS FROM device_events {of_trace}", keys)
+    derive(con, "event_kinds")
+    settle_costs(con)
+    con.execute(
+        """
+        UPDATE main.host_events AS h
+        SET
+            inner_self_ns = c.inner_self_ns,
+            plain_self_ns = c.plain_self_ns,
+            plain_below_ns = c.plain_below_ns,
+            tensor_core_self_ns = c.tensor_core_self_ns,
+            tensor_core_below_ns = c.tensor_core_below_ns,
+            tensor_core_eligible = c.tensor_core_eligible
+        FROM with_costs('raw_host') AS c
+        WHERE (h.run, h.worker, h.span) = ($1, $2, $3) AND h.event_id = c.event_id
+        """,
+        keys,
+    )
+    con.execute("SET search_path = 'main'; DROP SCHEMA settling CASCADE")
