@@ -25,29 +25,32 @@ def take_in(
 ) -> int:
     """Ingest with a display, sum it up, and give the exit code."""
     from tracewh.ingest.api import ingest
-    from tracewh.views.database import ensure_database
+    from tracewh.views.database import ensure_database, preparing
     from tracewh.views.warehouse import WarehouseError
 
     started = time.monotonic()
-    try:
-        with display() as shown, diagnostics.terminable():
-            outcomes = ingest(
-                list(paths),
-                warehouse,
-                run=run,
-                jobs=jobs,
-                force=force,
-                on_progress=shown.advance,
-                on_outcome=shown.finished,
+    with preparing(warehouse) as prepared:
+        try:
+            with display() as shown, diagnostics.terminable():
+                outcomes = ingest(
+                    list(paths),
+                    warehouse,
+                    run=run,
+                    jobs=jobs,
+                    force=force,
+                    on_progress=shown.advance,
+                    on_outcome=shown.finished,
+                )
+        except KeyboardInterrupt as interrupt:
+            diagnostics.note(
+                "interrupted; the traces that are in stay in, the same command goes on"
             )
-    except KeyboardInterrupt as interrupt:
-        diagnostics.note("interrupted; the traces that are in stay in, the same command goes on")
-        return diagnostics.interrupted(interrupt)
-    summarize(outcomes, time.monotonic() - started)
-    try:
-        ensure_database(warehouse)
-    except WarehouseError as error:  # the traces are in: what is said of them comes first
-        raise diagnostics.CliError(str(error)) from None
+            return diagnostics.interrupted(interrupt)
+        summarize(outcomes, time.monotonic() - started)
+        try:
+            ensure_database(warehouse, prepared)
+        except WarehouseError as error:  # the traces are in: what is said of them comes first
+            raise diagnostics.CliError(str(error)) from None
     refused = sum(outcome.status == "refused" for outcome in outcomes)
     if refused == len(outcomes):
         return diagnostics.FAILED

@@ -85,31 +85,26 @@ def nest(con: duckdb.DuckDBPyConnection, rows: str, part_rows: int = PART_ROWS) 
             0::BIGINT AS children_ns
         FROM {rows} AS r ORDER BY r.thread, r.start_ns, r.end_ns DESC, r.row_id
     """).to_arrow_reader(part_rows)
-    open_rows: Rows = {}  # what may enclose rows of the next part
+    open_rows: Rows = {}  # of the thread at hand, what may enclose rows of the next part
     with con.cursor() as cursor:
         for batch in parts:
             part = {
                 name: to_numpy(column)
                 for name, column in zip(batch.schema.names, batch.columns, strict=True)
             }
-            threads = part["thread"]
+            nothing = _take(part, slice(0))
+            open_rows = open_rows or nothing
             done = []
-            if open_rows and open_rows["thread"][0] != threads[0]:
-                done.append(open_rows)
-                open_rows = {}
-            edges = np.flatnonzero(np.diff(threads)) + 1
+            if part["thread"][0] not in open_rows["thread"]:
+                done, open_rows = [open_rows], nothing
+            edges = np.flatnonzero(np.diff(part["thread"])) + 1
             for first, last in pairwise([0, *edges.tolist(), len(batch)]):
-                line = _joined(
-                    [*([open_rows] if open_rows else []), _take(part, slice(first, last))]
-                )
-                _link(line, len(open_rows["thread"]) if open_rows else 0)
-                open_rows = {}
+                line = _joined([open_rows, _take(part, slice(first, last))])
+                _link(line, len(open_rows["thread"]))
                 done.append(line)
+                open_rows = nothing
             is_open = line["end_ns"] > line["start_ns"][-1]
-            done[-1], open_rows = (
-                _take(line, ~is_open),
-                _take(line, is_open) if is_open.any() else {},
-            )
+            done[-1], open_rows = _take(line, ~is_open), _take(line, is_open)
             _append(cursor, _joined(done))
         if open_rows:
             _append(cursor, open_rows)

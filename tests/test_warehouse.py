@@ -9,6 +9,7 @@ import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import NoReturn
 
 import duckdb
 import pytest
@@ -16,7 +17,7 @@ import pytest
 import tracewh
 from tracewh.views import Registry
 from tracewh.views import database as module
-from tracewh.views.database import DATABASE, ensure_database, write_database
+from tracewh.views.database import DATABASE, ensure_database, preparing, write_database
 
 
 def add_trace(root: Path, run: str) -> None:
@@ -191,6 +192,41 @@ def test_the_database_holds_no_trace_data(root: Path) -> None:
     assert rows(database, "SELECT count(*) FROM duckdb_tables()") == [(0,)]
 
 
+OBJECTS = """
+    SELECT view_name, comment, sql FROM duckdb_views() WHERE NOT internal
+    UNION ALL SELECT function_name, comment, macro_definition FROM duckdb_functions() WHERE NOT internal
+    ORDER BY ALL
+"""
+
+
+def test_what_is_prepared_aside_is_what_is_made_in_place(root: Path) -> None:
+    with preparing(root) as prepared:
+        made = prepared()
+        assert made is not None and root not in made.parents
+        assert ensure_database(root, prepared)
+    assert not made.exists()
+    aside = rows(root / DATABASE, OBJECTS)
+    assert len(aside) > 20
+    assert rows(write_database(root), OBJECTS) == aside
+    with preparing(root) as prepared:  # it is current
+        assert prepared() is None
+
+
+@pytest.mark.parametrize("fails", ["TemporaryDirectory", "_create_macros"])
+def test_without_room_aside_it_is_made_in_place(
+    root: Path, monkeypatch: pytest.MonkeyPatch, fails: str
+) -> None:
+    def full(*_: object, **__: object) -> NoReturn:
+        raise OSError("no space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(module, fails, full)
+        with preparing(root) as prepared:
+            assert prepared() is None
+    assert ensure_database(root, prepared)
+    assert rows(root / DATABASE, "SELECT count(*) FROM traces") == [(2,)]
+
+
 def test_a_database_that_is_in_use_can_be_replaced(root: Path) -> None:
     database = write_database(root)
     with duckdb.connect(database) as con:
@@ -250,7 +286,7 @@ def test_a_database_that_was_being_written_when_all_died(root: Path) -> None:
     assert rows(root / DATABASE, "SELECT count(*) FROM traces") == [(2,)]
 
 
-@pytest.mark.parametrize("step", ["_fill", "replace", "_fingerprint"])
+@pytest.mark.parametrize("step", ["_create_macros", "_create_views", "replace", "_fingerprint"])
 def test_dying_while_the_database_is_written(
     root: Path, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:

@@ -13,8 +13,11 @@ import functools
 import hashlib
 import os
 import shlex
-from collections.abc import Iterator
+import shutil
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import duckdb
 
@@ -31,11 +34,17 @@ FINGERPRINT = ".tracewh.duckdb.origin"
 _registry = functools.cache(Registry.load)
 
 
-def ensure_database(path: str | os.PathLike[str]) -> bool:
+def ensure_database(
+    path: str | os.PathLike[str], prepared: Callable[[], Path | None] = lambda: None
+) -> bool:
     """Make tracewh.duckdb unless it is there and current. A warehouse without traces gets none.
 
     It is out of date when another tracewh or another set of SQL files made it, or when the
     warehouse was moved since.
+
+    Args:
+        path: The warehouse.
+        prepared: What `preparing` gave, if anything.
 
     Returns:
         Whether it was written.
@@ -46,8 +55,30 @@ def ensure_database(path: str | os.PathLike[str]) -> bool:
     with _only_writer(root) as origin:
         if _is_current(root):  # another ingest has just written it
             return False
-        _write(root, origin)
+        _write(root, origin, prepared())
     return True
+
+
+@contextlib.contextmanager
+def preparing(path: str | os.PathLike[str]) -> Iterator[Callable[[], Path | None]]:
+    """Make most of tracewh.duckdb aside, on a thread of its own, while the traces come in.
+
+    Creating the macros takes longer than ingesting a small trace, and needs none.
+    """
+    with contextlib.ExitStack() as stack:
+        made: Future[Path] | None = None
+        if not _is_current(Path(os.path.abspath(path))):
+            with contextlib.suppress(OSError):  # no room: it will be made in place
+                folder = stack.enter_context(TemporaryDirectory(prefix="tracewh-"))
+                pool = stack.enter_context(ThreadPoolExecutor(1))
+                made = pool.submit(_create_macros, Path(folder, DATABASE))
+
+        def prepared() -> Path | None:
+            with contextlib.suppress(OSError, duckdb.Error):
+                return made.result() if made else None
+            return None
+
+        yield prepared
 
 
 def write_database(path: str | os.PathLike[str]) -> Path:
@@ -114,12 +145,16 @@ def _only_writer(root: Path) -> Iterator[int]:
         raise WarehouseError(f"cannot write {root / DATABASE}: {reason}") from None
 
 
-def _write(root: Path, origin: int) -> None:
+def _write(root: Path, origin: int, prepared: Path | None = None) -> None:
     os.ftruncate(origin, 0)  # until it is written, in case we die: the next ingest begins anew
     new, log = root / f".{DATABASE}.new", root / f".{DATABASE}.new.wal"
     _remove(new, log)
     try:
-        _fill(root, new)
+        if prepared:
+            shutil.copyfile(prepared, new)
+        else:
+            _create_macros(new)
+        _create_views(root, new)
         os.replace(new, root / DATABASE)
     finally:
         _remove(new, log)
@@ -131,23 +166,36 @@ def _remove(*paths: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def _fill(root: Path, database: Path) -> None:
-    """Create every object in a new database."""
-    registry = _registry()
+def _create_macros(database: Path) -> Path:
+    """Create every object in a new database, with empty tables for the views over Parquet files.
+
+    Binding macros against files would take a look at the disk for every mention of a table.
+    """
+    with _attached(database) as con:
+        registry = _registry()
+        registry.create(con, registry.needs())
+    return database
+
+
+def _create_views(root: Path, database: Path) -> None:
+    """Put the views over the files of a warehouse in the place of the tables."""
+    with _attached(database) as con:
+        for table in _registry().tables():
+            con.execute(f"DROP TABLE {table.name}")
+            create(con, _registry(), [table.name], root)
+            for column in table.columns:
+                target = f"{table.name}.{column.name}"
+                con.execute(f"COMMENT ON COLUMN {target} IS {quoted(column.meaning)}")
+
+
+@contextlib.contextmanager
+def _attached(database: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     with duckdb.connect() as con:
         # Any DuckDB since 1.4.2 reads this format; the default of 2.0 is read by 2.0 only.
         con.execute(f"ATTACH {quoted(str(database))} AS tracewh (STORAGE_VERSION 'v1.4.0')")
         con.execute("USE tracewh")
         con.execute("BEGIN")  # one commit, and not one for every comment
-        # Empty tables stand in for the views over Parquet files until all macros are bound:
-        # binding against files takes a look at the disk for every mention of a table.
-        registry.create(con, registry.needs())
-        for table in registry.tables():
-            con.execute(f"DROP TABLE {table.name}")
-            create(con, registry, [table.name], root)
-            for column in table.columns:
-                target = f"{table.name}.{column.name}"
-                con.execute(f"COMMENT ON COLUMN {target} IS {quoted(column.meaning)}")
+        yield con
         con.execute("COMMIT")
         con.execute("USE memory")
         con.execute("DETACH tracewh")
