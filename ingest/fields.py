@@ -170,16 +170,20 @@ def insert_sql(kind: str, older_keys: bool) -> str:
     return f"INSERT INTO raw_{kind} {rows}"
 
 
-#: How many events have a key twice, of which the parse sees one.
+#: How many events have a key twice, of which the parse sees one. There are few lists of keys.
 DUPLICATE_KEYS = """
-    SELECT count(*)
+    SELECT coalesce(sum(k.events), 0)::BIGINT
     FROM (
-        SELECT json_keys(o.text) AS fields, json_keys(o.text, '$.args') AS arguments
-        FROM others AS o
-    ) AS o
+        SELECT o.fields, o.arguments, count(*) AS events
+        FROM (
+            SELECT json_keys(o.text) AS fields, json_keys(o.text, '$.args') AS arguments
+            FROM others AS o
+        ) AS o
+        GROUP BY o.fields, o.arguments
+    ) AS k
     WHERE
-        len(o.fields) > len(list_distinct(o.fields))
-        OR len(o.arguments) > len(list_distinct(o.arguments))
+        len(k.fields) > len(list_distinct(k.fields))
+        OR len(k.arguments) > len(list_distinct(k.arguments))
 """
 
 

@@ -22,6 +22,10 @@ from tracewh.ingest.tables import derive
 
 #: Events that are not plain wait until there are so many bytes of them: there may be few.
 HELD_BYTES = 4 << 20
+#: Older profilers write hardly any plain events. Where a block has fewer than this part of them, the
+#: next ones are not searched for any.
+FEWEST_PLAIN = 0.25
+BLOCKS_WITHOUT = 8
 _OTHERS = pa.schema([("event_id", pa.int64()), ("text", pa.string())])
 _PIECES = pa.schema([
     ("event_id", pa.int64()),
@@ -69,6 +73,10 @@ class Flattener:
 
     Plain events are read by the one parse of `plain`, the others by the full parse of `fields`. Statements
     are prepared where they can be: planning them for every block would cost as much as running them.
+
+    Attributes:
+        in_vain: How many blocks more are not searched for plain events.
+        reasons: What was repaired, and how often.
     """
 
     def __init__(self, con: duckdb.DuckDBPyConnection, unpadded: bool = False) -> None:
@@ -77,6 +85,7 @@ class Flattener:
         self._prepared: set[str] = set()
         self._pieces, self._others = _Pieces(_PIECES), _Pieces(_OTHERS)
         self._held: list[pa.RecordBatch] = []
+        self.in_vain = 0
         self.reasons: Counter[str] = Counter()
         con.register("pieces", self._pieces)
         con.register("others", self._others)
@@ -86,8 +95,12 @@ class Flattener:
         """Append the rows of a block, but for a few that wait for `finish`."""
         texts = block.texts
         ids = numbered(block.first_event_id, len(texts))
-        if not self._unpadded:
+        if self.in_vain:
+            self.in_vain -= 1
+        elif not self._unpadded:
             taken = self._flatten_plain(block.first_event_id, ids, texts)
+            if np.mean(taken) < FEWEST_PLAIN:
+                self.in_vain = BLOCKS_WITHOUT
             positions = from_numpy(np.flatnonzero(~taken))
             ids, texts = ids.take(positions), texts.take(positions)
         self._held.append(pa.record_batch([ids, texts], _OTHERS))

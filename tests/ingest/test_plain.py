@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tracewh.ingest.flatten import Flattener, prepare
+from tracewh.ingest.flatten import BLOCKS_WITHOUT, Flattener, prepare
 from tracewh.ingest.plain import KINDS, odd_pattern
 from tracewh.ingest.reader import Block
 from tracewh.ingest.scan import HINTS, MANY, NO_TIME, scan
@@ -91,6 +91,7 @@ def flattener(full: bool) -> tuple[duckdb.DuckDBPyConnection, Flattener]:
 def flattened(texts: list[str], *, full: bool) -> Iterator[duckdb.DuckDBPyConnection]:
     """The raw tables of a block, without what waits for `finish`."""
     con, one = flattener(full)
+    one.in_vain = 0
     one.flatten(Block(10, pa.array(texts, pa.string()), bytearray()))
     yield con
     one.finish()
@@ -272,6 +273,25 @@ def test_the_pattern_is_one_that_arrow_reads() -> None:
 
     found = pc.match_substring_regex(pa.array(['{"pid": 1}', '{"pid": "1"}']), odd_pattern())
     assert found.to_pylist() == [False, True]
+
+
+def test_after_a_block_without_plain_events_the_next_ones_are_not_searched() -> None:
+    """They go to the full parse, which takes them too; after a while it looks again."""
+    odd, plain = '{"ph": "M", "name": "process_name"}', json.dumps(HOST)
+    with duckdb.connect() as con:
+        prepare(con)
+        one = Flattener(con)
+
+        def taken_at_once(text: str) -> bool:
+            before = con.execute("SELECT count(*) FROM raw_host").fetchall()
+            one.flatten(Block(0, pa.array([text]), bytearray()))
+            return con.execute("SELECT count(*) FROM raw_host").fetchall() != before
+
+        assert taken_at_once(plain)
+        taken = [taken_at_once(text) for text in [odd, *[plain] * BLOCKS_WITHOUT, plain]]
+        assert taken == [False] * (BLOCKS_WITHOUT + 1) + [True]
+        one.finish()
+        assert con.execute("SELECT count(*) FROM raw_host").fetchall() == [(BLOCKS_WITHOUT + 2,)]
 
 
 def test_ingest_does_not_load_pandas() -> None:
