@@ -72,7 +72,7 @@ def run(folder: Path, *, ci: bool = False, allowed: str = "") -> subprocess.Comp
     return subprocess.run(
         [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-q", "--rootdir=."],
         cwd=folder,
-        env={**os.environ, "CI": str(ci).lower()},
+        env={**os.environ, "CI": str(ci).lower(), "PYTHONPATH": str(HERE.parent)},
         capture_output=True,
         text=True,
         check=False,
