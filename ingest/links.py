@@ -10,7 +10,7 @@ from tracewh.ingest.together import Running, together
 
 
 def link(con: duckdb.DuckDBPyConnection, running: Running, at_once: int | None) -> None:
-    """Add host_links, call_costs, memory_links, device_links, linked_steps and linked_flows.
+    """Add the tables host_links, memory_links and linked_flows.
 
     Args:
         con: Connection that holds the raw tables.
@@ -22,8 +22,13 @@ def link(con: duckdb.DuckDBPyConnection, running: Running, at_once: int | None) 
     # Each of these keeps one core busy at best.
     tasks = (lambda cursor: nest(cursor, "intervals"), lambda cursor: derive(cursor, "flows"))
     together(con, tasks, running, at_once)
-    for name in ("links_in_order", "launches", "steps"):
-        derive(con, name)
+    derive(con, "links_in_order")
+
+
+def link_launches(con: duckdb.DuckDBPyConnection) -> None:
+    """Add the tables device_links, linked_steps and call_costs, after `link`."""
+    derive(con, "launches")
+    derive(con, "steps")
     settle_costs(con)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import Any
 import duckdb
 
 from tracewh.ingest.fields import odd_values_sql
+from tracewh.ingest.links import link_launches
 from tracewh.ingest.tables import Table, create_block, derive, tables
 from tracewh.ingest.together import Running, together
 
@@ -20,6 +21,10 @@ from tracewh.ingest.together import Running, together
 LAYOUT_VERSION = 1
 #: Rows per row group: small enough that a time range touches few of them.
 ROW_GROUP_ROWS = 61_440
+#: Tables that need the launches of device work, the one that takes longest first.
+LAUNCHED = ("host_events", "step_activity", "device_events", "steps")
+#: Others that are large, or have to be worked out.
+LARGE = ("traces", "flows", "memory_records")
 #: With the longest times and durations that are read, sums stay within 64 bits. It is the year 2096.
 MOST_BASE_NS = 4 * 10**18
 
@@ -33,7 +38,7 @@ def write(
     running: Running,
     at_once: int | None,
 ) -> int:
-    """Write every table of a linked trace into a folder.
+    """Link the launches of a trace, and write every table of it into a folder.
 
     Args:
         con: Connection after `links.link`.
@@ -42,7 +47,7 @@ def write(
         source: Values of the columns of `traces` that the events do not tell.
         reasons: What was repaired or left out as the file was read, and how often.
         running: See `together`.
-        at_once: How many tables are written at a time; as many as there are when None.
+        at_once: How many statements may share the memory; as many as there are when None.
 
     Returns:
         Bytes written.
@@ -50,23 +55,28 @@ def write(
     # Not a variable: those belong to one connection.
     con.execute(f"CREATE MACRO base_ns() AS {base_time_ns(metadata)}::BIGINT")
     derive(con, "tables_out")
-    _step_activity(con)
-    _traces(con, metadata, source, reasons)
-    _devices(con, metadata)
+    prepare: dict[str, Callable[[duckdb.DuckDBPyConnection], None]] = {
+        "traces": partial(_traces, metadata=metadata, source=source, reasons=reasons),
+        "devices": partial(_devices, metadata=metadata),
+        "step_activity": _step_activity,
+    }
+    is_small = source["events"] <= ROW_GROUP_ROWS
+
+    def write_table(name: str, con: duckdb.DuckDBPyConnection) -> None:
+        if name in prepare:
+            prepare[name](con)
+        _write(con, tables()[name], folder, is_small)
+
+    # Each of these keeps one core busy: what takes longest goes first, side by side.
+    others = sorted(tables().keys() - set(LAUNCHED), key=lambda name: name not in LARGE)
+    writing = [partial(write_table, name) for name in others]
+    together(con, [link_launches, *writing], running, at_once)
+    derive(con, "launched_tables_out")
     # The optimizer cannot tell how many rows two tables have side by side, and would build the hash
     # table of a join from the long one.
     con.execute("SET disabled_optimizers = 'build_side_probe_side,join_order'")
-    # Each of these keeps one core busy: the large tables go first, side by side.
-    is_small = source["events"] <= ROW_GROUP_ROWS
-    write_table = partial(_write, folder=folder, is_small=is_small)
-    together(con, [partial(write_table, table=t) for t in _by_size()], running, at_once)
+    together(con, [partial(write_table, name) for name in LAUNCHED], running, at_once)
     return sum(path.stat().st_size for path in folder.iterdir())
-
-
-def _by_size() -> list[Table]:
-    large = ("host_events", "step_activity", "device_events", "flows", "memory_records")
-    rest = [table for table in tables().values() if table.name not in large]
-    return [tables()[name] for name in large] + rest
 
 
 def _write(con: duckdb.DuckDBPyConnection, table: Table, folder: Path, is_small: bool) -> None:

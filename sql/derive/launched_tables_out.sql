@@ -1,0 +1,78 @@
+-- derive: launched_tables_out
+-- since: 0.1
+-- summary: One relation out_<table> per Parquet file, with epoch times: those that need the launches.
+
+CREATE VIEW out_steps AS
+SELECT
+    s.* REPLACE (
+        s.start_ns + base_ns() AS start_ns,
+        s.end_ns + base_ns() AS end_ns,
+        s.extended_start_ns + base_ns() AS extended_start_ns,
+        s.extended_end_ns + base_ns() AS extended_end_ns
+    )
+FROM linked_steps AS s;
+
+-- Python frames are named `file.py(123): function`. There are few names and many frames.
+CREATE TABLE frames AS
+SELECT
+    p.name,
+    nullif(p.place.source_file, '') AS source_file,
+    try_cast(p.place.source_line AS INTEGER) AS source_line,
+    nullif(p.place.source_function, '') AS source_function
+FROM (
+    SELECT
+        n.name,
+        regexp_extract(
+            n.name, '^(.*)\((\d+)\): (.*)$', ['source_file', 'source_line', 'source_function']
+        ) AS place
+    FROM (
+        SELECT DISTINCT h.name FROM raw_host AS h WHERE h.category = 'python_function'
+    ) AS n
+) AS p;
+
+CREATE VIEW linked_host AS
+SELECT
+    h.*,
+    CASE
+        WHEN h.event_id = l.event_id THEN l.parent_id ELSE error('host_links is out of order')
+    END AS parent_id,
+    l.op_id,
+    l.parent_op_id,
+    l.depth,
+    l.self_duration_ns
+FROM raw_host AS h
+POSITIONAL JOIN host_links AS l;
+
+CREATE VIEW out_host_events AS
+SELECT
+    h.*,
+    CASE
+        WHEN try_cast(h.tid AS BIGINT)::VARCHAR = h.tid THEN try_cast(h.tid AS BIGINT)
+    END AS thread_id,
+    h.ts_ns + base_ns() AS start_ns,
+    h.dur_ns AS duration_ns,
+    f.source_file,
+    f.source_line,
+    f.source_function
+FROM with_costs('linked_host') AS h
+LEFT JOIN frames AS f ON h.name = f.name AND h.category = 'python_function';
+
+CREATE VIEW out_device_events AS
+SELECT
+    d.* REPLACE (
+        CASE
+            WHEN has_device_as_process(d.category)
+                THEN coalesce(d.device_id, try_cast(d.pid AS INTEGER))
+            ELSE d.device_id
+        END AS device_id
+    ),
+    d.ts_ns + base_ns() AS start_ns,
+    d.dur_ns AS duration_ns,
+    CASE
+        WHEN d.event_id = l.event_id THEN l.kind ELSE error('device_links is out of order')
+    END AS kind,
+    l.uses_tensor_cores,
+    l.launch_id,
+    l.op_id
+FROM raw_device AS d
+POSITIONAL JOIN device_links AS l;
