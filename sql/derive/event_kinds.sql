@@ -78,13 +78,28 @@ CREATE MACRO device_kind(category, name, collective) AS
         ELSE 'compute'
     END;
 
--- Kernels that use tensor cores, by the marks that cuBLAS, cuDNN and CUTLASS put in their names.
+-- Kernels that use tensor cores, or the matrix cores of AMD, by the marks in their names. The first
+-- list is the TensorBoard plugin's, of 2021: what cuBLAS, cuDNN and CUTLASS wrote up to Ampere. The
+-- second holds what came after:
+--   nvjet, gmma, tcgen05, umma          cuBLAS and CUTLASS on Hopper and Blackwell
+--   tensorop, SM90_64x64x16, OpClassTensorOp     CUTLASS and CuTe, plain and mangled
+--   _tensor16x8x8                       cuDNN's implicit GEMMs, the shape of the instruction
+--   flash_fwd, FlashAttn, fmha_cutlassF_f16, wmma  attention
+--   triton_tem_fused_mm                 the templates of torch.compile, which are products of matrices
+--   _MI16x16, mfma, xdl, gtcx, attn_fwd  Tensile, assembly, Composable Kernel, MIOpen, AOTriton
 CREATE MACRO uses_tensor_cores(name) AS
     regexp_matches(
         name,
         'h884|s884|h1688|s1688|hmma|i8816|16816|dgrad_1x1_stride_2x2|first_layer_wgrad_kernel'
         || '|conv1x1|conv2d_c1_k1|direct_group|xmma_implicit_gemm|xmma_sparse_conv'
         || '|xmma_warp_specialized_implicit_gemm|xmma_gemm|xmma_sparse_gemm|c1688'
+    )
+    OR regexp_matches(
+        name,
+        'nvjet|[gG]mma|tcgen05|[uU]mma|UMMA|tensorop|SM\d+_\d+x\d+x\d+|OpClass(Wmma)?TensorOp'
+        || '|_tensor\d+x\d+x\d+|flash_(fwd|bwd)|FlashAttn|fmha_cutlass[FB]_b?f16|wmma'
+        || '|triton_tem_fused_\w*(mm|conv|attention)'
+        || '|_MI\d+x\d+|mfma|xdl|_gtcx|^attn_(fwd|bwd)'
     );
 
 -- c10::DeviceType by its number.

@@ -25,7 +25,39 @@ TENSOR_CORE_KERNELS = [
     "sm80_xmma_sparse_gemm",
     "turing_c1688gemm",
 ]
-OTHER_KERNELS = ["volta_sgemm_128x64_nn", "elementwise_kernel", "VOLTA_H884GEMM", "gemm_884"]
+# Of today's libraries, as traces have them.
+TODAYS_TENSOR_CORE_KERNELS = [
+    "nvjet_hsh_128x256_64x4_1x2_h_bz_coopA_NNT",
+    "void cutlass::device_kernel<GemmUniversal<cutlass::gemm::MainloopSm90TmaGmmaWarpSpecialized<7>>>",
+    "void cutlass::device_kernel<cute::SM100_MMA_F16BF16_SS, tcgen05>",
+    "void cutlass::Kernel2<cutlass_80_wmma_tensorop_bf16_s161616gemm_bf16_32x32_128x2_tn_align8>",
+    "kernel<cute::MMA_Atom<cute::SM90_64x128x16_F32BF16BF16_SS<0, 0>>>",
+    "_ZN7cutlass6KernelINS_4gemm6kernel4GemmINS_4arch15OpClassTensorOpE",
+    "sm80_xmma_wgrad_implicit_gemm_tf32f32_tf32f32_f32_nhwckrsc_nhwc_stage4_g1_tensor16x8x8_kernel",
+    "void pytorch_flash::flash_fwd_kernel<pytorch_flash::Flash_fwd_kernel_traits<64, 128, 128, 4>>",
+    "void cutlass::device_kernel<flash::enable_sm90<flash::FlashAttnFwdSm90<2>>>",
+    "fmha_cutlassF_bf16_aligned_64x64_rf_sm80(PyTorchMemEffAttention::AttentionKernel)",
+    "cudnn_generated_fort_native_sdpa_sm90_flash_fprop_wgmma_f16_knob_3_128x256x64",
+    "triton_tem_fused_addmm_relu_7",
+    "triton_tem_fused_flex_attention_0",
+    "Cijk_Alik_Bljk_BBS_BH_Bias_HA_S_SAV_UserArgs_MT256x128x64_MI16x16x1_SN_LDSB1",
+    "void paged_attention_ll4mi_QKV_mfma16_kernel<0, __hip_bfloat16>",
+    "void ck::kernel_gemm_xdl_cshuffle_v3<ck::GridwiseGemm_xdl_cshuffle_v3>",
+    "igemm_fwd_gtcx2_nhwc_bf16_bx0_ex1_bt128x128x32_wt32x32x8",
+    "attn_fwd",
+]
+OTHER_KERNELS = [
+    "SubTensorOpWithScalar1d",
+    "triton_poi_fused_add_cos_sin_0",
+    "void cutlass::Kernel2<cutlass_80_simt_sgemm_128x32_8x5_nn_align1>",
+    "fmha_cutlassF_f32_aligned_64x64_rf_sm80(PyTorchMemEffAttention::AttentionKernel)",
+    "Cijk_Ailk_Bljk_SB_MT64x64x16_SE_1LDSB0_TT8_8",
+    "void at::native::(anonymous namespace)::GammaBetaBackwardCUDAKernel<float, float>",
+    "volta_sgemm_128x64_nn",
+    "elementwise_kernel",
+    "VOLTA_H884GEMM",
+    "gemm_884",
+]
 
 # c10::DeviceType, from 0.
 DEVICE_TYPES = [
@@ -54,11 +86,12 @@ DEVICE_TYPES = [
 
 
 def test_kernels_that_use_tensor_cores(take_in: TakeIn) -> None:
-    names = TENSOR_CORE_KERNELS + OTHER_KERNELS
+    tensor_core_kernels = TENSOR_CORE_KERNELS + TODAYS_TENSOR_CORE_KERNELS
+    names = tensor_core_kernels + OTHER_KERNELS
     rows = take_in([device(at, at + 1, name=name) for at, name in enumerate(names)]).rows(
         "SELECT t.name, t.uses_tensor_cores FROM device_events AS t ORDER BY t.event_id"
     )
-    assert rows == [(name, name in TENSOR_CORE_KERNELS) for name in names]
+    assert rows == [(name, name in tensor_core_kernels) for name in names]
 
 
 def test_device_types(take_in: TakeIn) -> None:

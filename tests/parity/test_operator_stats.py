@@ -21,6 +21,7 @@ FIRST_CALL = "it takes the first call's word; in a later call a kernel did use t
 UNKNOWN_ANNOTATION = "it does not know the annotation inside, so its time is the operator's own"
 ANNOTATION_TWICE = "it takes away the nccl annotation inside, and the runtime calls in that again"
 FALSE_LINK = "the call's External id is its own correlation, so that it belongs to no operator"
+NEWER = "its list of names is of 2021, and does not know a kernel for one that uses tensor cores"
 DROPPED = "floats hold 0.25 us there: a child that seems to end after its parent is dropped"
 
 NCCL = "a100_nccl_2024/nccl_data"
@@ -31,6 +32,8 @@ VIT = "h100_vit_2025/Falconsai_nsfw_image_detection__1016002"
 TRITON = "a100_triton_2024/triton_example"
 MI300X_TRITON = "mi300x_triton_2026/trace"
 CPU = "cpu_only_2022/rank_not_found"
+MI250 = "mi250_train_2025/mi250_minitoy_train_ROCm6_2_kineto"
+MI300X = "mi300x_qwen_2025/Qwen_Qwen1.5-0.5B-Chat__1016005"
 ENGINE = "autograd::engine::evaluate_function: "
 
 #: Grouped by name: (trace, operator, figure) -> (ours, the plugin's, why).
@@ -52,15 +55,11 @@ DIFFERENCES: dict[tuple[str, str, str], tuple[float, float, str]] = {
     (ABSOLUTE, "aten::result_type", "calls"): (2415, 2414, DROPPED),
     (ABSOLUTE, "aten::slice", "calls"): (795, 767, DROPPED),
     (ABSOLUTE, "detach", "calls"): (805, 780, DROPPED),
-    # 22 cuLaunchKernel of 136.221 us, whose kernels take 164.509 us, 65.791 us on tensor cores:
-    # (33.089 + 65.791) / 197.598
+    # 22 cuLaunchKernel of 136.221 us, whose kernels take 164.509 us
     (BERT, "aten::addmm", "host_self_us"): (562.599, 698.821, DRIVER),
     (BERT, "aten::addmm", "device_self_us"): (197.598, 33.089, DRIVER),
     (BERT, "aten::addmm", "device_total_us"): (197.598, 33.089, DRIVER),
-    (BERT, "aten::addmm", "tensor_core_self_pct"): (50.041, 100.0, DRIVER),
-    (BERT, "aten::addmm", "tensor_core_total_pct"): (50.041, 100.0, DRIVER),
     (BERT, "aten::linear", "device_total_us"): (197.598, 33.089, DRIVER),
-    (BERT, "aten::linear", "tensor_core_total_pct"): (50.041, 100.0, DRIVER),
     (QWEN, "aten::bmm", "host_self_us"): (40.221, 47.201, DRIVER),
     (QWEN, "aten::bmm", "device_self_us"): (3.52, 0.0, DRIVER),
     (QWEN, "aten::bmm", "device_total_us"): (3.52, 0.0, DRIVER),
@@ -82,6 +81,107 @@ DIFFERENCES: dict[tuple[str, str, str], tuple[float, float, str]] = {
     ),
     (CPU, "All2All_Pooled_Req", "host_self_us"): (86.0, 135.0, UNKNOWN_ANNOTATION),
     (CPU, "record_param_comms", "host_self_us"): (1308.0, 1874.0, UNKNOWN_ANNOTATION),
+    # Their share of tensor cores, or of AMD's matrix cores: of the operator itself, and in all.
+    (MI250, "aten::addmm", "tensor_core_self_pct"): (71.895, 0.0, NEWER),
+    (MI250, "aten::addmm", "tensor_core_total_pct"): (71.895, 0.0, NEWER),
+    (MI250, "aten::mm", "tensor_core_self_pct"): (100.0, 0.0, NEWER),
+    (MI250, "aten::mm", "tensor_core_total_pct"): (100.0, 0.0, NEWER),
+    (MI250, f"{ENGINE}AddmmBackward0", "tensor_core_total_pct"): (48.171, 0.0, NEWER),
+    (MI250, "aten::linear", "tensor_core_total_pct"): (71.895, 0.0, NEWER),
+    (MI250, "AddmmBackward0", "tensor_core_total_pct"): (100.0, 0.0, NEWER),
+    (MI300X, "aten::mm", "tensor_core_self_pct"): (100.0, 0.0, NEWER),
+    (MI300X, "aten::mm", "tensor_core_total_pct"): (100.0, 0.0, NEWER),
+    (MI300X, "aten::_flash_attention_forward", "tensor_core_eligible"): (True, False, NEWER),
+    (MI300X, "aten::_flash_attention_forward", "tensor_core_self_pct"): (100.0, 0.0, NEWER),
+    (MI300X, "aten::_flash_attention_forward", "tensor_core_total_pct"): (97.322, 0.0, NEWER),
+    (MI300X, "aten::addmm", "tensor_core_self_pct"): (100.0, 0.0, NEWER),
+    (MI300X, "aten::addmm", "tensor_core_total_pct"): (100.0, 0.0, NEWER),
+    (MI300X, "aten::bmm", "tensor_core_self_pct"): (100.0, 0.0, NEWER),
+    (MI300X, "aten::bmm", "tensor_core_total_pct"): (100.0, 0.0, NEWER),
+    (MI300X, "aten::linear", "tensor_core_total_pct"): (100.0, 0.0, NEWER),
+    (MI300X, "aten::matmul", "tensor_core_total_pct"): (100.0, 0.0, NEWER),
+    (MI300X, "aten::scaled_dot_product_attention", "tensor_core_eligible"): (True, False, NEWER),
+    (MI300X, "aten::scaled_dot_product_attention", "tensor_core_total_pct"): (97.322, 0.0, NEWER),
+    (MI300X, "aten::_scaled_dot_product_flash_attention", "tensor_core_eligible"): (
+        True,
+        False,
+        NEWER,
+    ),
+    (MI300X, "aten::_scaled_dot_product_flash_attention", "tensor_core_total_pct"): (
+        97.322,
+        0.0,
+        NEWER,
+    ),
+    (NCCL, "aten::convolution_backward", "tensor_core_self_pct"): (60.031, 47.008, NEWER),
+    (NCCL, "aten::convolution_backward", "tensor_core_total_pct"): (60.031, 47.008, NEWER),
+    (NCCL, "aten::cudnn_convolution", "tensor_core_self_pct"): (68.11, 47.238, NEWER),
+    (NCCL, "aten::cudnn_convolution", "tensor_core_total_pct"): (68.11, 47.238, NEWER),
+    (NCCL, "aten::convolution", "tensor_core_total_pct"): (68.11, 47.238, NEWER),
+    (NCCL, "aten::_convolution", "tensor_core_total_pct"): (68.11, 47.238, NEWER),
+    (NCCL, "aten::conv2d", "tensor_core_total_pct"): (68.11, 47.238, NEWER),
+    (NCCL, "ConvolutionBackward0", "tensor_core_total_pct"): (60.031, 47.008, NEWER),
+    (NCCL, f"{ENGINE}ConvolutionBackward0", "tensor_core_total_pct"): (54.015, 42.297, NEWER),
+    (BERT, "aten::_flash_attention_forward", "tensor_core_eligible"): (True, False, NEWER),
+    (BERT, "aten::_flash_attention_forward", "tensor_core_self_pct"): (100.0, 0.0, NEWER),
+    (BERT, "aten::_flash_attention_forward", "tensor_core_total_pct"): (100.0, 0.0, NEWER),
+    (BERT, "aten::scaled_dot_product_attention", "tensor_core_eligible"): (True, False, NEWER),
+    (BERT, "aten::scaled_dot_product_attention", "tensor_core_total_pct"): (100.0, 0.0, NEWER),
+    (BERT, "aten::_scaled_dot_product_flash_attention", "tensor_core_eligible"): (
+        True,
+        False,
+        NEWER,
+    ),
+    (BERT, "aten::_scaled_dot_product_flash_attention", "tensor_core_total_pct"): (
+        100.0,
+        0.0,
+        NEWER,
+    ),
+    (QWEN, "aten::_flash_attention_forward", "tensor_core_eligible"): (True, False, NEWER),
+    (QWEN, "aten::_flash_attention_forward", "tensor_core_self_pct"): (100.0, 0.0, NEWER),
+    (QWEN, "aten::_flash_attention_forward", "tensor_core_total_pct"): (100.0, 0.0, NEWER),
+    (QWEN, "aten::_scaled_dot_product_flash_attention", "tensor_core_eligible"): (
+        True,
+        False,
+        NEWER,
+    ),
+    (QWEN, "aten::_scaled_dot_product_flash_attention", "tensor_core_total_pct"): (
+        100.0,
+        0.0,
+        NEWER,
+    ),
+    (QWEN, "aten::scaled_dot_product_attention", "tensor_core_eligible"): (True, False, NEWER),
+    (QWEN, "aten::scaled_dot_product_attention", "tensor_core_total_pct"): (100.0, 0.0, NEWER),
+    (VIT, "aten::_flash_attention_forward", "tensor_core_eligible"): (True, False, NEWER),
+    (VIT, "aten::_flash_attention_forward", "tensor_core_self_pct"): (100.0, 0.0, NEWER),
+    (VIT, "aten::_flash_attention_forward", "tensor_core_total_pct"): (100.0, 0.0, NEWER),
+    (VIT, "aten::scaled_dot_product_attention", "tensor_core_eligible"): (True, False, NEWER),
+    (VIT, "aten::scaled_dot_product_attention", "tensor_core_total_pct"): (100.0, 0.0, NEWER),
+    (VIT, "aten::_scaled_dot_product_flash_attention", "tensor_core_eligible"): (
+        True,
+        False,
+        NEWER,
+    ),
+    (VIT, "aten::_scaled_dot_product_flash_attention", "tensor_core_total_pct"): (
+        100.0,
+        0.0,
+        NEWER,
+    ),
+    (MI300X_TRITON, "aten::mm", "tensor_core_self_pct"): (100.0, 0.0, NEWER),
+    (MI300X_TRITON, "aten::mm", "tensor_core_total_pct"): (100.0, 0.0, NEWER),
+    (MI300X_TRITON, "aten::_flash_attention_forward", "tensor_core_eligible"): (True, False, NEWER),
+    (MI300X_TRITON, "aten::_flash_attention_forward", "tensor_core_self_pct"): (100.0, 0.0, NEWER),
+    (MI300X_TRITON, "aten::_flash_attention_forward", "tensor_core_total_pct"): (100.0, 0.0, NEWER),
+    (MI300X_TRITON, "Torch-Compiled Region: 0/0", "tensor_core_total_pct"): (93.338, 0.0, NEWER),
+    (MI300X_TRITON, "aten::_scaled_dot_product_flash_attention", "tensor_core_eligible"): (
+        True,
+        False,
+        NEWER,
+    ),
+    (MI300X_TRITON, "aten::_scaled_dot_product_flash_attention", "tensor_core_total_pct"): (
+        100.0,
+        0.0,
+        NEWER,
+    ),
 }
 
 #: Compared in full: nothing differs but what is listed above.
@@ -93,8 +193,6 @@ TRACES = [
     "a100_event_sync_2024/event_sync_trace",
     "cpu_only_2024/rank-34.Jul_15_10_52_41.1074.pt.trace",
     "diff_small_2022/base/base",
-    "mi250_train_2025/mi250_minitoy_train_ROCm6_2_kineto",
-    "mi300x_qwen_2025/Qwen_Qwen1.5-0.5B-Chat__1016005",
     "mi300x_sglang_decode_2026/sglang_Qwen3-8B_decode",
     "mtia_inference_2026/mtia_inference_rank_0",
     *dict.fromkeys(trace for trace, _, _ in DIFFERENCES),
@@ -144,14 +242,26 @@ def test_by_shape_nothing_differs_in_operators_that_do_not_by_name(
     trace: str, plugin: Peer, corpus: tracewh.Warehouse
 ) -> None:
     said, keys = plugin(trace)
-    listed = {operator for where, operator, _ in DIFFERENCES if where == trace}
+    listed = {
+        operator
+        for (where, operator, _), (_, _, why) in DIFFERENCES.items()
+        if where == trace and why != NEWER
+    }
+    newer = {operator for where, operator, _ in DIFFERENCES if where == trace} - listed
     ours = _rows(corpus, keys, "input_shape")
     theirs = {(row["name"], _shape(row["input_shape"])): row for row in said["ops_by_name_input"]}
     assert ours.keys() == theirs.keys()
     assert {
         key: differences
         for key in ours
-        if key[0] not in listed and (differences := _differences(trace, ours[key], theirs[key]))
+        if key[0] not in listed
+        and (
+            differences := [
+                difference
+                for difference in _differences(trace, ours[key], theirs[key])
+                if not (key[0] in newer and difference[0].startswith("tensor_core"))
+            ]
+        )
     } == {}
 
 
