@@ -1,0 +1,177 @@
+-- view: memory_stats
+-- version: 1
+-- since: 0.1
+-- summary: What each operator allocated and released on each device, itself and with what it calls.
+-- needs: no_memory
+-- uses: trace_names
+--
+-- A record of memory belongs to the nearest operator around it on its thread, whatever annotation or
+-- Python frame is in between, and counts in the totals of every call around that. The increase is what
+-- was allocated less what was released. Blocks are mostly released where Python lets go of them, so
+-- what lies in no operator has a row of its own, whose name is NULL: with it the self figures add up to
+-- all that was recorded. An operator that neither allocated nor released has no row.
+--
+-- An operator whose only child is an operator of the same name is one call with it. Calls are all calls
+-- of the operator, or those that overlap the range, also where they did not touch the device.
+--
+-- params
+--   name     type     unit  default  meaning
+--   run, worker, span
+--   device   VARCHAR  -     NULL     Device as in the column, e.g. 'cpu' or 'cuda:0'; NULL takes all.
+--   from_ns  BIGINT   ns    NULL     Start of the range of records, nanoseconds since the epoch; NULL is the start of the trace.
+--   to_ns    BIGINT   ns    NULL     End of the range, included; NULL is the end of the trace.
+-- columns
+--   name                      type     unit   meaning
+--   run, worker, span
+--   device                    VARCHAR  key    Type of the device, and its number where it has one: 'cpu', 'cuda:0', 'hip:1'.
+--   operator                  VARCHAR  key    Name of the operator; NULL for what lies in none.
+--   calls                     BIGINT   -      Number of calls; NULL for what lies in none.
+--   size_increase_bytes       BIGINT   bytes  Allocated less released, by the operator and all that it calls.
+--   self_size_increase_bytes  BIGINT   bytes  Allocated less released, by the operator itself.
+--   allocations               BIGINT   -      Blocks allocated, by the operator and all that it calls.
+--   self_allocations          BIGINT   -      Blocks allocated, by the operator itself.
+--   allocated_bytes           BIGINT   bytes  Size of the blocks allocated, by the operator and all that it calls.
+--   self_allocated_bytes      BIGINT   bytes  Size of the blocks allocated, by the operator itself.
+CREATE MACRO memory_stats_v1(
+    run VARCHAR := NULL,
+    worker VARCHAR := NULL,
+    span VARCHAR := NULL,
+    device VARCHAR := NULL,
+    from_ns BIGINT := NULL,
+    to_ns BIGINT := NULL
+) AS TABLE
+    WITH RECURSIVE
+    records AS MATERIALIZED (
+        SELECT
+            m.run,
+            m.worker,
+            m.span,
+            concat_ws(':', m.device_type, m.device_id) AS device,
+            list_position(t.names, m.run || chr(0) || m.worker || chr(0) || m.span)
+            * (1::BIGINT << 40) + m.op_id AS id,
+            sum(m.bytes) AS size_increase_bytes,
+            count(*) FILTER (WHERE m.bytes > 0) AS allocations,
+            sum(greatest(m.bytes, 0)) AS allocated_bytes
+        FROM memory_records AS m
+        CROSS JOIN trace_names(run, worker, span) AS t
+        WHERE
+            m.bytes <> 0
+            AND (run IS NULL OR m.run = run)
+            AND (worker IS NULL OR m.worker = worker)
+            AND (span IS NULL OR m.span = span)
+            AND (device IS NULL OR concat_ws(':', m.device_type, m.device_id) = device)
+            AND (from_ns IS NULL OR m.time_ns >= from_ns)
+            AND (to_ns IS NULL OR m.time_ns <= to_ns)
+        GROUP BY ALL
+    ),
+
+    nodes AS MATERIALIZED (
+        SELECT
+            r.run,
+            r.worker,
+            r.span,
+            r.first_id + r.event_id AS id,
+            r.first_id + r.parent_op_id AS parent_id,
+            r.name,
+            r.start_ns,
+            r.start_ns + r.duration_ns AS end_ns,
+            r.is_operator,
+            r.is_call
+        FROM (
+            SELECT
+                h.run,
+                h.worker,
+                h.span,
+                list_position(t.names, h.run || chr(0) || h.worker || chr(0) || h.span)
+                * (1::BIGINT << 40) AS first_id,
+                h.event_id,
+                h.parent_op_id,
+                h.name,
+                h.start_ns,
+                h.duration_ns,
+                h.category = 'cpu_op' AS is_operator,
+                h.inner_self_ns IS NOT NULL AS is_call
+            FROM host_events AS h
+            CROSS JOIN trace_names(run, worker, span) AS t
+            WHERE
+                h.category IN ('cpu_op', 'user_annotation')
+                AND (run IS NULL OR h.run = run)
+                AND (worker IS NULL OR h.worker = worker)
+                AND (span IS NULL OR h.span = span)
+        ) AS r
+    ),
+
+    -- Each record at all that is around it. It stays the own record of what it meets until that is an
+    -- operator.
+    around AS (
+        SELECT
+            r.*,
+            TRUE AS is_own
+        FROM records AS r
+        UNION ALL
+        SELECT
+            a.run,
+            a.worker,
+            a.span,
+            a.device,
+            n.parent_id,
+            a.size_increase_bytes,
+            a.allocations,
+            a.allocated_bytes,
+            a.is_own AND NOT n.is_operator
+        FROM around AS a
+        INNER JOIN nodes AS n ON a.id = n.id
+        WHERE n.parent_id IS NOT NULL OR (a.is_own AND NOT n.is_operator)
+    ),
+
+    sums AS (
+        SELECT
+            a.run,
+            a.worker,
+            a.span,
+            a.device,
+            n.name AS operator,
+            sum(a.size_increase_bytes) FILTER (WHERE n.is_call OR a.id IS NULL)
+                AS size_increase_bytes,
+            coalesce(sum(a.size_increase_bytes) FILTER (WHERE a.is_own), 0)
+                AS self_size_increase_bytes,
+            sum(a.allocations) FILTER (WHERE n.is_call OR a.id IS NULL) AS allocations,
+            coalesce(sum(a.allocations) FILTER (WHERE a.is_own), 0) AS self_allocations,
+            sum(a.allocated_bytes) FILTER (WHERE n.is_call OR a.id IS NULL) AS allocated_bytes,
+            coalesce(sum(a.allocated_bytes) FILTER (WHERE a.is_own), 0) AS self_allocated_bytes
+        FROM around AS a
+        LEFT JOIN nodes AS n ON a.id = n.id
+        WHERE n.is_operator OR a.id IS NULL
+        GROUP BY a.run, a.worker, a.span, a.device, n.name
+    ),
+
+    counted AS (
+        SELECT n.run, n.worker, n.span, n.name, count(*) AS calls
+        FROM nodes AS n
+        WHERE
+            n.is_call
+            AND (from_ns IS NULL OR n.end_ns >= from_ns)
+            AND (to_ns IS NULL OR n.start_ns <= to_ns)
+        GROUP BY n.run, n.worker, n.span, n.name
+    )
+
+    SELECT
+        s.run,
+        s.worker,
+        s.span,
+        s.device,
+        s.operator,
+        c.calls,
+        s.size_increase_bytes::BIGINT AS size_increase_bytes,
+        s.self_size_increase_bytes::BIGINT AS self_size_increase_bytes,
+        s.allocations::BIGINT AS allocations,
+        s.self_allocations::BIGINT AS self_allocations,
+        s.allocated_bytes::BIGINT AS allocated_bytes,
+        s.self_allocated_bytes::BIGINT AS self_allocated_bytes
+    FROM sums AS s
+    LEFT JOIN counted AS c
+        ON s.run = c.run AND s.worker = c.worker AND s.span = c.span AND s.operator = c.name
+    ORDER BY
+        s.self_size_increase_bytes DESC,
+        s.size_increase_bytes DESC,
+        s.run ASC, s.worker ASC, s.span ASC, s.device ASC, s.operator ASC;
