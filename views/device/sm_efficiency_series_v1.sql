@@ -1,0 +1,90 @@
+-- view: sm_efficiency_series
+-- version: 1
+-- since: 0.1
+-- summary: How much of each device its kernels could reach over time, in pieces of constant value.
+-- grain: one row per piece and device of a trace
+-- needs: no_device_events
+--
+-- While kernels run they have the sum of their blocks per multiprocessor, at most 1; a piece begins
+-- and ends where a kernel starts or ends. Time in which no kernel ran has no row. A kernel that does
+-- not say its blocks counts as not running, so that devices which record none, as AMD and MTIA, have
+-- no rows. Copies and fills are no kernels, collectives are.
+--
+-- The definition is that of the TensorBoard profiler plugin. It is an estimate: blocks of a large grid
+-- wait for each other, and a block need not use all of its multiprocessor.
+--
+-- params
+--   run, worker, span
+-- columns
+--   run, worker, span
+--   device_id    INTEGER  key  Number of the device on its host.
+--   start_ns     BIGINT   ns   Start of the piece, nanoseconds since the epoch.
+--   duration_us  DOUBLE   us   Its length.
+--   value_pct    DOUBLE   pct  Multiprocessors that the kernels could use.
+CREATE MACRO sm_efficiency_series_v1(
+    run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
+) AS TABLE
+    WITH
+    kernel_runs AS MATERIALIZED (
+        SELECT d.run, d.worker, d.span, d.device_id, d.start_ns, d.duration_ns, d.blocks_per_sm
+        FROM device_events AS d
+        WHERE
+            d.kind IN ('compute', 'communication')
+            AND d.blocks_per_sm > 0
+            AND d.duration_ns > 0
+            AND (run IS NULL OR d.run = run)
+            AND (worker IS NULL OR d.worker = worker)
+            AND (span IS NULL OR d.span = span)
+    ),
+
+    used_devices AS MATERIALIZED (
+        SELECT k.run, k.worker, k.span, k.device_id, row_number() OVER () AS number
+        FROM kernel_runs AS k
+        GROUP BY k.run, k.worker, k.span, k.device_id
+    ),
+
+    -- In 10^-9 of the device, for whole numbers add up to 0 again. One kernel can fill a device only
+    -- once, so a share above 1 adds no more.
+    changes AS (
+        SELECT
+            u.number,
+            CASE WHEN e.is_start THEN k.start_ns ELSE k.start_ns + k.duration_ns END AS at_ns,
+            CASE WHEN e.is_start THEN 1 ELSE -1 END
+            * greatest(round(1e9 * least(k.blocks_per_sm, 1)), 1)::BIGINT AS change
+        FROM kernel_runs AS k
+        INNER JOIN used_devices AS u
+            ON
+                k.run = u.run AND k.worker = u.worker AND k.span = u.span
+                AND k.device_id IS NOT DISTINCT FROM u.device_id
+        CROSS JOIN (VALUES (TRUE), (FALSE)) AS e (is_start)
+    ),
+
+    -- The order is made before the window and not by it: then the sum needs no memory.
+    in_order AS (
+        SELECT c.number, c.at_ns, c.change
+        FROM changes AS c
+        ORDER BY c.number, c.at_ns
+    ),
+
+    -- The sum is back at 0 where a device ends.
+    pieces AS (
+        SELECT
+            o.number,
+            o.at_ns AS start_ns,
+            lead(o.at_ns) OVER () - o.at_ns AS duration_ns,
+            sum(o.change) OVER (ROWS UNBOUNDED PRECEDING) AS filled  -- noqa: PRS, CP02
+        FROM in_order AS o
+    )
+
+    SELECT
+        u.run,
+        u.worker,
+        u.span,
+        u.device_id,
+        p.start_ns,
+        p.duration_ns / 1000.0 AS duration_us,
+        100.0 * least(p.filled / 1e9, 1) AS value_pct
+    FROM pieces AS p
+    INNER JOIN used_devices AS u ON p.number = u.number
+    WHERE p.filled > 0 AND p.duration_ns > 0
+    ORDER BY u.run, u.worker, u.span, u.device_id, p.start_ns;
