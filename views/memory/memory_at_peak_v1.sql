@@ -1,0 +1,278 @@
+-- view: memory_at_peak
+-- version: 1
+-- since: 0.1
+-- summary: What was alive when the most memory was allocated on a device: which operator, module and line had allocated it.
+-- needs: no_memory
+-- uses: operator_names, trace_names
+--
+-- The highest point of a device is the first record with the most allocated bytes. Alive then is each
+-- block that was allocated by then and not released, and each one whose release is in the trace and
+-- whose allocation is not. The rest was allocated before the recording and never released in it: it
+-- has a row whose blocks are NULL. So the rows of a device add up to its highest point.
+--
+-- The module is the innermost one whose call the allocation lies in, and the line that of the innermost
+-- Python frame with a source file: as recorded since torch 1.12, where it is the line of the function's
+-- def, or else the first of the operator's call stack. Both are told from the thread of the allocation,
+-- so that those of the backward pass are mostly NULL. Traces recorded before torch 1.10 have neither
+-- addresses nor totals, and give no rows.
+--
+-- params
+--   name    type     unit  default  meaning
+--   run, worker, span
+--   device  VARCHAR  -     NULL     Device as in the column, e.g. 'cpu' or 'cuda:0'; NULL takes all.
+-- columns
+--   name         type     unit   meaning
+--   run, worker, span
+--   device       VARCHAR  key    Type of the device, and its number where it has one: 'cpu', 'cuda:0', 'hip:1'.
+--   operator     VARCHAR  key    Operator that allocated, or annotation; of aten::empty* as 'parent (operator)'. NULL where unknown.
+--   module       VARCHAR  key    Module that it ran in, e.g. 'Linear_3'; NULL where not recorded.
+--   source_file  VARCHAR  key    Python source file; NULL where not recorded.
+--   source_line  INTEGER  key    Line in it.
+--   live_bytes   BIGINT   bytes  Size of the blocks.
+--   blocks       BIGINT   -      Number of the blocks; NULL for what was allocated before the recording and not released in it.
+--   share_pct    DOUBLE   pct    Part of all that was allocated at the highest point.
+--   peak_ns      BIGINT   ns     When that was, nanoseconds since the epoch.
+CREATE MACRO memory_at_peak_v1(
+    run VARCHAR := NULL,
+    worker VARCHAR := NULL,
+    span VARCHAR := NULL,
+    device VARCHAR := NULL
+) AS TABLE
+    WITH RECURSIVE
+    names AS MATERIALIZED (
+        SELECT o.id, o.operator, o.parent_id
+        FROM operator_names(run, worker, span) AS o
+    ),
+
+    records AS MATERIALIZED (
+        SELECT
+            m.run,
+            m.worker,
+            m.span,
+            concat_ws(':', m.device_type, m.device_id) AS device,
+            m.address,
+            m.bytes,
+            m.time_ns,
+            m.event_id,
+            m.total_allocated_bytes,
+            list_position(t.names, m.run || chr(0) || m.worker || chr(0) || m.span)
+            * (1::BIGINT << 40) + m.op_id AS op_id
+        FROM memory_records AS m
+        CROSS JOIN trace_names(run, worker, span) AS t
+        WHERE
+            (run IS NULL OR m.run = run)
+            AND (worker IS NULL OR m.worker = worker)
+            AND (span IS NULL OR m.span = span)
+            AND (device IS NULL OR concat_ws(':', m.device_type, m.device_id) = device)
+    ),
+
+    highest AS (
+        SELECT
+            r.run,
+            r.worker,
+            r.span,
+            r.device,
+            max(r.total_allocated_bytes) AS total_allocated_bytes
+        FROM records AS r
+        GROUP BY r.run, r.worker, r.span, r.device
+    ),
+
+    peaks AS MATERIALIZED (
+        SELECT
+            h.run,
+            h.worker,
+            h.span,
+            h.device,
+            h.total_allocated_bytes,
+            min({ 'time_ns': r.time_ns, 'event_id': r.event_id }) AS at
+        FROM highest AS h
+        INNER JOIN records AS r
+            ON
+                h.run = r.run AND h.worker = r.worker AND h.span = r.span
+                AND h.device = r.device AND h.total_allocated_bytes = r.total_allocated_bytes
+        GROUP BY h.run, h.worker, h.span, h.device, h.total_allocated_bytes
+    ),
+
+    placed AS (
+        SELECT
+            r.*,
+            r.time_ns < p.at.time_ns
+            OR (r.time_ns = p.at.time_ns AND r.event_id <= p.at.event_id) AS is_by_then
+        FROM records AS r
+        INNER JOIN peaks AS p
+            ON
+                r.run = p.run AND r.worker = p.worker AND r.span = p.span
+                AND r.device = p.device
+        WHERE r.address IS NOT NULL
+    ),
+
+    neighbours AS (
+        SELECT
+            b.*,
+            lag(b.bytes) OVER of_address AS previous_bytes,
+            lead(b.is_by_then) OVER of_address AS is_next_by_then
+        FROM placed AS b
+        WINDOW of_address AS (
+            PARTITION BY b.run, b.worker, b.span, b.device, b.address
+            ORDER BY b.time_ns, b.event_id
+        )
+    ),
+
+    alive AS MATERIALIZED (
+        SELECT
+            n.run,
+            n.worker,
+            n.span,
+            n.device,
+            abs(n.bytes) AS bytes,
+            CASE WHEN n.bytes > 0 THEN n.op_id END AS op_id
+        FROM neighbours AS n
+        WHERE
+            (n.bytes > 0 AND n.is_by_then AND n.is_next_by_then IS NOT TRUE)
+            OR (n.bytes < 0 AND NOT n.is_by_then AND n.previous_bytes IS NULL)
+    ),
+
+    links AS MATERIALIZED (
+        SELECT
+            r.first_id + r.event_id AS id,
+            r.first_id + r.parent_id AS parent_id
+        FROM (
+            SELECT
+                list_position(t.names, h.run || chr(0) || h.worker || chr(0) || h.span)
+                * (1::BIGINT << 40) AS first_id,
+                h.event_id,
+                h.parent_id
+            FROM host_events AS h
+            CROSS JOIN trace_names(run, worker, span) AS t
+            WHERE
+                (run IS NULL OR h.run = run)
+                AND (worker IS NULL OR h.worker = worker)
+                AND (span IS NULL OR h.span = span)
+        ) AS r
+    ),
+
+    around AS (
+        SELECT DISTINCT a.op_id, a.op_id AS id, 0 AS levels
+        FROM alive AS a
+        WHERE a.op_id IS NOT NULL
+        UNION ALL
+        SELECT o.op_id, l.parent_id, o.levels + 1
+        FROM around AS o
+        INNER JOIN links AS l ON o.id = l.id
+        WHERE l.parent_id IS NOT NULL
+    ),
+
+    -- Frames are events with a file of their own, or a text of the operator.
+    said AS (
+        SELECT
+            o.op_id,
+            o.levels,
+            h.source_file,
+            h.source_line,
+            regexp_extract(h.call_stack, '^([^;]*)\((\d+)\): ', ['file', 'line']) AS frame,
+            CASE
+                WHEN h.python_module_id IS NOT NULL
+                    THEN regexp_replace(h.name, '^nn\.Module: ', '')
+            END AS module
+        FROM host_events AS h
+        CROSS JOIN trace_names(run, worker, span) AS t
+        INNER JOIN around AS o
+            ON
+                list_position(t.names, h.run || chr(0) || h.worker || chr(0) || h.span)
+                * (1::BIGINT << 40) + h.event_id = o.id
+        WHERE
+            h.source_file IS NOT NULL
+            OR h.python_module_id IS NOT NULL
+            OR h.call_stack <> ''
+    ),
+
+    innermost AS (
+        SELECT
+            s.op_id,
+            arg_min(s.module, s.levels) AS module,
+            arg_min(
+                { 'file': s.source_file, 'line': s.source_line }, s.levels
+            ) FILTER (WHERE s.source_file IS NOT NULL) AS recorded,
+            arg_min(
+                { 'file': s.frame.file, 'line': try_cast(s.frame.line AS INTEGER) }, s.levels
+            ) FILTER (WHERE s.frame.file <> '') AS written
+        FROM said AS s
+        GROUP BY s.op_id
+    ),
+
+    grouped AS (
+        SELECT
+            a.run,
+            a.worker,
+            a.span,
+            a.device,
+            CASE
+                WHEN starts_with(o.operator, 'aten::empty') AND p.operator IS NOT NULL
+                    THEN format('{} ({})', p.operator, o.operator)
+                ELSE o.operator
+            END AS operator,
+            i.module,
+            coalesce(i.recorded, i.written) AS source,
+            sum(a.bytes) AS live_bytes,
+            count(*) AS blocks
+        FROM alive AS a
+        LEFT JOIN names AS o ON a.op_id = o.id
+        LEFT JOIN names AS p ON o.parent_id = p.id
+        LEFT JOIN innermost AS i ON a.op_id = i.op_id
+        GROUP BY ALL
+    ),
+
+    held AS (
+        SELECT
+            g.run,
+            g.worker,
+            g.span,
+            g.device,
+            g.operator,
+            g.module,
+            g.source.file AS source_file,
+            g.source.line AS source_line,
+            g.live_bytes,
+            g.blocks
+        FROM grouped AS g
+        UNION ALL
+        SELECT
+            p.run,
+            p.worker,
+            p.span,
+            p.device,
+            NULL,
+            NULL,
+            NULL,
+            NULL,
+            p.total_allocated_bytes - coalesce(sum(g.live_bytes), 0) AS live_bytes,
+            NULL
+        FROM peaks AS p
+        LEFT JOIN grouped AS g
+            ON
+                p.run = g.run AND p.worker = g.worker AND p.span = g.span
+                AND p.device = g.device
+        GROUP BY p.run, p.worker, p.span, p.device, p.total_allocated_bytes
+    )
+
+    SELECT
+        h.run,
+        h.worker,
+        h.span,
+        h.device,
+        h.operator,
+        h.module,
+        h.source_file,
+        h.source_line,
+        h.live_bytes::BIGINT AS live_bytes,
+        h.blocks,
+        100.0 * h.live_bytes / nullif(p.total_allocated_bytes, 0) AS share_pct,
+        p.at.time_ns AS peak_ns
+    FROM held AS h
+    INNER JOIN peaks AS p
+        ON h.run = p.run AND h.worker = p.worker AND h.span = p.span AND h.device = p.device
+    WHERE h.blocks IS NOT NULL OR h.live_bytes > 0
+    ORDER BY
+        h.live_bytes DESC,
+        h.run ASC, h.worker ASC, h.span ASC, h.device ASC, h.operator ASC, h.module ASC,
+        h.source_file ASC, h.source_line ASC, h.blocks ASC;
