@@ -1,0 +1,68 @@
+-- block: small_launches
+-- since: 0.1
+-- summary: How many launches took the host longer than what they launched took the device.
+-- grain: one row per trace with kernels whose launch was recorded
+-- uses: trace_names
+--
+-- A launch of several kernels, as of a graph, counts once, with the sum of their lengths.
+--
+-- params
+--   run, worker, span
+-- columns
+--   run, worker, span
+--   launches          BIGINT  -   Calls that launched kernels.
+--   small_launches    BIGINT  -   Those that lasted longer than their kernels.
+--   median_kernel_us  DOUBLE  us  Median of what a small launch ran on the device.
+CREATE MACRO small_launches(
+    run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
+) AS TABLE
+    WITH
+    _kernels AS (
+        SELECT
+            list_position(t.names, d.run || chr(0) || d.worker || chr(0) || d.span)
+            * (1::BIGINT << 40) + d.launch_id AS id,
+            d.duration_ns
+        FROM device_events AS d
+        CROSS JOIN trace_names(run, worker, span) AS t
+        WHERE
+            d.kind IN ('compute', 'communication')
+            AND d.launch_id IS NOT NULL
+            AND (run IS NULL OR d.run = run)
+            AND (worker IS NULL OR d.worker = worker)
+            AND (span IS NULL OR d.span = span)
+    ),
+
+    _launched AS (
+        SELECT k.id, sum(k.duration_ns)::BIGINT AS kernel_ns
+        FROM _kernels AS k
+        GROUP BY k.id
+    ),
+
+    _calls AS (
+        SELECT
+            h.run,
+            h.worker,
+            h.span,
+            list_position(t.names, h.run || chr(0) || h.worker || chr(0) || h.span)
+            * (1::BIGINT << 40) + h.event_id AS id,
+            h.duration_ns
+        FROM host_events AS h
+        CROSS JOIN trace_names(run, worker, span) AS t
+        WHERE
+            (run IS NULL OR h.run = run)
+            AND (worker IS NULL OR h.worker = worker)
+            AND (span IS NULL OR h.span = span)
+            AND (ends_with(h.category, '_runtime') OR ends_with(h.category, '_driver'))
+    )
+
+    SELECT
+        c.run,
+        c.worker,
+        c.span,
+        count(*) AS launches,
+        count(*) FILTER (WHERE l.kernel_ns < c.duration_ns) AS small_launches,
+        median(l.kernel_ns) FILTER (WHERE l.kernel_ns < c.duration_ns) / 1000.0
+            AS median_kernel_us
+    FROM _calls AS c
+    INNER JOIN _launched AS l ON c.id = l.id
+    GROUP BY c.run, c.worker, c.span;

@@ -1,0 +1,78 @@
+-- block: step_synchronizations
+-- since: 0.1
+-- summary: How often the steps of a trace waited for the device on the host.
+-- grain: one row per trace with steps that are not tail and such calls in them
+--
+-- Counted are runtime and driver calls of every device that have Synchronize in their name and start
+-- inside a step as recorded. What the profiler itself waits for lies between steps.
+--
+-- params
+--   run, worker, span
+-- columns
+--   run, worker, span
+--   steps     BIGINT   -   Steps that are not tail.
+--   calls     BIGINT   -   Synchronising calls in them.
+--   wait_us   DOUBLE   us  How long the calls took.
+--   name      VARCHAR  -   The most frequent call.
+--   operator  VARCHAR  -   The operator that makes it; NULL where it lies in none.
+CREATE MACRO step_synchronizations(
+    run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
+) AS TABLE
+    WITH
+    _steps AS MATERIALIZED (
+        SELECT s.run, s.worker, s.span, s.start_ns, s.end_ns
+        FROM steps AS s
+        WHERE
+            s.step IS NOT NULL
+            AND NOT s.is_tail
+            AND (run IS NULL OR s.run = run)
+            AND (worker IS NULL OR s.worker = worker)
+            AND (span IS NULL OR s.span = span)
+    ),
+
+    _counts AS (
+        SELECT s.run, s.worker, s.span, count(*) AS steps
+        FROM _steps AS s
+        GROUP BY s.run, s.worker, s.span
+    ),
+
+    _waits AS MATERIALIZED (
+        SELECT h.run, h.worker, h.span, h.name, h.op_id, h.duration_ns
+        FROM host_events AS h
+        INNER JOIN _steps AS s
+            ON
+                h.run = s.run AND h.worker = s.worker AND h.span = s.span
+                AND h.start_ns >= s.start_ns AND h.start_ns < s.end_ns
+        WHERE
+            contains(h.name, 'Synchronize')
+            AND (ends_with(h.category, '_runtime') OR ends_with(h.category, '_driver'))
+    ),
+
+    _sums AS (
+        SELECT
+            w.run,
+            w.worker,
+            w.span,
+            any_value(c.steps) AS steps,
+            count(*) AS calls,
+            sum(w.duration_ns) AS wait_ns,
+            mode({ 'name': w.name, 'operator': o.name } ORDER BY w.name, o.name) AS most
+        FROM _waits AS w
+        INNER JOIN _counts AS c ON w.run = c.run AND w.worker = c.worker AND w.span = c.span
+        LEFT JOIN host_events AS o
+            ON
+                w.run = o.run AND w.worker = o.worker AND w.span = o.span
+                AND w.op_id = o.event_id AND o.category = 'cpu_op'
+        GROUP BY w.run, w.worker, w.span
+    )
+
+    SELECT
+        s.run,
+        s.worker,
+        s.span,
+        s.steps,
+        s.calls,
+        s.wait_ns / 1000.0 AS wait_us,
+        s.most.name,
+        s.most.operator
+    FROM _sums AS s;

@@ -1,0 +1,86 @@
+-- block: trace_gpus
+-- since: 0.1
+-- summary: Which devices each trace and its host have, and how many of them were used.
+-- grain: one row per trace
+--
+-- Workers of the same run, recording and host share its devices. Numbers of devices are not compared
+-- with those of the properties, for on AMD the two differ.
+--
+-- params
+--   run, worker, span
+-- columns
+--   run, worker, span
+--   backend        VARCHAR  -  Backend of the job's default process group.
+--   has_all_ranks  BOOLEAN  -  Whether every rank of the job was ingested, as far as the traces say.
+--   used_devices   BIGINT   -  Devices on which the trace ran work; 0 for none.
+--   communicates   BOOLEAN  -  Whether collectives ran on them; NULL without device work.
+--   capability     DOUBLE   -  Highest compute capability of the devices that the trace lists, e.g. 7.5.
+--   seen_on_host   BIGINT   -  Devices that the traces of the host list; NULL for none.
+--   used_on_host   BIGINT   -  Devices on which any trace of the host ran work.
+CREATE MACRO trace_gpus(
+    run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
+) AS TABLE
+    WITH
+    _used AS (
+        SELECT
+            d.run,
+            d.worker,
+            d.span,
+            list(DISTINCT d.device_id) AS device_ids,
+            bool_or(d.kind = 'communication') AS communicates
+        FROM device_events AS d
+        WHERE
+            d.kind IN ('compute', 'communication', 'memcpy', 'memset')
+            AND (run IS NULL OR d.run = run)
+            AND (span IS NULL OR d.span = span)
+        GROUP BY d.run, d.worker, d.span
+    ),
+
+    _listed AS (
+        SELECT
+            d.run,
+            d.worker,
+            d.span,
+            count(*) AS devices,
+            max(d.compute_major + d.compute_minor / 10.0) AS capability
+        FROM devices AS d
+        GROUP BY d.run, d.worker, d.span
+    ),
+
+    -- The other workers count although they are not reported, so workers are filtered last.
+    _traces AS (
+        SELECT
+            t.run,
+            t.worker,
+            t.span,
+            t.backend,
+            count(DISTINCT coalesce(t.rank::VARCHAR, t.worker)) OVER job
+            >= coalesce(max(t.world_size) OVER job, 1) AS has_all_ranks,
+            coalesce(len(u.device_ids), 0) AS used_devices,
+            u.communicates,
+            l.capability,
+            max(l.devices) OVER host AS seen_on_host,
+            len(list_distinct(flatten(list(coalesce(u.device_ids, [])) OVER host)))
+                AS used_on_host
+        FROM traces AS t
+        LEFT JOIN _used AS u ON t.run = u.run AND t.worker = u.worker AND t.span = u.span
+        LEFT JOIN _listed AS l ON t.run = l.run AND t.worker = l.worker AND t.span = l.span
+        WHERE (run IS NULL OR t.run = run) AND (span IS NULL OR t.span = span)
+        WINDOW
+            job AS (PARTITION BY t.run, t.span),
+            host AS (PARTITION BY t.run, t.span, t.hostname)
+    )
+
+    SELECT
+        t.run,
+        t.worker,
+        t.span,
+        t.backend,
+        t.has_all_ranks,
+        t.used_devices,
+        t.communicates,
+        t.capability,
+        t.seen_on_host,
+        t.used_on_host
+    FROM _traces AS t
+    WHERE worker IS NULL OR t.worker = worker;

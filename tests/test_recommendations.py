@@ -1,0 +1,99 @@
+"""The rules of recommendations that count many events; tests/views/recommendations_v1.test has the others."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.conftest import Tables
+
+QUERY = "SELECT rule, severity, value, threshold, message FROM recommendations_v1()"
+
+
+@pytest.mark.parametrize(
+    ("launches", "small", "fires"), [(100, 51, True), (100, 50, False), (99, 99, False)]
+)
+def test_small_kernels(tables: Tables, launches: int, small: int, fires: bool) -> None:
+    """More than half of at least a hundred launches."""
+    given(tables)
+    tables.con.execute(
+        "INSERT INTO host_events BY NAME SELECT 'r' AS run, 'w' AS worker, 'default' AS span,"
+        " i AS event_id, 'cuda_runtime' AS category, 'cudaLaunchKernel' AS name, 0 AS start_ns,"
+        " CASE WHEN i < $small THEN 6000 ELSE 2400 END AS duration_ns FROM range($launches) AS n (i)",
+        {"launches": launches, "small": small},
+    )
+    tables.con.execute(
+        "INSERT INTO device_events BY NAME SELECT 'r' AS run, 'w' AS worker, 'default' AS span,"
+        " 1000 + i AS event_id, 'compute' AS kind, 0 AS device_id, i AS launch_id, 0 AS start_ns,"
+        " 2400 AS duration_ns FROM range(?) AS n (i)",
+        [launches],
+    )
+    assert asked(tables, "small_kernels") == (
+        [
+            (
+                "small_kernels",
+                "info",
+                51.0,
+                50.0,
+                (
+                    "51 of 100 launches took the host longer than the device, which ran for 2.4 us"
+                    " at the median: fuse operators with torch.compile or foreach optimizers, or"
+                    " replay them from a CUDA graph."
+                ),
+            )
+        ]
+        if fires
+        else []
+    )
+
+
+@pytest.mark.parametrize(
+    ("waits", "inside", "fires"), [(21, True, True), (21, False, True), (20, True, False)]
+)
+def test_excessive_synchronization(tables: Tables, waits: int, inside: bool, fires: bool) -> None:
+    """More than ten waits per step, of two steps."""
+    given(tables)
+    tables.con.execute(
+        "INSERT INTO steps BY NAME SELECT 'r' AS run, 'w' AS worker, 'default' AS span,"
+        " i AS step, i AS event_id, i * 1000000 AS start_ns, (i + 1) * 1000000 AS end_ns,"
+        " start_ns AS extended_start_ns, end_ns AS extended_end_ns, FALSE AS is_tail"
+        " FROM range(2) AS n (i)"
+    )
+    tables.con.execute(
+        "INSERT INTO host_events BY NAME SELECT 'r' AS run, 'w' AS worker, 'default' AS span,"
+        " 10 + i AS event_id, 'cuda_runtime' AS category, 'cudaStreamSynchronize' AS name,"
+        " i * 90000 AS start_ns, 2000 AS duration_ns, $op AS op_id FROM range($waits) AS n (i)"
+        " UNION ALL SELECT 'r', 'w', 'default', 5, 'cpu_op', 'aten::item', 0, 2000, 5",
+        {"waits": waits, "op": 5 if inside else None},
+    )
+    place = " of aten::item" if inside else ""
+    assert asked(tables, "excessive_synchronization") == (
+        [
+            (
+                "excessive_synchronization",
+                "warning",
+                10.5,
+                10.0,
+                (
+                    "The host waits for the device 10.5 times per step, 21.0 us in all, mostly in"
+                    f" cudaStreamSynchronize{place}: read results less often, copy with"
+                    " non_blocking=True, and take out torch.cuda.synchronize()."
+                ),
+            )
+        ]
+        if fires
+        else []
+    )
+
+
+def given(tables: Tables) -> None:
+    """One trace, whose rows are to come."""
+    tables.prepare(QUERY)
+    tables.con.execute("INSERT INTO traces (run, worker, span) VALUES ('r', 'w', 'default')")
+
+
+def asked(tables: Tables, rule: str) -> list[tuple[object, ...]]:
+    """What a rule says."""
+    return tables.con.execute(f"{QUERY} WHERE rule = ?", [rule]).fetchall()
