@@ -1,0 +1,160 @@
+-- view: operator_calls
+-- version: 1
+-- since: 0.1
+-- summary: Every call of an operator, the costliest first.
+-- needs: no_operators
+-- uses: operator_costs, trace_names
+--
+-- What operator_stats adds up, call by call: an operator whose only child is an operator of the same
+-- name is one call with it, device work is a plain sum, and a launch belongs to the nearest operator
+-- around it. A call is of the step in which it starts, steps as recorded, on any thread.
+--
+-- A value of op with a % in it is a pattern, in which % is any text and _ any character; any other
+-- value is a whole name.
+--
+-- params
+--   name  type     unit  default  meaning
+--   run, worker, span
+--   op    VARCHAR  -     NULL     Name of an operator, or a pattern with %, e.g. 'aten::conv%'; NULL takes all.
+-- columns
+--   name             type     unit  meaning
+--   run, worker, span
+--   event_id         BIGINT   key   The call in host_events, the outermost row where it has several.
+--   name             VARCHAR  -     Name of the operator.
+--   input_dims       JSON     -     Shape of each input; NULL where not recorded.
+--   step             BIGINT   -     Number of the step in which it starts; NULL outside all.
+--   start_ns         BIGINT   ns    When it started, nanoseconds since the epoch.
+--   duration_us      DOUBLE   us    Host time from start to end.
+--   host_self_us     DOUBLE   us    Host time of the operator itself.
+--   device_self_us   DOUBLE   us    Device work that it launched itself; NULL where the trace links none to operators.
+--   device_total_us  DOUBLE   us    The same, with the operators below it.
+--   parent_name      VARCHAR  -     The operator or annotation directly around it; NULL at the top.
+--   top_level_op     VARCHAR  -     The outermost operator around it, itself where there is none.
+--   kernels          BIGINT   -     Kernels that it launched itself; NULL where device_self_us is.
+CREATE MACRO operator_calls_v1(
+    run VARCHAR := NULL,
+    worker VARCHAR := NULL,
+    span VARCHAR := NULL,
+    op VARCHAR := NULL
+) AS TABLE
+    WITH RECURSIVE
+    host AS MATERIALIZED (
+        SELECT
+            list_position(t.names, h.run || chr(0) || h.worker || chr(0) || h.span)
+            * (1::BIGINT << 40) AS first_id,
+            h.event_id,
+            h.parent_op_id,
+            h.category = 'cpu_op' AS is_operator,
+            h.inner_self_ns IS NOT NULL AS is_call,
+            h.name
+        FROM host_events AS h
+        CROSS JOIN trace_names(run, worker, span) AS t
+        WHERE
+            h.category IN ('cpu_op', 'user_annotation')
+            AND (run IS NULL OR h.run = run)
+            AND (worker IS NULL OR h.worker = worker)
+            AND (span IS NULL OR h.span = span)
+    ),
+
+    nodes AS MATERIALIZED (
+        SELECT
+            h.first_id + h.event_id AS id,
+            h.first_id + h.parent_op_id AS parent_id,
+            CASE WHEN h.is_operator THEN h.name END AS operator,
+            CASE WHEN h.is_call THEN h.first_id + h.event_id END AS call_id,
+            h.name
+        FROM host AS h
+    ),
+
+    -- From the top down, so that every node is met once.
+    tree AS (
+        SELECT
+            n.id,
+            n.name,
+            NULL::VARCHAR AS parent_name,
+            n.operator AS top_level_op,
+            n.call_id
+        FROM nodes AS n
+        WHERE n.parent_id IS NULL
+        UNION ALL
+        SELECT
+            n.id,
+            n.name,
+            t.name AS parent_name,
+            coalesce(t.top_level_op, n.operator) AS top_level_op,
+            coalesce(n.call_id, t.call_id) AS call_id
+        FROM tree AS t
+        INNER JOIN nodes AS n ON t.id = n.parent_id
+    ),
+
+    calls AS (
+        SELECT
+            c.run,
+            c.worker,
+            c.span,
+            c.event_id,
+            list_position(t.names, c.run || chr(0) || c.worker || chr(0) || c.span)
+            * (1::BIGINT << 40) AS first_id,
+            c.name,
+            c.input_dims,
+            c.start_ns,
+            c.host_total_ns,
+            c.host_self_ns,
+            c.device_self_ns,
+            c.device_total_ns
+        FROM operator_costs(run, worker, span) AS c
+        CROSS JOIN trace_names(run, worker, span) AS t
+        WHERE op IS NULL OR CASE WHEN contains(op, '%') THEN c.name LIKE op ELSE c.name = op END
+    ),
+
+    numbered_steps AS (
+        SELECT
+            list_position(t.names, s.run || chr(0) || s.worker || chr(0) || s.span)
+            * (1::BIGINT << 40) AS first_id,
+            s.step,
+            s.start_ns,
+            s.end_ns
+        FROM steps AS s
+        CROSS JOIN trace_names(run, worker, span) AS t
+    ),
+
+    launched AS (
+        SELECT
+            t.call_id,
+            count(*) AS kernels
+        FROM (
+            SELECT
+                list_position(n.names, d.run || chr(0) || d.worker || chr(0) || d.span)
+                * (1::BIGINT << 40) + d.op_id AS op_id
+            FROM device_events AS d
+            CROSS JOIN trace_names(run, worker, span) AS n
+            WHERE d.kind IN ('compute', 'communication') AND d.op_id IS NOT NULL
+        ) AS d
+        INNER JOIN tree AS t ON d.op_id = t.id
+        GROUP BY t.call_id
+    )
+
+    SELECT
+        c.run,
+        c.worker,
+        c.span,
+        c.event_id,
+        c.name,
+        c.input_dims,
+        CASE WHEN c.start_ns < s.end_ns THEN s.step END AS step,
+        c.start_ns,
+        c.host_total_ns / 1000.0 AS duration_us,
+        c.host_self_ns / 1000.0 AS host_self_us,
+        c.device_self_ns / 1000.0 AS device_self_us,
+        c.device_total_ns / 1000.0 AS device_total_us,
+        t.parent_name,
+        t.top_level_op,
+        CASE WHEN c.device_self_ns IS NOT NULL THEN coalesce(l.kernels, 0) END AS kernels
+    FROM calls AS c
+    INNER JOIN tree AS t ON c.first_id + c.event_id = t.id
+    LEFT JOIN launched AS l ON t.id = l.call_id
+    ASOF LEFT JOIN numbered_steps AS s ON c.first_id = s.first_id AND c.start_ns >= s.start_ns
+    ORDER BY
+        c.device_total_ns DESC NULLS LAST,
+        c.host_total_ns DESC,
+        c.run ASC, c.worker ASC, c.span ASC, c.start_ns ASC, c.event_id ASC;
