@@ -1,0 +1,59 @@
+-- view: module_stats
+-- version: 1
+-- since: 0.1
+-- summary: What each nn.Module cost on the host and on the device.
+-- needs: no_modules
+-- uses: module_costs
+--
+-- A module is an instance of a class, told apart by the number in its name. Its calls are the Python
+-- frames that the profiler marks with a module. Backward passes have no such frames, so this is the
+-- cost of calling modules, forward.
+--
+-- Host self time is that of a call without the modules, operators, annotations, runtime and driver
+-- calls inside it: the time of Python. Device work is a plain sum, counted twice where two kernels
+-- overlap, and belongs to the innermost module around its launch. Totals add the modules inside,
+-- again where a module calls itself.
+--
+-- The TensorBoard plugin's module view has the same figures, but for its habits on traces after 2021:
+-- it does not know launches through the driver, loses events that seem to end after what is around
+-- them, and gives every launch that carries no operator's number to the first event without one.
+--
+-- params
+--   name  type  unit  default  meaning
+--   run, worker, span
+-- columns
+--   name             type     unit  meaning
+--   run, worker, span
+--   module           VARCHAR  key   Class of the module and its number within the class, e.g. 'Linear_0'.
+--   module_id        BIGINT   key   The same number.
+--   depth            INTEGER  -     Number of modules around it, the least of its calls.
+--   occurrences      BIGINT   -     Number of calls.
+--   operators        BIGINT   -     Operators that its calls call themselves, not through another module or operator.
+--   host_self_us     DOUBLE   us    Host time of the module itself.
+--   host_total_us    DOUBLE   us    Host time from start to end.
+--   device_self_us   DOUBLE   us    Device work that was launched in it; NULL where the trace links none to the host.
+--   device_total_us  DOUBLE   us    The same, with the modules inside it.
+CREATE MACRO module_stats_v1(
+    run VARCHAR := NULL,
+    worker VARCHAR := NULL,
+    span VARCHAR := NULL
+) AS TABLE
+    SELECT
+        c.run,
+        c.worker,
+        c.span,
+        c.module,
+        c.module_id,
+        min(c.depth) AS depth,
+        count(*) AS occurrences,
+        sum(c.operators)::BIGINT AS operators,
+        sum(c.host_self_ns) / 1000.0 AS host_self_us,
+        sum(c.host_total_ns) / 1000.0 AS host_total_us,
+        sum(c.device_self_ns) / 1000.0 AS device_self_us,
+        sum(c.device_total_ns) / 1000.0 AS device_total_us
+    FROM module_costs(run, worker, span, 'module') AS c
+    GROUP BY c.run, c.worker, c.span, c.module, c.module_id
+    ORDER BY
+        sum(c.device_total_ns) DESC NULLS LAST,
+        sum(c.host_total_ns) DESC,
+        c.run ASC, c.worker ASC, c.span ASC, c.module ASC, c.module_id ASC;

@@ -1,0 +1,51 @@
+-- view: module_tree
+-- version: 1
+-- since: 0.1
+-- summary: Every call of an nn.Module, in order of time, under the modules that call it.
+-- needs: no_modules
+-- uses: module_costs
+--
+-- What module_stats adds up, call by call. A path with a self time is a line of a flame graph:
+--
+--     SELECT path || ' ' || round(device_self_us) FROM module_tree() WHERE device_self_us > 0
+--
+-- params
+--   name  type  unit  default  meaning
+--   run, worker, span
+-- columns
+--   name             type     unit  meaning
+--   run, worker, span
+--   path             VARCHAR  -     Names of the modules around the call and its own, from the outermost, with ';' between.
+--   module           VARCHAR  -     Class of the module and its number within the class, e.g. 'Linear_0'.
+--   depth            INTEGER  -     Number of modules around it.
+--   start_ns         BIGINT   ns    When it started, nanoseconds since the epoch.
+--   module_id        BIGINT   -     Number of the module within its class.
+--   operators        BIGINT   -     Operators that it calls itself, not through another module or operator.
+--   host_self_us     DOUBLE   us    Host time of the call itself.
+--   host_total_us    DOUBLE   us    Host time from start to end.
+--   device_self_us   DOUBLE   us    Device work that was launched in it; NULL where the trace links none to the host.
+--   device_total_us  DOUBLE   us    The same, with the modules inside it.
+--   event_id         BIGINT   key   The call in host_events.
+CREATE MACRO module_tree_v1(
+    run VARCHAR := NULL,
+    worker VARCHAR := NULL,
+    span VARCHAR := NULL
+) AS TABLE
+    SELECT
+        c.run,
+        c.worker,
+        c.span,
+        c.path,
+        c.module,
+        c.depth,
+        c.start_ns,
+        c.module_id,
+        c.operators,
+        c.host_self_ns / 1000.0 AS host_self_us,
+        c.host_total_ns / 1000.0 AS host_total_us,
+        c.device_self_ns / 1000.0 AS device_self_us,
+        c.device_total_ns / 1000.0 AS device_total_us,
+        c.event_id
+    FROM module_costs(run, worker, span, 'module') AS c
+    ORDER BY
+        c.run ASC, c.worker ASC, c.span ASC, c.start_ns ASC, c.depth ASC, c.event_id ASC;
