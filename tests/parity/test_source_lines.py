@@ -1,0 +1,111 @@
+"""source_lines against a plain walk over the raw file, on frames and on call stacks."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+from collections import defaultdict
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import tracewh
+    from tests.parity.conftest import Peer
+
+#: Trace -> what its lines are.
+TRACES = {
+    "h100_bert_2025/gaunernst_bert-small-uncased__1016001": "definition",
+    "h100_vit_2025/Falconsai_nsfw_image_detection__1016002": "definition",
+    "mi300x_qwen_2025/Qwen_Qwen1.5-0.5B-Chat__1016005": "definition",
+    "v100_resnet50_2021/resnet50_num_workers_0/worker0.1623143089861.pt.trace": "executed",
+    "v100_resnet50_2021/resnet50_num_workers_4/worker0.1623212756351.pt.trace": "executed",
+}
+
+CALLS = ("cuda_runtime", "cuda_driver", "runtime")
+HOST = ("python_function", "cpu_op", "operator", "user_annotation", *CALLS)
+
+#: Calls, self time, total time, device time, allocated bytes.
+Figures = list[Decimal]
+
+
+@pytest.mark.parametrize("trace", TRACES)
+def test_figures_are_those_of_the_raw_file(
+    trace: str, shared: Path, plugin: Peer, corpus: tracewh.Warehouse
+) -> None:
+    _, keys = plugin(trace)
+    rows = corpus.source_lines(**keys).fetchall()
+    [path] = (shared / "traces").glob(f"{trace}.json*")
+    with gzip.open(path) as file:
+        events = json.load(file, parse_float=Decimal)["traceEvents"]
+    expected = _figures(events, frames=TRACES[trace] == "definition")
+    assert {row[6] for row in rows} == {TRACES[trace]}
+    assert {f"{row[3]}({row[4]}): {row[5]}": list(row[7:]) for row in rows} == {
+        line: [pytest.approx(float(x), abs=1e-6) for x in row] for line, row in expected.items()
+    }
+
+
+def _figures(events: list[dict[str, Any]], *, frames: bool) -> dict[str, Figures]:
+    device: dict[int, Decimal] = defaultdict(Decimal)
+    threads: dict[tuple[Any, Any], list[dict[str, Any]]] = defaultdict(list)
+    for event in events:
+        category = event.get("cat", "").lower()
+        if category in ("kernel", "gpu_memcpy", "gpu_memset", "memcpy", "memset"):
+            device[event["args"]["correlation"]] += event["dur"]
+        elif category in HOST or event["name"] == "[memory]":
+            threads[event["pid"], str(event["tid"])].append(event | {"cat": category})
+    found: dict[str, Figures] = defaultdict(lambda: [Decimal(0)] * 5)
+    for thread in threads.values():
+        thread.sort(key=lambda event: (event["ts"], -event.get("dur", 0)))
+        _walk(thread, device, found, frames=frames)
+    return found
+
+
+def _walk(
+    thread: list[dict[str, Any]],
+    device: dict[int, Decimal],
+    found: dict[str, Figures],
+    *,
+    frames: bool,
+) -> None:
+    stack: list[dict[str, Any]] = []
+    for event in thread:
+        start, end = event["ts"], event["ts"] + event.get("dur", Decimal(0))
+        stack = [outer for outer in stack if outer["end"] > start]
+        inner = next((outer for outer in reversed(stack) if outer["is_entry"]), None)
+        line = inner["line"] if inner else None
+        if event["name"] == "[memory]":
+            around = [n for n, outer in enumerate(stack) if outer["is_operator"]]
+            lines = [e["line"] for e in stack[: around[-1] + 1] if e["is_entry"]] if around else []
+            if lines:
+                found[lines[-1]][4] += max(event["args"]["Bytes"], 0)
+            continue
+        own = _line(event, frames=frames)
+        is_entry = own is not None and (frames or own != line)
+        if own and is_entry:
+            row = found[own]
+            row[0] += 1
+            row[1] += end - start
+            if all(outer["line"] != own for outer in stack):
+                row[2] += end - start
+            if inner:
+                found[inner["line"]][1] -= min(end, inner["end"]) - start
+            line = own
+        if line and event["cat"] in CALLS:
+            found[line][3] += device.get(event["args"].get("correlation"), 0)
+        is_operator = event["cat"] in ("cpu_op", "operator", "user_annotation")
+        stack.append({"end": end, "line": line, "is_entry": is_entry, "is_operator": is_operator})
+
+
+def _line(event: dict[str, Any], *, frames: bool) -> str | None:
+    if frames:
+        is_line = event["cat"] == "python_function" and re.match(r".*\(\d+\): ", event["name"])
+        return event["name"] if is_line else None
+    name = event["name"]
+    if event["cat"] != "operator" or name.startswith(("ProfilerStep#", "enumerate(", "Optimizer.")):
+        return None
+    return event["args"].get("Call stack", "").split(";")[0] or None
