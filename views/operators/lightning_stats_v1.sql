@@ -1,0 +1,88 @@
+-- view: lightning_stats
+-- version: 1
+-- since: 0.1
+-- summary: What each module and hook of PyTorch Lightning cost on the host and on the device.
+-- uses: module_costs
+--
+-- Lightning's PyTorchProfiler writes a row for each call of a module that has a name in the
+-- LightningModule, and for each action of the trainer. Modules have their dotted names, and 'hook'
+-- stands for all actions: hooks of the LightningModule, of callbacks and of the strategy, and the steps
+-- of the training loop. A call is inside the modules, or the hooks, around it.
+--
+-- Host self time is that of a call without the rows of Lightning, operators, annotations, runtime and
+-- driver calls inside it. Device work is a plain sum and belongs to the innermost module, and to the
+-- innermost hook, around its launch. Totals add what is inside. So modules and hooks each make a view
+-- of their own: they do not add up together.
+--
+-- params
+--   name  type  unit  default  meaning
+--   run, worker, span
+-- columns
+--   name             type     unit  meaning
+--   run, worker, span
+--   module           VARCHAR  key   Dotted name of the module, e.g. 'encoder.0', or name of the hook.
+--   module_id        BIGINT   -     NULL: Lightning numbers neither. Here so that the columns are those of module_stats.
+--   depth            INTEGER  -     Number of modules, or hooks, around it, the least of its calls.
+--   occurrences      BIGINT   -     Number of calls.
+--   operators        BIGINT   -     Operators that its calls call themselves, not through another module, hook or operator.
+--   host_self_us     DOUBLE   us    Host time of the call itself.
+--   host_total_us    DOUBLE   us    Host time from start to end.
+--   device_self_us   DOUBLE   us    Device work that was launched in it; NULL where the trace links none to the host.
+--   device_total_us  DOUBLE   us    The same, with the modules, or hooks, inside it.
+--   kind             VARCHAR  key   'module' or 'hook'.
+CREATE MACRO lightning_stats_v1(
+    run VARCHAR := NULL,
+    worker VARCHAR := NULL,
+    span VARCHAR := NULL
+) AS TABLE
+    WITH
+    calls AS (
+        SELECT
+            m.run,
+            m.worker,
+            m.span,
+            m.module,
+            m.depth,
+            m.operators,
+            m.host_self_ns,
+            m.host_total_ns,
+            m.device_self_ns,
+            m.device_total_ns,
+            'module' AS kind
+        FROM module_costs(run, worker, span, 'lightning_module') AS m
+        UNION ALL
+        SELECT
+            h.run,
+            h.worker,
+            h.span,
+            h.module,
+            h.depth,
+            h.operators,
+            h.host_self_ns,
+            h.host_total_ns,
+            h.device_self_ns,
+            h.device_total_ns,
+            'hook' AS kind
+        FROM module_costs(run, worker, span, 'lightning_hook') AS h
+    )
+
+    SELECT
+        c.run,
+        c.worker,
+        c.span,
+        c.module,
+        NULL::BIGINT AS module_id,
+        min(c.depth) AS depth,
+        count(*) AS occurrences,
+        sum(c.operators)::BIGINT AS operators,
+        sum(c.host_self_ns) / 1000.0 AS host_self_us,
+        sum(c.host_total_ns) / 1000.0 AS host_total_us,
+        sum(c.device_self_ns) / 1000.0 AS device_self_us,
+        sum(c.device_total_ns) / 1000.0 AS device_total_us,
+        c.kind
+    FROM calls AS c
+    GROUP BY c.run, c.worker, c.span, c.module, c.kind
+    ORDER BY
+        sum(c.device_total_ns) DESC NULLS LAST,
+        sum(c.host_total_ns) DESC,
+        c.run ASC, c.worker ASC, c.span ASC, c.kind ASC, c.module ASC;
