@@ -1,0 +1,83 @@
+-- view: topology
+-- version: 1
+-- since: 0.1
+-- summary: Which hosts, processes and devices a run was on.
+-- grain: one row per worker and device that it used; one without a device for a worker that used none
+--
+-- A device is used when a kernel, copy or fill ran on it. What a worker recorded more than once is
+-- taken together; of what its recordings say differently the highest counts.
+--
+-- params
+--   run, worker, span
+-- columns
+--   name         type     unit  meaning
+--   run          VARCHAR  key   Run the row belongs to.
+--   hostname     VARCHAR  -     Host of the process; NULL where neither the trace nor its name says.
+--   worker       VARCHAR  key   Worker that recorded the trace.
+--   process_id   BIGINT   -     Process that recorded it.
+--   rank         INTEGER  -     Rank of the process in the job; NULL where the trace does not say.
+--   world_size   INTEGER  -     Ranks in the job, of which some may not be here.
+--   device_id    INTEGER  key   Device that the process used; NULL where it used none.
+--   device_name  VARCHAR  -     Product name of the device.
+CREATE MACRO topology_v1(
+    run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
+) AS TABLE
+    WITH
+    workers AS (
+        SELECT
+            t.run,
+            t.worker,
+            max(t.hostname) AS hostname,
+            max(t.process_id) AS process_id,
+            max(t.rank) AS "rank",
+            max(t.world_size) AS world_size
+        FROM traces AS t
+        WHERE
+            (run IS NULL OR t.run = run)
+            AND (worker IS NULL OR t.worker = worker)
+            AND (span IS NULL OR t.span = span)
+        GROUP BY t.run, t.worker
+    ),
+
+    used AS (
+        SELECT DISTINCT
+            d.run,
+            d.worker,
+            d.device_id
+        FROM device_events AS d
+        WHERE
+            (run IS NULL OR d.run = run)
+            AND (worker IS NULL OR d.worker = worker)
+            AND (span IS NULL OR d.span = span)
+            AND d.device_id IS NOT NULL
+            AND d.kind IN ('compute', 'communication', 'memcpy', 'memset')
+    ),
+
+    named AS (
+        SELECT
+            p.run,
+            p.worker,
+            p.device_id,
+            max(p.name) AS device_name
+        FROM devices AS p
+        WHERE
+            (run IS NULL OR p.run = run)
+            AND (worker IS NULL OR p.worker = worker)
+            AND (span IS NULL OR p.span = span)
+        GROUP BY p.run, p.worker, p.device_id
+    )
+
+    SELECT
+        w.run,
+        w.hostname,
+        w.worker,
+        w.process_id,
+        w."rank",
+        w.world_size,
+        u.device_id,
+        n.device_name
+    FROM workers AS w
+    LEFT JOIN used AS u ON w.run = u.run AND w.worker = u.worker
+    LEFT JOIN named AS n
+        ON u.run = n.run AND u.worker = n.worker AND u.device_id = n.device_id
+    ORDER BY w.run, w.hostname, w."rank", w.worker, u.device_id;
