@@ -1,0 +1,50 @@
+-- block: transfer_totals
+-- since: 0.1
+-- summary: How long collectives ran, and how much of that they transferred.
+-- grain: one row per key under which a collective ran for a time
+-- uses: interval_totals
+--
+-- Time in which several run at once counts once, as transfer where one of them transfers. A transfer
+-- ends when its collective ends: what comes before it is waiting.
+--
+-- params
+--   name  type     unit  default  meaning
+--   rel   VARCHAR  -     -        Name of a relation with key, start_ns, duration_ns and transfer_ns, NULL where a collective could not be compared.
+-- columns
+--   name         type    unit  meaning
+--   key          BIGINT  key   As given: a number for everything that must not mix.
+--   total_ns     BIGINT  ns    Time in which any ran.
+--   compared_ns  BIGINT  ns    Time in which one ran that could be compared.
+--   transfer_ns  BIGINT  ns    Time in which one of these transferred.
+CREATE MACRO transfer_totals(rel VARCHAR) AS TABLE
+    WITH
+    -- One digit for any collective, one for a compared one, one for a transfer.
+    _ranges AS (
+        SELECT
+            r.key,
+            0 AS slot,
+            CASE
+                WHEN r.transfer_ns IS NULL THEN 1::HUGEINT << 80
+                ELSE (1::HUGEINT << 80) + (1::HUGEINT << 40)
+            END AS weight,
+            r.start_ns,
+            r.duration_ns
+        FROM query_table(rel) AS r
+        UNION ALL
+        SELECT r.key, 0, 1, r.start_ns + r.duration_ns - r.transfer_ns, r.transfer_ns
+        FROM query_table(rel) AS r
+        WHERE r.transfer_ns IS NOT NULL
+    )
+
+    SELECT
+        i.key,
+        sum(i.duration_ns)::BIGINT AS total_ns,
+        coalesce(
+            sum(i.duration_ns) FILTER (WHERE (i.weight >> 40) & ((1::HUGEINT << 40) - 1) > 0), 0
+        )::BIGINT AS compared_ns,
+        coalesce(
+            sum(i.duration_ns) FILTER (WHERE i.weight & ((1::HUGEINT << 40) - 1) > 0), 0
+        )::BIGINT AS transfer_ns
+    FROM interval_totals('_ranges') AS i
+    WHERE i.weight > 0
+    GROUP BY i.key;
