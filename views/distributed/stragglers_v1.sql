@@ -1,0 +1,91 @@
+-- view: stragglers
+-- version: 1
+-- since: 0.1
+-- summary: The workers that the others wait for, per step and over the whole recording.
+-- grain: one row per step and worker that others waited for, and one per worker with a NULL step for the whole recording
+-- needs: no_device_events
+-- uses: matched_collectives
+--
+-- Of the collectives that make every rank wait for the last (all_reduce, all_gather, reduce_scatter,
+-- all_to_all, barrier) the last to come is the worker whose row is the shortest, and it is late by
+-- what the longest row of the same collective is longer: the time from the first to come to the last.
+-- Instants are not compared, so clocks need not be aligned.
+--
+-- Being last by microseconds in a collective or two is chance. A worker with most of the lateness
+-- over all steps has less power, more work or slower links than the others.
+--
+-- params
+--   run, worker, span
+-- columns
+--   run, worker, span
+--   name         type    unit  meaning
+--   step         BIGINT  key   Number of the step; NULL on the row of the whole recording.
+--   lateness_us  DOUBLE  us    Sum over the collectives in which it came last.
+--   share_pct    DOUBLE  pct   Part of the lateness of all workers in the step.
+--   waited_by    BIGINT  -     Different workers that waited for it.
+--   collectives  BIGINT  -     Collectives in which it came last.
+CREATE MACRO stragglers_v1(
+    run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
+) AS TABLE
+    WITH
+    matched AS MATERIALIZED (
+        SELECT
+            m.run,
+            m.worker,
+            m.span,
+            m.step,
+            m.duration_ns,
+            m.transfer_ns,
+            m.longest_ns,
+            m.last_worker,
+            m.is_last
+        FROM matched_collectives(run, NULL, span) AS m
+        WHERE m.last_worker IS NOT NULL AND m.longest_ns > m.transfer_ns
+    ),
+
+    -- Each row counts for its step, and for all.
+    counted AS (
+        SELECT m.*, m.step AS of_step, FALSE AS is_over_all
+        FROM matched AS m
+        WHERE m.step IS NOT NULL
+        UNION ALL
+        SELECT m.*, NULL, TRUE
+        FROM matched AS m
+    ),
+
+    late AS (
+        SELECT
+            c.run,
+            c.last_worker AS worker,
+            c.span,
+            c.of_step,
+            c.is_over_all,
+            sum(c.longest_ns - c.transfer_ns) FILTER (WHERE c.is_last) AS lateness_ns,
+            count(DISTINCT CASE WHEN c.duration_ns > c.transfer_ns THEN c.worker END) AS waited_by,
+            count(*) FILTER (WHERE c.is_last) AS collectives
+        FROM counted AS c
+        GROUP BY ALL
+    ),
+
+    shared AS (
+        SELECT
+            a.*,
+            100.0 * a.lateness_ns
+            / sum(a.lateness_ns) OVER (PARTITION BY a.run, a.span, a.of_step, a.is_over_all)
+                AS share_pct
+        FROM late AS a
+    )
+
+    SELECT
+        s.run,
+        s.worker,
+        s.span,
+        s.of_step AS step,
+        s.lateness_ns / 1000.0 AS lateness_us,
+        s.share_pct,
+        s.waited_by,
+        s.collectives
+    FROM shared AS s
+    WHERE worker IS NULL OR s.worker = worker
+    ORDER BY
+        s.run ASC, s.span ASC, s.of_step ASC NULLS FIRST, s.lateness_ns DESC, s.worker ASC;
