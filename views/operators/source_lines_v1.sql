@@ -90,18 +90,13 @@ CREATE MACRO source_lines_v1(
     ),
 
     lines AS MATERIALIZED (
-        SELECT DISTINCT
-            hash(h.line) AS line_id,
-            h.line
+        SELECT DISTINCT hash(h.line) AS line_id, h.line
         FROM host AS h
         WHERE h.line IS NOT NULL
     ),
 
     longer AS MATERIALIZED (
-        SELECT
-            o.id,
-            o.limit_ns,
-            o.heir_id
+        SELECT o.id, o.limit_ns, o.heir_id
         FROM overhangs('host') AS o
     ),
 
@@ -187,10 +182,7 @@ CREATE MACRO source_lines_v1(
     ),
 
     around AS (
-        SELECT
-            c.chain_id,
-            [c.line_id] AS lines,
-            TRUE AS is_outermost
+        SELECT c.chain_id, [c.line_id] AS lines, TRUE AS is_outermost
         FROM chains AS c
         WHERE c.outer_id IS NULL
         UNION ALL
@@ -238,19 +230,13 @@ CREATE MACRO source_lines_v1(
     ),
 
     recorded AS (
-        SELECT
-            p.first_id,
-            count(p.device_ns) > 0 AS has_device,
-            count(p.bytes) > 0 AS has_memory
+        SELECT p.first_id, count(p.device_ns) > 0 AS has_device, count(p.bytes) > 0 AS has_memory
         FROM happened AS p
         GROUP BY p.first_id
     ),
 
     amounts AS (
-        SELECT
-            e.chain_id,
-            sum(p.device_ns)::BIGINT AS device_ns,
-            sum(p.bytes)::BIGINT AS bytes
+        SELECT e.chain_id, sum(p.device_ns)::BIGINT AS device_ns, sum(p.bytes)::BIGINT AS bytes
         FROM happened AS p
         INNER JOIN events AS e ON p.id = e.id
         GROUP BY e.chain_id
@@ -268,9 +254,7 @@ CREATE MACRO source_lines_v1(
         FROM chains AS c
         INNER JOIN around AS a ON c.chain_id = a.chain_id
         LEFT JOIN (
-            SELECT
-                n.outer_id,
-                sum(n.inside_ns)::BIGINT AS inside_ns
+            SELECT n.outer_id, sum(n.inside_ns)::BIGINT AS inside_ns
             FROM chains AS n
             GROUP BY n.outer_id
         ) AS i ON c.chain_id = i.outer_id
