@@ -81,7 +81,7 @@ CREATE MACRO device_kind(category, name, collective) AS
 -- Kernels that use tensor cores, or the matrix cores of AMD, by the marks in their names. The first
 -- list is the TensorBoard plugin's, of 2021: what cuBLAS, cuDNN and CUTLASS wrote up to Ampere. The
 -- second holds what came after:
---   nvjet, gmma, tcgen05, umma          cuBLAS and CUTLASS on Hopper and Blackwell
+--   nvjet, gmma, tcgen05, Umma          cuBLAS and CUTLASS on Hopper and Blackwell
 --   tensorop, SM90_64x64x16, OpClassTensorOp     CUTLASS and CuTe, plain and mangled
 --   _tensor16x8x8                       cuDNN's implicit GEMMs, the shape of the instruction
 --   flash_fwd, FlashAttn, fmha_cutlassF_f16, wmma  attention
@@ -96,7 +96,7 @@ CREATE MACRO uses_tensor_cores(name) AS
     )
     OR regexp_matches(
         name,
-        'nvjet|[gG]mma|tcgen05|[uU]mma|UMMA|tensorop|SM\d+_\d+x\d+x\d+|OpClass(Wmma)?TensorOp'
+        'nvjet|[gG]mma|tcgen05|Umma|UMMA|tensorop|SM\d+_\d+x\d+x\d+|OpClass(Wmma)?TensorOp'
         || '|_tensor\d+x\d+x\d+|flash_(fwd|bwd)|FlashAttn|fmha_cutlass[FB]_b?f16|wmma'
         || '|triton_tem_fused_\w*(mm|conv|attention)'
         || '|_MI\d+x\d+|mfma|xdl|_gtcx|^attn_(fwd|bwd)'

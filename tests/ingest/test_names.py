@@ -30,6 +30,7 @@ TODAYS_TENSOR_CORE_KERNELS = [
     "nvjet_hsh_128x256_64x4_1x2_h_bz_coopA_NNT",
     "void cutlass::device_kernel<GemmUniversal<cutlass::gemm::MainloopSm90TmaGmmaWarpSpecialized<7>>>",
     "void cutlass::device_kernel<cute::SM100_MMA_F16BF16_SS, tcgen05>",
+    "void cutlass::device_kernel<cutlass::gemm::MainloopSm100TmaUmmaWarpSpecialized<4>>",
     "void cutlass::Kernel2<cutlass_80_wmma_tensorop_bf16_s161616gemm_bf16_32x32_128x2_tn_align8>",
     "kernel<cute::MMA_Atom<cute::SM90_64x128x16_F32BF16BF16_SS<0, 0>>>",
     "_ZN7cutlass6KernelINS_4gemm6kernel4GemmINS_4arch15OpClassTensorOpE",
@@ -48,6 +49,7 @@ TODAYS_TENSOR_CORE_KERNELS = [
 ]
 OTHER_KERNELS = [
     "SubTensorOpWithScalar1d",
+    "void compute_summary_kernel<float>",
     "triton_poi_fused_add_cos_sin_0",
     "void cutlass::Kernel2<cutlass_80_simt_sgemm_128x32_8x5_nn_align1>",
     "fmha_cutlassF_f32_aligned_64x64_rf_sm80(PyTorchMemEffAttention::AttentionKernel)",
