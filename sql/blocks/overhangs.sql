@@ -62,13 +62,20 @@ CREATE MACRO overhangs(rel VARCHAR) AS TABLE
         WHERE a.heir_id IS NULL OR a.end_ns <= p.end_ns
         UNION ALL
         SELECT
-            h.id,
-            o.limit_ns,
-            -o.id AS heir_id
-        FROM _parted AS o
-        INNER JOIN query_table(rel) AS h
-            ON o.id = h.parent_id AND o.limit_ns > h.start_ns AND o.limit_ns < h.end_ns
-        ANTI JOIN _around AS a ON h.id = a.id
+            i.id,
+            i.limit_ns,
+            i.heir_id
+        FROM (
+            SELECT
+                h.id,
+                o.limit_ns,
+                -o.id AS heir_id
+            FROM _parted AS o
+            INNER JOIN query_table(rel) AS h
+                ON o.id = h.parent_id AND o.limit_ns > h.start_ns AND o.limit_ns < h.end_ns
+        ) AS i
+        LEFT JOIN _around AS a ON i.id = a.id
+        WHERE a.id IS NULL
     )
 
     SELECT

@@ -235,11 +235,17 @@ CREATE MACRO source_lines_v1(
         GROUP BY p.first_id
     ),
 
-    amounts AS (
-        SELECT e.chain_id, sum(p.device_ns)::BIGINT AS device_ns, sum(p.bytes)::BIGINT AS bytes
+    -- By itself, or the planner groups all events before the join.
+    placed_amounts AS MATERIALIZED (
+        SELECT e.chain_id, p.device_ns, p.bytes
         FROM happened AS p
         INNER JOIN events AS e ON p.id = e.id
-        GROUP BY e.chain_id
+    ),
+
+    amounts AS (
+        SELECT a.chain_id, sum(a.device_ns)::BIGINT AS device_ns, sum(a.bytes)::BIGINT AS bytes
+        FROM placed_amounts AS a
+        GROUP BY a.chain_id
     ),
 
     by_line AS (
