@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 import tracewh
+from docs.reference import promise
 from tracewh.views import GROUPS, Registry, Spec
-from tracewh.views.reference import promise
 
 if TYPE_CHECKING:
     from conftest import Tables

@@ -21,7 +21,7 @@ from tracewh.views import spec
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *(ROOT / folder / "README.md" for folder in ("samples", "bench"))]
-PAGES += sorted((ROOT / "docs").glob("*.md"))
+PAGES += sorted((ROOT / "docs").rglob("*.md"))
 
 
 def fenced(page: Path) -> list[tuple[str, str]]:

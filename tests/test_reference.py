@@ -1,4 +1,4 @@
-"""The reference page says what the headers say, and knows when it is behind."""
+"""The pages of the views say what the headers say and what the views answer, and know when they are behind."""
 
 from __future__ import annotations
 
@@ -6,15 +6,19 @@ from pathlib import Path
 
 import pytest
 
+from docs.examples import ExampleError, Examples
+from docs.reference import DOCS, behind, main, pages, render, write
 from tracewh.views import Registry
-from tracewh.views.reference import main, render
-from tracewh.views.spec import parse
+from tracewh.views.spec import Spec, parse
 
 VIEW = """\
 -- view: gaps
 -- version: 1
 -- since: 0.1
 -- summary: Gaps a|b between kernels.
+-- grain: one row per gap
+-- needs: no_device_events no_operators
+-- example: drawn --device 1 --run 'a b' --limit 3
 -- deprecated: counts them twice; use gaps_v2
 --
 -- What a gap is.
@@ -28,60 +32,228 @@ VIEW = """\
 CREATE MACRO gaps_v1(device INTEGER, run VARCHAR := NULL) AS TABLE
     SELECT t.run, 1.0::DOUBLE AS gap_us FROM query_table('x') AS t;
 """
-
-
-def test_a_view_on_the_page() -> None:
-    page = render(Registry([parse(VIEW, "views/device/gaps_v1.sql")]))
-    start = page.index("| view |")
-    assert (
-        page[start:]
-        == """\
-| view | group | what it says |
-| --- | --- | --- |
-| [gaps](#gaps_v1) | device | Gaps a\\|b between kernels. |
-
-## Device
-
-### gaps_v1
-
-**Deprecated:** counts them twice; use gaps_v2
-
-Gaps a|b between kernels.
-
-What a gap is.
-
+NEWER = VIEW.replace("version: 1", "version: 2").replace("gaps_v1(", "gaps_v2(")
+NEWER = NEWER.replace("-- deprecated: counts them twice; use gaps_v2\n", "")
+INTERFACE = """\
 | parameter | type | default | meaning |
 | --- | --- | --- | --- |
 | `device` | INTEGER | required | Device a\\|b. |
 | `run` | VARCHAR | `NULL` | Run to report; NULL reports every run. |
-
+"""
+COLUMNS = """\
 | column | type | unit | meaning |
 | --- | --- | --- | --- |
 | `run` | VARCHAR | key | Run the row belongs to. |
 | `gap_us` | DOUBLE | us | Its length. |
 """
+
+
+def header(view: str) -> Spec:
+    return parse(view, f"views/device/gaps_v{2 if 'version: 2' in view else 1}.sql")
+
+
+def shown(view: Spec) -> str:
+    return f"What {view.object_name} prints."
+
+
+def test_a_page_with_an_older_version_on_it() -> None:
+    registry = Registry([header(VIEW), header(NEWER)])
+    made = render(registry, shown)
+    assert sorted(made) == ["views.md", "views/gaps.md"]
+    assert (
+        made["views/gaps.md"]
+        == f"""\
+# gaps
+
+<!-- Written by `python -m docs.reference` from the header of views/device/gaps_v2.sql. -->
+
+Gaps a|b between kernels.
+
+One row per gap.
+
+## Example
+
+What gaps_v2 prints.
+
+## How to read it
+
+What a gap is.
+
+No rows for a trace? `no_device_events` or `no_operators` in [trace_quality](trace_quality.md) says what was not recorded, and how to record it.
+
+## How to ask
+
+{INTERFACE}
+The example from the command line, in SQL and in Python:
+
+```sh
+tracewh show gaps --device 1 --run 'a b' --limit 3
+```
+```sql
+FROM gaps(device := 1, run := 'a b') LIMIT 3;
+```
+```python
+warehouse.gaps(device=1, run="a b").show()
+```
+
+## Columns
+
+{COLUMNS}
+`gaps_v2`, since tracewh 0.1: [SQL](../../views/device/gaps_v2.sql), [test](../../tests/views/gaps_v2.test)
+
+## gaps_v1
+
+**Deprecated:** counts them twice; use gaps_v2
+
+Gaps a|b between kernels.
+
+One row per gap.
+
+What a gap is.
+
+No rows for a trace? `no_device_events` or `no_operators` in [trace_quality](trace_quality.md) says what was not recorded, and how to record it.
+
+{INTERFACE}
+{COLUMNS}
+`gaps_v1`, since tracewh 0.1: [SQL](../../views/device/gaps_v1.sql), [test](../../tests/views/gaps_v1.test)
+
+[All views](../views.md)
+"""
+    )
+    index = made["views.md"]
+    assert (
+        index[index.index("## ") :]
+        == """\
+## Kernels and the device
+
+| view | what it says |
+| --- | --- |
+| [gaps](views/gaps.md) | Gaps a\\|b between kernels. |
+"""
     )
 
 
-def test_the_newest_version_comes_first() -> None:
-    newer = VIEW.replace("version: 1", "version: 2").replace("gaps_v1(", "gaps_v2(")
-    registry = Registry(
-        [parse(VIEW, "views/device/gaps_v1.sql"), parse(newer, "views/device/gaps_v2.sql")]
+def test_a_view_without_rules_or_parameters() -> None:
+    plain = VIEW.replace("--\n-- What a gap is.\n", "").replace(
+        "-- needs: no_device_events no_operators\n", ""
     )
-    page = render(registry)
-    assert "| [gaps](#gaps_v2) | device |" in page
-    assert page.index("### gaps_v2") < page.index("### gaps_v1")
+    plain = plain.replace("-- params\n--   device  INTEGER  -  -  Device a|b.\n--   run\n", "")
+    plain = plain.replace("device INTEGER, run VARCHAR := NULL", "")
+    plain = plain.replace("drawn --device 1 --run 'a b' --limit 3", "samples")
+    page = render(Registry([header(plain)]), shown)["views/gaps.md"]
+    assert "How to read it" not in page
+    assert (
+        "## How to ask\n\nThe example from the command line, in SQL and in Python:\n\n"
+        "```sh\ntracewh show gaps\n```\n```sql\nFROM gaps();\n```\n"
+        "```python\nwarehouse.gaps().show()\n```\n" in page
+    )
 
 
-def test_a_page_that_is_behind_is_found_and_mended(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+@pytest.fixture(scope="module")
+def wanted() -> dict[str, str]:
+    return pages()
+
+
+def test_the_pages_are_what_the_views_say_and_answer(wanted: dict[str, str]) -> None:
+    late = behind(DOCS, wanted)
+    assert late == [], "run `python -m docs.reference`"
+    assert set(wanted) == {"views.md", *(f"views/{v.name}.md" for v in Registry.load().newest())}
+
+
+def test_what_a_page_shows_is_what_a_terminal_does(wanted: dict[str, str]) -> None:
+    assert """\
+On the [bundled samples](../../samples/README.md):
+
+```console
+$ tracewh show topology --run ddp_gloo
+run ddp_gloo
+
+hostname   worker  process_id  rank  world_size
+─────────  ──────  ──────────  ────  ──────────
+localhost  rank0         7657     0           2
+localhost  rank1         7658     1           2
+
+without a value: device_id, device_name
+```
+""" in wanted["views/topology.md"]
+
+
+def test_what_no_sample_holds_is_shown_on_the_tables_of_the_test(wanted: dict[str, str]) -> None:
+    page = wanted["views/utilization_series.md"]
+    assert (
+        """\
+[its test](../../tests/views/utilization_series_v1.test) draws:
+
+```text
+The recording lasts from 0 to 25 us. Three stretches would be longer than 8.3 us, so they are 10 us:
+two of them, the second with the 5 us that are left.
+
+  us               0         10        20   25
+"""
+        in page
+    )
+    assert (
+        """\
+device_id  start_ns  duration_us  value_pct
+─────────  ────────  ───────────  ─────────
+        0         0           10      50.00
+        0    10,000           15      26.67
+        1         0           10       0
+        1    10,000           15       6.67
+```
+"""
+        in page
+    )
+
+
+def test_no_page_knows_where_it_was_made(wanted: dict[str, str]) -> None:
+    for name, page in wanted.items():
+        assert str(DOCS.parent) not in page, name
+        assert "/tmp" not in page, name
+
+
+NO_EXAMPLE = "the header needs an 'example:' line that starts with one of samples, lightning, drawn"
+
+
+@pytest.mark.parametrize(
+    ("example", "message"),
+    [
+        ("", NO_EXAMPLE),
+        ("-- example: other --run x\n", NO_EXAMPLE),
+        (
+            "-- example: lightning --run x\n",
+            "tracewh show kernel_stats --run x: tracewh: no run named 'x'; there is lightning",
+        ),
+        (
+            "-- example: lightning\n",
+            """\
+tracewh show kernel_stats: tracewh: kernel_stats has no rows for what was asked
+  lightning/run/default: No work on a device: record with ProfilerActivity.CUDA (or XPU, ...) among the activities.""",
+        ),
+    ],
+)
+def test_an_example_that_does_not_work(tmp_path: Path, example: str, message: str) -> None:
+    view = Registry.load().get("kernel_stats")
+    text = view.sql.replace(f"-- example: {view.example}\n", example)
+    with pytest.raises(ExampleError) as refused:
+        Examples(tmp_path).show(parse(text, view.path))
+    assert str(refused.value) == f"{view.path}: {message}"
+
+
+def test_pages_that_are_behind_are_found_and_mended(
+    tmp_path: Path, wanted: dict[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    page = tmp_path / "views.md"
-    page.write_text("old", "utf-8")
-    assert main(["--check", str(page)]) == 1
-    assert page.read_text("utf-8") == "old"
-    assert "run `python -m tracewh.views.reference`" in capsys.readouterr().err
-    assert main([str(page)]) == 0
-    assert main(["--check", str(page)]) == 0
-    for view in Registry.load():
-        assert f"### {view.object_name}\n" in page.read_text("utf-8")
+    write(tmp_path, wanted)
+    assert behind(tmp_path, wanted) == []
+    index, gone = tmp_path / "views.md", tmp_path / "views" / "gone.md"
+    index.write_text("old", "utf-8")
+    gone.write_text("a view that is no more", "utf-8")
+    assert main(["--check", str(tmp_path)]) == 1
+    assert index.read_text("utf-8") == "old"
+    assert capsys.readouterr().err == (
+        f"{index} is behind the views; run `python -m docs.reference`\n"
+        f"{gone} is behind the views; run `python -m docs.reference`\n"
+    )
+    write(tmp_path, wanted)
+    assert not gone.exists()
+    assert behind(tmp_path, wanted) == []

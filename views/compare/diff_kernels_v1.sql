@@ -3,6 +3,7 @@
 -- since: 0.1
 -- summary: How long each kernel ran in two runs, and the difference.
 -- uses: kernel_stats_v1, trace_weights
+-- example: drawn --baseline old --experiment new
 --
 -- The figures are those of kernel_stats. A run with several traces counts with the mean over its
 -- workers of the mean over the spans of each worker, taken over the traces that have kernels. A

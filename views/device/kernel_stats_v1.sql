@@ -4,6 +4,7 @@
 -- summary: How long each kernel ran, and how well it filled the device.
 -- needs: no_device_events
 -- uses: checked_choice, operator_names, trace_names
+-- example: drawn --group-by launch
 --
 -- Kernels are what computes or communicates on a device; copies, sets and synchronisations are not
 -- listed. With group_by 'launch' the rows of one name are told apart by what launched them: the

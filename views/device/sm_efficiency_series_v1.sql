@@ -4,6 +4,7 @@
 -- summary: How much of each device its kernels could reach over time, in pieces of constant value.
 -- grain: one row per piece and device of a trace
 -- needs: no_device_events
+-- example: drawn
 --
 -- While kernels run they have the sum of their blocks per multiprocessor, at most 1; a piece begins
 -- and ends where a kernel starts or ends. Time in which no kernel ran has no row. A kernel that does

@@ -5,6 +5,7 @@
 -- grain: one row per stretch and device of a trace that ran a kernel
 -- needs: no_device_events
 -- uses: interval_totals
+-- example: drawn --buckets 3
 --
 -- The recording is cut into stretches of one length, the smallest power of ten of microseconds that
 -- makes no more of them than asked; the last one has what is left as well. It lasts as long as the

@@ -5,6 +5,7 @@
 -- grain: one row per name of a collective
 -- needs: no_device_events
 -- uses: matched_collectives, transfer_totals
+-- example: samples --run ddp_gloo
 --
 -- Collectives, and their transfer, which ends when the row ends, are those of the view collectives.
 -- Where several of a name run at once, in two threads or on two streams, the time counts once, so the

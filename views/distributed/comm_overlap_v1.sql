@@ -4,6 +4,7 @@
 -- summary: How much of the communication computation hides, per step and over the whole trace.
 -- grain: one row per step of a trace, and one with a NULL step for the whole trace
 -- needs: no_operators no_device_events
+-- example: samples --run ddp_gloo
 --
 -- The four durations are disjoint and add up to the length of the step, or of the trace. Where a
 -- trace has kernels, communication is its collective kernels and computation is all others, on any

@@ -5,6 +5,7 @@
 -- grain: one row per step of a trace with collectives, and one with a NULL step for the whole trace
 -- needs: no_device_events
 -- uses: matched_collectives, transfer_totals
+-- example: samples --run ddp_gloo
 --
 -- Collectives, and their transfer, which ends when the row ends, are those of the view collectives.
 -- Time in which several run at once counts once, as transfer where one of them transfers. It is not

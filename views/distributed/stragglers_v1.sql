@@ -5,6 +5,7 @@
 -- grain: one row per step and worker that others waited for, and one per worker with a NULL step for the whole recording
 -- needs: no_device_events
 -- uses: matched_collectives
+-- example: samples --run ddp_gloo
 --
 -- Of the collectives that make every rank wait for the last (all_reduce, all_gather, reduce_scatter,
 -- all_to_all, barrier) the last to come is the worker whose row is the shortest, and it is late by

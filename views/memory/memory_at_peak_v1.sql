@@ -4,6 +4,7 @@
 -- summary: What was alive when the most memory was allocated on a device: which operator, module and line had allocated it.
 -- needs: no_memory
 -- uses: operator_names, trace_names
+-- example: samples --run resnet_workers_0 --span 1 --limit 6
 --
 -- The highest point of a device is the first record with the most allocated bytes. Alive then is each
 -- block that was allocated by then and not released, and each one whose release is in the trace and

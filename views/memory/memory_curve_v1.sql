@@ -3,6 +3,7 @@
 -- since: 0.1
 -- summary: Memory allocated and reserved on each device, after every allocation and release.
 -- needs: no_memory
+-- example: samples --run resnet_workers_0 --span 1 --limit 8
 --
 -- Every point that the profiler recorded, none left out. Traces recorded before torch 1.10 do not
 -- hold the totals and give no rows.

@@ -4,6 +4,7 @@
 -- summary: Each block of memory: who allocated it, when, and how long it lived.
 -- needs: no_memory
 -- uses: operator_names, trace_names
+-- example: samples --run resnet_workers_0 --span 1 --limit 6
 --
 -- On each device the records of one address are paired in time order: an allocation (bytes above
 -- 0) with the next record, if that is a release (bytes of 0 or less). An allocation that is

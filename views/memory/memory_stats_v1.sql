@@ -4,6 +4,7 @@
 -- summary: What each operator allocated and released on each device, itself and with what it calls.
 -- needs: no_memory
 -- uses: trace_names
+-- example: samples --run resnet_workers_0 --span 1 --limit 6
 --
 -- A record of memory belongs to the nearest operator around it on its thread, whatever annotation or
 -- Python frame is in between, and counts in the totals of every call around that. The increase is what

@@ -4,6 +4,7 @@
 -- summary: Time or memory by call stack, for a flame graph.
 -- needs: no_operators no_device_events no_memory
 -- uses: checked_choice, overhangs, trace_names
+-- example: samples --run resnet_workers_0 --span 1 --limit 6
 --
 -- A stack has the names of all events that are around each other on a thread (annotations, Python
 -- frames, operators, calls), the outermost first, with ';' between. A stack and its value on a line,

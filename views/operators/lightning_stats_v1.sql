@@ -3,6 +3,7 @@
 -- since: 0.1
 -- summary: What each module and hook of PyTorch Lightning cost on the host and on the device.
 -- uses: module_costs
+-- example: lightning --limit 8
 --
 -- Lightning's PyTorchProfiler writes a row for each call of a module that has a name in the
 -- LightningModule, and for each action of the trainer. Modules have their dotted names, and 'hook'

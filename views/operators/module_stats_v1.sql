@@ -4,6 +4,7 @@
 -- summary: What each nn.Module cost on the host and on the device.
 -- needs: no_modules
 -- uses: module_costs
+-- example: samples --run resnet_workers_0 --span 1 --limit 8
 --
 -- A module is an instance of a class, told apart by the number in its name. Its calls are the Python
 -- frames that the profiler marks with a module. Backward passes have no such frames, so this is the

@@ -4,6 +4,7 @@
 -- summary: Every call of an nn.Module, in order of time, under the modules that call it.
 -- needs: no_modules
 -- uses: module_costs
+-- example: samples --run resnet_workers_0 --span 1 --limit 6
 --
 -- What module_stats adds up, call by call. A path with a self time is a line of a flame graph:
 --

@@ -4,6 +4,7 @@
 -- summary: Every call of an operator, the costliest first.
 -- needs: no_operators
 -- uses: operator_costs, trace_names
+-- example: samples --run resnet_workers_0 --span 1 --op aten::convolution_backward --limit 6
 --
 -- What operator_stats adds up, call by call: an operator whose only child is an operator of the same
 -- name is one call with it, device work is a plain sum, and a launch belongs to the nearest operator

@@ -4,6 +4,7 @@
 -- summary: What each operator cost on the host and on the device.
 -- needs: no_operators no_stacks
 -- uses: operator_costs, checked_choice
+-- example: samples --run resnet_workers_0 --span 1 --limit 8
 --
 -- Operators are the cpu_op rows of a trace; annotations and Python frames are not listed. An
 -- operator whose only child is an operator of the same name is one call with it. Host self time is

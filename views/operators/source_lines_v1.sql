@@ -4,6 +4,7 @@
 -- summary: What each line of Python cost on the host and on the device, and what it allocated.
 -- needs: no_stacks
 -- uses: overhangs, trace_names
+-- example: samples --run resnet_workers_0 --span 1 --limit 6
 --
 -- Where Python frames were recorded a line is that of a function's definition, which is all that the
 -- profiler says since torch 1.12: the figures are those of the function, and line_kind is 'definition'.

@@ -5,6 +5,7 @@
 -- grain: one row per device of a trace that ran a kernel
 -- needs: no_device_events
 -- uses: interval_totals
+-- example: drawn
 --
 -- Measured over the window from the start of the first step to the end of the last one, steps being
 -- extended to the device work that they launched and tail steps left out. Kernels are cut to the

@@ -4,6 +4,7 @@
 -- summary: Where the time of an average step went, one row per category.
 -- grain: one row per trace and category
 -- uses: step_breakdown_v1
+-- example: samples --run ddp_gloo --worker rank0
 --
 -- Means of step_breakdown over the steps that are not tail. Categories come in the order in which
 -- they own time; the eight of them add up to 'total'. One that was not recorded has NULL.

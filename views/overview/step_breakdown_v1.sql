@@ -3,6 +3,7 @@
 -- since: 0.1
 -- summary: Where the time of each step went, every instant counted once.
 -- grain: one row per profiler step of a trace; one row with a NULL step for a trace without any
+-- example: samples --run ddp_gloo
 --
 -- An instant of a step belongs to the first of these that is active then: kernels (device work that
 -- is no collective), copies, fills, communication (collectives on the device, and on the host the

@@ -3,6 +3,7 @@
 -- since: 0.1
 -- summary: What is missing or odd in a trace, and the profiler option that would record it.
 -- grain: one row per trace and finding
+-- example: samples --run ddp_gloo --worker rank0
 --
 -- A trace without findings has no rows. 'error' means that figures are wrong for want of events,
 -- 'warning' that some of them may mislead, 'info' that some views have nothing to say.

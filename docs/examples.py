@@ -1,0 +1,147 @@
+"""What the views answer: the examples on their pages.
+
+The `example:` line of a header names traces, and the options of `tracewh show` for them:
+
+    samples     the bundled samples
+    lightning   a run of PyTorch Lightning, recorded for tests
+    drawn       the tables of the view's own test, up to its first query: for what no trace of these
+                holds
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import re
+import shlex
+from pathlib import Path
+from unittest.mock import patch
+
+import tracewh
+from tests.given import Tables, paragraphs
+from tests.settled import settle
+from tracewh.cli.app import main
+from tracewh.views import Spec
+
+ROOT = Path(__file__).parents[1]
+#: As wide as a page shows without scrolling.
+WIDTH = "100"
+#: Traces that may be shown, for a script of ours recorded them: how a page says so, and where.
+RECORDED = {
+    "samples": ("On the [bundled samples](../../samples/README.md):", "samples"),
+    "lightning": (
+        "On [a recorded run](../../tests/parity/lightning/record.py) of PyTorch Lightning:",
+        "tests/parity/lightning",
+    ),
+}
+_DRAWN = """\
+No bundled sample holds what this view is about. This is what it answers on the tables that
+[its test](../../{test}) draws:
+
+```text
+{drawing}
+```"""
+
+
+class ExampleError(Exception):
+    """An `example:` line that cannot be shown."""
+
+
+def command(view: Spec) -> str:
+    """The command line of a view's example."""
+    return shlex.join(["tracewh", "show", view.name, *shlex.split(view.example)[1:]])
+
+
+def path_of_test(view: Spec) -> str:
+    """The .test file of a view, from the root."""
+    return f"tests/views/{view.object_name}.test"
+
+
+class Examples:
+    """What views answer, asked of warehouses that are made when they are first needed."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def show(self, view: Spec) -> str:
+        """The example of a view: where it comes from, the command, and all that it prints.
+
+        Raises:
+            ExampleError: The header has none, or one that does not work.
+        """
+        traces = view.example.partition(" ")[0]
+        if traces == "drawn":
+            text = (ROOT / path_of_test(view)).read_text("utf-8")
+            warehouse = _drawn(text, self._folder / view.object_name)
+            source = _DRAWN.format(test=path_of_test(view), drawing=_drawing(text))
+        elif traces in RECORDED:
+            source, recording = RECORDED[traces]
+            warehouse = self._folder / traces
+            if not warehouse.exists():
+                tracewh.ingest([ROOT / recording], warehouse)
+        else:
+            known = ", ".join([*RECORDED, "drawn"])
+            raise ExampleError(
+                f"{view.path}: the header needs an 'example:' line that starts with one of {known}"
+            )
+        code, printed = _in_terminal([*shlex.split(command(view))[1:], "-w", str(warehouse)])
+        if code or f"{view.name} has no rows" in printed:
+            raise ExampleError(f"{view.path}: {command(view)}: {printed.rstrip()}")
+        return f"{source}\n\n```console\n$ {command(view)}\n{printed}```"
+
+
+def _drawing(text: str) -> str:
+    """The comments of a .test file before the first table, without the first line."""
+    lines = re.findall(r"^#(?: (.*))?$", text[: text.index("\ngiven ")], re.MULTILINE)
+    return "\n".join(lines[1:]).strip("\n")
+
+
+def _drawn(text: str, warehouse: Path) -> Path:
+    """A warehouse of what a .test file gives before its first query."""
+    tables = Tables()
+    for _, paragraph in paragraphs(text):
+        if not paragraph.startswith("given "):
+            break
+        tables.insert(paragraph)
+    con = tables.con
+    settle(con, ["step_activity", "operator_costs"])
+    keys = {
+        row
+        for table in tables.registry.tables()
+        for row in con.execute(f"SELECT DISTINCT run, worker, span FROM {table.name}").fetchall()
+    }
+    for key in keys:
+        run, worker, span = key
+        folder = warehouse / "data" / f"run={run}" / f"worker={worker}" / f"span={span}"
+        folder.mkdir(parents=True)
+        con.execute(
+            "INSERT INTO traces (run, worker, span) SELECT $1, $2, $3"
+            " WHERE ($1, $2, $3) NOT IN (SELECT (run, worker, span) FROM traces)",
+            key,
+        )
+        for table in tables.registry.tables():
+            con.sql(
+                f"SELECT * EXCLUDE (run, worker, span) FROM {table.name}"
+                " WHERE (run, worker, span) = ($1, $2, $3)",
+                params=key,
+            ).write_parquet(str(folder / f"{table.name}.parquet"))
+    return warehouse
+
+
+class _Screen(io.BytesIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def _in_terminal(words: list[str]) -> tuple[int, str]:
+    """The exit status of a command line, and what it prints on a terminal."""
+    screen = _Screen()
+    stream = io.TextIOWrapper(screen, "utf-8", write_through=True)
+    with (
+        patch.dict(os.environ, {"COLUMNS": WIDTH, "NO_COLOR": "1"}),
+        contextlib.redirect_stdout(stream),
+        contextlib.redirect_stderr(stream),
+    ):
+        code = main(words)
+    return code, screen.getvalue().decode()

@@ -1,0 +1,202 @@
+"""The pages of the views, written from their headers and from what the views really answer.
+
+`python -m docs.reference` writes docs/views.md and docs/views/; with ``--check`` it only says which
+pages are behind, which is what CI runs. With ``--promises`` it prints what each view promises, one
+line per version, for tests/released.txt.
+"""
+
+from __future__ import annotations
+
+import shlex
+import sys
+import tempfile
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from docs.examples import WIDTH, ExampleError, Examples, command, path_of_test
+from tracewh.cli.show import TITLES
+from tracewh.views import GROUPS, Registry, Spec
+
+DOCS = Path(__file__).parent
+COMMAND = "python -m docs.reference"
+_INDEX = f"""\
+# The views
+
+<!-- Written by `{COMMAND}` from the headers under views/. -->
+
+Ask a view from the command line (`tracewh show step_breakdown --run R`), from Python
+(`warehouse.step_breakdown(run="R")`), or in SQL (`FROM step_breakdown(run := 'R')`). The name alone
+is the newest version; `step_breakdown_v1` stays what it is. Parameters are named, and those with a
+default may be left out. Durations are in microseconds, instants in nanoseconds since 1970, sizes in
+bytes, shares in percent; NULL means that the trace does not say.
+
+The page of a view shows what it answers, as a terminal of {WIDTH} columns does: mostly on the
+[samples](../samples/README.md) that come with tracewh, which `tracewh demo` takes in."""
+
+
+def render(registry: Registry, show: Callable[[Spec], str]) -> dict[str, str]:
+    """Every page by its path below docs/: the index, and one for each view.
+
+    Args:
+        show: Gives the example of a view, as Markdown.
+    """
+    pages = {"views.md": _index(registry)}
+    for newest in registry.newest():
+        versions = sorted(
+            (view for view in registry if view.name == newest.name), key=lambda v: -v.version
+        )
+        pages[f"views/{newest.name}.md"] = _page(versions, registry, show)
+    return pages
+
+
+def promise(view: Spec) -> str:
+    """A view as one line: how to call it and what comes back."""
+    params = ", ".join(param.declaration for param in view.params)
+    columns = ", ".join(f"{column.name} {column.type}" for column in view.columns)
+    return f"{view.object_name}({params}) -> {columns}"
+
+
+def _index(registry: Registry) -> str:
+    parts = [_INDEX]
+    for group in GROUPS:
+        members = [view for view in registry.newest() if view.group == group]
+        if members:
+            rows = [(f"[{v.name}](views/{v.name}.md)", _cell(v.summary)) for v in members]
+            parts += [f"## {TITLES[group]}", _table(("view", "what it says"), rows)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _page(versions: list[Spec], registry: Registry, show: Callable[[Spec], str]) -> str:
+    newest, *older = versions
+    parts = [
+        f"# {newest.name}",
+        f"<!-- Written by `{COMMAND}` from the header of {newest.path}. -->",
+        *_opening(newest),
+        "## Example",
+        show(newest),
+        *(["## How to read it", *rules] if (rules := _rules(newest)) else []),
+        "## How to ask",
+        *_params(newest),
+        "The example from the command line, in SQL and in Python:",
+        _calls(newest, registry),
+        "## Columns",
+        *_columns(newest),
+    ]
+    for view in older:
+        heading = f"## {view.object_name}"
+        parts += [heading, *_opening(view), *_rules(view), *_params(view), *_columns(view)]
+    parts.append("[All views](../views.md)")
+    return "\n\n".join(parts) + "\n"
+
+
+def _opening(view: Spec) -> list[str]:
+    """What it is for, and what a row is."""
+    parts = [view.summary]
+    if view.deprecated:
+        parts.insert(0, f"**Deprecated:** {view.deprecated}")
+    if view.grain:
+        parts.append(f"{view.grain[0].upper()}{view.grain[1:]}.")
+    return parts
+
+
+def _rules(view: Spec) -> list[str]:
+    parts = [view.doc] if view.doc else []
+    if view.needs:
+        checks = " or ".join(f"`{check}`" for check in view.needs)
+        parts.append(
+            f"No rows for a trace? {checks} in [trace_quality](trace_quality.md) says what was not "
+            "recorded, and how to record it."
+        )
+    return parts
+
+
+def _params(view: Spec) -> list[str]:
+    rows = [
+        (f"`{p.name}`", p.type, "required" if p.required else f"`{p.default}`", _cell(p.meaning))
+        for p in view.params
+    ]
+    return [_table(("parameter", "type", "default", "meaning"), rows)] if rows else []
+
+
+def _columns(view: Spec) -> list[str]:
+    rows = [(f"`{c.name}`", c.type, c.unit, _cell(c.meaning)) for c in view.columns]
+    files = f"[SQL](../../{view.path}), [test](../../{path_of_test(view)})"
+    return [
+        _table(("column", "type", "unit", "meaning"), rows),
+        f"`{view.object_name}`, since tracewh {view.since}: {files}",
+    ]
+
+
+def _calls(view: Spec, registry: Registry) -> str:
+    """The example in each language."""
+    options = shlex.split(view.example)[1:]
+    given = dict(zip(options[::2], options[1::2], strict=True))
+    limit = given.pop("--limit", None)
+    named = {option[2:].replace("-", "_"): value for option, value in given.items()}
+    call = registry.call(view.name, view.version, **named)
+    written = ", ".join(
+        f'{name}="{value}"' if isinstance(value, str) else f"{name}={value}"
+        for name, value in call.values.items()
+    )
+    sql = call.sql.replace(view.object_name, view.name, 1) + (f" LIMIT {limit}" if limit else "")
+    python = f"warehouse.{view.name}({written}).show()"
+    return f"```sh\n{command(view)}\n```\n```sql\n{sql};\n```\n```python\n{python}\n```"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def _table(header: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    lines = [header, tuple("---" for _ in header), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def pages() -> dict[str, str]:
+    """Every page as it should be, by its path below docs/."""
+    with tempfile.TemporaryDirectory() as folder:
+        return render(Registry.load(), Examples(Path(folder)).show)
+
+
+def behind(docs: Path, wanted: dict[str, str]) -> list[str]:
+    """Pages of a folder that are not there, not as wanted, or not wanted."""
+    there = {
+        path.relative_to(docs).as_posix(): path.read_text("utf-8")
+        for path in (docs / "views.md", *docs.glob("views/*.md"))
+        if path.is_file()
+    }
+    return sorted(name for name in wanted | there if wanted.get(name) != there.get(name))
+
+
+def write(docs: Path, wanted: dict[str, str]) -> None:
+    """Bring the pages of a folder up to date."""
+    (docs / "views").mkdir(exist_ok=True)
+    for name in behind(docs, wanted):
+        if name in wanted:
+            (docs / name).write_text(wanted[name], "utf-8")
+        else:
+            (docs / name).unlink()
+
+
+def main(argv: list[str]) -> int:
+    """Write or check the pages in a folder, by default docs/."""
+    if "--promises" in argv:
+        print(*map(promise, Registry.load()), sep="\n")
+        return 0
+    docs = Path(next((word for word in argv if not word.startswith("-")), DOCS))
+    try:
+        wanted = pages()
+    except ExampleError as error:
+        print(error, file=sys.stderr)
+        return 1
+    if "--check" not in argv:
+        write(docs, wanted)
+        return 0
+    late = behind(docs, wanted)
+    for name in late:
+        print(f"{docs / name} is behind the views; run `{COMMAND}`", file=sys.stderr)
+    return 1 if late else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
