@@ -33,7 +33,8 @@
 --   occurrence       BIGINT     -      Which of the alike collectives of its worker and step it is, from 1.
 --   start_ns         BIGINT     ns     Start, on the worker's own clock.
 --   duration_ns      BIGINT     ns     Length.
---   members          BIGINT     -      Rows that are this collective, its own included.
+--   match_id         BIGINT     key    The same for all rows that are this collective, and for no other.
+--   members          BIGINT     -      How many these are, its own included.
 --   transfer_ns      BIGINT     ns     Length of the shortest of them; NULL where there is nothing to compare with.
 --   longest_ns       BIGINT     ns     Length of the longest of them.
 --   last_worker      VARCHAR    -      Worker of the shortest, where the collective makes all ranks wait for the last.
@@ -104,21 +105,25 @@ CREATE MACRO matched_collectives(
     _ordered AS MATERIALIZED (
         SELECT
             n.*,
+            -- Of one worker and device. Were these joined by two numbers, the one that both joins
+            -- share would be joined first, into the square of the rows.
+            dense_rank() OVER (ORDER BY n.member_id, n.kind_id) AS own_kind_id,
+            dense_rank() OVER (ORDER BY n.member_id, n.sequence_id) AS own_sequence_id,
             row_number() OVER (ORDER BY n.member_id, n.sequence_id, n.start_ns, n.event_id)
                 AS position
         FROM _numbered AS n
     ),
 
     _kinds AS (
-        SELECT o.kind_id, o.member_id, min(o.position) AS first_position
+        SELECT o.own_kind_id, min(o.position) AS first_position
         FROM _ordered AS o
-        GROUP BY o.kind_id, o.member_id
+        GROUP BY o.own_kind_id
     ),
 
     _sequences AS (
-        SELECT o.sequence_id, o.member_id, min(o.position) AS first_position, count(*) AS calls
+        SELECT o.own_sequence_id, min(o.position) AS first_position, count(*) AS calls
         FROM _ordered AS o
-        GROUP BY o.sequence_id, o.member_id
+        GROUP BY o.own_sequence_id
     ),
 
     _placed AS MATERIALIZED (
@@ -128,14 +133,15 @@ CREATE MACRO matched_collectives(
             o.position - s.first_position AS place,
             s.calls
         FROM _ordered AS o
-        INNER JOIN _kinds AS k ON o.kind_id = k.kind_id AND o.member_id = k.member_id
-        INNER JOIN _sequences AS s ON o.sequence_id = s.sequence_id AND o.member_id = s.member_id
+        INNER JOIN _kinds AS k ON o.own_kind_id = k.own_kind_id
+        INNER JOIN _sequences AS s ON o.own_sequence_id = s.own_sequence_id
     ),
 
     _matches AS (
         SELECT
             p.sequence_id,
             p.place,
+            min(p.position) AS match_id,
             count(*) AS calls,
             -- A group of one rank has nobody to wait for.
             bool_and(p.is_comparable) AND min(p.calls) = max(p.calls) AS is_matched,
@@ -167,6 +173,7 @@ CREATE MACRO matched_collectives(
         p.occurrence,
         p.start_ns,
         p.duration_ns,
+        CASE WHEN m.is_matched THEN m.match_id ELSE p.position END AS match_id,
         CASE WHEN m.is_matched THEN m.calls ELSE 1 END AS members,
         CASE WHEN m.is_matched AND m.is_comparison THEN m.shortest_ns END AS transfer_ns,
         CASE WHEN m.is_matched AND m.is_comparison THEN m.longest_ns END AS longest_ns,

@@ -3,15 +3,19 @@
 -- since: 0.1
 -- summary: What is missing or odd in a trace, and the profiler option that would record it.
 -- grain: one row per trace and finding
+-- uses: clocks_apart
 -- example: samples --run ddp_gloo --worker rank0
 --
 -- A trace without findings has no rows. 'error' means that figures are wrong for want of events,
 -- 'warning' that some of them may mislead, 'info' that some views have nothing to say.
 --
 -- Launches without kernels and kernels without launches are usual at both ends of a recording. Of
--- ranks, only those of a job with more than one are compared, within one run and recording; a clock
--- counts as not aligned where a worker's step lies entirely before or after the same step of the
--- median worker, which no job that communicates in every step can do.
+-- ranks, only those of a job with more than one are compared, within one run and recording.
+--
+-- A clock counts as not aligned where collectives that make every rank wait for the last, as all_reduce,
+-- have no instant in common with the same ones of other ranks, or else where a step lies entirely before
+-- or after the same step of the median worker, which no job that communicates in every step can do. No
+-- instant is corrected for it: the views of collectives compare lengths.
 --
 -- params
 --   run, worker, span
@@ -19,7 +23,7 @@
 --   run, worker, span
 --   check     VARCHAR  key  What was found; one word that stays the same.
 --   severity  VARCHAR  -    'error', 'warning' or 'info'.
---   count     BIGINT   -    Events, steps or ranks that it concerns; NULL where it concerns the whole trace.
+--   count     BIGINT   -    Events, steps, collectives or ranks that it concerns; NULL where it concerns the whole trace.
 --   message   VARCHAR  -    What it means, and what to do.
 CREATE MACRO trace_quality_v1(
     run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
@@ -64,7 +68,11 @@ CREATE MACRO trace_quality_v1(
             h.category = 'cpu_op' AS is_operator,
             h.input_dims IS NOT NULL AS has_shapes,
             h.call_stack IS NOT NULL OR h.category = 'python_function' AS has_stack,
-            h.python_module_id IS NOT NULL OR h.module_hierarchy IS NOT NULL AS has_module
+            h.python_module_id IS NOT NULL OR h.module_hierarchy IS NOT NULL AS has_module,
+            starts_with(h.name, '[pl]') AS is_lightning,
+            h.category = 'python_function'
+            AND (contains(h.name, 'pytorch_lightning/') OR contains(h.name, 'lightning/pytorch/'))
+                AS is_lightning_frame
         FROM host_events AS h
         INNER JOIN reported AS f ON h.run = f.run AND h.worker = f.worker AND h.span = f.span
     ),
@@ -82,7 +90,8 @@ CREATE MACRO trace_quality_v1(
             count(*) FILTER (WHERE h.is_operator) AS operators,
             bool_or(h.has_shapes) AS has_shapes,
             bool_or(h.has_stack) AS has_stacks,
-            bool_or(h.has_module) AS has_modules
+            bool_or(h.has_module) AS has_modules,
+            bool_or(h.is_lightning_frame) AND NOT bool_or(h.is_lightning) AS lacks_lightning
         FROM host AS h
         GROUP BY h.first_id
     ),
@@ -125,29 +134,6 @@ CREATE MACRO trace_quality_v1(
         FROM memory_records AS m
     ),
 
-    -- A trace without steps counts as one step here.
-    aligned AS (
-        SELECT
-            s.run,
-            s.worker,
-            s.span,
-            s.extended_start_ns AS start_ns,
-            s.extended_end_ns AS end_ns,
-            quantile_disc(s.extended_start_ns, 0.5) OVER same_step AS median_start_ns,
-            quantile_disc(s.extended_end_ns, 0.5) OVER same_step AS median_end_ns
-        FROM steps AS s
-        INNER JOIN files AS f ON s.run = f.run AND s.worker = f.worker AND s.span = f.span
-        WHERE f.job_ranks > 1
-        WINDOW same_step AS (PARTITION BY s.run, s.span, s.step)
-    ),
-
-    misaligned AS (
-        SELECT a.run, a.worker, a.span, count(*) AS steps
-        FROM aligned AS a
-        WHERE a.start_ns >= a.median_end_ns OR a.end_ns <= a.median_start_ns
-        GROUP BY a.run, a.worker, a.span
-    ),
-
     findings AS (
         SELECT
             f.run,
@@ -171,10 +157,13 @@ CREATE MACRO trace_quality_v1(
                 {
                     'check': 'clocks_not_aligned',
                     'severity': 'warning',
-                    'holds': m.steps > 0,
-                    'count': m.steps,
-                    'message': 'Steps that do not overlap with the same step of the other ranks: '
-                    || 'the clocks of the hosts differ; synchronise them to compare instants.'
+                    'holds': c.compared > 0,
+                    'count': c.compared,
+                    'message': c.evidence || ' that do not overlap with the same ones of the other '
+                    || 'ranks: this clock is ' || abs(c.ahead_ns) // 1000 || ' us '
+                    || CASE WHEN c.ahead_ns < 0 THEN 'behind' ELSE 'ahead of' END
+                    || ' the median rank; compare no instants with other ranks, and synchronise '
+                    || 'the clocks of the hosts (NTP, PTP) before the next recording.'
                 },
                 {
                     'check': 'ranks_missing',
@@ -272,6 +261,14 @@ CREATE MACRO trace_quality_v1(
                     || 'with_stack=True for modules that are not TorchScript.'
                 },
                 {
+                    'check': 'no_lightning',
+                    'severity': 'info',
+                    'holds': h.lacks_lightning,
+                    'count': NULL,
+                    'message': 'PyTorch Lightning without the rows of its profiler: record with '
+                    || 'Trainer(profiler=PyTorchProfiler(...)).'
+                },
+                {
                     'check': 'no_memory',
                     'severity': 'info',
                     'holds': r.run IS NULL,
@@ -286,7 +283,8 @@ CREATE MACRO trace_quality_v1(
         LEFT JOIN overlapping AS o ON f.first_id = o.first_id
         LEFT JOIN stepped AS s ON f.run = s.run AND f.worker = s.worker AND f.span = s.span
         LEFT JOIN remembered AS r ON f.run = r.run AND f.worker = r.worker AND f.span = r.span
-        LEFT JOIN misaligned AS m ON f.run = m.run AND f.worker = m.worker AND f.span = m.span
+        LEFT JOIN clocks_apart(run, span) AS c
+            ON f.run = c.run AND f.worker = c.worker AND f.span = c.span
     )
 
     SELECT

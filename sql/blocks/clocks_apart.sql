@@ -1,0 +1,139 @@
+-- block: clocks_apart
+-- since: 0.1
+-- summary: Workers whose clock differs from that of the others, as far as collectives or steps show it.
+-- grain: one row per trace whose clock is not aligned
+-- uses: matched_collectives
+--
+-- The members of a collective that makes every rank wait for the last have an instant in common and end
+-- together. So a clock is ahead by how much later than the median its rows end, in the median of all
+-- such collectives. It is not aligned where a row has no instant in common with another one of the same
+-- collective that ends no farther from their median end: of two clocks that differ it is the one farther
+-- off. Rows that end more than twice as far off as the clock is, or on the other side, do not count: the
+-- clock does not explain them, they are of different collectives where rows are missing.
+--
+-- Where no collective says so, a clock of a job with several ranks is not aligned where a step lies
+-- entirely before or after the same step of the median worker. It is ahead by how much later it starts.
+--
+-- params
+--   name  type     unit  default  meaning
+--   run
+--   span
+-- columns
+--   run, worker, span
+--   name      type     unit  meaning
+--   evidence  VARCHAR  -     'Collectives' or 'Steps'.
+--   compared  BIGINT   -     How many of these show it.
+--   ahead_ns  BIGINT   ns    What the clock is ahead of the median by; less than 0 where it is behind.
+CREATE MACRO clocks_apart(run VARCHAR := NULL, span VARCHAR := NULL) AS TABLE
+    WITH
+    _compared AS MATERIALIZED (
+        SELECT
+            m.run,
+            m.worker,
+            m.span,
+            m.match_id,
+            m.start_ns,
+            m.start_ns + m.duration_ns AS end_ns,
+            m.do_clocks_agree
+        FROM matched_collectives(run, NULL, span) AS m
+        WHERE m.do_clocks_agree IS NOT NULL
+    ),
+
+    _ends AS (
+        SELECT c.match_id, quantile_disc(c.end_ns, 0.5) AS median_end_ns
+        FROM _compared AS c
+        GROUP BY c.match_id
+    ),
+
+    _late AS MATERIALIZED (
+        SELECT c.*, c.end_ns - e.median_end_ns AS late_ns
+        FROM _compared AS c
+        INNER JOIN _ends AS e ON c.match_id = e.match_id
+    ),
+
+    _ahead AS (
+        SELECT l.run, l.worker, l.span, quantile_disc(l.late_ns, 0.5) AS ahead_ns
+        FROM _late AS l
+        GROUP BY l.run, l.worker, l.span
+    ),
+
+    _beside_nearer AS (
+        SELECT
+            l.*,
+            max(l.start_ns) OVER nearer AS last_start_ns,
+            min(l.end_ns) OVER nearer AS first_end_ns
+        FROM _late AS l
+        WHERE NOT l.do_clocks_agree
+        WINDOW nearer AS (PARTITION BY l.match_id ORDER BY abs(l.late_ns))
+    ),
+
+    _collectives AS (
+        SELECT
+            n.run,
+            n.worker,
+            n.span,
+            count(*) AS compared,
+            any_value(a.ahead_ns) AS ahead_ns
+        FROM _beside_nearer AS n
+        INNER JOIN _ahead AS a ON n.run = a.run AND n.worker = a.worker AND n.span = a.span
+        WHERE
+            (n.start_ns > n.first_end_ns OR n.end_ns < n.last_start_ns)
+            AND n.late_ns BETWEEN least(0, 2 * a.ahead_ns) AND greatest(0, 2 * a.ahead_ns)
+        GROUP BY n.run, n.worker, n.span
+    ),
+
+    _jobs AS (
+        SELECT t.run, t.span
+        FROM traces AS t
+        WHERE
+            (run IS NULL OR t.run = run)
+            AND (span IS NULL OR t.span = span)
+        GROUP BY t.run, t.span
+        HAVING max(t.world_size) > 1
+    ),
+
+    -- A trace without steps counts as one step here.
+    _aligned AS (
+        SELECT
+            s.run,
+            s.worker,
+            s.span,
+            s.extended_start_ns AS start_ns,
+            s.extended_end_ns AS end_ns,
+            quantile_disc(s.extended_start_ns, 0.5) OVER same_step AS median_start_ns,
+            quantile_disc(s.extended_end_ns, 0.5) OVER same_step AS median_end_ns
+        FROM steps AS s
+        INNER JOIN _jobs AS j ON s.run = j.run AND s.span = j.span
+        WINDOW same_step AS (PARTITION BY s.run, s.span, s.step)
+    ),
+
+    _steps AS (
+        SELECT
+            a.run,
+            a.worker,
+            a.span,
+            count(*) AS compared,
+            quantile_disc(a.start_ns - a.median_start_ns, 0.5) AS ahead_ns
+        FROM _aligned AS a
+        WHERE a.start_ns >= a.median_end_ns OR a.end_ns <= a.median_start_ns
+        GROUP BY a.run, a.worker, a.span
+    )
+
+    SELECT
+        c.run,
+        c.worker,
+        c.span,
+        'Collectives' AS evidence,
+        c.compared,
+        c.ahead_ns
+    FROM _collectives AS c
+    UNION ALL
+    SELECT
+        s.run,
+        s.worker,
+        s.span,
+        'Steps',
+        s.compared,
+        s.ahead_ns
+    FROM _steps AS s
+    ANTI JOIN _collectives AS c ON s.run = c.run AND s.worker = c.worker AND s.span = c.span;
