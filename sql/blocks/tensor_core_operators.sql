@@ -2,9 +2,15 @@
 -- since: 0.1
 -- summary: Names of the operators whose kernels can run on tensor cores.
 --
--- The list that the TensorBoard profiler plugin uses, exact names, older forms of the backward
--- functions among them. An operator that is missing here still counts as eligible where one of its
--- kernels did use tensor cores, or where it calls an operator that is listed.
+-- First the list that the TensorBoard profiler plugin uses, exact names, older forms of the backward
+-- functions among them, which ends with 2021. Then the operators of torch 2.13 that launch matrix
+-- products, convolutions or attention themselves: scaled, grouped, integer and sparse products, the
+-- attention of FlashAttention, CUTLASS, cuDNN and Triton, the one backward of all convolutions since torch
+-- 1.11, and what AMD's and NVIDIA's libraries have beside.
+--
+-- An operator that is missing here still counts as eligible where one of its kernels did use tensor
+-- cores, as those of other packages and of torch.compile, or where it calls an operator that is listed, as
+-- aten::einsum, aten::lstm and ConvolutionBackward0.
 --
 -- columns
 --   name  type     unit  meaning
@@ -26,5 +32,35 @@ CREATE MACRO tensor_core_operators() AS TABLE
             'aten::cudnn_convolution_transpose_backward_input',
             'aten::cudnn_convolution_backward_input', 'aten::cudnn_convolution_backward',
             'CudnnConvolutionBackward', 'BmmBackward0', 'CudnnConvolutionTransposeBackward',
-            'MmBackward', 'AddmvBackward', 'MvBackward', 'AddmmBackward', 'AddbmmBackward'
+            'MmBackward', 'AddmvBackward', 'MvBackward', 'AddmmBackward', 'AddbmmBackward',
+
+            'aten::convolution_backward', 'aten::cudnn_convolution_relu',
+            'aten::cudnn_convolution_add_relu', 'aten::miopen_convolution',
+            'aten::miopen_convolution_transpose', 'aten::miopen_convolution_relu',
+            'aten::miopen_convolution_add_relu', 'aten::_slow_conv2d_forward',
+            'aten::_slow_conv2d_backward', 'aten::slow_conv_dilated2d',
+            'aten::slow_conv_dilated3d', 'aten::slow_conv_transpose2d',
+            'aten::slow_conv_transpose3d',
+            'aten::_cudnn_rnn', 'aten::_cudnn_rnn_backward', 'aten::miopen_rnn',
+            'aten::miopen_rnn_backward',
+            'aten::addmv_', 'aten::addr_', 'aten::addbmm_', 'aten::baddbmm_',
+            'aten::_addmm_activation', 'aten::_int_mm', 'aten::_scaled_mm',
+            'aten::_scaled_mm_v2', 'aten::_grouped_mm', 'aten::_scaled_grouped_mm',
+            'aten::_scaled_grouped_mm_v2', 'aten::_foreach_mm', 'aten::_weight_int4pack_mm',
+            'aten::_weight_int8pack_mm', 'aten::_mixed_dtypes_linear', 'aten::_cslt_sparse_mm',
+            'aten::_sparse_semi_structured_linear', 'aten::_sparse_semi_structured_mm',
+            'aten::_sparse_semi_structured_addmm',
+            'aten::scaled_dot_product_attention', 'aten::_scaled_dot_product_flash_attention',
+            'aten::_scaled_dot_product_flash_attention_backward',
+            'aten::_scaled_dot_product_efficient_attention',
+            'aten::_scaled_dot_product_efficient_attention_backward',
+            'aten::_scaled_dot_product_cudnn_attention',
+            'aten::_scaled_dot_product_cudnn_attention_backward',
+            'aten::_scaled_dot_product_fused_attention_overrideable',
+            'aten::_scaled_dot_product_fused_attention_overrideable_backward',
+            'aten::_flash_attention_forward', 'aten::_flash_attention_backward',
+            'aten::_flash_attention_forward_no_dropout_inplace',
+            'aten::_efficient_attention_forward', 'aten::_efficient_attention_backward',
+            'aten::_cudnn_attention_forward', 'aten::_cudnn_attention_backward',
+            'aten::_triton_scaled_dot_attention', 'aten::_triton_multi_head_attention'
         ]) AS name;

@@ -251,3 +251,13 @@ def walked(con: duckdb.DuckDBPyConnection, where: str) -> dict[int, Costs]:
         for id_, (inner_ns, *device, eligible) in found.items()
         if nodes[id_][2] and id_ not in inner
     }
+
+
+def test_the_listed_operators_are_torchs() -> None:
+    import torch
+
+    there = {schema.name for schema in torch._C._jit_get_all_schemas()}
+    listed = {name for name in tensor_core_operators() if name.startswith("aten::")}
+    # aten::convolution_backward took their place.
+    assert {name for name in listed - there if "cudnn_convolution" not in name} == set()
+    assert "aten::convolution_backward" in listed & there
