@@ -74,6 +74,7 @@ def _page(versions: list[Spec], registry: Registry, show: Callable[[Spec], str])
         *_opening(newest),
         "## Example",
         show(newest),
+        *([newest.reading] if newest.reading else []),
         *(["## How to read it", *rules] if (rules := _rules(newest)) else []),
         "## How to ask",
         *_params(newest),

@@ -19,6 +19,7 @@ VIEW = """\
 -- grain: one row per gap
 -- needs: no_device_events no_operators
 -- example: drawn --device 1 --run 'a b' --limit 3
+-- reading: Gaps are long.
 -- deprecated: counts them twice; use gaps_v2
 --
 -- What a gap is.
@@ -74,6 +75,8 @@ One row per gap.
 ## Example
 
 What gaps_v2 prints.
+
+Gaps are long.
 
 ## How to read it
 

@@ -111,7 +111,7 @@ def test_a_header_is_read_whole() -> None:
     ("old", "new", "message"),
     [
         ("-- since: 0.1\n", "", f"{GAPS}:1: the header of a view needs a 'since:' line"),
-        ("-- uses: ", "-- use: ", f"{GAPS}:5: 'use: spaces' is none of table, slice, block, view, version, since, summary, grain, uses, needs, example, deprecated; free text follows an empty line"),
+        ("-- uses: ", "-- use: ", f"{GAPS}:5: 'use: spaces' is none of table, slice, block, view, version, since, summary, grain, uses, needs, example, reading, deprecated; free text follows an empty line"),
         ("kernels.\n", "kernels\n", f"{GAPS}:1: the summary is a sentence: it starts with a capital, ends with a period"),
         ("ns    -        Start.", "ns  Start.", f"{GAPS}:12: 4 fields in a params row, expected 5 (name, type, unit, default, meaning); put two or more spaces between fields"),
         ("DOUBLE  us    Its", "DOUBLE  ns    Its", f"{GAPS}:1: column gap_us says its unit is ns, its name says otherwise"),

@@ -28,7 +28,10 @@ GROUPS = ("overview", "operators", "device", "memory", "distributed", "counters"
 MEASURED = ("ns", "us", "bytes", "pct", "gbps")
 
 #: Lines of ``name: text`` that may open a header. Anything else is a typing error.
-FACTS = (*KINDS, "version", "since", "summary", "grain", "uses", "needs", "example", "deprecated")
+FACTS = (
+    *KINDS,
+    *("version", "since", "summary", "grain", "uses", "needs", "example", "reading", "deprecated"),
+)
 
 
 class HeaderError(ValueError):
@@ -98,6 +101,7 @@ class Spec:
         uses: Object names of the blocks and pinned views that the SQL calls.
         needs: Checks of trace_quality that explain why the view has no rows for a trace.
         example: What the page of a view shows: the traces, and the options of `tracewh show`.
+        reading: What that says, or ``''``.
         deprecated: What is wrong with a view and what to use instead, or ``''``.
         path: The file, for messages and docs: ``views/overview/step_breakdown_v1.sql``.
         sql: The whole file.
@@ -114,6 +118,7 @@ class Spec:
     uses: tuple[str, ...]
     needs: tuple[str, ...]
     example: str
+    reading: str
     deprecated: str
     params: tuple[Param, ...] = field(repr=False)
     columns: tuple[Column, ...] = field(repr=False)
@@ -169,6 +174,7 @@ def parse(text: str, path: str) -> Spec:
         uses=tuple(facts.get("uses", "").replace(",", " ").split()),
         needs=tuple(facts.get("needs", "").replace(",", " ").split()),
         example=facts.get("example", ""),
+        reading=facts.get("reading", ""),
         deprecated=facts.get("deprecated", ""),
         params=tuple(header.params),
         columns=tuple(_typed_columns(text) if kind == "table" else header.columns),

@@ -4,6 +4,7 @@
 -- summary: What each operator cost in two runs, and the difference.
 -- uses: operator_stats_v1, trace_weights
 -- example: samples --baseline resnet_workers_0 --experiment resnet_workers_2 --limit 6
+-- reading: Two processes load the data in the second run: drawing and shrinking pictures left the training process. The rest is noise of short recordings.
 --
 -- The figures are those of operator_stats. A run with several traces counts with the mean over its
 -- workers of the mean over the spans of each worker; a trace in which an operator does not occur

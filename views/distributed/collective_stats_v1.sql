@@ -6,6 +6,7 @@
 -- needs: no_device_events
 -- uses: matched_collectives, transfer_totals
 -- example: samples --run ddp_gloo
+-- reading: Broadcasts move little and take long: rank 0 spends most of their time waiting for rank 1.
 --
 -- Collectives, and their transfer, which ends when the row ends, are those of the view collectives.
 -- Where several of a name run at once, in two threads or on two streams, the time counts once, so the

@@ -6,6 +6,7 @@
 -- needs: no_device_events
 -- uses: matched_collectives
 -- example: samples --run ddp_gloo --limit 6
+-- reading: The longest are broadcasts of a few bytes, which mostly wait for the other rank.
 --
 -- A collective of NCCL or RCCL is the kernel on the device; the nccl: row on the host only launches
 -- it. Gloo and MPI run on the host and have their row there. Collectives of different workers are

@@ -5,6 +5,7 @@
 -- grain: one row per step of a trace, and one with a NULL step for the whole trace
 -- needs: no_operators no_device_events
 -- example: samples --run ddp_gloo
+-- reading: On the CPU this says little, for what is around a collective counts as computation. On a GPU communication_us is what could be saved.
 --
 -- The four durations are disjoint and add up to the length of the step, or of the trace. Where a
 -- trace has kernels, communication is its collective kernels and computation is all others, on any

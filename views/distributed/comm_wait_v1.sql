@@ -6,6 +6,7 @@
 -- needs: no_device_events
 -- uses: matched_collectives, transfer_totals
 -- example: samples --run ddp_gloo
+-- reading: In step 3 rank 0 waits for most of its communication and rank 1 not at all: rank 1 came last.
 --
 -- Collectives, and their transfer, which ends when the row ends, are those of the view collectives.
 -- Time in which several run at once counts once, as transfer where one of them transfers. It is not

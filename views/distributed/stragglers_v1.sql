@@ -6,6 +6,7 @@
 -- needs: no_device_events
 -- uses: matched_collectives
 -- example: samples --run ddp_gloo
+-- reading: Nearly all lateness is that of rank 0, and most of it from one collective in step 2: that is chance.
 --
 -- Of the collectives that make every rank wait for the last (all_reduce, all_gather, reduce_scatter,
 -- all_to_all, barrier) the last to come is the worker whose row is the shortest, and it is late by

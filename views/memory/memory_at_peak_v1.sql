@@ -5,6 +5,7 @@
 -- needs: no_memory
 -- uses: operator_names, trace_names
 -- example: samples --run resnet_workers_0 --span 1 --limit 6
+-- reading: What two relus (aten::clamp_min) of Block_0 gave, and the backward pass still needs, is a fifth of the peak.
 --
 -- The highest point of a device is the first record with the most allocated bytes. Alive then is each
 -- block that was allocated by then and not released, and each one whose release is in the trace and

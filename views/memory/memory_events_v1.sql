@@ -5,6 +5,7 @@
 -- needs: no_memory
 -- uses: operator_names, trace_names
 -- example: samples --run resnet_workers_0 --span 1 --limit 6
+-- reading: Each of the largest blocks is a picture, which lives for a millisecond or two, until it is shrunk.
 --
 -- On each device the records of one address are paired in time order: an allocation (bytes above
 -- 0) with the next record, if that is a release (bytes of 0 or less). An allocation that is

@@ -5,6 +5,7 @@
 -- needs: no_memory
 -- uses: trace_names
 -- example: samples --run resnet_workers_0 --span 1 --limit 6
+-- reading: Most memory comes through aten::empty. What calls it has these bytes in its totals alone, and follows further down.
 --
 -- A record of memory belongs to the nearest operator around it on its thread, whatever annotation or
 -- Python frame is in between, and counts in the totals of every call around that. The increase is what

@@ -5,11 +5,16 @@
 -- needs: no_operators no_device_events no_memory
 -- uses: checked_choice, overhangs, trace_names
 -- example: samples --run resnet_workers_0 --span 1 --limit 6
+-- reading: The widest stack of the flame graph is that of drawing pictures at random.
 --
 -- A stack has the names of all events that are around each other on a thread (annotations, Python
 -- frames, operators, calls), the outermost first, with ';' between. A stack and its value on a line,
 -- with a space between, is what speedscope and flamegraph.pl read. A ';' in a name becomes ',', a line
 -- break a space, and the steps of the profiler are one, 'ProfilerStep*'. Threads are put together.
+-- So this makes a file for them:
+--
+--     duckdb tracewh-warehouse/tracewh.duckdb -noheader -list -c \
+--       "SELECT stack || ' ' || round(value_us)::BIGINT FROM flamegraph(run := 'R')" > host.txt
 --
 -- With metric 'host' the value of a stack is the time in which nothing recorded ran inside its last
 -- event, so that the stacks of a thread add up to the time in which anything ran on it. An event that

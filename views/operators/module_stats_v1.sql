@@ -5,6 +5,7 @@
 -- needs: no_modules
 -- uses: module_costs
 -- example: samples --run resnet_workers_0 --span 1 --limit 8
+-- reading: The network ran three times, once in each step, and its total holds the totals of the modules inside it.
 --
 -- A module is an instance of a class, told apart by the number in its name. Its calls are the Python
 -- frames that the profiler marks with a module. Backward passes have no such frames, so this is the

@@ -5,6 +5,7 @@
 -- needs: no_modules
 -- uses: module_costs
 -- example: samples --run resnet_workers_0 --span 1 --limit 6
+-- reading: The first forward pass, from the whole network inwards.
 --
 -- What module_stats adds up, call by call. A path with a self time is a line of a flame graph:
 --

@@ -5,6 +5,7 @@
 -- needs: no_operators
 -- uses: operator_costs, trace_names
 -- example: samples --run resnet_workers_0 --span 1 --op aten::convolution_backward --limit 6
+-- reading: The shapes tell the convolutions apart. Self and total time are close: the time is in the operator, not in what it calls.
 --
 -- What operator_stats adds up, call by call: an operator whose only child is an operator of the same
 -- name is one call with it, device work is a plain sum, and a launch belongs to the nearest operator

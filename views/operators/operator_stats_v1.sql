@@ -5,6 +5,7 @@
 -- needs: no_operators no_stacks
 -- uses: operator_costs, checked_choice
 -- example: samples --run resnet_workers_0 --span 1 --limit 8
+-- reading: Drawing pictures at random (aten::uniform_) costs more than the backward passes of all convolutions: the loop waits for its data.
 --
 -- Operators are the cpu_op rows of a trace; annotations and Python frames are not listed. An
 -- operator whose only child is an operator of the same name is one call with it. Host self time is

@@ -5,6 +5,7 @@
 -- needs: no_stacks
 -- uses: overhangs, trace_names
 -- example: samples --run resnet_workers_0 --span 1 --limit 6
+-- reading: The function in record.py that draws the pictures costs more than all of the backward pass, which autograd/graph.py runs.
 --
 -- Where Python frames were recorded a line is that of a function's definition, which is all that the
 -- profiler says since torch 1.12: the figures are those of the function, and line_kind is 'definition'.

@@ -5,6 +5,7 @@
 -- grain: one row per trace and category
 -- uses: step_breakdown_v1
 -- example: samples --run ddp_gloo --worker rank0
+-- reading: Nearly half of the mean step is communication, and a third waits for data.
 --
 -- Means of step_breakdown over the steps that are not tail. Categories come in the order in which
 -- they own time; the eight of them add up to 'total'. One that was not recorded has NULL.

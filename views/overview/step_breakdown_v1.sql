@@ -4,6 +4,7 @@
 -- summary: Where the time of each step went, every instant counted once.
 -- grain: one row per profiler step of a trace; one row with a NULL step for a trace without any
 -- example: samples --run ddp_gloo
+-- reading: In step 3 rank 1 loads data for longer than rank 0, which spends that time in collectives: it waits.
 --
 -- An instant of a step belongs to the first of these that is active then: kernels (device work that
 -- is no collective), copies, fills, communication (collectives on the device, and on the host the
