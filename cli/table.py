@@ -214,8 +214,9 @@ def _blocks(fits: Sequence[_Fit], look: Look, keys: int) -> list[str]:
     left = _shortened([*numbered, fits[keys - 1]], look.width // 2, 1)
     lines: list[str] = []
     for fit in fits[keys:]:
-        if _total([*block, fit]) > look.width and len(block) > len(left):
-            lines += [*_draw(block, look), ""]
+        if _total([*block, fit]) > look.width:
+            if len(block) > len(left):
+                lines += [*_draw(block, look), ""]
             block = list(left)
         room = look.width - _total(block) - len(GAP)
         if not fit.column.numeric and fit.width > room:

@@ -169,6 +169,14 @@ def test_many_columns_continue_below():
     assert [f"run{n}" in words for n in range(8)] == [True] * 8
 
 
+def test_a_long_name_leaves_room_for_the_columns_of_its_first_block():
+    columns = [Column("name", [NAME] * 7, False)]
+    columns += [Column(f"total_{n}_us", ["1,234.5"] * 7, True) for n in range(9)]
+    lines = render(columns, Look(width=80))
+    assert max(map(len, lines)) <= 80
+    assert len(lines[0].split()) == 4
+
+
 def test_prose_wraps():
     columns = [
         texts("check", "no_stacks"),
