@@ -10,13 +10,15 @@
 -- The highest point of a device is the first record with the most allocated bytes. Alive then is each
 -- block that was allocated by then and not released, and each one whose release is in the trace and
 -- whose allocation is not. The rest was allocated before the recording and never released in it: it
--- has a row whose blocks are NULL. So the rows of a device add up to its highest point.
+-- has a row whose blocks are NULL. So the rows of a device add up to its highest point, but for memory
+-- that another process sent, as the workers of a data loader do: the totals leave it out.
 --
--- The module is the innermost one whose call the allocation lies in, and the line that of the innermost
--- Python frame with a source file: as recorded since torch 1.12, where it is the line of the function's
--- def, or else the first of the operator's call stack. Both are told from the thread of the allocation,
--- so that those of the backward pass are mostly NULL. Traces recorded before torch 1.10 have neither
--- addresses nor totals, and give no rows.
+-- The module is the innermost one around the operator that allocated, and the line that of the innermost
+-- Python frame around it with a source file: as recorded since torch 1.12, where it is the line of the
+-- function's def, or else the first of the operator's call stack. Both are told from the thread of the
+-- allocation, so that those of the backward pass are mostly NULL. Where an annotation allocated and no
+-- operator, they are those around it. Traces recorded before torch 1.10 have neither addresses nor
+-- totals, and give no rows.
 --
 -- params
 --   name    type     unit  default  meaning
@@ -127,6 +129,9 @@ CREATE MACRO memory_at_peak_v1(
             n.span,
             n.device,
             abs(n.bytes) AS bytes,
+            CASE WHEN n.total_allocated_bytes > 0 OR n.bytes < 0 THEN abs(n.bytes) ELSE 0 END
+                AS counted_bytes,
+            n.time_ns,
             CASE WHEN n.bytes > 0 THEN n.op_id END AS op_id
         FROM neighbours AS n
         WHERE
@@ -154,11 +159,11 @@ CREATE MACRO memory_at_peak_v1(
     ),
 
     around AS (
-        SELECT DISTINCT a.op_id, a.op_id AS id, 0 AS levels
+        SELECT DISTINCT a.op_id, a.time_ns, a.op_id AS id, 0 AS levels
         FROM alive AS a
         WHERE a.op_id IS NOT NULL
         UNION ALL
-        SELECT o.op_id, l.parent_id, o.levels + 1
+        SELECT o.op_id, o.time_ns, l.parent_id, o.levels + 1
         FROM around AS o
         INNER JOIN links AS l ON o.id = l.id
         WHERE l.parent_id IS NOT NULL
@@ -168,6 +173,7 @@ CREATE MACRO memory_at_peak_v1(
     said AS (
         SELECT
             o.op_id,
+            o.time_ns,
             o.levels,
             h.source_file,
             h.source_line,
@@ -183,14 +189,19 @@ CREATE MACRO memory_at_peak_v1(
                 list_position(t.names, h.run || chr(0) || h.worker || chr(0) || h.span)
                 * (1::BIGINT << 40) + h.event_id = o.id
         WHERE
-            h.source_file IS NOT NULL
-            OR h.python_module_id IS NOT NULL
-            OR h.call_stack <> ''
+            (
+                h.source_file IS NOT NULL
+                OR h.python_module_id IS NOT NULL
+                OR h.call_stack <> ''
+            )
+            -- An event may last longer than the one in which it starts: that is around it no more.
+            AND h.start_ns + h.duration_ns > o.time_ns
     ),
 
     innermost AS (
         SELECT
             s.op_id,
+            s.time_ns,
             arg_min(s.module, s.levels) AS module,
             arg_min(
                 { 'file': s.source_file, 'line': s.source_line }, s.levels
@@ -199,7 +210,7 @@ CREATE MACRO memory_at_peak_v1(
                 { 'file': s.frame.file, 'line': try_cast(s.frame.line AS INTEGER) }, s.levels
             ) FILTER (WHERE s.frame.file <> '') AS written
         FROM said AS s
-        GROUP BY s.op_id
+        GROUP BY s.op_id, s.time_ns
     ),
 
     grouped AS (
@@ -216,11 +227,12 @@ CREATE MACRO memory_at_peak_v1(
             i.module,
             coalesce(i.recorded, i.written) AS source,
             sum(a.bytes) AS live_bytes,
+            sum(a.counted_bytes) AS counted_bytes,
             count(*) AS blocks
         FROM alive AS a
         LEFT JOIN names AS o ON a.op_id = o.id
         LEFT JOIN names AS p ON o.parent_id = p.id
-        LEFT JOIN innermost AS i ON a.op_id = i.op_id
+        LEFT JOIN innermost AS i ON a.op_id = i.op_id AND a.time_ns = i.time_ns
         GROUP BY ALL
     ),
 
@@ -247,7 +259,7 @@ CREATE MACRO memory_at_peak_v1(
             NULL,
             NULL,
             NULL,
-            p.total_allocated_bytes - coalesce(sum(g.live_bytes), 0) AS live_bytes,
+            p.total_allocated_bytes - coalesce(sum(g.counted_bytes), 0) AS live_bytes,
             NULL
         FROM peaks AS p
         LEFT JOIN grouped AS g

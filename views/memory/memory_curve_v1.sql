@@ -6,8 +6,9 @@
 -- example: samples --run resnet_workers_0 --span 1 --limit 8
 -- reading: The first point is the first picture: 3 x 384 x 384 numbers of 4 bytes.
 --
--- Every point that the profiler recorded, none left out. Traces recorded before torch 1.10 do not
--- hold the totals and give no rows.
+-- Every point that the profiler recorded, none left out. For memory that another process sent, as the
+-- workers of a data loader do, it records 0 allocated and the size as reserved. Traces recorded before
+-- torch 1.10 do not hold the totals and give no rows.
 --
 -- params
 --   name    type     unit  default  meaning
