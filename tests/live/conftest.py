@@ -22,6 +22,9 @@ PAIR = [("pair", "rank0", "1"), ("pair", "rank1", "1")]
 TRACES = [*LOOPS, ("bare", "main", "1"), ("threads", "main", "1"), *PAIR]
 Trace = tuple[str, str, str]
 
+#: Kinds of events, as the profiler calls them.
+OPERATOR, ANNOTATION, FRAME = "cpu_op", "user_annotation", "python_function"
+
 
 @dataclass(frozen=True)
 class Live:
@@ -31,10 +34,27 @@ class Live:
     folder: Path
 
     def said(self, trace: Trace) -> dict[str, Any]:
-        """What the profiler says of a trace; record.py lists it."""
+        """What the profiler says of a trace; record.py lists it.
+
+        What had not ended when recording stopped, as a collective that gloo is about to report, lasts
+        longer in a trace, and is marked there.
+        """
         found: dict[str, Any] = json.loads(
             (self.folder / "said" / f"{'.'.join(trace)}.json").read_text("utf-8")
         )
+        unfinished = self.warehouse.sql(
+            "SELECT h.name, h.start_ns, h.start_ns + h.duration_ns FROM host_events AS h"
+            " WHERE NOT h.finished AND (h.run, h.worker, h.span) = (?, ?, ?)",
+            list(trace),
+        ).fetchall()
+        for name, start_ns, end_ns in unfinished:
+            [event] = [
+                each
+                for each in found["recorded"]
+                if (each["name"], each["start_ns"]) == (name, start_ns)
+            ]
+            assert name == "gloo:all_reduce" and event["end_ns"] <= end_ns
+            event["end_ns"] = end_ns
         return found
 
     def rows(self, trace: Trace, view: str, **arguments: Any) -> list[dict[str, Any]]:
@@ -51,3 +71,21 @@ def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
     tracewh.ingest([folder / "traces"], folder / "warehouse")
     with tracewh.open(folder / "warehouse") as warehouse:
         yield Live(warehouse, folder)
+
+
+def allocations(said: dict[str, Any]) -> list[dict[str, Any]]:
+    """Allocations and releases in order of time, with the operators and annotations around them.
+
+    Those are found by time: in the profiler's tree an annotation is inside the frames that opened it.
+    """
+    events = [event for event in said["recorded"] if event["kind"] in (OPERATOR, ANNOTATION)]
+    events.sort(key=lambda event: (-event["start_ns"], event["end_ns"]))
+    records = sorted(said["allocations"], key=lambda record: int(record["time_ns"]))
+    for record in records:
+        record["around"] = [
+            (event["name"], event["kind"], event["start_ns"])
+            for event in events
+            if event["thread"] == record["thread"]
+            and event["start_ns"] <= record["time_ns"] < event["end_ns"]
+        ]
+    return records

@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 
-from tests.live.conftest import LOOPS, PAIR, Live, Trace
+from tests.live.conftest import LOOPS, OPERATOR, PAIR, Live, Trace, allocations
 
 REMEMBERED = [*LOOPS, ("bare", "main", "1"), *PAIR]
-OPERATOR, ANNOTATION = "cpu_op", "user_annotation"
 
 each_trace = pytest.mark.parametrize("trace", REMEMBERED, ids="-".join)
 each_loop = pytest.mark.parametrize("trace", LOOPS, ids="-".join)
@@ -19,24 +18,6 @@ each_loop = pytest.mark.parametrize("trace", LOOPS, ids="-".join)
 def operators(said: dict[str, Any]) -> set[str]:
     """Names of operators."""
     return {event["name"] for event in said["events"] if event["kind"] == OPERATOR}
-
-
-def allocations(said: dict[str, Any]) -> list[dict[str, Any]]:
-    """Allocations and releases in order of time, with the operators and annotations around them.
-
-    Those are found by time: in the profiler's tree an annotation is inside the frames that opened it.
-    """
-    events = [event for event in said["recorded"] if event["kind"] in (OPERATOR, ANNOTATION)]
-    events.sort(key=lambda event: (-event["start_ns"], event["end_ns"]))
-    records = sorted(said["allocations"], key=lambda record: int(record["time_ns"]))
-    for record in records:
-        record["around"] = [
-            (event["name"], event["kind"], event["start_ns"])
-            for event in events
-            if event["thread"] == record["thread"]
-            and event["start_ns"] <= record["time_ns"] < event["end_ns"]
-        ]
-    return records
 
 
 def displayed(record: dict[str, Any]) -> str | None:

@@ -17,10 +17,9 @@ from typing import Any
 
 import pytest
 
-from tests.live.conftest import LOOPS, TRACES, Live, Trace
+from tests.live.conftest import FRAME, LOOPS, OPERATOR, TRACES, Live, Trace
 
 GROUPINGS = ["name", "input_shape", "call_stack", "input_shape_call_stack"]
-FRAME, OPERATOR = "python_function", "cpu_op"
 #: Marks of the frames that key_averages leaves out of stacks.
 LEFT_OUT = (("autograd/__init__", "_make_grads"), ("autograd/__init__", "backward"))
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.live.conftest import LOOPS, PAIR, TRACES, Live, Trace
+from tests.live.conftest import ANNOTATION, LOOPS, OPERATOR, PAIR, TRACES, Live, Trace
 
 # As in record.py: one step is skipped, one warms up, two are recorded, and all that again.
 WAIT, WARMUP, ACTIVE = 1, 1, 2
@@ -28,7 +28,7 @@ def on_schedule(trace: Trace) -> list[int]:
 
 def recorded(live: Live, trace: Trace) -> list[dict[str, Any]]:
     """The profiler's operators and annotations."""
-    kinds = ("cpu_op", "user_annotation")
+    kinds = (OPERATOR, ANNOTATION)
     return [event for event in live.said(trace)["recorded"] if event["kind"] in kinds]
 
 
@@ -140,7 +140,7 @@ def test_markers_are_the_annotations_of_the_profiler(live: Live, trace: Trace) -
     theirs = [
         (event["name"], event["start_ns"], event["end_ns"])
         for event in recorded(live, trace)
-        if event["kind"] == "user_annotation"
+        if event["kind"] == ANNOTATION
     ]
     assert sorted(ours) == sorted(theirs)
     names = Counter(name for name, _, _ in ours)

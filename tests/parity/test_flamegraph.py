@@ -40,8 +40,8 @@ def test_host_time_adds_up_to_the_time_in_which_anything_ran(corpus: tracewh.War
     """).fetchall()
     assert len(sums) > 20
     # One trace has operators that last longer than several others in which they start.
-    off = {run: (busy, ours) for run, busy, ours in sums if abs(ours - busy) > 0.001}
-    assert off == {"mtia_inference_2026": pytest.approx((2846359.626, 2846448.681))}
+    assert "mtia_inference_2026" in {run for run, _, _ in sums}
+    assert [run for run, busy, ours in sums if abs(ours - busy) > 0.001] == []
 
 
 @pytest.mark.parametrize(

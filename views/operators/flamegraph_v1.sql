@@ -18,11 +18,10 @@
 --
 -- With metric 'host' the value of a stack is the time in which nothing recorded ran inside its last
 -- event, so that the stacks of a thread add up to the time in which anything ran on it. An event that
--- lasts longer than the one in which it starts is taken in two parts, of which the second is not
--- inside that. With 'device' a stack ends with the kernel, copy or set that was launched there, and
--- with 'bytes' with the device on which memory was allocated, in brackets; work and memory of unknown
--- origin have no more than that. Device time is a plain sum, and allocations count in full, whenever
--- they were released.
+-- lasts longer than the one in which it starts is inside that no longer than that lasts. With 'device'
+-- a stack ends with the kernel, copy or set that was launched there, and with 'bytes' with the device on
+-- which memory was allocated, in brackets; work and memory of unknown origin have no more than that.
+-- Device time is a plain sum, and allocations count in full, whenever they were released.
 --
 -- params
 --   name    type     unit  default  meaning
@@ -76,34 +75,42 @@ CREATE MACRO flamegraph_v1(
     longer AS MATERIALIZED (
         SELECT
             o.id,
-            o.limit_ns,
-            o.heir_id
+            o.part_id,
+            o.start_ns,
+            o.end_ns,
+            o.around_id
         FROM overhangs('host') AS o
     ),
 
-    -- Each event, in two parts where it lasts longer than its parent: the rest has a negative id.
+    -- Each event, in parts where it lasts longer than its parent.
     parts AS MATERIALIZED (
         SELECT
             h.first_id,
             h.id,
-            CASE WHEN h.start_ns >= p.limit_ns THEN -h.parent_id ELSE h.parent_id END AS parent_id,
+            coalesce(p.part_id, h.parent_id) AS parent_id,
             h.name,
             h.start_ns,
-            coalesce(l.limit_ns, h.end_ns) AS end_ns
+            coalesce(l.start_ns, h.end_ns) AS end_ns
         FROM host AS h
-        LEFT JOIN longer AS l ON h.id = l.id
-        LEFT JOIN longer AS p ON h.parent_id = p.id
+        LEFT JOIN (
+            SELECT
+                o.id,
+                min(o.start_ns) AS start_ns
+            FROM longer AS o
+            GROUP BY o.id
+        ) AS l ON h.id = l.id
+        LEFT JOIN longer AS p
+            ON h.parent_id = p.id AND h.start_ns >= p.start_ns AND h.start_ns < p.end_ns
         UNION ALL
         SELECT
             h.first_id,
-            -h.id AS id,
-            CASE WHEN l.limit_ns >= p.limit_ns THEN -l.heir_id ELSE l.heir_id END AS parent_id,
+            l.part_id AS id,
+            l.around_id AS parent_id,
             h.name,
-            l.limit_ns AS start_ns,
-            h.end_ns
+            l.start_ns,
+            l.end_ns
         FROM host AS h
         INNER JOIN longer AS l ON h.id = l.id
-        LEFT JOIN longer AS p ON l.heir_id = p.id
     ),
 
     -- A stack is a number until it is known which there are: few, and each as long as it is deep.
@@ -114,9 +121,7 @@ CREATE MACRO flamegraph_v1(
             hash(p.first_id, p.name) AS stack_id,
             NULL::UBIGINT AS outer_id,
             p.name,
-            p.end_ns,
-            p.end_ns - p.start_ns AS duration_ns,
-            0::BIGINT AS inside_ns
+            p.end_ns - p.start_ns AS duration_ns
         FROM parts AS p
         WHERE p.parent_id IS NULL
         UNION ALL
@@ -126,9 +131,7 @@ CREATE MACRO flamegraph_v1(
             hash(e.stack_id, p.name) AS stack_id,
             e.stack_id AS outer_id,
             p.name,
-            p.end_ns,
-            p.end_ns - p.start_ns AS duration_ns,
-            least(p.end_ns, e.end_ns) - p.start_ns AS inside_ns
+            p.end_ns - p.start_ns AS duration_ns
         FROM events AS e
         INNER JOIN parts AS p ON e.id = p.parent_id
     ),
@@ -139,8 +142,7 @@ CREATE MACRO flamegraph_v1(
             any_value(e.outer_id) AS outer_id,
             any_value(e.first_id) AS first_id,
             translate(any_value(e.name), ';' || chr(10), ', ') AS name,
-            sum(e.duration_ns)::BIGINT AS duration_ns,
-            sum(e.inside_ns)::BIGINT AS inside_ns
+            sum(e.duration_ns)::BIGINT AS duration_ns
         FROM events AS e
         GROUP BY e.stack_id
     ),
@@ -169,7 +171,7 @@ CREATE MACRO flamegraph_v1(
         LEFT JOIN (
             SELECT
                 c.outer_id,
-                sum(c.inside_ns)::BIGINT AS inside_ns
+                sum(c.duration_ns)::BIGINT AS inside_ns
             FROM nodes AS c
             GROUP BY c.outer_id
         ) AS i ON n.stack_id = i.outer_id
@@ -227,8 +229,8 @@ CREATE MACRO flamegraph_v1(
                 AND (worker IS NULL OR r.worker = worker)
                 AND (span IS NULL OR r.span = span)
         ) AS h
-        LEFT JOIN longer AS l ON h.id = l.id
-        LEFT JOIN events AS e ON CASE WHEN h.time_ns >= l.limit_ns THEN -h.id ELSE h.id END = e.id
+        LEFT JOIN longer AS l ON h.id = l.id AND h.time_ns >= l.start_ns AND h.time_ns < l.end_ns
+        LEFT JOIN events AS e ON coalesce(l.part_id, h.id) = e.id
         GROUP BY ALL
     ),
 

@@ -16,7 +16,7 @@
 -- functions and what else has no line of its own belong to the line that called them. Total time is
 -- that in which the line was open, counted once where it calls itself. So the self times of a thread
 -- add up to the time that any line was open. What lasts longer than the event in which it starts is
--- not inside that any more. Device work belongs to the innermost line around its launch, memory
+-- inside that no longer than that lasts. Device work belongs to the innermost line around its launch, memory
 -- to that around the operator which allocated it; releases are not counted.
 --
 -- params
@@ -98,72 +98,70 @@ CREATE MACRO source_lines_v1(
     ),
 
     longer AS MATERIALIZED (
-        SELECT o.id, o.limit_ns, o.heir_id
+        SELECT o.id, o.part_id, o.start_ns, o.end_ns, o.around_id
         FROM overhangs('host') AS o
     ),
 
-    -- Each event, in two parts where it lasts longer than its parent: the rest has a negative id.
+    -- Each event, in parts where it lasts longer than its parent.
     parts AS MATERIALIZED (
         SELECT
+            h.first_id,
             h.id,
-            CASE WHEN h.start_ns >= p.limit_ns THEN -h.parent_id ELSE h.parent_id END AS parent_id,
+            coalesce(p.part_id, h.parent_id) AS parent_id,
             h.is_frame,
             CASE WHEN h.line IS NOT NULL THEN hash(h.line) END AS line_id,
-            h.start_ns,
-            coalesce(l.limit_ns, h.end_ns) AS end_ns
+            coalesce(l.start_ns, h.end_ns) - h.start_ns AS duration_ns
         FROM host AS h
-        LEFT JOIN longer AS l ON h.id = l.id
-        LEFT JOIN longer AS p ON h.parent_id = p.id
+        LEFT JOIN (SELECT o.id, min(o.start_ns) AS start_ns FROM longer AS o GROUP BY o.id) AS l
+            ON h.id = l.id
+        LEFT JOIN longer AS p
+            ON h.parent_id = p.id AND h.start_ns >= p.start_ns AND h.start_ns < p.end_ns
         UNION ALL
         SELECT
-            -h.id AS id,
-            CASE WHEN l.limit_ns >= p.limit_ns THEN -l.heir_id ELSE l.heir_id END AS parent_id,
+            h.first_id,
+            l.part_id AS id,
+            l.around_id AS parent_id,
             h.is_frame,
             CASE WHEN h.line IS NOT NULL THEN hash(h.line) END AS line_id,
-            l.limit_ns AS start_ns,
-            h.end_ns
+            l.end_ns - l.start_ns AS duration_ns
         FROM host AS h
         INNER JOIN longer AS l ON h.id = l.id
-        LEFT JOIN longer AS p ON l.heir_id = p.id
     ),
 
     -- Each event with the line it is in, and where a line is entered with the one around that. Lines
     -- and chains of lines are numbers until it is known which there are.
     events AS (
         SELECT
+            h.first_id,
             h.id,
             h.line_id IS NOT NULL AS is_entry,
             h.line_id,
-            CASE WHEN h.line_id IS NOT NULL THEN hash(abs(h.id) >> 40, h.line_id) END AS chain_id,
+            CASE WHEN h.line_id IS NOT NULL THEN hash(h.first_id, h.line_id) END AS chain_id,
             NULL::UBIGINT AS outer_id,
-            h.end_ns - h.start_ns AS duration_ns,
-            CASE WHEN h.line_id IS NOT NULL THEN h.end_ns END AS line_end_ns,
-            NULL::BIGINT AS inside_ns
+            h.duration_ns
         FROM parts AS h
         WHERE h.parent_id IS NULL
         UNION ALL
         SELECT
+            c.first_id,
             c.id,
             c.is_entry,
             coalesce(c.line_id, c.outer_line_id) AS line_id,
             CASE
-                WHEN c.is_entry THEN hash(coalesce(c.outer_id, abs(c.id) >> 40), c.line_id)
+                WHEN c.is_entry THEN hash(coalesce(c.outer_id, c.first_id), c.line_id)
                 ELSE c.outer_id
             END AS chain_id,
             c.outer_id,
-            c.end_ns - c.start_ns AS duration_ns,
-            CASE WHEN c.is_entry THEN c.end_ns ELSE c.outer_end_ns END AS line_end_ns,
-            least(c.end_ns, c.outer_end_ns) - c.start_ns AS inside_ns
+            c.duration_ns
         FROM (
             SELECT
+                h.first_id,
                 h.id,
                 h.is_frame OR h.line_id <> coalesce(e.line_id, 0) AS is_entry,
                 h.line_id,
                 e.line_id AS outer_line_id,
                 e.chain_id AS outer_id,
-                h.start_ns,
-                h.end_ns,
-                e.line_end_ns AS outer_end_ns
+                h.duration_ns
             FROM events AS e
             INNER JOIN parts AS h ON e.id = h.parent_id
         ) AS c
@@ -173,11 +171,10 @@ CREATE MACRO source_lines_v1(
         SELECT
             e.chain_id,
             any_value(e.outer_id) AS outer_id,
-            (abs(any_value(e.id)) >> 40) << 40 AS first_id,
+            any_value(e.first_id) AS first_id,
             any_value(e.line_id) AS line_id,
             count(*) FILTER (WHERE e.id > 0) AS calls,
-            sum(e.duration_ns)::BIGINT AS total_ns,
-            sum(e.inside_ns)::BIGINT AS inside_ns
+            sum(e.duration_ns)::BIGINT AS total_ns
         FROM events AS e
         WHERE e.is_entry
         GROUP BY e.chain_id
@@ -200,7 +197,7 @@ CREATE MACRO source_lines_v1(
     happened AS MATERIALIZED (
         SELECT
             r.first_id,
-            CASE WHEN r.time_ns >= l.limit_ns THEN -l.id ELSE r.first_id + r.event_id END AS id,
+            coalesce(l.part_id, r.first_id + r.event_id) AS id,
             r.device_ns,
             r.bytes
         FROM (
@@ -228,7 +225,10 @@ CREATE MACRO source_lines_v1(
             CROSS JOIN trace_names(run, worker, span) AS t
         ) AS r
         INNER JOIN with_lines AS w ON r.first_id = w.first_id
-        LEFT JOIN longer AS l ON r.first_id + r.event_id = l.id
+        LEFT JOIN longer AS l
+            ON
+                r.first_id + r.event_id = l.id
+                AND r.time_ns >= l.start_ns AND r.time_ns < l.end_ns
     ),
 
     recorded AS (
@@ -262,7 +262,7 @@ CREATE MACRO source_lines_v1(
         FROM chains AS c
         INNER JOIN around AS a ON c.chain_id = a.chain_id
         LEFT JOIN (
-            SELECT n.outer_id, sum(n.inside_ns)::BIGINT AS inside_ns
+            SELECT n.outer_id, sum(n.total_ns)::BIGINT AS inside_ns
             FROM chains AS n
             GROUP BY n.outer_id
         ) AS i ON c.chain_id = i.outer_id
