@@ -11,7 +11,8 @@
 -- trace has kernels, communication is its collective kernels and computation is all others, on any
 -- stream of any device; the host rows of collectives do not count, for they only wait. Where it has
 -- none, as with gloo on the CPU, communication is the collectives on the host and computation is
--- the other operators and annotations there, those that enclose a collective among them.
+-- the other operators and annotations there, those that enclose a collective among them, but not
+-- waiting for the data loader.
 --
 -- Steps are extended to the device work that they launched, as in step_breakdown, and cut off what
 -- runs over their ends; the whole trace is not cut to its steps.
