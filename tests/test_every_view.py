@@ -1,0 +1,206 @@
+"""What holds for the rows of every view on a warehouse with several runs, workers and spans.
+
+A view of the registry that is not listed here yet fails: its order is a promise, too.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+import tracewh
+from tracewh.views import Registry, Spec
+
+HERE = Path(__file__).parent
+VIEWS = list(Registry.load())
+KEYS = ("run", "worker", "span")
+
+#: Real traces: two ranks on GPUs, one with frames and memory, a gloo pair, PyTorch Lightning.
+RUNS = ("two_ranks_nccl_2023", "h100_bert_2025")
+PAIR = HERE.parent / "samples" / "ddp_gloo"
+LIGHTNING = HERE / "parity" / "lightning" / "run.pt.trace.json.gz"
+
+#: How the rows of each view come.
+ORDER = {
+    "comm_overlap_v1": "run, worker, span, step NULLS FIRST",
+    "comm_wait_v1": "run, worker, span, step NULLS FIRST",
+    "collective_stats_v1": "total_us DESC, run, worker, span, name",
+    "collectives_v1": "duration_us DESC, run, worker, span, start_ns, event_id",
+    "diff_kernels_v1": (
+        "abs(delta_total_us) DESC, name, operator, grid, block, registers_per_thread,"
+        " shared_memory_bytes"
+    ),
+    "diff_operators_v1": (
+        "abs(delta_device_self_us) DESC, abs(delta_host_self_us) DESC, name, input_dims, call_stack"
+    ),
+    "flamegraph_v1": "value_us DESC, run, worker, span, stack",
+    "gpu_summary_v1": "run, worker, span, device_id",
+    "kernel_stats_v1": (
+        "total_us DESC, run, worker, span, name, operator, grid, block, registers_per_thread,"
+        " shared_memory_bytes"
+    ),
+    "lightning_stats_v1": (
+        "device_total_us DESC, host_total_us DESC, run, worker, span, kind, module"
+    ),
+    "memory_at_peak_v1": (
+        "live_bytes DESC, run, worker, span, device, operator, module, source_file, source_line,"
+        " blocks"
+    ),
+    # The points of an instant come in the order of the file, which no column has.
+    "memory_curve_v1": "run, worker, span, device, time_ns",
+    "memory_events_v1": (
+        "size_bytes DESC, run, worker, span, device, coalesce(allocated_ns, released_ns), address"
+    ),
+    "memory_stats_v1": (
+        "self_size_increase_bytes DESC, size_increase_bytes DESC, run, worker, span, device, operator"
+    ),
+    "module_stats_v1": (
+        "device_total_us DESC, host_total_us DESC, run, worker, span, module, module_id"
+    ),
+    "module_tree_v1": "run, worker, span, start_ns, depth, event_id",
+    "operator_calls_v1": (
+        "device_total_us DESC, duration_us DESC, run, worker, span, start_ns, event_id"
+    ),
+    "operator_stats_v1": (
+        "device_self_us DESC, host_self_us DESC, run, worker, span, name, input_dims, call_stack"
+    ),
+    "recommendations_v1": "list_position(['warning', 'info'], severity), run, worker, span, rule",
+    "runs_v1": "last_ns DESC, run",
+    "sm_efficiency_series_v1": "run, worker, span, device_id, start_ns",
+    "source_lines_v1": (
+        "host_self_us DESC, run, worker, span, source_file, source_line, source_function"
+    ),
+    "step_breakdown_v1": "run, worker, span, step",
+    "step_breakdown_summary_v1": (
+        "run, worker, span, list_position(['kernel', 'memcpy', 'memset', 'communication',"
+        " 'runtime', 'dataloader', 'cpu_exec', 'other', 'total'], category)"
+    ),
+    "stragglers_v1": "run, span, step NULLS FIRST, lateness_us DESC, worker",
+    "topology_v1": "run, hostname, rank, worker, device_id",
+    "trace_quality_v1": (
+        "list_position(['error', 'warning', 'info'], severity), run, worker, span, \"check\""
+    ),
+    "utilization_series_v1": "run, worker, span, device_id, start_ns",
+}
+
+#: View -> why its rows for a worker and a span are not those of the calls for each.
+TAKEN_TOGETHER = {
+    "runs_v1": "one row for all workers and spans of a run",
+    "topology_v1": "what a worker recorded more than once is taken together",
+    "diff_kernels_v1": "means over the workers and spans of two runs",
+    "diff_operators_v1": "means over the workers and spans of two runs",
+}
+
+each_view = pytest.mark.parametrize("view", VIEWS, ids=lambda view: view.object_name)
+
+
+@pytest.fixture(scope="module")
+def crowd(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tracewh.Warehouse]:
+    """Real traces, each of them once more as another run, and as another span.
+
+    So rows tie in all but these, and only these can say which one comes first.
+    """
+    path = tmp_path_factory.mktemp("crowd") / "warehouse"
+    tracewh.ingest([shared / "traces" / run for run in RUNS], path)
+    tracewh.ingest([PAIR], path)
+    tracewh.ingest([LIGHTNING], path, run="lightning")
+    for trace in list((path / "data").glob("*/*/*")):
+        run, worker, span = trace.relative_to(path / "data").parts
+        copies = [
+            Path(run.replace("run=", "run=again "), worker, span),
+            Path(run, worker, span.replace("span=", "span=again ")),
+        ]
+        if run in ("run=h100_bert_2025", "run=lightning"):  # a rank has one worker
+            copies.append(Path(run, worker.replace("worker=", "worker=again "), span))
+        for copy in copies:
+            shutil.copytree(trace, path / "data" / copy, copy_function=os.link)
+    with tracewh.open(path) as warehouse:
+        yield warehouse
+
+
+def ask(warehouse: tracewh.Warehouse, view: Spec, **arguments: str) -> duckdb.DuckDBPyRelation:
+    """A view; two runs for those that compare."""
+    if "baseline" in {param.name for param in view.params}:
+        arguments = {"baseline": "h100_bert_2025", "experiment": "two_ranks_nccl_2023"}
+    return warehouse.view(view.name, view.version, **arguments)
+
+
+def test_every_view_has_an_order() -> None:
+    assert ORDER.keys() == {view.object_name for view in VIEWS}
+
+
+@each_view
+def test_rows_come_in_order_and_none_by_chance(crowd: tracewh.Warehouse, view: Spec) -> None:
+    """Rows that tie would change places from one call to the next."""
+    rows = ask(crowd, view).to_arrow_table()
+    order = ORDER[view.object_name]
+    keys = order.replace(" NULLS FIRST", "").replace(" DESC", "")
+    with duckdb.connect() as con:
+        con.register("rows_of_view", rows)
+        placed = con.execute(
+            f"""
+            SELECT r.place, row({keys})
+            FROM (SELECT row_number() OVER () AS place, * FROM rows_of_view) AS r
+            ORDER BY {order}, r.place
+            """
+        ).fetchall()
+    assert [place for place, _ in placed] == list(range(1, rows.num_rows + 1))
+    assert rows.num_rows > 1
+    ties = [key for (_, key), (_, other) in pairwise(placed) if key == other]
+    assert ties == [] or view.name == "memory_curve"
+
+
+def test_the_views_that_take_traces_together_are_listed() -> None:
+    """The others take a run, a worker and a span, and must hold to the next test."""
+    free = {
+        view.object_name for view in VIEWS if not set(KEYS) <= {param.name for param in view.params}
+    }
+    assert free == TAKEN_TOGETHER.keys() - {"topology_v1"}
+
+
+@each_view
+def test_rows_of_all_are_those_of_each_put_together(crowd: tracewh.Warehouse, view: Spec) -> None:
+    if not set(KEYS) <= {param.name for param in view.params}:
+        return  # listed above
+    whole = ask(crowd, view)
+    names, rows = whole.columns, whole.fetchall()
+
+    def expect(wanted: dict[str, str]) -> list[tuple[Any, ...]]:
+        return [row for row in rows if all(row[names.index(k)] == v for k, v in wanted.items())]
+
+    # A span of what is taken together would say less.
+    filters = KEYS[:2] if view.object_name in TAKEN_TOGETHER else KEYS
+    traces = crowd.sql(
+        "SELECT DISTINCT run, worker, span FROM traces WHERE NOT starts_with(run, 'again')"
+    ).fetchall()
+    assert len(traces) == 14
+    put_together: list[tuple[Any, ...]] = []
+    for trace in {trace[: len(filters)] for trace in traces}:
+        put_together += ask(crowd, view, **dict(zip(filters, trace, strict=False))).fetchall()
+    originals = [row for row in rows if not row[names.index("run")].startswith("again")]
+    assert_same(put_together, originals)
+    # Each filter alone, too: what a view leaves out it must not look at.
+    for key in filters:
+        values = sorted({trace[KEYS.index(key)] for trace in traces})
+        for value in (values[0], values[-1]):
+            found = ask(crowd, view, **{key: value}).fetchall()
+            assert_same(found, expect({key: value}))
+
+
+def assert_same(found: list[tuple[Any, ...]], expected: list[tuple[Any, ...]]) -> None:
+    """The same rows, in whatever order; numbers may differ in the last digit."""
+
+    def key(row: tuple[Any, ...]) -> list[str]:
+        return [f"{value:.9g}" if isinstance(value, float) else repr(value) for value in row]
+
+    found, expected = sorted(found, key=key), sorted(expected, key=key)
+    assert len(found) == len(expected)
+    for row, other in zip(found, expected, strict=True):
+        assert row == other or key(row) == key(other)
