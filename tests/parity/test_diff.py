@@ -1,4 +1,4 @@
-"""diff_operators and diff_kernels against what the TensorBoard plugin says of each trace, and of two."""
+"""diff_operators and diff_kernels against what the TensorBoard plugin says of each trace."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ DIFFS = {
     "diff__kineto_w0s1_w0s2": (f"{RUNS[0]}/{SPANS[RUNS[0]][0]}", f"{RUNS[0]}/{SPANS[RUNS[0]][1]}"),
 }
 
-#: Our figure, in the plugin's words for one trace, and for a diff.
+#: The plugin's word for each of our figures.
 OPERATOR_FIGURES = {
-    "calls": ("calls", "calls"),
-    "host_self_us": ("host_self", "self_host_duration"),
-    "host_total_us": ("host_total", "host_duration"),
-    "device_self_us": ("device_self", "self_device_duration"),
-    "device_total_us": ("device_total", "device_duration"),
+    "calls": "calls",
+    "host_self_us": "host_self",
+    "host_total_us": "host_total",
+    "device_self_us": "device_self",
+    "device_total_us": "device_total",
 }
 KERNEL_FIGURES = {"calls": "count", "total_us": "sum"}
 
@@ -59,7 +59,7 @@ def test_two_traces_differ_by_what_the_plugin_says_of_each(
         warehouse.diff_operators(baseline="baseline", experiment="experiment"),
         [_by_name(baseline, "ops_by_name")],
         [_by_name(experiment, "ops_by_name")],
-        {figure: word for figure, (word, _) in OPERATOR_FIGURES.items()},
+        OPERATOR_FIGURES,
     )
     _compare(
         warehouse.diff_kernels(baseline="baseline", experiment="experiment"),
@@ -67,28 +67,6 @@ def test_two_traces_differ_by_what_the_plugin_says_of_each(
         [_by_name(experiment, "kernels_by_name")],
         KERNEL_FIGURES,
     )
-
-
-def test_its_own_diff_has_the_same_figures_where_it_looks_at_all_calls(
-    pair: tuple[str, tracewh.Warehouse], shared: Path
-) -> None:
-    """It compares what is inside the steps of the main thread; backward operators are elsewhere."""
-    diff, warehouse = pair
-    file = shared / "expected" / "v100_resnet50_2021" / f"{diff}.tb.json"
-    root = json.loads(file.read_text("utf-8"))["diff"]["root"]
-    sides = {"baseline": root["left"]["aggs"], "experiment": root["right"]["aggs"]}
-    relation = warehouse.diff_operators(baseline="baseline", experiment="experiment")
-    rows = {row["name"]: row for row in _rows(relation)}
-    compared = 0
-    for side, operators in sides.items():
-        for operator in operators:
-            row = rows[operator["name"]]
-            assert row[f"{side}_calls"] >= operator["calls"]
-            if row[f"{side}_calls"] == operator["calls"]:
-                compared += 1
-                for figure, (_, word) in OPERATOR_FIGURES.items():
-                    assert row[f"{side}_{figure}"] == pytest.approx(operator[word], abs=1)
-    assert compared > 60
 
 
 @pytest.mark.parametrize(("baseline", "experiment"), [RUNS, RUNS[::-1]])
@@ -103,7 +81,7 @@ def test_a_run_of_two_spans_counts_with_their_mean(
         corpus.diff_operators(baseline=baseline, experiment=experiment),
         [_by_name(span, "ops_by_name") for span in said[baseline]],
         [_by_name(span, "ops_by_name") for span in said[experiment]],
-        {figure: word for figure, (word, _) in OPERATOR_FIGURES.items()},
+        OPERATOR_FIGURES,
     )
     _compare(
         corpus.diff_kernels(baseline=baseline, experiment=experiment),

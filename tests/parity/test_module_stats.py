@@ -1,4 +1,4 @@
-"""module_stats and module_tree against the TensorBoard plugin and against the raw file."""
+"""module_stats against the raw file, and the raw file against the TensorBoard plugin."""
 
 from __future__ import annotations
 
@@ -10,38 +10,26 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.parity.differences import listed
+
 if TYPE_CHECKING:
     from pathlib import Path
 
     import tracewh
     from tests.parity.conftest import Peer
 
-# The plugin's, as its other differences:
-NO_ID = "runtime calls without an External id are taken for the first event that has none either"
-# and one that needs no list: it does not know cuda_driver rows, so cuLaunchKernel launches nothing.
+#: The plugin does not know such rows, so that cuLaunchKernel launches nothing.
 DRIVER = "cuda_driver"
 HOST = ("cpu_op", "user_annotation", "python_function", "cuda_runtime", DRIVER)
 
-BERT = "h100_bert_2025/gaunernst_bert-small-uncased__1016001"
-QWEN = "h100_qwen_2025/Qwen_Qwen1.5-0.5B-Chat__1016005"
-VIT = "h100_vit_2025/Falconsai_nsfw_image_detection__1016002"
-MI300X_QWEN = "mi300x_qwen_2025/Qwen_Qwen1.5-0.5B-Chat__1016005"
-SGLANG = "mi300x_sglang_decode_2026/sglang_Qwen3-8B_decode"
-
 #: The traces of the corpus that have modules.
-TRACES = [BERT, QWEN, VIT, MI300X_QWEN, SGLANG]
-
-#: (trace, module, figure) -> (ours, the plugin's, why).
-DIFFERENCES: dict[tuple[str, str, str], tuple[float, float, str]] = {
-    (BERT, "BertLMHeadModel_0", "host_self_us"): (103.191, 91.281, NO_ID),
-    (QWEN, "Qwen2Model_0", "host_self_us"): (618.980, -15650.829, NO_ID),
-    (VIT, "ViTModel_0", "host_self_us"): (111.611, 97.961, NO_ID),
-    (MI300X_QWEN, "Qwen2Model_0", "host_self_us"): (1099.047, -16038.180, NO_ID),
-    (SGLANG, "Sampler_0", "host_self_us"): (8.603, -1599.469, NO_ID),
-    # hipGraphLaunch, before the Sampler is called
-    (SGLANG, "Sampler_0", "device_self_us"): (53.840, 9727.829, NO_ID),
-    (SGLANG, "Sampler_0", "device_total_us"): (53.840, 9727.829, NO_ID),
-}
+TRACES = [
+    "h100_bert_2025/gaunernst_bert-small-uncased__1016001",
+    "h100_qwen_2025/Qwen_Qwen1.5-0.5B-Chat__1016005",
+    "h100_vit_2025/Falconsai_nsfw_image_detection__1016002",
+    "mi300x_qwen_2025/Qwen_Qwen1.5-0.5B-Chat__1016005",
+    "mi300x_sglang_decode_2026/sglang_Qwen3-8B_decode",
+]
 
 #: Our figures, and the plugin's word for them.
 FIGURES = {
@@ -66,36 +54,26 @@ def test_figures_are_those_of_the_raw_file(
 
 
 @pytest.mark.parametrize("trace", TRACES)
-def test_nothing_but_the_listed_figures_and_driver_calls_differs(
-    trace: str, shared: Path, plugin: Peer, corpus: tracewh.Warehouse
+def test_without_driver_calls_the_figures_are_the_plugin_s(
+    trace: str, shared: Path, plugin: Peer
 ) -> None:
-    said, keys = plugin(trace)
+    """One by one, of which differences.txt has the sums; but for what differs otherwise."""
+    said, _ = plugin(trace)
     theirs = _flat(said["module_stats"])
-    without_driver = _figures(shared, trace, unknown=DRIVER)
-    ours = _ours(corpus, keys)
-    assert ours.keys() == theirs.keys()
-    found = {
-        (trace, module, figure): pytest.approx(
-            (ours[module][figure], theirs[module][word]), abs=0.001
-        )
-        for module in ours
-        for figure, word in FIGURES.items()
-        if abs(without_driver[module][figure] - theirs[module][word]) > 0.1
+    otherwise = {
+        (line.key.rpartition(";")[2], line.figure)
+        for line in listed().listed[trace]
+        if line.view == "module_stats" and line.reason == "no_id" and line.figure in FIGURES
     }
-    listed = {key: (a, b) for key, (a, b, _) in DIFFERENCES.items() if key[0] == trace}
-    assert listed == found
-
-
-@pytest.mark.parametrize("trace", TRACES)
-def test_the_tree_has_the_plugins_paths(
-    trace: str, plugin: Peer, corpus: tracewh.Warehouse
-) -> None:
-    said, keys = plugin(trace)
-    rows = corpus.sql(
-        "SELECT DISTINCT t.path FROM module_tree(run := ?, worker := ?, span := ?) AS t",
-        [keys["run"], keys["worker"], keys["span"]],
-    ).fetchall()
-    assert {path for (path,) in rows} == set(_paths(said["module_stats"]))
+    without_driver = _figures(shared, trace, unknown=DRIVER)
+    assert without_driver.keys() == theirs.keys()
+    found = {
+        (module, figure)
+        for module, row in without_driver.items()
+        for figure, word in FIGURES.items()
+        if abs(row[figure] - theirs[module][word]) > 0.1
+    }
+    assert found == otherwise
 
 
 def _ours(corpus: tracewh.Warehouse, keys: dict[str, str]) -> dict[str, dict[str, float]]:
@@ -111,17 +89,6 @@ def _flat(modules: list[dict[str, Any]], depth: int = 0) -> dict[str, dict[str, 
         found |= {module["name"]: module | {"depth": depth}}
         found |= _flat(module["children"], depth + 1)
     return found
-
-
-def _paths(modules: list[dict[str, Any]]) -> list[str]:
-    return [
-        path
-        for module in modules
-        for path in [
-            module["name"],
-            *(f"{module['name']};{path}" for path in _paths(module["children"])),
-        ]
-    ]
 
 
 def _figures(shared: Path, trace: str, unknown: str = "") -> dict[str, dict[str, float]]:
