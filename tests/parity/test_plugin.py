@@ -19,6 +19,7 @@ from tests.parity.plugin import (
     operators,
     overview,
     series,
+    tree,
 )
 from tests.parity.plugin.said import Said, is_path, load, paths, unread
 from tests.parity.plugin.trace import Trace
@@ -36,6 +37,7 @@ SECTIONS = [
     operators.operators,
     operators.modules,
     operators.lightning,
+    tree.trees,
     kernels.kernels,
     memory.memory,
     facts.file,

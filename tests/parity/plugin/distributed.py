@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 OVERLAP = ("computation_us", "overlap_us", "communication_us", "other_us")
 WAIT = ("transfer_us", "synchronizing_us")
 
+#: The collectives that the plugin knows.
+COLLECTIVE = "^(nccl|gloo):(broadcast|reduce|all_reduce|all_gather|reduce_scatter)$"
+
 #: The rows that the plugin takes for collectives, by the External id that host and GPU annotation
 #: share: the later one counts. Its step is the first that holds all of it.
 NODES = f"""
@@ -29,9 +32,7 @@ NODES = f"""
     nodes AS (
         SELECT DISTINCT ON (r.external_id) r.*, r.start_ns + r.duration_ns AS end_ns
         FROM rows AS r
-        WHERE regexp_matches(
-            r.name, '^(nccl|gloo):(broadcast|reduce|all_reduce|all_gather|reduce_scatter)$'
-        )
+        WHERE regexp_matches(r.name, '{COLLECTIVE}')
         ORDER BY r.external_id, r.start_ns DESC
     )
     SELECT n.*, (
