@@ -110,15 +110,12 @@ def test_the_trace_that_is_not_compared_is_another_than_the_plugin_read(
 
 def test_every_line_of_the_file_is_of_a_trace_and_has_a_reason() -> None:
     file = listed()
-    of_plugin = {trace for trace in file.listed if not trace.startswith(("hta ", "lightning "))}
-    assert of_plugin <= {*TRACES, *FOLDERS, *DIFFS}
-    used = {
-        reason
-        for lines in file.listed.values()
-        for line in lines
-        for reason in line.reason.split(",")
-    }
-    assert used == file.reasons.keys()
+    traces = {name.removeprefix("hta ") for name in file.listed} - {"lightning run"}
+    assert traces <= {*TRACES, *FOLDERS, *DIFFS}
+    lines = [line for of_trace in file.listed.values() for line in of_trace]
+    reasons = {reason for line in lines for reason in line.reason.split(",")}
+    assert reasons == file.reasons.keys()
+    assert all(len(set(of_trace)) == len(of_trace) for of_trace in file.listed.values())
 
 
 def test_every_path_that_is_not_compared_is_in_a_file(shared: Path) -> None:
