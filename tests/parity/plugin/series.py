@@ -22,7 +22,17 @@ TOLERANCES = {
 
 def series(trace: Trace) -> Iterator[Table]:
     """Every bucket and piece as sums, and the first 20 of each one by one."""
-    for device, said in trace.said["gpu"]["gpus"].items():
+    gpus = trace.said["gpu"]["gpus"].items()
+    for view, length in (
+        ("utilization_series", "util_buckets_len"),
+        ("sm_efficiency_series", "sm_efficiency_ranges_len"),
+    ):
+        yield Table(
+            view,
+            {f"GPU {row['device_id']}": {"charted": True} for row in trace.rows(view)},
+            {f"GPU {device}": {"charted": True} for device, said in gpus if said[length]},
+        )
+    for device, said in gpus:
         utilization = _of_device(trace, "utilization_series", device)
         # The plugin's ends with a point that closes the curve.
         ours = {
