@@ -120,7 +120,7 @@ CREATE MACRO overhangs(rel VARCHAR) AS TABLE
             -row_number() OVER () AS part_id,
             c.parent_id,
             c.at_ns AS start_ns,
-            lead(c.at_ns, 1, c.end_ns) OVER (PARTITION BY c.id ORDER BY c.at_ns) AS end_ns
+            coalesce(lead(c.at_ns) OVER (PARTITION BY c.id ORDER BY c.at_ns), c.end_ns) AS end_ns
         FROM _cuts AS c
     ),
 
