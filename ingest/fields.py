@@ -17,12 +17,6 @@ TYPED = {"host": "host_events", "device": "device_events", "memory": "memory_rec
 UNTYPED = ("counter", "flow", "other")
 #: Fields of an event, besides the arguments.
 FIELDS = ("ph", "cat", "name", "pid", "tid", "ts", "dur", "args", "id")
-#: What `base_sql` fills.
-BASE_COLUMNS = (
-    "event_id BIGINT, tbl VARCHAR, phase VARCHAR, category VARCHAR, raw_category VARCHAR,"
-    " name VARCHAR, pid VARCHAR, tid VARCHAR, ts_ns BIGINT, dur_ns BIGINT, flow_id BIGINT,"
-    " args JSON, raw JSON"
-)
 #: Spellings of keys that are not today's.
 OLDER_KEYS = sorted(
     {key for table in TYPED.values() for c in tables()[table].arguments for key in c.keys[1:]}
@@ -82,7 +76,6 @@ def base_sql() -> str:
     # In 2021 every thread was written as text.
     thread = complete.replace(f"{kind['tid']} IN {INTEGER}", f"{kind['tid']} = 'VARCHAR'")
     return f"""
-    INSERT INTO temp.base
     WITH parsed AS (
         SELECT
             p.event_id,
@@ -162,7 +155,7 @@ def _whole_place(field: str, kind: str) -> str:
 
 @cache
 def insert_sql(kind: str, older_keys: bool) -> str:
-    """Append the rows of a kind that `base_sql` found to its raw table."""
+    """Append the rows of a kind, of those that `base_sql` gives as `base`, to its raw table."""
     if kind in TYPED:
         rows = typed_select(kind, _COMMON, tables()[TYPED[kind]].arguments, older_keys)
     else:

@@ -84,12 +84,12 @@ class Flattener:
         self._unpadded = unpadded
         self._prepared: set[str] = set()
         self._pieces, self._others = _Pieces(_PIECES), _Pieces(_OTHERS)
+        self._base: _Pieces | None = None
         self._held: list[pa.RecordBatch] = []
         self.in_vain = 0
         self.reasons: Counter[str] = Counter()
         con.register("pieces", self._pieces)
         con.register("others", self._others)
-        con.execute(f"CREATE TEMP TABLE base ({fields.BASE_COLUMNS})")
 
     def flatten(self, block: Block) -> None:
         """Append the rows of a block, but for a few that wait for `finish`."""
@@ -139,15 +139,18 @@ class Flattener:
         """Append events of any kind."""
         texts = self._without_odd_numbers(batch.column("text"))
         self._others.batch = pa.record_batch([batch.column("event_id"), texts], _OTHERS)
-        (duplicates,) = self._con.execute(fields.DUPLICATE_KEYS).fetchone() or (0,)
+        [(duplicates,)] = self._con.execute(fields.DUPLICATE_KEYS).fetchall()
         self.reasons["duplicate_keys"] += duplicates
         older_keys = _has_older_keys(texts)
-        self._run("base", fields.base_sql)
-        # Planning a statement takes longer than running it.
-        found = self._con.execute("SELECT DISTINCT b.tbl FROM temp.base AS b").fetchall()
-        for (kind,) in found:
+        # Not through a table: a statement that reads one is planned anew whenever it runs.
+        self._prepare("base", fields.base_sql)
+        base = self._con.sql("EXECUTE base").to_arrow_table().combine_chunks()
+        if self._base is None:
+            self._base = _Pieces(base.schema)
+            self._con.register("base", self._base)
+        [self._base.batch] = base.to_batches()
+        for kind in pc.unique(base["tbl"]).to_pylist():
             self._run(f"{kind}_{older_keys}", partial(fields.insert_sql, kind, older_keys))
-        self._con.execute("TRUNCATE temp.base")
 
     def _without_odd_numbers(self, texts: pa.StringArray) -> pa.StringArray:
         """NaN and Infinity, which DuckDB takes for numbers, as the strings they should have been."""
@@ -162,10 +165,13 @@ class Flattener:
         return pa.array(mended, pa.string())
 
     def _run(self, name: str, statement: Callable[[], str]) -> None:
+        self._prepare(name, statement)
+        self._con.execute(f"EXECUTE {name}")
+
+    def _prepare(self, name: str, statement: Callable[[], str]) -> None:
         if name not in self._prepared:
             self._con.execute(f"PREPARE {name} AS {statement()}")
             self._prepared.add(name)
-        self._con.execute(f"EXECUTE {name}")
 
 
 class _Pieces:
