@@ -42,10 +42,12 @@ ORDER = {
     ),
     "flamegraph_v1": "value_us DESC, run, worker, span, stack",
     "gpu_summary_v1": "run, worker, span, device_id",
+    "gpu_time_v1": "run, worker, span, device_id",
     "kernel_stats_v1": (
         "total_us DESC, run, worker, span, name, operator, grid, block, registers_per_thread,"
         " shared_memory_bytes"
     ),
+    "kernel_type_breakdown_v1": "total_us DESC, run, worker, span, kind",
     "lightning_stats_v1": (
         "device_total_us DESC, host_total_us DESC, run, worker, span, kind, module"
     ),

@@ -1,4 +1,4 @@
-"""comm_overlap against HolisticTraceAnalysis and against the raw files."""
+"""comm_overlap against the raw files."""
 
 from __future__ import annotations
 
@@ -6,34 +6,10 @@ import gzip
 import json
 from decimal import Decimal
 from itertools import pairwise
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-import pytest
-
-from tests.parity.conftest import TRACES
-from tests.parity.differences import Table, problems
 
 if TYPE_CHECKING:
     import tracewh
-    from tests.parity.conftest import Peer
-
-
-@pytest.mark.parametrize("trace", TRACES)
-def test_of_a_whole_trace_hta_says_the_same(
-    trace: str, shared: Path, plugin: Peer, corpus: tracewh.Warehouse
-) -> None:
-    said = json.loads((shared / "expected" / f"{trace}.hta.json").read_text("utf-8"))
-    [row] = said["data"]["comm_comp_overlap"]["data"]
-    theirs = row["comp_comm_overlap_pctg"]  # to 2 decimals; null without communication
-    rows = corpus.comm_overlap(**plugin(trace)[1]).fetchall()
-    [ours] = [row[-1] for row in rows if row[3] is None]
-    table = Table(
-        "comm_overlap",
-        {"all": {"overlap_pct": None if ours is None else round(ours, 2)}},
-        {"all": {"overlap_pct": theirs}},
-    )
-    assert problems(f"hta {trace}", [table]) == []
 
 
 def test_every_nanosecond_is_that_of_the_raw_file(corpus: tracewh.Warehouse) -> None:

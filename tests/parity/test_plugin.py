@@ -110,7 +110,10 @@ def test_the_trace_that_is_not_compared_is_another_than_the_plugin_read(
 
 def test_every_line_of_the_file_is_of_a_trace_and_has_a_reason() -> None:
     file = listed()
-    traces = {name.removeprefix("hta ") for name in file.listed} - {"lightning run"}
+    traces = {
+        name.removeprefix("hta ").removeprefix("tracelens ")
+        for name in file.listed.keys() - {"lightning run"}
+    }
     assert traces <= {*TRACES, *FOLDERS, *DIFFS}
     lines = [line for of_trace in file.listed.values() for line in of_trace]
     reasons = {reason for line in lines for reason in line.reason.split(",")}

@@ -1,0 +1,82 @@
+-- block: device_activity
+-- since: 0.1
+-- summary: How long each set of kinds of work ran at once on each device, idling among them.
+-- grain: one row per device that ran work, and set of kinds that ran on it at once for a time
+-- uses: interval_totals
+--
+-- The time of a device goes from the start of its first work to the end of its last. A device of which
+-- all work has no length has one row, of no time.
+--
+-- params
+--   run, worker, span
+-- columns
+--   run, worker, span
+--   device_id      INTEGER  key  Number of the device on its host.
+--   compute        BOOLEAN  key  Kernels ran that are no collectives.
+--   communication  BOOLEAN  key  Collectives ran.
+--   memcpy         BOOLEAN  key  Copies ran.
+--   memset         BOOLEAN  key  Fills ran.
+--   duration_ns    BIGINT   ns   How long just these ran.
+CREATE MACRO device_activity(
+    run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
+) AS TABLE
+    WITH
+    _work AS MATERIALIZED (
+        SELECT d.run, d.worker, d.span, d.device_id, d.kind, d.start_ns, d.duration_ns
+        FROM device_events AS d
+        WHERE
+            d.kind IN ('compute', 'communication', 'memcpy', 'memset')
+            AND (run IS NULL OR d.run = run)
+            AND (worker IS NULL OR d.worker = worker)
+            AND (span IS NULL OR d.span = span)
+    ),
+
+    _devices AS MATERIALIZED (
+        SELECT
+            w.run,
+            w.worker,
+            w.span,
+            w.device_id,
+            min(w.start_ns) AS start_ns,
+            max(w.start_ns + w.duration_ns) AS end_ns,
+            row_number() OVER () AS number
+        FROM _work AS w
+        GROUP BY w.run, w.worker, w.span, w.device_id
+    ),
+
+    -- A digit for each kind, as wide as the events that may run at once are many.
+    _intervals AS (
+        SELECT
+            v.number AS key,
+            0 AS slot,
+            CASE w.kind
+                WHEN 'compute' THEN 1::HUGEINT << 72
+                WHEN 'communication' THEN 1::HUGEINT << 48
+                WHEN 'memcpy' THEN 1::HUGEINT << 24
+                ELSE 1::HUGEINT
+            END AS weight,
+            w.start_ns,
+            w.duration_ns
+        FROM _work AS w
+        INNER JOIN _devices AS v
+            ON
+                w.run = v.run AND w.worker = v.worker AND w.span = v.span
+                AND w.device_id IS NOT DISTINCT FROM v.device_id
+        UNION ALL
+        SELECT v.number, 1, 0, v.start_ns, v.end_ns - v.start_ns
+        FROM _devices AS v
+    )
+
+    SELECT
+        v.run,
+        v.worker,
+        v.span,
+        v.device_id,
+        coalesce(t.weight >> 72 > 0, FALSE) AS compute,
+        coalesce((t.weight >> 48) & 16777215 > 0, FALSE) AS communication,
+        coalesce((t.weight >> 24) & 16777215 > 0, FALSE) AS memcpy,
+        coalesce(t.weight & 16777215 > 0, FALSE) AS memset,
+        coalesce(sum(t.duration_ns), 0)::BIGINT AS duration_ns
+    FROM _devices AS v
+    LEFT JOIN interval_totals('_intervals') AS t ON v.number = t.key
+    GROUP BY ALL;

@@ -1,0 +1,118 @@
+"""What HolisticTraceAnalysis says of whole traces: ours is the same, or differences.txt says why not.
+
+Its figures are of version 0.5.0 with the last step kept and its rounding of nanoseconds off. A section
+in which it failed has no figures: those of a trace without device events, of which we have no rows.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.parity.conftest import TRACES, keys
+from tests.parity.differences import Table, problems
+
+if TYPE_CHECKING:
+    import tracewh
+
+Rows = list[dict[str, Any]]
+
+
+class Trace:
+    """Ours and theirs of one trace."""
+
+    def __init__(self, corpus: tracewh.Warehouse, name: str, said: dict[str, Any]) -> None:
+        self.said, self.corpus, self.keys = said, corpus, keys(corpus, name)
+
+    def ours(self, view: str, **arguments: Any) -> Rows:
+        relation = self.corpus.view(view, **self.keys, **arguments)
+        return [dict(zip(relation.columns, row, strict=True)) for row in relation.fetchall()]
+
+    def theirs(self, section: str) -> Rows:
+        said = self.said[section]
+        return said["data"] if said else []
+
+
+def overlap(trace: Trace) -> Iterator[Table]:
+    [theirs] = trace.theirs("comm_comp_overlap")
+    # To 2 decimals; null without communication.
+    [ours] = [row["overlap_pct"] for row in trace.ours("comm_overlap") if row["step"] is None]
+    yield Table(
+        "comm_overlap",
+        {"all": {"overlap_pct": None if ours is None else round(ours, 2)}},
+        {"all": {"overlap_pct": theirs["comp_comm_overlap_pctg"]}},
+    )
+
+
+def device_time(trace: Trace) -> Iterator[Table]:
+    names = {
+        "kernel_time(us)": "window_us",
+        "idle_time(us)": "idle_us",
+        "compute_time(us)": "compute_us",
+        "non_compute_time(us)": "non_compute_us",
+    }
+    ours = [{ours: row[ours] for ours in names.values()} for row in trace.ours("gpu_time")]
+    theirs = [
+        {ours: row[theirs] for theirs, ours in names.items()}
+        for row in trace.theirs("temporal_breakdown")
+    ]
+    yield Table(
+        "gpu_time",
+        {f"device {number}": row for number, row in enumerate(ours)},
+        {f"device {number}": row for number, row in enumerate(theirs)},
+    )
+
+
+def kernel_types(trace: Trace) -> Iterator[Table]:
+    kinds = {"COMPUTATION": "compute", "COMMUNICATION": "communication", "MEMORY": "memory"}
+    breakdown = trace.said["gpu_kernel_breakdown"]
+    yield Table(
+        "kernel_type_breakdown",
+        {
+            row["kind"]: {"total_us": row["total_us"], "share_pct": round(row["share_pct"], 1)}
+            for row in trace.ours("kernel_type_breakdown")
+        },
+        {
+            " overlapping ".join(
+                kinds[kind] for kind in row["kernel_type"].split(" overlapping ")
+            ): {"total_us": row["sum"], "share_pct": row["percentage"]}
+            for row in (breakdown["kernel_type"]["data"] if breakdown else [])
+        },
+    )
+
+
+#: What compares the figures of one trace.
+SECTIONS = [overlap, device_time, kernel_types]
+
+
+@pytest.mark.parametrize("name", TRACES)
+def test_of_a_trace_nothing_differs_but_what_is_listed(
+    name: str, shared: Path, corpus: tracewh.Warehouse
+) -> None:
+    text = (shared / "expected" / f"{name}.hta.json").read_text("utf-8")
+    trace = Trace(corpus, name, json.loads(text)["data"])
+    tables = [table for section in SECTIONS for table in section(trace)]
+    assert problems(f"hta {name}", tables) == []
+
+
+def test_of_two_ranks_it_says_what_it_says_of_each(shared: Path) -> None:
+    """Kinds of kernels are added up over the ranks; all else has the rows of both."""
+    folder = shared / "expected" / "two_ranks_nccl_2023"
+    both, *each = (
+        json.loads((folder / f"{name}.hta.json").read_text("utf-8"))["data"]
+        for name in ("RUNDIR", "sampled_rank-0", "sampled_rank-1")
+    )
+    for section in ("comm_comp_overlap", "temporal_breakdown", "idle_time_breakdown"):
+        rows = [row for said in each for row in said[section]["data"]]
+        assert both[section]["data"] == rows
+    sums: Counter[str] = Counter()
+    for said in each:
+        for row in said["gpu_kernel_breakdown"]["kernel_type"]["data"]:
+            sums[row["kernel_type"]] += row["sum"]
+    kinds = both["gpu_kernel_breakdown"]["kernel_type"]["data"]
+    assert {row["kernel_type"]: row["sum"] for row in kinds} == sums
