@@ -43,6 +43,7 @@ ORDER = {
     "flamegraph_v1": "value_us DESC, run, worker, span, stack",
     "gpu_summary_v1": "run, worker, span, device_id",
     "gpu_time_v1": "run, worker, span, device_id",
+    "idle_time_v1": "idle_us DESC, run, worker, span, device_id, stream_id, idle_category",
     "kernel_stats_v1": (
         "total_us DESC, run, worker, span, name, operator, grid, block, registers_per_thread,"
         " shared_memory_bytes"

@@ -86,8 +86,30 @@ def kernel_types(trace: Trace) -> Iterator[Table]:
     )
 
 
+def idle_streams(trace: Trace) -> Iterator[Table]:
+    """Shares are whole percents there. What was idle for no time has a row, and none of ours."""
+    yield Table(
+        "idle_time",
+        {
+            f"{row['stream_id']} {row['idle_category']}": {
+                "idle_us": row["idle_us"],
+                "share_pct": float(round(row["share_pct"])),
+            }
+            for row in trace.ours("idle_time")
+        },
+        {
+            f"{row['stream']} {row['idle_category']}": {
+                "idle_us": row["idle_time"],
+                "share_pct": float(round(100 * row["idle_time_ratio"])),
+            }
+            for row in trace.theirs("idle_time_breakdown")
+            if row["idle_time"] != 0
+        },
+    )
+
+
 #: What compares the figures of one trace.
-SECTIONS = [overlap, device_time, kernel_types]
+SECTIONS = [overlap, device_time, kernel_types, idle_streams]
 
 
 @pytest.mark.parametrize("name", TRACES)

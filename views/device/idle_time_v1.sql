@@ -1,0 +1,137 @@
+-- view: idle_time
+-- version: 1
+-- since: 0.1
+-- summary: Why each stream was idle: the host came late, or the device had to start the next kernel.
+-- grain: one row per stream of a trace and reason for which it was idle
+-- needs: no_device_events
+-- uses: trace_names
+-- example: drawn
+--
+-- A gap is the time on a stream between the end of all work before and the start of the next kernel,
+-- copy or fill; before the first there is none. It is host_wait if the work after it was launched when
+-- all before had ended: the stream had nothing to do. Else it is kernel_wait if it is shorter than
+-- max_kernel_gap_us, which is what a device takes from one kernel to the next; and other if not, as
+-- where work waits for that of another stream. Where the launch was not recorded it is no host_wait.
+--
+-- A stream is idle here also while others run: gpu_time has what the device was idle for, gpu_gaps
+-- when. The definition is that of HolisticTraceAnalysis.
+--
+-- params
+--   run, worker, span
+--   name               type    unit  default  meaning
+--   max_kernel_gap_us  DOUBLE  us    30       From which length on a gap is no more kernel_wait.
+-- columns
+--   run, worker, span
+--   device_id      INTEGER  key  Number of the device on its host.
+--   stream_id      BIGINT   key  Stream on the device.
+--   idle_category  VARCHAR  key  'host_wait', 'kernel_wait' or 'other'.
+--   idle_us        DOUBLE   us   Sum of its gaps.
+--   share_pct      DOUBLE   pct  Part of all gaps of the stream.
+CREATE MACRO idle_time_v1(
+    run VARCHAR := NULL,
+    worker VARCHAR := NULL,
+    span VARCHAR := NULL,
+    max_kernel_gap_us DOUBLE := 30
+) AS TABLE
+    WITH
+    work AS MATERIALIZED (
+        SELECT
+            d.run,
+            d.worker,
+            d.span,
+            d.device_id,
+            d.stream_id,
+            d.event_id,
+            d.start_ns,
+            d.duration_ns,
+            d.launch_id
+        FROM device_events AS d
+        WHERE
+            d.kind IN ('compute', 'communication', 'memcpy', 'memset')
+            AND (run IS NULL OR d.run = run)
+            AND (worker IS NULL OR d.worker = worker)
+            AND (span IS NULL OR d.span = span)
+    ),
+
+    streams AS MATERIALIZED (
+        SELECT
+            w.run,
+            w.worker,
+            w.span,
+            w.device_id,
+            w.stream_id,
+            row_number() OVER () AS number,
+            list_position(any_value(t.names), w.run || chr(0) || w.worker || chr(0) || w.span)
+            * (1::BIGINT << 40) AS first_id
+        FROM work AS w
+        CROSS JOIN trace_names(run, worker, span) AS t
+        GROUP BY w.run, w.worker, w.span, w.device_id, w.stream_id
+    ),
+
+    in_order AS (
+        SELECT
+            s.number,
+            s.first_id + w.launch_id AS launch_id,
+            w.start_ns,
+            max(w.start_ns + w.duration_ns) OVER (
+                PARTITION BY s.number
+                ORDER BY w.start_ns, w.event_id
+                ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+            ) AS before_ns
+        FROM work AS w
+        INNER JOIN streams AS s
+            ON
+                w.run = s.run AND w.worker = s.worker AND w.span = s.span
+                AND w.device_id IS NOT DISTINCT FROM s.device_id
+                AND w.stream_id IS NOT DISTINCT FROM s.stream_id
+    ),
+
+    gaps AS MATERIALIZED (
+        SELECT o.number, o.launch_id, o.start_ns, o.before_ns
+        FROM in_order AS o
+        WHERE o.start_ns > o.before_ns
+    ),
+
+    launches AS (
+        SELECT
+            list_position(t.names, h.run || chr(0) || h.worker || chr(0) || h.span)
+            * (1::BIGINT << 40) + h.event_id AS id,
+            h.start_ns
+        FROM host_events AS h
+        CROSS JOIN trace_names(run, worker, span) AS t
+        WHERE
+            (run IS NULL OR h.run = run)
+            AND (worker IS NULL OR h.worker = worker)
+            AND (span IS NULL OR h.span = span)
+            AND h.category NOT IN ('cpu_op', 'user_annotation', 'python_function')
+    ),
+
+    totals AS (
+        SELECT
+            g.number,
+            CASE
+                WHEN l.start_ns > g.before_ns THEN 'host_wait'
+                WHEN g.start_ns - g.before_ns < 1000 * max_kernel_gap_us THEN 'kernel_wait'
+                ELSE 'other'
+            END AS idle_category,
+            sum(g.start_ns - g.before_ns) AS idle_ns
+        FROM gaps AS g
+        LEFT JOIN launches AS l ON g.launch_id = l.id
+        GROUP BY ALL
+    )
+
+    SELECT
+        s.run,
+        s.worker,
+        s.span,
+        s.device_id,
+        s.stream_id,
+        t.idle_category,
+        t.idle_ns / 1000.0 AS idle_us,
+        100.0 * t.idle_ns / sum(t.idle_ns) OVER (PARTITION BY t.number) AS share_pct
+    FROM totals AS t
+    INNER JOIN streams AS s ON t.number = s.number
+    ORDER BY
+        t.idle_ns DESC,
+        s.run ASC, s.worker ASC, s.span ASC, s.device_id ASC, s.stream_id ASC,
+        t.idle_category ASC;
