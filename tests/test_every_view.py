@@ -56,6 +56,7 @@ ORDER = {
         "live_bytes DESC, run, worker, span, device, operator, module, source_file, source_line,"
         " blocks"
     ),
+    "memory_copy_stats_v1": "total_us DESC, run, worker, span, operation",
     # The points of an instant come in the order of the file, which no column has.
     "memory_curve_v1": "run, worker, span, device, time_ns",
     "memory_events_v1": (
@@ -76,6 +77,7 @@ ORDER = {
     ),
     "recommendations_v1": "list_position(['warning', 'info'], severity), run, worker, span, rule",
     "runs_v1": "last_ns DESC, run",
+    "runtime_api_stats_v1": "total_us DESC, run, worker, span, name",
     "sm_efficiency_series_v1": "run, worker, span, device_id, start_ns",
     "source_lines_v1": (
         "host_self_us DESC, run, worker, span, source_file, source_line, source_function"

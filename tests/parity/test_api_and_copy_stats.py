@@ -1,0 +1,125 @@
+"""runtime_api_stats and memory_copy_stats against the raw files: no peer has these tables.
+
+The figures are worked out again from the JSON, with no SQL: in whole nanoseconds, by the statistics
+module.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import statistics
+from collections import defaultdict
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    import tracewh
+
+Events = list[dict[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def raw(corpus: tracewh.Warehouse) -> Iterator[dict[tuple[str, ...], Events]]:
+    """Complete events of every trace, by run, worker and span."""
+    rows = corpus.sql("SELECT run, worker, span, source_path FROM traces").fetchall()
+    files: dict[tuple[str, ...], Events] = {}
+    for *key, path in rows:
+        if not path.endswith(".gz"):
+            continue  # another tool's list of events
+        with gzip.open(path) as file:
+            events = json.load(file, parse_float=Decimal, parse_int=Decimal)["traceEvents"]
+        files[tuple(key)] = [
+            event for event in events if event.get("ph") == "X" and event["cat"] != "Trace"
+        ]
+    assert len(files) > 20
+    return files
+
+
+def test_calls_of_the_runtime_are_those_of_the_raw_files(
+    raw: dict[tuple[str, ...], Events], corpus: tracewh.Warehouse
+) -> None:
+    rows = corpus.runtime_api_stats().fetchall()
+    found = {tuple(row[:4]): row[4:] for row in rows if tuple(row[:3]) in raw}
+    expected = {}
+    for key, events in raw.items():
+        calls: dict[str, list[int]] = defaultdict(list)
+        for event in events:
+            if event["cat"] == "Runtime" or event["cat"].endswith(("_runtime", "_driver")):
+                calls[event["name"]].append(int(event["dur"] * 1000))
+        everything = sum(map(sum, calls.values()))
+        for name, ns in calls.items():
+            share = 100 * sum(ns) / everything
+            expected[*key, name] = (share, *times(ns))
+    assert len(expected) > 100
+    assert_alike(found, expected)
+
+
+def test_copies_and_fills_are_those_of_the_raw_files(
+    raw: dict[tuple[str, ...], Events], corpus: tracewh.Warehouse
+) -> None:
+    rows = corpus.memory_copy_stats().fetchall()
+    found = {tuple(row[:4]): row[4:] for row in rows if tuple(row[:3]) in raw}
+    expected = {}
+    for key, events in raw.items():
+        copies: dict[str, Events] = defaultdict(list)
+        for event in events:
+            if moves(event):
+                copies[event["name"]].append(event)
+        everything = sum(event["dur"] for copy in copies.values() for event in copy)
+        for name, copy in copies.items():
+            total, calls, mean, median, low, high, deviation = times(
+                [int(event["dur"] * 1000) for event in copy]
+            )
+            sized = [event for event in copy if event["args"].get("bytes") is not None]
+            sizes = [int(event["args"]["bytes"]) for event in sized]
+            share = 100 * total / float(everything)
+            expected[*key, name] = (
+                *(calls, total, share, mean, median, low, high),
+                sum(sizes) if sizes else None,
+                statistics.mean(sizes) if sizes else None,
+                sum(sizes) / 1000 / float(sum(event["dur"] for event in sized)) if sizes else None,
+                deviation,
+                statistics.median(sizes) if sizes else None,
+                min(sizes) if sizes else None,
+                max(sizes) if sizes else None,
+                statistics.stdev(sizes) if len(sizes) > 1 else None,
+            )
+    assert len(expected) > 30
+    assert_alike(found, expected)
+
+
+def times(ns: list[int]) -> tuple[float | None, ...]:
+    """Total, number, mean, median, least, most and deviation of durations, in microseconds."""
+    return (
+        sum(ns) / 1000,
+        len(ns),
+        statistics.mean(ns) / 1000,
+        statistics.median(ns) / 1000,
+        min(ns) / 1000,
+        max(ns) / 1000,
+        statistics.stdev(ns) / 1000 if len(ns) > 1 else None,
+    )
+
+
+def moves(event: dict[str, Any]) -> bool:
+    """Whether it is a copy or a fill: by category, by AMD's kernels for it, or MTIA's engine."""
+    category, name = event["cat"].lower(), event["name"]
+    return (
+        category in ("memcpy", "memset", "gpu_memcpy", "gpu_memset")
+        or (category == "kernel" and name.startswith("__amd_rocclr_copyBuffer"))
+        or (category == "mtia_ccp_events" and name.startswith("dma"))
+    )
+
+
+def assert_alike(
+    found: dict[tuple[str, ...], Any], expected: dict[tuple[str, ...], tuple[float | None, ...]]
+) -> None:
+    assert found.keys() == expected.keys()
+    for key, row in expected.items():
+        for ours, theirs in zip(found[key], row, strict=True):
+            assert (ours is None) == (theirs is None), key
+            assert ours is None or ours == pytest.approx(theirs, rel=1e-9), key

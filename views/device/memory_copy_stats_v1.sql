@@ -1,0 +1,95 @@
+-- view: memory_copy_stats
+-- version: 1
+-- since: 0.1
+-- summary: How long copies and fills of device memory took, how much they moved, and how fast.
+-- needs: no_device_events
+-- example: drawn
+--
+-- Operations are told apart by the name that the profiler gave them. It says which way a copy went,
+-- and whether the memory of the host was pinned: Memcpy HtoD (Pageable -> Device) is slower than
+-- Memcpy HtoD (Pinned -> Device), and the host waits for it. Where the profiler records no sizes, as
+-- on some devices of AMD and MTIA, the columns of bytes are NULL.
+--
+-- The bandwidth is that of all calls together, their bytes divided by their time; memory_bandwidth has
+-- the profiler's own figure for each. The two differ for short copies in traces whose times are whole
+-- microseconds.
+--
+-- Users of Nsight Systems know this table as cuda_gpu_mem_time_sum and cuda_gpu_mem_size_sum.
+--
+-- params
+--   run, worker, span
+-- columns
+--   name            type     unit   meaning
+--   run, worker, span
+--   operation       VARCHAR  key    Name of the copy or fill.
+--   calls           BIGINT   -      How often it ran.
+--   total_us        DOUBLE   us     Sum of the durations.
+--   share_pct       DOUBLE   pct    Share of total_us in that of all listed rows of the same run, worker and span.
+--   mean_us         DOUBLE   us     Mean duration.
+--   median_us       DOUBLE   us     Median duration, exact.
+--   min_us          DOUBLE   us     Shortest.
+--   max_us          DOUBLE   us     Longest.
+--   total_bytes     BIGINT   bytes  Sum of the sizes.
+--   mean_bytes      DOUBLE   bytes  Mean size.
+--   bandwidth_gbps  DOUBLE   gbps   Bytes per nanosecond, over the calls that have a size.
+--   stddev_us       DOUBLE   us     Sample standard deviation of the durations; NULL for one call.
+--   median_bytes    DOUBLE   bytes  Median size, exact.
+--   min_bytes       BIGINT   bytes  Smallest.
+--   max_bytes       BIGINT   bytes  Largest.
+--   stddev_bytes    DOUBLE   bytes  Sample standard deviation of the sizes; NULL for one size.
+CREATE MACRO memory_copy_stats_v1(
+    run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
+) AS TABLE
+    WITH
+    grouped AS (
+        SELECT
+            d.run,
+            d.worker,
+            d.span,
+            d.name,
+            count(*) AS calls,
+            sum(d.duration_ns) AS total_ns,
+            median(d.duration_ns) AS median_ns,
+            min(d.duration_ns) AS min_ns,
+            max(d.duration_ns) AS max_ns,
+            stddev_samp(d.duration_ns) AS stddev_ns,
+            sum(d.bytes)::BIGINT AS total_bytes,
+            avg(d.bytes) AS mean_bytes,
+            sum(d.bytes) / nullif(sum(d.duration_ns) FILTER (WHERE d.bytes IS NOT NULL), 0)
+                AS bandwidth_gbps,
+            median(d.bytes) AS median_bytes,
+            min(d.bytes) AS min_bytes,
+            max(d.bytes) AS max_bytes,
+            stddev_samp(d.bytes) AS stddev_bytes
+        FROM device_events AS d
+        WHERE
+            d.kind IN ('memcpy', 'memset')
+            AND (run IS NULL OR d.run = run)
+            AND (worker IS NULL OR d.worker = worker)
+            AND (span IS NULL OR d.span = span)
+        GROUP BY d.run, d.worker, d.span, d.name
+    )
+
+    SELECT
+        g.run,
+        g.worker,
+        g.span,
+        g.name AS operation,
+        g.calls,
+        g.total_ns / 1000.0 AS total_us,
+        100.0 * g.total_ns
+        / nullif(sum(g.total_ns) OVER (PARTITION BY g.run, g.worker, g.span), 0) AS share_pct,
+        g.total_ns / 1000.0 / g.calls AS mean_us,
+        g.median_ns / 1000.0 AS median_us,
+        g.min_ns / 1000.0 AS min_us,
+        g.max_ns / 1000.0 AS max_us,
+        g.total_bytes,
+        g.mean_bytes,
+        g.bandwidth_gbps,
+        g.stddev_ns / 1000.0 AS stddev_us,
+        g.median_bytes,
+        g.min_bytes,
+        g.max_bytes,
+        g.stddev_bytes
+    FROM grouped AS g
+    ORDER BY g.total_ns DESC, g.run ASC, g.worker ASC, g.span ASC, g.name ASC;

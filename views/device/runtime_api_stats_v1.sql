@@ -1,0 +1,66 @@
+-- view: runtime_api_stats
+-- version: 1
+-- since: 0.1
+-- summary: How long the host spent in each call of the device's runtime and driver.
+-- needs: no_device_events
+-- example: drawn
+--
+-- Calls of every runtime and driver are listed, CUDA, HIP or any other, whether they launch work, wait
+-- for it, or allocate. Time in which several threads are in calls counts once for each. Users of Nsight
+-- Systems know this table as cuda_api_sum.
+--
+-- params
+--   run, worker, span
+-- columns
+--   name       type     unit  meaning
+--   run, worker, span
+--   name       VARCHAR  key   Name of the call.
+--   share_pct  DOUBLE   pct   Share of total_us in that of all listed rows of the same run, worker and span.
+--   total_us   DOUBLE   us    Sum of the durations.
+--   calls      BIGINT   -     How often it was called.
+--   mean_us    DOUBLE   us    Mean duration.
+--   median_us  DOUBLE   us    Median duration, exact.
+--   min_us     DOUBLE   us    Shortest.
+--   max_us     DOUBLE   us    Longest.
+--   stddev_us  DOUBLE   us    Sample standard deviation; NULL for one call.
+CREATE MACRO runtime_api_stats_v1(
+    run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
+) AS TABLE
+    WITH
+    grouped AS (
+        SELECT
+            h.run,
+            h.worker,
+            h.span,
+            h.name,
+            count(*) AS calls,
+            sum(h.duration_ns) AS total_ns,
+            median(h.duration_ns) AS median_ns,
+            min(h.duration_ns) AS min_ns,
+            max(h.duration_ns) AS max_ns,
+            stddev_samp(h.duration_ns) AS stddev_ns
+        FROM host_events AS h
+        WHERE
+            (ends_with(h.category, '_runtime') OR ends_with(h.category, '_driver'))
+            AND (run IS NULL OR h.run = run)
+            AND (worker IS NULL OR h.worker = worker)
+            AND (span IS NULL OR h.span = span)
+        GROUP BY h.run, h.worker, h.span, h.name
+    )
+
+    SELECT
+        g.run,
+        g.worker,
+        g.span,
+        g.name,
+        100.0 * g.total_ns
+        / nullif(sum(g.total_ns) OVER (PARTITION BY g.run, g.worker, g.span), 0) AS share_pct,
+        g.total_ns / 1000.0 AS total_us,
+        g.calls,
+        g.total_ns / 1000.0 / g.calls AS mean_us,
+        g.median_ns / 1000.0 AS median_us,
+        g.min_ns / 1000.0 AS min_us,
+        g.max_ns / 1000.0 AS max_us,
+        g.stddev_ns / 1000.0 AS stddev_us
+    FROM grouped AS g
+    ORDER BY g.total_ns DESC, g.run ASC, g.worker ASC, g.span ASC, g.name ASC;
