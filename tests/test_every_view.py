@@ -49,6 +49,7 @@ ORDER = {
         " shared_memory_bytes"
     ),
     "kernel_type_breakdown_v1": "total_us DESC, run, worker, span, kind",
+    "launch_stats_v1": "host_us DESC, run, worker, span, name, operator, launch_call",
     "lightning_stats_v1": (
         "device_total_us DESC, host_total_us DESC, run, worker, span, kind, module"
     ),
@@ -56,6 +57,8 @@ ORDER = {
         "live_bytes DESC, run, worker, span, device, operator, module, source_file, source_line,"
         " blocks"
     ),
+    "memory_bandwidth_v1": "run, worker, span, device_id, copy_type, start_ns",
+    "memory_bandwidth_summary_v1": "run, worker, span, device_id, copy_type",
     "memory_copy_stats_v1": "total_us DESC, run, worker, span, operation",
     # The points of an instant come in the order of the file, which no column has.
     "memory_curve_v1": "run, worker, span, device, time_ns",
@@ -75,6 +78,8 @@ ORDER = {
     "operator_stats_v1": (
         "device_self_us DESC, host_self_us DESC, run, worker, span, name, input_dims, call_stack"
     ),
+    "queue_length_v1": ("run, worker, span, device_id, stream_id, time_ns, change DESC, event_id"),
+    "queue_length_summary_v1": "run, worker, span, device_id, stream_id",
     "recommendations_v1": "list_position(['warning', 'info'], severity), run, worker, span, rule",
     "runs_v1": "last_ns DESC, run",
     "runtime_api_stats_v1": "total_us DESC, run, worker, span, name",

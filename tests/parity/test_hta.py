@@ -108,8 +108,109 @@ def idle_streams(trace: Trace) -> Iterator[Table]:
     )
 
 
+#: The launches that HTA knows.
+KNOWN_CALLS = (
+    "cudaLaunchKernel",
+    "cudaLaunchKernelExC",
+    "cudaMemcpyAsync",
+    "cudaMemsetAsync",
+    "runFunction - job_prep_and_submit_for_execution",
+)
+
+
+def launches(trace: Trace) -> Iterator[Table]:
+    """By what was launched, whatever the operator; of launches that HTA does not know, how many."""
+    [theirs] = (trace.said["cuda_kernel_launch_stats"] or {"0": {}}).values()
+    ours: dict[str, dict[str, float]] = {}
+    unknown: Counter[str] = Counter()
+    marks: Counter[str] = Counter()
+    for row in trace.ours("launch_stats"):
+        if row["launch_call"] not in KNOWN_CALLS:
+            unknown[f"call {row['launch_call']}"] += row["calls"]
+            continue
+        one = ours.setdefault(row["name"], dict.fromkeys(LAUNCH_FIGURES, 0.0))
+        for figure in ("calls", "host_us", "device_us"):
+            one[figure] += row[figure]
+        one["sum_launch_delay_us"] += row["mean_launch_delay_us"] * row["calls"]
+        one["max_launch_delay_us"] = max(one["max_launch_delay_us"], row["max_launch_delay_us"])
+        marks.update({mark: row[mark] for mark in LAUNCH_MARKS})
+    said = theirs.get("by_kernel", {"data": []})["data"]
+    yield Table(
+        "launch_stats",
+        {**ours, **{call: {"calls": count} for call, count in unknown.items()}},
+        {row["kernel"]: {a: row[b] for a, b in LAUNCH_FIGURES.items()} for row in said},
+        # The floats of an absolute time hold 0.25 us.
+        lambda figure, row: {
+            "sum_launch_delay_us": 0.25 * float(row["calls"] or 0),
+            "max_launch_delay_us": 0.5,
+        }.get(figure, 0.001),
+    )
+    yield Table(
+        "launch_stats",
+        {"all": {mark: marks[mark] for mark in LAUNCH_MARKS}},
+        {"all": {ours: theirs.get(name, 0) for ours, name in LAUNCH_MARKS.items()}},
+    )
+
+
+LAUNCH_FIGURES = {
+    "calls": "cpu_duration|count",
+    "host_us": "cpu_duration|sum",
+    "device_us": "gpu_duration|sum",
+    "sum_launch_delay_us": "launch_delay|sum",
+    "max_launch_delay_us": "launch_delay|max",
+}
+LAUNCH_MARKS = {
+    "short_kernels": "short_gpu_kernels(gpu<cpu)",
+    "slow_launches": "runtime_outliers(cpu>50)",
+    "long_delays": "launch_delay_outliers(>100)",
+}
+#: What pandas calls them, and the ends of our names.
+DISTRIBUTION = {
+    "mean": "mean",
+    "std": "stddev",
+    "min": "min",
+    "25%": "p25",
+    "50%": "median",
+    "75%": "p75",
+    "max": "max",
+}
+
+
+def queues(trace: Trace) -> Iterator[Table]:
+    names = {f"{ours}_length": theirs for theirs, ours in DISTRIBUTION.items()} | {
+        "changes": "count"
+    }
+    ours = trace.ours("queue_length_summary")
+    yield Table(
+        "queue_length_summary",
+        {str(row["stream_id"]): {name: row[name] for name in names} for row in ours},
+        {
+            str(row["stream"]): {a: row[f"queue_length|{b}"] for a, b in names.items()}
+            for row in trace.theirs("queue_length_summary")
+        },
+    )
+    # No queue of these traces was ever full.
+    assert trace.said["queue_blocked"]["blocked"]["data"] == []
+    assert [row["full_us"] for row in ours if row["full_us"] > 0] == []
+
+
+def bandwidths(trace: Trace) -> Iterator[Table]:
+    names = {f"{ours}_gbps": theirs for theirs, ours in DISTRIBUTION.items()} | {"pieces": "count"}
+    yield Table(
+        "memory_bandwidth_summary",
+        {
+            row["copy_type"]: {name: row[name] for name in names}
+            for row in trace.ours("memory_bandwidth_summary")
+        },
+        {
+            row["name"]: {a: row[f"memory_bw_gbps|{b}"] for a, b in names.items()}
+            for row in trace.theirs("memory_bw_summary")
+        },
+    )
+
+
 #: What compares the figures of one trace.
-SECTIONS = [overlap, device_time, kernel_types, idle_streams]
+SECTIONS = [overlap, device_time, kernel_types, idle_streams, launches, queues, bandwidths]
 
 
 @pytest.mark.parametrize("name", TRACES)

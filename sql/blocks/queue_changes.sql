@@ -1,0 +1,121 @@
+-- block: queue_changes
+-- since: 0.1
+-- summary: How many device events each stream had been given and had not started, at each change.
+-- grain: one row per launch of a device event, and one per start of it
+-- uses: trace_names
+--
+-- A kernel, copy or fill is in the queue of its stream from the start of the call that launched it to
+-- its own start. One whose launch was not recorded never is, nor is one that starts before its launch,
+-- as where the clocks of host and device differ: its two rows come at its own start.
+--
+-- params
+--   run, worker, span
+-- columns
+--   run, worker, span
+--   number        BIGINT   key  Number of the stream, in order of run, worker, span, device and stream.
+--   device_id     INTEGER  key  Number of the device on its host.
+--   stream_id     BIGINT   key  Stream on the device.
+--   time_ns       BIGINT   ns   When, nanoseconds since the epoch.
+--   queue_length  BIGINT   -    Device events in the queue from then on.
+--   change        INTEGER  -    1 for a launch, -1 for a start. Of one instant the launches come first.
+--   event_id      BIGINT   key  The device event.
+CREATE MACRO queue_changes(
+    run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
+) AS TABLE
+    WITH
+    _work AS MATERIALIZED (
+        SELECT
+            d.run,
+            d.worker,
+            d.span,
+            list_position(t.names, d.run || chr(0) || d.worker || chr(0) || d.span)
+            * (1::BIGINT << 40) + d.launch_id AS launch_id,
+            d.event_id,
+            d.device_id,
+            d.stream_id,
+            d.start_ns
+        FROM device_events AS d
+        CROSS JOIN trace_names(run, worker, span) AS t
+        WHERE
+            d.kind IN ('compute', 'communication', 'memcpy', 'memset')
+            AND d.launch_id IS NOT NULL
+            AND (run IS NULL OR d.run = run)
+            AND (worker IS NULL OR d.worker = worker)
+            AND (span IS NULL OR d.span = span)
+    ),
+
+    _calls AS (
+        SELECT
+            list_position(t.names, h.run || chr(0) || h.worker || chr(0) || h.span)
+            * (1::BIGINT << 40) + h.event_id AS id,
+            h.start_ns
+        FROM host_events AS h
+        CROSS JOIN trace_names(run, worker, span) AS t
+        WHERE
+            (ends_with(h.category, '_runtime') OR ends_with(h.category, '_driver'))
+            AND (run IS NULL OR h.run = run)
+            AND (worker IS NULL OR h.worker = worker)
+            AND (span IS NULL OR h.span = span)
+    ),
+
+    _streams AS MATERIALIZED (
+        SELECT
+            w.run,
+            w.worker,
+            w.span,
+            w.device_id,
+            w.stream_id,
+            row_number() OVER (
+                ORDER BY w.run, w.worker, w.span, w.device_id, w.stream_id
+            ) AS number
+        FROM _work AS w
+        GROUP BY w.run, w.worker, w.span, w.device_id, w.stream_id
+    ),
+
+    _changes AS (
+        SELECT
+            s.number,
+            w.event_id,
+            CASE WHEN e.is_launch THEN least(c.start_ns, w.start_ns) ELSE w.start_ns END AS time_ns,
+            CASE WHEN e.is_launch THEN 1 ELSE -1 END AS change
+        FROM _work AS w
+        INNER JOIN _calls AS c ON w.launch_id = c.id
+        INNER JOIN _streams AS s
+            ON
+                w.run = s.run AND w.worker = s.worker AND w.span = s.span
+                AND w.device_id IS NOT DISTINCT FROM s.device_id
+                AND w.stream_id IS NOT DISTINCT FROM s.stream_id
+        CROSS JOIN (VALUES (TRUE), (FALSE)) AS e (is_launch)
+    ),
+
+    -- The order is made before the window and not by it: then the sum needs no memory.
+    _in_order AS (
+        SELECT c.number, c.time_ns, c.change, c.event_id
+        FROM _changes AS c
+        ORDER BY c.number ASC, c.time_ns ASC, c.change DESC, c.event_id ASC
+    ),
+
+    -- The sum is back at 0 where a stream ends.
+    _sums AS (
+        SELECT
+            o.number,
+            o.time_ns,
+            sum(o.change) OVER (ROWS UNBOUNDED PRECEDING) AS queue_length,  -- noqa: PRS, CP02
+            o.change,
+            o.event_id
+        FROM _in_order AS o
+    )
+
+    SELECT
+        s.run,
+        s.worker,
+        s.span,
+        s.number,
+        s.device_id,
+        s.stream_id,
+        q.time_ns,
+        q.queue_length::BIGINT AS queue_length,
+        q.change,
+        q.event_id
+    FROM _sums AS q
+    INNER JOIN _streams AS s ON q.number = s.number;

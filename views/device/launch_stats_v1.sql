@@ -1,0 +1,172 @@
+-- view: launch_stats
+-- version: 1
+-- since: 0.1
+-- summary: What it took the host to launch each kernel, copy and fill, and how long these waited to run.
+-- needs: no_device_events launches_without_kernels
+-- uses: operator_names trace_names
+-- example: drawn
+--
+-- Every call that something on a device is linked to is a launch: of the runtime or the driver, CUDA,
+-- HIP or any other, copies, fills and graphs included. A launch that ran several things, as that of a
+-- graph does, is one with the sum of their durations, and its delay is that of the first; if they have
+-- several names it is listed under the name of the call. Launches whose work was not recorded are left
+-- out.
+--
+-- The launch delay is the time from the end of the call to the start on the device, 0 where the device
+-- started before. It is long where the device has enough to do, and that is good. Where the host takes
+-- longer to launch a kernel than the device to run it, the device waits for the host.
+--
+-- params
+--   name            type     unit  default  meaning
+--   run, worker, span
+--   slow_launch_us  DOUBLE   us    50       From more than this on the host a launch is slow.
+--   long_delay_us   DOUBLE   us    100      From more than this a launch delay is long.
+-- columns
+--   name                  type     unit  meaning
+--   run, worker, span
+--   name                  VARCHAR  key   Name of what ran on the device, or of the call that launched it.
+--   operator              VARCHAR  key   Operator that made the call, or annotation; NULL where unknown.
+--   calls                 BIGINT   -     Launches.
+--   host_us               DOUBLE   us    How long the calls took.
+--   device_us             DOUBLE   us    How long what they launched ran.
+--   mean_launch_delay_us  DOUBLE   us    Mean launch delay.
+--   max_launch_delay_us   DOUBLE   us    Longest.
+--   short_kernels         BIGINT   -     Launches that took the host longer than the device.
+--   slow_launches         BIGINT   -     Launches that took the host longer than slow_launch_us.
+--   long_delays           BIGINT   -     Launches with a delay longer than long_delay_us.
+--   launch_call           VARCHAR  key   Name of the call.
+CREATE MACRO launch_stats_v1(
+    run VARCHAR := NULL,
+    worker VARCHAR := NULL,
+    span VARCHAR := NULL,
+    slow_launch_us DOUBLE := 50,
+    long_delay_us DOUBLE := 100
+) AS TABLE
+    WITH
+    work AS MATERIALIZED (
+        SELECT
+            r.first_id + r.launch_id AS id,
+            r.first_id + r.op_id AS operator_id,
+            r.name,
+            r.start_ns,
+            r.duration_ns
+        FROM (
+            SELECT
+                list_position(t.names, d.run || chr(0) || d.worker || chr(0) || d.span)
+                * (1::BIGINT << 40) AS first_id,
+                d.launch_id,
+                d.op_id,
+                d.name,
+                d.start_ns,
+                d.duration_ns
+            FROM device_events AS d
+            CROSS JOIN trace_names(run, worker, span) AS t
+            WHERE
+                d.kind IN ('compute', 'communication', 'memcpy', 'memset')
+                AND d.launch_id IS NOT NULL
+                AND (run IS NULL OR d.run = run)
+                AND (worker IS NULL OR d.worker = worker)
+                AND (span IS NULL OR d.span = span)
+        ) AS r
+    ),
+
+    -- Mostly none: then no name is compared.
+    several AS MATERIALIZED (
+        SELECT w.id
+        FROM work AS w
+        GROUP BY w.id
+        HAVING count(*) > 1
+    ),
+
+    launched AS (
+        SELECT w.id, w.operator_id, w.name, w.start_ns, w.duration_ns
+        FROM work AS w
+        LEFT JOIN several AS s ON w.id = s.id
+        WHERE s.id IS NULL
+        UNION ALL
+        SELECT
+            w.id,
+            min(w.operator_id),
+            CASE WHEN min(w.name) = max(w.name) THEN min(w.name) END,
+            min(w.start_ns),
+            sum(w.duration_ns)::BIGINT
+        FROM work AS w
+        INNER JOIN several AS s ON w.id = s.id
+        GROUP BY w.id
+    ),
+
+    launch_calls AS (
+        SELECT
+            h.run,
+            h.worker,
+            h.span,
+            list_position(t.names, h.run || chr(0) || h.worker || chr(0) || h.span)
+            * (1::BIGINT << 40) + h.event_id AS id,
+            h.name,
+            h.start_ns + h.duration_ns AS end_ns,
+            h.duration_ns
+        FROM host_events AS h
+        CROSS JOIN trace_names(run, worker, span) AS t
+        WHERE
+            (ends_with(h.category, '_runtime') OR ends_with(h.category, '_driver'))
+            AND (run IS NULL OR h.run = run)
+            AND (worker IS NULL OR h.worker = worker)
+            AND (span IS NULL OR h.span = span)
+    ),
+
+    launches AS (
+        SELECT
+            l.id >> 40 AS trace_number,
+            c.run,
+            c.worker,
+            c.span,
+            coalesce(l.name, c.name) AS name,
+            o.operator,
+            c.name AS launch_call,
+            c.duration_ns AS host_ns,
+            l.duration_ns AS device_ns,
+            greatest(l.start_ns - c.end_ns, 0) AS delay_ns
+        FROM launched AS l
+        INNER JOIN launch_calls AS c ON l.id = c.id
+        LEFT JOIN operator_names(run, worker, span) AS o ON l.operator_id = o.id
+    ),
+
+    grouped AS (
+        SELECT
+            any_value(l.run) AS run,
+            any_value(l.worker) AS worker,
+            any_value(l.span) AS span,
+            l.name,
+            l.operator,
+            l.launch_call,
+            count(*) AS calls,
+            sum(l.host_ns) AS host_ns,
+            sum(l.device_ns) AS device_ns,
+            sum(l.delay_ns) AS delay_ns,
+            max(l.delay_ns) AS max_delay_ns,
+            count(*) FILTER (WHERE l.device_ns < l.host_ns) AS short_kernels,
+            count(*) FILTER (WHERE l.host_ns > 1000 * slow_launch_us) AS slow_launches,
+            count(*) FILTER (WHERE l.delay_ns > 1000 * long_delay_us) AS long_delays
+        FROM launches AS l
+        GROUP BY l.trace_number, l.name, l.operator, l.launch_call
+    )
+
+    SELECT
+        g.run,
+        g.worker,
+        g.span,
+        g.name,
+        g.operator,
+        g.calls,
+        g.host_ns / 1000.0 AS host_us,
+        g.device_ns / 1000.0 AS device_us,
+        g.delay_ns / 1000.0 / g.calls AS mean_launch_delay_us,
+        g.max_delay_ns / 1000.0 AS max_launch_delay_us,
+        g.short_kernels,
+        g.slow_launches,
+        g.long_delays,
+        g.launch_call
+    FROM grouped AS g
+    ORDER BY
+        g.host_ns DESC,
+        g.run ASC, g.worker ASC, g.span ASC, g.name ASC, g.operator ASC, g.launch_call ASC;

@@ -1,0 +1,51 @@
+-- view: memory_bandwidth_summary
+-- version: 1
+-- since: 0.1
+-- summary: How fast copies and fills moved memory: the distribution of memory_bandwidth.
+-- needs: no_device_events
+-- uses: bandwidth_pieces
+-- example: drawn
+--
+-- The distribution is over the rows of memory_bandwidth, as in HolisticTraceAnalysis, whatever they
+-- last; mean_over_time_gbps is the mean over the time in which copies of the type ran. Many small
+-- copies make the first low. If it is low over time, copies are too small, or memory of the host is not
+-- pinned: memory_copy_stats says which.
+--
+-- params
+--   run, worker, span
+-- columns
+--   run, worker, span
+--   device_id            INTEGER  key   Number of the device on its host.
+--   copy_type            VARCHAR  key   'Memcpy HtoD', 'Memcpy DtoH', 'Memcpy DtoD', ... or 'Memset'.
+--   pieces               BIGINT   -     Rows of memory_bandwidth.
+--   mean_gbps            DOUBLE   gbps  Mean of their bandwidths.
+--   stddev_gbps          DOUBLE   gbps  Sample standard deviation; NULL for one piece.
+--   min_gbps             DOUBLE   gbps  Least.
+--   p25_gbps             DOUBLE   gbps  First quartile, between two bandwidths in proportion.
+--   median_gbps          DOUBLE   gbps  Median.
+--   p75_gbps             DOUBLE   gbps  Third quartile.
+--   max_gbps             DOUBLE   gbps  Most.
+--   mean_over_time_gbps  DOUBLE   gbps  Mean over busy_us.
+--   busy_us              DOUBLE   us    Time in which copies of the type ran.
+CREATE MACRO memory_bandwidth_summary_v1(
+    run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
+) AS TABLE
+    SELECT
+        p.run,
+        p.worker,
+        p.span,
+        p.device_id,
+        p.copy_type,
+        count(*) AS pieces,
+        avg(p.bandwidth_gbps) AS mean_gbps,
+        stddev_samp(p.bandwidth_gbps) AS stddev_gbps,
+        min(p.bandwidth_gbps) AS min_gbps,
+        quantile_cont(p.bandwidth_gbps, 0.25) AS p25_gbps,
+        median(p.bandwidth_gbps) AS median_gbps,
+        quantile_cont(p.bandwidth_gbps, 0.75) AS p75_gbps,
+        max(p.bandwidth_gbps) AS max_gbps,
+        sum(p.bandwidth_gbps * p.duration_ns) / sum(p.duration_ns) AS mean_over_time_gbps,
+        sum(p.duration_ns) / 1000.0 AS busy_us
+    FROM bandwidth_pieces(run, worker, span) AS p
+    GROUP BY p.run, p.worker, p.span, p.number, p.device_id, p.copy_type
+    ORDER BY p.number;

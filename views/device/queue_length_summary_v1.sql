@@ -1,0 +1,82 @@
+-- view: queue_length_summary
+-- version: 1
+-- since: 0.1
+-- summary: How long the queue of each stream was: the distribution of queue_length.
+-- needs: no_device_events kernels_without_launches
+-- uses: queue_changes
+-- example: drawn
+--
+-- The distribution is over the rows of queue_length, two for each device event that is linked to its
+-- launch, as in HolisticTraceAnalysis; how long a length lasted does not matter there. It does in the
+-- last three columns, which are about the time from the first launch to the last start of a stream.
+--
+-- params
+--   name         type    unit  default  meaning
+--   run, worker, span
+--   full_length  BIGINT  -     1024     From this length on the queue is full, and a launch waits.
+-- columns
+--   name                   type     unit  meaning
+--   run, worker, span
+--   device_id              INTEGER  key   Number of the device on its host.
+--   stream_id              BIGINT   key   Stream on the device.
+--   changes                BIGINT   -     Rows of queue_length.
+--   mean_length            DOUBLE   -     Mean of their lengths.
+--   stddev_length          DOUBLE   -     Sample standard deviation.
+--   min_length             BIGINT   -     Least.
+--   p25_length             DOUBLE   -     First quartile, between two lengths in proportion.
+--   median_length          DOUBLE   -     Median.
+--   p75_length             DOUBLE   -     Third quartile.
+--   max_length             BIGINT   -     Most.
+--   mean_over_time_length  DOUBLE   -     Mean over the time; NULL where that is none.
+--   full_us                DOUBLE   us    Time for which the queue was full.
+--   full_pct               DOUBLE   pct   The same as part of the time; NULL where that is none.
+CREATE MACRO queue_length_summary_v1(
+    run VARCHAR := NULL,
+    worker VARCHAR := NULL,
+    span VARCHAR := NULL,
+    full_length BIGINT := 1024
+) AS TABLE
+    WITH
+    pieces AS (
+        SELECT
+            q.run,
+            q.worker,
+            q.span,
+            q.number,
+            q.device_id,
+            q.stream_id,
+            q.queue_length,
+            CASE
+                WHEN lead(q.number) OVER in_order = q.number
+                    THEN lead(q.time_ns) OVER in_order - q.time_ns
+                ELSE 0
+            END AS duration_ns
+        FROM queue_changes(run, worker, span) AS q
+        WINDOW in_order AS (
+            ORDER BY q.number ASC, q.time_ns ASC, q.change DESC, q.event_id ASC
+        )
+    )
+
+    SELECT
+        p.run,
+        p.worker,
+        p.span,
+        p.device_id,
+        p.stream_id,
+        count(*) AS changes,
+        avg(p.queue_length) AS mean_length,
+        stddev_samp(p.queue_length) AS stddev_length,
+        min(p.queue_length) AS min_length,
+        quantile_cont(p.queue_length, 0.25) AS p25_length,
+        median(p.queue_length) AS median_length,
+        quantile_cont(p.queue_length, 0.75) AS p75_length,
+        max(p.queue_length) AS max_length,
+        sum(p.queue_length * p.duration_ns) / nullif(sum(p.duration_ns), 0)
+            AS mean_over_time_length,
+        coalesce(sum(p.duration_ns) FILTER (WHERE p.queue_length >= full_length), 0) / 1000.0
+            AS full_us,
+        100.0 * coalesce(sum(p.duration_ns) FILTER (WHERE p.queue_length >= full_length), 0)
+        / nullif(sum(p.duration_ns), 0) AS full_pct
+    FROM pieces AS p
+    GROUP BY p.run, p.worker, p.span, p.number, p.device_id, p.stream_id
+    ORDER BY p.number;
