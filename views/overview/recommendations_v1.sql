@@ -3,7 +3,7 @@
 -- since: 0.1
 -- summary: What costs time that need not, how much of it was measured, and what to change.
 -- grain: one row per trace and rule that fires
--- uses: eligible_kernel_share memory_fullness small_launches step_synchronizations trace_gpus gpu_summary_v1 step_breakdown_summary_v1
+-- uses: device_advice eligible_kernel_share memory_fullness small_launches step_synchronizations trace_gpus gpu_summary_v1 step_breakdown_summary_v1
 -- example: samples --run ddp_gloo
 --
 -- A rule fires when its value is beyond its threshold:
@@ -22,10 +22,19 @@
 --                                device, above 50 %
 --     idle_gpus                  GPUs of the host on which no worker of the run ran anything, above 0;
 --                                asked where all ranks are there
+--     device_gaps                part of the time from its first work to its last in which a GPU has
+--                                nothing to do for more than 500 us on end, above 10 %
+--     low_utilization_periods    part of the same time, cut into stretches as utilization_series does,
+--                                in stretches with a utilisation below 50 %, above 10 %; asked of a
+--                                GPU with 50 % or more on average
+--     blocking_copies            part of the mean step that the host is in calls that copy between it
+--                                and the device, or that return only when a copy is done, above 5 %
+--     pageable_copies            part of the mean step that such copies from or to memory that is not
+--                                pinned take on the device, above 1 %
 --
--- Of these, launch_bound, excessive_synchronization, small_kernels and idle_gpus are not rules of the
--- TensorBoard profiler plugin. It also compares the memory of the host with that of a GPU, which is
--- left out.
+-- The last four are expert rules of Nsight Systems, as is excessive_synchronization, with thresholds of
+-- our own. These, launch_bound, small_kernels and idle_gpus are not rules of the TensorBoard profiler
+-- plugin. It also compares the memory of the host with that of a GPU, which is left out.
 --
 -- params
 --   run, worker, span
@@ -241,22 +250,30 @@ CREATE MACRO recommendations_v1(
             ON g.run = l.run AND g.worker = l.worker AND g.span = l.span
         LEFT JOIN step_synchronizations(run, worker, span) AS y
             ON g.run = y.run AND g.worker = y.worker AND g.span = y.span
+    ),
+
+    advice AS (
+        SELECT
+            r.run,
+            r.worker,
+            r.span,
+            r.found.rule,
+            r.found.severity,
+            r.found.value::DOUBLE AS value,
+            r.found.threshold::DOUBLE AS threshold,
+            r.found.message
+        FROM rules AS r
+        WHERE r.found.fires
+        UNION ALL
+        SELECT d.run, d.worker, d.span, d.rule, d.severity, d.value, d.threshold, d.message
+        FROM device_advice(run, worker, span) AS d
     )
 
-    SELECT
-        r.run,
-        r.worker,
-        r.span,
-        r.found.rule,
-        r.found.severity,
-        r.found.value::DOUBLE AS value,
-        r.found.threshold::DOUBLE AS threshold,
-        r.found.message
-    FROM rules AS r
-    WHERE r.found.fires
+    SELECT a.run, a.worker, a.span, a.rule, a.severity, a.value, a.threshold, a.message
+    FROM advice AS a
     ORDER BY
-        list_position(['warning', 'info'], r.found.severity),
-        r.run,
-        r.worker,
-        r.span,
-        r.found.rule;
+        list_position(['warning', 'info'], a.severity),
+        a.run,
+        a.worker,
+        a.span,
+        a.rule;

@@ -1,0 +1,226 @@
+-- block: device_advice
+-- since: 0.1
+-- summary: The recommendations about when devices and the host wait for each other.
+-- grain: one row per trace and rule that fires
+-- uses: utilization_series_v1
+--
+-- These are the expert rules of Nsight Systems, with thresholds of our own: there each gap and each copy
+-- is a finding. Of several devices the worst one is told.
+--
+-- params
+--   run, worker, span
+-- columns
+--   run, worker, span
+--   rule       VARCHAR  key  'device_gaps', 'low_utilization_periods', 'blocking_copies' or 'pageable_copies'.
+--   severity   VARCHAR  -    'warning' or 'info'.
+--   value      DOUBLE   -    What was measured, in percent.
+--   threshold  DOUBLE   -    From where on the rule fires.
+--   message    VARCHAR  -    What was measured, and what to change.
+CREATE MACRO device_advice(
+    run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
+) AS TABLE
+    WITH
+    _work AS (
+        SELECT
+            d.run,
+            d.worker,
+            d.span,
+            d.device_id,
+            d.start_ns,
+            d.start_ns + d.duration_ns AS end_ns,
+            d.start_ns - max(d.start_ns + d.duration_ns) OVER (
+                PARTITION BY d.run, d.worker, d.span, d.device_id
+                ORDER BY d.start_ns
+                ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+            ) AS gap_ns
+        FROM device_events AS d
+        WHERE
+            d.kind IN ('compute', 'communication', 'memcpy', 'memset')
+            AND (run IS NULL OR d.run = run)
+            AND (worker IS NULL OR d.worker = worker)
+            AND (span IS NULL OR d.span = span)
+    ),
+
+    _gaps AS (
+        SELECT
+            w.run,
+            w.worker,
+            w.span,
+            w.device_id,
+            count(*) FILTER (WHERE w.gap_ns > 500000) AS gaps,
+            max(w.gap_ns) / 1000.0 AS longest_us,
+            100.0 * sum(w.gap_ns) FILTER (WHERE w.gap_ns > 500000)
+            / (max(w.end_ns) - min(w.start_ns)) AS share_pct
+        FROM _work AS w
+        GROUP BY w.run, w.worker, w.span, w.device_id
+    ),
+
+    -- The profiler records for a while before the first kernel and after the last.
+    _stretches AS (
+        SELECT
+            u.run,
+            u.worker,
+            u.span,
+            u.device_id,
+            u.duration_us,
+            u.value_pct,
+            u.start_ns BETWEEN
+            min(u.start_ns) FILTER (WHERE u.value_pct > 0) OVER device
+            AND max(u.start_ns) FILTER (WHERE u.value_pct > 0) OVER device AS is_between
+        FROM utilization_series_v1(run := run, worker := worker, span := span) AS u
+        WINDOW device AS (PARTITION BY u.run, u.worker, u.span, u.device_id)
+    ),
+
+    _quiet AS (
+        SELECT
+            s.run,
+            s.worker,
+            s.span,
+            s.device_id,
+            sum(s.value_pct * s.duration_us) / sum(s.duration_us) AS busy_pct,
+            100.0 * sum(s.duration_us) FILTER (WHERE s.value_pct < 50) / sum(s.duration_us)
+                AS share_pct
+        FROM _stretches AS s
+        WHERE s.is_between
+        GROUP BY s.run, s.worker, s.span, s.device_id
+    ),
+
+    _steps AS MATERIALIZED (
+        SELECT
+            s.run,
+            s.worker,
+            s.span,
+            s.start_ns,
+            s.end_ns,
+            sum(s.extended_end_ns - s.extended_start_ns) OVER (
+                PARTITION BY s.run, s.worker, s.span
+            ) AS all_ns
+        FROM steps AS s
+        WHERE
+            NOT s.is_tail
+            AND (run IS NULL OR s.run = run)
+            AND (worker IS NULL OR s.worker = worker)
+            AND (span IS NULL OR s.span = span)
+    ),
+
+    _calls AS MATERIALIZED (
+        SELECT h.run, h.worker, h.span, h.event_id, h.name, h.duration_ns, h.op_id, s.all_ns
+        FROM host_events AS h
+        INNER JOIN _steps AS s
+            ON
+                h.run = s.run AND h.worker = s.worker AND h.span = s.span
+                AND h.start_ns >= s.start_ns AND h.start_ns < s.end_ns
+        WHERE
+            contains(h.name, 'emcpy')
+            AND (ends_with(h.category, '_runtime') OR ends_with(h.category, '_driver'))
+    ),
+
+    -- What returns before the copy is done, and what does not reach the host, keeps nobody waiting.
+    _copies AS (
+        SELECT
+            c.run,
+            c.worker,
+            c.span,
+            c.all_ns,
+            CASE
+                WHEN NOT contains(c.name, 'Async') OR regexp_matches(d.name, 'HtoD|DtoH')
+                    THEN c.duration_ns
+            END AS wait_ns,
+            CASE WHEN contains(d.name, 'Pageable') THEN d.duration_ns END AS pageable_ns,
+            CASE WHEN contains(d.name, 'Pageable') THEN d.bytes END AS pageable_bytes,
+            concat_ws(' of ', coalesce(d.name, c.name), o.name) AS place
+        FROM _calls AS c
+        LEFT JOIN device_events AS d
+            ON
+                c.run = d.run AND c.worker = d.worker AND c.span = d.span
+                AND c.event_id = d.launch_id AND d.kind = 'memcpy'
+        LEFT JOIN host_events AS o
+            ON
+                c.run = o.run AND c.worker = o.worker AND c.span = o.span
+                AND c.op_id = o.event_id AND o.category = 'cpu_op'
+    ),
+
+    _copied AS (
+        SELECT
+            c.run,
+            c.worker,
+            c.span,
+            100.0 * sum(c.wait_ns) / any_value(c.all_ns) AS wait_pct,
+            arg_max(c.place, (c.wait_ns, c.place)) FILTER (WHERE c.wait_ns IS NOT NULL) AS place,
+            100.0 * sum(c.pageable_ns) / any_value(c.all_ns) AS pageable_pct,
+            count(c.pageable_ns) AS pageable_copies,
+            sum(c.pageable_bytes) / nullif(sum(c.pageable_ns), 0) AS pageable_gbps
+        FROM _copies AS c
+        GROUP BY c.run, c.worker, c.span
+    )
+
+    SELECT
+        g.run,
+        g.worker,
+        g.span,
+        'device_gaps' AS rule,
+        'warning' AS severity,
+        max(g.share_pct) AS value,
+        10::DOUBLE AS threshold,
+        arg_max(format(
+            'GPU {} has nothing to do for {:.1f} % of the time, counting gaps of more than 500 us '
+            || '({}, the longest {:.1f} us): gpu_gaps says what the host does meanwhile; let it '
+            || 'wait less, and prepare ahead of time what it can.',
+            coalesce(g.device_id::VARCHAR, '?'), g.share_pct, g.gaps, g.longest_us
+        ), (g.share_pct, -g.device_id)) AS message
+    FROM _gaps AS g
+    WHERE g.share_pct > 10
+    GROUP BY g.run, g.worker, g.span
+    UNION ALL
+    SELECT
+        q.run,
+        q.worker,
+        q.span,
+        'low_utilization_periods',
+        'info',
+        max(q.share_pct),
+        10,
+        arg_max(format(
+            'GPU {} runs kernels for {:.1f} % of the time, but for less than half of it during '
+            || '{:.1f} % of the recording: utilization_series says when, and step_breakdown which '
+            || 'steps differ.',
+            coalesce(q.device_id::VARCHAR, '?'), q.busy_pct, q.share_pct
+        ), (q.share_pct, -q.device_id))
+    FROM _quiet AS q
+    WHERE q.busy_pct >= 50 AND q.share_pct > 10
+    GROUP BY q.run, q.worker, q.span
+    UNION ALL
+    SELECT
+        c.run,
+        c.worker,
+        c.span,
+        'blocking_copies',
+        'warning',
+        c.wait_pct,
+        5,
+        format(
+            'For {:.1f} % of the mean step the host is in calls that copy between it and the '
+            || 'device, the longest for {}: pin the memory, copy with non_blocking=True, and read '
+            || 'results less often.',
+            c.wait_pct, c.place
+        )
+    FROM _copied AS c
+    WHERE c.wait_pct > 5
+    UNION ALL
+    SELECT
+        c.run,
+        c.worker,
+        c.span,
+        'pageable_copies',
+        'info',
+        c.pageable_pct,
+        1,
+        format(
+            'Copies between the device and pageable memory take {:.1f} % of the mean step '
+            || '({}{}): pin the memory (pin_memory=True in DataLoader, Tensor.pin_memory), which '
+            || 'makes them faster, and asynchronous with non_blocking=True.',
+            c.pageable_pct, c.pageable_copies,
+            coalesce(format(', at {:.1f} GB/s', c.pageable_gbps), '')
+        )
+    FROM _copied AS c
+    WHERE c.pageable_pct > 1;
