@@ -29,6 +29,9 @@ LIGHTNING = HERE / "parity" / "lightning" / "run.pt.trace.json.gz"
 
 #: How the rows of each view come.
 ORDER = {
+    "annotation_breakdown_v1": (
+        "coalesce(host_us, device_us) DESC, run, worker, span, name, device_us IS NOT NULL, device_id"
+    ),
     "comm_overlap_v1": "run, worker, span, step NULLS FIRST",
     "comm_wait_v1": "run, worker, span, step NULLS FIRST",
     "collective_stats_v1": "total_us DESC, run, worker, span, name",

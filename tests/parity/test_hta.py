@@ -209,8 +209,49 @@ def bandwidths(trace: Trace) -> Iterator[Table]:
     )
 
 
+def annotations(trace: Trace) -> Iterator[Table]:
+    """The deviation of one span is 0 there, and not known to us."""
+    for place, section in (
+        ("device", "gpu_user_annotation_breakdown"),
+        ("host", "cpu_user_annotation_breakdown"),
+    ):
+        yield Table(
+            "annotation_breakdown",
+            {
+                f"{place} {row['name']}": {
+                    "total_us": row[f"{place}_us"],
+                    "mean_us": row["mean_us"],
+                    "min_us": row["min_us"],
+                    "max_us": row["max_us"],
+                    "stddev_us": row["stddev_us"] or 0,
+                }
+                for row in trace.ours("annotation_breakdown")
+                if row[f"{place}_us"] is not None
+            },
+            {
+                f"{place} {row['name']}": {
+                    "total_us": row["sum (us)"],
+                    "mean_us": row["mean (us)"],
+                    "min_us": row["min (us)"],
+                    "max_us": row["max (us)"],
+                    "stddev_us": row["stddev"],
+                }
+                for row in trace.theirs(section)
+            },
+        )
+
+
 #: What compares the figures of one trace.
-SECTIONS = [overlap, device_time, kernel_types, idle_streams, launches, queues, bandwidths]
+SECTIONS = [
+    overlap,
+    device_time,
+    kernel_types,
+    idle_streams,
+    annotations,
+    launches,
+    queues,
+    bandwidths,
+]
 
 
 @pytest.mark.parametrize("name", TRACES)

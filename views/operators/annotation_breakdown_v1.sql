@@ -1,0 +1,90 @@
+-- view: annotation_breakdown
+-- version: 1
+-- since: 0.1
+-- summary: How long each annotation of the user took on the host, and its spans on the devices.
+-- grain: one row per name of an annotation and place that it has spans on: the host, or a device
+-- needs: no_steps
+-- example: samples --run resnet_workers_0 --span 1 --limit 6
+--
+-- Annotations are what record_function marks: by the user, by the optimizer, the data loader and
+-- DistributedDataParallel, and the profiler's ProfilerStep#. A span on a device goes from the start of
+-- the first work that was launched inside the annotation to the end of the last, per stream, as the
+-- profiler recorded it; so a device may have more spans than the host, and what ran on it meanwhile
+-- may be of others. An annotation that launched nothing has no span on a device.
+--
+-- params
+--   run, worker, span
+-- columns
+--   run, worker, span
+--   name       VARCHAR  key  Name of the annotation.
+--   device_id  INTEGER  key  Device that the spans are on; NULL on the row of the host.
+--   calls      BIGINT   -    Number of spans.
+--   host_us    DOUBLE   us   Sum of the spans on the host; NULL on the row of a device.
+--   device_us  DOUBLE   us   Sum of the spans on the device; NULL on the row of the host.
+--   mean_us    DOUBLE   us   Mean length of a span.
+--   min_us     DOUBLE   us   Shortest span.
+--   max_us     DOUBLE   us   Longest span.
+--   stddev_us  DOUBLE   us   Sample standard deviation; NULL for one span.
+CREATE MACRO annotation_breakdown_v1(
+    run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
+) AS TABLE
+    WITH
+    spans AS (
+        SELECT
+            h.run,
+            h.worker,
+            h.span,
+            h.name,
+            FALSE AS on_device,
+            NULL::INTEGER AS device_id,
+            h.duration_ns
+        FROM host_events AS h
+        WHERE
+            h.category = 'user_annotation'
+            AND (run IS NULL OR h.run = run)
+            AND (worker IS NULL OR h.worker = worker)
+            AND (span IS NULL OR h.span = span)
+        UNION ALL
+        SELECT d.run, d.worker, d.span, d.name, TRUE, d.device_id, d.duration_ns
+        FROM device_events AS d
+        WHERE
+            d.category = 'gpu_user_annotation'
+            AND (run IS NULL OR d.run = run)
+            AND (worker IS NULL OR d.worker = worker)
+            AND (span IS NULL OR d.span = span)
+    ),
+
+    totals AS (
+        SELECT
+            s.run,
+            s.worker,
+            s.span,
+            s.name,
+            s.on_device,
+            s.device_id,
+            count(*) AS calls,
+            sum(s.duration_ns) AS total_ns,
+            min(s.duration_ns) AS min_ns,
+            max(s.duration_ns) AS max_ns,
+            stddev_samp(s.duration_ns) AS stddev_ns
+        FROM spans AS s
+        GROUP BY s.run, s.worker, s.span, s.name, s.on_device, s.device_id
+    )
+
+    SELECT
+        t.run,
+        t.worker,
+        t.span,
+        t.name,
+        t.device_id,
+        t.calls,
+        CASE WHEN NOT t.on_device THEN t.total_ns / 1000.0 END AS host_us,
+        CASE WHEN t.on_device THEN t.total_ns / 1000.0 END AS device_us,
+        t.total_ns / 1000.0 / t.calls AS mean_us,
+        t.min_ns / 1000.0 AS min_us,
+        t.max_ns / 1000.0 AS max_us,
+        t.stddev_ns / 1000.0 AS stddev_us
+    FROM totals AS t
+    ORDER BY
+        t.total_ns DESC,
+        t.run ASC, t.worker ASC, t.span ASC, t.name ASC, t.on_device ASC, t.device_id ASC;
