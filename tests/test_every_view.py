@@ -44,6 +44,7 @@ ORDER = {
         "abs(delta_device_self_us) DESC, abs(delta_host_self_us) DESC, name, input_dims, call_stack"
     ),
     "flamegraph_v1": "value_us DESC, run, worker, span, stack",
+    "gpu_gaps_v1": "duration_us DESC, run, worker, span, device_id, start_ns",
     "gpu_summary_v1": "run, worker, span, device_id",
     "gpu_time_v1": "run, worker, span, device_id",
     "idle_time_v1": "idle_us DESC, run, worker, span, device_id, stream_id, idle_category",

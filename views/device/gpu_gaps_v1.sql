@@ -1,0 +1,270 @@
+-- view: gpu_gaps
+-- version: 1
+-- since: 0.1
+-- summary: When each device had nothing to do for long, the longest gap first, and what the host did meanwhile.
+-- grain: one row per gap
+-- needs: no_device_events
+-- uses: interval_totals, overhangs, trace_names
+-- example: drawn
+--
+-- A gap is time between the first and the last work of a device in which nothing ran on any of its
+-- streams: no kernel, copy or fill. gpu_time has the sum of all gaps as idle_us.
+--
+-- host_op is what the thread that launched the work after the gap spent the most time of the gap in,
+-- by name, what ran inside it not counted: an operator, an annotation, a call of the runtime or a
+-- Python frame. It is NULL where the thread was in none of these for longer than in any, and where the
+-- launch was not recorded.
+--
+-- params
+--   run, worker, span
+--   name    type    unit  default  meaning
+--   min_us  DOUBLE  us    500      The shortest gap to report.
+-- columns
+--   run, worker, span
+--   device_id      INTEGER  key  Number of the device on its host.
+--   start_ns       BIGINT   ns   Start of the gap, nanoseconds since the epoch.
+--   duration_us    DOUBLE   us   Its length.
+--   before_kernel  VARCHAR  -    The kernel, copy or fill that ended last before it.
+--   after_kernel   VARCHAR  -    The one that ended it.
+--   host_op        VARCHAR  -    What the host was doing; NULL where that is not known, or nothing.
+CREATE MACRO gpu_gaps_v1(
+    run VARCHAR := NULL,
+    worker VARCHAR := NULL,
+    span VARCHAR := NULL,
+    min_us DOUBLE := 500
+) AS TABLE
+    WITH
+    work AS MATERIALIZED (
+        SELECT
+            d.run,
+            d.worker,
+            d.span,
+            d.device_id,
+            d.event_id,
+            d.start_ns,
+            d.start_ns + d.duration_ns AS end_ns,
+            d.launch_id
+        FROM device_events AS d
+        WHERE
+            d.kind IN ('compute', 'communication', 'memcpy', 'memset')
+            AND (run IS NULL OR d.run = run)
+            AND (worker IS NULL OR d.worker = worker)
+            AND (span IS NULL OR d.span = span)
+    ),
+
+    used_devices AS MATERIALIZED (
+        SELECT
+            w.run,
+            w.worker,
+            w.span,
+            w.device_id,
+            row_number() OVER () AS number,
+            list_position(any_value(t.names), w.run || chr(0) || w.worker || chr(0) || w.span)
+            * (1::BIGINT << 40) AS first_id
+        FROM work AS w
+        CROSS JOIN trace_names(run, worker, span) AS t
+        GROUP BY w.run, w.worker, w.span, w.device_id
+    ),
+
+    in_order AS (
+        SELECT
+            u.number,
+            w.event_id,
+            w.launch_id,
+            w.start_ns,
+            max((w.end_ns::HUGEINT << 40) + w.event_id) OVER (
+                PARTITION BY u.number
+                ORDER BY w.start_ns, w.event_id
+                ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+            ) AS last_before
+        FROM work AS w
+        INNER JOIN used_devices AS u
+            ON
+                w.run = u.run AND w.worker = u.worker AND w.span = u.span
+                AND w.device_id IS NOT DISTINCT FROM u.device_id
+    ),
+
+    gaps AS MATERIALIZED (
+        SELECT
+            row_number() OVER () AS gap,
+            u.run,
+            u.worker,
+            u.span,
+            u.device_id,
+            u.number,
+            (o.last_before >> 40)::BIGINT AS start_ns,
+            o.start_ns AS end_ns,
+            (o.last_before & ((1::HUGEINT << 40) - 1))::BIGINT AS before_id,
+            o.event_id AS after_id,
+            u.first_id + o.launch_id AS launch_id
+        FROM in_order AS o
+        INNER JOIN used_devices AS u ON o.number = u.number
+        WHERE
+            o.start_ns > o.last_before >> 40
+            AND o.start_ns - (o.last_before >> 40) >= 1000 * min_us
+    ),
+
+    host AS (
+        SELECT
+            list_position(t.names, h.run || chr(0) || h.worker || chr(0) || h.span)
+            * (1::BIGINT << 40) AS first_id,
+            h.event_id,
+            h.parent_id,
+            h.pid,
+            h.tid,
+            h.start_ns,
+            h.start_ns + h.duration_ns AS end_ns
+        FROM host_events AS h
+        CROSS JOIN trace_names(run, worker, span) AS t
+        WHERE
+            (run IS NULL OR h.run = run)
+            AND (worker IS NULL OR h.worker = worker)
+            AND (span IS NULL OR h.span = span)
+    ),
+
+    launched_gaps AS MATERIALIZED (
+        SELECT
+            g.gap,
+            g.start_ns,
+            g.end_ns,
+            h.first_id,
+            h.pid,
+            h.tid,
+            dense_rank() OVER (ORDER BY g.number, h.pid, h.tid) AS key
+        FROM gaps AS g
+        INNER JOIN host AS h ON g.launch_id = h.first_id + h.event_id
+    ),
+
+    slots AS MATERIALIZED (
+        SELECT
+            g.gap,
+            g.key,
+            row_number() OVER (PARTITION BY g.key ORDER BY g.start_ns) AS slot,
+            g.start_ns,
+            g.end_ns - g.start_ns AS duration_ns
+        FROM launched_gaps AS g
+    ),
+
+    -- A thread that launched work on two devices is there twice.
+    threads AS MATERIALIZED (
+        SELECT DISTINCT g.key, g.first_id, g.pid, g.tid
+        FROM launched_gaps AS g
+    ),
+
+    on_threads AS MATERIALIZED (
+        SELECT
+            h.first_id + h.event_id AS id,
+            h.first_id + h.parent_id AS parent_id,
+            h.start_ns,
+            h.end_ns,
+            t.key
+        FROM host AS h
+        INNER JOIN threads AS t ON h.first_id = t.first_id AND h.pid = t.pid AND h.tid = t.tid
+    ),
+
+    cuts AS MATERIALIZED (FROM overhangs('on_threads')),
+
+    -- Events, in parts where they overhang: each is inside the next.
+    parts AS (
+        SELECT
+            h.key,
+            h.id,
+            h.parent_id AS around_id,
+            h.start_ns,
+            coalesce(c.at_ns, h.end_ns) AS end_ns
+        FROM on_threads AS h
+        LEFT JOIN (
+            SELECT c.id, min(c.start_ns) AS at_ns
+            FROM cuts AS c
+            GROUP BY c.id
+        ) AS c ON h.id = c.id
+        UNION ALL
+        SELECT h.key, c.id, coalesce(o.id, c.around_id), c.start_ns, c.end_ns
+        FROM cuts AS c
+        INNER JOIN on_threads AS h ON c.id = h.id
+        LEFT JOIN cuts AS o ON c.around_id = o.part_id
+    ),
+
+    -- Only what is open in a gap counts: the last gap that starts before its end says so.
+    in_gaps AS (
+        SELECT p.key, p.id, p.around_id, p.start_ns, p.end_ns
+        FROM parts AS p
+        ASOF JOIN slots AS s ON p.key = s.key AND p.end_ns > s.start_ns
+        WHERE p.start_ns < s.start_ns + s.duration_ns
+    ),
+
+    -- The weight of an event is by how much its number is above that of the event around it. So the
+    -- sum over those that are open is the number of the innermost.
+    intervals AS (
+        SELECT
+            i.key,
+            0 AS slot,
+            (i.id - coalesce(i.around_id, 0))::HUGEINT AS weight,
+            i.start_ns,
+            i.end_ns - i.start_ns AS duration_ns
+        FROM in_gaps AS i
+        UNION ALL
+        SELECT s.key, s.slot, 0, s.start_ns, s.duration_ns
+        FROM slots AS s
+    ),
+
+    spent AS (
+        SELECT t.key, t.slot, t.weight::BIGINT AS id, t.duration_ns
+        FROM interval_totals('intervals') AS t
+        WHERE t.slot > 0
+    ),
+
+    host_names AS (
+        SELECT
+            list_position(t.names, h.run || chr(0) || h.worker || chr(0) || h.span)
+            * (1::BIGINT << 40) + h.event_id AS id,
+            h.name
+        FROM host_events AS h
+        CROSS JOIN trace_names(run, worker, span) AS t
+        WHERE
+            (run IS NULL OR h.run = run)
+            AND (worker IS NULL OR h.worker = worker)
+            AND (span IS NULL OR h.span = span)
+    ),
+
+    spent_by_name AS (
+        SELECT s.key, s.slot, n.name, sum(s.duration_ns) AS spent_ns
+        FROM spent AS s
+        LEFT JOIN host_names AS n ON s.id = n.id
+        GROUP BY s.key, s.slot, n.name
+    ),
+
+    most AS (
+        SELECT
+            n.key,
+            n.slot,
+            arg_max(
+                {
+                    'name': n.name
+                },
+                (n.spent_ns, n.name IS NOT NULL, n.name)
+            ) AS host
+        FROM spent_by_name AS n
+        GROUP BY n.key, n.slot
+    )
+
+    SELECT
+        g.run,
+        g.worker,
+        g.span,
+        g.device_id,
+        g.start_ns,
+        (g.end_ns - g.start_ns) / 1000.0 AS duration_us,
+        b.name AS before_kernel,
+        a.name AS after_kernel,
+        m.host.name AS host_op
+    FROM gaps AS g
+    INNER JOIN device_events AS b
+        ON g.run = b.run AND g.worker = b.worker AND g.span = b.span AND g.before_id = b.event_id
+    INNER JOIN device_events AS a
+        ON g.run = a.run AND g.worker = a.worker AND g.span = a.span AND g.after_id = a.event_id
+    LEFT JOIN slots AS s ON g.gap = s.gap
+    LEFT JOIN most AS m ON s.key = m.key AND s.slot = m.slot
+    ORDER BY
+        g.end_ns - g.start_ns DESC,
+        g.run ASC, g.worker ASC, g.span ASC, g.device_id ASC, g.start_ns ASC;
