@@ -5,6 +5,7 @@ A view of the registry that is not listed here yet fails: its order is a promise
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from collections.abc import Iterator
@@ -27,6 +28,51 @@ RUNS = ("two_ranks_nccl_2023", "h100_bert_2025")
 PAIR = HERE.parent / "samples" / "ddp_gloo"
 LIGHTNING = HERE / "parity" / "lightning" / "run.pt.trace.json.gz"
 
+#: Counters of two kernels, and two samples of PM sampling, as the profiler writes them: there is no real
+#: trace with the latter.
+COUNTERS = [
+    {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 7, "tid": 7, "ts": 10, "dur": 50},
+    *(
+        {
+            "ph": "X",
+            "cat": cat,
+            "name": name,
+            "pid": pid,
+            "tid": pid,
+            "ts": ts,
+            "dur": 5,
+            "args": args,
+        }
+        for ts in (20, 40)
+        for cat, name, pid, args in (
+            ("cuda_runtime", "cudaLaunchKernel", 7, {"correlation": ts}),
+            (
+                "cuda_profiler_range",
+                "gemm",
+                0,
+                {
+                    "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum": 4000000,
+                    "dram__bytes_read.sum": 1000,
+                    "dram__bytes_write.sum": 1000,
+                    "gpu__time_duration.sum": 2000,
+                },
+            ),
+        )
+    ),
+    *(
+        {
+            "ph": "C",
+            "cat": "hardware_counters",
+            "name": "sm__cycles_active.avg",
+            "pid": "GPU 0 Counters",
+            "ts": ts,
+            "args": {"": 0.5},
+        }
+        for ts in (0, 1000)
+    ),
+]
+A100 = {"id": 0, "name": "NVIDIA A100-SXM4-80GB", "computeMajor": 8, "computeMinor": 0}
+
 #: How the rows of each view come.
 ORDER = {
     "annotation_breakdown_v1": (
@@ -36,6 +82,8 @@ ORDER = {
     "comm_wait_v1": "run, worker, span, step NULLS FIRST",
     "collective_stats_v1": "total_us DESC, run, worker, span, name",
     "collectives_v1": "duration_us DESC, run, worker, span, start_ns, event_id",
+    "counter_curve_v1": ("run, worker, span, device_id, pid, counter, series, time_ns, event_id"),
+    "cupti_counters_v1": "run, worker, span, event_id, counter",
     "diff_kernels_v1": (
         "abs(delta_total_us) DESC, name, operator, grid, block, registers_per_thread,"
         " shared_memory_bytes"
@@ -48,6 +96,7 @@ ORDER = {
     "gpu_summary_v1": "run, worker, span, device_id",
     "gpu_time_v1": "run, worker, span, device_id",
     "idle_time_v1": "idle_us DESC, run, worker, span, device_id, stream_id, idle_category",
+    "kernel_counters_v1": "flops DESC, run, worker, span, event_id",
     "kernel_stats_v1": (
         "total_us DESC, run, worker, span, name, operator, grid, block, registers_per_thread,"
         " shared_memory_bytes"
@@ -79,6 +128,7 @@ ORDER = {
     "operator_calls_v1": (
         "device_total_us DESC, duration_us DESC, run, worker, span, start_ns, event_id"
     ),
+    "operator_counters_v1": "sum DESC, run, worker, span, counter, operator",
     "operator_stats_v1": (
         "device_self_us DESC, host_self_us DESC, run, worker, span, name, input_dims, call_stack"
     ),
@@ -125,6 +175,9 @@ def crowd(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tr
     tracewh.ingest([shared / "traces" / run for run in RUNS], path)
     tracewh.ingest([PAIR], path)
     tracewh.ingest([LIGHTNING], path, run="lightning")
+    counted = path.parent / "counted.pt.trace.json"
+    counted.write_text(json.dumps({"deviceProperties": [A100], "traceEvents": COUNTERS}))
+    tracewh.ingest([counted], path, run="counted")
     for trace in list((path / "data").glob("*/*/*")):
         run, worker, span = trace.relative_to(path / "data").parts
         copies = [
@@ -194,7 +247,7 @@ def test_rows_of_all_are_those_of_each_put_together(crowd: tracewh.Warehouse, vi
     traces = crowd.sql(
         "SELECT DISTINCT run, worker, span FROM traces WHERE NOT starts_with(run, 'again')"
     ).fetchall()
-    assert len(traces) == 14
+    assert len(traces) == 16
     put_together: list[tuple[Any, ...]] = []
     for trace in {trace[: len(filters)] for trace in traces}:
         put_together += ask(crowd, view, **dict(zip(filters, trace, strict=False))).fetchall()

@@ -1,0 +1,211 @@
+-- block: profiled_kernels
+-- since: 0.1
+-- summary: Each kernel that CUPTI counted something of, and the call that launched it.
+-- grain: one row per cuda_profiler_range event
+--
+-- Such a row has a name, the device and the counters. Since 2025 it may carry the correlation of its
+-- launch; before, all that is known is the order: the profiler runs one kernel after the other, so the
+-- n-th row is of the n-th launch. That holds where as many launches as rows are left over, they are
+-- all of one process, and the rows of one device; else the launch is not known. A graph is one launch,
+-- a call of a host function none.
+--
+-- Start and length of the row are no measurement: the profiler splits the recording evenly among its
+-- rows. The length of a kernel is the counter gpu__time_duration.sum, or that of the kernels with the
+-- same correlation.
+--
+-- params
+--   run, worker, span
+-- columns
+--   run, worker, span
+--   event_id     BIGINT   key    The row in device_events.
+--   kernel_name  VARCHAR  -      Name of the kernel; of a range that the user set, its name.
+--   device_id    INTEGER  -      Device that it ran on.
+--   launch_id    BIGINT   key    The call that launched it, in host_events; NULL where unknown.
+--   op_id        BIGINT   key    The operator or annotation that launched it; NULL where unknown, or for none.
+--   matched_by   VARCHAR  -      How that is known: 'correlation' or 'order'; NULL where it is not.
+--   duration_ns  DOUBLE   ns     How long the kernel ran; NULL where nothing measured it.
+--   flops        DOUBLE   -      Floating-point operations of the CUDA cores, a fused multiply-add counting as two; NULL where none of their counters was recorded.
+--   dram_bytes   DOUBLE   bytes  Bytes read from and written to the memory of the device; NULL unless both were recorded.
+CREATE MACRO profiled_kernels(
+    run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
+) AS TABLE
+    WITH
+    _ranges AS MATERIALIZED (
+        SELECT
+            d.run,
+            d.worker,
+            d.span,
+            d.event_id,
+            d.name,
+            d.device_id,
+            d.start_ns,
+            nullif(d.correlation_id, 0) AS correlation_id,
+            CASE WHEN d.correlation_id <> 0 THEN d.launch_id END AS launch_id,
+            CASE WHEN d.correlation_id <> 0 THEN d.op_id END AS op_id
+        FROM device_events AS d
+        WHERE
+            d.category = 'cuda_profiler_range'
+            AND (run IS NULL OR d.run = run)
+            AND (worker IS NULL OR d.worker = worker)
+            AND (span IS NULL OR d.span = span)
+    ),
+
+    _rows_in_order AS (
+        SELECT
+            r.run,
+            r.worker,
+            r.span,
+            r.event_id,
+            row_number() OVER (
+                PARTITION BY r.run, r.worker, r.span ORDER BY r.start_ns, r.event_id
+            ) AS place,
+            count(*) OVER of_trace AS total,
+            coalesce(min(r.device_id) OVER of_trace = max(r.device_id) OVER of_trace, TRUE)
+                AS is_one_device
+        FROM _ranges AS r
+        WHERE r.correlation_id IS NULL
+        WINDOW of_trace AS (PARTITION BY r.run, r.worker, r.span)
+    ),
+
+    _launches_in_order AS (
+        SELECT
+            h.run,
+            h.worker,
+            h.span,
+            h.event_id AS launch_id,
+            h.op_id,
+            row_number() OVER (
+                PARTITION BY h.run, h.worker, h.span ORDER BY h.start_ns, h.event_id
+            ) AS place,
+            count(*) OVER of_trace AS total,
+            min(h.pid) OVER of_trace = max(h.pid) OVER of_trace AS is_one_process
+        FROM host_events AS h
+        -- Hardly any trace has such rows, and the launches of the others need not be looked at.
+        INNER JOIN (SELECT DISTINCT r.run, r.worker, r.span FROM _rows_in_order AS r) AS t
+            ON h.run = t.run AND h.worker = t.worker AND h.span = t.span
+        WHERE
+            (ends_with(h.category, '_runtime') OR ends_with(h.category, '_driver'))
+            AND contains(h.name, 'Launch')
+            AND (contains(h.name, 'Kernel') OR contains(h.name, 'Graph'))
+            AND (h.run, h.worker, h.span, h.event_id) NOT IN (
+                SELECT (r.run, r.worker, r.span, r.launch_id)
+                FROM _ranges AS r
+                WHERE r.launch_id IS NOT NULL
+            )
+        WINDOW of_trace AS (PARTITION BY h.run, h.worker, h.span)
+    ),
+
+    _matched AS (
+        SELECT r.run, r.worker, r.span, r.event_id, l.launch_id, l.op_id
+        FROM _rows_in_order AS r
+        INNER JOIN _launches_in_order AS l
+            ON
+                r.run = l.run
+                AND r.worker = l.worker
+                AND r.span = l.span
+                AND r.place = l.place
+                AND r.total = l.total
+        WHERE r.is_one_device AND l.is_one_process
+    ),
+
+    -- There are few names and many values.
+    _names AS MATERIALIZED (
+        SELECT
+            n.counter,
+            CASE
+                WHEN
+                    regexp_full_match(
+                        n.counter,
+                        'smsp__sass_thread_inst_executed_op_[hfd](fma|mul|add)_pred_on\.sum'
+                    )
+                    THEN CASE WHEN contains(n.counter, 'fma_') THEN 2 ELSE 1 END
+            END AS flops,
+            n.counter = 'dram__bytes.sum' AS is_bytes,
+            n.counter = 'dram__bytes_read.sum' AS is_read,
+            n.counter = 'dram__bytes_write.sum' AS is_written,
+            n.counter = 'gpu__time_duration.sum' AS is_duration
+        FROM (
+            SELECT DISTINCT c.counter
+            FROM counters AS c
+            WHERE
+                (run IS NULL OR c.run = run)
+                AND (worker IS NULL OR c.worker = worker)
+                AND (span IS NULL OR c.span = span)
+        ) AS n
+    ),
+
+    _counted AS (
+        SELECT
+            c.run,
+            c.worker,
+            c.span,
+            c.event_id,
+            sum(c.value * n.flops) AS flops,
+            coalesce(
+                max(c.value) FILTER (WHERE n.is_bytes),
+                max(c.value) FILTER (WHERE n.is_read) + max(c.value) FILTER (WHERE n.is_written)
+            ) AS dram_bytes,
+            max(c.value) FILTER (WHERE n.is_duration) AS duration_ns
+        FROM counters AS c
+        INNER JOIN _names AS n ON c.counter = n.counter
+        WHERE
+            (run IS NULL OR c.run = run)
+            AND (worker IS NULL OR c.worker = worker)
+            AND (span IS NULL OR c.span = span)
+            AND (n.flops IS NOT NULL OR n.is_bytes OR n.is_read OR n.is_written OR n.is_duration)
+        GROUP BY c.run, c.worker, c.span, c.event_id
+    ),
+
+    _timed AS (
+        SELECT
+            r.run,
+            r.worker,
+            r.span,
+            r.event_id,
+            sum(d.duration_ns)::DOUBLE AS duration_ns
+        FROM _ranges AS r
+        INNER JOIN device_events AS d
+            ON
+                r.run = d.run
+                AND r.worker = d.worker
+                AND r.span = d.span
+                AND r.correlation_id = d.correlation_id
+        WHERE d.category = 'kernel'
+        GROUP BY r.run, r.worker, r.span, r.event_id
+    )
+
+    SELECT
+        r.run,
+        r.worker,
+        r.span,
+        r.event_id,
+        r.name AS kernel_name,
+        r.device_id,
+        coalesce(r.launch_id, m.launch_id) AS launch_id,
+        coalesce(r.op_id, m.op_id) AS op_id,
+        CASE
+            WHEN m.launch_id IS NOT NULL THEN 'order'
+            WHEN coalesce(r.launch_id, r.op_id) IS NOT NULL THEN 'correlation'
+        END AS matched_by,
+        coalesce(c.duration_ns, t.duration_ns) AS duration_ns,
+        c.flops,
+        c.dram_bytes
+    FROM _ranges AS r
+    LEFT JOIN _matched AS m
+        ON
+            r.run = m.run
+            AND r.worker = m.worker
+            AND r.span = m.span
+            AND r.event_id = m.event_id
+    LEFT JOIN _counted AS c
+        ON
+            r.run = c.run
+            AND r.worker = c.worker
+            AND r.span = c.span
+            AND r.event_id = c.event_id
+    LEFT JOIN _timed AS t
+        ON
+            r.run = t.run
+            AND r.worker = t.worker
+            AND r.span = t.span
+            AND r.event_id = t.event_id;

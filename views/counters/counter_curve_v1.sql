@@ -1,0 +1,88 @@
+-- view: counter_curve
+-- version: 1
+-- since: 0.1
+-- summary: Counters that were sampled over time, such as PM sampling of a GPU, every sample of them.
+-- grain: one row per sample of a counter and series
+-- example: drawn --counter sm%
+--
+-- The samples of a counter stand for the time from one to the next; how long the last one holds is not
+-- known. PM sampling names the device in the process of its rows, 'GPU 0 Counters', and leaves the
+-- name of the series empty, because each counter has but one. Other counters may have several series,
+-- each with samples of its own.
+--
+-- A value of counter with a % in it is a pattern, in which % is any text and _ any character; any
+-- other value is a whole name.
+--
+-- params
+--   name       type     unit  default  meaning
+--   run, worker, span
+--   counter    VARCHAR  -     NULL     Name of a counter, or a pattern with %, e.g. 'sm%'; NULL takes all.
+--   device_id  INTEGER  -     NULL     Samples of one device alone; NULL takes all, and those of none.
+-- columns
+--   name         type     unit  meaning
+--   run, worker, span
+--   device_id    INTEGER  key   Device of PM sampling; NULL of any other counter.
+--   counter      VARCHAR  key   Name of the counter.
+--   series       VARCHAR  key   Name of the series; NULL where the counter has but one, without a name.
+--   time_ns      BIGINT   ns    Start of the sample, nanoseconds since the epoch.
+--   duration_us  DOUBLE   us    Time to the next sample; NULL for the last.
+--   value        DOUBLE   -     The sample; NULL where the file has no number.
+--   pid          VARCHAR  key   Process of the sample, as in the file.
+--   category     VARCHAR  -     The file's word for the kind of counter, e.g. 'hardware_counters'.
+--   event_id     BIGINT   key   Position of the event in the file.
+CREATE MACRO counter_curve_v1(
+    run VARCHAR := NULL,
+    worker VARCHAR := NULL,
+    span VARCHAR := NULL,
+    counter VARCHAR := NULL,
+    device_id INTEGER := NULL
+) AS TABLE
+    WITH
+    samples AS (
+        SELECT
+            c.run,
+            c.worker,
+            c.span,
+            try_cast(regexp_extract(c.pid, '^GPU (\d+) Counters$', 1) AS INTEGER) AS gpu,
+            c.name,
+            nullif(c.series, '') AS series,
+            c.time_ns,
+            c.value,
+            c.pid,
+            c.category,
+            c.event_id
+        FROM counter_samples AS c
+        WHERE
+            (run IS NULL OR c.run = run)
+            AND (worker IS NULL OR c.worker = worker)
+            AND (span IS NULL OR c.span = span)
+            AND (
+                counter IS NULL
+                OR CASE
+                    WHEN contains(counter, '%') THEN c.name LIKE counter ELSE c.name = counter
+                END
+            )
+    )
+
+    SELECT
+        s.run,
+        s.worker,
+        s.span,
+        s.gpu AS device_id,
+        s.name AS counter,
+        s.series,
+        s.time_ns,
+        (
+            lead(s.time_ns) OVER (
+                PARTITION BY s.run, s.worker, s.span, s.pid, s.category, s.name, s.series
+                ORDER BY s.time_ns, s.event_id
+            ) - s.time_ns
+        ) / 1000.0 AS duration_us,
+        s.value,
+        s.pid,
+        s.category,
+        s.event_id
+    FROM samples AS s
+    WHERE device_id IS NULL OR s.gpu = device_id
+    ORDER BY
+        s.run, s.worker, s.span, s.gpu, s.pid, s.name, s.series, s.time_ns, s.event_id;

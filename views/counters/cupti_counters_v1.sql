@@ -1,0 +1,53 @@
+-- view: cupti_counters
+-- version: 1
+-- since: 0.1
+-- summary: Every CUPTI counter of every profiled kernel, one value per row.
+-- grain: one row per cuda_profiler_range event and counter
+-- example: drawn --counter dram%
+--
+-- As kernel_counters has them in a map; that one says what launched the kernel, too.
+--
+-- A value of counter with a % in it is a pattern, in which % is any text and _ any character; any
+-- other value is a whole name.
+--
+-- params
+--   name     type     unit  default  meaning
+--   run, worker, span
+--   counter  VARCHAR  -     NULL     Name of a counter, or a pattern with %, e.g. 'dram%'; NULL takes all.
+-- columns
+--   name         type     unit  meaning
+--   run, worker, span
+--   event_id     BIGINT   key   The kernel's row in device_events.
+--   kernel_name  VARCHAR  -     Name of the kernel.
+--   counter      VARCHAR  key   Name of the counter.
+--   value        DOUBLE   -     Its value.
+--   device_id    INTEGER  -     Device that the kernel ran on.
+CREATE MACRO cupti_counters_v1(
+    run VARCHAR := NULL,
+    worker VARCHAR := NULL,
+    span VARCHAR := NULL,
+    counter VARCHAR := NULL
+) AS TABLE
+    SELECT
+        c.run,
+        c.worker,
+        c.span,
+        c.event_id,
+        d.name AS kernel_name,
+        c.counter,
+        c.value,
+        d.device_id
+    FROM counters AS c
+    INNER JOIN device_events AS d
+        ON c.run = d.run AND c.worker = d.worker AND c.span = d.span AND c.event_id = d.event_id
+    WHERE
+        (run IS NULL OR c.run = run)
+        AND (worker IS NULL OR c.worker = worker)
+        AND (span IS NULL OR c.span = span)
+        AND (
+            counter IS NULL
+            OR CASE
+                WHEN contains(counter, '%') THEN c.counter LIKE counter ELSE c.counter = counter
+            END
+        )
+    ORDER BY c.run, c.worker, c.span, c.event_id, c.counter;

@@ -1,0 +1,158 @@
+-- view: kernel_counters
+-- version: 1
+-- since: 0.1
+-- summary: Each kernel with its CUPTI counters and the operators that launched it.
+-- grain: one row per cuda_profiler_range event
+-- uses: profiled_kernels, trace_names
+-- example: drawn
+--
+-- Counters are recorded with the profiler's experimental_config, profiler_metrics and
+-- profiler_measure_per_kernel. A trace that has them has no kernels in device_events.
+--
+-- Which launch a row is of: that of its correlation, where it has one. The others have only their
+-- order: the n-th row is of the n-th launch, of whatever kind, a graph being one launch. That holds
+-- where as many launches as rows are left over, they are all of one process, and the rows of one
+-- device; else the rows are there with NULL for operators.
+--
+-- The row's own length in the trace is no measurement, for the profiler splits the recording evenly
+-- among its rows. How long a kernel ran is known where the counter gpu__time_duration.sum was
+-- recorded, or a kernel with the same correlation.
+--
+-- Floating-point operations are those of the CUDA cores: the counters
+-- smsp__sass_thread_inst_executed_op_<type><op>_pred_on.sum of the types f, h and d, of which fma
+-- counts as two, mul and add as one. What tensor cores do is not in them.
+--
+-- HolisticTraceAnalysis has the same operators and counters where every launch is a cudaLaunchKernel*,
+-- and no rows otherwise.
+--
+-- params
+--   run, worker, span
+-- columns
+--   run, worker, span
+--   name             type                  unit  meaning
+--   kernel_name      VARCHAR               -     Name of the kernel, as the profiler found it; of a range that the user set, the name of that.
+--   op_stack         VARCHAR[]             -     Operators around the launch, outermost first; empty for none, NULL where the launch is not known.
+--   top_level_op     VARCHAR               -     The first of them.
+--   bottom_level_op  VARCHAR               -     The last, which launched the kernel.
+--   counters         MAP(VARCHAR, DOUBLE)  -     Value of each counter by its name.
+--   duration_us      DOUBLE                us    How long the kernel ran; NULL where nothing measured it.
+--   flops            DOUBLE                -     Floating-point operations; NULL where none of their counters was recorded.
+--   matched_by       VARCHAR               -     How the launch is known: 'correlation' or 'order'; NULL where it is not.
+--   device_id        INTEGER               -     Device that it ran on.
+--   launch_id        BIGINT                key   The launch in host_events; NULL where unknown.
+--   event_id         BIGINT                key   The row in device_events.
+CREATE MACRO kernel_counters_v1(
+    run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
+) AS TABLE
+    WITH RECURSIVE
+    kernels_counted AS MATERIALIZED (
+        SELECT k.*
+        FROM profiled_kernels(run, worker, span) AS k
+    ),
+
+    traces_counted AS MATERIALIZED (
+        SELECT DISTINCT k.run, k.worker, k.span
+        FROM kernels_counted AS k
+        WHERE k.op_id IS NOT NULL
+    ),
+
+    nodes AS MATERIALIZED (
+        SELECT
+            list_position(t.names, h.run || chr(0) || h.worker || chr(0) || h.span)
+            * (1::BIGINT << 40) + h.event_id AS id,
+            list_position(t.names, h.run || chr(0) || h.worker || chr(0) || h.span)
+            * (1::BIGINT << 40) + h.parent_op_id AS parent_id,
+            CASE WHEN h.category = 'cpu_op' THEN h.name END AS operator
+        FROM host_events AS h
+        INNER JOIN traces_counted AS c
+            ON h.run = c.run AND h.worker = c.worker AND h.span = c.span
+        CROSS JOIN trace_names(run, worker, span) AS t
+        WHERE h.category IN ('cpu_op', 'user_annotation')
+    ),
+
+    launching AS (
+        SELECT
+            k.*,
+            list_position(t.names, k.run || chr(0) || k.worker || chr(0) || k.span)
+            * (1::BIGINT << 40) + k.op_id AS operator_id
+        FROM kernels_counted AS k
+        CROSS JOIN trace_names(run, worker, span) AS t
+    ),
+
+    -- From each operator that launched something to the top.
+    climbs AS (
+        SELECT DISTINCT
+            k.operator_id,
+            k.operator_id AS next_id,
+            []::VARCHAR[] AS op_stack
+        FROM launching AS k
+        WHERE k.operator_id IS NOT NULL
+        UNION ALL
+        SELECT
+            c.operator_id,
+            n.parent_id AS next_id,
+            CASE
+                WHEN n.operator IS NULL THEN c.op_stack ELSE list_prepend(n.operator, c.op_stack)
+            END AS op_stack
+        FROM climbs AS c
+        INNER JOIN nodes AS n ON c.next_id = n.id
+    ),
+
+    stacks AS (
+        SELECT c.operator_id, c.op_stack
+        FROM climbs AS c
+        WHERE c.next_id IS NULL
+    ),
+
+    -- A file may hold a name twice, a map may not.
+    counter_values AS (
+        SELECT
+            c.run,
+            c.worker,
+            c.span,
+            c.event_id,
+            c.counter,
+            max(c.value) AS value
+        FROM counters AS c
+        WHERE
+            (run IS NULL OR c.run = run)
+            AND (worker IS NULL OR c.worker = worker)
+            AND (span IS NULL OR c.span = span)
+        GROUP BY c.run, c.worker, c.span, c.event_id, c.counter
+    ),
+
+    maps AS (
+        SELECT
+            v.run,
+            v.worker,
+            v.span,
+            v.event_id,
+            map(list(v.counter ORDER BY v.counter), list(v.value ORDER BY v.counter)) AS counters
+        FROM counter_values AS v
+        GROUP BY v.run, v.worker, v.span, v.event_id
+    )
+
+    SELECT
+        k.run,
+        k.worker,
+        k.span,
+        k.kernel_name,
+        CASE WHEN k.matched_by IS NOT NULL THEN coalesce(s.op_stack, []) END AS op_stack,
+        s.op_stack[1] AS top_level_op,
+        s.op_stack[-1] AS bottom_level_op,
+        m.counters,
+        k.duration_ns / 1000.0 AS duration_us,
+        k.flops,
+        k.matched_by,
+        k.device_id,
+        k.launch_id,
+        k.event_id
+    FROM launching AS k
+    LEFT JOIN stacks AS s ON k.operator_id = s.operator_id
+    LEFT JOIN maps AS m
+        ON
+            k.run = m.run
+            AND k.worker = m.worker
+            AND k.span = m.span
+            AND k.event_id = m.event_id
+    ORDER BY k.flops DESC, k.run ASC, k.worker ASC, k.span ASC, k.event_id ASC;
