@@ -135,6 +135,7 @@ ORDER = {
     "queue_length_v1": ("run, worker, span, device_id, stream_id, time_ns, change DESC, event_id"),
     "queue_length_summary_v1": "run, worker, span, device_id, stream_id",
     "recommendations_v1": "list_position(['warning', 'info'], severity), run, worker, span, rule",
+    "roofline_v1": "duration_us DESC, flops DESC, run, worker, span, name, device_id",
     "runs_v1": "last_ns DESC, run",
     "runtime_api_stats_v1": "total_us DESC, run, worker, span, name",
     "sm_efficiency_series_v1": "run, worker, span, device_id, start_ns",

@@ -25,6 +25,9 @@
 --   matched_by   VARCHAR  -      How that is known: 'correlation' or 'order'; NULL where it is not.
 --   duration_ns  DOUBLE   ns     How long the kernel ran; NULL where nothing measured it.
 --   flops        DOUBLE   -      Floating-point operations of the CUDA cores, a fused multiply-add counting as two; NULL where none of their counters was recorded.
+--   fp64_flops   DOUBLE   -      Those in double precision.
+--   fp32_flops   DOUBLE   -      Those in single precision.
+--   fp16_flops   DOUBLE   -      Those in half precision.
 --   dram_bytes   DOUBLE   bytes  Bytes read from and written to the memory of the device; NULL unless both were recorded.
 CREATE MACRO profiled_kernels(
     run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
@@ -120,6 +123,7 @@ CREATE MACRO profiled_kernels(
                     )
                     THEN CASE WHEN contains(n.counter, 'fma_') THEN 2 ELSE 1 END
             END AS flops,
+            regexp_extract(n.counter, '_op_([hfd])', 1) AS precision,
             n.counter = 'dram__bytes.sum' AS is_bytes,
             n.counter = 'dram__bytes_read.sum' AS is_read,
             n.counter = 'dram__bytes_write.sum' AS is_written,
@@ -141,6 +145,9 @@ CREATE MACRO profiled_kernels(
             c.span,
             c.event_id,
             sum(c.value * n.flops) AS flops,
+            sum(c.value * n.flops) FILTER (WHERE n.precision = 'd') AS fp64_flops,
+            sum(c.value * n.flops) FILTER (WHERE n.precision = 'f') AS fp32_flops,
+            sum(c.value * n.flops) FILTER (WHERE n.precision = 'h') AS fp16_flops,
             coalesce(
                 max(c.value) FILTER (WHERE n.is_bytes),
                 max(c.value) FILTER (WHERE n.is_read) + max(c.value) FILTER (WHERE n.is_written)
@@ -189,6 +196,9 @@ CREATE MACRO profiled_kernels(
         END AS matched_by,
         coalesce(c.duration_ns, t.duration_ns) AS duration_ns,
         c.flops,
+        c.fp64_flops,
+        c.fp32_flops,
+        c.fp16_flops,
         c.dram_bytes
     FROM _ranges AS r
     LEFT JOIN _matched AS m

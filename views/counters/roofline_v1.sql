@@ -1,0 +1,198 @@
+-- view: roofline
+-- version: 1
+-- since: 0.1
+-- summary: How close kernels come to what the device can do, by CUPTI counters.
+-- grain: one row per kernel, or per operator and device
+-- uses: checked_choice, kernel_counters_v1, profiled_kernels
+-- example: drawn
+--
+-- Arithmetic intensity is the floating-point operations per byte of device memory that was read or
+-- written. The least time that kernels can take is the longer of two: that of their operations at the
+-- device's peak, each precision at its own, and that of their bytes at its bandwidth. The longer one
+-- bounds them, and its share of the time that they took is what they achieved.
+--
+-- It wants these counters: smsp__sass_thread_inst_executed_op_<type><op>_pred_on.sum (the profiler's
+-- metric kineto__cuda_core_flops), dram__bytes_read.sum and dram__bytes_write.sum, and
+-- gpu__time_duration.sum for the time. A figure that one of them lacks for is NULL. Operations of tensor
+-- cores are not counted by any of them: a kernel that uses tensor cores shows too few.
+--
+-- Peaks are those of known_gpus, by the name of the device. For another device, or peaks that you have
+-- measured, gpus names a table, a view or a file (CSV, Parquet) with the same columns: name,
+-- fp64_tflops, fp32_tflops, fp16_tflops and memory_gbps. Its rows win over those of known_gpus.
+--
+-- params
+--   name      type     unit  default       meaning
+--   run, worker, span
+--   group_by  VARCHAR  -     'kernel'      'kernel' or 'operator', which is the innermost one around the launch.
+--   gpus      VARCHAR  -     'known_gpus'  Table, view or file with peaks of devices.
+-- columns
+--   name               type     unit   meaning
+--   run, worker, span
+--   name               VARCHAR  key    Name of the kernel, or of the operator; NULL where that is unknown.
+--   device_id          INTEGER  key    Device that it ran on.
+--   device_name        VARCHAR  -      Its name.
+--   calls              BIGINT   -      Number of kernels.
+--   flops              DOUBLE   -      Floating-point operations of the CUDA cores.
+--   dram_bytes         DOUBLE   bytes  Bytes read from and written to the memory of the device.
+--   intensity          DOUBLE   -      Operations per byte.
+--   duration_us        DOUBLE   us     How long the kernels ran.
+--   achieved_tflops    DOUBLE   -      Operations per time, 10^12 per second.
+--   achieved_gbps      DOUBLE   gbps   Bytes per time.
+--   attainable_tflops  DOUBLE   -      The same operations in the least time that the device can take.
+--   least_us           DOUBLE   us     That time.
+--   bound              VARCHAR  -      'compute' or 'memory': what the device takes longer for.
+--   achieved_pct       DOUBLE   pct    Least time by time.
+--   peak_gbps          DOUBLE   gbps   Bandwidth of the device's memory; NULL where the device is not known.
+CREATE MACRO roofline_v1(
+    run VARCHAR := NULL,
+    worker VARCHAR := NULL,
+    span VARCHAR := NULL,
+    group_by VARCHAR := 'kernel',
+    gpus VARCHAR := 'known_gpus'
+) AS TABLE
+    WITH
+    peaks AS (
+        SELECT
+            regexp_replace(g.name, '^NVIDIA ', '') AS name,
+            g.fp64_tflops,
+            g.fp32_tflops,
+            g.fp16_tflops,
+            g.memory_gbps,
+            1 AS place
+        FROM query_table(gpus) AS g
+        UNION ALL
+        SELECT k.name, k.fp64_tflops, k.fp32_tflops, k.fp16_tflops, k.memory_gbps, 2 AS place
+        FROM known_gpus AS k
+    ),
+
+    gpus_of_traces AS (
+        SELECT
+            d.run,
+            d.worker,
+            d.span,
+            d.device_id,
+            d.name,
+            p.fp64_tflops,
+            p.fp32_tflops,
+            p.fp16_tflops,
+            p.memory_gbps
+        FROM devices AS d
+        LEFT JOIN peaks AS p ON regexp_replace(d.name, '^NVIDIA ', '') = p.name
+        WHERE
+            (run IS NULL OR d.run = run)
+            AND (worker IS NULL OR d.worker = worker)
+            AND (span IS NULL OR d.span = span)
+        QUALIFY
+            row_number() OVER (
+                PARTITION BY d.run, d.worker, d.span, d.device_id ORDER BY p.place
+            ) = 1
+    ),
+
+    named AS (
+        SELECT
+            k.*,
+            CASE WHEN group_by = 'kernel' THEN k.kernel_name ELSE o.bottom_level_op END AS name
+        FROM profiled_kernels(run, worker, span) AS k
+        LEFT JOIN kernel_counters_v1(run, worker, span) AS o
+            ON
+                group_by = 'operator'
+                AND k.run = o.run
+                AND k.worker = o.worker
+                AND k.span = o.span
+                AND k.event_id = o.event_id
+        WHERE
+            (
+                SELECT c.is_allowed
+                FROM checked_choice('group_by', group_by, ['kernel', 'operator']) AS c
+            )
+    ),
+
+    -- A sum that lacks a kernel says nothing beside one that does not.
+    grouped AS (
+        SELECT
+            n.run,
+            n.worker,
+            n.span,
+            n.name,
+            n.device_id,
+            count(*) AS calls,
+            CASE WHEN count(n.flops) = count(*) THEN sum(n.flops) END AS flops,
+            sum(n.fp64_flops) AS fp64_flops,
+            sum(n.fp32_flops) AS fp32_flops,
+            sum(n.fp16_flops) AS fp16_flops,
+            CASE WHEN count(n.dram_bytes) = count(*) THEN sum(n.dram_bytes) END AS dram_bytes,
+            CASE WHEN count(n.duration_ns) = count(*) THEN sum(n.duration_ns) END AS duration_ns
+        FROM named AS n
+        GROUP BY n.run, n.worker, n.span, n.name, n.device_id
+    ),
+
+    -- Operations per nanosecond are 10^9 per second; of a precision in which nothing was done the peak
+    -- does not matter.
+    timed AS (
+        SELECT
+            g.*,
+            d.name AS device_name,
+            d.memory_gbps,
+            CASE
+                WHEN g.flops IS NOT NULL
+                    THEN
+                        CASE
+                            WHEN coalesce(g.fp64_flops, 0) = 0 THEN 0
+                            ELSE g.fp64_flops / (1000 * d.fp64_tflops)
+                        END
+                        + CASE
+                            WHEN coalesce(g.fp32_flops, 0) = 0 THEN 0
+                            ELSE g.fp32_flops / (1000 * d.fp32_tflops)
+                        END
+                        + CASE
+                            WHEN coalesce(g.fp16_flops, 0) = 0 THEN 0
+                            ELSE g.fp16_flops / (1000 * d.fp16_tflops)
+                        END
+            END AS compute_ns,
+            g.dram_bytes / d.memory_gbps AS memory_ns
+        FROM grouped AS g
+        LEFT JOIN gpus_of_traces AS d
+            ON
+                g.run = d.run
+                AND g.worker = d.worker
+                AND g.span = d.span
+                AND g.device_id = d.device_id
+    ),
+
+    bounded AS (
+        SELECT
+            t.*,
+            CASE
+                WHEN t.compute_ns IS NOT NULL AND t.memory_ns IS NOT NULL
+                    THEN greatest(t.compute_ns, t.memory_ns)
+            END AS least_ns
+        FROM timed AS t
+    )
+
+    SELECT
+        b.run,
+        b.worker,
+        b.span,
+        b.name,
+        b.device_id,
+        b.device_name,
+        b.calls,
+        b.flops,
+        b.dram_bytes,
+        b.flops / nullif(b.dram_bytes, 0) AS intensity,
+        b.duration_ns / 1000.0 AS duration_us,
+        b.flops / nullif(b.duration_ns, 0) / 1000.0 AS achieved_tflops,
+        b.dram_bytes / nullif(b.duration_ns, 0) AS achieved_gbps,
+        b.flops / nullif(b.least_ns, 0) / 1000.0 AS attainable_tflops,
+        b.least_ns / 1000.0 AS least_us,
+        CASE
+            WHEN b.least_ns IS NULL THEN NULL
+            WHEN b.compute_ns > b.memory_ns THEN 'compute'
+            ELSE 'memory'
+        END AS bound,
+        100.0 * b.least_ns / nullif(b.duration_ns, 0) AS achieved_pct,
+        b.memory_gbps::DOUBLE AS peak_gbps
+    FROM bounded AS b
+    ORDER BY
+        b.duration_ns DESC, b.flops DESC,
+        b.run ASC, b.worker ASC, b.span ASC, b.name ASC, b.device_id ASC;
