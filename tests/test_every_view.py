@@ -93,6 +93,7 @@ ORDER = {
     ),
     "flamegraph_v1": "value_us DESC, run, worker, span, stack",
     "gpu_gaps_v1": "duration_us DESC, run, worker, span, device_id, start_ns",
+    "flop_stats_v1": "self_flops DESC, total_flops DESC, run, worker, span, name",
     "gpu_summary_v1": "run, worker, span, device_id",
     "gpu_time_v1": "run, worker, span, device_id",
     "idle_time_v1": "idle_us DESC, run, worker, span, device_id, stream_id, idle_category",

@@ -84,3 +84,27 @@ def test_operators_add_up_what_the_peer_has_of_their_kernels(
     assert sorted(ours.fetchall()) == sorted(
         (operator, name, calls[operator], value) for (operator, name), value in sums.items()
     )
+
+
+def test_operations_per_kernel_and_operator_are_those_of_the_peer_s_counters(
+    frame: list[dict[str, Any]], corpus: tracewh.Warehouse
+) -> None:
+    by_kernel: Counter[str] = Counter()
+    by_operator: Counter[str] = Counter()
+    with_inner: Counter[str] = Counter()
+    for row in frame:
+        flops = sum(row[name] * each for name, each in FLOPS.items())
+        by_kernel[row["name"]] += flops
+        by_operator[row["bottom_level_op"]] += flops
+        for operator in set(row["op_stack"]):
+            with_inner[operator] += flops
+    kernels = corpus.flop_stats(run=RUN).project("name, self_flops, total_flops")
+    assert sorted(kernels.fetchall()) == sorted((name, x, x) for name, x in by_kernel.items())
+    operators = corpus.flop_stats(run=RUN, group_by="operator").project(
+        "name, self_flops, total_flops"
+    )
+    assert sorted(operators.fetchall()) == sorted(
+        (name, by_operator[name], x) for name, x in with_inner.items()
+    )
+    [[modules]] = corpus.flop_stats(run=RUN, group_by="module").aggregate("list(name)").fetchall()
+    assert modules == [None]  # recorded without frames

@@ -1,0 +1,148 @@
+-- view: flop_stats
+-- version: 1
+-- since: 0.1
+-- summary: Floating-point operations that CUPTI counted, per kernel, operator or module.
+-- uses: checked_choice, kernel_counters_v1, profiled_kernels, trace_names
+-- example: drawn --group-by module
+--
+-- Operations are those of the CUDA cores, as in kernel_counters; those of tensor cores are not counted.
+-- An operator's or module's own are those of the kernels for which it is the innermost one around the
+-- launch; its total adds what is inside it, once where it is inside itself. Modules are the Python
+-- frames that the profiler marks with one, so that backward passes are in none. Kernels in no operator
+-- or module, or of unknown launch, are one row with NULL for its name.
+--
+-- params
+--   name      type     unit  default   meaning
+--   run, worker, span
+--   group_by  VARCHAR  -     'kernel'  'kernel', 'operator' or 'module'.
+-- columns
+--   name         type     unit  meaning
+--   run, worker, span
+--   name         VARCHAR  key   Name of the kernel or operator; of a module its class and its number within the class.
+--   kernels      BIGINT   -     Kernels that total_flops are of.
+--   self_flops   DOUBLE   -     Its own operations.
+--   total_flops  DOUBLE   -     The same, with what is inside it.
+--   share_pct    DOUBLE   pct   Share of self_flops in all operations of the same run, worker and span.
+CREATE MACRO flop_stats_v1(
+    run VARCHAR := NULL,
+    worker VARCHAR := NULL,
+    span VARCHAR := NULL,
+    group_by VARCHAR := 'kernel'
+) AS TABLE
+    WITH RECURSIVE
+    kernels_counted AS MATERIALIZED (
+        SELECT
+            k.run,
+            k.worker,
+            k.span,
+            k.event_id,
+            k.kernel_name,
+            k.flops,
+            list_position(t.names, k.run || chr(0) || k.worker || chr(0) || k.span)
+            * (1::BIGINT << 40) + coalesce(k.launch_id, k.op_id) AS launch_id
+        FROM profiled_kernels(run, worker, span) AS k
+        CROSS JOIN trace_names(run, worker, span) AS t
+        WHERE k.flops IS NOT NULL
+    ),
+
+    traces_counted AS MATERIALIZED (
+        SELECT DISTINCT k.run, k.worker, k.span
+        FROM kernels_counted AS k
+        WHERE group_by = 'module' AND k.launch_id IS NOT NULL
+    ),
+
+    nodes AS MATERIALIZED (
+        SELECT
+            list_position(t.names, h.run || chr(0) || h.worker || chr(0) || h.span)
+            * (1::BIGINT << 40) + h.event_id AS id,
+            list_position(t.names, h.run || chr(0) || h.worker || chr(0) || h.span)
+            * (1::BIGINT << 40) + h.parent_id AS parent_id,
+            CASE
+                WHEN h.python_module_id IS NOT NULL THEN regexp_replace(h.name, '^nn\.Module: ', '')
+            END AS module
+        FROM host_events AS h
+        INNER JOIN traces_counted AS c
+            ON h.run = c.run AND h.worker = c.worker AND h.span = c.span
+        CROSS JOIN trace_names(run, worker, span) AS t
+    ),
+
+    -- From each launch to the top.
+    climbs AS (
+        SELECT DISTINCT
+            k.launch_id,
+            k.launch_id AS next_id,
+            []::VARCHAR[] AS modules
+        FROM kernels_counted AS k
+        WHERE group_by = 'module' AND k.launch_id IS NOT NULL
+        UNION ALL
+        SELECT
+            c.launch_id,
+            n.parent_id AS next_id,
+            CASE
+                WHEN n.module IS NULL THEN c.modules ELSE list_prepend(n.module, c.modules)
+            END AS modules
+        FROM climbs AS c
+        INNER JOIN nodes AS n ON c.next_id = n.id
+    ),
+
+    -- What is around each kernel, outermost first.
+    around AS (
+        SELECT k.run, k.worker, k.span, k.flops, [k.kernel_name] AS names
+        FROM kernels_counted AS k
+        WHERE group_by = 'kernel'
+        UNION ALL
+        SELECT k.run, k.worker, k.span, k.flops, k.op_stack
+        FROM kernel_counters_v1(run, worker, span) AS k
+        WHERE group_by = 'operator' AND k.flops IS NOT NULL
+        UNION ALL
+        SELECT k.run, k.worker, k.span, k.flops, c.modules
+        FROM kernels_counted AS k
+        LEFT JOIN (SELECT a.* FROM climbs AS a WHERE a.next_id IS NULL) AS c
+            ON k.launch_id = c.launch_id
+        WHERE group_by = 'module'
+    ),
+
+    shares AS (
+        SELECT
+            a.run,
+            a.worker,
+            a.span,
+            a.flops,
+            a.names[-1] AS own_name,
+            unnest(CASE WHEN len(a.names) > 0 THEN list_distinct(a.names) ELSE [NULL] END) AS name
+        FROM around AS a
+    ),
+
+    grouped AS (
+        SELECT
+            s.run,
+            s.worker,
+            s.span,
+            s.name,
+            count(*) AS kernels,
+            coalesce(sum(s.flops) FILTER (WHERE s.name IS NOT DISTINCT FROM s.own_name), 0)
+                AS self_flops,
+            sum(s.flops) AS total_flops
+        FROM shares AS s
+        GROUP BY s.run, s.worker, s.span, s.name
+    )
+
+    SELECT
+        g.run,
+        g.worker,
+        g.span,
+        g.name,
+        g.kernels,
+        g.self_flops,
+        g.total_flops,
+        100.0 * g.self_flops
+        / nullif(sum(g.self_flops) OVER (PARTITION BY g.run, g.worker, g.span), 0) AS share_pct
+    FROM grouped AS g
+    WHERE
+        (
+            SELECT c.is_allowed
+            FROM checked_choice('group_by', group_by, ['kernel', 'operator', 'module']) AS c
+        )
+    ORDER BY
+        g.self_flops DESC, g.total_flops DESC,
+        g.run ASC, g.worker ASC, g.span ASC, g.name ASC;
