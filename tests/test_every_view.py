@@ -130,6 +130,10 @@ ORDER = {
         "device_total_us DESC, duration_us DESC, run, worker, span, start_ns, event_id"
     ),
     "operator_counters_v1": "sum DESC, run, worker, span, counter, operator",
+    "operator_flops_v1": "device_us DESC, flops DESC, run, worker, span, start_ns, event_id",
+    "operator_flops_summary_v1": (
+        "device_us DESC, total_flops DESC, run, worker, span, name, dtype, input_dims, flops, bytes"
+    ),
     "operator_stats_v1": (
         "device_self_us DESC, host_self_us DESC, run, worker, span, name, input_dims, call_stack"
     ),

@@ -32,6 +32,8 @@ CREATE MACRO element_types() AS TABLE
         ('float8_e4m3fnuz', 'float8_e4m3fnuz', 1),
         ('float8_e5m2', 'float8_e5m2', 1),
         ('float8_e5m2fnuz', 'float8_e5m2fnuz', 1),
+        ('float8_e8m0fnu', 'float8_e8m0fnu', 1),
+        ('float4_e2m1fn_x2', 'float4_e2m1fn_x2', 1),
         ('half', 'float16', 2),
         ('bfloat16', 'bfloat16', 2),
         ('float', 'float32', 4),

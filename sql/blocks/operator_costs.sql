@@ -23,6 +23,12 @@
 --   name                   VARCHAR  -     Name of the operator.
 --   input_dims             JSON     -     Shape of each input of the outermost row.
 --   call_stack             VARCHAR  -     Python frames of the outermost row, innermost first.
+--   input_types            VARCHAR[]  -   Type of each input of the outermost row.
+--   input_strides          JSON     -     Strides of each input of the outermost row.
+--   concrete_inputs        VARCHAR[]  -   Value of each scalar input of the outermost row.
+--   pid                    VARCHAR  -     Process of the call.
+--   tid                    VARCHAR  -     Thread of the call.
+--   depth                  INTEGER  -     Number of events around it on the thread.
 --   start_ns               BIGINT   ns    Start of the call.
 --   host_self_ns           BIGINT   ns    Length without anything named that ran inside it.
 --   host_total_ns          BIGINT   ns    Length of the call.
@@ -42,6 +48,12 @@ CREATE MACRO operator_costs(
         h.name,
         h.input_dims,
         h.call_stack,
+        h.input_types,
+        h.input_strides,
+        h.concrete_inputs,
+        h.pid,
+        h.tid,
+        h.depth,
         h.start_ns,
         h.self_duration_ns + h.inner_self_ns AS host_self_ns,
         h.duration_ns AS host_total_ns,

@@ -1,0 +1,148 @@
+-- block: operator_operands
+-- since: 0.1
+-- summary: Shapes, sizes and options of the calls whose flops and bytes are known, parsed.
+-- grain: one row per operator and arguments
+-- uses: operator_costs, operator_models, element_types
+--
+-- Many calls have the same arguments, so these are parsed once for all of them. Of calls inside each
+-- other the outermost stands for all, a wrapper only where it has none inside; those without recorded
+-- shapes are left out. Positions count from 1.
+--
+-- params
+--   run, worker, span
+-- columns
+--   name             type        unit  meaning
+--   name             VARCHAR     key   Name of the operator.
+--   kind             VARCHAR     -     As in operator_models.
+--   dtype            VARCHAR     -     Element type of the first operand, as in torch; NULL where unknown.
+--   input_dims       JSON        key   Shape of each input.
+--   concrete_inputs  VARCHAR[]   key   Value of each scalar input.
+--   calls            STRUCT(run VARCHAR, worker VARCHAR, span VARCHAR, event_id BIGINT, start_ns BIGINT, host_total_ns BIGINT, device_total_ns BIGINT)[]  -  The calls, as in operator_costs.
+--   first_at         INTEGER     -     As in operator_models, as the next four.
+--   second_at        INTEGER     -     As there.
+--   bias_at          INTEGER     -     As there, also of old signatures.
+--   options_at       INTEGER     -     As there.
+--   gradient_at      INTEGER     -     As there.
+--   has_bias         BOOLEAN     -     Whether the input at bias_at is a tensor.
+--   shapes           DOUBLE[][]  -     Shape of each input, empty for what is no tensor.
+--   sizes            BIGINT[]    -     Bytes of an element of each input; NULL where unknown.
+--   elements         DOUBLE[]    -     Number of elements of each input.
+--   loads            DOUBLE[]    -     Bytes that each input takes in memory: a dimension that is expanded (its stride is 0) is there once.
+CREATE MACRO operator_operands(
+    run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
+) AS TABLE
+    WITH
+    _calls AS (
+        SELECT
+            c.run,
+            c.worker,
+            c.span,
+            c.event_id,
+            c.name,
+            c.input_dims,
+            c.input_types,
+            c.input_strides,
+            c.concrete_inputs,
+            c.start_ns,
+            c.host_total_ns,
+            c.device_total_ns,
+            max(CASE WHEN NOT m.is_wrapper THEN c.start_ns + c.host_total_ns END) OVER (
+                PARTITION BY c.run, c.worker, c.span, c.pid, c.tid
+                ORDER BY c.start_ns ASC, c.depth ASC
+                ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+            ) > c.start_ns AS is_inside,
+            m.is_wrapper AND lead(c.start_ns) OVER (
+                PARTITION BY c.run, c.worker, c.span, c.pid, c.tid
+                ORDER BY c.start_ns ASC, c.depth ASC
+            ) < c.start_ns + c.host_total_ns AS is_around
+        FROM operator_costs(run, worker, span) AS c
+        INNER JOIN operator_models() AS m ON c.name = m.name
+    ),
+
+    _alike AS (
+        SELECT
+            c.name,
+            c.input_dims,
+            c.input_types,
+            c.input_strides,
+            c.concrete_inputs,
+            list({
+                'run': c.run,
+                'worker': c.worker,
+                'span': c.span,
+                'event_id': c.event_id,
+                'start_ns': c.start_ns,
+                'host_total_ns': c.host_total_ns,
+                'device_total_ns': c.device_total_ns
+            }) AS calls
+        FROM _calls AS c
+        WHERE
+            NOT coalesce(c.is_inside, FALSE)
+            AND NOT coalesce(c.is_around, FALSE)
+            AND c.input_dims IS NOT NULL
+        GROUP BY c.name, c.input_dims, c.input_types, c.input_strides, c.concrete_inputs
+    ),
+
+    _types AS (
+        SELECT
+            map(list(t.name), list(t.element_bytes)) AS bytes_of,
+            map(list(t.name), list(t.dtype)) AS dtype_of
+        FROM element_types() AS t
+    ),
+
+    _inputs AS (
+        SELECT
+            a.*,
+            m.kind,
+            m.first_at,
+            m.second_at,
+            -- Until torch 2.4 bias and type of the output stood before the scales.
+            CASE
+                WHEN a.name = 'aten::_scaled_mm' AND a.input_types[4] IN ('', 'Scalar') THEN 3
+                ELSE m.bias_at
+            END AS bias_at,
+            m.options_at,
+            m.gradient_at,
+            t.dtype_of,
+            try_cast(a.input_dims AS DOUBLE[][]) AS shapes,
+            try_cast(a.input_strides AS DOUBLE[][]) AS strides,
+            list_transform(
+                a.input_types, LAMBDA name: t.bytes_of[replace(lower(name), 'c10::', '')]
+            ) AS sizes
+        FROM _alike AS a
+        INNER JOIN operator_models() AS m ON a.name = m.name
+        CROSS JOIN _types AS t
+    )
+
+    SELECT
+        i.name,
+        i.kind,
+        i.dtype_of[replace(lower(i.input_types[i.first_at]), 'c10::', '')] AS dtype,
+        i.input_dims,
+        i.concrete_inputs,
+        i.calls,
+        i.first_at,
+        i.second_at,
+        i.bias_at,
+        i.options_at,
+        i.gradient_at,
+        coalesce(i.input_types[i.bias_at], '') <> '' AS has_bias,
+        i.shapes,
+        i.sizes,
+        list_transform(i.shapes, LAMBDA dims: coalesce(list_product(dims), 1)) AS elements,
+        list_transform(
+            range(1, len(i.shapes) + 1),
+            LAMBDA place: i.sizes[place] * coalesce(
+                list_product(
+                    list_transform(
+                        range(1, len(i.shapes[place]) + 1),
+                        LAMBDA axis: CASE
+                            WHEN i.strides[place][axis] = 0 THEN 1
+                            ELSE i.shapes[place][axis]
+                        END
+                    )
+                ),
+                1
+            )
+        ) AS loads
+    FROM _inputs AS i;
