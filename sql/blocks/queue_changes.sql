@@ -17,6 +17,7 @@
 --   stream_id     BIGINT   key  Stream on the device.
 --   time_ns       BIGINT   ns   When, nanoseconds since the epoch.
 --   queue_length  BIGINT   -    Device events in the queue from then on.
+--   duration_ns   BIGINT   ns   How long; 0 for the last change of a stream.
 --   change        INTEGER  -    1 for a launch, -1 for a start. Of one instant the launches come first.
 --   event_id      BIGINT   key  The device event.
 CREATE MACRO queue_changes(
@@ -101,6 +102,10 @@ CREATE MACRO queue_changes(
             o.number,
             o.time_ns,
             sum(o.change) OVER (ROWS UNBOUNDED PRECEDING) AS queue_length,  -- noqa: PRS, CP02
+            CASE
+                WHEN lead(o.number) OVER () = o.number THEN lead(o.time_ns) OVER () - o.time_ns
+                ELSE 0
+            END AS duration_ns,
             o.change,
             o.event_id
         FROM _in_order AS o
@@ -115,6 +120,7 @@ CREATE MACRO queue_changes(
         s.stream_id,
         q.time_ns,
         q.queue_length::BIGINT AS queue_length,
+        q.duration_ns,
         q.change,
         q.event_id
     FROM _sums AS q

@@ -36,47 +36,26 @@ CREATE MACRO queue_length_summary_v1(
     span VARCHAR := NULL,
     full_length BIGINT := 1024
 ) AS TABLE
-    WITH
-    pieces AS (
-        SELECT
-            q.run,
-            q.worker,
-            q.span,
-            q.number,
-            q.device_id,
-            q.stream_id,
-            q.queue_length,
-            CASE
-                WHEN lead(q.number) OVER in_order = q.number
-                    THEN lead(q.time_ns) OVER in_order - q.time_ns
-                ELSE 0
-            END AS duration_ns
-        FROM queue_changes(run, worker, span) AS q
-        WINDOW in_order AS (
-            ORDER BY q.number ASC, q.time_ns ASC, q.change DESC, q.event_id ASC
-        )
-    )
-
     SELECT
-        p.run,
-        p.worker,
-        p.span,
-        p.device_id,
-        p.stream_id,
+        q.run,
+        q.worker,
+        q.span,
+        q.device_id,
+        q.stream_id,
         count(*) AS changes,
-        avg(p.queue_length) AS mean_length,
-        stddev_samp(p.queue_length) AS stddev_length,
-        min(p.queue_length) AS min_length,
-        quantile_cont(p.queue_length, 0.25) AS p25_length,
-        median(p.queue_length) AS median_length,
-        quantile_cont(p.queue_length, 0.75) AS p75_length,
-        max(p.queue_length) AS max_length,
-        sum(p.queue_length * p.duration_ns) / nullif(sum(p.duration_ns), 0)
+        avg(q.queue_length) AS mean_length,
+        stddev_samp(q.queue_length) AS stddev_length,
+        min(q.queue_length) AS min_length,
+        quantile_cont(q.queue_length, 0.25) AS p25_length,
+        median(q.queue_length) AS median_length,
+        quantile_cont(q.queue_length, 0.75) AS p75_length,
+        max(q.queue_length) AS max_length,
+        sum(q.queue_length * q.duration_ns) / nullif(sum(q.duration_ns), 0)
             AS mean_over_time_length,
-        coalesce(sum(p.duration_ns) FILTER (WHERE p.queue_length >= full_length), 0) / 1000.0
+        coalesce(sum(q.duration_ns) FILTER (WHERE q.queue_length >= full_length), 0) / 1000.0
             AS full_us,
-        100.0 * coalesce(sum(p.duration_ns) FILTER (WHERE p.queue_length >= full_length), 0)
-        / nullif(sum(p.duration_ns), 0) AS full_pct
-    FROM pieces AS p
-    GROUP BY p.run, p.worker, p.span, p.number, p.device_id, p.stream_id
-    ORDER BY p.number;
+        100.0 * coalesce(sum(q.duration_ns) FILTER (WHERE q.queue_length >= full_length), 0)
+        / nullif(sum(q.duration_ns), 0) AS full_pct
+    FROM queue_changes(run, worker, span) AS q
+    GROUP BY q.run, q.worker, q.span, q.number, q.device_id, q.stream_id
+    ORDER BY q.number;
