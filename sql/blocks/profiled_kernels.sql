@@ -2,6 +2,7 @@
 -- since: 0.1
 -- summary: Each kernel that CUPTI counted something of, and the call that launched it.
 -- grain: one row per cuda_profiler_range event
+-- uses: counter_values
 --
 -- Such a row has a name, the device and the counters. Since 2025 it may carry the correlation of its
 -- launch; before, all that is known is the order: the profiler runs one kernel after the other, so the
@@ -153,13 +154,9 @@ CREATE MACRO profiled_kernels(
                 max(c.value) FILTER (WHERE n.is_read) + max(c.value) FILTER (WHERE n.is_written)
             ) AS dram_bytes,
             max(c.value) FILTER (WHERE n.is_duration) AS duration_ns
-        FROM counters AS c
+        FROM counter_values(run, worker, span) AS c
         INNER JOIN _names AS n ON c.counter = n.counter
-        WHERE
-            (run IS NULL OR c.run = run)
-            AND (worker IS NULL OR c.worker = worker)
-            AND (span IS NULL OR c.span = span)
-            AND (n.flops IS NOT NULL OR n.is_bytes OR n.is_read OR n.is_written OR n.is_duration)
+        WHERE n.flops IS NOT NULL OR n.is_bytes OR n.is_read OR n.is_written OR n.is_duration
         GROUP BY c.run, c.worker, c.span, c.event_id
     ),
 

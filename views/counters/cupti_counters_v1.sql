@@ -3,6 +3,7 @@
 -- since: 0.1
 -- summary: Every CUPTI counter of every profiled kernel, one value per row.
 -- grain: one row per cuda_profiler_range event and counter
+-- uses: counter_values
 -- example: drawn --counter dram%
 --
 -- As kernel_counters has them in a map; that one says what launched the kernel, too.
@@ -37,17 +38,12 @@ CREATE MACRO cupti_counters_v1(
         c.counter,
         c.value,
         d.device_id
-    FROM counters AS c
+    FROM counter_values(run, worker, span) AS c
     INNER JOIN device_events AS d
         ON c.run = d.run AND c.worker = d.worker AND c.span = d.span AND c.event_id = d.event_id
     WHERE
-        (run IS NULL OR c.run = run)
-        AND (worker IS NULL OR c.worker = worker)
-        AND (span IS NULL OR c.span = span)
-        AND (
-            counter IS NULL
-            OR CASE
-                WHEN contains(counter, '%') THEN c.counter LIKE counter ELSE c.counter = counter
-            END
-        )
+        counter IS NULL
+        OR CASE
+            WHEN contains(counter, '%') THEN c.counter LIKE counter ELSE c.counter = counter
+        END
     ORDER BY c.run, c.worker, c.span, c.event_id, c.counter;

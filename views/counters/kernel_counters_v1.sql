@@ -3,7 +3,7 @@
 -- since: 0.1
 -- summary: Each kernel with its CUPTI counters and the operators that launched it.
 -- grain: one row per cuda_profiler_range event
--- uses: profiled_kernels, trace_names
+-- uses: counter_values, profiled_kernels, trace_names
 -- example: drawn
 --
 -- Counters are recorded with the profiler's experimental_config, profiler_metrics and
@@ -104,23 +104,6 @@ CREATE MACRO kernel_counters_v1(
         WHERE c.next_id IS NULL
     ),
 
-    -- A file may hold a name twice, a map may not.
-    counter_values AS (
-        SELECT
-            c.run,
-            c.worker,
-            c.span,
-            c.event_id,
-            c.counter,
-            max(c.value) AS value
-        FROM counters AS c
-        WHERE
-            (run IS NULL OR c.run = run)
-            AND (worker IS NULL OR c.worker = worker)
-            AND (span IS NULL OR c.span = span)
-        GROUP BY c.run, c.worker, c.span, c.event_id, c.counter
-    ),
-
     maps AS (
         SELECT
             v.run,
@@ -128,7 +111,7 @@ CREATE MACRO kernel_counters_v1(
             v.span,
             v.event_id,
             map(list(v.counter ORDER BY v.counter), list(v.value ORDER BY v.counter)) AS counters
-        FROM counter_values AS v
+        FROM counter_values(run, worker, span) AS v
         GROUP BY v.run, v.worker, v.span, v.event_id
     )
 

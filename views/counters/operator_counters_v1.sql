@@ -3,7 +3,7 @@
 -- since: 0.1
 -- summary: CUPTI counters, added up per operator.
 -- grain: one row per operator and counter
--- uses: kernel_counters_v1
+-- uses: counter_values, kernel_counters_v1
 -- example: drawn
 --
 -- A kernel belongs to the operator that launched it, the innermost one around the launch
@@ -45,7 +45,7 @@ CREATE MACRO operator_counters_v1(
         max(c.value) AS max,
         c.counter
     FROM kernel_counters_v1(run, worker, span) AS k
-    INNER JOIN counters AS c
+    INNER JOIN counter_values(run, worker, span) AS c
         ON k.run = c.run AND k.worker = c.worker AND k.span = c.span AND k.event_id = c.event_id
     WHERE
         counter IS NULL
