@@ -22,7 +22,8 @@
 -- flops and bytes are NULL without these, and where shapes do not fit together.
 --
 -- TraceLens has the same figures, but where it is wrong: it never counts the bias of a convolution,
--- counts both gradients always, and takes all elements of attention for two bytes.
+-- counts both gradients always, and takes all elements of attention for two bytes. FlopCounterMode of
+-- torch counts no bias and every score, and the gradient of a grouped weight once for each group.
 --
 -- params
 --   name  type     unit  default  meaning
