@@ -185,24 +185,16 @@ CREATE MACRO gpu_gaps_v1(
         LEFT JOIN cuts AS o ON c.around_id = o.part_id
     ),
 
-    -- Only what is open in a gap counts: the last gap that starts before its end says so.
-    in_gaps AS (
-        SELECT p.key, p.id, p.around_id, p.start_ns, p.end_ns
-        FROM parts AS p
-        ASOF JOIN slots AS s ON p.key = s.key AND p.end_ns > s.start_ns
-        WHERE p.start_ns < s.start_ns + s.duration_ns
-    ),
-
     -- The weight of an event is by how much its number is above that of the event around it. So the
     -- sum over those that are open is the number of the innermost.
     intervals AS (
         SELECT
-            i.key,
+            p.key,
             0 AS slot,
-            (i.id - coalesce(i.around_id, 0))::HUGEINT AS weight,
-            i.start_ns,
-            i.end_ns - i.start_ns AS duration_ns
-        FROM in_gaps AS i
+            (p.id - coalesce(p.around_id, 0))::HUGEINT AS weight,
+            p.start_ns,
+            p.end_ns - p.start_ns AS duration_ns
+        FROM parts AS p
         UNION ALL
         SELECT s.key, s.slot, 0, s.start_ns, s.duration_ns
         FROM slots AS s
