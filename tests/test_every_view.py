@@ -98,6 +98,7 @@ ORDER = {
     "gpu_time_v1": "run, worker, span, device_id",
     "idle_time_v1": "idle_us DESC, run, worker, span, device_id, stream_id, idle_category",
     "kernel_counters_v1": "flops DESC, run, worker, span, event_id",
+    "kernel_sequences_v1": "device_us DESC, run, worker, span, pattern",
     "kernel_stats_v1": (
         "total_us DESC, run, worker, span, name, operator, grid, block, registers_per_thread,"
         " shared_memory_bytes"

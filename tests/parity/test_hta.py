@@ -241,6 +241,34 @@ def annotations(trace: Trace) -> Iterator[Table]:
         )
 
 
+def sequences(trace: Trace) -> Iterator[Table]:
+    """Of two operators, as it was asked: names that contain the word, and sequences of any length."""
+    for number in (0, 1):
+        asked = trace.said.get(f"frequent_cuda_kernel_sequences_{number}")
+        if not asked:
+            continue
+        [of_rank] = asked["ranks"].values()
+        yield Table(
+            "kernel_sequences",
+            {
+                f"{asked['operator']}: {'|'.join(row['pattern'])}": {
+                    figure: row[figure] for figure in ("calls", "device_us", "host_us")
+                }
+                for row in trace.ours(
+                    "kernel_sequences", operator=f"%{asked['operator']}%", min_length=1
+                )
+            },
+            {
+                f"{asked['operator']}: {row['pattern']}": {
+                    "calls": row["count"],
+                    "device_us": row["GPU kernel duration (us)"],
+                    "host_us": row["CPU op duration (us)"],
+                }
+                for row in of_rank["data"]
+            },
+        )
+
+
 #: What compares the figures of one trace.
 SECTIONS = [
     overlap,
@@ -248,6 +276,7 @@ SECTIONS = [
     kernel_types,
     idle_streams,
     annotations,
+    sequences,
     launches,
     queues,
     bandwidths,

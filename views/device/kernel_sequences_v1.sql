@@ -1,0 +1,235 @@
+-- view: kernel_sequences
+-- version: 1
+-- since: 0.1
+-- summary: Which sequences of kernels the calls of an operator launch, and how much time each takes in all.
+-- grain: one row per trace and sequence
+-- needs: no_operators no_device_events
+-- uses: trace_names
+-- example: drawn
+--
+-- The sequence of a call is its name, and the kernels, copies and fills that were launched inside it, by
+-- itself or by what it calls, in the order in which they started. Calls inside another call that counts
+-- are part of that one; so without an operator the sequences are those of the outermost operators.
+-- A long sequence that is called often is what to fuse, or to capture in a graph.
+--
+-- A value of operator with a % in it is a pattern, in which % is any text and _ any character; any
+-- other value is a whole name.
+--
+-- params
+--   run, worker, span
+--   name        type     unit  default  meaning
+--   operator    VARCHAR  -     NULL     Name of an operator or annotation, or a pattern with %; NULL takes the outermost operators.
+--   min_length  INTEGER  -     3        The fewest kernels, copies and fills that a sequence must have.
+-- columns
+--   run, worker, span
+--   pattern    VARCHAR[]  key  Name of the operator, then those of the kernels, copies and fills.
+--   calls      BIGINT     -    Calls that launched just this sequence.
+--   device_us  DOUBLE     us   Sum of the durations of all that they launched.
+--   host_us    DOUBLE     us   Sum of their durations on the host.
+CREATE MACRO kernel_sequences_v1(
+    run VARCHAR := NULL,
+    worker VARCHAR := NULL,
+    span VARCHAR := NULL,
+    operator VARCHAR := NULL,
+    min_length INTEGER := 3
+) AS TABLE
+    WITH
+    work AS MATERIALIZED (
+        SELECT
+            list_position(t.names, d.run || chr(0) || d.worker || chr(0) || d.span)
+            * (1::BIGINT << 40) AS first_id,
+            d.event_id,
+            -- Without a call of the runtime, the operator itself.
+            coalesce(d.launch_id, d.op_id) AS launch_id,
+            d.name,
+            d.start_ns,
+            d.duration_ns
+        FROM device_events AS d
+        CROSS JOIN trace_names(run, worker, span) AS t
+        WHERE
+            d.kind IN ('compute', 'communication', 'memcpy', 'memset')
+            AND coalesce(d.launch_id, d.op_id) IS NOT NULL
+            AND (run IS NULL OR d.run = run)
+            AND (worker IS NULL OR d.worker = worker)
+            AND (span IS NULL OR d.span = span)
+    ),
+
+    -- Names as numbers: a sequence of numbers is compared at once.
+    kernel_names AS MATERIALIZED (
+        SELECT w.name, row_number() OVER () AS number
+        FROM work AS w
+        GROUP BY w.name
+    ),
+
+    host AS MATERIALIZED (
+        SELECT
+            list_position(t.names, h.run || chr(0) || h.worker || chr(0) || h.span)
+            * (1::BIGINT << 40) AS first_id,
+            h.event_id,
+            h.pid,
+            h.tid,
+            h.start_ns,
+            h.duration_ns,
+            CASE
+                WHEN operator IS NULL THEN h.category = 'cpu_op'
+                WHEN h.category NOT IN ('cpu_op', 'user_annotation') THEN FALSE
+                WHEN contains(operator, '%') THEN h.name LIKE operator
+                ELSE h.name = operator
+            END AS is_wanted
+        FROM host_events AS h
+        CROSS JOIN trace_names(run, worker, span) AS t
+        WHERE
+            (run IS NULL OR h.run = run)
+            AND (worker IS NULL OR h.worker = worker)
+            AND (span IS NULL OR h.span = span)
+    ),
+
+    wanted AS (
+        SELECT
+            h.first_id,
+            h.event_id,
+            h.pid,
+            h.tid,
+            h.start_ns,
+            h.duration_ns,
+            max(h.start_ns + h.duration_ns) OVER (
+                PARTITION BY h.first_id, h.pid, h.tid
+                ORDER BY h.start_ns ASC, h.duration_ns DESC, h.event_id ASC
+                ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+            ) AS before_ns
+        FROM host AS h
+        WHERE h.is_wanted
+    ),
+
+    calls AS MATERIALIZED (
+        SELECT w.first_id, w.event_id, w.pid, w.tid, w.start_ns, w.duration_ns
+        FROM wanted AS w
+        WHERE w.before_ns IS NULL OR w.start_ns >= w.before_ns
+    ),
+
+    -- Calls do not overlap, so the one around a launch is the last that started on its thread, if any.
+    -- Not ASOF JOIN: where the planner expects few launches it compares each with every call.
+    moments AS (
+        SELECT
+            c.first_id,
+            c.pid,
+            c.tid,
+            c.start_ns AS at_ns,
+            c.event_id AS call_id,
+            c.start_ns + c.duration_ns AS end_ns,
+            c.duration_ns AS host_ns,
+            NULL::BIGINT AS event_id,
+            NULL::BIGINT AS number,
+            NULL::BIGINT AS run_from_ns,
+            NULL::BIGINT AS device_ns
+        FROM calls AS c
+        UNION ALL
+        SELECT
+            h.first_id,
+            h.pid,
+            h.tid,
+            h.start_ns AS at_ns,
+            NULL,
+            NULL,
+            NULL,
+            w.event_id,
+            n.number,
+            w.start_ns,
+            w.duration_ns
+        FROM work AS w
+        INNER JOIN host AS h ON w.first_id = h.first_id AND w.launch_id = h.event_id
+        INNER JOIN kernel_names AS n ON w.name = n.name
+    ),
+
+    around AS (
+        SELECT
+            m.first_id + last_value(m.call_id IGNORE NULLS) OVER earlier AS call_id,
+            last_value(m.end_ns IGNORE NULLS) OVER earlier AS end_ns,
+            last_value(m.host_ns IGNORE NULLS) OVER earlier AS host_ns,
+            m.at_ns,
+            m.event_id,
+            m.number,
+            m.run_from_ns,
+            m.device_ns
+        FROM moments AS m
+        WINDOW
+            earlier AS (
+                PARTITION BY m.first_id, m.pid, m.tid
+                ORDER BY m.at_ns, m.call_id IS NULL, m.call_id
+                ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
+            )
+    ),
+
+    sequences AS (
+        SELECT
+            a.call_id,
+            a.host_ns,
+            list(a.number ORDER BY a.run_from_ns, a.event_id) AS numbers,
+            sum(a.device_ns) AS device_ns
+        FROM around AS a
+        WHERE a.event_id IS NOT NULL AND a.at_ns < a.end_ns
+        GROUP BY a.call_id, a.host_ns
+    ),
+
+    operators AS (
+        SELECT
+            list_position(t.names, h.run || chr(0) || h.worker || chr(0) || h.span)
+            * (1::BIGINT << 40) + h.event_id AS id,
+            h.run,
+            h.worker,
+            h.span,
+            h.name
+        FROM host_events AS h
+        CROSS JOIN trace_names(run, worker, span) AS t
+        WHERE
+            h.category IN ('cpu_op', 'user_annotation')
+            AND (run IS NULL OR h.run = run)
+            AND (worker IS NULL OR h.worker = worker)
+            AND (span IS NULL OR h.span = span)
+    ),
+
+    sums AS (
+        SELECT
+            o.run,
+            o.worker,
+            o.span,
+            o.name,
+            s.numbers,
+            count(*) AS calls,
+            sum(s.device_ns) AS device_ns,
+            sum(s.host_ns) AS host_ns
+        FROM sequences AS s
+        INNER JOIN operators AS o ON s.call_id = o.id
+        WHERE len(s.numbers) >= min_length
+        GROUP BY o.run, o.worker, o.span, o.name, s.numbers
+    ),
+
+    all_names AS (
+        SELECT list(n.name ORDER BY n.number) AS names
+        FROM kernel_names AS n
+    ),
+
+    patterns AS (
+        SELECT
+            s.run,
+            s.worker,
+            s.span,
+            [s.name]
+            || list_transform(s.numbers, LAMBDA number: list_extract(a.names, number)) AS pattern,
+            s.calls,
+            s.device_ns,
+            s.host_ns
+        FROM sums AS s
+        CROSS JOIN all_names AS a
+    )
+
+    SELECT
+        p.run,
+        p.worker,
+        p.span,
+        p.pattern,
+        p.calls,
+        p.device_ns / 1000.0 AS device_us,
+        p.host_ns / 1000.0 AS host_us
+    FROM patterns AS p
+    ORDER BY p.device_ns DESC, p.run ASC, p.worker ASC, p.span ASC, p.pattern ASC;
