@@ -1,7 +1,8 @@
-"""What TraceLens says of the time of devices: ours is the same, or differences.txt says why not.
+"""What TraceLens says of devices and operators: ours is the same, or differences.txt says why not.
 
-It says it twice: of all device events, and of those that it links to a host row, by default. Where it
-failed it has no figures: traces without device events, or in words of theirs that it does not know.
+Of devices it says it twice: of all device events, and of those that it links to a host row, by
+default. Where it failed it has no figures: traces without device events, or in words of theirs that
+it does not know.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import pytest
 
 from tests.parity.conftest import TRACES, keys
 from tests.parity.differences import Table, problems
+from tests.parity.test_flops import SAID, every_operator_and_shape
 
 if TYPE_CHECKING:
     import tracewh
@@ -47,4 +49,7 @@ def test_of_a_trace_nothing_differs_but_what_is_listed(
             theirs[section] = {
                 figure: timeline["metrics_us"][name] for name, figure in NAMES.items()
             }
-    assert problems(f"tracelens {name}", [Table("gpu_time", ours, theirs)]) == []
+    tables = [Table("gpu_time", ours, theirs)]
+    if name in SAID:
+        tables.append(every_operator_and_shape(name, corpus))
+    assert problems(f"tracelens {name}", tables) == []
