@@ -24,7 +24,7 @@ VIEWS = list(Registry.load())
 KEYS = ("run", "worker", "span")
 
 #: Real traces: two ranks on GPUs, one with frames and memory, a gloo pair, PyTorch Lightning.
-RUNS = ("two_ranks_nccl_2023", "h100_bert_2025")
+RUNS = ("two_ranks_nccl_2023", "h100_bert_2025", "a100_cupti_counters_2023")
 PAIR = HERE.parent / "samples" / "ddp_gloo"
 LIGHTNING = HERE / "parity" / "lightning" / "run.pt.trace.json.gz"
 
@@ -254,7 +254,7 @@ def test_rows_of_all_are_those_of_each_put_together(crowd: tracewh.Warehouse, vi
     traces = crowd.sql(
         "SELECT DISTINCT run, worker, span FROM traces WHERE NOT starts_with(run, 'again')"
     ).fetchall()
-    assert len(traces) == 16
+    assert len(traces) == 19
     put_together: list[tuple[Any, ...]] = []
     for trace in {trace[: len(filters)] for trace in traces}:
         put_together += ask(crowd, view, **dict(zip(filters, trace, strict=False))).fetchall()

@@ -157,11 +157,12 @@ CREATE MACRO trace_quality_v1(
                 {
                     'check': 'clocks_not_aligned',
                     'severity': 'warning',
-                    'holds': c.compared > 0,
-                    'count': c.compared,
-                    'message': c.evidence || ' that do not overlap with the same ones of the other '
-                    || 'ranks: this clock is ' || abs(c.ahead_ns) // 1000 || ' us '
-                    || CASE WHEN c.ahead_ns < 0 THEN 'behind' ELSE 'ahead of' END
+                    'holds': c.clock.compared > 0,
+                    'count': c.clock.compared,
+                    'message': c.clock.evidence || ' that do not overlap with the same ones of '
+                    || 'the other ranks: this clock is '
+                    || abs(c.clock.ahead_ns) // 1000 || ' us '
+                    || CASE WHEN c.clock.ahead_ns < 0 THEN 'behind' ELSE 'ahead of' END
                     || ' the median rank; compare no instants with other ranks, and synchronise '
                     || 'the clocks of the hosts (NTP, PTP) before the next recording.'
                 },
@@ -283,8 +284,13 @@ CREATE MACRO trace_quality_v1(
         LEFT JOIN overlapping AS o ON f.first_id = o.first_id
         LEFT JOIN stepped AS s ON f.run = s.run AND f.worker = s.worker AND f.span = s.span
         LEFT JOIN remembered AS r ON f.run = r.run AND f.worker = r.worker AND f.span = r.span
-        LEFT JOIN clocks_apart(run, span) AS c
-            ON f.run = c.run AND f.worker = c.worker AND f.span = c.span
+        -- Through a list: where DuckDB 2.0 plans the block together with the rest, it may end in an
+        -- internal error once a worker is asked for.
+        LEFT JOIN (
+            SELECT unnest(k.rows) AS clock
+            FROM (SELECT list(a) AS rows FROM clocks_apart(run, span) AS a) AS k
+        ) AS c
+            ON f.run = c.clock.run AND f.worker = c.clock.worker AND f.span = c.clock.span
     )
 
     SELECT
