@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -50,3 +53,28 @@ def keys(corpus: tracewh.Warehouse, trace: str) -> dict[str, str]:
         [f"traces/{trace}.json"],
     ).fetchall()
     return dict(zip(("run", "worker", "span"), key, strict=True))
+
+
+#: Categories whose arguments are large, and are not looked at.
+_HOST = ("cpu_op", "operator", "python_function")
+
+
+@pytest.fixture(scope="session")
+def raw(corpus: tracewh.Warehouse) -> dict[tuple[str, str, str], list[dict[str, Any]]]:
+    """Complete events of every .gz of the corpus, by run, worker and span: category, name, start and
+    length in exact us, and arguments but of operators and frames."""
+    files = {}
+    rows = corpus.sql("SELECT run, worker, span, source_path FROM traces").fetchall()
+    for run, worker, span, path in rows:
+        if not path.endswith(".gz"):
+            continue  # another tool's list of events
+        with gzip.open(path) as file:
+            events = json.load(file, parse_float=Decimal)["traceEvents"]
+        files[run, worker, span] = [
+            {key: event[key] for key in ("cat", "name", "ts", "dur")}
+            | ({} if event["cat"].lower() in _HOST else {"args": event.get("args", {})})
+            for event in events
+            if event.get("ph") == "X" and event["cat"] != "Trace"
+        ]
+    assert len(files) > 20
+    return files

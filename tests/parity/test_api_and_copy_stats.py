@@ -6,12 +6,8 @@ module.
 
 from __future__ import annotations
 
-import gzip
-import json
 import statistics
 from collections import defaultdict
-from collections.abc import Iterator
-from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -20,23 +16,6 @@ if TYPE_CHECKING:
     import tracewh
 
 Events = list[dict[str, Any]]
-
-
-@pytest.fixture(scope="module")
-def raw(corpus: tracewh.Warehouse) -> Iterator[dict[tuple[str, ...], Events]]:
-    """Complete events of every trace, by run, worker and span."""
-    rows = corpus.sql("SELECT run, worker, span, source_path FROM traces").fetchall()
-    files: dict[tuple[str, ...], Events] = {}
-    for *key, path in rows:
-        if not path.endswith(".gz"):
-            continue  # another tool's list of events
-        with gzip.open(path) as file:
-            events = json.load(file, parse_float=Decimal, parse_int=Decimal)["traceEvents"]
-        files[tuple(key)] = [
-            event for event in events if event.get("ph") == "X" and event["cat"] != "Trace"
-        ]
-    assert len(files) > 20
-    return files
 
 
 def test_calls_of_the_runtime_are_those_of_the_raw_files(

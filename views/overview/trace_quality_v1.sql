@@ -288,7 +288,18 @@ CREATE MACRO trace_quality_v1(
         -- internal error once a worker is asked for.
         LEFT JOIN (
             SELECT unnest(k.rows) AS clock
-            FROM (SELECT list(a) AS rows FROM clocks_apart(run, span) AS a) AS k
+            FROM (
+                SELECT
+                    list({
+                        'run': a.run,
+                        'worker': a.worker,
+                        'span': a.span,
+                        'evidence': a.evidence,
+                        'compared': a.compared,
+                        'ahead_ns': a.ahead_ns
+                    }) AS rows
+                FROM clocks_apart(run, span) AS a
+            ) AS k
         ) AS c
             ON f.run = c.clock.run AND f.worker = c.clock.worker AND f.span = c.clock.span
     )
