@@ -105,7 +105,7 @@ def _drawn(text: str, warehouse: Path) -> Path:
             break
         tables.insert(paragraph)
     con = tables.con
-    settle(con, ["step_activity", "operator_costs"])
+    settle(con, ["step_activity", "operator_costs", "stacks"])
     keys = {
         row
         for table in tables.registry.tables()

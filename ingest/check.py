@@ -176,7 +176,7 @@ def _links(folder: Path) -> Iterator[tuple[str, str]]:
     for file, link, rows, example in broken:
         yield (
             f"{file}.parquet",
-            f"{link} of {rows:,} rows names an event that is not there, e.g. {example}",
+            f"{link} of {rows:,} rows names a row that is not there, e.g. {example}",
         )
 
 

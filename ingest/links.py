@@ -10,7 +10,7 @@ from tracewh.ingest.together import Running, together
 
 
 def link(con: duckdb.DuckDBPyConnection, running: Running, at_once: int | None) -> None:
-    """Add the tables host_links, memory_links and linked_flows.
+    """Add the tables out_stacks, host_links, memory_links and linked_flows.
 
     Args:
         con: Connection that holds the raw tables.
@@ -22,6 +22,7 @@ def link(con: duckdb.DuckDBPyConnection, running: Running, at_once: int | None) 
     # Each of these keeps one core busy at best.
     tasks = (lambda cursor: nest(cursor, "intervals"), lambda cursor: derive(cursor, "flows"))
     together(con, tasks, running, at_once)
+    derive(con, "stacks")
     derive(con, "links_in_order")
 
 

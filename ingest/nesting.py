@@ -8,6 +8,8 @@ comes in that order is linked in arrays, a part at a time.
 The self time of a row is its length less the parts of its children that lie inside it. In the self
 time of an operator Python frames are transparent: its children are the operators, annotations,
 runtime and driver calls whose nearest operator it is, less calls made inside other calls.
+
+Stacks are told here too, see `tracewh.ingest.stacks`.
 """
 
 from __future__ import annotations
@@ -21,16 +23,14 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tracewh.ingest.split import from_numpy, to_numpy
+from tracewh.ingest.stacks import NONE, Ints, containing, covered, hashed
 
-Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 #: Columns by name.
 Rows = dict[str, npt.NDArray[Any]]
 
 #: Rows linked at a time.
 PART_ROWS = 1 << 18
-#: Instead of a row that encloses nothing.
-NONE = -1
 
 
 def enclosing(start: Ints, end: Ints, is_candidate: Flags) -> tuple[Ints, Ints]:
@@ -76,13 +76,14 @@ def nest(con: duckdb.DuckDBPyConnection, rows: str, part_rows: int = PART_ROWS) 
 
     Args:
         con: Connection that holds the rows; statements run on cursors of it.
-        rows: Relation (place, row_id, thread, start_ns, end_ns, is_op, is_frame, is_call, is_memory),
-            the flags as 0 or 1.
+        rows: Relation (place, row_id, thread, start_ns, end_ns, is_op, is_frame, is_call, is_memory,
+            name_hash), the flags as 0 or 1.
         part_rows: How many are linked at a time.
     """
     parts = con.sql(f"""
-        SELECT r.*, -1::BIGINT AS parent_id, -1::BIGINT AS op_id, 0::BIGINT AS depth,
-            0::BIGINT AS children_ns
+        SELECT r.* EXCLUDE (name_hash), -1::BIGINT AS parent_id, -1::BIGINT AS op_id,
+            0::BIGINT AS depth, 0::BIGINT AS children_ns, 0::BIGINT AS covered_ns,
+            r.name_hash AS stack_hash, 0::UBIGINT AS outer_hash
         FROM {rows} AS r ORDER BY r.thread, r.start_ns, r.end_ns DESC, r.row_id
     """).to_arrow_reader(part_rows)
     open_rows: Rows = {}  # of the thread at hand, what may enclose rows of the next part
@@ -122,15 +123,21 @@ def _link(line: Rows, known: int) -> None:
         ("depth", depth),
     ):
         line[name][known:] = found[known:]
+    outer = containing(parent, end)
+    line["stack_hash"] = hashed(outer, line["stack_hash"], known)
+    inside = np.flatnonzero(outer[known:] != NONE) + known
+    line["outer_hash"][inside] = line["stack_hash"][outer[inside]]
     is_host[:known] = False  # counted before
+    at, ns = covered(parent, outer, start, end, np.flatnonzero(is_host))
+    np.add.at(line["covered_ns"], at, ns)
     in_call = (parent != NONE) & (line["is_call"][parent] == 1)
-    for outer, counts in (
+    for above, counts in (
         (parent, is_host & ~is_op[parent]),
         (op, is_host & (line["is_frame"] == 0) & ~in_call),
     ):
-        inner = np.flatnonzero(counts & (outer != NONE))
-        outer = outer[inner]
-        np.add.at(line["children_ns"], outer, np.minimum(end[inner], end[outer]) - start[inner])
+        inner = np.flatnonzero(counts & (above != NONE))
+        above = above[inner]
+        np.add.at(line["children_ns"], above, np.minimum(end[inner], end[above]) - start[inner])
 
 
 def _append(con: duckdb.DuckDBPyConnection, rows: Rows) -> None:
@@ -141,7 +148,8 @@ def _append(con: duckdb.DuckDBPyConnection, rows: Rows) -> None:
         SELECT
             f.place, f.row_id, f.is_memory = 1, nullif(f.parent_id, -1),
             CASE WHEN f.is_op = 1 THEN f.row_id ELSE nullif(f.op_id, -1) END, nullif(f.op_id, -1),
-            f.depth, greatest(f.end_ns - f.start_ns - f.children_ns, 0)
+            f.depth, greatest(f.end_ns - f.start_ns - f.children_ns, 0),
+            f.stack_hash, nullif(f.outer_hash, 0), f.end_ns - f.start_ns - f.covered_ns
         FROM found AS f
     """)
     con.unregister("found")

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import duckdb
 
 from tracewh.ingest.links import settle_costs
+from tracewh.ingest.nesting import nest
 from tracewh.ingest.tables import derive
 
 #: What step_activity holds, asked of the events.
@@ -21,6 +22,10 @@ def settle(con: duckdb.DuckDBPyConnection, needed: Iterable[str]) -> None:
     if "operator_costs" in needed:
         for keys in con.execute("SELECT DISTINCT run, worker, span FROM host_events").fetchall():
             _settle_costs(con, keys)
+    if "stacks" in needed:
+        con.execute("DELETE FROM stacks")
+        for keys in con.execute("SELECT DISTINCT run, worker, span FROM host_events").fetchall():
+            _settle_stacks(con, keys)
 
 
 def _settle_costs(con: duckdb.DuckDBPyConnection, keys: tuple[str, ...]) -> None:
@@ -52,3 +57,44 @@ def _settle_costs(con: duckdb.DuckDBPyConnection, keys: tuple[str, ...]) -> None
         keys,
     )
     con.execute("SET search_path = 'main'; DROP SCHEMA settling CASCADE")
+
+
+def _settle_stacks(con: duckdb.DuckDBPyConnection, keys: tuple[str, ...]) -> None:
+    """With what ingest calls, on the tables that it reads, in a database of its own."""
+    given = con.sql(
+        """
+        SELECT
+            event_id, category, name, call_stack, pid, tid, start_ns AS ts_ns,
+            coalesce(duration_ns, 0) AS dur_ns
+        FROM host_events
+        WHERE run = $1 AND worker = $2 AND span = $3 AND start_ns IS NOT NULL
+        """,
+        params=keys,
+    ).to_arrow_table()
+    with duckdb.connect() as own:
+        own.register("given", given)
+        own.execute("CREATE TABLE raw_host AS FROM given")
+        own.execute(
+            "CREATE TABLE raw_memory AS SELECT event_id, pid, tid, ts_ns FROM given LIMIT 0"
+        )
+        for name in ("event_kinds", "host", "family"):
+            derive(own, name)
+        nest(own, "intervals")
+        for name in ("stacks", "links_in_order"):
+            derive(own, name)
+        found = own.sql("FROM out_stacks").to_arrow_table()
+        links = own.sql("SELECT event_id, stack_id FROM host_links").to_arrow_table()
+    con.register("found", found)
+    con.register("links", links)
+    con.execute(
+        "INSERT INTO stacks BY NAME SELECT $1 AS run, $2 AS worker, $3 AS span, * FROM found", keys
+    )
+    con.execute(
+        """
+        UPDATE host_events AS h SET stack_id = l.stack_id FROM links AS l
+        WHERE (h.run, h.worker, h.span) = ($1, $2, $3) AND h.event_id = l.event_id
+        """,
+        keys,
+    )
+    con.unregister("found")
+    con.unregister("links")

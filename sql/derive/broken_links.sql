@@ -31,6 +31,16 @@ broken AS (
     FROM counters AS c
     ANTI JOIN device_events AS d ON c.event_id = d.event_id
     UNION ALL
+    SELECT p.file, p.link, p.target
+    FROM (
+        SELECT 'host_events' AS file, 'stack_id' AS link, h.stack_id AS target
+        FROM host_events AS h
+        UNION ALL
+        SELECT 'stacks', 'outer_stack_id', s.outer_stack_id FROM stacks AS s
+    ) AS p
+    ANTI JOIN stacks AS s ON p.target = s.stack_id
+    WHERE p.target IS NOT NULL
+    UNION ALL
     SELECT 'flows', p.link, p.target
     FROM (
         SELECT 'source_event_id' AS link, f.source_event_id AS target FROM flows AS f

@@ -1,6 +1,6 @@
 -- derive: family
 -- since: 0.1
--- summary: Parent, operator and self time of host events and memory records; see ingest/nesting.py.
+-- summary: Parent, operator, self time and stack of host events and memory records; see ingest/nesting.py.
 --
 -- Operators and annotations enclose everything else on their thread, memory records included; other
 -- host events enclose host events.
@@ -12,5 +12,8 @@ CREATE TABLE family (
     op_id BIGINT,
     parent_op_id BIGINT,
     depth INTEGER,
-    self_duration_ns BIGINT
+    self_duration_ns BIGINT,
+    stack_hash UBIGINT,  -- Of what is open around the event from its start to its end, and itself.
+    outer_hash UBIGINT,  -- The same without itself.
+    innermost_ns BIGINT  -- How long nothing that started later was open.
 );

@@ -11,6 +11,14 @@ FROM (
     SELECT m.pid, m.tid FROM raw_memory AS m
 ) AS t;
 
+-- The steps of the profiler are one thing in a stack.
+CREATE MACRO stack_name(name) AS
+    CASE WHEN starts_with(name, 'ProfilerStep#') THEN 'ProfilerStep*' ELSE name END;
+
+-- The innermost line of the Python frames that came with an operator.
+CREATE MACRO executed_line(category, call_stack) AS
+    CASE WHEN category = 'cpu_op' THEN nullif(split_part(call_stack, ';', 1), '') END;
+
 -- Flags are numbers, which arrays share with the database.
 CREATE VIEW intervals AS
 SELECT
@@ -24,12 +32,13 @@ SELECT
     CASE
         WHEN is_op_category(h.category) OR h.category = 'python_function' THEN 0 ELSE 1
     END::TINYINT AS is_call,
-    0::TINYINT AS is_memory
+    0::TINYINT AS is_memory,
+    hash(stack_name(h.name), h.category, executed_line(h.category, h.call_stack)) AS name_hash
 FROM raw_host AS h
 INNER JOIN threads AS t ON h.pid IS NOT DISTINCT FROM t.pid AND h.tid IS NOT DISTINCT FROM t.tid
 UNION ALL
 SELECT
     m.rowid, m.event_id, t.thread, m.ts_ns AS start_ns, m.ts_ns AS end_ns,
-    0::TINYINT, 0::TINYINT, 0::TINYINT, 1::TINYINT
+    0::TINYINT, 0::TINYINT, 0::TINYINT, 1::TINYINT, 0::UBIGINT
 FROM raw_memory AS m
 INNER JOIN threads AS t ON m.pid IS NOT DISTINCT FROM t.pid AND m.tid IS NOT DISTINCT FROM t.tid;

@@ -12,23 +12,11 @@ SELECT
     )
 FROM linked_steps AS s;
 
--- Python frames are named `file.py(123): function`. There are few names and many frames.
+-- There are few names of Python frames, and many frames.
 CREATE TABLE frames AS
-SELECT
-    p.name,
-    nullif(p.place.source_file, '') AS source_file,
-    try_cast(p.place.source_line AS INTEGER) AS source_line,
-    nullif(p.place.source_function, '') AS source_function
-FROM (
-    SELECT
-        n.name,
-        regexp_extract(
-            n.name, '^(.*)\((\d+)\): (.*)$', ['source_file', 'source_line', 'source_function']
-        ) AS place
-    FROM (
-        SELECT DISTINCT h.name FROM raw_host AS h WHERE h.category = 'python_function'
-    ) AS n
-) AS p;
+SELECT DISTINCT s.name, s.source_file, s.source_line, s.source_function
+FROM out_stacks AS s
+WHERE s.category = 'python_function';
 
 CREATE VIEW linked_host AS
 SELECT
@@ -39,7 +27,8 @@ SELECT
     l.op_id,
     l.parent_op_id,
     l.depth,
-    l.self_duration_ns
+    l.self_duration_ns,
+    l.stack_id
 FROM raw_host AS h
 POSITIONAL JOIN host_links AS l;
 

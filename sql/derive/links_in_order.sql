@@ -5,8 +5,10 @@
 -- So the two can be read side by side: a hash join of the wide rows would take more memory than there
 -- is.
 CREATE TABLE host_links AS
-SELECT f.event_id, f.parent_id, f.op_id, f.parent_op_id, f.depth, f.self_duration_ns
+SELECT
+    f.event_id, f.parent_id, f.op_id, f.parent_op_id, f.depth, f.self_duration_ns, s.stack_id
 FROM family AS f
+INNER JOIN linked_stacks AS s ON f.stack_hash = s.stack_hash
 WHERE NOT f.is_memory
 ORDER BY f.place;
 

@@ -29,6 +29,7 @@ CREATE TABLE host_events (
     parent_op_id BIGINT,  -- Nearest enclosing operator or annotation, the event itself excluded.
     depth INTEGER,  -- Number of events on the thread that are open where it starts; its parent is the innermost of them.
     self_duration_ns BIGINT,  -- Length minus the direct children; in an operator or annotation Python frames are transparent.
+    stack_id BIGINT,  -- What is open around it from its start to its end, and itself, in stacks.
     inner_self_ns BIGINT,  -- Self time of the operators inside that are one call with this one, mostly 0. NULL, as the next five, on rows that do not stand for a call.
     plain_self_ns BIGINT,  -- Copies, sets and kernels that use no tensor cores, which the call launched itself; NULL, as the next three, where the trace links no device work to operators.
     plain_below_ns BIGINT,  -- The same, launched by the operators below it.

@@ -188,6 +188,8 @@ LINKS = [
     ("host_events", "parent_id", 7),
     ("host_events", "op_id", 3),
     ("host_events", "parent_op_id", -1),
+    ("host_events", "stack_id", 99),
+    ("stacks", "outer_stack_id", 0),
     ("device_events", "launch_id", 99),
     ("device_events", "op_id", 99),
     ("memory_records", "op_id", 5),
@@ -219,7 +221,7 @@ def test_a_link_to_a_row_that_is_not_there(
     assert problems(warehouse) == [
         (
             path.name,
-            f"{column} of {rows} rows names an event that is not there, e.g. {value}",
+            f"{column} of {rows} rows names a row that is not there, e.g. {value}",
         )
     ]
 

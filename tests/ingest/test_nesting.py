@@ -154,7 +154,9 @@ def test_any_intervals_that_all_enclose(rows: list[Row]) -> None:
 @pytest.mark.parametrize("part_rows", [1, 2, 5])
 def test_parts(part_rows: int) -> None:
     """What is linked a part at a time is linked as the whole is."""
-    columns = "place, row_id, thread, start_ns, end_ns, is_op, is_frame, is_call, is_memory"
+    columns = (
+        "place, row_id, thread, start_ns, end_ns, is_op, is_frame, is_call, is_memory, name_hash"
+    )
     with duckdb.connect() as con:
         con.execute("""
             CREATE TABLE rows AS
@@ -162,7 +164,7 @@ def test_parts(part_rows: int) -> None:
                 r.n AS place, 100 + r.n AS row_id, r.n // 150 AS thread, r.at AS start_ns,
                 CASE WHEN r.kind = 3 THEN r.at ELSE r.at + r.length END AS end_ns,
                 (r.kind = 0)::TINYINT AS is_op, (r.kind = 1)::TINYINT AS is_frame, (r.kind = 2)::TINYINT AS is_call,
-                (r.kind = 3)::TINYINT AS is_memory
+                (r.kind = 3)::TINYINT AS is_memory, hash(r.n % 3) AS name_hash
             FROM (
                 SELECT
                     n, hash(n, 'at') % 500 AS at, hash(n, 'length') % 60 AS length,
@@ -179,4 +181,5 @@ def test_parts(part_rows: int) -> None:
     whole = found[1]
     assert len({row[3] for row in whole}) > 50  # many enclose something
     assert max(row[6] for row in whole) > 5
+    assert len({row[8] for row in whole}) > 50  # stacks
     assert found[0] == whole

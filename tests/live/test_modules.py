@@ -49,7 +49,10 @@ each_loop = pytest.mark.parametrize("trace", LOOPS, ids="-".join)
 
 
 def instants(live: Live, trace: Trace) -> Iterator[tuple[int, int, list[dict[str, Any]]]]:
-    """Each stretch of a thread in which the same events are open, with its start, end and events."""
+    """Each stretch of a thread with the same stack, with its start, end and events from the outside.
+
+    The innermost event is the one that started last; around each is the last before that contains it.
+    """
     threads = defaultdict(list)
     for event in live.said(trace)["recorded"]:
         if event["start_ns"] < event["end_ns"]:
@@ -58,14 +61,18 @@ def instants(live: Live, trace: Trace) -> Iterator[tuple[int, int, list[dict[str
         events.sort(key=lambda event: (event["start_ns"], -event["end_ns"]))
         edges = sorted({edge for event in events for edge in (event["start_ns"], event["end_ns"])})
         is_open: list[dict[str, Any]] = []
+        stacks: dict[int, list[dict[str, Any]]] = {}
         position = 0
         for start, end in pairwise(edges):
             is_open = [event for event in is_open if event["end_ns"] > start]
             while position < len(events) and events[position]["start_ns"] <= start:
-                is_open.append(events[position])
+                event = events[position]
+                outer = [other for other in is_open if other["end_ns"] >= event["end_ns"]]
+                stacks[id(event)] = [*(stacks[id(outer[-1])] if outer else []), event]
+                is_open.append(event)
                 position += 1
             if is_open:
-                yield start, end, is_open
+                yield start, end, stacks[id(is_open[-1])]
 
 
 def is_named(event: dict[str, Any]) -> bool:
@@ -152,8 +159,8 @@ def test_each_instant_belongs_to_the_innermost_line(live: Live, trace: Trace) ->
     for name in calls:
         if found := LINE.fullmatch(name):
             theirs[found.groups()][0] += 1
-    for start, end, is_open in instants(live, trace):
-        frames = [event["name"] for event in is_open if event["kind"] == FRAME]
+    for start, end, stack in instants(live, trace):
+        frames = [event["name"] for event in stack if event["kind"] == FRAME]
         lines = [found.groups() for name in frames if (found := LINE.fullmatch(name))]
         for line in set(lines):
             theirs[line][2] += end - start
@@ -193,8 +200,8 @@ def test_memory_belongs_to_the_line_around_its_operator(live: Live, trace: Trace
 @pytest.mark.parametrize("trace", TRACES, ids="-".join)
 def test_stacks_are_what_is_open_on_a_thread(live: Live, trace: Trace) -> None:
     theirs = Counter[str]()
-    for start, end, is_open in instants(live, trace):
-        theirs[";".join(shown(event["name"]) for event in is_open)] += end - start
+    for start, end, stack in instants(live, trace):
+        theirs[";".join(shown(event["name"]) for event in stack)] += end - start
     ours = {row["stack"]: round(row["value_us"] * 1000) for row in live.rows(trace, "flamegraph")}
     assert ours == theirs
     assert len(ours) > 10

@@ -72,33 +72,37 @@ def _walk(
     *,
     frames: bool,
 ) -> None:
+    """Instant by instant: the stack is that of what started last and is still open."""
     stack: list[dict[str, Any]] = []
-    for event in thread:
-        start, end = event["ts"], event["ts"] + event.get("dur", Decimal(0))
-        stack = [outer for outer in stack if outer["end"] > start]
-        inner = next((outer for outer in reversed(stack) if outer["is_entry"]), None)
-        line = inner["line"] if inner else None
+    now = Decimal(0)
+    for event in [*thread, {"ts": Decimal("Infinity"), "name": "end", "cat": ""}]:
+        while stack and now < event["ts"]:
+            until = min(stack[-1]["end"], event["ts"])
+            for line in set(stack[-1]["lines"]):
+                found[line][2] += until - now
+            if stack[-1]["line"]:
+                found[stack[-1]["line"]][1] += until - now
+            now = until
+            stack = [outer for outer in stack if outer["end"] > now]
+        now = event["ts"]
         if event["name"] == "[memory]":
-            around = [n for n, outer in enumerate(stack) if outer["is_operator"]]
-            lines = [e["line"] for e in stack[: around[-1] + 1] if e["is_entry"]] if around else []
-            if lines:
-                found[lines[-1]][4] += max(event["args"]["Bytes"], 0)
+            operators = [outer for outer in stack if outer["is_operator"]]
+            if operators and operators[-1]["line"]:
+                found[operators[-1]["line"]][4] += max(event["args"]["Bytes"], 0)
             continue
+        end = now + event.get("dur", Decimal(0))
+        # What ends before it does is not around it.
+        around = [outer for outer in stack if outer["end"] >= end]
+        lines, line = (around[-1]["lines"], around[-1]["line"]) if around else ((), None)
         own = _line(event, frames=frames)
-        is_entry = own is not None and (frames or own != line)
-        if own and is_entry:
-            row = found[own]
-            row[0] += 1
-            row[1] += end - start
-            if all(outer["line"] != own for outer in stack):
-                row[2] += end - start
-            if inner:
-                found[inner["line"]][1] -= min(end, inner["end"]) - start
-            line = own
+        if own and (frames or own != line):
+            found[own][0] += 1
+            lines, line = (*lines, own), own
         if line and event["cat"] in CALLS:
             found[line][3] += device.get(event["args"].get("correlation"), 0)
         is_operator = event["cat"] in ("cpu_op", "operator", "user_annotation")
-        stack.append({"end": end, "line": line, "is_entry": is_entry, "is_operator": is_operator})
+        if end > now:
+            stack.append({"end": end, "lines": lines, "line": line, "is_operator": is_operator})
 
 
 def _line(event: dict[str, Any], *, frames: bool) -> str | None:

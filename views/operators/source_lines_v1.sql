@@ -3,7 +3,7 @@
 -- since: 0.1
 -- summary: What each line of Python cost on the host and on the device, and what it allocated.
 -- needs: no_stacks
--- uses: overhangs, trace_names
+-- uses: trace_names
 -- example: samples --run resnet_workers_0 --span 1 --limit 6
 -- reading: The function in record.py that draws the pictures costs more than all of the backward pass, which autograd/graph.py runs.
 --
@@ -16,8 +16,9 @@
 -- functions and what else has no line of its own belong to the line that called them. Total time is
 -- that in which the line was open, counted once where it calls itself. So the self times of a thread
 -- add up to the time that any line was open. What lasts longer than the event in which it starts is
--- inside that no longer than that lasts. Device work belongs to the innermost line around its launch, memory
--- to that around the operator which allocated it; releases are not counted.
+-- beside that, in what is around both: so is a region of record_function, which starts in a function that
+-- opens it. Device work belongs to the innermost line around its launch, memory to that around the
+-- operator which allocated it; releases are not counted.
 --
 -- params
 --   name  type  unit  default  meaning
@@ -42,170 +43,93 @@ CREATE MACRO source_lines_v1(
     WITH RECURSIVE
     with_lines AS MATERIALIZED (
         SELECT
-            list_position(t.names, h.run || chr(0) || h.worker || chr(0) || h.span)
+            list_position(t.names, s.run || chr(0) || s.worker || chr(0) || s.span)
             * (1::BIGINT << 40) AS first_id,
-            bool_or(h.category = 'python_function') AS has_frames
-        FROM host_events AS h
+            bool_or(s.category = 'python_function') AS has_frames
+        FROM stacks AS s
         CROSS JOIN trace_names(run, worker, span) AS t
         WHERE
-            (
-                (h.category = 'python_function' AND h.source_line IS NOT NULL)
-                OR (h.category = 'cpu_op' AND h.call_stack <> '')
-            )
-            AND (run IS NULL OR h.run = run)
-            AND (worker IS NULL OR h.worker = worker)
-            AND (span IS NULL OR h.span = span)
+            s.source_line IS NOT NULL
+            AND (run IS NULL OR s.run = run)
+            AND (worker IS NULL OR s.worker = worker)
+            AND (span IS NULL OR s.span = span)
         GROUP BY ALL
     ),
 
-    host AS MATERIALIZED (
+    nodes AS MATERIALIZED (
         SELECT
             r.first_id,
-            r.first_id + r.event_id AS id,
-            r.first_id + r.parent_id AS parent_id,
+            r.first_id + r.stack_id AS id,
+            r.first_id + r.outer_stack_id AS outer_id,
             r.is_frame,
             CASE
-                WHEN r.is_frame THEN r.name
-                WHEN NOT w.has_frames THEN nullif(split_part(r.call_stack, ';', 1), '')
-            END AS line,
-            r.start_ns,
-            r.start_ns + r.duration_ns AS end_ns
+                WHEN (r.is_frame OR NOT w.has_frames) AND r.source_line IS NOT NULL
+                    THEN hash(r.source_file, r.source_line, r.source_function)
+            END AS line_id,
+            r.source_file,
+            r.source_line,
+            r.source_function,
+            r.calls,
+            r.self_duration_ns
         FROM (
             SELECT
-                list_position(t.names, h.run || chr(0) || h.worker || chr(0) || h.span)
+                list_position(t.names, s.run || chr(0) || s.worker || chr(0) || s.span)
                 * (1::BIGINT << 40) AS first_id,
-                h.event_id,
-                h.parent_id,
-                h.category = 'python_function' AND h.source_line IS NOT NULL AS is_frame,
-                h.name,
-                CASE WHEN h.category = 'cpu_op' THEN h.call_stack END AS call_stack,
-                h.start_ns,
-                h.duration_ns
-            FROM host_events AS h
+                s.stack_id,
+                s.outer_stack_id,
+                s.category = 'python_function' AS is_frame,
+                s.source_file,
+                s.source_line,
+                s.source_function,
+                s.calls,
+                s.self_duration_ns
+            FROM stacks AS s
             CROSS JOIN trace_names(run, worker, span) AS t
             WHERE
-                (run IS NULL OR h.run = run)
-                AND (worker IS NULL OR h.worker = worker)
-                AND (span IS NULL OR h.span = span)
+                (run IS NULL OR s.run = run)
+                AND (worker IS NULL OR s.worker = worker)
+                AND (span IS NULL OR s.span = span)
         ) AS r
         INNER JOIN with_lines AS w ON r.first_id = w.first_id
     ),
 
-    lines AS MATERIALIZED (
-        SELECT DISTINCT hash(h.line) AS line_id, h.line
-        FROM host AS h
-        WHERE h.line IS NOT NULL
-    ),
-
-    longer AS MATERIALIZED (
-        SELECT o.id, o.part_id, o.start_ns, o.end_ns, o.around_id
-        FROM overhangs('host') AS o
-    ),
-
-    -- Each event, in parts where it lasts longer than its parent.
-    parts AS MATERIALIZED (
+    -- Each stack with the innermost line in it, whether its last event enters that, and all lines.
+    placed AS (
         SELECT
-            h.first_id,
-            h.id,
-            coalesce(p.part_id, h.parent_id) AS parent_id,
-            h.is_frame,
-            CASE WHEN h.line IS NOT NULL THEN hash(h.line) END AS line_id,
-            coalesce(l.start_ns, h.end_ns) - h.start_ns AS duration_ns
-        FROM host AS h
-        LEFT JOIN (SELECT o.id, min(o.start_ns) AS start_ns FROM longer AS o GROUP BY o.id) AS l
-            ON h.id = l.id
-        LEFT JOIN longer AS p
-            ON h.parent_id = p.id AND h.start_ns >= p.start_ns AND h.start_ns < p.end_ns
+            n.first_id,
+            n.id,
+            n.line_id,
+            n.line_id IS NOT NULL AS is_entry,
+            CASE WHEN n.line_id IS NULL THEN [] ELSE [n.line_id] END AS line_ids,
+            n.calls,
+            n.self_duration_ns
+        FROM nodes AS n
+        WHERE n.outer_id IS NULL
         UNION ALL
         SELECT
-            h.first_id,
-            l.part_id AS id,
-            l.around_id AS parent_id,
-            h.is_frame,
-            CASE WHEN h.line IS NOT NULL THEN hash(h.line) END AS line_id,
-            l.end_ns - l.start_ns AS duration_ns
-        FROM host AS h
-        INNER JOIN longer AS l ON h.id = l.id
-    ),
-
-    -- Each event with the line it is in, and where a line is entered with the one around that. Lines
-    -- and chains of lines are numbers until it is known which there are.
-    events AS (
-        SELECT
-            h.first_id,
-            h.id,
-            h.line_id IS NOT NULL AS is_entry,
-            h.line_id,
-            CASE WHEN h.line_id IS NOT NULL THEN hash(h.first_id, h.line_id) END AS chain_id,
-            NULL::UBIGINT AS outer_id,
-            h.duration_ns
-        FROM parts AS h
-        WHERE h.parent_id IS NULL
-        UNION ALL
-        SELECT
-            c.first_id,
-            c.id,
-            c.is_entry,
-            coalesce(c.line_id, c.outer_line_id) AS line_id,
+            n.first_id,
+            n.id,
+            coalesce(n.line_id, o.line_id) AS line_id,
+            n.line_id IS NOT NULL AND (n.is_frame OR n.line_id IS DISTINCT FROM o.line_id)
+                AS is_entry,
             CASE
-                WHEN c.is_entry THEN hash(coalesce(c.outer_id, c.first_id), c.line_id)
-                ELSE c.outer_id
-            END AS chain_id,
-            c.outer_id,
-            c.duration_ns
-        FROM (
-            SELECT
-                h.first_id,
-                h.id,
-                h.is_frame OR h.line_id <> coalesce(e.line_id, 0) AS is_entry,
-                h.line_id,
-                e.line_id AS outer_line_id,
-                e.chain_id AS outer_id,
-                h.duration_ns
-            FROM events AS e
-            INNER JOIN parts AS h ON e.id = h.parent_id
-        ) AS c
-    ),
-
-    chains AS MATERIALIZED (
-        SELECT
-            e.chain_id,
-            any_value(e.outer_id) AS outer_id,
-            any_value(e.first_id) AS first_id,
-            any_value(e.line_id) AS line_id,
-            count(*) FILTER (WHERE e.id > 0) AS calls,
-            sum(e.duration_ns)::BIGINT AS total_ns
-        FROM events AS e
-        WHERE e.is_entry
-        GROUP BY e.chain_id
-    ),
-
-    around AS (
-        SELECT c.chain_id, [c.line_id] AS lines, TRUE AS is_outermost
-        FROM chains AS c
-        WHERE c.outer_id IS NULL
-        UNION ALL
-        SELECT
-            c.chain_id,
-            list_append(a.lines, c.line_id) AS lines,
-            NOT list_contains(a.lines, c.line_id) AS is_outermost
-        FROM around AS a
-        INNER JOIN chains AS c ON a.chain_id = c.outer_id
+                WHEN n.line_id IS NULL OR list_contains(o.line_ids, n.line_id) THEN o.line_ids
+                ELSE list_append(o.line_ids, n.line_id)
+            END AS line_ids,
+            n.calls,
+            n.self_duration_ns
+        FROM placed AS o
+        INNER JOIN nodes AS n ON o.id = n.outer_id
     ),
 
     -- A launch is told by its call, and where that is lost by the operator.
     happened AS MATERIALIZED (
-        SELECT
-            r.first_id,
-            coalesce(l.part_id, r.first_id + r.event_id) AS id,
-            r.device_ns,
-            r.bytes
+        SELECT r.first_id, r.event_id, r.device_ns, r.bytes
         FROM (
             SELECT
                 list_position(t.names, d.run || chr(0) || d.worker || chr(0) || d.span)
                 * (1::BIGINT << 40) AS first_id,
                 coalesce(d.launch_id, d.op_id) AS event_id,
-                NULL::BIGINT AS time_ns,
                 d.duration_ns AS device_ns,
                 NULL::BIGINT AS bytes
             FROM device_events AS d
@@ -218,17 +142,12 @@ CREATE MACRO source_lines_v1(
                 list_position(t.names, m.run || chr(0) || m.worker || chr(0) || m.span)
                 * (1::BIGINT << 40) AS first_id,
                 m.op_id AS event_id,
-                m.time_ns,
                 NULL::BIGINT AS device_ns,
                 greatest(m.bytes, 0) AS bytes
             FROM memory_records AS m
             CROSS JOIN trace_names(run, worker, span) AS t
         ) AS r
         INNER JOIN with_lines AS w ON r.first_id = w.first_id
-        LEFT JOIN longer AS l
-            ON
-                r.first_id + r.event_id = l.id
-                AND r.time_ns >= l.start_ns AND r.time_ns < l.end_ns
     ),
 
     recorded AS (
@@ -238,42 +157,74 @@ CREATE MACRO source_lines_v1(
     ),
 
     -- By itself, or the planner groups all events before the join.
-    placed_amounts AS MATERIALIZED (
-        SELECT e.chain_id, p.device_ns, p.bytes
+    amounts AS MATERIALIZED (
+        SELECT h.first_id + h.stack_id AS id, p.device_ns, p.bytes
         FROM happened AS p
-        INNER JOIN events AS e ON p.id = e.id
+        INNER JOIN (
+            SELECT
+                list_position(t.names, e.run || chr(0) || e.worker || chr(0) || e.span)
+                * (1::BIGINT << 40) AS first_id,
+                e.event_id,
+                e.stack_id
+            FROM host_events AS e
+            CROSS JOIN trace_names(run, worker, span) AS t
+            WHERE
+                (run IS NULL OR e.run = run)
+                AND (worker IS NULL OR e.worker = worker)
+                AND (span IS NULL OR e.span = span)
+        ) AS h ON p.first_id = h.first_id AND p.event_id = h.event_id
     ),
 
-    amounts AS (
-        SELECT a.chain_id, sum(a.device_ns)::BIGINT AS device_ns, sum(a.bytes)::BIGINT AS bytes
-        FROM placed_amounts AS a
-        GROUP BY a.chain_id
+    by_stack AS (
+        SELECT
+            p.first_id,
+            p.line_id,
+            CASE WHEN p.is_entry THEN p.calls END AS calls,
+            p.self_duration_ns AS self_ns,
+            NULL::BIGINT AS total_ns,
+            NULL::BIGINT AS device_ns,
+            NULL::BIGINT AS bytes
+        FROM placed AS p
+        UNION ALL
+        SELECT p.first_id, unnest(p.line_ids), NULL, NULL, p.self_duration_ns, NULL, NULL
+        FROM placed AS p
+        UNION ALL
+        SELECT p.first_id, p.line_id, NULL, NULL, NULL, a.device_ns, a.bytes
+        FROM placed AS p
+        INNER JOIN (
+            SELECT
+                m.id, sum(m.device_ns)::BIGINT AS device_ns, sum(m.bytes)::BIGINT AS bytes
+            FROM amounts AS m
+            GROUP BY m.id
+        ) AS a ON p.id = a.id
     ),
 
     by_line AS (
         SELECT
-            c.first_id,
-            c.line_id,
-            sum(c.calls)::BIGINT AS calls,
-            sum(c.total_ns - coalesce(i.inside_ns, 0)) AS self_ns,
-            sum(CASE WHEN a.is_outermost THEN c.total_ns ELSE 0 END) AS total_ns,
-            sum(m.device_ns) AS device_ns,
-            sum(m.bytes)::BIGINT AS bytes
-        FROM chains AS c
-        INNER JOIN around AS a ON c.chain_id = a.chain_id
-        LEFT JOIN (
-            SELECT n.outer_id, sum(n.total_ns)::BIGINT AS inside_ns
-            FROM chains AS n
-            GROUP BY n.outer_id
-        ) AS i ON c.chain_id = i.outer_id
-        LEFT JOIN amounts AS m ON c.chain_id = m.chain_id
-        GROUP BY c.first_id, c.line_id
+            b.first_id,
+            b.line_id,
+            sum(b.calls)::BIGINT AS calls,
+            sum(b.self_ns) AS self_ns,
+            sum(b.total_ns) AS total_ns,
+            sum(b.device_ns) AS device_ns,
+            sum(b.bytes)::BIGINT AS bytes
+        FROM by_stack AS b
+        WHERE b.line_id IS NOT NULL
+        GROUP BY b.first_id, b.line_id
     ),
 
-    placed AS (
+    lines AS (
+        SELECT DISTINCT n.line_id, n.source_file, n.source_line, n.source_function
+        FROM nodes AS n
+        WHERE n.line_id IS NOT NULL
+    ),
+
+    found AS (
         SELECT
             string_split(t.names[b.first_id >> 40], chr(0)) AS trace,
-            regexp_extract(l.line, '^(.*)\((\d+)\): (.*)$', ['file', 'line', 'function']) AS place,
+            l.source_file,
+            l.source_line,
+            l.source_function,
             w.has_frames,
             b.calls,
             b.self_ns,
@@ -288,19 +239,18 @@ CREATE MACRO source_lines_v1(
     )
 
     SELECT
-        p.trace[1] AS run,
-        p.trace[2] AS worker,
-        p.trace[3] AS span,
-        p.place.file AS source_file,
-        try_cast(p.place.line AS INTEGER) AS source_line,
-        p.place.function AS source_function,
-        CASE WHEN p.has_frames THEN 'definition' ELSE 'executed' END AS line_kind,
-        p.calls,
-        p.self_ns / 1000.0 AS host_self_us,
-        p.total_ns / 1000.0 AS host_total_us,
-        p.device_ns / 1000.0 AS device_us,
-        p.bytes AS allocated_bytes
-    FROM placed AS p
+        f.trace[1] AS run,
+        f.trace[2] AS worker,
+        f.trace[3] AS span,
+        f.source_file,
+        f.source_line,
+        f.source_function,
+        CASE WHEN f.has_frames THEN 'definition' ELSE 'executed' END AS line_kind,
+        f.calls,
+        f.self_ns / 1000.0 AS host_self_us,
+        f.total_ns / 1000.0 AS host_total_us,
+        f.device_ns / 1000.0 AS device_us,
+        f.bytes AS allocated_bytes
+    FROM found AS f
     ORDER BY
-        p.self_ns DESC, p.trace ASC, p.place.file ASC, try_cast(p.place.line AS INTEGER) ASC,
-        p.place.function ASC;
+        f.self_ns DESC, f.trace ASC, f.source_file ASC, f.source_line ASC, f.source_function ASC;
