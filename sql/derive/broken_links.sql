@@ -38,7 +38,7 @@ broken AS (
         UNION ALL
         SELECT 'stacks', 'outer_stack_id', s.outer_stack_id FROM stacks AS s
     ) AS p
-    ANTI JOIN stacks AS s ON p.target = s.stack_id
+    ANTI JOIN stacks AS k ON p.target = k.stack_id
     WHERE p.target IS NOT NULL
     UNION ALL
     SELECT 'flows', p.link, p.target

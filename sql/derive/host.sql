@@ -11,14 +11,6 @@ FROM (
     SELECT m.pid, m.tid FROM raw_memory AS m
 ) AS t;
 
--- The steps of the profiler are one thing in a stack.
-CREATE MACRO stack_name(name) AS
-    CASE WHEN starts_with(name, 'ProfilerStep#') THEN 'ProfilerStep*' ELSE name END;
-
--- The innermost line of the Python frames that came with an operator.
-CREATE MACRO executed_line(category, call_stack) AS
-    CASE WHEN category = 'cpu_op' THEN nullif(split_part(call_stack, ';', 1), '') END;
-
 -- Flags are numbers, which arrays share with the database.
 CREATE VIEW intervals AS
 SELECT
