@@ -84,6 +84,8 @@ ORDER = {
     "collectives_v1": "duration_us DESC, run, worker, span, start_ns, event_id",
     "counter_curve_v1": ("run, worker, span, device_id, pid, counter, series, time_ns, event_id"),
     "cupti_counters_v1": "run, worker, span, event_id, counter",
+    "critical_path_v1": "run, worker, span, step, start_ns",
+    "critical_path_summary_v1": "run, worker, span, step, duration_us DESC, bound",
     "diff_kernels_v1": (
         "abs(delta_total_us) DESC, name, operator, grid, block, registers_per_thread,"
         " shared_memory_bytes"

@@ -1,0 +1,287 @@
+-- block: critical_pieces
+-- since: 0.1
+-- summary: What lies on the critical path of each step, as critical_path says; times that nothing explains are missing.
+-- grain: one row per piece of a chain
+-- uses: chains device_waits device_work host_slices thread_activity
+--
+-- Lanes are threads and, below 0, streams. On a lane the chain just goes back in time, until a jump
+-- takes it to another one. Only the jumps need a walk, and that does not go one by one.
+--
+-- params
+--   name     type     unit  default  meaning
+--   windows  VARCHAR  -     -        Name of a relation with run, worker, span, trace and chain (numbers), event_id, end_ns (of the step as recorded), from_ns and to_ns: steps, which must not overlap.
+-- columns
+--   name      type     unit  meaning
+--   chain     BIGINT   key   As given.
+--   lane      BIGINT   key   Number of the thread, or below 0 of the stream.
+--   event_id  BIGINT   key   The event; NULL where a thread is busy with none.
+--   start_ns  BIGINT   ns    Start of the piece.
+--   end_ns    BIGINT   ns    Its end.
+--   bound     VARCHAR  -     'other', 'sync', 'launch_delay' or 'kernel_kernel_delay'; NULL where the event itself ran.
+CREATE MACRO critical_pieces(windows VARCHAR) AS TABLE
+    WITH
+    _traces AS MATERIALIZED (
+        SELECT
+            w.run,
+            w.worker,
+            w.span,
+            w.trace,
+            min(w.from_ns) AS from_ns,
+            max(w.to_ns) AS to_ns
+        FROM query_table(windows) AS w
+        GROUP BY w.run, w.worker, w.span, w.trace
+    ),
+
+    -- A lane is a thread or, below 0, a stream.
+    _threads AS MATERIALIZED (
+        SELECT
+            t.trace,
+            t.pid,
+            t.tid,
+            row_number() OVER (ORDER BY t.trace, t.pid, t.tid) AS lane
+        FROM (
+            SELECT DISTINCT a.trace, h.pid, h.tid
+            FROM host_events AS h
+            INNER JOIN _traces AS a
+                ON h.run = a.run AND h.worker = a.worker AND h.span = a.span
+        ) AS t
+    ),
+
+    _host AS MATERIALIZED (FROM thread_activity('_traces', '_threads')),
+
+    _calls AS MATERIALIZED (
+        SELECT
+            h.trace,
+            h.lane,
+            h.event_id,
+            h.name,
+            h.start_ns,
+            h.end_ns,
+            h.correlation_id
+        FROM _host AS h
+        WHERE h.is_call
+    ),
+
+    _work AS MATERIALIZED (FROM device_work('_traces', '_calls')),
+
+    _waits AS MATERIALIZED (FROM device_waits('_traces', '_calls', '_work')),
+
+    -- What is inside a call that waited is part of it.
+    _busy AS MATERIALIZED (
+        SELECT h.lane, h.event_id, h.start_ns, h.end_ns, h.is_op
+        FROM _host AS h
+        LEFT JOIN _waits AS w ON h.trace = w.trace AND h.parent_id = w.event_id
+        WHERE h.end_ns > h.start_ns AND h.end_ns > h.from_ns AND w.event_id IS NULL
+    ),
+
+    _cuts AS (
+        SELECT t.lane, unnest([w.from_ns, w.to_ns]) AS at_ns
+        FROM _threads AS t
+        INNER JOIN query_table(windows) AS w ON t.trace = w.trace
+        UNION ALL
+        SELECT k.launch_lane, k.launched_ns
+        FROM _work AS k
+        WHERE k.is_early AND k.launched_ns > k.from_ns
+    ),
+
+    _slices AS MATERIALIZED (
+        SELECT
+            t.trace,
+            t.pid,
+            s.lane,
+            s.start_ns,
+            s.end_ns,
+            s.event_id,
+            s.after_op,
+            w.done_ns,
+            w.lane AS done_lane
+        FROM host_slices('_cuts', '_busy') AS s
+        INNER JOIN _threads AS t ON s.lane = t.lane
+        LEFT JOIN _waits AS w ON t.trace = w.trace AND s.event_id = w.event_id
+    ),
+
+    _handovers AS (
+        SELECT g.lane, o.at_ns, o.lane AS to_lane
+        FROM (
+            SELECT s.trace, s.pid, s.lane, s.start_ns, s.end_ns
+            FROM _slices AS s
+            WHERE s.event_id IS NULL
+        ) AS g
+        ASOF INNER JOIN (
+            SELECT s.trace, s.pid, s.start_ns AS at_ns, max(s.lane) AS lane
+            FROM _slices AS s
+            WHERE s.after_op
+            GROUP BY s.trace, s.pid, s.start_ns
+        ) AS o
+            ON g.trace = o.trace AND g.pid = o.pid AND g.end_ns >= o.at_ns
+        WHERE o.at_ns > g.start_ns AND o.lane <> g.lane
+    ),
+
+    _ready AS (
+        SELECT
+            k.lane,
+            k.event_id,
+            k.start_ns,
+            k.before_ns,
+            k.launched_ns,
+            k.launch_lane,
+            w.done_ns,
+            w.lane AS done_lane,
+            coalesce(k.launch_ns >= greatest(k.before_ns, w.done_ns, k.launch_ns), FALSE)
+                AS was_launched_last,
+            coalesce(w.done_ns > k.before_ns, w.done_ns IS NOT NULL) AS waited_for_event
+        FROM _work AS k
+        LEFT JOIN _waits AS w
+            ON k.trace = w.trace AND k.event_id = w.event_id AND w.done_ns <= k.start_ns
+        WHERE k.end_ns > k.from_ns AND NOT coalesce(k.before_ns > k.start_ns, FALSE)
+    ),
+
+    -- The time before work of a device, and where it goes on from there: NULL on its stream.
+    _delays AS MATERIALIZED (
+        SELECT
+            r.lane,
+            r.event_id,
+            r.start_ns,
+            r.before_ns,
+            CASE
+                WHEN r.was_launched_last THEN r.launched_ns
+                WHEN r.waited_for_event THEN r.done_ns
+            END AS at_ns,
+            CASE
+                WHEN r.was_launched_last THEN r.launch_lane
+                WHEN r.waited_for_event THEN r.done_lane
+            END AS to_lane,
+            CASE
+                WHEN r.was_launched_last THEN 'launch_delay'
+                WHEN r.waited_for_event OR r.launched_ns IS NOT NULL THEN 'kernel_kernel_delay'
+                ELSE 'other'
+            END AS bound
+        FROM _ready AS r
+    ),
+
+    _pieces AS (
+        SELECT
+            s.lane,
+            s.start_ns,
+            s.end_ns,
+            s.event_id,
+            CASE WHEN s.event_id IS NULL THEN 'other' WHEN s.end_ns > s.done_ns THEN 'sync' END
+                AS bound
+        FROM _slices AS s
+        UNION ALL
+        SELECT k.lane, greatest(k.start_ns, k.before_ns), k.end_ns, k.event_id, NULL
+        FROM _work AS k
+        WHERE k.end_ns > greatest(k.start_ns, k.before_ns) AND k.end_ns > k.from_ns
+        UNION ALL
+        SELECT d.lane, coalesce(d.before_ns, d.at_ns), d.start_ns, d.event_id, d.bound
+        FROM _delays AS d
+        WHERE d.start_ns > coalesce(d.before_ns, d.at_ns)
+    ),
+
+    -- Where the chain leaves a lane. On a lane it just goes back in time.
+    _jumps AS MATERIALIZED (
+        SELECT row_number() OVER () AS id, j.lane, j.at_ns, max(j.to_lane) AS to_lane
+        FROM (
+            SELECT s.lane, s.done_ns AS at_ns, s.done_lane AS to_lane
+            FROM _slices AS s
+            WHERE s.done_ns > s.start_ns AND s.done_ns <= s.end_ns
+            UNION ALL
+            SELECT h.lane, h.at_ns, h.to_lane
+            FROM _handovers AS h
+            UNION ALL
+            SELECT d.lane, d.at_ns, d.to_lane
+            FROM _delays AS d
+            WHERE d.to_lane IS NOT NULL
+        ) AS j
+        GROUP BY j.lane, j.at_ns
+    ),
+
+    _links AS MATERIALIZED (
+        SELECT j.id, j.at_ns, j.to_lane, n.id AS next_id, n.at_ns AS next_ns
+        FROM _jumps AS j
+        ASOF LEFT JOIN _jumps AS n ON j.to_lane = n.lane AND j.at_ns >= n.at_ns
+    ),
+
+    -- What ended last on the host: the step, or what was recorded of a trace without steps.
+    _host_ends AS (
+        SELECT w.chain, t.lane, w.end_ns
+        FROM query_table(windows) AS w
+        INNER JOIN host_events AS h
+            ON
+                w.run = h.run AND w.worker = h.worker AND w.span = h.span
+                AND w.event_id = h.event_id AND starts_with(h.name, 'ProfilerStep#')
+        INNER JOIN _threads AS t ON w.trace = t.trace AND h.pid = t.pid AND h.tid = t.tid
+        UNION ALL
+        SELECT w.chain, max((b.end_ns, b.lane))[2], max(b.end_ns)
+        FROM query_table(windows) AS w
+        INNER JOIN _threads AS t ON w.trace = t.trace
+        INNER JOIN _busy AS b ON t.lane = b.lane
+        WHERE w.event_id IS NULL
+        GROUP BY w.chain
+    ),
+
+    _ends AS (
+        SELECT
+            w.chain,
+            w.from_ns,
+            CASE WHEN h.end_ns > coalesce(d.end_ns, h.end_ns - 1) THEN h.lane ELSE d.lane END
+                AS lane,
+            CASE
+                WHEN h.end_ns > coalesce(d.end_ns, h.end_ns - 1)
+                    THEN CASE WHEN w.event_id IS NULL THEN h.end_ns ELSE w.to_ns END
+                ELSE d.end_ns
+            END AS to_ns
+        FROM query_table(windows) AS w
+        LEFT JOIN _host_ends AS h ON w.chain = h.chain
+        ASOF LEFT JOIN (
+            SELECT k.trace, k.end_ns, max(k.lane) AS lane
+            FROM _work AS k
+            GROUP BY k.trace, k.end_ns
+        ) AS d
+            ON w.trace = d.trace AND w.to_ns >= d.end_ns
+    ),
+
+    _first_runs AS MATERIALIZED (
+        SELECT e.chain, e.from_ns, e.lane, e.to_ns, j.id, j.at_ns
+        FROM _ends AS e
+        ASOF LEFT JOIN _jumps AS j ON e.lane = j.lane AND e.to_ns >= j.at_ns
+    ),
+
+    _next_links AS (
+        SELECT l.id, l.next_id, l.next_ns
+        FROM _links AS l
+        WHERE l.next_id IS NOT NULL
+    ),
+
+    _starts AS (
+        SELECT r.chain, r.id, r.from_ns
+        FROM _first_runs AS r
+        WHERE r.at_ns > r.from_ns
+    ),
+
+    -- Where the chains are: on which lane from when to when. No two on a lane at one time.
+    _runs AS (
+        SELECT r.chain, r.lane, greatest(r.from_ns, r.at_ns) AS from_ns, r.to_ns
+        FROM _first_runs AS r
+        UNION ALL
+        SELECT c.chain, l.to_lane, greatest(s.from_ns, l.next_ns), l.at_ns
+        FROM chains('_next_links', '_starts') AS c
+        INNER JOIN _links AS l ON c.id = l.id
+        INNER JOIN _starts AS s ON c.chain = s.chain
+    )
+
+    SELECT
+        r.chain,
+        p.lane,
+        p.event_id,
+        greatest(p.start_ns, r.from_ns) AS start_ns,
+        least(p.end_ns, r.to_ns) AS end_ns,
+        p.bound
+    FROM _pieces AS p
+    ASOF INNER JOIN (
+        SELECT u.chain, u.lane, u.from_ns, u.to_ns
+        FROM _runs AS u
+        WHERE u.to_ns > u.from_ns
+    ) AS r
+        ON p.lane = r.lane AND p.start_ns < r.to_ns
+    WHERE p.end_ns > r.from_ns;

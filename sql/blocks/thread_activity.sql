@@ -1,0 +1,73 @@
+-- block: thread_activity
+-- since: 0.1
+-- summary: What threads are busy with: operators, runtime and driver calls, and the data loader.
+-- grain: one row per operator that lasts into the time, and per call and data loading before the end of it
+--
+-- Annotations and Python frames say where a program is and not that it works.
+--
+-- params
+--   name     type     unit  default  meaning
+--   traces   VARCHAR  -     -        Name of a relation with run, worker, span, trace (a number), from_ns and to_ns: the time.
+--   threads  VARCHAR  -     -        Name of a relation with trace, pid, tid and lane (a number): all threads of the traces.
+-- columns
+--   trace           BIGINT   key  Number of the trace.
+--   lane            BIGINT   key  Number of the thread.
+--   from_ns         BIGINT   ns   As given of the trace.
+--   event_id        BIGINT   key  The event.
+--   parent_id       BIGINT   key  What is around it on the thread, of any category.
+--   name            VARCHAR  -    Its name.
+--   is_op           BOOLEAN  -    Whether it is an operator.
+--   is_call         BOOLEAN  -    Whether it is a runtime or driver call.
+--   start_ns        BIGINT   ns   Its start.
+--   end_ns          BIGINT   ns   Its end.
+--   correlation_id  BIGINT   -    Of a call, what joins it to the device.
+CREATE MACRO thread_activity(traces VARCHAR, threads VARCHAR) AS TABLE
+    WITH
+    -- Numbers first: texts join slowly.
+    _events AS (
+        SELECT
+            a.trace,
+            a.from_ns,
+            h.event_id,
+            h.parent_id,
+            h.category,
+            h.name,
+            h.pid,
+            h.tid,
+            h.start_ns,
+            h.start_ns + h.duration_ns AS end_ns,
+            h.correlation_id
+        FROM host_events AS h
+        INNER JOIN query_table(traces) AS a
+            ON h.run = a.run AND h.worker = a.worker AND h.span = a.span
+        WHERE
+            h.start_ns < a.to_ns
+            AND (
+                ends_with(h.category, '_runtime')
+                OR ends_with(h.category, '_driver')
+                OR (h.category = 'cpu_op' AND h.start_ns + h.duration_ns > a.from_ns)
+                OR (
+                    h.category = 'user_annotation'
+                    AND (
+                        starts_with(h.name, 'enumerate(DataLoader)#')
+                        OR starts_with(h.name, 'enumerate(DataPipe)#')
+                    )
+                )
+            )
+    )
+
+    SELECT
+        e.trace,
+        t.lane,
+        e.from_ns,
+        e.event_id,
+        e.parent_id,
+        e.name,
+        e.category = 'cpu_op' AS is_op,
+        e.category NOT IN ('cpu_op', 'user_annotation') AS is_call,
+        e.start_ns,
+        e.end_ns,
+        e.correlation_id
+    FROM _events AS e
+    INNER JOIN query_table(threads) AS t
+        ON e.trace = t.trace AND e.pid = t.pid AND e.tid = t.tid;

@@ -1,0 +1,180 @@
+-- view: critical_path
+-- version: 1
+-- since: 0.1
+-- summary: The chain of work and waiting that made a step as long as it is.
+-- grain: one row per piece of the chain of a step; the pieces of a step follow each other without a gap
+-- uses: critical_pieces
+-- example: samples --run ddp_gloo --step 3 --limit 12
+--
+-- The chain goes back in time from the end of the step: to the device where its last work ended with
+-- the step or after it, else to the thread of the step. Then
+--
+-- - work on a device waited for the latest of three: the work before it on its stream, the work before
+--   an event that its stream waited for, and the call that launched it. The time between is
+--   'kernel_kernel_delay' or, after the call, 'launch_delay'.
+-- - a thread goes back through its operators, runtime and driver calls and data loading, of which the
+--   innermost counts. What it does between them was not recorded and is 'other'.
+-- - a call that waited for a device, a synchronisation or a copy, goes back to the work that it waited
+--   for: the time from the end of that to the end of the call is 'sync'.
+-- - a thread that is busy with nothing goes back to the thread of its process whose operator ended last
+--   in that time: a training loop waits for the thread of autograd, and that waits for the loop.
+--
+-- Where nothing tells what came before, the rest of the step is 'other'. A step is the extended one, as
+-- in step_breakdown, and so the pieces add up to its length.
+--
+-- Waits between streams, and the stream that a call waits for, are known where the trace holds the
+-- synchronisations of the device (enable_cuda_sync_events); else a call waits for whatever ended last.
+--
+-- params
+--   run, worker, span
+--   name  type    unit  default  meaning
+--   step  BIGINT  -     NULL     Number of a step to report; NULL reports all.
+-- columns
+--   run, worker, span
+--   name         type     unit  meaning
+--   step         BIGINT   key   Number of the step; NULL where the trace has no steps.
+--   event_id     BIGINT   key   The event: of a delay the work that was late; NULL where none was recorded.
+--   name         VARCHAR  -     Its name.
+--   start_ns     BIGINT   ns    Start of the piece, nanoseconds since the epoch.
+--   duration_us  DOUBLE   us    Length of the piece.
+--   bound        VARCHAR  -     'cpu', 'data_loading', 'sync', 'launch_delay', 'kernel_kernel_delay', 'device_compute', 'device_communication', 'device_memory' or 'other'.
+CREATE MACRO critical_path_v1(
+    run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL, step BIGINT := NULL
+) AS TABLE
+    WITH
+    windows AS MATERIALIZED (
+        SELECT
+            s.run,
+            s.worker,
+            s.span,
+            s.step,
+            s.event_id,
+            s.end_ns,
+            s.extended_start_ns AS from_ns,
+            s.extended_end_ns AS to_ns,
+            dense_rank() OVER (ORDER BY s.run, s.worker, s.span) AS trace,
+            row_number() OVER (
+                ORDER BY s.run, s.worker, s.span, s.extended_start_ns, s.event_id
+            ) AS chain
+        FROM steps AS s
+        WHERE
+            s.extended_end_ns > s.extended_start_ns
+            AND (run IS NULL OR s.run = run)
+            AND (worker IS NULL OR s.worker = worker)
+            AND (span IS NULL OR s.span = span)
+            AND (step IS NULL OR s.step = step)
+    ),
+
+    pieces AS MATERIALIZED (FROM critical_pieces('windows')),
+
+    -- What the chain leaves out is 'other', too.
+    gaps AS (
+        SELECT
+            p.chain,
+            NULL AS lane,
+            NULL AS event_id,
+            lag(p.end_ns, 1, p.from_ns)
+                OVER (PARTITION BY p.chain ORDER BY p.start_ns, p.end_ns)
+                AS start_ns,
+            p.start_ns AS end_ns,
+            'other' AS bound
+        FROM (
+            SELECT w.chain, w.from_ns, p.start_ns, p.end_ns
+            FROM windows AS w
+            INNER JOIN pieces AS p ON w.chain = p.chain
+            UNION ALL
+            SELECT w.chain, w.from_ns, w.to_ns AS start_ns, w.to_ns AS end_ns
+            FROM windows AS w
+        ) AS p
+    ),
+
+    parts AS (
+        SELECT p.chain, p.lane, p.event_id, p.start_ns, p.end_ns, p.bound
+        FROM pieces AS p
+        UNION ALL
+        SELECT g.chain, g.lane, g.event_id, g.start_ns, g.end_ns, g.bound
+        FROM gaps AS g
+        WHERE g.end_ns > g.start_ns
+    ),
+
+    -- Pieces of one event that touch are one.
+    marked AS (
+        SELECT
+            p.*,
+            coalesce(
+                lag((p.event_id, p.bound)) OVER (PARTITION BY p.chain ORDER BY p.start_ns)
+                IS DISTINCT FROM (p.event_id, p.bound),
+                TRUE
+            ) AS is_new
+        FROM parts AS p
+    ),
+
+    numbered AS (
+        SELECT
+            m.*,
+            count(*) FILTER (WHERE m.is_new) OVER (
+                PARTITION BY m.chain ORDER BY m.start_ns ROWS UNBOUNDED PRECEDING
+            ) AS number
+        FROM marked AS m
+    ),
+
+    segments AS MATERIALIZED (
+        SELECT
+            n.chain,
+            n.number,
+            any_value(n.event_id) AS event_id,
+            any_value(n.bound) AS bound,
+            min(n.start_ns) AS start_ns,
+            sum(n.end_ns - n.start_ns)::BIGINT AS duration_ns
+        FROM numbered AS n
+        GROUP BY n.chain, n.number
+    ),
+
+    -- Through a list, so that the planner expects few rows and hashes them, not all events.
+    events AS (
+        SELECT
+            s.chain,
+            s.event_id,
+            h.name,
+            CASE h.category WHEN 'user_annotation' THEN 'data_loading' ELSE 'cpu' END AS bound
+        FROM
+            (SELECT DISTINCT s.chain, s.event_id FROM segments AS s WHERE s.event_id IS NOT NULL)
+                AS s
+        INNER JOIN windows AS w ON s.chain = w.chain
+        INNER JOIN
+            host_events AS h
+            ON w.run = h.run AND w.worker = h.worker AND w.span = h.span AND s.event_id = h.event_id
+        UNION ALL
+        SELECT
+            s.chain,
+            s.event_id,
+            d.name,
+            CASE d.kind
+                WHEN 'compute' THEN 'device_compute' WHEN
+                    'communication'
+                    THEN 'device_communication'
+                ELSE 'device_memory'
+            END
+        FROM
+            (SELECT DISTINCT s.chain, s.event_id FROM segments AS s WHERE s.event_id IS NOT NULL)
+                AS s
+        INNER JOIN windows AS w ON s.chain = w.chain
+        INNER JOIN
+            device_events AS d
+            ON w.run = d.run AND w.worker = d.worker AND w.span = d.span AND s.event_id = d.event_id
+    )
+
+    SELECT
+        w.run,
+        w.worker,
+        w.span,
+        w.step,
+        s.event_id,
+        e.name,
+        s.start_ns,
+        s.duration_ns / 1000.0 AS duration_us,
+        coalesce(s.bound, e.bound) AS bound
+    FROM segments AS s
+    INNER JOIN windows AS w ON s.chain = w.chain
+    LEFT JOIN events AS e ON s.chain = e.chain AND s.event_id = e.event_id
+    ORDER BY w.run, w.worker, w.span, w.step, s.start_ns;
