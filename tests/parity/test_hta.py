@@ -16,6 +16,7 @@ import pytest
 
 from tests.parity.conftest import TRACES, keys
 from tests.parity.differences import Table, problems
+from tests.parity.hta_critical_path import critical_paths
 
 if TYPE_CHECKING:
     import tracewh
@@ -290,6 +291,7 @@ def test_of_a_trace_nothing_differs_but_what_is_listed(
     text = (shared / "expected" / f"{name}.hta.json").read_text("utf-8")
     trace = Trace(corpus, name, json.loads(text)["data"])
     tables = [table for section in SECTIONS for table in section(trace)]
+    tables += critical_paths(corpus, trace.keys["run"], trace.said)
     assert problems(f"hta {name}", tables) == []
 
 
