@@ -8,46 +8,21 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from tracewh.cli import diagnostics, options
-from tracewh.cli.helptext import Command, Group
+from tracewh.cli.helptext import EPILOG, Command, Commands
 from tracewh.cli.output import Format, Output, whole_number
 from tracewh.cli.show import ViewGroup, registry
 
-EPILOG = "\n".join(
-    ["\b", "Exit status:", *(f"  {code:>3}  {text}" for code, text in diagnostics.EXIT_CODES)]
-)
-
 FILL, ASK, KEEP = "Fill a warehouse", "Ask it", "Keep it"
-ORDER = (
-    "ingest",
-    "watch",
-    "demo",
-    "show",
-    "runs",
-    "views",
-    "query",
-    "shell",
-    "check",
-    "drop",
-    "relink",
-)
-
-
-class Root(Group):
-    """All commands, in the order in which one needs them."""
-
-    def list_commands(self, ctx: object) -> list[str]:
-        """Names in order."""
-        return sorted(self.commands, key=ORDER.index)
-
 
 app = typer.Typer(
     name="tracewh",
-    cls=Root,
+    cls=Commands,
     help="Ask PyTorch profiler traces anything, in SQL.",
     epilog=EPILOG,
     rich_markup_mode=None,
@@ -190,12 +165,8 @@ def check(
 @app.command(cls=Command, rich_help_panel=KEEP)
 def drop(
     run: Annotated[str, typer.Argument(metavar="RUN", help="The run to remove.")],
-    worker: Annotated[
-        str | None, typer.Option("--worker", metavar="WORKER", help="Only this worker of it.")
-    ] = None,
-    span: Annotated[
-        str | None, typer.Option("--span", metavar="SPAN", help="Only this recording of it.")
-    ] = None,
+    worker: options.WorkerOption = None,
+    span: options.SpanOption = None,
     yes: Annotated[bool, typer.Option("-y", "--yes", help="Do not ask.")] = False,
     warehouse: options.WarehouseOption = options.DEFAULT_WAREHOUSE,
 ) -> None:
@@ -265,6 +236,39 @@ def query(
     from tracewh.cli.query import ask
 
     ask(sql, warehouse, Output.parse(format, output, limit, sort))
+
+
+@app.command(cls=Command, rich_help_panel=ASK)
+def export(
+    run: Annotated[str, typer.Argument(metavar="RUN", help="The run to take a trace of.")],
+    output: Annotated[
+        Path,
+        typer.Option("-o", "--output", metavar="FILE", help="What to write: .json or .json.gz."),
+    ],
+    worker: options.WorkerOption = None,
+    span: options.SpanOption = None,
+    critical_path: Annotated[
+        str | None,
+        typer.Option(
+            "--critical-path",
+            metavar="STEP",
+            help="Mark the critical path of this step, or of all of them: all.",
+        ),
+    ] = None,
+    warehouse: options.WarehouseOption = options.DEFAULT_WAREHOUSE,
+) -> None:
+    """Write a trace as a file for Perfetto or chrome://tracing.
+
+    Events on a critical path get an argument critical of 1, and arrows named critical_path lead from
+    one thread or stream to another.
+
+    \b
+    tracewh export resnet -o resnet.json.gz
+    tracewh export ddp --worker rank0 --critical-path 12 -o step12.json
+    """
+    from tracewh.cli.export import export as write
+
+    write(warehouse, run, worker, span, critical_path, output)
 
 
 @app.command(cls=Command, rich_help_panel=ASK)

@@ -10,8 +10,15 @@ from typing import Any
 
 from typer.core import TyperCommand, TyperGroup
 
+from tracewh.cli import diagnostics
+
 #: Pages are as wide as the terminal, but lines longer than this are hard to read.
 CONTEXT = {"max_content_width": 100, "help_option_names": ["-h", "--help"]}
+
+#: What stands below the front page.
+EPILOG = "\n".join(
+    ["\b", "Exit status:", *(f"  {code:>3}  {text}" for code, text in diagnostics.EXIT_CODES)]
+)
 
 #: The title of a section, and one line of it: a name and what there is to say about it.
 Row = tuple[str, tuple[str, str]]
@@ -52,6 +59,31 @@ class Group(TyperGroup):
             ],
         )
         write_sections(formatter, option_rows(self, ctx))
+
+
+#: All commands, in the order in which one needs them.
+ORDER = (
+    "ingest",
+    "watch",
+    "demo",
+    "show",
+    "runs",
+    "views",
+    "query",
+    "shell",
+    "export",
+    "check",
+    "drop",
+    "relink",
+)
+
+
+class Commands(Group):
+    """The commands of tracewh, in their order."""
+
+    def list_commands(self, ctx: object) -> list[str]:
+        """Names in order."""
+        return sorted(self.commands, key=ORDER.index)
 
 
 def option_rows(command: Any, ctx: Any) -> list[Row]:

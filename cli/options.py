@@ -58,3 +58,10 @@ SortOption = Annotated[
         "COLUMN:asc and COLUMN:desc say it outright.",
     ),
 ]
+
+WorkerOption = Annotated[
+    str | None, typer.Option("--worker", metavar="WORKER", help="Only this worker of it.")
+]
+SpanOption = Annotated[
+    str | None, typer.Option("--span", metavar="SPAN", help="Only this recording of it.")
+]

@@ -100,12 +100,12 @@ class Output:
             yield sys.stdout.buffer
             sys.stdout.buffer.flush()
         else:
-            with _whole(self.path) as path, path.open("wb") as sink:
+            with whole(self.path) as path, path.open("wb") as sink:
                 yield sink
 
 
 @contextmanager
-def _whole(path: Path) -> Iterator[Path]:
+def whole(path: Path) -> Iterator[Path]:
     """A path to write at, so that the file appears when all of it is written, or not at all."""
     goal = path.resolve()
     special = path.exists() and not path.is_file()  # a named pipe, /dev/null

@@ -40,7 +40,7 @@ def named(traces: list[tuple[str, str, str]], names: dict[str, str]) -> list[tup
         position = SOURCE.index(what)
         known = sorted({trace[position] for trace in traces})
         if name not in known:
-            hint = diagnostics.did_you_mean(name, known) or f"; there is {_some(known)}"
+            hint = diagnostics.did_you_mean(name, known) or f"; there is {some(known)}"
             diagnostics.refuse(f"no {what} named {name!r}{hint}")
         traces = [trace for trace in traces if trace[position] == name]
     return traces
@@ -59,11 +59,11 @@ def explain(warehouse: Warehouse, view: Spec, arguments: dict[str, Any]) -> None
         ):
             if quality in view.needs:
                 messages.setdefault(message, []).append(f"{run}/{worker}/{span}")
-        reasons = [f"  {_some(traces)}: {message}" for message, traces in messages.items()]
+        reasons = [f"  {some(traces)}: {message}" for message, traces in messages.items()]
     diagnostics.note("\n".join([f"{view.name} has no rows for what was asked", *reasons]))
 
 
-def _some(names: list[str], most: int = 3) -> str:
+def some(names: list[str], most: int = 3) -> str:
     """A few names, and how many more there are."""
     more = len(names) - most
     return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")

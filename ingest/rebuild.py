@@ -7,9 +7,11 @@ is there because a column could not say it exactly, so it wins over the columns.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import duckdb
+import pyarrow as pa
 
 from tracewh.ingest.tables import Column, derive, tables
 
@@ -21,6 +23,8 @@ _TIMED = {
 }
 #: Columns that were read from elsewhere on the rows of some categories.
 _NOT_READ = {("device_events", "device_id"): "has_device_as_process(t.category)"}
+#: Positions in the file that are put together at a time, so that memory stays flat.
+_AT_A_TIME = 50_000
 
 
 def events(folder: Path) -> Iterator[str]:
@@ -29,6 +33,58 @@ def events(folder: Path) -> Iterator[str]:
     Args:
         folder: The trace's folder in a warehouse.
     """
+    for batch in batches(folder):
+        yield from batch.to_pylist()
+
+
+def batches(folder: Path, path: pa.Table | None = None) -> Iterator[pa.Array]:
+    """Every event of a trace as JSON text, in the order of the file, many at a time.
+
+    Args:
+        folder: The trace's folder in a warehouse.
+        path: Critical paths; the events on them get an argument `critical` of 1. See `arrows`.
+    """
+    with _opened(folder) as con:
+        if path is not None:
+            con.register("critical_pieces", path)
+        parts = [_table_sql(name, time, path is not None) for name, time in _TIMED.items()]
+        parts += ["FROM rebuilt_flows()", "FROM rebuilt_counter_samples()"]
+        sql = f"SELECT event_id, text FROM ({' UNION ALL '.join(parts)})"
+        for first in range(0, _end(con), _AT_A_TIME):
+            yield from _texts(
+                con,
+                f"{sql} WHERE event_id >= {first} AND event_id < {first + _AT_A_TIME}"
+                " ORDER BY event_id",
+            )
+
+
+def arrows(folder: Path, path: pa.Table) -> Iterator[pa.Array]:
+    """Flow events as JSON text, a start and an end wherever a path changes the thread or stream.
+
+    Args:
+        folder: The trace's folder in a warehouse.
+        path: Critical paths: a row per time that an event ran on one, with `chain` (a number of the
+            path), `event_id`, `start_ns` and `end_ns`.
+    """
+    with _opened(folder) as con:
+        con.register("critical_pieces", path)
+        derive(con, "critical_arrows")
+        yield from _texts(con, "FROM critical_arrows() ORDER BY flow_id, at_ns")
+
+
+def head(folder: Path) -> str:
+    """What a trace says besides its events, as a JSON object.
+
+    Args:
+        folder: The trace's folder in a warehouse.
+    """
+    with _opened(folder) as con:
+        [(text,)] = con.execute("FROM rebuilt_head()").fetchall()
+    return str(text)
+
+
+@contextmanager
+def _opened(folder: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     with duckdb.connect() as con:
         for name in tables():
             path = str(folder / f"{name}.parquet").replace("'", "''")
@@ -39,20 +95,34 @@ def events(folder: Path) -> Iterator[str]:
         derive(con, "rebuild")
         con.execute("SET VARIABLE base_ns = (SELECT coalesce(t.base_time_ns, 0) FROM traces AS t)")
         con.execute("SET VARIABLE unpadded = (SELECT t.generation = '2024-03' FROM traces AS t)")
-        parts = [_table_sql(name, time) for name, time in _TIMED.items()]
-        parts += ["FROM rebuilt_flows()", "FROM rebuilt_counter_samples()"]
-        rows = con.execute(f"SELECT text FROM ({' UNION ALL '.join(parts)}) ORDER BY event_id")
-        while batch := rows.fetchmany(10_000):
-            yield from (text for (text,) in batch)
+        yield con
 
 
-def _table_sql(name: str, time: str) -> str:
+def _end(con: duckdb.DuckDBPyConnection) -> int:
+    """The position behind the last event."""
+    ids = [f"SELECT max(event_id) AS event_id FROM {name}" for name in (*_TIMED, "counter_samples")]
+    ids.append("SELECT greatest(max(source_event_id), max(target_event_id)) FROM flows")
+    [(last,)] = con.execute(f"SELECT max(event_id) FROM ({' UNION ALL '.join(ids)})").fetchall()
+    return 0 if last is None else int(last) + 1
+
+
+def _texts(con: duckdb.DuckDBPyConnection, sql: str) -> Iterator[pa.Array]:
+    for batch in con.sql(sql).to_arrow_reader(_AT_A_TIME):
+        yield batch.column("text")
+
+
+def _table_sql(name: str, time: str, marked: bool) -> str:
     names = {column.name for column in tables()[name].columns}
     category = "raw_category" if "raw_category" in names else "category"
     phase = {"memory_records": "'i'", "other_events": "t.phase"}.get(name, "'X'")
     event_name = "'[memory]'" if name == "memory_records" else "t.name"
     duration = "t.duration_ns" if "duration_ns" in names else "NULL"
     arguments = [_argument(name, column) for column in tables()[name].arguments]
+    if marked and name in ("host_events", "device_events"):
+        arguments.append(
+            """CASE WHEN t.event_id IN (SELECT c.event_id FROM critical_pieces AS c)
+            THEN '"critical":1' END"""
+        )
     # In layers: a macro copies what it is given into every place that names it.
     return f"""
     SELECT t.event_id, overlaid(t.members, t.raw) AS text

@@ -129,3 +129,21 @@ CREATE MACRO rebuilt_counter_samples() AS TABLE
         FROM counter_samples AS c
         GROUP BY c.event_id
     ) AS r;
+
+CREATE MACRO rebuilt_head() AS TABLE
+    SELECT
+        overlaid(
+            present([
+                member('schemaVersion', to_json(t.schema_version)),
+                member('baseTimeNanoseconds', to_json(t.base_time_ns)),
+                member('Framework', to_json(t.framework)),
+                (
+                    SELECT
+                        '"deviceProperties":['
+                        || string_agg(d.properties::VARCHAR, ',' ORDER BY d.device_id) || ']'
+                    FROM devices AS d
+                )
+            ]),
+            t.metadata
+        ) AS text
+    FROM traces AS t;

@@ -31,6 +31,7 @@ def test_the_front_page_lists_every_command_with_its_text(tracewh):
         "views",
         "query",
         "shell",
+        "export",
         "check",
         "drop",
         "relink",
