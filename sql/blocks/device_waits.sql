@@ -6,7 +6,8 @@
 -- Where the device recorded its synchronisations, they say on which stream a call waited, or after
 -- which call an event was recorded: the wait is for what had been launched last on that stream, and a
 -- stream that waits does so before what is launched on it next. Other calls with Synchronize in their
--- name take what ended last on any stream. A copy waits for itself.
+-- name take what ended last on any stream, of their device where that is recorded. A copy waits for
+-- itself.
 --
 -- params
 --   name   type     unit  default  meaning
@@ -69,10 +70,11 @@ CREATE MACRO device_waits(traces VARCHAR, calls VARCHAR, work VARCHAR) AS TABLE
                 AND s.awaited_stream_id = l.stream_id AND s.record_ns >= l.launch_ns
     ),
 
+    -- Of each device, and as -1 of all.
     _ends AS (
-        SELECT w.trace, w.end_ns, max(w.lane) AS lane
-        FROM query_table(work) AS w
-        GROUP BY w.trace, w.end_ns
+        SELECT w.trace, d.device_id, w.end_ns, max(w.lane) AS lane
+        FROM query_table(work) AS w, unnest([w.device_id, -1]) AS d (device_id)
+        GROUP BY w.trace, d.device_id, w.end_ns
     ),
 
     _of_calls AS (
@@ -91,15 +93,16 @@ CREATE MACRO device_waits(traces VARCHAR, calls VARCHAR, work VARCHAR) AS TABLE
         UNION ALL
         SELECT c.trace, c.event_id, c.start_ns, c.end_ns, e.end_ns AS done_ns, e.lane
         FROM (
-            SELECT c.trace, c.event_id, c.start_ns, c.end_ns
+            SELECT
+                c.trace, c.event_id, c.start_ns, c.end_ns, coalesce(s.device_id, -1) AS device_id
             FROM query_table(calls) AS c
-            LEFT JOIN _syncs AS s
-                ON
-                    c.trace = s.trace AND c.event_id = s.call_id
-                    AND (s.record_ns IS NOT NULL OR s.name = 'Stream Sync')
-            WHERE contains(c.name, 'Synchronize') AND s.call_id IS NULL
+            LEFT JOIN _syncs AS s ON c.trace = s.trace AND c.event_id = s.call_id
+            WHERE
+                contains(c.name, 'Synchronize')
+                AND NOT coalesce(s.record_ns IS NOT NULL OR s.name = 'Stream Sync', FALSE)
         ) AS c
-        ASOF INNER JOIN _ends AS e ON c.trace = e.trace AND c.end_ns >= e.end_ns
+        ASOF INNER JOIN _ends AS e
+            ON c.trace = e.trace AND c.device_id = e.device_id AND c.end_ns >= e.end_ns
         UNION ALL
         SELECT c.trace, c.event_id, c.start_ns, c.end_ns, w.end_ns AS done_ns, w.lane
         FROM query_table(work) AS w
