@@ -114,7 +114,7 @@ CREATE MACRO critical_pieces(windows VARCHAR) AS TABLE
             GROUP BY s.trace, s.pid, s.start_ns
         ) AS o
             ON g.trace = o.trace AND g.pid = o.pid AND g.end_ns >= o.at_ns
-        WHERE o.at_ns > g.start_ns AND o.lane <> g.lane
+        WHERE o.at_ns > g.start_ns
     ),
 
     _ready AS (
@@ -133,7 +133,7 @@ CREATE MACRO critical_pieces(windows VARCHAR) AS TABLE
         FROM _work AS k
         LEFT JOIN _waits AS w
             ON k.trace = w.trace AND k.event_id = w.event_id AND w.done_ns <= k.start_ns
-        WHERE k.end_ns > k.from_ns AND NOT coalesce(k.before_ns > k.start_ns, FALSE)
+        WHERE k.end_ns > k.from_ns
     ),
 
     -- The time before work of a device, and where it goes on from there: NULL on its stream.
@@ -153,7 +153,7 @@ CREATE MACRO critical_pieces(windows VARCHAR) AS TABLE
             END AS to_lane,
             CASE
                 WHEN r.was_launched_last THEN 'launch_delay'
-                WHEN r.waited_for_event OR r.launched_ns IS NOT NULL THEN 'kernel_kernel_delay'
+                WHEN r.launched_ns IS NOT NULL THEN 'kernel_kernel_delay'
                 ELSE 'other'
             END AS bound
         FROM _ready AS r
@@ -184,7 +184,7 @@ CREATE MACRO critical_pieces(windows VARCHAR) AS TABLE
         FROM (
             SELECT s.lane, s.done_ns AS at_ns, s.done_lane AS to_lane
             FROM _slices AS s
-            WHERE s.done_ns > s.start_ns AND s.done_ns <= s.end_ns
+            WHERE s.done_ns IS NOT NULL
             UNION ALL
             SELECT h.lane, h.at_ns, h.to_lane
             FROM _handovers AS h

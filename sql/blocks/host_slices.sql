@@ -67,7 +67,7 @@ CREATE MACRO host_slices(cuts VARCHAR, events VARCHAR) AS TABLE
         i.lane,
         i.at_ns AS start_ns,
         i.next_ns AS end_ns,
-        CASE WHEN i.level > 0 THEN i.event_id END AS event_id,
+        i.event_id,
         i.level = 0 AND i.ends_op AS after_op
     FROM _innermost AS i
     WHERE i.next_ns > i.at_ns;
