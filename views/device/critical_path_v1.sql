@@ -25,6 +25,8 @@
 -- Waits between streams, and the stream that a call waits for, are known where the trace holds the
 -- synchronisations of the device (enable_cuda_sync_events); else a call waits for whatever ended last.
 --
+-- `tracewh export RUN --critical-path STEP -o FILE` marks it in the trace, to look at in Perfetto.
+--
 -- params
 --   run, worker, span
 --   name  type    unit  default  meaning
