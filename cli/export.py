@@ -42,6 +42,7 @@ def export(
     from tracewh.ingest.files import here
     from tracewh.ingest.rebuild import arrows, batches, head
     from tracewh.ingest.store import Store
+    from tracewh.ingest.tables import tables
     from tracewh.views.warehouse import Warehouse, find
 
     if not path.name.endswith((".json", ".json.gz")):
@@ -50,6 +51,12 @@ def export(
     root = find(here(warehouse))
     trace = _one(names(warehouse), run, worker, span)
     folder = Store(root).folder(*trace)
+    for name in tables():
+        if not (folder / f"{name}.parquet").exists():
+            raise diagnostics.CliError(
+                f"{'/'.join(trace)} has no {name}.parquet: it is damaged, or of another version of"
+                " tracewh; ingest it again with --force"
+            )
     parts, ran = [batches(folder)], None
     if critical_path is not None:
         with Warehouse(root) as opened:

@@ -233,3 +233,10 @@ def test_a_damaged_trace_leaves_no_file(stored, _stored_once, tracewh):
     assert "device_events.parquet" in done.err.splitlines()[0]
     assert "`tracewh check`" in done.err
     assert not list(stored.glob("*out.json*"))
+    damaged.unlink()
+    done = tracewh("export", "one", "-w", folder, "-o", stored / "out.json")
+    said = (
+        "tracewh: one/w/default has no device_events.parquet: it is damaged, or of another version of"
+        " tracewh; ingest it again with --force\n"
+    )
+    assert (done.code, done.out, done.err) == (1, "", said)
