@@ -2,7 +2,6 @@
 -- since: 0.1
 -- summary: Each kernel that CUPTI counted something of, and the call that launched it.
 -- grain: one row per cuda_profiler_range event
--- uses: counter_values
 --
 -- Such a row has a name, the device and the counters. Since 2025 it may carry the correlation of its
 -- launch; before, all that is known is the order: the profiler runs one kernel after the other, so the
@@ -112,52 +111,73 @@ CREATE MACRO profiled_kernels(
         WHERE r.is_one_device AND l.is_one_process
     ),
 
-    -- There are few names and many values.
-    _names AS MATERIALIZED (
+    _traces AS MATERIALIZED (
+        SELECT list(DISTINCT r.run || chr(0) || r.worker || chr(0) || r.span) AS names
+        FROM _ranges AS r
+    ),
+
+    _values AS (
         SELECT
-            n.counter,
-            CASE
-                WHEN
-                    regexp_full_match(
-                        n.counter,
-                        'smsp__sass_thread_inst_executed_op_[hfd](fma|mul|add)_pred_on\.sum'
-                    )
-                    THEN CASE WHEN contains(n.counter, 'fma_') THEN 2 ELSE 1 END
-            END AS flops,
-            regexp_extract(n.counter, '_op_([hfd])', 1) AS precision,
-            n.counter = 'dram__bytes.sum' AS is_bytes,
-            n.counter = 'dram__bytes_read.sum' AS is_read,
-            n.counter = 'dram__bytes_write.sum' AS is_written,
-            n.counter = 'gpu__time_duration.sum' AS is_duration
-        FROM (
-            SELECT DISTINCT c.counter
-            FROM counters AS c
-            WHERE
-                (run IS NULL OR c.run = run)
-                AND (worker IS NULL OR c.worker = worker)
-                AND (span IS NULL OR c.span = span)
-        ) AS n
+            list_position(t.names, c.run || chr(0) || c.worker || chr(0) || c.span)
+            * (1::BIGINT << 40) + c.event_id AS id,
+            list_position(
+                [
+                    'smsp__sass_thread_inst_executed_op_dfma_pred_on.sum',
+                    'smsp__sass_thread_inst_executed_op_dmul_pred_on.sum',
+                    'smsp__sass_thread_inst_executed_op_dadd_pred_on.sum',
+                    'smsp__sass_thread_inst_executed_op_ffma_pred_on.sum',
+                    'smsp__sass_thread_inst_executed_op_fmul_pred_on.sum',
+                    'smsp__sass_thread_inst_executed_op_fadd_pred_on.sum',
+                    'smsp__sass_thread_inst_executed_op_hfma_pred_on.sum',
+                    'smsp__sass_thread_inst_executed_op_hmul_pred_on.sum',
+                    'smsp__sass_thread_inst_executed_op_hadd_pred_on.sum',
+                    'dram__bytes.sum',
+                    'dram__bytes_read.sum',
+                    'dram__bytes_write.sum',
+                    'gpu__time_duration.sum'
+                ],
+                c.counter
+            ) AS place,
+            c.value
+        FROM counters AS c
+        CROSS JOIN _traces AS t
+        WHERE
+            (run IS NULL OR c.run = run)
+            AND (worker IS NULL OR c.worker = worker)
+            AND (span IS NULL OR c.span = span)
+    ),
+
+    -- A counter that is there twice counts once, as in counter_values.
+    _by_counter AS (
+        SELECT
+            v.id,
+            max(v.value) FILTER (WHERE v.place = 1) AS dfma,
+            max(v.value) FILTER (WHERE v.place = 2) AS dmul,
+            max(v.value) FILTER (WHERE v.place = 3) AS dadd,
+            max(v.value) FILTER (WHERE v.place = 4) AS ffma,
+            max(v.value) FILTER (WHERE v.place = 5) AS fmul,
+            max(v.value) FILTER (WHERE v.place = 6) AS fadd,
+            max(v.value) FILTER (WHERE v.place = 7) AS hfma,
+            max(v.value) FILTER (WHERE v.place = 8) AS hmul,
+            max(v.value) FILTER (WHERE v.place = 9) AS hadd,
+            max(v.value) FILTER (WHERE v.place = 10) AS moved_bytes,
+            max(v.value) FILTER (WHERE v.place = 11) AS read_bytes,
+            max(v.value) FILTER (WHERE v.place = 12) AS written_bytes,
+            max(v.value) FILTER (WHERE v.place = 13) AS duration_ns
+        FROM _values AS v
+        WHERE v.place IS NOT NULL
+        GROUP BY v.id
     ),
 
     _counted AS (
         SELECT
-            c.run,
-            c.worker,
-            c.span,
-            c.event_id,
-            sum(c.value * n.flops) AS flops,
-            sum(c.value * n.flops) FILTER (WHERE n.precision = 'd') AS fp64_flops,
-            sum(c.value * n.flops) FILTER (WHERE n.precision = 'f') AS fp32_flops,
-            sum(c.value * n.flops) FILTER (WHERE n.precision = 'h') AS fp16_flops,
-            coalesce(
-                max(c.value) FILTER (WHERE n.is_bytes),
-                max(c.value) FILTER (WHERE n.is_read) + max(c.value) FILTER (WHERE n.is_written)
-            ) AS dram_bytes,
-            max(c.value) FILTER (WHERE n.is_duration) AS duration_ns
-        FROM counter_values(run, worker, span) AS c
-        INNER JOIN _names AS n ON c.counter = n.counter
-        WHERE n.flops IS NOT NULL OR n.is_bytes OR n.is_read OR n.is_written OR n.is_duration
-        GROUP BY c.run, c.worker, c.span, c.event_id
+            b.id,
+            list_sum([2 * b.dfma, b.dmul, b.dadd]) AS fp64_flops,
+            list_sum([2 * b.ffma, b.fmul, b.fadd]) AS fp32_flops,
+            list_sum([2 * b.hfma, b.hmul, b.hadd]) AS fp16_flops,
+            coalesce(b.moved_bytes, b.read_bytes + b.written_bytes) AS dram_bytes,
+            b.duration_ns
+        FROM _by_counter AS b
     ),
 
     _timed AS (
@@ -192,12 +212,13 @@ CREATE MACRO profiled_kernels(
             WHEN coalesce(r.launch_id, r.op_id) IS NOT NULL THEN 'correlation'
         END AS matched_by,
         coalesce(c.duration_ns, t.duration_ns) AS duration_ns,
-        c.flops,
+        list_sum([c.fp64_flops, c.fp32_flops, c.fp16_flops]) AS flops,
         c.fp64_flops,
         c.fp32_flops,
         c.fp16_flops,
         c.dram_bytes
     FROM _ranges AS r
+    CROSS JOIN _traces AS n
     LEFT JOIN _matched AS m
         ON
             r.run = m.run
@@ -206,10 +227,8 @@ CREATE MACRO profiled_kernels(
             AND r.event_id = m.event_id
     LEFT JOIN _counted AS c
         ON
-            r.run = c.run
-            AND r.worker = c.worker
-            AND r.span = c.span
-            AND r.event_id = c.event_id
+            list_position(n.names, r.run || chr(0) || r.worker || chr(0) || r.span)
+            * (1::BIGINT << 40) + r.event_id = c.id
     LEFT JOIN _timed AS t
         ON
             r.run = t.run

@@ -3,7 +3,7 @@
 -- since: 0.1
 -- summary: Each kernel with its CUPTI counters and the operators that launched it.
 -- grain: one row per cuda_profiler_range event
--- uses: counter_values, profiled_kernels, trace_names
+-- uses: profiled_kernels
 -- example: drawn
 --
 -- Counters are recorded with the profiler's experimental_config, profiler_metrics and
@@ -50,6 +50,11 @@ CREATE MACRO kernel_counters_v1(
         FROM profiled_kernels(run, worker, span) AS k
     ),
 
+    traces_profiled AS MATERIALIZED (
+        SELECT list(DISTINCT k.run || chr(0) || k.worker || chr(0) || k.span) AS names
+        FROM kernels_counted AS k
+    ),
+
     traces_counted AS MATERIALIZED (
         SELECT DISTINCT k.run, k.worker, k.span
         FROM kernels_counted AS k
@@ -66,7 +71,7 @@ CREATE MACRO kernel_counters_v1(
         FROM host_events AS h
         INNER JOIN traces_counted AS c
             ON h.run = c.run AND h.worker = c.worker AND h.span = c.span
-        CROSS JOIN trace_names(run, worker, span) AS t
+        CROSS JOIN traces_profiled AS t
         WHERE h.category IN ('cpu_op', 'user_annotation')
     ),
 
@@ -74,9 +79,11 @@ CREATE MACRO kernel_counters_v1(
         SELECT
             k.*,
             list_position(t.names, k.run || chr(0) || k.worker || chr(0) || k.span)
-            * (1::BIGINT << 40) + k.op_id AS operator_id
+            * (1::BIGINT << 40) + k.op_id AS operator_id,
+            list_position(t.names, k.run || chr(0) || k.worker || chr(0) || k.span)
+            * (1::BIGINT << 40) + k.event_id AS kernel_id
         FROM kernels_counted AS k
-        CROSS JOIN trace_names(run, worker, span) AS t
+        CROSS JOIN traces_profiled AS t
     ),
 
     -- From each operator that launched something to the top.
@@ -104,15 +111,47 @@ CREATE MACRO kernel_counters_v1(
         WHERE c.next_id IS NULL
     ),
 
+    counter_names AS MATERIALIZED (
+        SELECT list(DISTINCT c.counter ORDER BY c.counter) AS counters
+        FROM counters AS c
+        WHERE
+            (run IS NULL OR c.run = run)
+            AND (worker IS NULL OR c.worker = worker)
+            AND (span IS NULL OR c.span = span)
+    ),
+
+    counted_once AS (
+        SELECT
+            list_position(t.names, c.run || chr(0) || c.worker || chr(0) || c.span)
+            * (1::BIGINT << 40) + c.event_id AS id,
+            list_position(n.counters, c.counter) AS place,
+            max(c.value) AS value
+        FROM counters AS c
+        CROSS JOIN traces_profiled AS t
+        CROSS JOIN counter_names AS n
+        WHERE
+            (run IS NULL OR c.run = run)
+            AND (worker IS NULL OR c.worker = worker)
+            AND (span IS NULL OR c.span = span)
+        GROUP BY ALL
+    ),
+
+    counted_lists AS (
+        SELECT c.id, list(c.place) AS places, list(c.value) AS values_counted
+        FROM counted_once AS c
+        GROUP BY c.id
+    ),
+
+    -- Sorted as numbers and not by name: names are many times as long.
     maps AS (
         SELECT
-            v.run,
-            v.worker,
-            v.span,
-            v.event_id,
-            map(list(v.counter ORDER BY v.counter), list(v.value ORDER BY v.counter)) AS counters
-        FROM counter_values(run, worker, span) AS v
-        GROUP BY v.run, v.worker, v.span, v.event_id
+            l.id,
+            map(
+                list_select(n.counters, list_sort(l.places)),
+                list_select(l.values_counted, list_grade_up(l.places))
+            ) AS counters
+        FROM counted_lists AS l
+        CROSS JOIN counter_names AS n
     )
 
     SELECT
@@ -132,10 +171,5 @@ CREATE MACRO kernel_counters_v1(
         k.event_id
     FROM launching AS k
     LEFT JOIN stacks AS s ON k.operator_id = s.operator_id
-    LEFT JOIN maps AS m
-        ON
-            k.run = m.run
-            AND k.worker = m.worker
-            AND k.span = m.span
-            AND k.event_id = m.event_id
+    LEFT JOIN maps AS m ON k.kernel_id = m.id
     ORDER BY k.flops DESC, k.run ASC, k.worker ASC, k.span ASC, k.event_id ASC;
