@@ -13,15 +13,16 @@
 -- window and not by it: then the running sum needs no memory, and half the time.
 --
 -- params
---   name  type     unit  default  meaning
---   rel   VARCHAR  -     -        Name of a relation with key, slot, weight, start_ns and duration_ns.
+--   name        type     unit  default  meaning
+--   rel         VARCHAR  -     -        Name of a relation with key, slot, weight, start_ns and duration_ns.
+--   least_slot  BIGINT   -     0        1 leaves out what is in no slot, before anything is added up.
 -- columns
 --   name         type     unit  meaning
 --   key          BIGINT   key   As given: a number for everything that must not mix.
 --   slot         BIGINT   key   Slot the time lies in; 0 outside of all. Below 2^21.
 --   weight       HUGEINT  key   Sum of the weights that ran. Below 2^105.
 --   duration_ns  BIGINT   ns    How long that sum ran in that slot, in all.
-CREATE MACRO interval_totals(rel VARCHAR) AS TABLE
+CREATE MACRO interval_totals(rel VARCHAR, least_slot BIGINT := 0) AS TABLE
     WITH
     _changes AS (
         SELECT
@@ -55,7 +56,8 @@ CREATE MACRO interval_totals(rel VARCHAR) AS TABLE
         SELECT p.key, p.running, sum(p.duration_ns)::BIGINT AS duration_ns
         FROM _pieces AS p
         -- A change at the instant of the next one makes no piece.
-        WHERE p.running > 0 AND p.duration_ns > 0
+        WHERE
+            p.running > 0 AND p.duration_ns > 0 AND p.running >= least_slot::HUGEINT << 105
         GROUP BY p.key, p.running
     )
 

@@ -82,7 +82,8 @@ CREATE MACRO overhangs(rel VARCHAR) AS TABLE
             i.parent_id,
             i.at_ns
         FROM (
-            -- Not ANTI JOIN: the planner would hash the whole relation for it.
+            -- Not ANTI JOIN, and a condition more that always holds: else the planner would ask the
+            -- whole relation.
             SELECT
                 f.id,
                 f.end_ns,
@@ -93,12 +94,13 @@ CREATE MACRO overhangs(rel VARCHAR) AS TABLE
                     h.id,
                     h.end_ns,
                     h.parent_id,
+                    c.id AS cut_id,
                     c.at_ns
                 FROM _cuts AS c
                 INNER JOIN query_table(rel) AS h
                     ON c.id = h.parent_id AND c.at_ns > h.start_ns AND c.at_ns < h.end_ns
             ) AS f
-            LEFT JOIN _around AS a ON f.id = a.id
+            LEFT JOIN _around AS a ON f.id = a.id AND f.cut_id <> a.id
             WHERE a.id IS NULL
             UNION ALL
             SELECT

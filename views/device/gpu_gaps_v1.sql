@@ -58,6 +58,7 @@ CREATE MACRO gpu_gaps_v1(
             w.worker,
             w.span,
             w.device_id,
+            min(w.start_ns) AS first_ns,
             row_number() OVER () AS number,
             list_position(any_value(t.names), w.run || chr(0) || w.worker || chr(0) || w.span)
             * (1::BIGINT << 40) AS first_id
@@ -66,22 +67,54 @@ CREATE MACRO gpu_gaps_v1(
         GROUP BY w.run, w.worker, w.span, w.device_id
     ),
 
+    -- Device, end and event as one number: the largest so far is of what ended last. The order is made
+    -- before the windows and not by them, which takes a third of the time.
     in_order AS (
         SELECT
             u.number,
             w.event_id,
             w.launch_id,
-            w.start_ns,
-            max((w.end_ns::HUGEINT << 40) + w.event_id) OVER (
-                PARTITION BY u.number
-                ORDER BY w.start_ns, w.event_id
-                ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
-            ) AS last_before
+            w.start_ns - u.first_ns AS at_ns,
+            (u.number::HUGEINT << 103) + ((w.end_ns - u.first_ns)::HUGEINT << 40) + w.event_id
+                AS end_place
         FROM work AS w
         INNER JOIN used_devices AS u
             ON
                 w.run = u.run AND w.worker = u.worker AND w.span = u.span
                 AND w.device_id IS NOT DISTINCT FROM u.device_id
+        ORDER BY u.number, w.start_ns, w.event_id
+    ),
+
+    ends AS (
+        SELECT
+            o.number,
+            o.event_id,
+            o.launch_id,
+            o.at_ns,
+            max(o.end_place) OVER (ROWS UNBOUNDED PRECEDING) AS last_place  -- noqa: PRS, CP02
+        FROM in_order AS o
+    ),
+
+    followed AS (
+        SELECT
+            e.number,
+            e.event_id,
+            e.launch_id,
+            e.at_ns,
+            lag(e.last_place) OVER () AS last_before
+        FROM ends AS e
+    ),
+
+    idle AS (
+        SELECT
+            f.number,
+            f.event_id AS after_id,
+            f.launch_id,
+            f.at_ns AS until_ns,
+            ((f.last_before >> 40) & ((1::BIGINT << 62) - 1))::BIGINT AS from_ns,
+            (f.last_before & ((1::BIGINT << 40) - 1))::BIGINT AS before_id
+        FROM followed AS f
+        WHERE f.last_before >> 103 = f.number
     ),
 
     gaps AS MATERIALIZED (
@@ -92,16 +125,14 @@ CREATE MACRO gpu_gaps_v1(
             u.span,
             u.device_id,
             u.number,
-            (o.last_before >> 40)::BIGINT AS start_ns,
-            o.start_ns AS end_ns,
-            (o.last_before & ((1::HUGEINT << 40) - 1))::BIGINT AS before_id,
-            o.event_id AS after_id,
-            u.first_id + o.launch_id AS launch_id
-        FROM in_order AS o
-        INNER JOIN used_devices AS u ON o.number = u.number
-        WHERE
-            o.start_ns > o.last_before >> 40
-            AND o.start_ns - (o.last_before >> 40) >= 1000 * min_us
+            u.first_ns + i.from_ns AS start_ns,
+            u.first_ns + i.until_ns AS end_ns,
+            i.before_id,
+            i.after_id,
+            u.first_id + i.launch_id AS launch_id
+        FROM idle AS i
+        INNER JOIN used_devices AS u ON i.number = u.number
+        WHERE i.until_ns > i.from_ns AND i.until_ns - i.from_ns >= 1000 * min_us
     ),
 
     host AS (
@@ -202,8 +233,7 @@ CREATE MACRO gpu_gaps_v1(
 
     spent AS (
         SELECT t.key, t.slot, t.weight::BIGINT AS id, t.duration_ns
-        FROM interval_totals('intervals') AS t
-        WHERE t.slot > 0
+        FROM interval_totals('intervals', least_slot := 1) AS t
     ),
 
     host_names AS (

@@ -149,8 +149,8 @@ CREATE MACRO utilization_series_v1(
 
     busy AS (
         SELECT t.key AS number, t.slot, sum(t.duration_ns) AS busy_ns
-        FROM interval_totals('intervals') AS t
-        WHERE t.slot > 0 AND t.weight > 0
+        FROM interval_totals('intervals', least_slot := 1) AS t
+        WHERE t.weight > 0
         GROUP BY t.key, t.slot
     )
 
