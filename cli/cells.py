@@ -1,7 +1,8 @@
 """Values as a reader wants them on a screen.
 
 The digits of a number are chosen for its whole column, so that points stand below each other, and
-are never cut off. A value that rounds to zero is ``0.0``, an exact zero is ``0``. NULL is None: how
+are never cut off: more of them where all are small, and for bandwidths, which differ by powers of
+ten. A value that rounds to zero is ``0.0``, an exact zero is ``0``. NULL is None: how
 it looks is the table's business.
 """
 
@@ -88,6 +89,9 @@ def _floats(name: str, values: Sequence[float | Decimal | None]) -> list[str | N
     if 0 < largest < 0.01 or largest >= 1e15:
         return [None if number is None else f"{number:.4g}" for number in numbers]
     most = 1 if largest >= GROUPED_FROM else 2 if largest >= 100 or name.endswith("_pct") else 3
+    if finite and (0 < largest < 1 and not name.endswith("_pct") or name.endswith("_gbps")):
+        least = min((number for number in finite if number), default=1.0)
+        most = max(most, min(1 - math.floor(math.log10(least)), 6))  # two that say something
     digits = next(
         (d for d in range(most) if all(abs(n - round(n, d)) < 1e-9 * max(n, 1) for n in finite)),
         most,
