@@ -213,6 +213,16 @@ def test_an_empty_view_says_why(tracewh, tmp_path, write_trace):
     assert tracewh("show", "gpu_summary", "-w", tmp_path, "--format", "json").out == "[]\n"
 
 
+def test_views_of_counters_say_how_to_record_them(tracewh, warehouse):
+    done = tracewh("show", "kernel_counters", "--run", "base")
+    assert done.err == (
+        "tracewh: kernel_counters has no rows for what was asked\n"
+        "  base/host_1/default: No CUPTI counters: record them by themselves, with"
+        " experimental_config=torch.profiler._ExperimentalConfig("
+        'profiler_metrics=["dram__bytes_read.sum", ...], profiler_measure_per_kernel=True).\n'
+    )
+
+
 def test_a_deprecated_view_warns(tracewh, warehouse, monkeypatch):
     from dataclasses import replace
 

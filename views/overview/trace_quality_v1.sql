@@ -134,6 +134,11 @@ CREATE MACRO trace_quality_v1(
         FROM memory_records AS m
     ),
 
+    counted AS (
+        SELECT DISTINCT c.run, c.worker, c.span
+        FROM counters AS c
+    ),
+
     findings AS (
         SELECT
             f.run,
@@ -228,8 +233,8 @@ CREATE MACRO trace_quality_v1(
                     'severity': 'info',
                     'holds': d.first_id IS NULL,
                     'count': NULL,
-                    'message': 'No work on a device: record with ProfilerActivity.CUDA (or XPU, '
-                    || '...) among the activities.'
+                    'message': 'No work on a device: where the job uses one, record with '
+                    || 'ProfilerActivity.CUDA (or XPU, ...) among the activities.'
                 },
                 {
                     'check': 'no_operators',
@@ -275,6 +280,16 @@ CREATE MACRO trace_quality_v1(
                     'holds': r.run IS NULL,
                     'count': NULL,
                     'message': 'No allocations: record with profile_memory=True.'
+                },
+                {
+                    'check': 'no_counters',
+                    'severity': 'info',
+                    'holds': d.first_id IS NOT NULL AND n.run IS NULL,
+                    'count': NULL,
+                    'message': 'No CUPTI counters: record them by themselves, with '
+                    || 'experimental_config=torch.profiler._ExperimentalConfig('
+                    || 'profiler_metrics=["dram__bytes_read.sum", ...], '
+                    || 'profiler_measure_per_kernel=True).'
                 }
             ]) AS finding
         FROM reported AS f
@@ -284,6 +299,7 @@ CREATE MACRO trace_quality_v1(
         LEFT JOIN overlapping AS o ON f.first_id = o.first_id
         LEFT JOIN stepped AS s ON f.run = s.run AND f.worker = s.worker AND f.span = s.span
         LEFT JOIN remembered AS r ON f.run = r.run AND f.worker = r.worker AND f.span = r.span
+        LEFT JOIN counted AS n ON f.run = n.run AND f.worker = n.worker AND f.span = n.span
         -- Through a list: where DuckDB 2.0 plans the block together with the rest, it may end in an
         -- internal error once a worker is asked for.
         LEFT JOIN (
