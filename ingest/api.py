@@ -6,7 +6,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Literal
@@ -113,7 +113,10 @@ def ingest_sources(
         workers = min(jobs or cores, len(plan))
         limits = Limits(threads=max(1, cores // workers), memory_bytes=MEMORY_BYTES // workers)
 
+        submitted = threading.Event()
+
         def settle(planned: Planned) -> Outcome:
+            submitted.wait()
             started = time.perf_counter()
             if planned.known is not None:
                 outcome = _unchanged(planned.source, planned.known)
@@ -138,11 +141,15 @@ def ingest_sources(
             return outcome
 
         with ThreadPoolExecutor(workers) as pool:
-            futures = [pool.submit(settle, each) for each in plan]
+            futures: list[Future[Outcome]] = []
             try:
+                # None begins before all are known here: one that is not could not be interrupted.
+                futures += [pool.submit(settle, each) for each in plan]
+                submitted.set()
                 return [future.result() for future in futures]
             finally:
                 meter.stop()
+                submitted.set()
                 pool.shutdown(wait=False, cancel_futures=True)
                 while not all(future.done() for future in futures):
                     session.interrupt()

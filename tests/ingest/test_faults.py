@@ -12,10 +12,11 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tracewh.ingest import staging, trace
+from tracewh.ingest import api, staging, trace
 from tracewh.ingest.api import Outcome, drop, ingest
 from tracewh.ingest.store import Store
 
@@ -151,6 +152,29 @@ def test_where_there_are_no_locks_age_tells(
     os.utime(warehouse / ".staging" / "old" / "lock", (1, 1))
     assert [each.status for each in ingest([path], warehouse)] == ["ingested"]
     assert list((warehouse / ".staging").iterdir()) == [warehouse / ".staging" / "young"]
+
+
+def test_an_interrupt_as_soon_as_a_worker_starts(
+    tmp_path: Path, warehouse: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The worker may be at a long statement before its caller knows of it."""
+    started = threading.Event()
+
+    class Pool(ThreadPoolExecutor):
+        def submit(self, *arguments: Any, **named: Any) -> Any:
+            super().submit(*arguments, **named)
+            started.wait(0.5)
+            raise KeyboardInterrupt
+
+    def take_in(session: object, source: object, limits: object, read: Any, *_: object) -> None:
+        read(1)
+        started.set()
+
+    monkeypatch.setattr(api, "ThreadPoolExecutor", Pool)
+    monkeypatch.setattr(trace, "take_in", take_in)
+    with pytest.raises(KeyboardInterrupt):
+        ingest([written(tmp_path / "run" / "w.json", "new")], warehouse)
+    assert not started.is_set()
 
 
 @pytest.fixture
