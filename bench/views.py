@@ -22,12 +22,10 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Executor, ProcessPoolExecutor
 from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
-from typing import TypeVar
 
 import tracewh
 from tracewh.views import Registry
@@ -37,7 +35,6 @@ ACROSS = ("kernel_stats", "step_breakdown", "comm_overlap")
 REGISTRY = Registry.load()
 RUN = "run"
 TRACEWH = str(Path(sys.executable).with_name("tracewh"))
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,15 +77,6 @@ def count_events(warehouse: Path) -> int:
         return int(opened.sql("SELECT sum(t.events) FROM traces AS t").fetchall()[0][0])
 
 
-def elsewhere(function: Callable[..., T], *arguments: object) -> T:
-    """Call something in a process of its own.
-
-    What this process holds would count as the peak of every cold call that it starts.
-    """
-    with ProcessPoolExecutor(1, get_context("spawn")) as other:
-        return other.submit(function, *arguments).result()
-
-
 def cells(runs: list[Run]) -> str:
     """Least and median seconds, and least processor seconds."""
     seconds = [run.seconds for run in runs]
@@ -96,15 +84,15 @@ def cells(runs: list[Run]) -> str:
     return f"{min(seconds):.3f} | {statistics.median(seconds):.3f} | {cpu:.2f}"
 
 
-def measure(warehouse: Path, names: list[str], repeat: int) -> str:
-    """Ask views and give the table of what they took."""
+def measure(other: Executor, warehouse: Path, names: list[str], repeat: int) -> str:
+    """Ask views, the warm ones in another process, and give the table of what they took."""
     table = [
         "| view | rows | warm s, least | median | CPU s | cold s, least | median | CPU s | peak MB |",
         "|---|---:|---:|---:|---:|---:|---:|---:|---:|",
     ]
     for name in names:
         needed = {param.name: RUN for param in REGISTRY.get(name).params if param.required}
-        rows, warm_runs = elsewhere(warm, warehouse, name, needed, repeat)
+        rows, warm_runs = other.submit(warm, warehouse, name, needed, repeat).result()
         options = [word for key, value in needed.items() for word in (f"--{key}", value)]
         command = ["show", name, *options, "--limit", "40", "-w", str(warehouse)]
         cold_runs = [cold(*command) for _ in range(repeat)]
@@ -129,16 +117,18 @@ def multiply(warehouse: Path, target: Path, workers: int) -> None:
 
 def section(trace: Path, workers: int, repeat: int) -> list[str]:
     """Measure one trace and give its part of the results."""
-    with tempfile.TemporaryDirectory() as work:
+    # What this process holds would count as the peak of every cold call that it starts.
+    other = ProcessPoolExecutor(1, get_context("spawn"))
+    with other, tempfile.TemporaryDirectory() as work:
         warehouse, many = Path(work) / "one", Path(work) / "many"
         cold("ingest", str(trace), "--run", RUN, "-w", str(warehouse))
-        events = elsewhere(count_events, warehouse)
+        events = other.submit(count_events, warehouse).result()
         views = [view.name for view in REGISTRY.newest()]
-        parts = [f"## {trace.name}: {events:,} events", measure(warehouse, views, repeat)]
+        parts = [f"## {trace.name}: {events:,} events", measure(other, warehouse, views, repeat)]
         if workers:
             multiply(warehouse, many, workers)
             title = f"### {workers} workers, each with this trace"
-            parts += [title, measure(many, list(ACROSS), repeat)]
+            parts += [title, measure(other, many, list(ACROSS), repeat)]
     return parts
 
 
