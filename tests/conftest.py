@@ -14,10 +14,11 @@ later `given` adds rows. A line that starts with # is a comment.
 
 from __future__ import annotations
 
+import fcntl
 import functools
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -128,32 +129,42 @@ def pytest_collect_file(parent: pytest.Collector, file_path: Path) -> pytest.Col
     return SqlFile.from_parent(parent, path=file_path) if file_path.suffix == ".test" else None
 
 
-_skipped: list[str] = []
+_skipped: set[str] = set()
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     if report.skipped and not hasattr(report, "wasxfail"):
-        _skipped.append(report.nodeid)
+        _skipped.add(report.nodeid)
 
 
 def pytest_collectreport(report: pytest.CollectReport) -> None:
     if report.skipped:
-        _skipped.append(report.nodeid)
+        _skipped.add(report.nodeid)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Of what a process of pytest-xdist skips, whole files are not reported to this one."""
+    _skipped.update(getattr(node, "workeroutput", {}).get("skipped", []))
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """Where CI=true a skip is a failure, unless allowed_skips.txt has it: it hides what broke."""
     lines = (Path(__file__).parent / "allowed_skips.txt").read_text("utf-8").splitlines()
     allowed = [line.split("  ")[0] for line in lines if line and not line.startswith("#")]
-    _skipped[:] = [name for name in _skipped if not any(fnmatch(name, each) for each in allowed)]
-    if os.environ.get("CI") == "true" and _skipped and session.exitstatus == pytest.ExitCode.OK:
+    _skipped.difference_update(
+        [name for name in _skipped if any(fnmatch(name, each) for each in allowed)]
+    )
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["skipped"] = sorted(_skipped)
+    elif os.environ.get("CI") == "true" and _skipped and session.exitstatus == pytest.ExitCode.OK:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     if os.environ.get("CI") == "true" and _skipped:
         terminalreporter.section("skipped, and not in tests/allowed_skips.txt")
-        for name in _skipped:
+        for name in sorted(_skipped):
             terminalreporter.line(name)
 
 
@@ -176,23 +187,40 @@ def shared() -> Path:
     return SHARED
 
 
+def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], object]) -> Path:
+    """A folder that all processes of a test run read: the first one to want it fills it."""
+    base = factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        base = base.parent
+    folder = base / name
+    folder.mkdir(exist_ok=True)
+    with (folder / ".made").open("a") as made:
+        fcntl.flock(made, fcntl.LOCK_EX)
+        if not made.seek(0, os.SEEK_END):
+            make(folder)
+            made.write("made")
+    return folder
+
+
 @pytest.fixture(scope="session")
 def corpus(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tracewh.Warehouse]:
-    """A warehouse with every shared trace in it, made once."""
+    """A warehouse with every shared trace in it."""
     import tracewh
 
-    path = tmp_path_factory.mktemp("corpus") / "warehouse"
-    tracewh.ingest([shared / "traces"], path)
-    with tracewh.open(path) as warehouse:
+    def ingest(folder: Path) -> None:
+        tracewh.ingest([shared / "traces"], folder / "warehouse")
+
+    with tracewh.open(made_once(tmp_path_factory, "corpus", ingest) / "warehouse") as warehouse:
         yield warehouse
 
 
 @pytest.fixture(scope="session")
 def samples(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tracewh.Warehouse]:
-    """A warehouse with the bundled samples in it, made once."""
+    """A warehouse with the bundled samples in it."""
     import tracewh
 
-    path = tmp_path_factory.mktemp("samples") / "warehouse"
-    tracewh.ingest([ROOT / "samples"], path)
-    with tracewh.open(path) as warehouse:
+    def ingest(folder: Path) -> None:
+        tracewh.ingest([ROOT / "samples"], folder / "warehouse")
+
+    with tracewh.open(made_once(tmp_path_factory, "samples", ingest) / "warehouse") as warehouse:
         yield warehouse

@@ -17,6 +17,7 @@ import duckdb
 import pytest
 
 import tracewh
+from tests.conftest import made_once
 from tracewh.views import Registry, Spec
 
 HERE = Path(__file__).parent
@@ -180,24 +181,27 @@ def crowd(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tr
 
     So rows tie in all but these, and only these can say which one comes first.
     """
-    path = tmp_path_factory.mktemp("crowd") / "warehouse"
-    tracewh.ingest([shared / "traces" / run for run in RUNS], path)
-    tracewh.ingest([PAIR], path)
-    tracewh.ingest([LIGHTNING], path, run="lightning")
-    counted = path.parent / "counted.pt.trace.json"
-    counted.write_text(json.dumps({"deviceProperties": [A100], "traceEvents": COUNTERS}))
-    tracewh.ingest([counted], path, run="counted")
-    for trace in list((path / "data").glob("*/*/*")):
-        run, worker, span = trace.relative_to(path / "data").parts
-        copies = [
-            Path(run.replace("run=", "run=again "), worker, span),
-            Path(run, worker, span.replace("span=", "span=again ")),
-        ]
-        if run in ("run=h100_bert_2025", "run=lightning"):  # a rank has one worker
-            copies.append(Path(run, worker.replace("worker=", "worker=again "), span))
-        for copy in copies:
-            shutil.copytree(trace, path / "data" / copy, copy_function=os.link)
-    with tracewh.open(path) as warehouse:
+
+    def fill(folder: Path) -> None:
+        path = folder / "warehouse"
+        tracewh.ingest([shared / "traces" / run for run in RUNS], path)
+        tracewh.ingest([PAIR], path)
+        tracewh.ingest([LIGHTNING], path, run="lightning")
+        counted = folder / "counted.pt.trace.json"
+        counted.write_text(json.dumps({"deviceProperties": [A100], "traceEvents": COUNTERS}))
+        tracewh.ingest([counted], path, run="counted")
+        for trace in list((path / "data").glob("*/*/*")):
+            run, worker, span = trace.relative_to(path / "data").parts
+            copies = [
+                Path(run.replace("run=", "run=again "), worker, span),
+                Path(run, worker, span.replace("span=", "span=again ")),
+            ]
+            if run in ("run=h100_bert_2025", "run=lightning"):  # a rank has one worker
+                copies.append(Path(run, worker.replace("worker=", "worker=again "), span))
+            for copy in copies:
+                shutil.copytree(trace, path / "data" / copy, copy_function=os.link)
+
+    with tracewh.open(made_once(tmp_path_factory, "crowd", fill) / "warehouse") as warehouse:
         yield warehouse
 
 

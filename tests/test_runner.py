@@ -66,11 +66,13 @@ SELECT count(*) FROM host_events
 """
 
 
-def run(folder: Path, *, ci: bool = False, allowed: str = "") -> subprocess.CompletedProcess[str]:
+def run(
+    folder: Path, *options: str, ci: bool = False, allowed: str = ""
+) -> subprocess.CompletedProcess[str]:
     shutil.copy(HERE / "conftest.py", folder)
     (folder / "allowed_skips.txt").write_text(allowed, "utf-8")
     return subprocess.run(
-        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-q", "--rootdir=."],
+        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-q", "--rootdir=.", *options],
         cwd=folder,
         env={**os.environ, "CI": str(ci).lower(), "PYTHONPATH": str(HERE.parent)},
         capture_output=True,
@@ -108,3 +110,19 @@ def test_a_skip_is_a_failure_in_ci_unless_it_is_allowed(tmp_path: Path) -> None:
     assert "skipped, and not in tests/allowed_skips.txt" in done.stdout
     assert done.stdout.rstrip().splitlines()[-1].startswith("1 skipped")
     assert run(tmp_path, ci=True, allowed="*test_a.py::test_it  because\n").returncode == 0
+
+
+def test_a_skip_cannot_hide_in_one_of_several_processes(tmp_path: Path) -> None:
+    (tmp_path / "test_a.py").write_text(
+        "import pytest\ndef test_it(): pytest.skip('why')\n", "utf-8"
+    )
+    (tmp_path / "test_b.py").write_text(
+        "import pytest\npytest.skip('why', allow_module_level=True)\n", "utf-8"
+    )
+    (tmp_path / "test_c.py").write_text("def test_it(): pass\n", "utf-8")
+    done = run(tmp_path, "-n2", ci=True)
+    assert done.returncode == 1
+    assert "skipped, and not in tests/allowed_skips.txt" in done.stdout
+    assert "\ntest_a.py::test_it\ntest_b.py\n" in done.stdout
+    allowed = "test_a.py::test_it  because\ntest_b.py  because\n"
+    assert run(tmp_path, "-n2", ci=True, allowed=allowed).returncode == 0

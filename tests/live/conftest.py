@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import tracewh
+from tests.conftest import made_once
 
 HERE = Path(__file__).parent
 
@@ -66,9 +67,12 @@ class Live:
 
 @pytest.fixture(scope="session")
 def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
-    folder = tmp_path_factory.mktemp("live")
-    subprocess.run([sys.executable, "record.py", folder], cwd=HERE, check=True, capture_output=True)
-    tracewh.ingest([folder / "traces"], folder / "warehouse")
+    def record(folder: Path) -> None:
+        command = [sys.executable, "record.py", folder]
+        subprocess.run(command, cwd=HERE, check=True, capture_output=True)
+        tracewh.ingest([folder / "traces"], folder / "warehouse")
+
+    folder = made_once(tmp_path_factory, "live", record)
     with tracewh.open(folder / "warehouse") as warehouse:
         yield Live(warehouse, folder)
 
