@@ -83,7 +83,10 @@ def view_command(view: Spec) -> ViewCommand:
         arguments = {name: value for name, value in given.items() if value is not None}
         show(view, arguments, warehouse, output)
 
-    parameters = {param.name: Annotated[str | None, _option(param)] for param in view.params}
+    parameters = {
+        param.name: Annotated[bool | None if _is_flag(param) else str | None, _option(param)]
+        for param in view.params
+    }
     common: dict[str, tuple[Any, Any]] = {
         "version": (Annotated[str | None, _version_option(view)], None),
         "format": (options.FormatOption, Format.TABLE.value),
@@ -139,13 +142,19 @@ def _keyword(name: str, kind: Any, default: Any) -> inspect.Parameter:
 def _option(param: Param) -> Any:
     name = f"--{param.name.replace('_', '-')}"
     needed = "required" if param.required else ""
-    default = "" if param.default in ("-", "NULL") else f"default: {param.default}"
+    said = param.default in ("-", "NULL") or _is_flag(param)
+    default = "" if said else f"default: {param.default}"
     return typer.Option(
         *dict.fromkeys([name, f"--{param.name}"]),
-        metavar=param.type,
+        metavar=None if _is_flag(param) else param.type,
         help=f"{param.meaning}{_facts(_unit(param), needed, default)}",
         rich_help_panel=TRACES if param.name in SOURCE else PARAMETERS,
     )
+
+
+def _is_flag(param: Param) -> bool:
+    """Something that is off unless it is asked for."""
+    return (param.type, param.default) == ("BOOLEAN", "FALSE")
 
 
 def _version_option(view: Spec) -> Any:

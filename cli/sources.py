@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 #: What says where a row comes from, in nearly every view.
 SOURCE = ("run", "worker", "span")
-#: Views that compare two runs name them with these, alone or before `_worker`.
+#: Views that compare two runs name them with these, alone or before `_worker` and `_span`.
 SIDES = ("baseline", "experiment")
 
 
@@ -29,7 +29,8 @@ def check(warehouse: Warehouse, arguments: dict[str, Any]) -> list[tuple[str, st
         traces = warehouse.sql("FROM traces SELECT run, worker, span ORDER BY ALL").fetchall()
     for side in SIDES:
         if side in arguments:
-            wanted = {"run": arguments[side], "worker": arguments.get(f"{side}_worker")}
+            wanted = {"run": arguments[side]}
+            wanted |= {what: arguments.get(f"{side}_{what}") for what in SOURCE[1:]}
             named(traces, {name: value for name, value in wanted.items() if value is not None})
     return named(traces, {name: arguments[name] for name in SOURCE if name in arguments})
 

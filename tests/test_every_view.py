@@ -94,6 +94,17 @@ ORDER = {
     "diff_operators_v1": (
         "abs(delta_device_self_us) DESC, abs(delta_host_self_us) DESC, name, input_dims, call_stack"
     ),
+    "diff_kernels_v2": (
+        "abs(delta_total_us) DESC, name, operator, grid, block, registers_per_thread,"
+        " shared_memory_bytes"
+    ),
+    "diff_operators_v2": (
+        "abs(delta_device_self_us) DESC, abs(delta_host_self_us) DESC, name, input_dims, call_stack"
+    ),
+    "diff_steps_v1": (
+        "abs(delta_mean_us) DESC, list_position(['kernel', 'memcpy', 'memset',"
+        " 'communication', 'runtime', 'dataloader', 'cpu_exec', 'other', 'total'], category)"
+    ),
     "flamegraph_v1": "value_us DESC, run, worker, span, stack",
     "gpu_gaps_v1": "duration_us DESC, run, worker, span, device_id, start_ns",
     "flop_stats_v1": "self_flops DESC, total_flops DESC, run, worker, span, name",
@@ -170,6 +181,9 @@ TAKEN_TOGETHER = {
     "topology_v1": "what a worker recorded more than once is taken together",
     "diff_kernels_v1": "means over the workers and spans of two runs",
     "diff_operators_v1": "means over the workers and spans of two runs",
+    "diff_kernels_v2": "means over the workers and spans of two runs",
+    "diff_operators_v2": "means over the workers and spans of two runs",
+    "diff_steps_v1": "means over the workers and spans of two runs",
 }
 
 each_view = pytest.mark.parametrize("view", VIEWS, ids=lambda view: view.object_name)

@@ -65,8 +65,9 @@ def test_the_page_of_a_view_says_all_that_its_header_says(tracewh, view):
         assert squeezed(paragraph) in page
     for param in view.params:
         option = param.name.replace("_", "-")
-        assert f"--{option} {param.type} {squeezed(param.meaning)}" in page
-        if param.default not in ("NULL", "-"):
+        value = "" if param.type == "BOOLEAN" else f"{param.type} "  # a flag
+        assert f"--{option} {value}{squeezed(param.meaning)}" in page
+        if param.default not in ("NULL", "-", "FALSE"):
             assert f"default: {param.default}" in page
     for column in view.columns:
         assert re.search(

@@ -21,6 +21,8 @@
 --   baseline_worker    VARCHAR  -     NULL     Worker of the baseline; NULL averages all.
 --   experiment_worker  VARCHAR  -     NULL     Worker of the experiment; NULL averages all.
 --   group_by           VARCHAR  -     'name'   As in kernel_stats: 'name' or 'launch'.
+--   baseline_span      VARCHAR  -     NULL     Recording of the baseline; NULL averages all.
+--   experiment_span    VARCHAR  -     NULL     Recording of the experiment; NULL averages all.
 -- columns
 --   name                  type       unit   meaning
 --   name                  VARCHAR    key    Name of the kernel.
@@ -46,7 +48,9 @@ CREATE MACRO diff_kernels_v1(
     experiment VARCHAR,
     baseline_worker VARCHAR := NULL,
     experiment_worker VARCHAR := NULL,
-    group_by VARCHAR := 'name'
+    group_by VARCHAR := 'name',
+    baseline_span VARCHAR := NULL,
+    experiment_span VARCHAR := NULL
 ) AS TABLE
     WITH
     -- The names are compared here too: a NULL would otherwise take every run.
@@ -65,7 +69,10 @@ CREATE MACRO diff_kernels_v1(
             b.total_us
         FROM
             kernel_stats_v1(
-                run := baseline, worker := baseline_worker, group_by := group_by
+                run := baseline,
+                worker := baseline_worker,
+                span := baseline_span,
+                group_by := group_by
             ) AS b
         WHERE b.run = baseline
         UNION ALL
@@ -83,7 +90,10 @@ CREATE MACRO diff_kernels_v1(
             e.total_us
         FROM
             kernel_stats_v1(
-                run := experiment, worker := experiment_worker, group_by := group_by
+                run := experiment,
+                worker := experiment_worker,
+                span := experiment_span,
+                group_by := group_by
             ) AS e
         WHERE e.run = experiment
     ),

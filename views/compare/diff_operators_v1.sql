@@ -22,6 +22,8 @@
 --   baseline_worker    VARCHAR  -     NULL     Worker of the baseline; NULL averages all.
 --   experiment_worker  VARCHAR  -     NULL     Worker of the experiment; NULL averages all.
 --   group_by           VARCHAR  -     'name'   As in operator_stats: 'name', 'input_shape', 'call_stack' or 'input_shape_call_stack'.
+--   baseline_span      VARCHAR  -     NULL     Recording of the baseline; NULL averages all.
+--   experiment_span    VARCHAR  -     NULL     Recording of the experiment; NULL averages all.
 -- columns
 --   name                        type     unit  meaning
 --   name                        VARCHAR  key   Name of the operator.
@@ -52,7 +54,9 @@ CREATE MACRO diff_operators_v1(
     experiment VARCHAR,
     baseline_worker VARCHAR := NULL,
     experiment_worker VARCHAR := NULL,
-    group_by VARCHAR := 'name'
+    group_by VARCHAR := 'name',
+    baseline_span VARCHAR := NULL,
+    experiment_span VARCHAR := NULL
 ) AS TABLE
     WITH
     -- The names are compared here too: a NULL would otherwise take every run.
@@ -71,7 +75,10 @@ CREATE MACRO diff_operators_v1(
             b.device_total_us
         FROM
             operator_stats_v1(
-                run := baseline, worker := baseline_worker, group_by := group_by
+                run := baseline,
+                worker := baseline_worker,
+                span := baseline_span,
+                group_by := group_by
             ) AS b
         WHERE b.run = baseline
         UNION ALL
@@ -89,7 +96,10 @@ CREATE MACRO diff_operators_v1(
             e.device_total_us
         FROM
             operator_stats_v1(
-                run := experiment, worker := experiment_worker, group_by := group_by
+                run := experiment,
+                worker := experiment_worker,
+                span := experiment_span,
+                group_by := group_by
             ) AS e
         WHERE e.run = experiment
     ),

@@ -1,0 +1,72 @@
+-- block: event_steps
+-- since: 0.1
+-- summary: The profiler step that each host event starts in.
+-- grain: one row per event that starts in a step
+-- uses: trace_names
+--
+-- Steps as recorded, not extended. Where two steps overlap the later one has what they share. The one
+-- step of a trace without any has all its events.
+--
+-- One sort puts events and steps in order, and each event takes the last step before it: a join would
+-- compare every event with every step of its trace.
+--
+-- params
+--   name  type     unit  default  meaning
+--   rel   VARCHAR  -     -        Name of a relation with id and start_ns: host events, numbered as trace_names(run, worker, span) says.
+--   run, worker, span
+-- columns
+--   name            type     unit  meaning
+--   id              BIGINT   key   The event, as given.
+--   step            BIGINT   -     Number of the step; NULL where the trace has none.
+--   step_start_ns   BIGINT   ns    Start of the step.
+--   step_end_ns     BIGINT   ns    End of the step.
+--   is_tail         BOOLEAN  -     Whether recording cut the step short.
+CREATE MACRO event_steps(
+    rel VARCHAR, run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
+) AS TABLE
+    WITH
+    _steps AS MATERIALIZED (
+        SELECT
+            list_position(t.names, s.run || chr(0) || s.worker || chr(0) || s.span) AS trace,
+            s.step,
+            s.start_ns,
+            s.end_ns,
+            s.is_tail,
+            row_number() OVER (ORDER BY s.run, s.worker, s.span, s.start_ns, s.event_id) AS number
+        FROM steps AS s
+        CROSS JOIN trace_names(run, worker, span) AS t
+        WHERE
+            (run IS NULL OR s.run = run)
+            AND (worker IS NULL OR s.worker = worker)
+            AND (span IS NULL OR s.span = span)
+    ),
+
+    _timeline AS (
+        SELECT r.id >> 40 AS trace, r.start_ns, r.id, NULL::BIGINT AS number
+        FROM query_table(rel) AS r
+        UNION ALL
+        SELECT s.trace, s.start_ns, NULL, s.number
+        FROM _steps AS s
+    ),
+
+    _placed AS (
+        SELECT
+            t.trace,
+            t.start_ns,
+            t.id,
+            max(t.number) OVER (
+                ORDER BY t.trace, t.start_ns, t.id NULLS FIRST
+                ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
+            ) AS number
+        FROM _timeline AS t
+    )
+
+    SELECT
+        p.id,
+        s.step,
+        s.start_ns AS step_start_ns,
+        s.end_ns AS step_end_ns,
+        s.is_tail
+    FROM _placed AS p
+    INNER JOIN _steps AS s ON p.number = s.number AND p.trace = s.trace
+    WHERE p.id IS NOT NULL AND (s.step IS NULL OR p.start_ns < s.end_ns);

@@ -1,0 +1,103 @@
+-- block: kernel_steps
+-- since: 0.1
+-- summary: How long each kernel ran in each step.
+-- grain: one row per step of a trace that is not tail, and kernel that was launched in it
+-- uses: operator_names trace_names event_steps
+--
+-- A kernel belongs to the step that its launch call lies in: as kernel_stats has it for one step. The
+-- one step of a trace without any has all its kernels.
+--
+-- params
+--   name      type     unit  default  meaning
+--   run, worker, span
+--   group_by  VARCHAR  -     'name'   As in kernel_stats: 'name' or 'launch'.
+-- columns
+--   run, worker, span
+--   step                  BIGINT     key    Number of the step; NULL where the trace has none.
+--   name                  VARCHAR    key    Name of the kernel.
+--   operator              VARCHAR    key    Operator or annotation that launched it; NULL unless grouped by 'launch', as are the next four.
+--   grid                  INTEGER[]  key    Blocks in x, y and z.
+--   block                 INTEGER[]  key    Threads per block in x, y and z.
+--   registers_per_thread  INTEGER    key    Registers each thread uses.
+--   shared_memory_bytes   BIGINT     bytes  Shared memory each block uses.
+--   calls                 BIGINT     -      How often it was launched in the step.
+--   total_ns              BIGINT     ns     Sum of the durations.
+CREATE MACRO kernel_steps(
+    run VARCHAR := NULL,
+    worker VARCHAR := NULL,
+    span VARCHAR := NULL,
+    group_by VARCHAR := 'name'
+) AS TABLE
+    WITH
+    _launches AS MATERIALIZED (
+        SELECT
+            list_position(t.names, h.run || chr(0) || h.worker || chr(0) || h.span)
+            * (1::BIGINT << 40) + h.event_id AS id,
+            h.start_ns,
+            h.start_ns + h.duration_ns AS end_ns
+        FROM host_events AS h
+        CROSS JOIN trace_names(run, worker, span) AS t
+        WHERE
+            (ends_with(h.category, '_runtime') OR ends_with(h.category, '_driver'))
+            AND (run IS NULL OR h.run = run)
+            AND (worker IS NULL OR h.worker = worker)
+            AND (span IS NULL OR h.span = span)
+    ),
+
+    _placed AS (
+        SELECT s.id, s.step
+        FROM event_steps('_launches', run, worker, span) AS s
+        INNER JOIN _launches AS l ON s.id = l.id
+        WHERE NOT s.is_tail AND s.step IS NOT NULL AND l.end_ns <= s.step_end_ns
+    ),
+
+    _stepless AS (
+        SELECT s.run, s.worker, s.span
+        FROM steps AS s
+        WHERE s.step IS NULL
+    ),
+
+    _kernels AS (
+        SELECT
+            d.run,
+            d.worker,
+            d.span,
+            d.name,
+            d.grid,
+            d.block,
+            d.registers_per_thread,
+            d.shared_memory_bytes,
+            d.duration_ns,
+            list_position(t.names, d.run || chr(0) || d.worker || chr(0) || d.span)
+            * (1::BIGINT << 40) AS trace,
+            d.launch_id,
+            d.op_id
+        FROM device_events AS d
+        CROSS JOIN trace_names(run, worker, span) AS t
+        WHERE
+            d.kind IN ('compute', 'communication')
+            AND (run IS NULL OR d.run = run)
+            AND (worker IS NULL OR d.worker = worker)
+            AND (span IS NULL OR d.span = span)
+    )
+
+    SELECT
+        k.run,
+        k.worker,
+        k.span,
+        p.step,
+        k.name,
+        CASE WHEN group_by = 'launch' THEN o.operator END AS operator,
+        CASE WHEN group_by = 'launch' THEN k.grid END AS grid,
+        CASE WHEN group_by = 'launch' THEN k.block END AS block,
+        CASE WHEN group_by = 'launch' THEN k.registers_per_thread END AS registers_per_thread,
+        CASE WHEN group_by = 'launch' THEN k.shared_memory_bytes END AS shared_memory_bytes,
+        count(*) AS calls,
+        sum(k.duration_ns)::BIGINT AS total_ns
+    FROM _kernels AS k
+    LEFT JOIN _placed AS p ON k.trace + k.launch_id = p.id
+    LEFT JOIN _stepless AS s ON k.run = s.run AND k.worker = s.worker AND k.span = s.span
+    LEFT JOIN operator_names(run, worker, span) AS o
+        ON group_by = 'launch' AND k.trace + k.op_id = o.id
+    WHERE p.id IS NOT NULL OR s.run IS NOT NULL
+    GROUP BY ALL;

@@ -1,0 +1,64 @@
+-- block: operator_steps
+-- since: 0.1
+-- summary: What each operator costs in each step.
+-- grain: one row per step of a trace that is not tail, and operator that is called in it
+-- uses: operator_costs trace_names event_steps
+--
+-- A call belongs to the step that it starts in, in whatever thread: as operator_stats has it for one
+-- step.
+--
+-- params
+--   name      type     unit  default  meaning
+--   run, worker, span
+--   group_by  VARCHAR  -     'name'   As in operator_stats: 'name', 'input_shape', 'call_stack' or 'input_shape_call_stack'.
+-- columns
+--   run, worker, span
+--   step            BIGINT   key  Number of the step; NULL where the trace has none.
+--   name            VARCHAR  key  Name of the operator.
+--   input_dims      JSON     key  Shape of each input; NULL unless grouped by it.
+--   call_stack      VARCHAR  key  Python frames, innermost first; NULL unless grouped by it.
+--   calls           BIGINT   -    Calls in the step.
+--   host_self_ns    BIGINT   ns   Host time of the operator itself.
+--   device_self_ns  BIGINT   ns   Device work that it launched itself; NULL where the trace links none.
+CREATE MACRO operator_steps(
+    run VARCHAR := NULL,
+    worker VARCHAR := NULL,
+    span VARCHAR := NULL,
+    group_by VARCHAR := 'name'
+) AS TABLE
+    WITH
+    _calls AS MATERIALIZED (
+        SELECT
+            c.run,
+            c.worker,
+            c.span,
+            c.name,
+            CASE WHEN group_by IN ('input_shape', 'input_shape_call_stack') THEN c.input_dims END
+                AS input_dims,
+            CASE WHEN group_by IN ('call_stack', 'input_shape_call_stack') THEN c.call_stack END
+                AS call_stack,
+            list_position(t.names, c.run || chr(0) || c.worker || chr(0) || c.span)
+            * (1::BIGINT << 40) + c.event_id AS id,
+            c.start_ns,
+            c.host_self_ns,
+            c.device_self_ns
+        FROM operator_costs(run, worker, span) AS c
+        CROSS JOIN trace_names(run, worker, span) AS t
+        WHERE group_by IN ('name', 'input_shape') OR c.call_stack <> ''
+    )
+
+    SELECT
+        c.run,
+        c.worker,
+        c.span,
+        s.step,
+        c.name,
+        c.input_dims,
+        c.call_stack,
+        count(*) AS calls,
+        sum(c.host_self_ns)::BIGINT AS host_self_ns,
+        sum(c.device_self_ns)::BIGINT AS device_self_ns
+    FROM _calls AS c
+    INNER JOIN event_steps('_calls', run, worker, span) AS s ON c.id = s.id
+    WHERE NOT s.is_tail
+    GROUP BY ALL;

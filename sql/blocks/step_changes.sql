@@ -1,0 +1,94 @@
+-- block: step_changes
+-- since: 0.1
+-- summary: What the steps of two runs spend on something, how far they spread, and whether they differ by more than that.
+-- grain: one row per key
+-- uses: rank_sum_test
+--
+-- A step is the mean over the workers that recorded it: they wait for each other, and steps that do not
+-- differ by themselves must not count twice. What a step does not have a row for it spends 0 on.
+--
+-- params
+--   name   type     unit  default  meaning
+--   rel    VARCHAR  -     -        Name of a relation with key, side, worker, span, step and value_ns, which is NULL where the trace does not say; one row per key and step.
+--   units  VARCHAR  -     -        Name of a relation with side, worker, span and step: every step that is compared.
+-- columns
+--   name                  type    unit  meaning
+--   key                   BIGINT  key   As given: a number for everything that is compared by itself.
+--   baseline_steps        BIGINT  -     Steps of the baseline.
+--   experiment_steps      BIGINT  -     Steps of the experiment.
+--   baseline_median_us    DOUBLE  us    Half the steps of the baseline spend more.
+--   experiment_median_us  DOUBLE  us    Half the steps of the experiment spend more.
+--   baseline_iqr_us       DOUBLE  us    Spread of the baseline: from its first quartile to its third.
+--   experiment_iqr_us     DOUBLE  us    Spread of the experiment.
+--   p_value               DOUBLE  -     Probability of a difference as clear by chance; NULL, as the next, where a side has fewer than 2 steps.
+--   least_p_value         DOUBLE  -     The same if all steps of one side took longer than all of the other.
+CREATE MACRO step_changes(rel VARCHAR, units VARCHAR) AS TABLE
+    WITH
+    _keys AS (
+        SELECT DISTINCT r.key
+        FROM query_table(rel) AS r
+    ),
+
+    _units AS MATERIALIZED (
+        SELECT DISTINCT u.side, u.worker, u.span, u.step
+        FROM query_table(units) AS u
+    ),
+
+    _steps AS MATERIALIZED (
+        SELECT u.side, u.span, u.step, count(*) AS workers
+        FROM _units AS u
+        GROUP BY u.side, u.span, u.step
+    ),
+
+    -- Whole nanoseconds: sums of them do not depend on the order, so that equals are found equal.
+    _sums AS (
+        SELECT
+            r.key,
+            r.side,
+            r.span,
+            r.step,
+            sum(r.value_ns) AS value_ns,
+            count(*) - count(r.value_ns) AS unknown
+        FROM query_table(rel) AS r
+        GROUP BY r.key, r.side, r.span, r.step
+    ),
+
+    _samples AS MATERIALIZED (
+        SELECT
+            k.key,
+            s.side = 'experiment' AS is_experiment,
+            CASE
+                WHEN v.key IS NULL THEN 0
+                WHEN s.workers > v.unknown THEN v.value_ns / (s.workers - v.unknown) / 1000.0
+            END AS value
+        FROM _keys AS k
+        CROSS JOIN _steps AS s
+        LEFT JOIN _sums AS v
+            ON
+                k.key = v.key AND s.side = v.side AND s.span = v.span
+                AND s.step IS NOT DISTINCT FROM v.step
+    ),
+
+    _spreads AS (
+        SELECT
+            s.key,
+            quantile_cont(s.value, [0.25, 0.5, 0.75]) FILTER (WHERE NOT s.is_experiment)
+                AS baseline,
+            quantile_cont(s.value, [0.25, 0.5, 0.75]) FILTER (WHERE s.is_experiment) AS experiment
+        FROM _samples AS s
+        GROUP BY s.key
+    )
+
+    SELECT
+        s.key,
+        coalesce(t.baseline_count, 0) AS baseline_steps,
+        coalesce(t.experiment_count, 0) AS experiment_steps,
+        s.baseline[2] AS baseline_median_us,
+        s.experiment[2] AS experiment_median_us,
+        s.baseline[3] - s.baseline[1] AS baseline_iqr_us,
+        s.experiment[3] - s.experiment[1] AS experiment_iqr_us,
+        CASE WHEN least(t.baseline_count, t.experiment_count) > 1 THEN t.p_value END AS p_value,
+        CASE WHEN least(t.baseline_count, t.experiment_count) > 1 THEN t.least_p_value END
+            AS least_p_value
+    FROM _spreads AS s
+    LEFT JOIN rank_sum_test('_samples') AS t ON s.key = t.key;

@@ -1,0 +1,248 @@
+-- view: diff_operators
+-- version: 2
+-- since: 0.1
+-- summary: What each operator cost in two runs, the difference, and whether it is more than steps spread anyway.
+-- uses: diff_operators_v1, operator_steps, step_changes
+-- example: samples --baseline resnet_workers_0 --experiment resnet_workers_2 --limit 6
+-- reading: Two processes load the data in the second run: drawing and shrinking pictures left the training process. The rest is noise of short recordings.
+--
+-- The figures are those of operator_stats. A run with several traces counts with the mean over its
+-- workers of the mean over the spans of each worker; a trace in which an operator does not occur
+-- counts as 0 calls and 0 us of it, and so does a run in which it does not occur: both are
+-- measured. A run without any operators, or that does not exist, has NULL instead, and device
+-- figures are averaged over the traces that link device work to operators, NULL where none does.
+--
+-- Differences are experiment - baseline. The largest difference in device self time comes first,
+-- in either direction, or that in host self time where there is no device time.
+--
+-- Whether a difference is more than chance is tested on the steps, as diff_steps does it: on what all
+-- calls of the operator in a step take together, which is 0 in a step without any. A step that
+-- recording cut short is left out. Of a hundred operators that did not change five come out as
+-- significant at 0.05: look at the largest first, or ask for a smaller alpha.
+--
+-- params
+--   name               type     unit  default  meaning
+--   baseline           VARCHAR  -     -        Run to compare with.
+--   experiment         VARCHAR  -     -        Run to compare.
+--   baseline_worker    VARCHAR  -     NULL     Worker of the baseline; NULL averages all.
+--   experiment_worker  VARCHAR  -     NULL     Worker of the experiment; NULL averages all.
+--   group_by           VARCHAR  -     'name'   As in operator_stats: 'name', 'input_shape', 'call_stack' or 'input_shape_call_stack'.
+--   baseline_span      VARCHAR  -     NULL     Recording of the baseline; NULL averages all.
+--   experiment_span    VARCHAR  -     NULL     Recording of the experiment; NULL averages all.
+--   only_significant   BOOLEAN  -     FALSE    Only what changed significantly.
+--   alpha              DOUBLE   -     0.05     Level below which a p-value is significant.
+-- columns
+--   name                                   type     unit  meaning
+--   name                                   VARCHAR  key   Name of the operator.
+--   input_dims                             JSON     key   Shape of each input; NULL unless grouped by it.
+--   call_stack                             VARCHAR  key   Python frames, innermost first; NULL unless grouped by it.
+--   baseline_calls                         DOUBLE   -     Number of calls in the baseline.
+--   experiment_calls                       DOUBLE   -     Number of calls in the experiment.
+--   delta_calls                            DOUBLE   -     Difference in calls.
+--   delta_calls_pct                        DOUBLE   pct   The same as a share of the baseline; NULL where that is 0.
+--   baseline_host_self_us                  DOUBLE   us    Host time of the operator itself in the baseline.
+--   experiment_host_self_us                DOUBLE   us    The same in the experiment.
+--   delta_host_self_us                     DOUBLE   us    Difference in host self time.
+--   delta_host_self_us_pct                 DOUBLE   pct   The same as a share of the baseline; NULL where that is 0.
+--   baseline_host_total_us                 DOUBLE   us    Host time from start to end in the baseline.
+--   experiment_host_total_us               DOUBLE   us    The same in the experiment.
+--   delta_host_total_us                    DOUBLE   us    Difference in host total time.
+--   delta_host_total_us_pct                DOUBLE   pct   The same as a share of the baseline; NULL where that is 0.
+--   baseline_device_self_us                DOUBLE   us    Device work that it launched itself in the baseline.
+--   experiment_device_self_us              DOUBLE   us    The same in the experiment.
+--   delta_device_self_us                   DOUBLE   us    Difference in device self time.
+--   delta_device_self_us_pct               DOUBLE   pct   The same as a share of the baseline; NULL where that is 0.
+--   baseline_device_total_us               DOUBLE   us    Device work of it and the operators below it in the baseline.
+--   experiment_device_total_us             DOUBLE   us    The same in the experiment.
+--   delta_device_total_us                  DOUBLE   us    Difference in device total time.
+--   delta_device_total_us_pct              DOUBLE   pct   The same as a share of the baseline; NULL where that is 0.
+--   baseline_steps                         BIGINT   -     Steps of the baseline.
+--   experiment_steps                       BIGINT   -     Steps of the experiment.
+--   baseline_host_self_step_median_us      DOUBLE   us    Its host self time per step of the baseline: half the steps have more.
+--   experiment_host_self_step_median_us    DOUBLE   us    Its host self time per step of the experiment: half the steps have more.
+--   baseline_host_self_step_iqr_us         DOUBLE   us    Spread of that: from the first quartile to the third.
+--   experiment_host_self_step_iqr_us       DOUBLE   us    Spread of that: from the first quartile to the third.
+--   host_self_p_value                      DOUBLE   -     Probability of a difference as clear by chance; NULL where a side has fewer than 2 steps.
+--   baseline_device_self_step_median_us    DOUBLE   us    Its device self time per step of the baseline: half the steps have more.
+--   experiment_device_self_step_median_us  DOUBLE   us    Its device self time per step of the experiment: half the steps have more.
+--   baseline_device_self_step_iqr_us       DOUBLE   us    Spread of that: from the first quartile to the third.
+--   experiment_device_self_step_iqr_us     DOUBLE   us    Spread of that: from the first quartile to the third.
+--   device_self_p_value                    DOUBLE   -     Probability of a difference as clear by chance; NULL where a side has fewer than 2 steps with device figures.
+--   significant                            BOOLEAN  -     Whether a p-value is below alpha; NULL where so few steps could not tell.
+CREATE MACRO diff_operators_v2(
+    baseline VARCHAR,
+    experiment VARCHAR,
+    baseline_worker VARCHAR := NULL,
+    experiment_worker VARCHAR := NULL,
+    group_by VARCHAR := 'name',
+    baseline_span VARCHAR := NULL,
+    experiment_span VARCHAR := NULL,
+    only_significant BOOLEAN := FALSE,
+    alpha DOUBLE := 0.05
+) AS TABLE
+    WITH
+    differences AS MATERIALIZED (
+        SELECT
+            row_number() OVER () AS key,
+            d.name,
+            d.input_dims,
+            d.call_stack,
+            d.baseline_calls,
+            d.experiment_calls,
+            d.delta_calls,
+            d.delta_calls_pct,
+            d.baseline_host_self_us,
+            d.experiment_host_self_us,
+            d.delta_host_self_us,
+            d.delta_host_self_us_pct,
+            d.baseline_host_total_us,
+            d.experiment_host_total_us,
+            d.delta_host_total_us,
+            d.delta_host_total_us_pct,
+            d.baseline_device_self_us,
+            d.experiment_device_self_us,
+            d.delta_device_self_us,
+            d.delta_device_self_us_pct,
+            d.baseline_device_total_us,
+            d.experiment_device_total_us,
+            d.delta_device_total_us,
+            d.delta_device_total_us_pct
+        FROM
+            diff_operators_v1(
+                baseline,
+                experiment,
+                baseline_worker := baseline_worker,
+                experiment_worker := experiment_worker,
+                group_by := group_by,
+                baseline_span := baseline_span,
+                experiment_span := experiment_span
+            ) AS d
+    ),
+
+    totals AS MATERIALIZED (
+        SELECT
+            'baseline' AS side,
+            b.worker,
+            b.span,
+            b.step,
+            b.name,
+            b.input_dims,
+            b.call_stack,
+            b.host_self_ns,
+            b.device_self_ns
+        FROM operator_steps(baseline, baseline_worker, baseline_span, group_by) AS b
+        WHERE b.run = baseline
+        UNION ALL
+        SELECT
+            'experiment',
+            e.worker,
+            e.span,
+            e.step,
+            e.name,
+            e.input_dims,
+            e.call_stack,
+            e.host_self_ns,
+            e.device_self_ns
+        FROM operator_steps(experiment, experiment_worker, experiment_span, group_by) AS e
+        WHERE e.run = experiment
+    ),
+
+    trace_steps AS MATERIALIZED (
+        SELECT 'baseline' AS side, b.worker, b.span, b.step
+        FROM steps AS b
+        WHERE
+            b.run = baseline
+            AND NOT b.is_tail
+            AND (baseline_worker IS NULL OR b.worker = baseline_worker)
+            AND (baseline_span IS NULL OR b.span = baseline_span)
+        UNION ALL
+        SELECT 'experiment', e.worker, e.span, e.step
+        FROM steps AS e
+        WHERE
+            e.run = experiment
+            AND NOT e.is_tail
+            AND (experiment_worker IS NULL OR e.worker = experiment_worker)
+            AND (experiment_span IS NULL OR e.span = experiment_span)
+    ),
+
+    keyed AS MATERIALIZED (
+        SELECT d.key, t.side, t.worker, t.span, t.step, t.host_self_ns, t.device_self_ns
+        FROM totals AS t
+        INNER JOIN differences AS d
+            ON
+                t.name = d.name
+                AND t.input_dims IS NOT DISTINCT FROM d.input_dims
+                AND t.call_stack IS NOT DISTINCT FROM d.call_stack
+    ),
+
+    host_figures AS MATERIALIZED (
+        SELECT k.key, k.side, k.worker, k.span, k.step, k.host_self_ns AS value_ns
+        FROM keyed AS k
+    ),
+
+    host_steps AS (
+        SELECT s.side, s.worker, s.span, s.step
+        FROM trace_steps AS s
+        SEMI JOIN keyed AS k ON s.side = k.side AND s.worker = k.worker AND s.span = k.span
+    ),
+
+    device_figures AS MATERIALIZED (
+        SELECT k.key, k.side, k.worker, k.span, k.step, k.device_self_ns AS value_ns
+        FROM keyed AS k
+        WHERE k.device_self_ns IS NOT NULL
+    ),
+
+    device_steps AS (
+        SELECT s.side, s.worker, s.span, s.step
+        FROM trace_steps AS s
+        SEMI JOIN device_figures AS f ON s.side = f.side AND s.worker = f.worker AND s.span = f.span
+    )
+
+    SELECT
+        d.name,
+        d.input_dims,
+        d.call_stack,
+        d.baseline_calls,
+        d.experiment_calls,
+        d.delta_calls,
+        d.delta_calls_pct,
+        d.baseline_host_self_us,
+        d.experiment_host_self_us,
+        d.delta_host_self_us,
+        d.delta_host_self_us_pct,
+        d.baseline_host_total_us,
+        d.experiment_host_total_us,
+        d.delta_host_total_us,
+        d.delta_host_total_us_pct,
+        d.baseline_device_self_us,
+        d.experiment_device_self_us,
+        d.delta_device_self_us,
+        d.delta_device_self_us_pct,
+        d.baseline_device_total_us,
+        d.experiment_device_total_us,
+        d.delta_device_total_us,
+        d.delta_device_total_us_pct,
+        coalesce(h.baseline_steps, 0) AS baseline_steps,
+        coalesce(h.experiment_steps, 0) AS experiment_steps,
+        h.baseline_median_us AS baseline_host_self_step_median_us,
+        h.experiment_median_us AS experiment_host_self_step_median_us,
+        h.baseline_iqr_us AS baseline_host_self_step_iqr_us,
+        h.experiment_iqr_us AS experiment_host_self_step_iqr_us,
+        h.p_value AS host_self_p_value,
+        v.baseline_median_us AS baseline_device_self_step_median_us,
+        v.experiment_median_us AS experiment_device_self_step_median_us,
+        v.baseline_iqr_us AS baseline_device_self_step_iqr_us,
+        v.experiment_iqr_us AS experiment_device_self_step_iqr_us,
+        v.p_value AS device_self_p_value,
+        CASE
+            WHEN least(h.least_p_value, v.least_p_value) < alpha
+                THEN least(h.p_value, v.p_value) < alpha
+        END AS significant
+    FROM differences AS d
+    LEFT JOIN step_changes('host_figures', 'host_steps') AS h ON d.key = h.key
+    LEFT JOIN step_changes('device_figures', 'device_steps') AS v ON d.key = v.key
+    WHERE NOT only_significant OR least(h.p_value, v.p_value) < alpha
+    ORDER BY
+        abs(d.delta_device_self_us) DESC NULLS LAST,
+        abs(d.delta_host_self_us) DESC NULLS LAST,
+        d.name ASC, d.input_dims ASC, d.call_stack ASC;
