@@ -34,6 +34,8 @@ from tracewh.views import Registry
 ACROSS = ("kernel_stats", "step_breakdown", "comm_overlap")
 REGISTRY = Registry.load()
 RUN = "run"
+#: What trend is asked for.
+FIGURE = "step_us"
 TRACEWH = str(Path(sys.executable).with_name("tracewh"))
 
 
@@ -91,7 +93,11 @@ def measure(other: Executor, warehouse: Path, names: list[str], repeat: int) -> 
         "|---|---:|---:|---:|---:|---:|---:|---:|---:|",
     ]
     for name in names:
-        needed = {param.name: RUN for param in REGISTRY.get(name).params if param.required}
+        needed = {
+            param.name: FIGURE if param.name == "figure" else RUN
+            for param in REGISTRY.get(name).params
+            if param.required
+        }
         rows, warm_runs = other.submit(warm, warehouse, name, needed, repeat).result()
         options = [word for key, value in needed.items() for word in (f"--{key}", value)]
         command = ["show", name, *options, "--limit", "40", "-w", str(warehouse)]

@@ -110,7 +110,7 @@ class Warehouse:
         return self._con.sql(query, params=params)
 
     def view(
-        self, name: str, version: int | None = None, **arguments: Any
+        self, name: str, /, version: int | None = None, **arguments: Any
     ) -> duckdb.DuckDBPyRelation:
         """Ask a view by its name.
 

@@ -11,6 +11,7 @@
 --   name      type     unit  default  meaning
 --   run, worker, span
 --   group_by  VARCHAR  -     'name'   As in kernel_stats: 'name' or 'launch'.
+--   name      VARCHAR  -     NULL     One kernel; NULL takes all.
 -- columns
 --   run, worker, span
 --   step                  BIGINT     key    Number of the step; NULL where the trace has none.
@@ -26,7 +27,8 @@ CREATE MACRO kernel_steps(
     run VARCHAR := NULL,
     worker VARCHAR := NULL,
     span VARCHAR := NULL,
-    group_by VARCHAR := 'name'
+    group_by VARCHAR := 'name',
+    name VARCHAR := NULL
 ) AS TABLE
     WITH
     _launches AS MATERIALIZED (
@@ -76,6 +78,7 @@ CREATE MACRO kernel_steps(
         CROSS JOIN trace_names(run, worker, span) AS t
         WHERE
             d.kind IN ('compute', 'communication')
+            AND (name IS NULL OR d.name = name)
             AND (run IS NULL OR d.run = run)
             AND (worker IS NULL OR d.worker = worker)
             AND (span IS NULL OR d.span = span)

@@ -11,6 +11,7 @@
 --   name      type     unit  default  meaning
 --   run, worker, span
 --   group_by  VARCHAR  -     'name'   As in operator_stats: 'name', 'input_shape', 'call_stack' or 'input_shape_call_stack'.
+--   name      VARCHAR  -     NULL     One operator; NULL takes all.
 -- columns
 --   run, worker, span
 --   step            BIGINT   key  Number of the step; NULL where the trace has none.
@@ -24,7 +25,8 @@ CREATE MACRO operator_steps(
     run VARCHAR := NULL,
     worker VARCHAR := NULL,
     span VARCHAR := NULL,
-    group_by VARCHAR := 'name'
+    group_by VARCHAR := 'name',
+    name VARCHAR := NULL
 ) AS TABLE
     WITH
     _calls AS MATERIALIZED (
@@ -44,7 +46,9 @@ CREATE MACRO operator_steps(
             c.device_self_ns
         FROM operator_costs(run, worker, span) AS c
         CROSS JOIN trace_names(run, worker, span) AS t
-        WHERE group_by IN ('name', 'input_shape') OR c.call_stack <> ''
+        WHERE
+            (group_by IN ('name', 'input_shape') OR c.call_stack <> '')
+            AND (name IS NULL OR c.name = name)
     )
 
     SELECT

@@ -1,0 +1,192 @@
+-- block: trace_figures
+-- since: 0.1
+-- summary: The figures that sum up a trace.
+-- grain: one row per trace and figure that it records
+-- uses: step_breakdown_v1 gpu_summary_v1 gpu_time_v1
+--
+-- Figures of devices are means over the devices of a trace. Those of steps are means over the steps
+-- that are not tail.
+--
+--   step_us, kernel_us, memcpy_us, memset_us, communication_us, runtime_us, dataloader_us, cpu_exec_us,
+--   other_us                                        time per step, as step_breakdown has it
+--   gpu_utilization_pct, est_sm_efficiency_pct, est_achieved_occupancy_pct, tensor_core_time_pct
+--                                                   as gpu_summary has them
+--   gpu_idle_pct, exposed_communication_pct         parts of the window that gpu_time has
+--   peak_memory_bytes, mean_memory_bytes            allocated on devices other than the host
+--   peak_host_memory_bytes, mean_host_memory_bytes  allocated on the host
+--
+-- Memory that another process sent, as the workers of a data loader do, is no part of it: the profiler
+-- writes 0 as the total then.
+--
+-- params
+--   name     type       unit  default  meaning
+--   run, worker, span
+--   figures  VARCHAR[]  -     NULL     Some of them; NULL works out all.
+-- columns
+--   run, worker, span
+--   figure  VARCHAR  key  Name of the figure, with its unit.
+--   value   DOUBLE   -    Its value.
+CREATE MACRO trace_figures(
+    run VARCHAR := NULL,
+    worker VARCHAR := NULL,
+    span VARCHAR := NULL,
+    figures VARCHAR[] := NULL
+) AS TABLE
+    WITH
+    _points AS (
+        SELECT
+            m.run,
+            m.worker,
+            m.span,
+            m.device_type,
+            m.device_id,
+            m.device_type = 'cpu' AS on_host,
+            m.total_allocated_bytes AS bytes,
+            lead(m.time_ns) OVER (
+                PARTITION BY m.run, m.worker, m.span, m.device_type, m.device_id
+                ORDER BY m.time_ns, m.event_id
+            ) - m.time_ns AS duration_ns
+        FROM memory_records AS m
+        WHERE
+            (
+                figures IS NULL
+                OR list_has_any(
+                    figures,
+                    [
+                        'peak_memory_bytes',
+                        'mean_memory_bytes',
+                        'peak_host_memory_bytes',
+                        'mean_host_memory_bytes'
+                    ]
+                )
+            )
+            AND m.total_allocated_bytes IS NOT NULL
+            AND NOT (
+                m.device_type = 'cpu'
+                AND m.total_allocated_bytes = 0
+                AND coalesce(m.total_reserved_bytes, 0) > 0
+            )
+            AND (run IS NULL OR m.run = run)
+            AND (worker IS NULL OR m.worker = worker)
+            AND (span IS NULL OR m.span = span)
+    ),
+
+    _curves AS (
+        SELECT
+            p.run,
+            p.worker,
+            p.span,
+            p.on_host,
+            max(p.bytes)::DOUBLE AS peak_bytes,
+            sum(p.bytes::DOUBLE * p.duration_ns)
+            / nullif(sum(p.duration_ns), 0) AS mean_bytes
+        FROM _points AS p
+        GROUP BY p.run, p.worker, p.span, p.on_host, p.device_type, p.device_id
+    ),
+
+    _parts AS (
+        SELECT
+            b.run,
+            b.worker,
+            b.span,
+            unnest([
+                { 'figure': 'step_us', 'value': b.total_us },
+                { 'figure': 'kernel_us', 'value': b.kernel_us },
+                { 'figure': 'memcpy_us', 'value': b.memcpy_us },
+                { 'figure': 'memset_us', 'value': b.memset_us },
+                { 'figure': 'communication_us', 'value': b.communication_us },
+                { 'figure': 'runtime_us', 'value': b.runtime_us },
+                { 'figure': 'dataloader_us', 'value': b.dataloader_us },
+                { 'figure': 'cpu_exec_us', 'value': b.cpu_exec_us },
+                { 'figure': 'other_us', 'value': b.other_us }
+            ]) AS part
+        FROM step_breakdown_v1(run := run, worker := worker, span := span) AS b
+        WHERE
+            NOT b.is_tail
+            AND (
+                figures IS NULL
+                OR list_has_any(
+                    figures,
+                    [
+                        'step_us',
+                        'kernel_us',
+                        'memcpy_us',
+                        'memset_us',
+                        'communication_us',
+                        'runtime_us',
+                        'dataloader_us',
+                        'cpu_exec_us',
+                        'other_us'
+                    ]
+                )
+            )
+        UNION ALL
+        SELECT
+            g.run,
+            g.worker,
+            g.span,
+            unnest([
+                { 'figure': 'gpu_utilization_pct', 'value': g.gpu_utilization_pct },
+                { 'figure': 'est_sm_efficiency_pct', 'value': g.est_sm_efficiency_pct },
+                { 'figure': 'est_achieved_occupancy_pct', 'value': g.est_achieved_occupancy_pct },
+                { 'figure': 'tensor_core_time_pct', 'value': g.tensor_core_time_pct }
+            ])
+        FROM gpu_summary_v1(run := run, worker := worker, span := span) AS g
+        WHERE
+            figures IS NULL
+            OR list_has_any(
+                figures,
+                [
+                    'gpu_utilization_pct',
+                    'est_sm_efficiency_pct',
+                    'est_achieved_occupancy_pct',
+                    'tensor_core_time_pct'
+                ]
+            )
+        UNION ALL
+        SELECT
+            t.run,
+            t.worker,
+            t.span,
+            unnest([
+                { 'figure': 'gpu_idle_pct', 'value': 100 * t.idle_us / nullif(t.window_us, 0) },
+                {
+                    'figure': 'exposed_communication_pct',
+                    'value': 100 * t.exposed_communication_us / nullif(t.window_us, 0)
+                }
+            ])
+        FROM gpu_time_v1(run := run, worker := worker, span := span) AS t
+        WHERE
+            figures IS NULL
+            OR list_has_any(figures, ['gpu_idle_pct', 'exposed_communication_pct'])
+        UNION ALL
+        SELECT
+            c.run,
+            c.worker,
+            c.span,
+            unnest([
+                {
+                    'figure': CASE
+                        WHEN c.on_host THEN 'peak_host_memory_bytes' ELSE 'peak_memory_bytes'
+                    END,
+                    'value': c.peak_bytes
+                },
+                {
+                    'figure': CASE
+                        WHEN c.on_host THEN 'mean_host_memory_bytes' ELSE 'mean_memory_bytes'
+                    END,
+                    'value': c.mean_bytes
+                }
+            ])
+        FROM _curves AS c
+    )
+
+    SELECT
+        p.run,
+        p.worker,
+        p.span,
+        p.part.figure,
+        avg(p.part.value) AS value
+    FROM _parts AS p
+    WHERE p.part.value IS NOT NULL AND (figures IS NULL OR list_contains(figures, p.part.figure))
+    GROUP BY p.run, p.worker, p.span, p.part.figure;

@@ -1,0 +1,288 @@
+-- view: diff_overview
+-- version: 1
+-- since: 0.1
+-- summary: Two runs at a glance: their devices, how long a step takes, how busy the devices are, and how full.
+-- grain: one row
+-- uses: diff_steps_v1, trace_figures
+-- example: samples --baseline resnet_workers_0 --experiment resnet_workers_2
+-- reading: A step is a tenth shorter, and six steps on either side cannot tell this from chance. The traces have no devices.
+--
+-- A run with several traces counts with the mean over its workers of the mean over the spans of each
+-- worker, taken over the traces that record the figure; one that no trace records is NULL. Figures of
+-- devices are means over the devices of a trace. Differences are experiment - baseline.
+--
+-- Whether the steps became longer or shorter by more than chance is what diff_steps says of 'total'.
+--
+-- params
+--   name               type     unit  default  meaning
+--   baseline           VARCHAR  -     -        Run to compare with.
+--   experiment         VARCHAR  -     -        Run to compare.
+--   baseline_worker    VARCHAR  -     NULL     Worker of the baseline; NULL averages all.
+--   experiment_worker  VARCHAR  -     NULL     Worker of the experiment; NULL averages all.
+--   baseline_span      VARCHAR  -     NULL     Recording of the baseline; NULL averages all.
+--   experiment_span    VARCHAR  -     NULL     Recording of the experiment; NULL averages all.
+--   alpha              DOUBLE   -     0.05     Level below which a p-value is significant.
+-- columns
+--   name                               type     unit   meaning
+--   baseline_devices                   VARCHAR  -      Devices that ran something in the baseline, how many of each; NULL without any.
+--   experiment_devices                 VARCHAR  -      Devices that ran something in the experiment, how many of each; NULL without any.
+--   baseline_device_memory_bytes       DOUBLE   bytes  Memory that a device of the baseline has.
+--   experiment_device_memory_bytes     DOUBLE   bytes  Memory that a device of the experiment has.
+--   baseline_workers                   BIGINT   -      Workers of the baseline.
+--   experiment_workers                 BIGINT   -      Workers of the experiment.
+--   baseline_steps                     BIGINT   -      Steps of the baseline that are compared.
+--   experiment_steps                   BIGINT   -      Steps of the experiment that are compared.
+--   baseline_step_us                   DOUBLE   us     Length of a step, as step_breakdown has it, in the baseline.
+--   experiment_step_us                 DOUBLE   us     The same in the experiment.
+--   delta_step_us                      DOUBLE   us     Difference in mean step.
+--   delta_step_us_pct                  DOUBLE   pct    The same as a share of the baseline; NULL where that is 0.
+--   baseline_step_median_us            DOUBLE   us     Half the steps of the baseline are longer.
+--   experiment_step_median_us          DOUBLE   us     Half the steps of the experiment are longer.
+--   baseline_step_iqr_us               DOUBLE   us     Spread of the steps of the baseline: from the first quartile to the third.
+--   experiment_step_iqr_us             DOUBLE   us     Spread of the steps of the experiment: from the first quartile to the third.
+--   step_p_value                       DOUBLE   -      Probability of a difference as clear by chance; NULL where a side has fewer than 2 steps.
+--   step_significant                   BOOLEAN  -      Whether the p-value is below alpha; NULL where so few steps could not tell.
+--   baseline_gpu_utilization_pct       DOUBLE   pct    Part of the time in which a kernel ran, as gpu_summary has it, in the baseline.
+--   experiment_gpu_utilization_pct     DOUBLE   pct    The same in the experiment.
+--   delta_gpu_utilization_pct          DOUBLE   pct    Difference in utilisation.
+--   delta_gpu_utilization_pct_pct      DOUBLE   pct    The same as a share of the baseline; NULL where that is 0.
+--   baseline_est_sm_efficiency_pct     DOUBLE   pct    Multiprocessors in use, as gpu_summary has it, in the baseline.
+--   experiment_est_sm_efficiency_pct   DOUBLE   pct    The same in the experiment.
+--   delta_est_sm_efficiency_pct        DOUBLE   pct    Difference in efficiency.
+--   delta_est_sm_efficiency_pct_pct    DOUBLE   pct    The same as a share of the baseline; NULL where that is 0.
+--   baseline_peak_memory_bytes         DOUBLE   bytes  Highest memory allocated on a device, host excepted, in the baseline.
+--   experiment_peak_memory_bytes       DOUBLE   bytes  The same in the experiment.
+--   delta_peak_memory_bytes            DOUBLE   bytes  Difference in peak memory.
+--   delta_peak_memory_bytes_pct        DOUBLE   pct    The same as a share of the baseline; NULL where that is 0.
+--   baseline_mean_memory_bytes         DOUBLE   bytes  Memory allocated on a device, averaged over time, in the baseline.
+--   experiment_mean_memory_bytes       DOUBLE   bytes  The same in the experiment.
+--   delta_mean_memory_bytes            DOUBLE   bytes  Difference in mean memory.
+--   delta_mean_memory_bytes_pct        DOUBLE   pct    The same as a share of the baseline; NULL where that is 0.
+--   baseline_peak_host_memory_bytes    DOUBLE   bytes  Highest memory allocated on the host, in the baseline.
+--   experiment_peak_host_memory_bytes  DOUBLE   bytes  The same in the experiment.
+--   delta_peak_host_memory_bytes       DOUBLE   bytes  Difference in peak memory of the host.
+--   delta_peak_host_memory_bytes_pct   DOUBLE   pct    The same as a share of the baseline; NULL where that is 0.
+--   baseline_mean_host_memory_bytes    DOUBLE   bytes  Memory allocated on the host, averaged over time, in the baseline.
+--   experiment_mean_host_memory_bytes  DOUBLE   bytes  The same in the experiment.
+--   delta_mean_host_memory_bytes       DOUBLE   bytes  Difference in mean memory of the host.
+--   delta_mean_host_memory_bytes_pct   DOUBLE   pct    The same as a share of the baseline; NULL where that is 0.
+CREATE MACRO diff_overview_v1(
+    baseline VARCHAR,
+    experiment VARCHAR,
+    baseline_worker VARCHAR := NULL,
+    experiment_worker VARCHAR := NULL,
+    baseline_span VARCHAR := NULL,
+    experiment_span VARCHAR := NULL,
+    alpha DOUBLE := 0.05
+) AS TABLE
+    WITH
+    -- The names are compared here too: a NULL would otherwise take every run.
+    both_sides AS (
+        SELECT 'baseline' AS side, b.worker, b.span, b.figure, b.value
+        FROM
+            trace_figures(baseline, baseline_worker, baseline_span, [
+                'step_us',
+                'gpu_utilization_pct',
+                'est_sm_efficiency_pct',
+                'peak_memory_bytes',
+                'mean_memory_bytes',
+                'peak_host_memory_bytes',
+                'mean_host_memory_bytes'
+            ]) AS b
+        WHERE b.run = baseline
+        UNION ALL
+        SELECT 'experiment', e.worker, e.span, e.figure, e.value
+        FROM
+            trace_figures(experiment, experiment_worker, experiment_span, [
+                'step_us',
+                'gpu_utilization_pct',
+                'est_sm_efficiency_pct',
+                'peak_memory_bytes',
+                'mean_memory_bytes',
+                'peak_host_memory_bytes',
+                'mean_host_memory_bytes'
+            ]) AS e
+        WHERE e.run = experiment
+    ),
+
+    workers_of_sides AS MATERIALIZED (
+        SELECT s.side, s.worker, s.figure, avg(s.value) AS value
+        FROM both_sides AS s
+        GROUP BY s.side, s.worker, s.figure
+    ),
+
+    figures AS (
+        SELECT
+            count(DISTINCT w.worker) FILTER (WHERE w.side = 'baseline') AS baseline_workers,
+            count(DISTINCT w.worker) FILTER (WHERE w.side = 'experiment') AS experiment_workers,
+            avg(w.value) FILTER (WHERE w.side = 'baseline' AND w.figure = 'step_us')
+                AS baseline_step_us,
+            avg(w.value) FILTER (WHERE w.side = 'experiment' AND w.figure = 'step_us')
+                AS experiment_step_us,
+            avg(w.value) FILTER (WHERE w.side = 'baseline' AND w.figure = 'gpu_utilization_pct')
+                AS baseline_gpu_utilization_pct,
+            avg(w.value) FILTER (WHERE w.side = 'experiment' AND w.figure = 'gpu_utilization_pct')
+                AS experiment_gpu_utilization_pct,
+            avg(w.value) FILTER (WHERE w.side = 'baseline' AND w.figure = 'est_sm_efficiency_pct')
+                AS baseline_est_sm_efficiency_pct,
+            avg(w.value) FILTER (WHERE w.side = 'experiment' AND w.figure = 'est_sm_efficiency_pct')
+                AS experiment_est_sm_efficiency_pct,
+            avg(w.value) FILTER (WHERE w.side = 'baseline' AND w.figure = 'peak_memory_bytes')
+                AS baseline_peak_memory_bytes,
+            avg(w.value) FILTER (WHERE w.side = 'experiment' AND w.figure = 'peak_memory_bytes')
+                AS experiment_peak_memory_bytes,
+            avg(w.value) FILTER (WHERE w.side = 'baseline' AND w.figure = 'mean_memory_bytes')
+                AS baseline_mean_memory_bytes,
+            avg(w.value) FILTER (WHERE w.side = 'experiment' AND w.figure = 'mean_memory_bytes')
+                AS experiment_mean_memory_bytes,
+            avg(w.value) FILTER (WHERE w.side = 'baseline' AND w.figure = 'peak_host_memory_bytes')
+                AS baseline_peak_host_memory_bytes,
+            avg(w.value) FILTER (
+                WHERE w.side = 'experiment' AND w.figure = 'peak_host_memory_bytes'
+            )
+                AS experiment_peak_host_memory_bytes,
+            avg(w.value) FILTER (WHERE w.side = 'baseline' AND w.figure = 'mean_host_memory_bytes')
+                AS baseline_mean_host_memory_bytes,
+            avg(w.value) FILTER (
+                WHERE w.side = 'experiment' AND w.figure = 'mean_host_memory_bytes'
+            )
+                AS experiment_mean_host_memory_bytes
+        FROM workers_of_sides AS w
+    ),
+
+    used_devices AS (
+        SELECT 'baseline' AS side, b.run, b.worker, b.device_id
+        FROM device_events AS b
+        WHERE
+            b.run = baseline
+            AND b.kind IN ('compute', 'communication', 'memcpy', 'memset')
+            AND b.device_id IS NOT NULL
+            AND (baseline_worker IS NULL OR b.worker = baseline_worker)
+            AND (baseline_span IS NULL OR b.span = baseline_span)
+        UNION
+        SELECT 'experiment', e.run, e.worker, e.device_id
+        FROM device_events AS e
+        WHERE
+            e.run = experiment
+            AND e.kind IN ('compute', 'communication', 'memcpy', 'memset')
+            AND e.device_id IS NOT NULL
+            AND (experiment_worker IS NULL OR e.worker = experiment_worker)
+            AND (experiment_span IS NULL OR e.span = experiment_span)
+    ),
+
+    named_devices AS (
+        SELECT
+            u.side,
+            u.worker,
+            u.device_id,
+            coalesce(any_value(d.name), 'unnamed device') AS name,
+            any_value(d.total_memory_bytes) AS memory_bytes
+        FROM used_devices AS u
+        LEFT JOIN devices AS d
+            ON u.run = d.run AND u.worker = d.worker AND u.device_id = d.device_id
+        GROUP BY u.side, u.worker, u.device_id
+    ),
+
+    counted_devices AS (
+        SELECT
+            n.side,
+            count(*) || ' x ' || n.name AS words,
+            count(n.memory_bytes) AS known,
+            sum(n.memory_bytes)::DOUBLE AS memory_bytes
+        FROM named_devices AS n
+        GROUP BY n.side, n.name
+    ),
+
+    devices_of_sides AS (
+        SELECT
+            string_agg(c.words, ', ' ORDER BY c.words) FILTER (WHERE c.side = 'baseline')
+                AS baseline,
+            string_agg(c.words, ', ' ORDER BY c.words) FILTER (WHERE c.side = 'experiment')
+                AS experiment,
+            sum(c.memory_bytes) FILTER (WHERE c.side = 'baseline')
+            / nullif(sum(c.known) FILTER (WHERE c.side = 'baseline'), 0) AS baseline_bytes,
+            sum(c.memory_bytes) FILTER (WHERE c.side = 'experiment')
+            / nullif(sum(c.known) FILTER (WHERE c.side = 'experiment'), 0) AS experiment_bytes
+        FROM counted_devices AS c
+    ),
+
+    step_times AS (
+        SELECT
+            d.baseline_steps,
+            d.experiment_steps,
+            d.baseline_median_us,
+            d.experiment_median_us,
+            d.baseline_iqr_us,
+            d.experiment_iqr_us,
+            d.p_value,
+            d.significant
+        FROM
+            diff_steps_v1(
+                baseline,
+                experiment,
+                baseline_worker := baseline_worker,
+                experiment_worker := experiment_worker,
+                baseline_span := baseline_span,
+                experiment_span := experiment_span,
+                alpha := alpha
+            ) AS d
+        WHERE d.category = 'total'
+    )
+
+    SELECT
+        v.baseline AS baseline_devices,
+        v.experiment AS experiment_devices,
+        v.baseline_bytes AS baseline_device_memory_bytes,
+        v.experiment_bytes AS experiment_device_memory_bytes,
+        f.baseline_workers,
+        f.experiment_workers,
+        t.baseline_steps,
+        t.experiment_steps,
+        f.baseline_step_us,
+        f.experiment_step_us,
+        f.experiment_step_us - f.baseline_step_us AS delta_step_us,
+        100 * (f.experiment_step_us - f.baseline_step_us)
+        / nullif(f.baseline_step_us, 0) AS delta_step_us_pct,
+        t.baseline_median_us AS baseline_step_median_us,
+        t.experiment_median_us AS experiment_step_median_us,
+        t.baseline_iqr_us AS baseline_step_iqr_us,
+        t.experiment_iqr_us AS experiment_step_iqr_us,
+        t.p_value AS step_p_value,
+        t.significant AS step_significant,
+        f.baseline_gpu_utilization_pct,
+        f.experiment_gpu_utilization_pct,
+        f.experiment_gpu_utilization_pct
+        - f.baseline_gpu_utilization_pct AS delta_gpu_utilization_pct,
+        100 * (f.experiment_gpu_utilization_pct - f.baseline_gpu_utilization_pct)
+        / nullif(f.baseline_gpu_utilization_pct, 0) AS delta_gpu_utilization_pct_pct,
+        f.baseline_est_sm_efficiency_pct,
+        f.experiment_est_sm_efficiency_pct,
+        f.experiment_est_sm_efficiency_pct
+        - f.baseline_est_sm_efficiency_pct AS delta_est_sm_efficiency_pct,
+        100 * (f.experiment_est_sm_efficiency_pct - f.baseline_est_sm_efficiency_pct)
+        / nullif(f.baseline_est_sm_efficiency_pct, 0) AS delta_est_sm_efficiency_pct_pct,
+        f.baseline_peak_memory_bytes,
+        f.experiment_peak_memory_bytes,
+        f.experiment_peak_memory_bytes - f.baseline_peak_memory_bytes AS delta_peak_memory_bytes,
+        100 * (f.experiment_peak_memory_bytes - f.baseline_peak_memory_bytes)
+        / nullif(f.baseline_peak_memory_bytes, 0) AS delta_peak_memory_bytes_pct,
+        f.baseline_mean_memory_bytes,
+        f.experiment_mean_memory_bytes,
+        f.experiment_mean_memory_bytes - f.baseline_mean_memory_bytes AS delta_mean_memory_bytes,
+        100 * (f.experiment_mean_memory_bytes - f.baseline_mean_memory_bytes)
+        / nullif(f.baseline_mean_memory_bytes, 0) AS delta_mean_memory_bytes_pct,
+        f.baseline_peak_host_memory_bytes,
+        f.experiment_peak_host_memory_bytes,
+        f.experiment_peak_host_memory_bytes
+        - f.baseline_peak_host_memory_bytes AS delta_peak_host_memory_bytes,
+        100 * (f.experiment_peak_host_memory_bytes - f.baseline_peak_host_memory_bytes)
+        / nullif(f.baseline_peak_host_memory_bytes, 0) AS delta_peak_host_memory_bytes_pct,
+        f.baseline_mean_host_memory_bytes,
+        f.experiment_mean_host_memory_bytes,
+        f.experiment_mean_host_memory_bytes
+        - f.baseline_mean_host_memory_bytes AS delta_mean_host_memory_bytes,
+        100 * (f.experiment_mean_host_memory_bytes - f.baseline_mean_host_memory_bytes)
+        / nullif(f.baseline_mean_host_memory_bytes, 0) AS delta_mean_host_memory_bytes_pct
+    FROM figures AS f
+    CROSS JOIN devices_of_sides AS v
+    CROSS JOIN step_times AS t;

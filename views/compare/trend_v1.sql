@@ -1,0 +1,246 @@
+-- view: trend
+-- version: 1
+-- since: 0.1
+-- summary: One figure over all runs in order of time, and where it stepped up or down.
+-- grain: one row per run
+-- uses: change_points, checked_choice, kernel_steps, operator_steps, trace_figures
+-- example: drawn --figure step_us
+-- reading: From the seventh run on a step takes a quarter longer, and that is no chance.
+--
+-- For the runs of a nightly job: whether it became slower for good, and when. A step up or down is one
+-- that lasts: the values after it differ from those before it by their ranks, by more than chance among
+-- all the places where they could. Noise and single outliers are none. Several steps, and one that is
+-- taken back, are found one by one. It takes 11 runs at least; with 17 before it a step is found in the
+-- third run after it. The block change_points says how.
+--
+-- Figures, as step_breakdown, gpu_summary, gpu_time and memory_curve have them:
+--
+-- - Per step, over the steps that are not tail: step_us, kernel_us, memcpy_us, memset_us,
+--   communication_us, runtime_us, dataloader_us, cpu_exec_us, other_us.
+-- - Means over the devices: gpu_utilization_pct, est_sm_efficiency_pct, est_achieved_occupancy_pct,
+--   tensor_core_time_pct; gpu_idle_pct and exposed_communication_pct, which are parts of the time from
+--   the first device work to the last.
+-- - Memory allocated on devices: peak_memory_bytes, mean_memory_bytes; and on the host:
+--   peak_host_memory_bytes, mean_host_memory_bytes.
+-- - Per step, of the operator with the name: operator_calls, operator_host_self_us,
+--   operator_device_self_us; of the kernel with the name: kernel_calls, kernel_total_us.
+--
+-- A run with several traces counts with the mean over its workers of the mean over the spans of each
+-- worker, taken over the traces that record the figure; one that no trace records is NULL, and the run
+-- is passed over. An operator or kernel that does not occur where there are others counts as 0.
+--
+-- params
+--   name    type     unit  default  meaning
+--   figure  VARCHAR  -     -        One of the figures above.
+--   name    VARCHAR  -     NULL     Name of the operator or kernel that the figure is of.
+--   runs    VARCHAR  -     '*'      Runs to look at, e.g. 'nightly/*'.
+--   alpha   DOUBLE   -     0.05     Level below which a step is marked: how often noise would have any.
+-- columns
+--   name             type     unit  meaning
+--   run              VARCHAR  key   Name of the run.
+--   first_ns         BIGINT   ns    Start of its first event, nanoseconds since the epoch.
+--   value            DOUBLE   -     The figure, in the unit of its name.
+--   delta            DOUBLE   -     Difference to the last run before that has the figure.
+--   delta_pct        DOUBLE   pct   The same as a share of that run; NULL where that is 0.
+--   level            DOUBLE   -     Median of the runs from one step to the next.
+--   is_change_point  BOOLEAN  -     Whether the figure stepped up or down with this run.
+--   change_pct       DOUBLE   pct   Change of the level there, as a share of the one before; NULL elsewhere.
+--   p_value          DOUBLE   -     Probability of so clear a step by chance; NULL elsewhere.
+CREATE MACRO trend_v1(
+    figure VARCHAR,
+    name VARCHAR := NULL,
+    runs VARCHAR := '*',
+    alpha DOUBLE := 0.05
+) AS TABLE
+    WITH
+    wanted AS MATERIALIZED (
+        SELECT t.run, min(t.start_ns) AS first_ns
+        FROM traces AS t
+        WHERE
+            t.run GLOB runs
+            AND (
+                SELECT c.is_allowed
+                FROM
+                    checked_choice(
+                        'figure',
+                        figure,
+                        [
+                            'step_us',
+                            'kernel_us',
+                            'memcpy_us',
+                            'memset_us',
+                            'communication_us',
+                            'runtime_us',
+                            'dataloader_us',
+                            'cpu_exec_us',
+                            'other_us',
+                            'gpu_utilization_pct',
+                            'est_sm_efficiency_pct',
+                            'est_achieved_occupancy_pct',
+                            'tensor_core_time_pct',
+                            'gpu_idle_pct',
+                            'exposed_communication_pct',
+                            'peak_memory_bytes',
+                            'mean_memory_bytes',
+                            'peak_host_memory_bytes',
+                            'mean_host_memory_bytes',
+                            'operator_calls',
+                            'operator_host_self_us',
+                            'operator_device_self_us',
+                            'kernel_calls',
+                            'kernel_total_us'
+                        ]
+                    ) AS c
+            )
+            AND (
+                SELECT
+                    CASE
+                        WHEN
+                            name IS NULL
+                            AND (
+                                starts_with(figure, 'operator_')
+                                OR figure IN ('kernel_calls', 'kernel_total_us')
+                            )
+                            THEN error(format('{} needs a name', figure))
+                        ELSE TRUE
+                    END
+            )
+        GROUP BY t.run
+    ),
+
+    -- Traces in which an operator, its device work, or a kernel can be measured.
+    measured AS (
+        SELECT DISTINCT h.run, h.worker, h.span
+        FROM host_events AS h
+        WHERE
+            h.inner_self_ns IS NOT NULL
+            AND (
+                figure IN ('operator_calls', 'operator_host_self_us')
+                OR (figure = 'operator_device_self_us' AND h.plain_self_ns IS NOT NULL)
+            )
+        UNION ALL
+        SELECT DISTINCT d.run, d.worker, d.span
+        FROM device_events AS d
+        WHERE
+            figure IN ('kernel_calls', 'kernel_total_us')
+            AND d.kind IN ('compute', 'communication')
+    ),
+
+    step_counts AS (
+        SELECT s.run, s.worker, s.span, count(*) AS steps
+        FROM steps AS s
+        INNER JOIN measured AS m ON s.run = m.run AND s.worker = m.worker AND s.span = m.span
+        WHERE NOT s.is_tail
+        GROUP BY s.run, s.worker, s.span
+    ),
+
+    named AS (
+        SELECT
+            o.run,
+            o.worker,
+            o.span,
+            CASE figure
+                WHEN 'operator_calls' THEN o.calls
+                WHEN 'operator_host_self_us' THEN o.host_self_ns / 1000.0
+                ELSE o.device_self_ns / 1000.0
+            END AS value
+        FROM operator_steps(name := name) AS o
+        WHERE figure IN ('operator_calls', 'operator_host_self_us', 'operator_device_self_us')
+        UNION ALL
+        SELECT
+            k.run,
+            k.worker,
+            k.span,
+            CASE figure WHEN 'kernel_calls' THEN k.calls ELSE k.total_ns / 1000.0 END
+        FROM kernel_steps(name := name) AS k
+        WHERE figure IN ('kernel_calls', 'kernel_total_us')
+    ),
+
+    named_totals AS (
+        SELECT n.run, n.worker, n.span, sum(n.value) AS value
+        FROM named AS n
+        GROUP BY n.run, n.worker, n.span
+    ),
+
+    trace_values AS (
+        SELECT c.run, c.worker, c.span, coalesce(n.value, 0) / c.steps AS value
+        FROM step_counts AS c
+        LEFT JOIN named_totals AS n
+            ON c.run = n.run AND c.worker = n.worker AND c.span = n.span
+        UNION ALL
+        SELECT f.run, f.worker, f.span, f.value
+        FROM trace_figures(figures := [figure]) AS f
+    ),
+
+    worker_values AS (
+        SELECT v.run, v.worker, avg(v.value) AS value
+        FROM trace_values AS v
+        GROUP BY v.run, v.worker
+    ),
+
+    run_values AS (
+        SELECT v.run, avg(v.value) AS value
+        FROM worker_values AS v
+        GROUP BY v.run
+    ),
+
+    series AS MATERIALIZED (
+        SELECT
+            w.run,
+            v.value,
+            row_number() OVER (ORDER BY w.first_ns, w.run) AS place
+        FROM wanted AS w
+        INNER JOIN run_values AS v ON w.run = v.run
+        WHERE v.value IS NOT NULL
+    ),
+
+    parts AS (
+        SELECT
+            s.run,
+            s.place,
+            s.value,
+            s.value - lag(s.value) OVER (ORDER BY s.place) AS delta,
+            c.p_value,
+            count(c.place) OVER (ORDER BY s.place) AS part
+        FROM series AS s
+        LEFT JOIN change_points('series', alpha) AS c ON s.place = c.place
+    ),
+
+    levels AS (
+        SELECT
+            p.run,
+            p.place,
+            p.value,
+            p.delta,
+            p.p_value,
+            median(p.value) OVER (PARTITION BY p.part) AS level
+        FROM parts AS p
+    ),
+
+    changes AS (
+        SELECT
+            l.run,
+            l.value,
+            l.delta,
+            l.p_value,
+            l.level,
+            lag(l.level) OVER (ORDER BY l.place) AS level_before
+        FROM levels AS l
+    )
+
+    SELECT
+        w.run,
+        w.first_ns,
+        c.value,
+        c.delta,
+        100 * c.delta / nullif(c.value - c.delta, 0) AS delta_pct,
+        c.level,
+        CASE WHEN c.run IS NOT NULL THEN c.p_value IS NOT NULL END AS is_change_point,
+        CASE
+            WHEN c.p_value IS NOT NULL
+                THEN 100 * (c.level - c.level_before) / nullif(c.level_before, 0)
+        END AS change_pct,
+        c.p_value
+    FROM wanted AS w
+    LEFT JOIN changes AS c ON w.run = c.run
+    ORDER BY w.first_ns, w.run;
