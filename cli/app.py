@@ -14,6 +14,7 @@ from typing import Annotated
 import typer
 
 from tracewh.cli import diagnostics, options
+from tracewh.cli.diffing import diff
 from tracewh.cli.helptext import EPILOG, Command, Commands
 from tracewh.cli.output import Format, Output, whole_number
 from tracewh.cli.show import ViewGroup, registry
@@ -182,6 +183,9 @@ def relink(warehouse: options.WarehouseOption = options.DEFAULT_WAREHOUSE) -> No
     from tracewh.cli.upkeep import relink as write
 
     write(warehouse)
+
+
+app.command(cls=Command, rich_help_panel=ASK)(diff)
 
 
 @app.command(cls=Command, rich_help_panel=ASK)

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from difflib import get_close_matches
 from typing import NoReturn
 
-OK, FAILED, WRONG_CALL, SOME_REFUSED = 0, 1, 2, 3
+OK, FAILED, WRONG_CALL, SOME_REFUSED, LIMIT_EXCEEDED = 0, 1, 2, 3, 4
 INTERRUPTED, TERMINATED = 128 + signal.SIGINT, 128 + signal.SIGTERM
 
 #: What `tracewh --help` says about them.
@@ -25,6 +25,7 @@ EXIT_CODES = (
     (FAILED, "failed; of ingest: no trace could be taken in; of check: something is wrong"),
     (WRONG_CALL, "wrong call: an unknown name, option or value"),
     (SOME_REFUSED, "ingest took in some files and refused others"),
+    (LIMIT_EXCEEDED, "diff: a --fail-if condition holds"),
     (INTERRUPTED, "interrupted"),
     (TERMINATED, "terminated: ingest, which leaves nothing half done"),
 )

@@ -67,6 +67,7 @@ ORDER = (
     "watch",
     "demo",
     "show",
+    "diff",
     "runs",
     "views",
     "query",

@@ -68,7 +68,7 @@ class Output:
         if self.format is Format.TABLE:
             from tracewh.cli.screen import write_table
 
-            with self._sink() as sink:
+            with self.sink() as sink:
                 return write_table(result, sink, self.limit)
         if self.limit:
             result = result.limit(self.limit)
@@ -80,7 +80,7 @@ class Output:
             Format.MARKDOWN: lines.markdown,
             Format.PARQUET: _parquet,
         }
-        with self._sink() as sink:
+        with self.sink() as sink:
             return write[self.format](result, sink)
 
     def check(self) -> None:
@@ -94,7 +94,8 @@ class Output:
                 raise diagnostics.CliError(f"{self.path}: the folder to write it in does not exist")
 
     @contextmanager
-    def _sink(self) -> Iterator[IO[bytes]]:
+    def sink(self) -> Iterator[IO[bytes]]:
+        """Where the bytes go: stdout, or a file that appears when all is written."""
         if self.path is None:
             sys.stdout.flush()
             yield sys.stdout.buffer

@@ -242,7 +242,7 @@ def test_exit_codes_are_on_the_front_page(tracewh):
     page = tracewh("--help").out
     for code, text in diagnostics.EXIT_CODES:
         assert f"{code:>3}  {text}\n" in page
-    assert [code for code, _ in diagnostics.EXIT_CODES] == [0, 1, 2, 3, 130, 143]
+    assert [code for code, _ in diagnostics.EXIT_CODES] == [0, 1, 2, 3, 4, 130, 143]
 
 
 def _start(*words: str, **options: object) -> subprocess.Popen[bytes]:

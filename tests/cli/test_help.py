@@ -27,6 +27,7 @@ def test_the_front_page_lists_every_command_with_its_text(tracewh):
         "ingest",
         "demo",
         "show",
+        "diff",
         "runs",
         "views",
         "query",

@@ -1,0 +1,229 @@
+"""tracewh diff: a page for a person, one for a pull request, all rows for a program, and an exit code."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tracewh as library
+
+#: What each of four steps takes in us: loading data, then aten::mm with the kernel that it launches.
+BEFORE = [(100, 50, 30), (101, 51, 31), (102, 52, 32), (103, 53, 33)]
+AFTER = [(300, 50, 40), (301, 51, 41), (302, 52, 42), (303, 53, 43)]
+
+
+def trace(steps: list[tuple[int, int, int]]) -> list[dict[str, Any]]:
+    """Steps behind each other: the loader, then the operator, which launches the kernel."""
+    events: list[dict[str, Any]] = []
+    at = 1000
+    for number, (loader, host, device) in enumerate(steps, start=1):
+
+        def add(cat: str, name: str, start: int, length: int, **args: int) -> None:
+            pid = 0 if cat == "kernel" else 7
+            events.append(
+                {
+                    "ph": "X",
+                    "cat": cat,
+                    "name": name,
+                    "pid": pid,
+                    "tid": 7,
+                    "ts": start,
+                    "dur": length,
+                    "args": args,
+                }
+            )
+
+        add("user_annotation", f"ProfilerStep#{number}", at, loader + host + 50)
+        add("user_annotation", "enumerate(DataLoader)#it.__next__", at, loader)
+        add("cpu_op", "aten::mm", at + loader, host, **{"External id": number})
+        add("cuda_runtime", "cudaLaunchKernel", at + loader + 5, 5, correlation=number)
+        add("kernel", "gemm", at + loader + 10, device, correlation=number, device=0, stream=7)
+        at += loader + host + 100
+    return events
+
+
+@pytest.fixture(scope="module")
+def ingested(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("pair")
+    for run, steps in (("before", BEFORE), ("after", AFTER), ("short", AFTER[:2])):
+        path = folder / "logs" / run / "w.1.pt.trace.json"
+        path.parent.mkdir(parents=True)
+        path.write_text(json.dumps({"traceEvents": trace(steps)}), "utf-8")
+    library.ingest(folder / "logs", folder / "wh")
+    return folder
+
+
+@pytest.fixture
+def pair(ingested: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("TRACEWH_WAREHOUSE", str(ingested / "wh"))
+    return ingested
+
+
+def test_a_page_for_a_person(tracewh, pair):
+    done = tracewh("diff", "before", "after")
+    assert (done.code, done.err) == (0, "")
+    assert done.out == PAGE
+
+
+#: A step is 203 us on average before, and 403 after. Of the 51.5 us of mm the kernel has 31.5 and 41.5,
+#: and the launch 5. The window before is 962 us, with 126 us of kernels in it; after, 166 of 1762 us.
+PAGE = """\
+after is 98.5 % slower per step than before: significant (4 and 4 steps, p = 0.029)
+
+                                            baseline  experiment   difference
+step                                          203 us      403 us      +200 us   +98.5 %  significant
+  dataloader                                  102 us      302 us      +200 us  +197.0 %  significant
+  kernel                                     31.5 us     41.5 us       +10 us   +31.7 %  significant
+  cpu_exec                                     15 us        5 us       -10 us   -66.7 %  significant
+GPU utilization                               13.1 %       9.4 %  -3.7 points
+operators, whole recording (4 and 4 steps)
+  aten::mm (device)                           126 us      166 us       +40 us   +31.7 %  significant
+kernels, whole recording (4 and 4 steps)
+  gemm                                        126 us      166 us       +40 us   +31.7 %  significant
+"""
+
+
+def test_what_is_written_is_what_the_views_say(tracewh, pair):
+    found = tracewh("diff", "before", "after", "--format", "json").json
+    with library.open(pair / "wh") as warehouse:
+        for key, view in (
+            ("steps", "diff_steps"),
+            ("operators", "diff_operators"),
+            ("kernels", "diff_kernels"),
+        ):
+            relation = warehouse.view(view, baseline="before", experiment="after")
+            rows = [dict(zip(relation.columns, row, strict=True)) for row in relation.fetchall()]
+            assert found[key] == rows
+        relation = warehouse.diff_overview(baseline="before", experiment="after")
+        [row] = relation.fetchall()
+        assert found["overview"] == dict(zip(relation.columns, row, strict=True))
+    assert (found["baseline"], found["experiment"], found["failed"]) == ("before", "after", [])
+
+
+def test_markdown_is_a_table_and_more_to_unfold(tracewh, pair):
+    done = tracewh("diff", "before", "after", "--format", "markdown", "--fail-if", "step_us > 5%")
+    lines = done.out.splitlines()
+    assert done.code == 4
+    assert lines[0].startswith("**after is ") and lines[0].endswith("p = 0.029)**")
+    assert lines[2].startswith("- :x: `step_us > 5%: ")
+    tables = [line for line in lines if line.startswith("|")]
+    assert {line.count("|") for line in tables} == {7}
+    assert sum(line.startswith("<details>") for line in lines) == lines.count("</details>") == 2
+
+
+def test_a_run_does_not_differ_from_itself(tracewh, pair):
+    done = tracewh(
+        "diff", "before", "before", "--fail-if", "step_us > 0", "--fail-if", "kernel_us >= 0.1%"
+    )
+    assert (done.code, done.err) == (0, "")
+    assert done.out.splitlines()[0] == "before takes as long per step as before"
+    assert len(done.out.splitlines()) == 4  # and the lengths of a step
+
+
+def test_only_what_is_significant(tracewh, pair):
+    page = tracewh("diff", "before", "after", "--only-significant").out
+    assert "dataloader" in page and "aten::mm" in page and "may be chance" not in page
+    fail = ("--fail-if", "step_us > 5%")
+    assert tracewh("diff", "before", "short", *fail).code == 4
+    done = tracewh("diff", "before", "short", *fail, "--only-significant")
+    assert done.code == 0 and "too few steps to tell (4 and 2 steps" in done.out
+    # A figure that nothing tests is not let off.
+    assert (
+        tracewh(
+            "diff", "before", "after", "--fail-if", "gpu_utilization_pct < 0", "--only-significant"
+        ).code
+        == 4
+    )
+
+
+@pytest.mark.parametrize(
+    ("condition", "code"),
+    [
+        ("step_us > 5%", 4),
+        ("step_us > 199us", 4),
+        ("step_us > 0.199 ms", 4),
+        ("step_us>201", 0),
+        ("step_us > 99.9%", 0),
+        ("dataloader_us >= 200", 4),
+        ("kernel_us < 0", 0),
+        ("gpu_utilization_pct < -1 points", 4),
+        ("kernel_total_us[gemm] > 30%", 4),
+        ("operator_device_self_us[aten::mm] > 39us", 4),
+        ("operator_host_self_us[aten::mm] > 0", 0),
+        ("operator_calls[aten::mm] > 0", 0),
+    ],
+)
+def test_conditions(tracewh, pair, condition, code):
+    done = tracewh("diff", "before", "after", "--fail-if", condition)
+    assert done.code == code
+    assert done.err.startswith(f"tracewh: {condition}: ") if code else done.err == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (
+            ["--fail-if", "step_us"],
+            2,
+            "--fail-if 'step_us': write a figure, a comparison and a limit, as in 'step_us > 5%'",
+        ),
+        (
+            ["--fail-if", "steps_us > 5%"],
+            2,
+            "--fail-if 'steps_us > 5%': there is no figure 'steps_us'; did you mean 'step_us'?",
+        ),
+        (
+            ["--fail-if", "step_us > 5MB"],
+            2,
+            "--fail-if 'step_us > 5MB': step_us is in us; a limit is in us, ms, s, %",
+        ),
+        (
+            ["--fail-if", "kernel_calls > 1ms"],
+            2,
+            "--fail-if 'kernel_calls > 1ms': kernel_calls needs a name, as in 'kernel_calls[NAME] > 5%'",
+        ),
+        (
+            ["--fail-if", "kernel_calls[gemm] > 1ms"],
+            2,
+            "--fail-if 'kernel_calls[gemm] > 1ms': kernel_calls is in calls; a limit is in %",
+        ),
+        (
+            ["--fail-if", "step_us[gemm] > 1"],
+            2,
+            "--fail-if 'step_us[gemm] > 1': step_us takes no name",
+        ),
+        (
+            ["--fail-if", "peak_memory_bytes > 1MiB"],
+            1,
+            "--fail-if 'peak_memory_bytes > 1MiB': the baseline does not record it",
+        ),
+        (
+            ["--fail-if", "kernel_calls[relu] > 1"],
+            1,
+            "neither run has the kernel 'relu'",
+        ),
+        (["--alpha", "2"], 2, "--alpha takes a number between 0 and 1, not '2'"),
+        (["--alpha", "x"], 2, "--alpha takes a number between 0 and 1, not 'x'"),
+        (["--format", "html"], 2, "--format: there is no 'html'; there is text, markdown, json"),
+        (["--experiment-span", "2"], 2, "no span named '2'; there is 1"),
+    ],
+)  # fmt: skip
+def test_mistakes(tracewh, pair, words, code, message):
+    done = tracewh("diff", "before", "after", *words)
+    assert (done.code, done.out, done.err) == (code, "", f"tracewh: {message}\n")
+
+
+def test_an_unknown_figure_is_answered_with_all_there_are(tracewh, pair):
+    done = tracewh("diff", "before", "after", "--fail-if", "zz > 1")
+    [figures] = re.findall(r"there is no figure 'zz'; there is (.*)", done.err)
+    assert {"step_us", "dataloader_us", "other_us", "operator_host_self_us", "kernel_total_us"} <= set(figures.split(", "))  # fmt: skip
+    assert "total_us" not in figures.split(", ")
+
+
+def test_a_share_of_nothing_is_no_answer(tracewh, pair):
+    done = tracewh("diff", "before", "after", "--fail-if", "memcpy_us > 5%")
+    assert (done.code, done.err) == (0, "")  # 0 in both
