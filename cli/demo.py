@@ -47,7 +47,7 @@ def _next(warehouse: str) -> str:
     where = f"-w {shlex.quote(str(warehouse))}"
     return f"""
 Try next:
-  tracewh show diff_operators --baseline {BASELINE} --experiment {EXPERIMENT} {where}
+  tracewh diff {BASELINE} {EXPERIMENT} {where}
   tracewh show --help
   tracewh query "FROM cpu_ops SELECT name, count(*) AS calls GROUP BY ALL ORDER BY calls DESC" {where}
   tracewh shell {where}

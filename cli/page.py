@@ -11,8 +11,8 @@ from tracewh.cli.progress import size
 
 #: Rows of each kind; the views have all. Markdown folds most of them away.
 FEW, MORE = 3, 10
-#: A name on a screen, and in a table.
-WIDTH = 60
+#: Letters of a name in the text, which so fits into 100 columns, and in a table.
+NARROW, WIDE = 36, 80
 #: Figures of an operator that say where its time changed.
 PLACES = {"host_self_us": "host", "device_self_us": "device"}
 OVERVIEW = {
@@ -32,7 +32,7 @@ def text(comparison: Comparison, only_significant: bool, failed: Sequence[str]) 
     for title, found in (("operators", _operators), ("kernels", _kernels)):
         lines = _kept(found(comparison), FEW, only_significant)
         rows += [(f"{title}, whole recording ({_counts(comparison)})", *[""] * 5)] if lines else []
-        rows += [(f"  {cells[0]}", *cells[1:]) for cells in map(_cells, lines)]
+        rows += [(f"  {_short(cells[0], NARROW)}", *cells[1:]) for cells in map(_cells, lines)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     drawn = []
     for row in rows:
@@ -143,7 +143,7 @@ def _operators(comparison: Comparison) -> list[Line]:
     return [
         max(
             (
-                (f"{_short(row['name'])} ({place})", comparison.part(row, figure), "us")
+                (f"{plain(row['name'])} ({place})", comparison.part(row, figure), "us")
                 for figure, place in PLACES.items()
             ),
             key=_size,
@@ -154,7 +154,7 @@ def _operators(comparison: Comparison) -> list[Line]:
 
 def _kernels(comparison: Comparison) -> list[Line]:
     return [
-        (_short(row["name"]), comparison.part(row, "total_us"), "us") for row in comparison.kernels
+        (plain(row["name"]), comparison.part(row, "total_us"), "us") for row in comparison.kernels
     ]
 
 
@@ -198,14 +198,18 @@ def _table(title: str, lines: list[Line]) -> list[str]:
         ("---", "---:", "---:", "---:", "---:", "---"),
     ]
     rows += [
-        (_code(cells[0]) if title else cells[0].strip(), *cells[1:]) for cells in map(_cells, lines)
+        (_code(_short(cells[0], WIDE)) if title else cells[0].strip(), *cells[1:])
+        for cells in map(_cells, lines)
     ]
     return [f"| {' | '.join(row)} |" for row in rows]
 
 
-def _short(name: str) -> str:
-    name = plain(name)
-    return name if len(name) <= WIDTH else name[: WIDTH - 1] + "…"
+def _short(name: str, width: int) -> str:
+    """A name without its middle: what tells kernels apart often stands at the end."""
+    if len(name) <= width:
+        return name
+    end = width // 3
+    return f"{name[: width - end - 1]}…{name[-end:]}"
 
 
 def _code(name: str) -> str:

@@ -1,4 +1,4 @@
-"""diff_operators and diff_kernels against what the TensorBoard plugin says of each trace."""
+"""diff_operators, diff_kernels and diff_steps against what the TensorBoard plugin says of each trace."""
 
 from __future__ import annotations
 
@@ -34,6 +34,19 @@ OPERATOR_FIGURES = {
     "device_total_us": "device_total",
 }
 KERNEL_FIGURES = {"calls": "count", "total_us": "sum"}
+
+#: Our word for each of the plugin's categories.
+CATEGORIES = {
+    "Kernel": "kernel",
+    "Memcpy": "memcpy",
+    "Memset": "memset",
+    "Communication": "communication",
+    "Runtime": "runtime",
+    "DataLoader": "dataloader",
+    "CpuOp": "cpu_exec",
+    "Other": "other",
+    "Total": "total",
+}
 
 
 @pytest.fixture(scope="module", params=DIFFS)
@@ -130,3 +143,60 @@ def _by_name(said: dict[str, Any], table: str) -> dict[str, dict[str, float]]:
 
 def _rows(relation: Any) -> list[dict[str, Any]]:
     return [dict(zip(relation.columns, row, strict=True)) for row in relation.fetchall()]
+
+
+@pytest.fixture(scope="module")
+def loaders(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tracewh.Warehouse]:
+    """The first recordings of a training that loads its data itself, and with four processes."""
+    import tracewh
+
+    path = tmp_path_factory.mktemp("loaders") / "warehouse"
+    for run in RUNS:
+        tracewh.ingest([shared / "traces" / f"{run}/{SPANS[run][0]}.json.gz"], path, run=run)
+    with tracewh.open(path) as warehouse:
+        yield warehouse
+
+
+def test_the_steps_differ_by_what_the_plugin_says_of_each(
+    loaders: tracewh.Warehouse, shared: Path
+) -> None:
+    rows = _steps(loaders)
+    for side, run in zip(("baseline", "experiment"), RUNS, strict=True):
+        said = _said(shared, f"{run}/{SPANS[run][0]}")["avg_costs"]
+        assert said.keys() == CATEGORIES.keys()
+        for word, category in CATEGORIES.items():
+            assert rows[category][f"{side}_mean_us"] == pytest.approx(said[word], abs=0.1), word
+
+
+def test_loading_data_is_by_far_the_largest_change(loaders: tracewh.Warehouse) -> None:
+    """With four processes the step waits 1 ms for data and not 59; a third of that it spends elsewhere."""
+    rows = _steps(loaders)
+    loader, total, *others = rows.values()
+    assert (loader["category"], loader["significant"]) == ("dataloader", True)
+    assert loader["baseline_mean_us"] == pytest.approx(59262, abs=1)
+    assert loader["experiment_mean_us"] == pytest.approx(1186, abs=1)
+    assert total["category"] == "total" and total["delta_mean_us"] < 0
+    assert all(6 * abs(row["delta_mean_us"]) < -loader["delta_mean_us"] for row in others)
+    # The kernels take as long as before; the host takes longer for all it does.
+    assert abs(rows["kernel"]["delta_mean_us_pct"]) < 1
+    assert [row["category"] for row in others[:3]] == ["cpu_exec", "runtime", "other"]
+    assert all(row["delta_mean_us"] > 3000 and row["significant"] for row in others[:3])
+    moved = sum(row["delta_mean_us"] for row in rows.values() if row is not total)
+    assert moved == pytest.approx(total["delta_mean_us"])
+
+
+def test_kernels_take_as_long_in_all(loaders: tracewh.Warehouse) -> None:
+    rows = _rows(loaders.diff_kernels(baseline=RUNS[0], experiment=RUNS[1]))
+    before, after = (
+        sum(row[f"{side}_total_us"] for row in rows) for side in ("baseline", "experiment")
+    )
+    assert after == pytest.approx(before, rel=0.01)
+    # What the operators did on the host before, the workers of the loader do now.
+    operators = _rows(loaders.diff_operators(baseline=RUNS[0], experiment=RUNS[1]))
+    gone = min(operators, key=lambda row: row["delta_host_self_us"])
+    assert gone["name"] == "aten::copy_" and gone["host_self_p_value"] < 0.01
+
+
+def _steps(warehouse: tracewh.Warehouse) -> dict[str, dict[str, Any]]:
+    rows = _rows(warehouse.diff_steps(baseline=RUNS[0], experiment=RUNS[1]))
+    return {row["category"]: row for row in rows}
