@@ -1,0 +1,121 @@
+-- block: trace_blocks
+-- since: 0.1
+-- summary: What of a trace is a block of its timeline, in a row.
+-- grain: one row per block
+-- uses: first_trace, module_backwards
+--
+-- Blocks are steps of the profiler, calls of the data loader and of optimizers (step, zero_grad), calls of
+-- modules (frames of nn.Module, or what PyTorch Lightning writes) and annotations of the user, all on one
+-- thread: that with the most steps, then that whose blocks last longest in all. The backward passes and
+-- the modules' parts of them (module_backwards) come among them, on whichever thread they ran.
+--
+-- params
+--   run, worker, span
+-- columns
+--   id             BIGINT   key   Number in order of the starts, from 1, what is around first.
+--   kind           VARCHAR  -     'step', 'dataloader', 'module', 'backward', 'optimizer' or 'annotation'.
+--   name           VARCHAR  -     Name without what tells instances apart: 'ProfilerStep', 'DataLoader', 'Linear', 'Linear.backward'.
+--   recorded_name  VARCHAR  -     Name as the profiler wrote it; NULL where it wrote none.
+--   start_ns       BIGINT   ns    Start.
+--   end_ns         BIGINT   ns    End.
+CREATE MACRO trace_blocks(
+    run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
+) AS TABLE
+    WITH
+    _named AS MATERIALIZED (
+        SELECT
+            h.event_id,
+            CASE
+                WHEN h.python_module_id IS NOT NULL OR starts_with(h.name, '[pl][module]')
+                    THEN 'module'
+                WHEN starts_with(h.name, 'ProfilerStep#') THEN 'step'
+                WHEN
+                    starts_with(h.name, 'enumerate(DataLoader)#')
+                    OR starts_with(h.name, 'enumerate(DataPipe)#')
+                    THEN 'dataloader'
+                WHEN starts_with(h.name, 'Optimizer.') THEN 'optimizer'
+                WHEN
+                    h.category = 'user_annotation'
+                    OR h.name IN ('DataParallel.forward', 'DistributedDataParallel.forward')
+                    THEN 'annotation'
+            END AS kind,
+            h.name,
+            h.pid || chr(0) || h.tid AS thread,
+            h.start_ns,
+            h.start_ns + h.duration_ns AS end_ns,
+            h.depth
+        FROM host_events AS h
+        INNER JOIN first_trace(run, worker, span) AS t
+            ON h.run = t.run AND h.worker = t.worker AND h.span = t.span
+        WHERE
+            h.run = run
+            AND (
+                h.category IN ('user_annotation', 'cpu_op') OR h.python_module_id IS NOT NULL
+            )
+    ),
+
+    _timeline_calls AS MATERIALIZED (
+        SELECT
+            n.event_id,
+            n.kind,
+            CASE
+                WHEN n.kind = 'step' THEN 'ProfilerStep'
+                WHEN n.kind = 'dataloader' THEN regexp_extract(n.name, '\((\w+)\)', 1)
+                WHEN n.kind = 'optimizer' THEN split_part(n.name, '#', 1)
+                WHEN starts_with(n.name, '[pl][module]')
+                    THEN regexp_replace(n.name, '^\[pl\]\[module\](.*?: )?', '')
+                WHEN n.kind = 'module'
+                    THEN regexp_extract(n.name, '^(?:nn\.Module: )?(.*?)(?:_\d+)?$', 1)
+                ELSE n.name
+            END AS name,
+            n.name AS recorded_name,
+            n.thread,
+            n.start_ns,
+            n.end_ns,
+            n.depth
+        FROM _named AS n
+        WHERE
+            n.kind IS NOT NULL
+            AND n.thread = (
+                SELECT m.thread
+                FROM _named AS m
+                WHERE m.kind IS NOT NULL
+                GROUP BY m.thread
+                ORDER BY
+                    count(*) FILTER (WHERE m.kind = 'step') DESC,
+                    sum(m.end_ns - m.start_ns) DESC,
+                    m.thread ASC
+                LIMIT 1
+            )
+    )
+
+    SELECT
+        row_number() OVER (
+            ORDER BY b.start_ns ASC, b.end_ns DESC, b.depth ASC, b.event_id ASC
+        ) AS id,
+        b.kind,
+        b.name,
+        b.recorded_name,
+        b.start_ns,
+        b.end_ns
+    FROM (
+        SELECT
+            c.event_id,
+            c.kind,
+            c.name,
+            c.recorded_name,
+            c.start_ns,
+            c.end_ns,
+            c.depth
+        FROM _timeline_calls AS c
+        UNION ALL
+        SELECT
+            NULL,
+            'backward',
+            m.name,
+            NULL,
+            m.start_ns,
+            m.end_ns,
+            (1 << 30) + m.level
+        FROM module_backwards('_timeline_calls', run, worker, span) AS m
+    ) AS b;
