@@ -91,6 +91,7 @@ ORDER = {
         "abs(delta_total_us) DESC, name, operator, grid, block, registers_per_thread,"
         " shared_memory_bytes"
     ),
+    "diff_modules_v1": "abs(delta_us) DESC, position",
     "diff_operators_v1": (
         "abs(delta_device_self_us) DESC, abs(delta_host_self_us) DESC, name, input_dims, call_stack"
     ),
@@ -182,6 +183,7 @@ TAKEN_TOGETHER = {
     "runs_v1": "one row for all workers and spans of a run",
     "topology_v1": "what a worker recorded more than once is taken together",
     "diff_kernels_v1": "means over the workers and spans of two runs",
+    "diff_modules_v1": "one trace of each of two runs",
     "diff_operators_v1": "means over the workers and spans of two runs",
     "diff_kernels_v2": "means over the workers and spans of two runs",
     "diff_operators_v2": "means over the workers and spans of two runs",
