@@ -5,7 +5,7 @@
 -- uses: first_trace, nested_blocks, trace_blocks
 --
 -- The blocks are those of trace_blocks, in each other by time (nested_blocks). Block 0 is the trace, from
--- the first to the last event of the host or the device.
+-- the first to the last event of the host or the device; what only starts where it ends is not in it.
 --
 -- Each instant of the trace counts once. While the device works it counts for the block in which the host
 -- was when it launched that work, and where several things run at once, what started first has the
@@ -58,23 +58,10 @@ CREATE MACRO timeline_blocks(
         WHERE d.run = run AND d.kind IN ('compute', 'communication', 'memcpy', 'memset')
     ),
 
-    _blocks AS MATERIALIZED (
+    _whole AS MATERIALIZED (
         SELECT
-            b.id,
-            b.kind,
-            b.name,
-            b.recorded_name,
-            b.start_ns,
-            b.end_ns
-        FROM trace_blocks(run, worker, span) AS b
-        UNION ALL
-        SELECT
-            0,
-            'trace',
-            'trace',
-            NULL,
-            min(e.start_ns),
-            max(e.end_ns)
+            min(e.start_ns) AS start_ns,
+            max(e.end_ns) AS end_ns
         FROM (
             SELECT
                 h.start_ns,
@@ -87,6 +74,21 @@ CREATE MACRO timeline_blocks(
             FROM _device AS d
         ) AS e
         HAVING count(*) > 0
+    ),
+
+    _blocks AS MATERIALIZED (
+        SELECT
+            b.id,
+            b.kind,
+            b.name,
+            b.recorded_name,
+            b.start_ns,
+            b.end_ns
+        FROM trace_blocks(run, worker, span) AS b
+        INNER JOIN _whole AS w ON b.start_ns < w.end_ns
+        UNION ALL
+        SELECT 0, 'trace', 'trace', NULL, w.start_ns, w.end_ns
+        FROM _whole AS w
     ),
 
     _tree AS MATERIALIZED (
