@@ -95,9 +95,6 @@ CREATE MACRO diff_modules_v1(
             coalesce(a.experiment_host_ns, 0) - coalesce(a.baseline_host_ns, 0) AS delta_host_ns,
             a.baseline_device_ns,
             a.experiment_device_ns,
-            CASE WHEN a.experiment_parts IS NULL THEN 0 ELSE a.experiment_device_ns END
-            - CASE WHEN a.baseline_parts IS NULL THEN 0 ELSE a.baseline_device_ns END
-                AS delta_device_ns,
             coalesce(a.baseline_launches, 0) + coalesce(a.experiment_launches, 0) AS launches,
             a.baseline_name,
             a.experiment_name,
@@ -114,6 +111,19 @@ CREATE MACRO diff_modules_v1(
                 CASE WHEN block IS NULL THEN depth END
             ) AS a
         WINDOW so_far AS (PARTITION BY a.outer_pair ORDER BY a.position)
+    ),
+
+    -- Where both traces have work on a device.
+    devices AS (
+        SELECT
+            a.position,
+            coalesce(a.experiment_device_ns, 0) - coalesce(a.baseline_device_ns, 0) AS delta_ns
+        FROM aligned AS a
+        INNER JOIN aligned AS t
+            ON
+                t.path = '/'
+                AND t.baseline_device_ns IS NOT NULL
+                AND t.experiment_device_ns IS NOT NULL
     )
 
     SELECT
@@ -137,13 +147,14 @@ CREATE MACRO diff_modules_v1(
         100.0 * a.delta_host_ns / nullif(a.baseline_host_ns, 0) AS delta_host_us_pct,
         a.baseline_device_ns / 1000.0 AS baseline_device_us,
         a.experiment_device_ns / 1000.0 AS experiment_device_us,
-        a.delta_device_ns / 1000.0 AS delta_device_us,
-        100.0 * a.delta_device_ns / nullif(a.baseline_device_ns, 0) AS delta_device_us_pct,
+        d.delta_ns / 1000.0 AS delta_device_us,
+        100.0 * d.delta_ns / nullif(a.baseline_device_ns, 0) AS delta_device_us_pct,
         a.baseline_name,
         a.experiment_name,
         a.baseline_start_ns,
         a.experiment_start_ns
     FROM aligned AS a
+    LEFT JOIN devices AS d ON a.position = d.position
     WHERE
         block IS NULL
         OR CASE
