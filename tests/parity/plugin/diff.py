@@ -34,7 +34,7 @@ CALLS = """
 
 
 def diff(sides: tuple[Trace, Trace], said: Any) -> Iterator[Table]:
-    """Both sides of its table. Its blocks, and their durations, are compared nowhere yet."""
+    """Both sides of its table. test_diff_modules.py compares its blocks."""
     for side, trace, thread in zip(("left", "right"), sides, said["compared_tid"], strict=True):
         ours = trace.sql(CALLS.format(thread=int(thread)))
         theirs = [
