@@ -2,7 +2,7 @@
 -- version: 1
 -- since: 0.1
 -- summary: How long each kernel ran in two runs, and the difference.
--- uses: kernel_stats_v1, trace_weights
+-- uses: block_parts, kernel_stats_v1, kernels_in_parts, trace_weights
 -- example: drawn --baseline old --experiment new
 --
 -- The figures are those of kernel_stats. A run with several traces counts with the mean over its
@@ -23,6 +23,7 @@
 --   group_by           VARCHAR  -     'name'   As in kernel_stats: 'name' or 'launch'.
 --   baseline_span      VARCHAR  -     NULL     Recording of the baseline; NULL averages all.
 --   experiment_span    VARCHAR  -     NULL     Recording of the experiment; NULL averages all.
+--   block              VARCHAR  -     NULL     Path of a block of diff_modules: only what is launched in it, of the one trace that this takes of each run; NULL takes all.
 -- columns
 --   name                  type       unit   meaning
 --   name                  VARCHAR    key    Name of the kernel.
@@ -50,9 +51,24 @@ CREATE MACRO diff_kernels_v1(
     experiment_worker VARCHAR := NULL,
     group_by VARCHAR := 'name',
     baseline_span VARCHAR := NULL,
-    experiment_span VARCHAR := NULL
+    experiment_span VARCHAR := NULL,
+    block VARCHAR := NULL
 ) AS TABLE
     WITH
+    parts AS MATERIALIZED (
+        SELECT p.side, p.worker, p.span, p.start_ns, p.end_ns
+        FROM
+            block_parts(
+                baseline,
+                experiment,
+                baseline_worker,
+                experiment_worker,
+                baseline_span,
+                experiment_span,
+                block
+            ) AS p
+    ),
+
     -- The names are compared here too: a NULL would otherwise take every run.
     stats AS MATERIALIZED (
         SELECT
@@ -74,7 +90,7 @@ CREATE MACRO diff_kernels_v1(
                 span := baseline_span,
                 group_by := group_by
             ) AS b
-        WHERE b.run = baseline
+        WHERE b.run = baseline AND block IS NULL
         UNION ALL
         SELECT
             'experiment',
@@ -95,7 +111,37 @@ CREATE MACRO diff_kernels_v1(
                 span := experiment_span,
                 group_by := group_by
             ) AS e
-        WHERE e.run = experiment
+        WHERE e.run = experiment AND block IS NULL
+        UNION ALL
+        SELECT
+            b.side,
+            b.worker,
+            b.span,
+            b.name,
+            b.operator,
+            b.grid,
+            b.block,
+            b.registers_per_thread,
+            b.shared_memory_bytes,
+            b.calls,
+            b.total_us
+        FROM kernels_in_parts('parts', 'baseline', baseline, group_by) AS b
+        WHERE block IS NOT NULL
+        UNION ALL
+        SELECT
+            e.side,
+            e.worker,
+            e.span,
+            e.name,
+            e.operator,
+            e.grid,
+            e.block,
+            e.registers_per_thread,
+            e.shared_memory_bytes,
+            e.calls,
+            e.total_us
+        FROM kernels_in_parts('parts', 'experiment', experiment, group_by) AS e
+        WHERE block IS NOT NULL
     ),
 
     summed AS (
@@ -119,8 +165,18 @@ CREATE MACRO diff_kernels_v1(
     -- What a side has of a kernel that it never launches: 0, if it has any kernels.
     absent AS (
         SELECT
-            CASE WHEN bool_or(s.side = 'baseline') THEN 0 END AS baseline,
-            CASE WHEN bool_or(s.side = 'experiment') THEN 0 END AS experiment
+            CASE
+                WHEN
+                    bool_or(s.side = 'baseline')
+                    OR (SELECT count(*) FROM parts AS p WHERE p.side = 'baseline') > 0
+                    THEN 0
+            END AS baseline,
+            CASE
+                WHEN
+                    bool_or(s.side = 'experiment')
+                    OR (SELECT count(*) FROM parts AS p WHERE p.side = 'experiment') > 0
+                    THEN 0
+            END AS experiment
         FROM stats AS s
     ),
 

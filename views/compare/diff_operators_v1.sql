@@ -2,7 +2,7 @@
 -- version: 1
 -- since: 0.1
 -- summary: What each operator cost in two runs, and the difference.
--- uses: operator_stats_v1, trace_weights
+-- uses: block_parts, operator_stats_v1, operators_in_parts, trace_weights
 -- example: samples --baseline resnet_workers_0 --experiment resnet_workers_2 --limit 6
 -- reading: Two processes load the data in the second run: drawing and shrinking pictures left the training process. The rest is noise of short recordings.
 --
@@ -24,6 +24,7 @@
 --   group_by           VARCHAR  -     'name'   As in operator_stats: 'name', 'input_shape', 'call_stack' or 'input_shape_call_stack'.
 --   baseline_span      VARCHAR  -     NULL     Recording of the baseline; NULL averages all.
 --   experiment_span    VARCHAR  -     NULL     Recording of the experiment; NULL averages all.
+--   block              VARCHAR  -     NULL     Path of a block of diff_modules: only what is called in it, of the one trace that this takes of each run; NULL takes all.
 -- columns
 --   name                        type     unit  meaning
 --   name                        VARCHAR  key   Name of the operator.
@@ -56,9 +57,24 @@ CREATE MACRO diff_operators_v1(
     experiment_worker VARCHAR := NULL,
     group_by VARCHAR := 'name',
     baseline_span VARCHAR := NULL,
-    experiment_span VARCHAR := NULL
+    experiment_span VARCHAR := NULL,
+    block VARCHAR := NULL
 ) AS TABLE
     WITH
+    parts AS MATERIALIZED (
+        SELECT p.side, p.worker, p.span, p.start_ns, p.end_ns
+        FROM
+            block_parts(
+                baseline,
+                experiment,
+                baseline_worker,
+                experiment_worker,
+                baseline_span,
+                experiment_span,
+                block
+            ) AS p
+    ),
+
     -- The names are compared here too: a NULL would otherwise take every run.
     stats AS MATERIALIZED (
         SELECT
@@ -80,7 +96,7 @@ CREATE MACRO diff_operators_v1(
                 span := baseline_span,
                 group_by := group_by
             ) AS b
-        WHERE b.run = baseline
+        WHERE b.run = baseline AND block IS NULL
         UNION ALL
         SELECT
             'experiment',
@@ -101,7 +117,37 @@ CREATE MACRO diff_operators_v1(
                 span := experiment_span,
                 group_by := group_by
             ) AS e
-        WHERE e.run = experiment
+        WHERE e.run = experiment AND block IS NULL
+        UNION ALL
+        SELECT
+            b.side,
+            b.worker,
+            b.span,
+            b.name,
+            b.input_dims,
+            b.call_stack,
+            b.calls,
+            b.host_self_us,
+            b.host_total_us,
+            b.device_self_us,
+            b.device_total_us
+        FROM operators_in_parts('parts', 'baseline', baseline, group_by) AS b
+        WHERE block IS NOT NULL
+        UNION ALL
+        SELECT
+            e.side,
+            e.worker,
+            e.span,
+            e.name,
+            e.input_dims,
+            e.call_stack,
+            e.calls,
+            e.host_self_us,
+            e.host_total_us,
+            e.device_self_us,
+            e.device_total_us
+        FROM operators_in_parts('parts', 'experiment', experiment, group_by) AS e
+        WHERE block IS NOT NULL
     ),
 
     device_stats AS (
@@ -146,8 +192,18 @@ CREATE MACRO diff_operators_v1(
     -- What a side has of an operator that it never calls: 0, if it has anything to say.
     absent AS (
         SELECT
-            CASE WHEN bool_or(s.side = 'baseline') THEN 0 END AS baseline_host,
-            CASE WHEN bool_or(s.side = 'experiment') THEN 0 END AS experiment_host,
+            CASE
+                WHEN
+                    bool_or(s.side = 'baseline')
+                    OR (SELECT count(*) FROM parts AS p WHERE p.side = 'baseline') > 0
+                    THEN 0
+            END AS baseline_host,
+            CASE
+                WHEN
+                    bool_or(s.side = 'experiment')
+                    OR (SELECT count(*) FROM parts AS p WHERE p.side = 'experiment') > 0
+                    THEN 0
+            END AS experiment_host,
             CASE WHEN bool_or(s.side = 'baseline' AND s.device_self_us IS NOT NULL) THEN 0 END
                 AS baseline_device,
             CASE WHEN bool_or(s.side = 'experiment' AND s.device_self_us IS NOT NULL) THEN 0 END

@@ -31,6 +31,7 @@
 --   experiment_span    VARCHAR  -     NULL     Recording of the experiment; NULL averages all.
 --   only_significant   BOOLEAN  -     FALSE    Only what changed significantly.
 --   alpha              DOUBLE   -     0.05     Level below which a p-value is significant.
+--   block              VARCHAR  -     NULL     Path of a block of diff_modules: only what is called in it, of the one trace that this takes of each run, without a test; NULL takes all.
 -- columns
 --   name                                   type     unit  meaning
 --   name                                   VARCHAR  key   Name of the operator.
@@ -78,7 +79,8 @@ CREATE MACRO diff_operators_v2(
     baseline_span VARCHAR := NULL,
     experiment_span VARCHAR := NULL,
     only_significant BOOLEAN := FALSE,
-    alpha DOUBLE := 0.05
+    alpha DOUBLE := 0.05,
+    block VARCHAR := NULL
 ) AS TABLE
     WITH
     differences AS MATERIALIZED (
@@ -115,7 +117,8 @@ CREATE MACRO diff_operators_v2(
                 experiment_worker := experiment_worker,
                 group_by := group_by,
                 baseline_span := baseline_span,
-                experiment_span := experiment_span
+                experiment_span := experiment_span,
+                block := block
             ) AS d
     ),
 
@@ -131,7 +134,7 @@ CREATE MACRO diff_operators_v2(
             b.host_self_ns,
             b.device_self_ns
         FROM operator_steps(baseline, baseline_worker, baseline_span, group_by) AS b
-        WHERE b.run = baseline
+        WHERE b.run = baseline AND block IS NULL
         UNION ALL
         SELECT
             'experiment',
@@ -144,7 +147,7 @@ CREATE MACRO diff_operators_v2(
             e.host_self_ns,
             e.device_self_ns
         FROM operator_steps(experiment, experiment_worker, experiment_span, group_by) AS e
-        WHERE e.run = experiment
+        WHERE e.run = experiment AND block IS NULL
     ),
 
     trace_steps AS MATERIALIZED (
@@ -152,6 +155,7 @@ CREATE MACRO diff_operators_v2(
         FROM steps AS b
         WHERE
             b.run = baseline
+            AND block IS NULL
             AND NOT b.is_tail
             AND (baseline_worker IS NULL OR b.worker = baseline_worker)
             AND (baseline_span IS NULL OR b.span = baseline_span)
@@ -160,6 +164,7 @@ CREATE MACRO diff_operators_v2(
         FROM steps AS e
         WHERE
             e.run = experiment
+            AND block IS NULL
             AND NOT e.is_tail
             AND (experiment_worker IS NULL OR e.worker = experiment_worker)
             AND (experiment_span IS NULL OR e.span = experiment_span)

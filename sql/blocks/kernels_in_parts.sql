@@ -1,0 +1,106 @@
+-- block: kernels_in_parts
+-- since: 0.1
+-- summary: Kernels that were launched within parts of a trace, as kernel_stats counts.
+-- grain: one row per side, trace and group of kernels
+-- uses: operator_names, trace_names
+--
+-- A launch is told by its call, and where that is not in the trace by the operator; a kernel of unknown
+-- origin counts where it starts.
+--
+-- params
+--   name      type     unit  default  meaning
+--   rel       VARCHAR  -     -        Name of a relation with side, worker, span, start_ns and end_ns.
+--   on_side   VARCHAR  -     -        The side that is wanted.
+--   run       VARCHAR  -     -        The run of that side.
+--   group_by  VARCHAR  -     -        As in kernel_stats.
+-- columns
+--   name                  type       unit   meaning
+--   side                  VARCHAR    key    As asked for.
+--   worker                VARCHAR    key    Worker of the trace.
+--   span                  VARCHAR    key    Its span.
+--   name                  VARCHAR    key    Name of the kernel.
+--   operator              VARCHAR    key    Operator that launched it; NULL unless grouped by 'launch', as the next four.
+--   grid                  INTEGER[]  key    Blocks in x, y and z.
+--   block                 INTEGER[]  key    Threads per block in x, y and z.
+--   registers_per_thread  INTEGER    key    Registers each thread uses.
+--   shared_memory_bytes   BIGINT     bytes  Shared memory each block uses.
+--   calls                 BIGINT     -      How often it ran.
+--   total_us              DOUBLE     us     Sum of the durations.
+CREATE MACRO kernels_in_parts(
+    rel VARCHAR, on_side VARCHAR, run VARCHAR, group_by VARCHAR
+) AS TABLE
+    WITH
+    _parts AS MATERIALIZED (
+        SELECT
+            p.side,
+            p.worker,
+            p.span,
+            p.start_ns,
+            p.end_ns
+        FROM query_table(rel) AS p
+        WHERE p.side = on_side
+    ),
+
+    _kernels AS MATERIALIZED (
+        SELECT
+            p.side,
+            d.worker,
+            d.span,
+            d.name,
+            d.grid,
+            d.block,
+            d.registers_per_thread,
+            d.shared_memory_bytes,
+            list_position(t.names, d.run || chr(0) || d.worker || chr(0) || d.span)
+            * (1::BIGINT << 40) + d.op_id AS operator_id,
+            d.duration_ns
+        FROM device_events AS d
+        CROSS JOIN trace_names(run) AS t
+        LEFT JOIN host_events AS h
+            ON
+                d.run = h.run
+                AND d.worker = h.worker
+                AND d.span = h.span
+                AND coalesce(d.launch_id, d.op_id) = h.event_id
+        INNER JOIN _parts AS p
+            ON
+                d.worker = p.worker
+                AND d.span = p.span
+                AND coalesce(h.start_ns, d.start_ns) >= p.start_ns
+                AND coalesce(h.start_ns, d.start_ns) < p.end_ns
+        WHERE d.run = run AND d.kind IN ('compute', 'communication')
+    ),
+
+    _grouped AS (
+        SELECT
+            k.side,
+            k.worker,
+            k.span,
+            k.name,
+            CASE WHEN group_by = 'launch' THEN o.operator END AS operator,
+            CASE WHEN group_by = 'launch' THEN k.grid END AS grid,
+            CASE WHEN group_by = 'launch' THEN k.block END AS block,
+            CASE WHEN group_by = 'launch' THEN k.registers_per_thread END AS registers_per_thread,
+            CASE WHEN group_by = 'launch' THEN k.shared_memory_bytes END AS shared_memory_bytes,
+            k.duration_ns
+        FROM _kernels AS k
+        LEFT JOIN operator_names(run := run) AS o
+            ON group_by = 'launch' AND k.operator_id = o.id
+    )
+
+    SELECT
+        g.side,
+        g.worker,
+        g.span,
+        g.name,
+        g.operator,
+        g.grid,
+        g.block,
+        g.registers_per_thread,
+        g.shared_memory_bytes,
+        count(*) AS calls,
+        sum(g.duration_ns) / 1000.0 AS total_us
+    FROM _grouped AS g
+    GROUP BY
+        g.side, g.worker, g.span, g.name, g.operator, g.grid, g.block,
+        g.registers_per_thread, g.shared_memory_bytes;

@@ -1,0 +1,70 @@
+-- block: operators_in_parts
+-- since: 0.1
+-- summary: What operators cost of which the calls start within parts of a trace, as operator_stats counts.
+-- grain: one row per side, trace and group of calls
+-- uses: operator_costs
+--
+-- params
+--   name      type     unit  default  meaning
+--   rel       VARCHAR  -     -        Name of a relation with side, worker, span, start_ns and end_ns.
+--   on_side   VARCHAR  -     -        The side that is wanted.
+--   run       VARCHAR  -     -        The run of that side.
+--   group_by  VARCHAR  -     -        As in operator_stats.
+-- columns
+--   name             type     unit  meaning
+--   side             VARCHAR  key   As asked for.
+--   worker           VARCHAR  key   Worker of the trace.
+--   span             VARCHAR  key   Its span.
+--   name             VARCHAR  key   Name of the operator.
+--   input_dims       JSON     key   Shape of each input; NULL unless grouped by it.
+--   call_stack       VARCHAR  key   Python frames, innermost first; NULL unless grouped by it.
+--   calls            BIGINT   -     Number of calls.
+--   host_self_us     DOUBLE   us    Host time of the operator itself.
+--   host_total_us    DOUBLE   us    Host time from start to end.
+--   device_self_us   DOUBLE   us    Device work that it launched itself.
+--   device_total_us  DOUBLE   us    The same, with the operators below it.
+CREATE MACRO operators_in_parts(
+    rel VARCHAR, on_side VARCHAR, run VARCHAR, group_by VARCHAR
+) AS TABLE
+    WITH
+    _calls AS (
+        SELECT
+            p.side,
+            c.worker,
+            c.span,
+            c.name,
+            CASE WHEN group_by IN ('input_shape', 'input_shape_call_stack') THEN c.input_dims END
+                AS input_dims,
+            CASE WHEN group_by IN ('call_stack', 'input_shape_call_stack') THEN c.call_stack END
+                AS call_stack,
+            c.host_self_ns,
+            c.host_total_ns,
+            c.device_self_ns,
+            c.device_total_ns
+        FROM operator_costs(run := run) AS c
+        INNER JOIN query_table(rel) AS p
+            ON
+                c.worker = p.worker
+                AND c.span = p.span
+                AND c.start_ns >= p.start_ns
+                AND c.start_ns < p.end_ns
+        WHERE
+            c.run = run
+            AND p.side = on_side
+            AND (group_by IN ('name', 'input_shape') OR c.call_stack <> '')
+    )
+
+    SELECT
+        c.side,
+        c.worker,
+        c.span,
+        c.name,
+        c.input_dims,
+        c.call_stack,
+        count(*) AS calls,
+        sum(c.host_self_ns) / 1000.0 AS host_self_us,
+        sum(c.host_total_ns) / 1000.0 AS host_total_us,
+        sum(c.device_self_ns) / 1000.0 AS device_self_us,
+        sum(c.device_total_ns) / 1000.0 AS device_total_us
+    FROM _calls AS c
+    GROUP BY c.side, c.worker, c.span, c.name, c.input_dims, c.call_stack;
