@@ -12,6 +12,7 @@ from tracewh.cli import diagnostics
 def compare(
     warehouse: str,
     arguments: dict[str, Any],
+    block: str | None,
     alpha: str,
     only_significant: bool,
     fail_if: Sequence[str],
@@ -22,9 +23,12 @@ def compare(
 
     Args:
         arguments: Runs, workers and recordings, as the diff views take them.
+        block: Path of a block of diff_modules to look into.
         only_significant: Leave out, and do not fail for, what chance may explain.
         fail_if: Conditions, e.g. ``step_us > 5%``.
     """
+    import duckdb
+
     import tracewh
     from tracewh.cli import page, sources
     from tracewh.cli.changes import Comparison, figures, unit_of
@@ -46,7 +50,12 @@ def compare(
     output.check()
     with tracewh.open(warehouse) as opened:
         sources.check(opened, arguments)
-        comparison = Comparison.ask(opened, arguments, level)
+        try:
+            comparison = Comparison.ask(opened, arguments, level, block)
+        except duckdb.InvalidInputException as error:  # the block is none
+            if diagnostics.is_damage(error):
+                raise
+            diagnostics.refuse(str(error).removeprefix("Invalid Input Error: "))
     failed = []
     for condition in conditions:
         change = comparison.change(condition.figure, condition.name)

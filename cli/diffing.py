@@ -24,6 +24,15 @@ def diff(
     experiment_span: Annotated[
         str | None, typer.Option("--experiment-span", metavar="SPAN", help="By default all.")
     ] = None,
+    block: Annotated[
+        str | None,
+        typer.Option(
+            "--block",
+            metavar="PATH",
+            help="Look into a block of the timeline, e.g. '/ProfilerStep[2]/forward'; "
+            "`tracewh show diff_modules` lists them.",
+        ),
+    ] = None,
     fail_if: Annotated[
         list[str] | None,
         typer.Option(
@@ -58,7 +67,8 @@ def diff(
 ) -> None:
     """Say what became slower from one run to another, and where.
 
-    The figures are those of the views diff_overview, diff_steps, diff_operators and diff_kernels.
+    The figures are those of the views diff_overview, diff_steps, diff_modules, diff_operators and
+    diff_kernels.
     """
     from tracewh.cli.diff import compare
 
@@ -72,5 +82,5 @@ def diff(
     }
     given = {name: value for name, value in arguments.items() if value is not None}
     raise typer.Exit(
-        compare(warehouse, given, alpha, only_significant, fail_if or [], format, output)
+        compare(warehouse, given, block, alpha, only_significant, fail_if or [], format, output)
     )

@@ -29,9 +29,10 @@ def text(comparison: Comparison, only_significant: bool, failed: Sequence[str]) 
     """A dozen lines for a person; what failed goes to stderr."""
     rows: list[tuple[str, ...]] = [HEADINGS]
     rows += map(_cells, _steps(comparison, FEW, only_significant))
+    rows += map(_cells, _blocks(comparison, FEW))
     for title, found in (("operators", _operators), ("kernels", _kernels)):
         lines = _kept(found(comparison), FEW, only_significant)
-        rows += [(f"{title}, whole recording ({_counts(comparison)})", *[""] * 5)] if lines else []
+        rows += [(f"{title}, {_scope(comparison)}", *[""] * 5)] if lines else []
         rows += [(f"  {_short(cells[0], NARROW)}", *cells[1:]) for cells in map(_cells, lines)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     drawn = []
@@ -48,10 +49,13 @@ def markdown(comparison: Comparison, only_significant: bool, failed: Sequence[st
     lines += [f"- :x: `{condition}`" for condition in failed]
     lines += [""] if failed else []
     lines += _table("", _steps(comparison, 8, only_significant))
+    if blocks := _blocks(comparison, MORE):
+        lines += ["", "<details><summary>Where in the timeline</summary>", ""]
+        lines += [*_table("block", blocks), "", "</details>"]
     for title, found in (("operators", _operators), ("kernels", _kernels)):
         rows = _kept(found(comparison), MORE, only_significant)
         if rows:
-            said = f"{title} that changed most in the whole recording ({_counts(comparison)})"
+            said = f"{title} that changed most, {_scope(comparison)}"
             lines += ["", f"<details><summary>The {said}</summary>", ""]
             lines += [*_table(title, rows), "", "</details>"]
     return "\n".join([*lines, ""])
@@ -71,6 +75,7 @@ def json(comparison: Comparison, only_significant: bool, failed: Sequence[str]) 
         "steps": kept(comparison.steps),
         "operators": kept(comparison.operators),
         "kernels": kept(comparison.kernels),
+        "blocks": comparison.blocks,
     }
     return _json.dumps(found, ensure_ascii=False, indent=1) + "\n"
 
@@ -122,6 +127,23 @@ def amount(value: float | None, unit: str) -> str:
 def _counts(comparison: Comparison) -> str:
     counts = [comparison.overview[f"{side}_steps"] for side in ("baseline", "experiment")]
     return f"{counts[0]} and {counts[1]} steps"
+
+
+def _scope(comparison: Comparison) -> str:
+    """What operators and kernels are counted over."""
+    return comparison.block or f"whole recording ({_counts(comparison)})"
+
+
+def _blocks(comparison: Comparison, most: int) -> list[Line]:
+    """The timeline of a trace or of a block of it, and what changed most in it."""
+    if not comparison.blocks:
+        return []
+    top, *inside = (
+        (plain(row["name"]), comparison.block_change(row), "us") for row in comparison.blocks
+    )
+    moved = _kept(inside, most, False)
+    name = comparison.block or "timeline of a trace each"
+    return [(name, *top[1:]), *((f"  {line[0]}", *line[1:]) for line in moved)] if moved else []
 
 
 def _steps(comparison: Comparison, most: int, only_significant: bool) -> list[Line]:

@@ -70,7 +70,8 @@ def test_a_page_for_a_person(tracewh, pair):
 
 
 #: A step is 203 us on average before, and 403 after. Of the 51.5 us of mm the kernel has 31.5 and 41.5,
-#: and the launch 5. The window before is 962 us, with 126 us of kernels in it; after, 166 of 1762 us.
+#: and the launch 5. The trace before is 962 us long, with 126 us of kernels and 406 us of loading in it;
+#: after, 166 and 1206 of 1762 us.
 PAGE = """\
 after is 98.5 % slower per step than before: significant (4 and 4 steps, p = 0.029)
 
@@ -80,6 +81,8 @@ step                                          203 us      403 us      +200 us   
   kernel                                     31.5 us     41.5 us       +10 us   +31.7 %  significant
   cpu_exec                                     15 us        5 us       -10 us   -66.7 %  significant
 GPU utilization                               13.1 %       9.4 %  -3.7 points
+timeline of a trace each                      962 us     1.76 ms      +800 us   +83.2 %
+  DataLoader                                  406 us     1.21 ms      +800 us  +197.0 %
 operators, whole recording (4 and 4 steps)
   aten::mm (device)                           126 us      166 us       +40 us   +31.7 %  significant
 kernels, whole recording (4 and 4 steps)
@@ -101,6 +104,11 @@ def test_what_is_written_is_what_the_views_say(tracewh, pair):
         relation = warehouse.diff_overview(baseline="before", experiment="after")
         [row] = relation.fetchall()
         assert found["overview"] == dict(zip(relation.columns, row, strict=True))
+    assert [(row["name"], row["delta_us"]) for row in found["blocks"]] == [
+        ("/", 800),
+        ("DataLoader", 800),
+        ("unknown", 0),
+    ]
     assert (found["baseline"], found["experiment"], found["failed"]) == ("before", "after", [])
 
 
@@ -112,7 +120,7 @@ def test_markdown_is_a_table_and_more_to_unfold(tracewh, pair):
     assert lines[2].startswith("- :x: `step_us > 5%: ")
     tables = [line for line in lines if line.startswith("|")]
     assert {line.count("|") for line in tables} == {7}
-    assert sum(line.startswith("<details>") for line in lines) == lines.count("</details>") == 2
+    assert sum(line.startswith("<details>") for line in lines) == lines.count("</details>") == 3
 
 
 def test_a_run_does_not_differ_from_itself(tracewh, pair):
@@ -122,6 +130,25 @@ def test_a_run_does_not_differ_from_itself(tracewh, pair):
     assert (done.code, done.err) == (0, "")
     assert done.out.splitlines()[0] == "before takes as long per step as before"
     assert len(done.out.splitlines()) == 4  # and the lengths of a step
+
+
+def test_one_block(tracewh, pair):
+    """The third step: 102 us of loading before and 302 after, then 100 of which the kernel has 42."""
+    page = tracewh("diff", "before", "after", "--block", "/ProfilerStep[3]").out
+    rows = [re.split(r" {2,}", line.strip()) for line in page.splitlines()[-6:]]
+    assert rows == [
+        ["/ProfilerStep[3]", "204 us", "404 us", "+200 us", "+98.0 %"],
+        ["DataLoader", "102 us", "302 us", "+200 us", "+196.1 %"],
+        ["operators, /ProfilerStep[3]"],
+        ["aten::mm (device)", "32 us", "42 us", "+10 us", "+31.2 %"],
+        ["kernels, /ProfilerStep[3]"],
+        ["gemm", "32 us", "42 us", "+10 us", "+31.2 %"],
+    ]
+    done = tracewh("diff", "before", "after", "--block", "/DataLoader")
+    assert (done.code, done.out) == (2, "")
+    assert (
+        done.err == "tracewh: there is no block '/DataLoader'; diff_modules shows which there are\n"
+    )
 
 
 def test_only_what_is_significant(tracewh, pair):
