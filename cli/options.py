@@ -30,7 +30,7 @@ FormatOption = Annotated[
         metavar="FORMAT",
         autocompletion=lambda: [known.value for known in Format],
         rich_help_panel=OUTPUT,
-        help="table, csv, json, markdown or parquet. Only a table on a terminal is ever shortened.",
+        help="table, csv, json, markdown, parquet or xlsx. Only a table on a terminal is shortened.",
     ),
 ]
 PathOption = Annotated[

@@ -1,4 +1,4 @@
-"""Results as bytes: a table for people, csv, json, markdown or parquet for everything else.
+"""Results as bytes: a table for people; csv, json, markdown, parquet or xlsx for everything else.
 
 Every format but the table holds every row and column in full. csv, json and markdown are streamed:
 DuckDB writes the lines as text, batch by batch, and the bytes of a batch go out as they are, so a
@@ -33,6 +33,7 @@ class Format(StrEnum):
     JSON = "json"
     MARKDOWN = "markdown"
     PARQUET = "parquet"
+    XLSX = "xlsx"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,21 +73,27 @@ class Output:
                 return write_table(result, sink, self.limit)
         if self.limit:
             result = result.limit(self.limit)
-        from tracewh.cli import lines
+        from tracewh.cli import excel, lines
 
         write = {
             Format.CSV: lines.csv,
             Format.JSON: lines.json,
             Format.MARKDOWN: lines.markdown,
             Format.PARQUET: _parquet,
+            Format.XLSX: excel.xlsx,
         }
         with self.sink() as sink:
             return write[self.format](result, sink)
 
     def check(self) -> None:
         """Refuse before the query runs what could only fail after it."""
-        if self.format is Format.PARQUET and self.path is None and sys.stdout.isatty():
-            diagnostics.refuse("parquet is not for a terminal; name a file with -o FILE")
+        binary = self.format in (Format.PARQUET, Format.XLSX)
+        if binary and self.path is None and sys.stdout.isatty():
+            diagnostics.refuse(f"{self.format} is not for a terminal; name a file with -o FILE")
+        if self.format is Format.XLSX:
+            from tracewh.cli import excel
+
+            excel.check()
         if self.path is not None:
             if self.path.is_dir():
                 raise diagnostics.CliError(f"{self.path} is a folder; -o takes a file")

@@ -51,7 +51,7 @@ READS = (
         (
             "show step_breakdown --format x",
             2,
-            "--format: there is no 'x'; there is table, csv, json, markdown, parquet",
+            "--format: there is no 'x'; there is table, csv, json, markdown, parquet, xlsx",
         ),
         (
             "show step_breakdown --stp 1",

@@ -1,0 +1,106 @@
+"""--format xlsx, read back by openpyxl."""
+
+from __future__ import annotations
+
+import io
+import sys
+import zipfile
+
+import openpyxl
+import pytest
+
+from tracewh.cli import excel
+from tracewh.cli.app import main
+
+ODD = """
+SELECT * FROM (VALUES
+    (1, '=1+1', 0.5::DOUBLE, true, 1795181048997802950, 1.5::DECIMAL(5, 2), [1, 2]),
+    (2, 'a' || chr(10) || chr(1) || 'b', 'inf'::DOUBLE, NULL, 12, NULL, NULL),
+    (3, '', NULL, false, -999999999999999, 0, [])
+) AS t(id, name, x_us, is_tail, start_ns, amount, list)
+"""
+
+
+def rows(source):
+    sheet = openpyxl.load_workbook(source).active
+    return [tuple(cell.value for cell in row) for row in sheet.iter_rows()]
+
+
+def test_cells_are_numbers_texts_and_booleans(tracewh, warehouse, tmp_path):
+    file = tmp_path / "odd.xlsx"
+    assert tracewh("query", ODD, "--format", "xlsx", "-o", file).code == 0
+    assert rows(file) == [
+        ("id", "name", "x_us", "is_tail", "start_ns", "amount", "list"),
+        # A formula would come back as one; Excel would make ...3000 of the last digits.
+        (1, "=1+1", 0.5, True, "1795181048997802950", 1.5, "[1, 2]"),
+        (2, "a\n_x0001_b", "inf", None, 12, None, None),  # as OOXML has control characters
+        (3, "", None, False, -999999999999999, 0, "[]"),
+    ]
+    sheet = openpyxl.load_workbook(file).active
+    assert sheet["B2"].data_type == "s"
+    assert (sheet.freeze_panes, sheet.auto_filter.ref, sheet["A1"].font.b) == ("A2", "A1:G4", True)
+
+
+def test_a_view(tracewh, warehouse, tmp_path):
+    file = tmp_path / "steps.xlsx"
+    tracewh("show", "step_breakdown", "--format", "xlsx", "-o", file)
+    names, *found = rows(file)
+    assert names[:5] == ("run", "worker", "span", "step", "kernel_us")
+    assert [row[:5] for row in found] == [
+        ("base", "host_1", "default", 7, 0.5),
+        ("tuned", "host_1", "default", 7, 0.3),
+    ]
+
+
+def test_no_rows_and_a_pipe(capsysbinary, warehouse):
+    assert main(["query", "SELECT 1 AS a WHERE false", "--format", "xlsx"]) == 0
+    assert rows(io.BytesIO(capsysbinary.readouterr().out)) == [("a",)]
+
+
+def test_many_batches(tracewh, warehouse, tmp_path):
+    file = tmp_path / "many.xlsx"
+    tracewh("query", "SELECT range AS i FROM range(20001)", "--format", "xlsx", "-o", file)
+    assert zipfile.ZipFile(file).read("xl/worksheets/sheet1.xml").count(b"<row ") == 20002
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        (
+            "SELECT repeat('x', 32768) AS name",
+            (
+                "row 1, column name: 32,768 characters, and a cell of Excel holds 32,767; "
+                "use --format csv or parquet"
+            ),
+        ),
+        (
+            "SELECT 1 AS a FROM range(6)",
+            (
+                "a sheet of Excel holds 5 rows and their names, and there are more; "
+                "take some with --limit, or use --format csv or parquet"
+            ),
+        ),
+    ],
+)
+def test_what_excel_cannot_hold_is_refused(
+    tracewh, warehouse, tmp_path, monkeypatch, query, message
+):
+    monkeypatch.setattr(excel, "ROWS", 6)
+    done = tracewh("query", query, "--format", "xlsx", "-o", tmp_path / "out.xlsx")
+    assert (done.code, done.err) == (1, f"tracewh: {message}\n")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_without_the_library_the_remedy_is_named(tracewh, warehouse, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "xlsxwriter", None)
+    done = tracewh("runs", "--format", "xlsx", "-o", tmp_path / "out.xlsx")
+    assert (done.code, done.err) == (
+        1,
+        "tracewh: --format xlsx needs XlsxWriter: pip install 'tracewh[excel]'\n",
+    )
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="/dev/full is Linux's")
+def test_a_full_disk_is_one_line(tracewh, warehouse):
+    done = tracewh("runs", "--format", "xlsx", "-o", "/dev/full")
+    assert (done.code, done.err) == (1, "tracewh: /dev/full: No space left on device\n")
