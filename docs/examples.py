@@ -76,19 +76,24 @@ class Examples:
             warehouse = _drawn(text, self._folder / view.object_name)
             source = _DRAWN.format(test=path_of_test(view), drawing=_drawing(text))
         elif traces in RECORDED:
-            source, recording = RECORDED[traces]
-            warehouse = self._folder / traces
-            if not warehouse.exists():
-                tracewh.ingest([ROOT / recording], warehouse)
+            source = RECORDED[traces][0]
+            warehouse = self.warehouse(traces)
         else:
             known = ", ".join([*RECORDED, "drawn"])
             raise ExampleError(
                 f"{view.path}: the header needs an 'example:' line that starts with one of {known}"
             )
-        code, printed = _in_terminal([*shlex.split(command(view))[1:], "-w", str(warehouse)])
+        code, printed = in_terminal([*shlex.split(command(view))[1:], "-w", str(warehouse)])
         if code or f"{view.name} has no rows" in printed:
             raise ExampleError(f"{view.path}: {command(view)}: {printed.rstrip()}")
         return f"{source}\n\n```console\n$ {command(view)}\n{printed}```"
+
+    def warehouse(self, traces: str) -> Path:
+        """A warehouse of recorded traces, by their name in RECORDED."""
+        warehouse = self._folder / traces
+        if not warehouse.exists():
+            tracewh.ingest([ROOT / RECORDED[traces][1]], warehouse)
+        return warehouse
 
 
 def _drawing(text: str) -> str:
@@ -134,7 +139,7 @@ class _Screen(io.BytesIO):
         return True
 
 
-def _in_terminal(words: list[str]) -> tuple[int, str]:
+def in_terminal(words: list[str]) -> tuple[int, str]:
     """The exit status of a command line, and what it prints on a terminal."""
     screen = _Screen()
     stream = io.TextIOWrapper(screen, "utf-8", write_through=True)

@@ -1,8 +1,11 @@
-"""The pages of the views, written from their headers and from what the views really answer.
+"""The pages that are written from elsewhere, and what commands print in the others.
 
-`python -m docs.reference` writes docs/views.md and docs/views/; with ``--check`` it only says which
-pages are behind, which is what CI runs. With ``--promises`` it prints what each view promises, one
-line per version, for tests/released.txt.
+Views and tables from their headers, definitions from headers too, differences from peers from
+tests/parity/differences.txt, and the outputs of all commands that any page shows from running them.
+
+`python -m docs.reference` brings them up to date; with ``--check`` it only says which pages are behind,
+which is what CI runs. With ``--promises`` it prints what each view promises, one line per version, for
+tests/released.txt.
 """
 
 from __future__ import annotations
@@ -10,10 +13,12 @@ from __future__ import annotations
 import shlex
 import sys
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 
+from docs import definitions, peers, table_pages, transcripts
 from docs.examples import WIDTH, ExampleError, Examples, command, path_of_test
+from docs.markdown import cell, sentence, table
 from tracewh.cli.show import TITLES
 from tracewh.views import GROUPS, Registry, Spec
 
@@ -61,8 +66,8 @@ def _index(registry: Registry) -> str:
     for group in GROUPS:
         members = [view for view in registry.newest() if view.group == group]
         if members:
-            rows = [(f"[{v.name}](views/{v.name}.md)", _cell(v.summary)) for v in members]
-            parts += [f"## {TITLES[group]}", _table(("view", "what it says"), rows)]
+            rows = [(f"[{v.name}](views/{v.name}.md)", cell(v.summary)) for v in members]
+            parts += [f"## {TITLES[group]}", table(("view", "what it says"), rows)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -96,7 +101,7 @@ def _opening(view: Spec) -> list[str]:
     if view.deprecated:
         parts.insert(0, f"**Deprecated:** {view.deprecated}")
     if view.grain:
-        parts.append(f"{view.grain[0].upper()}{view.grain[1:]}.")
+        parts.append(sentence(view.grain))
     return parts
 
 
@@ -113,17 +118,17 @@ def _rules(view: Spec) -> list[str]:
 
 def _params(view: Spec) -> list[str]:
     rows = [
-        (f"`{p.name}`", p.type, "required" if p.required else f"`{p.default}`", _cell(p.meaning))
+        (f"`{p.name}`", p.type, "required" if p.required else f"`{p.default}`", cell(p.meaning))
         for p in view.params
     ]
-    return [_table(("parameter", "type", "default", "meaning"), rows)] if rows else []
+    return [table(("parameter", "type", "default", "meaning"), rows)] if rows else []
 
 
 def _columns(view: Spec) -> list[str]:
-    rows = [(f"`{c.name}`", c.type, c.unit, _cell(c.meaning)) for c in view.columns]
+    rows = [(f"`{c.name}`", c.type, c.unit, cell(c.meaning)) for c in view.columns]
     files = f"[SQL](../../{view.path}), [test](../../{path_of_test(view)})"
     return [
-        _table(("column", "type", "unit", "meaning"), rows),
+        table(("column", "type", "unit", "meaning"), rows),
         f"`{view.object_name}`, since tracewh {view.since}: {files}",
     ]
 
@@ -144,35 +149,34 @@ def _calls(view: Spec, registry: Registry) -> str:
     return f"```sh\n{command(view)}\n```\n```sql\n{sql};\n```\n```python\n{python}\n```"
 
 
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|")
-
-
-def _table(header: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
-    lines = [header, tuple("---" for _ in header), *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
-
-
 def pages() -> dict[str, str]:
     """Every page as it should be, by its path below docs/."""
+    registry = Registry.load()
     with tempfile.TemporaryDirectory() as folder:
-        return render(Registry.load(), Examples(Path(folder)).show)
+        examples = Examples(Path(folder))
+        return {
+            **render(registry, examples.show),
+            **table_pages.render(registry, COMMAND),
+            "definitions.md": definitions.render(registry, COMMAND),
+            "differences.md": peers.render(COMMAND),
+            **transcripts.render(DOCS, examples),
+        }
 
 
 def behind(docs: Path, wanted: dict[str, str]) -> list[str]:
     """Pages of a folder that are not there, not as wanted, or not wanted."""
     there = {
         path.relative_to(docs).as_posix(): path.read_text("utf-8")
-        for path in (docs / "views.md", *docs.glob("views/*.md"))
-        if path.is_file()
+        for path in docs.rglob("*.md")
+        if path.relative_to(docs).as_posix() in wanted or path.parent.name in ("views", "tables")
     }
     return sorted(name for name in wanted | there if wanted.get(name) != there.get(name))
 
 
 def write(docs: Path, wanted: dict[str, str]) -> None:
     """Bring the pages of a folder up to date."""
-    (docs / "views").mkdir(exist_ok=True)
     for name in behind(docs, wanted):
+        (docs / name).parent.mkdir(parents=True, exist_ok=True)
         if name in wanted:
             (docs / name).write_text(wanted[name], "utf-8")
         else:
@@ -195,7 +199,7 @@ def main(argv: list[str]) -> int:
         return 0
     late = behind(docs, wanted)
     for name in late:
-        print(f"{docs / name} is behind the views; run `{COMMAND}`", file=sys.stderr)
+        print(f"{docs / name} is behind; run `{COMMAND}`", file=sys.stderr)
     return 1 if late else 0
 
 

@@ -1,13 +1,16 @@
-"""The pages of the views say what the headers say and what the views answer, and know when they are behind."""
+"""The pages that are written from elsewhere say what is said there, and know when they are behind."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
+from docs import transcripts
 from docs.examples import ExampleError, Examples
 from docs.reference import DOCS, behind, main, pages, render, write
+from tests.parity.differences import listed
 from tracewh.views import Registry
 from tracewh.views.spec import Spec, parse
 
@@ -160,7 +163,12 @@ def wanted() -> dict[str, str]:
 def test_the_pages_are_what_the_views_say_and_answer(wanted: dict[str, str]) -> None:
     late = behind(DOCS, wanted)
     assert late == [], "run `python -m docs.reference`"
-    assert set(wanted) == {"views.md", *(f"views/{v.name}.md" for v in Registry.load().newest())}
+    registry = Registry.load()
+    assert set(wanted) >= {
+        *("views.md", "tables.md", "definitions.md", "differences.md"),
+        *(f"views/{v.name}.md" for v in registry.newest()),
+        *(f"tables/{t.name}.md" for t in registry.tables()),
+    }
 
 
 def test_what_a_page_shows_is_what_a_terminal_does(wanted: dict[str, str]) -> None:
@@ -252,15 +260,105 @@ def test_pages_that_are_behind_are_found_and_mended(
     monkeypatch.setattr("docs.reference.pages", lambda: wanted)  # made once is enough
     write(tmp_path, wanted)
     assert behind(tmp_path, wanted) == []
-    index, gone = tmp_path / "views.md", tmp_path / "views" / "gone.md"
+    index, gone = tmp_path / "views.md", tmp_path / "tables" / "gone.md"
     index.write_text("old", "utf-8")
-    gone.write_text("a view that is no more", "utf-8")
+    gone.write_text("a table that is no more", "utf-8")
+    (tmp_path / "other.md").write_text("a page that people write", "utf-8")
     assert main(["--check", str(tmp_path)]) == 1
     assert index.read_text("utf-8") == "old"
     assert capsys.readouterr().err == (
-        f"{index} is behind the views; run `python -m docs.reference`\n"
-        f"{gone} is behind the views; run `python -m docs.reference`\n"
+        f"{gone} is behind; run `python -m docs.reference`\n"
+        f"{index} is behind; run `python -m docs.reference`\n"
     )
     write(tmp_path, wanted)
     assert not gone.exists()
     assert behind(tmp_path, wanted) == []
+
+
+def test_the_page_of_a_table(wanted: dict[str, str]) -> None:
+    page = wanted["tables/device_events.md"]
+    assert page.startswith("""\
+# device_events
+
+<!-- Written by `python -m docs.reference` from the header of sql/tables/device_events.sql. -->
+
+What ran on the devices: kernels, copies, sets, synchronisations, and spans of annotations.
+
+One row per complete event on a device.
+
+Slices of it: `kernels` (Kernels, collectives among them), `memcpys`""")
+    assert (
+        "| `external_id` | BIGINT | Profiler's id of the launching operator. "
+        "| `External id`, `external id` |\n" in page
+    )
+    assert "| `start_ns` | BIGINT | Start, nanoseconds since the epoch. |  |\n" in page
+    steps = wanted["tables/steps.md"]  # none of its columns is an argument
+    assert "| column | type | meaning |\n" in steps
+    assert "| `fp16_tflops` | DECIMAL(4,1) |" in wanted["tables.md"]
+    for table in Registry.load().tables():
+        rows = re.findall(r"^\| `(\w+)` \|", wanted[f"tables/{table.name}.md"], re.MULTILINE)
+        assert rows == [column.name for column in table.columns]
+
+
+def test_every_reason_of_a_difference_is_on_the_page(wanted: dict[str, str]) -> None:
+    page = wanted["differences.md"]
+    for reason in listed().reasons.values():
+        assert f"| {reason} | " in page, reason
+    lines = [line for of_trace in listed().listed.values() for line in of_trace]
+    assert sum(line.rows * (1 + line.reason.count(",")) for line in lines) == sum(
+        int(rows.replace(",", "")) for rows in re.findall(r"\| ([\d,]+) \|$", page, re.MULTILINE)
+    )
+
+
+def test_definitions_are_those_of_the_headers(wanted: dict[str, str]) -> None:
+    page = wanted["definitions.md"]
+    specs = {spec.object_name: spec for spec in Registry.load().all()}
+    assert f"### Call, self time, device time\n\n{specs['operator_costs'].summary}\n\n" in page
+    assert specs["operator_costs"].doc in page
+    assert "SQL: [operator_costs](../sql/blocks/operator_costs.sql). Views: " in page
+    assert specs["step_breakdown_v1"].doc in page
+
+
+CONSOLE = """\
+Before.
+
+```console
+$ tracewh show topology \\
+    --run ddp_gloo
+stale
+```
+
+```sh
+$ left alone
+```
+"""
+
+
+def test_outputs_of_commands_are_filled_in(tmp_path: Path) -> None:
+    page = tmp_path / "docs" / "a.md"
+    page.parent.mkdir()
+    page.write_text(CONSOLE, "utf-8")
+    made = transcripts.render(page.parent, Examples(tmp_path))["a.md"]
+    assert "--run ddp_gloo\nrun ddp_gloo\n\nhostname   worker " in made
+    assert "stale" not in made
+    assert made.startswith("Before.\n\n```console\n$ tracewh show topology \\\n")
+    assert made.endswith("device_name\n```\n\n```sh\n$ left alone\n```\n")
+    page.write_text(made, "utf-8")
+    assert transcripts.render(page.parent, Examples(tmp_path)) == {"a.md": made}
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("ls", "`ls` is no command of tracewh"),
+        (
+            "tracewh show topolgy",
+            "`tracewh show topolgy`: tracewh: no view named 'topolgy'; did you mean 'topology'?",
+        ),
+    ],
+)
+def test_a_command_on_a_page_that_does_not_work(tmp_path: Path, line: str, message: str) -> None:
+    (tmp_path / "a.md").write_text(f"```console\n$ {line}\n```\n", "utf-8")
+    with pytest.raises(ExampleError) as refused:
+        transcripts.render(tmp_path, Examples(tmp_path / "warehouses"))
+    assert str(refused.value) == f"docs/a.md: {message}"

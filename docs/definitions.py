@@ -1,0 +1,79 @@
+"""The page of definitions, written from the headers of the SQL that applies them."""
+
+from __future__ import annotations
+
+from tracewh.views import Registry, Spec
+
+#: Which header defines a term: an object of sql/ or the newest version of a view.
+TERMS: dict[str, dict[str, tuple[str, ...]]] = {
+    "Time": {
+        "Step": ("steps",),
+        "Role": ("event_roles",),
+        "Where the time of a step goes": ("step_breakdown",),
+        "Figures of a run": ("trace_weights",),
+    },
+    "Operators, modules, stacks": {
+        "Parents and nesting": ("host_events",),
+        "Call, self time, device time": ("operator_costs",),
+        "Module": ("module_costs",),
+        "Stack": ("stacks",),
+        "Eligible for tensor cores": ("tensor_core_operators",),
+        "Operations and bytes from shapes": ("operator_work",),
+    },
+    "Devices": {
+        "Busy and idle time": ("device_activity", "gpu_time"),
+        "Why a stream is idle": ("idle_time",),
+        "Utilisation, SM efficiency, occupancy": ("gpu_summary",),
+        "Queue of a stream": ("queue_changes",),
+        "Bandwidth of copies": ("bandwidth_pieces",),
+        "Counters of a kernel": ("profiled_kernels",),
+        "Roofline": ("roofline",),
+    },
+    "Memory": {
+        "Life of a block": ("memory_events",),
+        "Peak": ("memory_at_peak",),
+    },
+    "Communication": {
+        "Collective": ("collective_calls",),
+        "Matched collectives, transfer and waiting": ("matched_collectives",),
+        "Overlap": ("comm_overlap",),
+        "Lateness": ("stragglers",),
+        "Clocks that do not agree": ("clocks_apart",),
+    },
+}
+_INDEX = """\
+# How figures are defined
+
+<!-- Written by `{command}` from the headers under sql/ and views/. -->
+
+What step, self time, busy time, overlap, peak and the other words mean here, exactly. The text is that
+of the SQL which does it. Times are whole nanoseconds, and an interval holds its start and not its end.
+Where another tool says something else, [the differences](differences.md) say why."""
+
+
+def render(registry: Registry, command: str) -> str:
+    """The page."""
+    specs = {spec.object_name: spec for spec in registry.all()}
+    specs |= {view.name: view for view in registry.newest()}
+    parts = [_INDEX.format(command=command)]
+    for group, terms in TERMS.items():
+        parts.append(f"## {group}")
+        for term, names in terms.items():
+            parts.append(f"### {term}")
+            for name in names:
+                parts += [specs[name].summary, specs[name].doc]
+            parts.append(_sources(registry, [specs[name] for name in names]))
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _sources(registry: Registry, specs: list[Spec]) -> str:
+    """Where it is written, and the views that go by it."""
+    written = ", ".join(f"[{spec.name}](../{spec.path})" for spec in specs)
+    names = {spec.object_name for spec in specs}
+    views = [
+        f"[{view.name}](views/{view.name}.md)"
+        for view in registry.newest()
+        if names & set(registry.needs(f"FROM {view.object_name}()"))
+    ]
+    tables = {spec.name for spec in specs if spec.kind == "table"}
+    return f"SQL: {written}." + (f" Views: {', '.join(views)}." if views and not tables else "")

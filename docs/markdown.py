@@ -1,0 +1,21 @@
+"""Pieces of Markdown that several generated pages have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+
+def cell(text: str) -> str:
+    """A text as a cell of a table."""
+    return text.replace("|", "\\|")
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table, its cells as they are."""
+    lines = [header, ["---" for _ in header], *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def sentence(text: str) -> str:
+    """A phrase of a header as a sentence."""
+    return f"{text[0].upper()}{text[1:]}."
