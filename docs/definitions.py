@@ -47,8 +47,8 @@ _INDEX = """\
 <!-- Written by `{command}` from the headers under sql/ and views/. -->
 
 What step, self time, busy time, overlap, peak and the other words mean here, exactly. The text is that
-of the SQL which does it. Times are whole nanoseconds, and an interval holds its start and not its end.
-Where another tool says something else, [the differences](differences.md) say why."""
+of the SQL which does it. Where another tool says something else, [the differences](differences.md) say
+why."""
 
 
 def render(registry: Registry, command: str) -> str:
