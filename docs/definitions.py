@@ -10,6 +10,7 @@ TERMS: dict[str, dict[str, tuple[str, ...]]] = {
         "Step": ("steps",),
         "Role": ("event_roles",),
         "Where the time of a step goes": ("step_breakdown",),
+        "Critical path": ("critical_path",),
         "Figures of a run": ("trace_weights",),
     },
     "Operators, modules, stacks": {
