@@ -12,6 +12,8 @@ TERMS: dict[str, dict[str, tuple[str, ...]]] = {
         "Where the time of a step goes": ("step_breakdown",),
         "Critical path": ("critical_path",),
         "Figures of a run": ("trace_weights",),
+        "Differences that chance does not explain": ("diff_steps",),
+        "Aligned timelines of two runs": ("diff_modules",),
     },
     "Operators, modules, stacks": {
         "Parents and nesting": ("host_events",),
