@@ -16,6 +16,7 @@ import typer
 from tracewh.cli import diagnostics, options
 from tracewh.cli.diffing import diff
 from tracewh.cli.helptext import EPILOG, Command, Commands
+from tracewh.cli.looking import report, serve
 from tracewh.cli.output import Format, Output, whole_number
 from tracewh.cli.show import ViewGroup, registry
 
@@ -186,6 +187,8 @@ def relink(warehouse: options.WarehouseOption = options.DEFAULT_WAREHOUSE) -> No
 
 
 app.command(cls=Command, rich_help_panel=ASK)(diff)
+app.command(cls=Command, rich_help_panel=ASK)(report)
+app.command(cls=Command, rich_help_panel=ASK)(serve)
 
 
 @app.command(cls=Command, rich_help_panel=ASK)

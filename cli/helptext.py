@@ -71,6 +71,8 @@ ORDER = (
     "runs",
     "views",
     "query",
+    "report",
+    "serve",
     "shell",
     "export",
     "check",

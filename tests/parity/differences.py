@@ -81,8 +81,8 @@ def differences(tables: Iterable[Table]) -> Iterator[Difference]:
         for key in {**table.ours, **table.theirs}:
             mine, other = table.ours.get(key), table.theirs.get(key)
             if mine is None or other is None:
-                first = [next(iter(row.values())) if row else None for row in (mine, other)]
-                yield Difference(table.view, "row", *first, key)
+                a, b = (next(iter(row.values())) if row else None for row in (mine, other))
+                yield Difference(table.view, "row", a, b, key)
                 continue
             for figure in {**mine, **other}:
                 a, b = mine.get(figure, "no such figure"), other.get(figure, "no such figure")

@@ -1,0 +1,192 @@
+"""The page: every panel's query is asked, and the rows go into the HTML beside what draws them."""
+
+from __future__ import annotations
+
+import base64
+import functools
+import hashlib
+import html
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from importlib.metadata import version
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from tracewh.cli.report.panels import COMPARED, SECTIONS, STRETCHES, Panel, Section
+from tracewh.views.values import quoted
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from tracewh.views import Column
+    from tracewh.views.warehouse import Warehouse
+
+ASSETS = files(__name__.rpartition(".")[0])
+STYLES = ("vendor/tabulator.min.css", "page.css")
+SCRIPTS = ("vendor/echarts.min.js", "vendor/tabulator.min.js", "page.js")
+#: Types of columns that are shown as numbers.
+NUMBERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UBIGINT", "HUGEINT", "FLOAT", "DOUBLE")
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """The trace that a page is about, how many others its run has, and the run to compare with."""
+
+    run: str
+    worker: str
+    span: str
+    start_ns: int
+    end_ns: int
+    others: int
+    baseline: str | None = None
+
+
+def sections(trace: Trace) -> tuple[Section, ...]:
+    """The headings of a page; what is compared comes first."""
+    return SECTIONS if trace.baseline is None else (COMPARED, *SECTIONS)
+
+
+def render(warehouse: Warehouse, trace: Trace) -> Iterator[str]:
+    """The page with all rows in it, piece by piece."""
+    data = {
+        panel.id: asked(warehouse, panel, trace)
+        for section in sections(trace)
+        for panel in section.panels
+    }
+    yield from document(trace, header=_described(trace), data=data)
+
+
+def document(
+    trace: Trace, header: str, data: dict[str, Any] | None = None, before: str = ""
+) -> Iterator[str]:
+    """The page, piece by piece.
+
+    Args:
+        trace: What it is about.
+        header: HTML that says so.
+        data: The rows of the panels; None where the page asks for them.
+        before: HTML in front of the panels.
+    """
+    yield '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+    yield f'<meta http-equiv="Content-Security-Policy" content="{_policy(data is None)}">\n'
+    yield '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+    yield f"<title>{html.escape(trace.run)} · tracewh</title>\n"
+    for style in STYLES:
+        yield f"<style>{_asset(style)}</style>\n"
+    yield f"</head>\n<body>\n{_head(trace, header)}"
+    yield f'<main id="main" tabindex="-1">\n{before}'
+    for section in sections(trace):
+        yield _section(section, trace)
+    yield "</main>\n"
+    if data is not None:
+        # In JSON a "<" is only ever within text.
+        text = orjson.dumps(data, default=str).decode().replace("<", "\\u003c")
+        yield f'<script type="application/json" id="data">{text}</script>\n'
+    for script in SCRIPTS:
+        yield f"<script>{_asset(script)}</script>\n"
+    yield "</body>\n</html>\n"
+
+
+@functools.cache
+def _policy(is_live: bool) -> str:
+    """What the page may load and run: its own scripts, and where it is live its own server."""
+    hashes = (
+        base64.b64encode(hashlib.sha256(_asset(script).encode()).digest()).decode()
+        for script in SCRIPTS
+    )
+    scripts = " ".join(f"'sha256-{value}'" for value in hashes)
+    connect = " connect-src 'self';" if is_live else ""
+    return (
+        f"default-src 'none'; script-src {scripts}; style-src 'unsafe-inline';{connect}"
+        " img-src data: blob:; base-uri 'none'; form-action 'none'"
+    )
+
+
+def asked(warehouse: Warehouse, panel: Panel, trace: Trace) -> dict[str, Any]:
+    """The rows of a panel by column, and how it is drawn."""
+    relation = warehouse.sql(_sql(panel, trace))
+    meanings = {column.name: column for column in warehouse.registry.get(panel.view).columns}
+    return {**by_column(relation, meanings), "chart": panel.chart, "table": panel.table}
+
+
+def by_column(relation: duckdb.DuckDBPyRelation, meanings: Mapping[str, Column]) -> dict[str, Any]:
+    """The rows of a relation by column, with what is known of each column."""
+    columns = [
+        {
+            "name": name,
+            "unit": meanings[name].unit if name in meanings else _unit(name),
+            "meaning": meanings[name].meaning if name in meanings else "",
+            "numeric": str(kind) in NUMBERS,
+        }
+        for name, kind in zip(relation.columns, relation.types, strict=True)
+    ]
+    rows = relation.fetchall()
+    values = [list(column) for column in zip(*rows, strict=True)]
+    return {"columns": columns, "values": values, "rows": len(rows)}
+
+
+def _unit(name: str) -> str:
+    """The unit that a name ends in."""
+    ending = name.rpartition("_")[2]
+    return ending if ending in ("us", "ms", "ns", "bytes", "pct") else "-"
+
+
+def _sql(panel: Panel, trace: Trace) -> str:
+    run = f"run := {quoted(trace.run)}"
+    length = max(trace.end_ns - trace.start_ns, 1)
+    return panel.sql.format(
+        run=run,
+        trace=f"{run}, worker := {quoted(trace.worker)}, span := {quoted(trace.span)}",
+        diff=f"baseline := {quoted(trace.baseline or '')}, experiment := {quoted(trace.run)}",
+        start=trace.start_ns,
+        stretch=f"(time_ns - {trace.start_ns}) * {STRETCHES} // {length}",
+    )
+
+
+def _described(trace: Trace) -> str:
+    compared = f", compared with <b>{html.escape(trace.baseline)}</b>" if trace.baseline else ""
+    others = f" · {trace.others} more in this run" if trace.others else ""
+    seconds = (trace.end_ns - trace.start_ns) / 1e9
+    return (
+        f"<h1>{html.escape(trace.run)}</h1>\n"
+        f"<p>Worker <b>{html.escape(trace.worker)}</b>, span <b>{html.escape(trace.span)}</b>, "
+        f"{seconds:,.3f} s{others}{compared} · tracewh {version('tracewh')}</p>\n"
+    )
+
+
+def _head(trace: Trace, header: str) -> str:
+    links = "".join(
+        f'<a href="#{section.id}">{html.escape(section.title)}</a>' for section in sections(trace)
+    )
+    return f"""<a class="skip" href="#main">Skip to the content</a>
+<header>
+{header}<nav aria-label="Sections">{links}</nav>
+<button id="theme" type="button">Dark</button>
+</header>
+"""
+
+
+def _section(section: Section, trace: Trace) -> str:
+    panels = "".join(_panel(panel, trace) for panel in section.panels)
+    return (
+        f'<section id="{section.id}" aria-labelledby="{section.id}-title">\n'
+        f'<h2 id="{section.id}-title">{html.escape(section.title)}</h2>\n{panels}</section>\n'
+    )
+
+
+def _panel(panel: Panel, trace: Trace) -> str:
+    return (
+        f'<article id="panel-{panel.id}" data-panel="{panel.id}" aria-labelledby="{panel.id}-title">\n'
+        f'<h3 id="{panel.id}-title">{html.escape(panel.title)}</h3>\n'
+        f'<p class="empty" hidden>{html.escape(panel.empty)}</p>\n'
+        '<div class="content"></div>\n'
+        f"<details><summary>SQL</summary><pre><code>{html.escape(_sql(panel, trace))}</code></pre>"
+        '<button type="button" class="copy">Copy</button></details>\n</article>\n'
+    )
+
+
+@functools.cache
+def _asset(name: str) -> str:
+    return ASSETS.joinpath(name).read_text("utf-8")

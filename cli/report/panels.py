@@ -1,0 +1,336 @@
+"""What the report shows: each panel is a query on the views and how its rows are drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+#: Rows of a table that go into the page at most; the query says so by its LIMIT.
+MOST_ROWS = 2000
+#: Points of a curve, by device: in each of as many stretches of time the lowest and the highest.
+STRETCHES = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """One query and its picture.
+
+    Args:
+        id: Word that names it in the page.
+        title: What it shows.
+        sql: The query. In it {trace} stands for the arguments that name a trace, {run} for those
+            that name its run, {start} for the start of the trace in ns, {diff} for the two sides.
+        view: The view whose header describes the columns.
+        chart: What the page draws of the rows; None for a table alone.
+        table: Whether the rows are listed too.
+        empty: What to say where there are no rows.
+    """
+
+    id: str
+    title: str
+    sql: str
+    view: str
+    chart: Mapping[str, Any] | None = None
+    table: bool = True
+    empty: str = "Nothing of this was recorded."
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Panels under one heading."""
+
+    id: str
+    title: str
+    panels: tuple[Panel, ...] = field(default=())
+
+
+ROLES = (
+    "kernel_us",
+    "memcpy_us",
+    "memset_us",
+    "communication_us",
+    "runtime_us",
+    "dataloader_us",
+    "cpu_exec_us",
+    "other_us",
+)
+
+
+def _top(label: str, *values: str) -> dict[str, Any]:
+    return {"kind": "top", "label": label, "values": values}
+
+
+OVERVIEW = Section(
+    "overview",
+    "Overview",
+    (
+        Panel(
+            "recommendations",
+            "What to look at first",
+            "FROM recommendations({trace})\nSELECT severity, rule, message",
+            "recommendations",
+            empty="No rule found anything to improve.",
+        ),
+        Panel(
+            "gpus",
+            "Devices",
+            "FROM gpu_summary({trace})\nSELECT * EXCLUDE (run, worker, span)",
+            "gpu_summary",
+            empty="The trace has no device work.",
+        ),
+        Panel(
+            "steps",
+            "Where the time of each step went",
+            "FROM step_breakdown({trace})\nSELECT * EXCLUDE (run, worker, span)",
+            "step_breakdown",
+            {"kind": "stacked", "x": "step", "values": ROLES},
+        ),
+        Panel(
+            "quality",
+            "What the trace lacks",
+            'FROM trace_quality({trace})\nSELECT severity, "check", count, message',
+            "trace_quality",
+            empty="No check found anything.",
+        ),
+    ),
+)
+
+OPERATORS = Section(
+    "operators",
+    "Operators",
+    (
+        Panel(
+            "operators-table",
+            "Operators by time",
+            "FROM operator_stats({trace})\n"
+            "SELECT * EXCLUDE (run, worker, span, input_dims, call_stack)\n"
+            f"LIMIT {MOST_ROWS}",
+            "operator_stats",
+            _top("name", "device_self_us", "host_self_us", "host_total_us", "calls"),
+        ),
+        Panel(
+            "lines",
+            "Lines of Python",
+            "FROM source_lines({trace})\n"
+            "SELECT source_file || ':' || source_line AS line, source_function, calls, host_self_us,\n"
+            "    host_total_us, device_us, allocated_bytes\n"
+            f"LIMIT {MOST_ROWS}",
+            "source_lines",
+            _top("line", "host_self_us", "device_us", "allocated_bytes"),
+            empty="No Python frames were recorded: profile with with_stack=True.",
+        ),
+    ),
+)
+
+KERNELS = Section(
+    "kernels",
+    "Kernels",
+    (
+        Panel(
+            "kernel-types",
+            "Kinds of kernels",
+            "FROM kernel_type_breakdown({trace})\nSELECT * EXCLUDE (run, worker, span)",
+            "kernel_type_breakdown",
+            {"kind": "pie", "label": "kind", "value": "total_us"},
+            empty="The trace has no device work.",
+        ),
+        Panel(
+            "kernels-table",
+            "Kernels by time",
+            "FROM kernel_stats({trace})\n"
+            "SELECT name, calls, total_us, share_pct, mean_us, median_us, min_us, max_us,\n"
+            "    uses_tensor_cores, mean_blocks_per_sm, mean_est_achieved_occupancy_pct\n"
+            f"LIMIT {MOST_ROWS}",
+            "kernel_stats",
+            _top("name", "total_us", "calls", "mean_us"),
+            empty="The trace has no kernels.",
+        ),
+    ),
+)
+
+MEMORY = Section(
+    "memory",
+    "Memory",
+    (
+        Panel(
+            "memory-curve",
+            "Memory over time",
+            # What is seen of a curve is the lowest and the highest of each stretch.
+            "FROM memory_curve({trace})\n"
+            "SELECT device, (time_ns - {start}) / 1e6 AS time_ms, allocated_bytes, reserved_bytes\n"
+            "WINDOW\n"
+            "    lowest AS (PARTITION BY device, {stretch} ORDER BY allocated_bytes, time_ns),\n"
+            "    highest AS (PARTITION BY device, {stretch} ORDER BY allocated_bytes DESC, time_ns)\n"
+            "QUALIFY row_number() OVER lowest = 1 OR row_number() OVER highest = 1\n"
+            "ORDER BY device, time_ns",
+            "memory_curve",
+            {
+                "kind": "curve",
+                "x": "time_ms",
+                "by": "device",
+                "values": ("allocated_bytes", "reserved_bytes"),
+                "filters": "memory-events",
+            },
+            table=False,
+            empty="Memory was not recorded: profile with profile_memory=True.",
+        ),
+        Panel(
+            "memory-events",
+            "The largest blocks",
+            "FROM memory_events({trace})\n"
+            "SELECT device, operator, parent_operator, size_bytes,\n"
+            "    (allocated_ns - {start}) / 1e6 AS allocated_ms,\n"
+            "    (released_ns - {start}) / 1e6 AS released_ms, lifetime_us\n"
+            f"ORDER BY size_bytes DESC, allocated_ns\nLIMIT {MOST_ROWS}",
+            "memory_events",
+            empty="Memory was not recorded: profile with profile_memory=True.",
+        ),
+        Panel(
+            "memory-peak",
+            "What was there at the peak",
+            "FROM memory_at_peak({trace})\n"
+            f"SELECT * EXCLUDE (run, worker, span, peak_ns)\nLIMIT {MOST_ROWS}",
+            "memory_at_peak",
+            empty="Memory was not recorded: profile with profile_memory=True.",
+        ),
+    ),
+)
+
+COMMUNICATION = Section(
+    "communication",
+    "Communication",
+    (
+        Panel(
+            "overlap",
+            "Computation and communication by step",
+            "FROM comm_overlap({run})\nSELECT worker, step, * EXCLUDE (run, worker, span, step)\n"
+            "QUALIFY sum(overlap_us + communication_us) OVER () > 0\n"
+            f"LIMIT {MOST_ROWS}",
+            "comm_overlap",
+            {
+                "kind": "stacked",
+                "x": "step",
+                "by": "worker",
+                "values": ("computation_us", "overlap_us", "communication_us", "other_us"),
+            },
+            empty="The run has no communication.",
+        ),
+        Panel(
+            "wait",
+            "Moving data and waiting for the last worker",
+            "FROM comm_wait({run})\nSELECT worker, step, * EXCLUDE (run, worker, span, step)\n"
+            f"LIMIT {MOST_ROWS}",
+            "comm_wait",
+            {
+                "kind": "stacked",
+                "x": "step",
+                "by": "worker",
+                "values": ("transfer_us", "synchronizing_us", "uncompared_us"),
+            },
+            empty="The run has no communication.",
+        ),
+        Panel(
+            "collectives",
+            "Collectives",
+            f"FROM collective_stats({{run}})\nSELECT * EXCLUDE (run, span)\nLIMIT {MOST_ROWS}",
+            "collective_stats",
+            empty="The run has no communication.",
+        ),
+    ),
+)
+
+MODULES = Section(
+    "modules",
+    "Modules",
+    (
+        Panel(
+            "module-flame",
+            "Modules inside modules",
+            "FROM module_tree({trace})\n"
+            "SELECT path, count(*) AS calls, sum(host_self_us) AS host_self_us,\n"
+            "    sum(device_self_us) AS device_self_us\n"
+            f"GROUP BY path\nORDER BY host_self_us DESC\nLIMIT {MOST_ROWS}",
+            "module_tree",
+            {"kind": "flame", "path": "path", "values": ("device_self_us", "host_self_us")},
+            table=False,
+            empty="No modules were recorded: profile with with_stack=True or with_modules=True.",
+        ),
+        Panel(
+            "modules-table",
+            "Modules by time",
+            f"FROM module_stats({{trace}})\nSELECT * EXCLUDE (run, worker, span)\nLIMIT {MOST_ROWS}",
+            "module_stats",
+            _top("module", "device_total_us", "host_total_us", "host_self_us"),
+            empty="No modules were recorded: profile with with_stack=True or with_modules=True.",
+        ),
+        Panel(
+            "stacks",
+            "Call stacks",
+            f"FROM flamegraph({{trace}})\nSELECT stack, value_us\nLIMIT {MOST_ROWS}",
+            "flamegraph",
+            {"kind": "flame", "path": "stack", "values": ("value_us",)},
+            table=False,
+        ),
+    ),
+)
+
+COMPARED = Section(
+    "compared",
+    "Compared with the baseline",
+    (
+        Panel(
+            "diff-overview",
+            "At a glance",
+            "FROM diff_overview({diff})",
+            "diff_overview",
+            {"kind": "facts"},
+            table=False,
+        ),
+        Panel(
+            "diff-steps",
+            "Where a step differs",
+            "FROM diff_steps({diff})\n"
+            "SELECT category, delta_mean_us, delta_mean_us_pct, significant, p_value,\n"
+            "    * EXCLUDE (category, delta_mean_us, delta_mean_us_pct, significant, p_value)",
+            "diff_steps",
+            {"kind": "delta", "label": "category", "values": ("delta_mean_us",)},
+        ),
+        Panel(
+            "diff-modules",
+            "Block by block",
+            "FROM diff_modules({diff})\n"
+            "SELECT position, path, depth, kind, name, matched, clock, baseline_us, experiment_us,\n"
+            f"    delta_us, cumulative_delta_us\nORDER BY position\nLIMIT {MOST_ROWS}",
+            "diff_modules",
+            {"kind": "blocks"},
+        ),
+        Panel(
+            "diff-operators",
+            "Operators",
+            "FROM diff_operators({diff})\n"
+            "SELECT name, delta_device_self_us, delta_host_self_us, delta_calls, significant,\n"
+            "    COLUMNS('^(baseline|experiment)_(calls|(host|device)_(self|total)_us)$')\n"
+            f"LIMIT {MOST_ROWS}",
+            "diff_operators",
+            {
+                "kind": "delta",
+                "label": "name",
+                "values": ("delta_device_self_us", "delta_host_self_us", "delta_calls"),
+            },
+        ),
+        Panel(
+            "diff-kernels",
+            "Kernels",
+            "FROM diff_kernels({diff})\n"
+            "SELECT name, delta_total_us, delta_calls, significant,\n"
+            "    COLUMNS('^(baseline|experiment)_(calls|total_us|mean_us)$')\n"
+            f"LIMIT {MOST_ROWS}",
+            "diff_kernels",
+            {"kind": "delta", "label": "name", "values": ("delta_total_us", "delta_calls")},
+            empty="Neither run has kernels.",
+        ),
+    ),
+)
+
+SECTIONS = (OVERVIEW, OPERATORS, KERNELS, MEMORY, COMMUNICATION, MODULES)

@@ -1,0 +1,54 @@
+"""`tracewh report`: choose the trace and write its page."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tracewh.cli import diagnostics, sources
+from tracewh.cli.output import Output, whole
+from tracewh.cli.query import confine
+from tracewh.cli.report.page import Trace, render
+
+if TYPE_CHECKING:
+    from tracewh.views.warehouse import Warehouse
+
+
+def write(
+    warehouse: str,
+    run: str,
+    worker: str | None,
+    span: str | None,
+    output: Path,
+    baseline: str | None = None,
+) -> None:
+    """Write the page about one trace of a run; the first where none is named."""
+    import tracewh
+
+    Output(path=output).check()
+    with tracewh.open(warehouse) as opened:
+        confine(opened.connection, opened.path)
+        trace = chosen(opened, run, worker, span, baseline)
+        with whole(output) as part, part.open("w", encoding="utf-8") as file:
+            file.writelines(render(opened, trace))
+    size = output.stat().st_size / 1e6
+    diagnostics.note(
+        f"wrote {shlex.quote(str(output))}, {size:.1f} MB: "
+        f"run {trace.run}, worker {trace.worker}, span {trace.span}"
+    )
+
+
+def chosen(
+    warehouse: Warehouse, run: str, worker: str | None, span: str | None, baseline: str | None
+) -> Trace:
+    """The trace that is named, or the first one: the lowest rank's, and its first recording."""
+    named = {"run": run, "worker": worker, "span": span, "baseline": baseline}
+    traces = sources.check(warehouse, {name: value for name, value in named.items() if value})
+    rows = warehouse.sql(
+        "FROM traces SELECT worker, span, start_ns, end_ns WHERE run = ?"
+        " ORDER BY rank NULLS LAST, worker, try_cast(span AS INTEGER), span",
+        [run],
+    ).fetchall()
+    first = next(row for row in rows if (run, row[0], row[1]) in traces)
+    return Trace(run, first[0], first[1], first[2], first[3], len(rows) - 1, baseline or None)

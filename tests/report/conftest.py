@@ -1,0 +1,87 @@
+"""A real browser, and what it complains of."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+import tracewh
+from tracewh.cli.report.write import write
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    path = shutil.which("chromium")
+    if path is None:
+        pytest.skip("needs Chromium: apt-get install chromium")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@dataclass
+class Visit:
+    """A page that is looked at: what it complained of, and what it asked for."""
+
+    page: Page
+    complaints: list[str] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
+
+    def panel(self, name: str) -> Any:
+        """One panel, drawn."""
+        panel = self.page.locator(f"#panel-{name}")
+        panel.scroll_into_view_if_needed()
+        self.page.locator(f"#panel-{name}[data-drawn]").wait_for()
+        return panel
+
+    def column(self, name: str, field: str) -> list[str]:
+        """The texts of a column of a panel's table, as far as they are on the screen."""
+        cells = self.panel(name).locator(f'.tabulator-row [tabulator-field="{field}"]')
+        return list(cells.all_inner_texts())
+
+    def all_panels(self) -> None:
+        """Draw everything."""
+        for panel in self.page.locator("article[data-panel]").all():
+            self.panel(str(panel.get_attribute("data-panel")))
+
+
+@pytest.fixture
+def visit(browser: Browser) -> Iterator[Visit]:
+    """A new window; that it complained of nothing is tested at the end."""
+    context = browser.new_context(viewport={"width": 1280, "height": 800})
+    visited = Visit(context.new_page())
+
+    def console(message: Any) -> None:
+        if message.type in ("error", "warning"):
+            visited.complaints.append(message.text)
+
+    visited.page.on("console", console)
+    visited.page.on("pageerror", lambda error: visited.complaints.append(str(error)))
+    visited.page.on("dialog", lambda dialog: visited.complaints.append(dialog.message))
+    visited.page.on("request", lambda request: visited.requests.append(request.url))
+    yield visited
+    context.close()
+    assert visited.complaints == []
+
+
+@pytest.fixture(scope="session")
+def report(samples: tracewh.Warehouse, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The page about a training loop on the CPU."""
+    path = tmp_path_factory.mktemp("report") / "report.html"
+    write(str(samples.path), "resnet_workers_0", None, "1", path)
+    return path
+
+
+@pytest.fixture(scope="session")
+def compared(samples: tracewh.Warehouse, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same loop with more loader workers, beside that."""
+    path = tmp_path_factory.mktemp("report") / "compared.html"
+    write(str(samples.path), "resnet_workers_2", None, "1", path, "resnet_workers_0")
+    return path

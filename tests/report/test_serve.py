@@ -1,0 +1,175 @@
+"""`tracewh serve`: what it answers, and to whom."""
+
+from __future__ import annotations
+
+import re
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import expect
+from starlette.testclient import TestClient
+
+import tracewh
+from tests.report.conftest import Visit
+from tracewh.cli.app import main
+from tracewh.cli.report import serve
+
+TOKEN = "a-token"
+
+
+@pytest.fixture(scope="module")
+def client(samples: tracewh.Warehouse) -> TestClient:
+    """A visitor of a server on loopback."""
+    return TestClient(
+        serve.application(str(samples.path), [*serve.LOOPBACK]), base_url="http://127.0.0.1:8765"
+    )
+
+
+def ask(client: TestClient, sql: str) -> str:
+    """The error that a query meets."""
+    answer = client.post("/api/sql", json={"sql": sql})
+    assert answer.status_code == 400
+    return str(answer.json()["error"])
+
+
+def test_the_newest_run_is_shown_first(client: TestClient) -> None:
+    page = client.get("/").text
+    assert '<option value="ddp_gloo" selected>' in page
+    assert '<option value="rank1">' in page
+    assert 'id="data"' not in page
+    assert "connect-src 'self'" in page
+
+
+def test_a_panel_is_that_of_the_report(client: TestClient, samples: tracewh.Warehouse) -> None:
+    answer = client.get("/api/panel/steps", params={"run": "resnet_workers_2", "span": "2"})
+    rows = samples.step_breakdown(run="resnet_workers_2", span="2").fetchall()
+    assert answer.json()["rows"] == len(rows) > 0
+    assert answer.json()["values"][0] == [row[3] for row in rows]
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "said"),
+    [
+        ("/api/panel/nothing", 404, "there is no such panel"),
+        ("/api/panel/steps?run=ddp_glo", 400, "no run named 'ddp_glo'; did you mean 'ddp_gloo'?"),
+    ],
+)
+def test_what_is_not_there(client: TestClient, path: str, status: int, said: str) -> None:
+    answer = client.get(path)
+    assert (answer.status_code, answer.json()["error"]) == (status, said)
+
+
+def test_sql_is_asked(client: TestClient) -> None:
+    answer = client.post("/api/sql", json={"sql": "SELECT run, steps FROM runs() ORDER BY run"})
+    found = answer.json()
+    assert found["values"] == [["ddp_gloo", "resnet_workers_0", "resnet_workers_2"], [6, 6, 6]]
+    assert found["said"] == "3 rows."
+    many = client.post("/api/sql", json={"sql": "FROM range(5000)"}).json()
+    assert (many["rows"], len(many["values"][0])) == (2000, 2000)
+    assert many["said"] == "The first 2,000 rows."
+
+
+def test_sql_only_reads_the_warehouse(client: TestClient) -> None:
+    assert ask(client, "COPY traces TO '/tmp/x'").startswith("COPY is refused")
+    assert ask(client, "SELECT 1; SELECT 2") == "2 statements; query takes one at a time"
+    assert "disabled by configuration" in ask(client, "FROM read_text('/etc/passwd')")
+    assert ask(client, "SET lock_configuration = false").startswith("SET is refused")
+    assert ask(client, "SELEC 1").startswith("Parser Error")
+    assert client.post("/api/sql", json={"sql": "SELECT 1"}).status_code == 200
+
+
+def test_sql_may_not_take_forever(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(serve, "SECONDS", 0.5)
+    assert ask(client, "SELECT sum(a.range * b.range) FROM range(10000000) a, range(100000) b") == (
+        "it took more than 0.5 seconds: ask for less"
+    )
+
+
+@pytest.mark.parametrize("content", [b"", b"[]", b'{"sql": 1}', b"{"])
+def test_a_question_that_is_none(client: TestClient, content: bytes) -> None:
+    answer = client.post("/api/sql", content=content, headers={"Content-Type": "application/json"})
+    assert (answer.status_code, answer.json()) == (400, {"error": 'send {"sql": "..."}'})
+
+
+def test_another_site_cannot_ask(client: TestClient) -> None:
+    """Neither by a name of its own for this machine, nor by a form."""
+    assert client.get("/", headers={"Host": "evil.example"}).status_code == 400
+    form = client.post("/api/sql", content=b'{"sql": "SELECT 1"}')
+    assert form.status_code == 415
+    assert client.get("/").headers["x-frame-options"] == "DENY"
+
+
+def test_beyond_loopback_one_needs_the_token(samples: tracewh.Warehouse) -> None:
+    app = serve.application(str(samples.path), ["*"], TOKEN)
+    visitor = TestClient(app, base_url="http://10.0.0.7:8765")
+    for path in ("/", "/?token=wrong", "/api/panel/steps"):
+        assert visitor.get(path).status_code == 403
+    assert visitor.post("/api/sql", json={"sql": "SELECT 1"}).status_code == 403
+    welcomed = visitor.get(f"/?token={TOKEN}", follow_redirects=False)
+    assert (welcomed.status_code, welcomed.headers["location"]) == (307, "/")
+    assert "httponly; path=/; samesite=strict" in welcomed.headers["set-cookie"].lower()
+    page = visitor.get("/")
+    assert page.status_code == 200
+    assert TOKEN not in page.text
+
+
+@pytest.fixture(scope="module")
+def address(samples: tracewh.Warehouse) -> Iterator[str]:
+    """Where a server of its own process listens."""
+    command = [
+        sys.executable,
+        "-c",
+        "import sys; from tracewh.cli.app import main; sys.exit(main())",
+    ]
+    server = subprocess.Popen(
+        [*command, "serve", "--port", "0", "-w", str(samples.path)],
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert server.stderr is not None
+    found = re.match(r"(http://127\.0\.0\.1:\d+/)  \(Ctrl-C ends it\)", server.stderr.readline())
+    assert found is not None
+    yield found[1]
+    server.send_signal(signal.SIGINT)
+    with server.stderr:
+        assert server.wait(20) == 0
+        assert server.stderr.read() == ""
+
+
+def test_in_a_browser(visit: Visit, address: str) -> None:
+    page = visit.page
+    page.goto(address)
+    visit.all_panels()
+    page.locator("[data-choice=run]").select_option("resnet_workers_2")
+    page.wait_for_url("**/?run=resnet_workers_2")
+    page.locator("[data-choice=span]").select_option("2")
+    page.wait_for_url("**/?run=resnet_workers_2&worker=worker0&span=2")
+    page.locator("[data-choice=baseline]").select_option("resnet_workers_0")
+    page.wait_for_url("**/?baseline=resnet_workers_0&run=resnet_workers_2&worker=worker0&span=2")
+    visit.all_panels()
+    page.locator("#ask select").select_option("kernel_stats")
+    expect(page.locator("#ask .said")).to_have_text("0 rows.")
+    page.locator("#ask textarea").fill("SELECT 6 * 7 AS answer")
+    page.get_by_role("button", name="Run").click()
+    expect(page.locator("#ask .tabulator-cell")).to_have_text("42")
+    assert all(request.startswith(address) for request in visit.requests)
+
+
+def test_a_port_that_is_taken(
+    samples: tracewh.Warehouse, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        assert main(["serve", "--port", str(port), "-w", str(samples.path)]) == 2
+    assert capsys.readouterr().err == (
+        f"tracewh: cannot listen on 127.0.0.1 port {port}: Address already in use; try --port 0\n"
+    )
+
+
+def test_no_warehouse(tmp_path: pytest.TempPathFactory, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["serve", "--port", "0", "-w", str(tmp_path)]) == 1
+    assert len(capsys.readouterr().err.splitlines()) == 1
