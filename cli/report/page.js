@@ -118,7 +118,7 @@ function tooltip({ shown: format }) {
 const PALETTE = [["#f4a261", "#e9c46a", "#f0b27a"], ["#9c4a26", "#8a6023", "#7c3a3a"]];
 // Longer is worse.
 const [WORSE, BETTER] = ["#d1603d", "#3b8f6b"];
-const HINT = "Drag over the curve to list the blocks that lived then.";
+const HINT = "Drag over the curve, or fill in from and to, to list the blocks that lived then.";
 
 const CHARTS = {
   // A bar for each row, its parts above one another.
@@ -212,6 +212,14 @@ const CHARTS = {
     const box = element("div");
     const said = element("p", { className: "said" });
     said.setAttribute("aria-live", "polite");
+    // The same without a mouse.
+    const [since, until] = ["From", "to"].map((text) => {
+      const field = element("input", { type: "number", size: 8, onchange: () => {
+        if (since.value === "" && until.value === "") filter(null, null);
+        else filter(Number(since.value || 0), until.value === "" ? Infinity : Number(until.value));
+      } });
+      return { text, field, get value() { return field.value; } };
+    });
     const filter = async (from, to) => {
       // The table may be further down and not be drawn yet.
       await show(document.getElementById(`panel-${spec.filters}`));
@@ -224,8 +232,9 @@ const CHARTS = {
       }
       table.setFilter((row) => row.device === chosen
         && (row.allocated_ms ?? -Infinity) <= to && (row.released_ms ?? Infinity) >= from);
-      said.textContent = `Below: blocks of ${chosen} that lived between ${shown(from, "ms")} and `
-        + `${shown(to, "ms")}: ${table.getDataCount("active")}.`;
+      const when = to === Infinity ? `after ${shown(from, "ms")}`
+        : `between ${shown(from, "ms")} and ${shown(to, "ms")}`;
+      said.textContent = `Below: blocks of ${chosen} that lived ${when}: ${table.getDataCount("active")}.`;
     };
     const draw = () => {
       box.replaceChildren();
@@ -256,7 +265,9 @@ const CHARTS = {
     if (devices.length > 1) {
       holder.append(picker("Device", devices, devices, (device) => { chosen = device; draw(); }));
     }
-    holder.append(box, said);
+    holder.append(box, element("div", { className: "controls" },
+      ...[since, until].map(({ text, field }) =>
+        element("label", { className: "picker" }, `${text} `, field, " ms"))), said);
     said.textContent = HINT;
     draw();
   },

@@ -253,7 +253,6 @@ MODULES = Section(
             f"GROUP BY path\nORDER BY host_self_us DESC\nLIMIT {MOST_ROWS}",
             "module_tree",
             {"kind": "flame", "path": "path", "values": ("device_self_us", "host_self_us")},
-            table=False,
             empty="No modules were recorded: profile with with_stack=True or with_modules=True.",
         ),
         Panel(
@@ -270,7 +269,6 @@ MODULES = Section(
             f"FROM flamegraph({{trace}})\nSELECT stack, value_us\nLIMIT {MOST_ROWS}",
             "flamegraph",
             {"kind": "flame", "path": "stack", "values": ("value_us",)},
-            table=False,
         ),
     ),
 )

@@ -101,6 +101,15 @@ def test_a_stretch_of_the_memory_curve_lists_what_lived_then(visit: Visit, repor
     assert 0 < int(after.split()[0]) < int(total)
 
 
+def test_and_so_do_two_numbers(visit: Visit, report: Path) -> None:
+    visit.page.goto(report.as_uri())
+    panel = visit.panel("memory-curve")
+    panel.get_by_label("From").fill("10")
+    panel.get_by_label("to", exact=False).last.fill("12")
+    visit.page.keyboard.press("Tab")
+    panel.get_by_text("Below: blocks of cpu that lived between 10 ms and 12 ms").wait_for()
+
+
 def test_a_flame_graph_is_drilled_into(visit: Visit, report: Path) -> None:
     visit.page.goto(report.as_uri())
     panel = visit.panel("stacks")
