@@ -45,6 +45,7 @@ COUNTERS = [
     "smsp__sass_thread_inst_executed_op_fadd_pred_on.sum",
     "dram__bytes_read.sum",
     "dram__bytes_write.sum",
+    "gpu__time_duration.sum",  # rates need times
 ]
 
 

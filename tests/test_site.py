@@ -69,8 +69,8 @@ def test_views_are_in_the_navigation_and_sources_are_pages(docs: Path) -> None:
     assert '<span class="k">SELECT</span>' in sql, "in colour"
     # What a page outside docs/ links to comes too: a program as a page, a notebook as it is.
     assert 'href="record.py.html"' in (site / "source" / "samples" / "index.html").read_text()
-    notebook = ROOT / "samples" / "quickstart.ipynb"
-    assert (site / "source/samples/quickstart.ipynb").read_bytes() == notebook.read_bytes()
+    notebook = ROOT / "samples" / "notebooks" / "first_look.ipynb"
+    assert (site / "source/samples/notebooks/first_look.ipynb").read_bytes() == notebook.read_bytes()
 
 
 @pytest.mark.parametrize(
