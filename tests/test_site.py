@@ -70,7 +70,9 @@ def test_views_are_in_the_navigation_and_sources_are_pages(docs: Path) -> None:
     # What a page outside docs/ links to comes too: a program as a page, a notebook as it is.
     assert 'href="record.py.html"' in (site / "source" / "samples" / "index.html").read_text()
     notebook = ROOT / "samples" / "notebooks" / "first_look.ipynb"
-    assert (site / "source/samples/notebooks/first_look.ipynb").read_bytes() == notebook.read_bytes()
+    assert (
+        site / "source/samples/notebooks/first_look.ipynb"
+    ).read_bytes() == notebook.read_bytes()
 
 
 @pytest.mark.parametrize(

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 #: Name of the cookie that remembers the token.
 COOKIE = "tracewh_token"
+LAST_PORT = 65535
 #: A query may take this long.
 SECONDS = 60
 HEADERS = {
@@ -261,15 +262,19 @@ def _asked(warehouse: Warehouse, sql: str) -> dict[str, Any]:
 
 def serve(warehouse: str, host: str, port: int) -> int:
     """Serve a warehouse until Ctrl-C, which is exit status 0."""
+    if port > LAST_PORT:
+        diagnostics.refuse(f"--port takes a number from 0 to {LAST_PORT}, not {port}")
     is_loopback = host in ("localhost", "::1") or _is_loopback(host)
     token = None if is_loopback else secrets.token_urlsafe(24)
-    app = application(warehouse, [*LOOPBACK] if is_loopback else ["*"], token)
+    app = application(warehouse, [*LOOPBACK, host] if is_loopback else ["*"], token)
     try:
         listening = socket.create_server(
             (host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET
         )
     except OSError as error:
-        reason = os.strerror(error.errno) if error.errno else error
+        # The message of Python repeats the address; an unknown name has a number of its own.
+        is_known = error.errno is not None and not isinstance(error, socket.gaierror)
+        reason = os.strerror(error.errno or 0) if is_known else error.strerror
         diagnostics.refuse(f"cannot listen on {host} port {port}: {reason}; try --port 0")
     with listening:
         shown = f"[{host}]" if ":" in host else host

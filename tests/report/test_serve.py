@@ -170,6 +170,30 @@ def test_a_port_that_is_taken(
     )
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--port", "65536"], "--port takes a number from 0 to 65535, not 65536"),
+        (["--port", "x"], "--port takes a whole number from 0 up, not 'x'"),
+        (
+            ["--host", "no.such.host.invalid", "--port", "0"],
+            "cannot listen on no.such.host.invalid port 0: ",
+        ),
+    ],
+)
+def test_a_place_that_is_none(
+    words: list[str],
+    said: str,
+    samples: tracewh.Warehouse,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["serve", *words, "-w", str(samples.path)]) == 2
+    written = capsys.readouterr().err
+    assert written.startswith(f"tracewh: {said}")
+    assert len(written.splitlines()) == 1
+    assert "None" not in written
+
+
 def test_no_warehouse(tmp_path: pytest.TempPathFactory, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["serve", "--port", "0", "-w", str(tmp_path)]) == 1
     assert len(capsys.readouterr().err.splitlines()) == 1
