@@ -57,7 +57,8 @@ CREATE MACRO aligned_lists(rel VARCHAR) AS TABLE
         WHERE l.baseline <> l.experiment
     ),
 
-    -- keys[j + 1][i] stands for the 2^j elements from the i-th on.
+    -- keys[j + 1][i] stands for the 2^j elements from the i-th on. Numbers are lists of lists where they are
+    -- reduced to such: DuckDB 1.5 wants both of one type.
     _keys AS MATERIALIZED (
         SELECT
             l.pair,
@@ -66,18 +67,24 @@ CREATE MACRO aligned_lists(rel VARCHAR) AS TABLE
             len(l.experiment) AS other_length,
             -- The linter knows of no lambda with two names.
             list_reduce(  -- noqa: PRS
-                range(1, l.levels),
+                list_transform(range(1, l.levels), LAMBDA j: [[j::UBIGINT]]),
                 LAMBDA keys, j: list_append(keys, list_transform(
-                    range(1, len(l.baseline) - (1 << j) + 2),
-                    LAMBDA i: hash(keys[j][i], keys[j][i + (1 << (j - 1))])
+                    range(1, len(l.baseline) - (1 << j[1][1]::BIGINT) + 2),
+                    LAMBDA i: hash(
+                        keys[j[1][1]::BIGINT][i],
+                        keys[j[1][1]::BIGINT][i + (1 << (j[1][1]::BIGINT - 1))]
+                    )
                 )),
                 [l.baseline]
             ) AS keys,
             list_reduce(
-                range(1, l.levels),
+                list_transform(range(1, l.levels), LAMBDA j: [[j::UBIGINT]]),
                 LAMBDA keys, j: list_append(keys, list_transform(
-                    range(1, len(l.experiment) - (1 << j) + 2),
-                    LAMBDA i: hash(keys[j][i], keys[j][i + (1 << (j - 1))])
+                    range(1, len(l.experiment) - (1 << j[1][1]::BIGINT) + 2),
+                    LAMBDA i: hash(
+                        keys[j[1][1]::BIGINT][i],
+                        keys[j[1][1]::BIGINT][i + (1 << (j[1][1]::BIGINT - 1))]
+                    )
                 )),
                 [l.experiment]
             ) AS other_keys
@@ -109,7 +116,7 @@ CREATE MACRO aligned_lists(rel VARCHAR) AS TABLE
                 k.length,
                 k.other_length,
                 list_reduce(  -- noqa: PRS
-                    range(32),
+                    list_transform(range(32), LAMBDA n: [[n]]),
                     LAMBDA reached, n: CASE
                         WHEN
                             (k.length - k.other_length + len(reached[-1])) % 2 = 1
@@ -172,14 +179,14 @@ CREATE MACRO aligned_lists(rel VARCHAR) AS TABLE
             r.pair,
             r.reached,
             list_reverse(list_reduce(  -- noqa: LT01
-                range(len(r.reached) - 1, 0, -1),  -- noqa: PRS
+                list_transform(range(len(r.reached) - 1, 0, -1), LAMBDA d: [d]),  -- noqa: PRS
                 LAMBDA way, d: list_append(way, CASE
                     WHEN
-                        r.reached[d][(way[-1] + d) // 2 + 1] - way[-1] <= k.other_length
+                        r.reached[d[1]][(way[-1] + d[1]) // 2 + 1] - way[-1] <= k.other_length
                         AND coalesce(
-                            r.reached[d][(way[-1] + d) // 2] >= k.length
-                            OR r.reached[d][(way[-1] + d) // 2]
-                            < r.reached[d][(way[-1] + d) // 2 + 1],
+                            r.reached[d[1]][(way[-1] + d[1]) // 2] >= k.length
+                            OR r.reached[d[1]][(way[-1] + d[1]) // 2]
+                            < r.reached[d[1]][(way[-1] + d[1]) // 2 + 1],
                             TRUE
                         )
                         THEN way[-1] + 1

@@ -66,7 +66,13 @@ CREATE MACRO rank_sum_p_values(rel VARCHAR) AS TABLE
                 w.u,
                 w.ways
                 - coalesce(
-                    lag(w.ways, w.m + w.i + 1) OVER (PARTITION BY w.n, w.m ORDER BY w.u), 0
+                    -- Not lag with a distance: DuckDB 1.5 cannot read that from a macro of 2.0.
+                    sum(w.ways) OVER (
+                        PARTITION BY w.n, w.m
+                        ORDER BY w.u
+                        ROWS BETWEEN (w.m + w.i + 1) PRECEDING AND (w.m + w.i + 1) PRECEDING  -- noqa: PRS
+                    ),
+                    0
                 ) AS ways
             FROM _ways AS w
             WHERE w.i < w.n

@@ -75,9 +75,9 @@ CREATE MACRO critical_path_v1(
             p.chain,
             NULL AS lane,
             NULL AS event_id,
-            lag(p.end_ns, 1, p.from_ns)
-                OVER (PARTITION BY p.chain ORDER BY p.start_ns, p.end_ns)
-                AS start_ns,
+            coalesce(
+                lag(p.end_ns) OVER (PARTITION BY p.chain ORDER BY p.start_ns, p.end_ns), p.from_ns
+            ) AS start_ns,
             p.start_ns AS end_ns,
             'other' AS bound
         FROM (
