@@ -121,7 +121,7 @@ def multiply(warehouse: Path, target: Path, workers: int) -> None:
             os.link(file, folder / file.name)
 
 
-def section(trace: Path, workers: int, repeat: int) -> list[str]:
+def section(trace: Path, views: list[str], workers: int, repeat: int) -> list[str]:
     """Measure one trace and give its part of the results."""
     # What this process holds would count as the peak of every cold call that it starts.
     other = ProcessPoolExecutor(1, get_context("spawn"))
@@ -129,7 +129,6 @@ def section(trace: Path, workers: int, repeat: int) -> list[str]:
         warehouse, many = Path(work) / "one", Path(work) / "many"
         cold("ingest", str(trace), "--run", RUN, "-w", str(warehouse))
         events = other.submit(count_events, warehouse).result()
-        views = [view.name for view in REGISTRY.newest()]
         parts = [f"## {trace.name}: {events:,} events", measure(other, warehouse, views, repeat)]
         if workers:
             multiply(warehouse, many, workers)
@@ -144,6 +143,7 @@ def main() -> None:
     parser.add_argument("traces", type=Path, nargs="+", help="traces, .json.gz or .json")
     parser.add_argument("--repeat", type=int, default=5, help="calls of each (default: 5)")
     parser.add_argument("--workers", type=int, default=64, help="0 for none (default: 64)")
+    parser.add_argument("--view", action="append", help="only this one; may be given again")
     parser.add_argument("--output", type=Path, help="a Markdown file to write (default: stdout)")
     arguments = parser.parse_args()
     floor = [cold("--version") for _ in range(arguments.repeat)]
@@ -154,7 +154,8 @@ def main() -> None:
         f"The floor of a cold call: `tracewh --version` takes {least:.2f} s.",
     ]
     for trace in arguments.traces:
-        parts += section(trace, arguments.workers, arguments.repeat)
+        views = arguments.view or [view.name for view in REGISTRY.newest()]
+        parts += section(trace, views, arguments.workers, arguments.repeat)
     text = "\n\n".join(parts) + "\n"
     if arguments.output:
         arguments.output.write_text(text)
