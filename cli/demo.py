@@ -47,6 +47,7 @@ def _next(warehouse: str) -> str:
     where = f"-w {shlex.quote(str(warehouse))}"
     return f"""
 Try next:
+  tracewh report {EXPERIMENT} --baseline {BASELINE} -o report.html {where}
   tracewh diff {BASELINE} {EXPERIMENT} {where}
   tracewh show --help
   tracewh query "FROM cpu_ops SELECT name, count(*) AS calls GROUP BY ALL ORDER BY calls DESC" {where}

@@ -547,6 +547,10 @@ async function ask(path, options) {
 
 function draw(holder, id, panel, label) {
   holder.replaceChildren();
+  if (panel.is_cut) {
+    holder.append(element("p", { className: "said",
+      textContent: `The first ${number.format(panel.rows)} rows; the rest is left out, of the picture too.` }));
+  }
   if (panel.chart) CHARTS[panel.chart.kind](holder, panel, panel.chart, label);
   if (panel.table) return listed(holder, id, panel);
   return null;

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from tracewh.cli.report.panels import COMPARED, SECTIONS, STRETCHES, Panel, Section
+from tracewh.cli.report.panels import COMPARED, MOST_ROWS, SECTIONS, STRETCHES, Panel, Section
 from tracewh.views.values import quoted
 
 if TYPE_CHECKING:
@@ -108,7 +108,9 @@ def asked(warehouse: Warehouse, panel: Panel, trace: Trace) -> dict[str, Any]:
     """The rows of a panel by column, and how it is drawn."""
     relation = warehouse.sql(_sql(panel, trace))
     meanings = {column.name: column for column in warehouse.registry.get(panel.view).columns}
-    return {**by_column(relation, meanings), "chart": panel.chart, "table": panel.table}
+    found = by_column(relation, meanings)
+    is_cut = found["rows"] == MOST_ROWS
+    return {**found, "chart": panel.chart, "table": panel.table, "is_cut": is_cut}
 
 
 def by_column(relation: duckdb.DuckDBPyRelation, meanings: Mapping[str, Column]) -> dict[str, Any]:

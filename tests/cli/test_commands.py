@@ -234,7 +234,8 @@ def test_shell_says_where_to_get_it(tracewh, warehouse, monkeypatch):
     assert done.code == 1
 
 
-def test_demo_shows_the_way_and_what_it_names_works(tracewh, tmp_path):
+def test_demo_shows_the_way_and_what_it_names_works(tracewh, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     warehouse = tmp_path / "demo"
     done = tracewh("demo", "-w", warehouse)
     assert done.code == 0
@@ -242,14 +243,19 @@ def test_demo_shows_the_way_and_what_it_names_works(tracewh, tmp_path):
         assert title in done.out
     lines = [line.strip() for line in done.err.splitlines()]
     offered = [line for line in lines if line.startswith("tracewh ") and str(warehouse) in line]
-    assert len(offered) == 3
+    assert len(offered) == 4
     for line in offered:
         if "shell" not in line:
             import shlex
 
             again = tracewh(*shlex.split(line)[1:])
-            assert (again.code, again.err) == (0, "")
-            assert len(again.out.splitlines()) > 3
+            assert again.code == 0
+            if "report" in line:
+                assert again.err.startswith("tracewh: wrote report.html, ")
+                assert (tmp_path / "report.html").stat().st_size > 1_000_000
+            else:
+                assert again.err == ""
+                assert len(again.out.splitlines()) > 3
 
 
 def test_demo_keeps_its_temporary_warehouse(tracewh, tmp_path, monkeypatch):

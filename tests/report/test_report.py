@@ -178,6 +178,24 @@ def test_names_are_only_text(visit: Visit, tmp_path: Path) -> None:
     assert visit.page.locator("img").count() == 0
 
 
+def test_what_is_left_out_is_said(visit: Visit, tmp_path: Path) -> None:
+    """2,100 operators, of which the page has 2,000; of lines, of which there are none, nothing."""
+    events = [
+        {"ph": "X", "cat": "cpu_op", "name": f"op {n}", "pid": 1, "tid": 1, "ts": 10 * n, "dur": 5}
+        for n in range(2100)
+    ]
+    trace = tmp_path / "many.pt.trace.json"
+    trace.write_text(json.dumps({"traceEvents": events}), "utf-8")
+    warehouse, page = str(tmp_path / "warehouse"), tmp_path / "report.html"
+    assert main(["ingest", str(trace), "--run", "many", "-w", warehouse]) == 0
+    assert main(["report", "many", "-o", str(page), "-w", warehouse]) == 0
+    visit.page.goto(page.as_uri())
+    said = "The first 2,000 rows; the rest is left out, of the picture too."
+    assert said in visit.panel("operators-table").inner_text()
+    assert said in visit.panel("stacks").inner_text()
+    assert said not in visit.panel("lines").inner_text()
+
+
 def test_without_a_mouse(visit: Visit, report: Path) -> None:
     """The first Tab stop skips the navigation; every picture has a name, every field a label."""
     visit.page.goto(report.as_uri())

@@ -74,7 +74,7 @@ def test_sql_is_asked(client: TestClient) -> None:
 
 
 def test_sql_only_reads_the_warehouse(client: TestClient) -> None:
-    assert ask(client, "COPY traces TO '/tmp/x'").startswith("COPY is refused")
+    assert ask(client, "COPY traces TO 'x.csv'").startswith("COPY is refused")
     assert ask(client, "SELECT 1; SELECT 2") == "2 statements; query takes one at a time"
     assert "disabled by configuration" in ask(client, "FROM read_text('/etc/passwd')")
     assert ask(client, "SET lock_configuration = false").startswith("SET is refused")
