@@ -51,6 +51,10 @@ def test_panels_show_what_their_sql_gives(samples: tracewh.Warehouse, compared: 
         assert data[name]["values"] == json.loads(json.dumps(values, default=str))
         filled += bool(rows)
     assert filled > 12
+    for name, column in (("memory-events", "size_bytes"), ("module-flame", "host_self_us")):
+        names = [known["name"] for known in data[name]["columns"]]
+        sizes = data[name]["values"][names.index(column)]
+        assert sizes == sorted(sizes, reverse=True)  # so that a limit leaves out the least
 
 
 def test_a_table_is_sorted_by_mouse_and_by_key(visit: Visit, report: Path) -> None:
