@@ -25,7 +25,15 @@ if TYPE_CHECKING:
 
 ASSETS = files(__name__.rpartition(".")[0])
 STYLES = ("vendor/tabulator.min.css", "page.css")
-SCRIPTS = ("vendor/echarts.min.js", "vendor/tabulator.min.js", "page.js")
+SCRIPTS = (
+    "vendor/echarts.min.js",
+    "vendor/tabulator.min.js",
+    "values.js",
+    "charts.js",
+    "compared.js",
+    "tables.js",
+    "page.js",
+)
 #: Types of columns that are shown as numbers.
 NUMBERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UBIGINT", "HUGEINT", "FLOAT", "DOUBLE")
 

@@ -1,0 +1,77 @@
+// A panel's rows as a table to sort, search and filter.
+"use strict";
+
+// With so few rows there is nothing to search.
+const FEW = 8;
+const tables = new Map(); // panel -> Tabulator
+
+// A number that is looked for has the unit in which most people would write it.
+function least(column) {
+  const word = scale(column.unit, largest(column.values))[1];
+  return word ? `at least, ${word}` : "at least";
+}
+
+function atLeast(column) {
+  const [size] = scale(column.unit, largest(column.values));
+  return (wanted, value) => Number.isNaN(Number(wanted)) || (value ?? 0) >= Number(wanted) * size;
+}
+
+function listed(holder, id, panel) {
+  const known = panel.columns.map((column, n) => ({ ...column, values: panel.values[n] }))
+    .filter((column) => column.values.some((value) => value !== null));
+  const box = element("div", { className: "table" });
+  holder.append(box);
+  const rows = Array.from({ length: panel.rows }, (_, row) =>
+    Object.fromEntries(panel.columns.map((known, n) => [known.name, panel.values[n][row]])));
+  const search = element("input", { type: "search", placeholder: "Search" });
+  search.setAttribute("aria-label", "Search all columns");
+  const count = element("span", { className: "said" });
+  count.setAttribute("aria-live", "polite");
+  if (panel.rows > FEW) {
+    holder.insertBefore(element("div", { className: "controls" }, search, count), box);
+  }
+  const table = new Tabulator(box, {
+    data: rows,
+    layout: "fitDataFill",
+    maxHeight: "420px",
+    movableColumns: true,
+    columns: known.map((column) => ({
+      title: title(column),
+      field: column.name,
+      headerTooltip: column.meaning || false,
+      hozAlign: column.numeric ? "right" : "left",
+      cssClass: column.name === "message" ? "prose" : "",
+      ...(column.name === "message" ? { width: 760, variableHeight: true } : { maxWidth: 640 }),
+      sorter: column.numeric ? "number" : "string",
+      sorterParams: { alignEmptyValues: "bottom" },
+      headerSortStartingDir: column.numeric ? "desc" : "asc",
+      headerFilter: panel.rows > FEW ? "input" : false,
+      headerFilterPlaceholder: column.numeric ? least(column) : "contains",
+      headerFilterFunc: column.numeric ? atLeast(column) : "like",
+      formatter: (cell) => document.createTextNode(shown(cell.getValue(), column.unit)),
+      tooltip: (_, cell) => String(cell.getValue() ?? ""),
+    })),
+  });
+  const said = () => {
+    const found = table.getDataCount("active");
+    count.textContent = found === panel.rows ? `${panel.rows} rows` : `${found} of ${panel.rows} rows`;
+  };
+  const built = new Promise((done) => table.on("tableBuilt", done));
+  table.on("tableBuilt", () => {
+    tables.set(id, table);
+    for (const head of box.querySelectorAll(".tabulator-col-sorter-element, .tabulator-sortable")) {
+      head.tabIndex = 0;
+      head.addEventListener("keydown", (event) => {
+        if (event.key === "Enter" && event.target === head) head.click();
+      });
+    }
+    said();
+  });
+  table.on("dataFiltered", () => setTimeout(said));
+  search.addEventListener("input", () => {
+    const wanted = search.value.toLowerCase();
+    table.setFilter((row) => Object.values(row).some(
+      (value) => String(value ?? "").toLowerCase().includes(wanted)));
+  });
+  return built;
+}
