@@ -146,10 +146,11 @@ def _foreseen(error: Exception) -> tuple[int, str] | None:
     import duckdb
 
     from tracewh.ingest.errors import IngestError
+    from tracewh.spark.errors import SparkError
     from tracewh.views import ViewError
     from tracewh.views.warehouse import WarehouseError
 
-    if isinstance(error, WarehouseError | IngestError):
+    if isinstance(error, WarehouseError | IngestError | SparkError):
         return FAILED, str(error)
     if isinstance(error, ViewError):
         return WRONG_CALL, str(error)

@@ -19,10 +19,9 @@ from pathlib import Path
 import pytest
 from pyarrow import fs
 
-BUCKET = "traces"
+from tracewh.remote import SETTINGS
 
-#: Whatever the machine has set must not decide a test.
-PREFIXES = ("S3_", "AWS_", "AZURE_", "GOOGLE_", "STORAGE_EMULATOR_HOST")
+BUCKET = "traces"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +79,8 @@ def program(name: str) -> str | None:
 
 @pytest.fixture(autouse=True)
 def clean(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    for name in os.environ:
-        if name.startswith(PREFIXES):
+    for name in os.environ:  # whatever the machine has set must not decide a test
+        if name.startswith(SETTINGS):
             monkeypatch.delenv(name)
     monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "none"))

@@ -18,7 +18,10 @@ from tracewh.remote import azure
 from tracewh.remote.errors import explained
 from tracewh.remote.place import Place, bucket_and_path, environ, refused
 
-__all__ = ["Place", "explained", "is_url", "locate"]
+__all__ = ["SETTINGS", "Place", "explained", "is_url", "locate"]
+
+#: How the variables begin that say where a store is, and who is asking.
+SETTINGS = ("S3_", "AWS_", "AZURE_", "GOOGLE_", "STORAGE_EMULATOR_HOST")
 
 #: How long Google's client tries again where it cannot connect; its own choice is 15 minutes.
 GCS_RETRY = timedelta(seconds=15)
