@@ -11,12 +11,16 @@ def remove(warehouse: str, run: str, worker: str | None, span: str | None, *, as
     """Remove the traces of a run from the warehouse."""
     from tracewh.cli import sources
     from tracewh.ingest.api import drop, names
-    from tracewh.ingest.files import here
+    from tracewh.remote import is_url
     from tracewh.views.warehouse import find
 
-    find(here(warehouse))
+    if not is_url(warehouse):
+        find(warehouse)
+    traces = names(warehouse)
+    if not traces:
+        raise diagnostics.CliError(f"{warehouse}: holds no traces")
     wanted = {"run": run, "worker": worker, "span": span}
-    found = sources.named(names(warehouse), {key: name for key, name in wanted.items() if name})
+    found = sources.named(traces, {key: name for key, name in wanted.items() if name})
     what = f"{len(found)} {'trace' if len(found) == 1 else 'traces'} of run {run!r}"
     if ask:
         if not sys.stdin.isatty():

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Literal
 
 from tracewh.ingest.discover import Source, discover
 from tracewh.ingest.errors import IngestError, RefusedError
-from tracewh.ingest.files import STDIN, File, here
+from tracewh.ingest.files import STDIN, File
 
 if TYPE_CHECKING:
+    from tracewh.ingest.objects import ObjectStore
     from tracewh.ingest.plan import Planned
-    from tracewh.ingest.store import Stored
+    from tracewh.ingest.store import Known, Store
     from tracewh.ingest.trace import Taken
 
 __all__ = ["IngestError", "Outcome", "Progress", "drop", "ingest"]
@@ -68,7 +69,7 @@ def ingest(
 
     Args:
         paths: Files, run folders, or folders of many runs, here or in a store; - is standard input.
-        warehouse: The warehouse's folder, made where it is missing.
+        warehouse: The warehouse's folder, made where it is missing, or its URL in a store.
         run: Name of the run instead of the folder's.
         jobs: Files taken in side by side; all cores by default.
         force: Take in files again that are in already.
@@ -84,13 +85,15 @@ def ingest(
     """
     if jobs is not None and jobs < 1:
         raise IngestError(f"jobs is {jobs}; it must be at least 1")
-    folder = here(warehouse)
-    return ingest_sources(discover(paths, run), folder, jobs, force, on_progress, on_outcome)
+    from tracewh.ingest.objects import store_of
+
+    store = store_of(warehouse)
+    return ingest_sources(discover(paths, run), store, jobs, force, on_progress, on_outcome)
 
 
 def ingest_sources(
     sources: Sequence[Source],
-    warehouse: str | os.PathLike[str],
+    store: Store | ObjectStore,
     jobs: int | None = None,
     force: bool = False,
     on_progress: Callable[[Progress], None] | None = None,
@@ -100,10 +103,8 @@ def ingest_sources(
     # Here, so that importing tracewh does not load DuckDB and Arrow.
     from tracewh.ingest.faults import DEBUG, bug
     from tracewh.ingest.plan import make_plan
-    from tracewh.ingest.store import Store
     from tracewh.ingest.trace import MEMORY_BYTES, Limits, take_in
 
-    store = Store(here(warehouse))
     with store.session() as session:
         if any(source.path is STDIN for source in sources):
             STDIN.keep(session.path)
@@ -122,7 +123,7 @@ def ingest_sources(
                 outcome = _unchanged(planned.source, planned.known)
                 meter.read(outcome.source_bytes)
             else:
-                commit = partial(store.commit, session, planned.source)
+                commit = partial(store.commit, session, planned)
                 try:
                     taken = take_in(
                         session, planned.source, limits, meter.read, meter.count, commit
@@ -167,16 +168,16 @@ def drop(
     Returns:
         The number of traces removed; 0 when nothing has that name.
     """
-    from tracewh.ingest.store import Store
+    from tracewh.ingest.objects import store_of
 
-    return Store(here(warehouse)).drop(run, worker, span)
+    return store_of(warehouse).drop(run, worker, span)
 
 
 def names(warehouse: str | os.PathLike[str]) -> list[tuple[str, str, str]]:
     """Run, worker and span of every stored trace, damaged ones included."""
-    from tracewh.ingest.store import Store
+    from tracewh.ingest.objects import store_of
 
-    return [(trace.run, trace.worker, trace.span) for trace in Store(here(warehouse)).traces()]
+    return store_of(warehouse).names()
 
 
 def _ingested(source: Source, taken: Taken) -> Outcome:
@@ -193,7 +194,7 @@ def _ingested(source: Source, taken: Taken) -> Outcome:
     )
 
 
-def _unchanged(source: Source, known: Stored) -> Outcome:
+def _unchanged(source: Source, known: Known) -> Outcome:
     return Outcome(
         source.path,
         "unchanged",

@@ -19,6 +19,7 @@ from tracewh.ingest.manifest import Manifest, Part
 from tracewh.ingest.staging import leftovers
 from tracewh.ingest.store import STAGING, Store, Stored
 from tracewh.ingest.tables import SQL, tables
+from tracewh.layout import MANIFEST
 
 #: What the check of one trace's links may use; beyond it the database spills to disk.
 MEMORY = "1GiB"
@@ -102,15 +103,15 @@ def _files(folder: Path) -> Iterator[tuple[str, str]]:
     try:
         record = manifest.read(folder)
     except (ValueError, OSError) as error:
-        yield manifest.NAME, f"it is damaged or cannot be read ({error})"
+        yield MANIFEST, f"it is damaged or cannot be read ({error})"
         record = None
     else:
         if record is None:
-            yield manifest.NAME, "it is missing: nothing says what the other files must hold"
+            yield MANIFEST, "it is missing: nothing says what the other files must hold"
     wanted = {f"{table}.parquet" for table in tables()}
     if record is not None:
         wanted |= record.files.keys()
-    present = {path.name for path in folder.iterdir()} - {manifest.NAME}
+    present = {path.name for path in folder.iterdir()} - {MANIFEST}
     for name in sorted(wanted - present):
         yield name, "it is missing"
     for name in sorted(present - wanted):
@@ -151,7 +152,7 @@ def _record(folder: Path, record: Manifest) -> Iterator[tuple[str, str]]:
         if found != part.rows:
             yield name, f"it has {found:,} rows, {part.rows:,} were written"
     if record.origin != manifest.origin_of(folder / "traces.parquet"):
-        yield manifest.NAME, "it names another source than traces.parquet does"
+        yield MANIFEST, "it names another source than traces.parquet does"
 
 
 def _links(folder: Path) -> Iterator[tuple[str, str]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-from pathlib import Path
 
 import duckdb
 
@@ -17,20 +16,18 @@ DEBUG = "TRACEWH_DEBUG"
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
-def refusal(error: Exception, source: File, staging: Path, memory_bytes: int) -> RefusedError:
+def refusal(error: Exception, source: File, full: str, memory_bytes: int) -> RefusedError:
     """What an error of the system or of the database means for a file.
 
     Args:
         error: A `duckdb.Error` or an `OSError`.
         source: The file.
-        staging: Where it was being written.
+        full: What to say where the disk is full that it was being written to.
         memory_bytes: What its ingest was allowed to use.
     """
     text = str(error).partition("\n")[0]
     if _is_full(error, text):
-        return RefusedError(
-            f"no space left on the disk of {staging.parents[1]}: free some, or name another warehouse"
-        )
+        return RefusedError(full)
     if isinstance(error, duckdb.OutOfMemoryException):
         return RefusedError(
             f"needs more than {memory_bytes // 2**20} MiB of memory; use fewer --jobs"

@@ -1,7 +1,4 @@
-"""The record of a stored trace: what it was made from, and what each of its files must hold.
-
-Its name begins with an underscore, which Spark, Hive and Arrow take for a file that is no data.
-"""
+"""The record of a stored trace: what it was made from, and what each of its files must hold."""
 
 from __future__ import annotations
 
@@ -9,13 +6,17 @@ import hashlib
 import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow.parquet as pq
 
 from tracewh.ingest.files import File
+from tracewh.layout import MANIFEST, Attempt
 
-NAME = "_manifest.json"
+if TYPE_CHECKING:
+    from pyarrow.fs import FileSystem
+
+_PLAIN = Attempt(0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,15 +47,20 @@ class Manifest:
     files: dict[str, Part]
 
 
-def seal(folder: Path) -> Origin:
-    """Record what a folder of Parquet files holds, as the last file of it."""
+def seal(folder: Path, attempt: Attempt = _PLAIN) -> Origin:
+    """Record what a folder of Parquet files holds, as the last file of it.
+
+    Args:
+        folder: Where they lie, by their plain names.
+        attempt: Gives them the names by which they are recorded.
+    """
     origin = origin_of(folder / "traces.parquet")
     files = {
-        path.name: asdict(Part(rows(path), path.stat().st_size, content_hash(path)))
+        attempt.name(path.name): asdict(Part(rows(path), path.stat().st_size, content_hash(path)))
         for path in sorted(folder.glob("*.parquet"))
     }
     text = json.dumps({"origin": asdict(origin), "files": files}, indent=1)
-    (folder / NAME).write_text(text, "utf-8")
+    (folder / MANIFEST).write_text(text, "utf-8")
     return origin
 
 
@@ -65,9 +71,19 @@ def read(folder: Path) -> Manifest | None:
         ValueError: It is damaged.
     """
     try:
-        found: Any = json.loads((folder / NAME).read_bytes())
+        text = (folder / MANIFEST).read_bytes()
     except FileNotFoundError:
         return None
+    return parse(text)
+
+
+def parse(text: bytes) -> Manifest:
+    """The record that a manifest's bytes are.
+
+    Raises:
+        ValueError: They are damaged.
+    """
+    found: Any = json.loads(text)
     try:
         files = {name: Part(**part) for name, part in found["files"].items()}
         return Manifest(Origin(**found["origin"]), files)
@@ -75,14 +91,14 @@ def read(folder: Path) -> Manifest | None:
         raise ValueError(f"not a manifest: {error}") from None
 
 
-def origin_of(traces: Path) -> Origin:
-    """What traces.parquet says of the file it was made from.
+def origin_of(traces: Path | str, filesystem: FileSystem | None = None) -> Origin:
+    """What traces.parquet, here or in a file system, says of the file it was made from.
 
     Raises:
         OSError, pyarrow.ArrowException: It cannot be read.
     """
     columns = list(Origin.__dataclass_fields__)
-    with pq.ParquetFile(traces) as file:
+    with pq.ParquetFile(traces, filesystem=filesystem) as file:
         return Origin(**file.read(columns=columns).to_pylist()[0])
 
 

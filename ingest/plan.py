@@ -3,32 +3,40 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from tracewh.ingest.discover import Source
 from tracewh.ingest.manifest import content_hash
-from tracewh.ingest.store import Store, Stored, free_span
+from tracewh.ingest.store import Known, Store, free_span
+
+if TYPE_CHECKING:
+    from tracewh.ingest.objects import ObjectStore
 
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """What to do about a file.
+    """What to do about a file. It can be pickled, and says all that another process has to know.
 
     Attributes:
         source: The file, with the span that it should get.
         known: The stored trace that was made from the same bytes, if one was.
+        generation: That of the attempts to write its trace, in a store: one more than the newest that
+            was there.
     """
 
     source: Source
-    known: Stored | None
+    known: Known | None
+    generation: int = 1
 
 
-def make_plan(store: Store, sources: Iterable[Source], force: bool) -> list[Planned]:
+def make_plan(store: Store | ObjectStore, sources: Sequence[Source], force: bool) -> list[Planned]:
     """What to do about each file, in the order of the files."""
-    stored: dict[tuple[str, str], list[Stored]] = defaultdict(list)
+    survey = store.survey((source.run, source.worker) for source in sources)
+    stored: dict[tuple[str, str], list[Known]] = defaultdict(list)
     taken: dict[tuple[str, str], dict[str, str]] = defaultdict(dict)
-    for trace in store.traces():
+    for trace in survey.traces:
         stored[trace.run, trace.worker].append(trace)
         taken[trace.run, trace.worker][trace.span] = trace.origin.source_path
     plan = []
@@ -39,11 +47,12 @@ def make_plan(store: Store, sources: Iterable[Source], force: bool) -> list[Plan
             span = free_span(source.span, str(source.path), taken[worker])
             source = replace(source, span=span)
             taken[worker][span] = str(source.path)
-        plan.append(Planned(source, known))
+        newest = survey.generations.get((*worker, source.span), 0)
+        plan.append(Planned(source, known, newest + 1))
     return plan
 
 
-def _same_content(source: Source, stored: Iterable[Stored]) -> Stored | None:
+def _same_content(source: Source, stored: Iterable[Known]) -> Known | None:
     """Of the traces of its run and worker, the one that was made from the same bytes.
 
     A file that did not change since it was ingested is told without reading it.

@@ -1,6 +1,7 @@
 """Where an ingest writes what is not in the warehouse yet, and what the next one finds of it.
 
-.staging/<session>/lock         held by the ingest as long as it lives, whatever ends it
+.staging/<session>/lock         held by the ingest as long as it lives, whatever ends it; in a
+                                temporary folder where the warehouse is in a store
 .staging/<session>/<n>/         a trace that is being written, and <n>-spill/ beside it
 .staging/<session>/old/...      a stored trace for the moment in which another takes its place
 """
@@ -12,6 +13,7 @@ import errno
 import fcntl
 import os
 import shutil
+import tempfile
 import time
 import uuid
 from collections.abc import Iterator
@@ -23,15 +25,27 @@ import duckdb
 #: Where a file system has no locks, what nobody wrote to for so long was left behind.
 ABANDONED_SECONDS = 24 * 3600
 
+_SCRATCH = "tracewh-scratch-"
+
 
 class Session:
-    """The folder of one ingest inside `.staging`. Made and closed by `Store.session`."""
+    """The folder of one ingest inside `.staging`. Made and closed by `Store.session`.
 
-    def __init__(self, staging: Path) -> None:
+    Args:
+        staging: The folder to make it in.
+        remedy: What to do where its disk is full, besides making room.
+    """
+
+    def __init__(self, staging: Path, remedy: str) -> None:
         self.path = staging / uuid.uuid4().hex
         self.path.mkdir()
-        self._lock = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        self.full = f"no space left on the disk of {staging.parent}: free some, or {remedy}"
+        self.interrupted = False
+        # Locked before it has its name: nobody ever finds it free while we live.
+        lock = self.path / "lock.new"
+        self._lock = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
         _try_lock(self._lock)
+        os.rename(lock, self.path / "lock")
 
         self._running: list[duckdb.DuckDBPyConnection] = []
 
@@ -45,7 +59,8 @@ class Session:
             self._running.remove(con)
 
     def interrupt(self) -> None:
-        """End the statements that run, with an error to whoever runs them."""
+        """End the statements and uploads that run, with an error to whoever runs them."""
+        self.interrupted = True
         for con in list(self._running):
             con.interrupt()
 
@@ -98,6 +113,21 @@ class Session:
             with suppress(OSError):  # not empty
                 parent.rmdir()
         return True
+
+
+@contextmanager
+def scratch() -> Iterator[Session]:
+    """A session in a temporary folder, after removing those of ingests that were killed."""
+    top = Path(tempfile.gettempdir())
+    for lock in top.glob(f"{_SCRATCH}*/*/lock"):
+        if _is_dead(lock.parent):
+            shutil.rmtree(lock.parents[1], ignore_errors=True)
+    with tempfile.TemporaryDirectory(prefix=_SCRATCH, ignore_cleanup_errors=True) as folder:
+        session = Session(Path(folder), "set TMPDIR to a folder on another")
+        try:
+            yield session
+        finally:
+            session.close()
 
 
 def spill_folder(staged: Path) -> Path:

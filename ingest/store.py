@@ -4,41 +4,85 @@ from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import quote, unquote
+from typing import TYPE_CHECKING, Protocol
+from urllib.parse import quote
 
 import pyarrow as pa
 
+from tracewh import layout
 from tracewh.ingest import manifest
-from tracewh.ingest.discover import Source
 from tracewh.ingest.errors import IngestError
 from tracewh.ingest.files import STDIN
 from tracewh.ingest.manifest import Origin
 from tracewh.ingest.staging import Session, sweep
 
+if TYPE_CHECKING:
+    from tracewh.ingest.plan import Planned
+
+#: Run, worker and span of a trace.
+Keys = tuple[str, str, str]
+
 STAGING, LOCK = ".staging", ".lock"
 
 #: Stands for a trace that cannot say what it was made from: it is nobody's.
-_UNKNOWN = Origin("", -1, -1, "", 0)
+UNKNOWN = Origin("", -1, -1, "", 0)
 
 
 @dataclass(frozen=True, slots=True)
 class Stored:
     """A trace that is in the warehouse."""
 
-    folder: Path
     run: str
     worker: str
     span: str
     origin: Origin
+    folder: Path
 
     @property
     def stored_bytes(self) -> int:
         """Size of its Parquet files."""
         return sum(path.stat().st_size for path in self.folder.glob("*.parquet"))
+
+
+class Known(Protocol):
+    """What a plan knows of a stored trace, in a folder or in a store."""
+
+    @property
+    def run(self) -> str:
+        """Name of its run."""
+
+    @property
+    def worker(self) -> str:
+        """Name of its worker."""
+
+    @property
+    def span(self) -> str:
+        """Its span."""
+
+    @property
+    def origin(self) -> Origin:
+        """What it was made from."""
+
+    @property
+    def stored_bytes(self) -> int:
+        """Size of its Parquet files."""
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """What a plan has to know of a warehouse.
+
+    Attributes:
+        traces: The stored traces of the workers that it is about.
+        generations: The newest generation that lies in the folder of a trace, in a store.
+    """
+
+    traces: Sequence[Known]
+    generations: Mapping[Keys, int] = field(default_factory=dict)
 
 
 class Store:
@@ -60,6 +104,14 @@ class Store:
         except OSError as error:
             raise self._cannot_write(error) from None
 
+    def names(self) -> list[Keys]:
+        """Run, worker and span of every stored trace, damaged ones included."""
+        return [(trace.run, trace.worker, trace.span) for trace in self.traces()]
+
+    def survey(self, workers: Iterable[tuple[str, str]]) -> Survey:
+        """What a plan has to know of the traces of some workers, each a run and a worker."""
+        return Survey([trace for each in dict.fromkeys(workers) for trace in self.traces(*each)])
+
     def traces(self, run: str | None = None, worker: str | None = None) -> Iterator[Stored]:
         """Every trace of the warehouse, or of a run or a worker of it.
 
@@ -67,19 +119,16 @@ class Store:
         """
         wanted = "/".join(
             f"{key}={'*' if name is None else quote(name, safe='')}"
-            for key, name in (("run", run), ("worker", worker), ("span", None))
+            for key, name in zip(layout.KEYS, (run, worker, None), strict=True)
         )
         for folder in sorted(self.data.glob(wanted)):
             with suppress(FileNotFoundError):  # dropped meanwhile
-                run_, worker_, span = (
-                    unquote(part.partition("=")[2]) for part in folder.parts[-3:]
-                )
-                yield Stored(folder, run_, worker_, span, _origin(folder))
+                if keys := layout.keys(folder.relative_to(self.data).as_posix()):
+                    yield Stored(*keys, _origin(folder), folder)
 
     def folder(self, run: str, worker: str, span: str) -> Path:
-        """Where a trace lives. Characters that a path cannot hold are percent-encoded."""
-        names = (("run", run), ("worker", worker), ("span", span))
-        return self.data.joinpath(*(f"{key}={quote(value, safe='')}" for key, value in names))
+        """Where a trace lives."""
+        return self.data / layout.folder(run, worker, span)
 
     @contextmanager
     def locked(self) -> Iterator[None]:
@@ -103,7 +152,7 @@ class Store:
         try:
             with self.locked():
                 sweep(self.path / STAGING, self.data)
-                session = Session(self.path / STAGING)
+                session = Session(self.path / STAGING, "name another warehouse")
         except OSError as error:
             raise self._cannot_write(error) from None
         try:
@@ -111,14 +160,15 @@ class Store:
         finally:
             session.close()
 
-    def commit(self, session: Session, source: Source, staged: Path) -> str:
+    def commit(self, session: Session, planned: Planned, staged: Path) -> str:
         """Put a staged trace into the warehouse, in one step for readers; the span that it got.
 
         Args:
             session: The session that staged it.
-            source: The file, with the span that it should get.
+            planned: The file, with the span that it should get.
             staged: Its folder, whole.
         """
+        source = planned.source
         origin = manifest.seal(staged)
         session.flush(staged)
         with self.locked():
@@ -168,4 +218,4 @@ def _origin(folder: Path) -> Origin:
     except (pa.ArrowException, OSError, KeyError, TypeError, IndexError):
         if not folder.exists():
             raise FileNotFoundError(folder) from None
-        return _UNKNOWN
+        return UNKNOWN

@@ -73,7 +73,7 @@ def take_in(
     except InterruptedError:
         raise
     except (duckdb.Error, OSError) as error:
-        raise refusal(error, source.path, session.path, limits.memory_bytes) from None
+        raise refusal(error, source.path, session.full, limits.memory_bytes) from None
 
 
 def _take_in(

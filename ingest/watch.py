@@ -14,9 +14,8 @@ from dataclasses import dataclass, replace
 from tracewh.ingest.api import Outcome, ingest_sources
 from tracewh.ingest.discover import Source, discover
 from tracewh.ingest.errors import IngestError, RefusedError, StoreError
-from tracewh.ingest.files import here
+from tracewh.ingest.objects import store_of
 from tracewh.ingest.reader import TraceReader
-from tracewh.ingest.store import Store
 
 #: A file that could not be taken in, though it is whole, is tried again after 1, 2, 4, ... looks, up
 #: to so many: disks get room, and nobody wants to hear of them at every look.
@@ -39,7 +38,7 @@ class Watch:
 
     Args:
         paths: Log folders, here or in a store; one that does not exist yet may come.
-        warehouse: The warehouse's folder.
+        warehouse: The warehouse's folder, or its URL in a store.
         run: Name of the run that all files belong to, instead of their folders' names.
         jobs: Files taken in side by side; all cores by default.
         on_outcome: Called once per file that was tried, as soon as it is settled.
@@ -61,14 +60,12 @@ class Watch:
         on_left: Callable[[Source, str], None] | None = None,
         on_store_error: Callable[[str, str], None] | None = None,
     ) -> None:
-        store = Store(here(warehouse))
+        self._store = store_of(warehouse)
         self._paths = [os.fspath(path) for path in paths]
         if "-" in self._paths:
             raise IngestError("- is standard input, which can be read once: tracewh ingest -")
-        store.make()
-        origins = [trace.origin for trace in store.traces()]
-        self._stored = {(o.source_path, o.source_bytes, o.source_mtime_ns) for o in origins}
-        self._warehouse = warehouse
+        self._store.make()
+        self._stored: set[tuple[str, int, int]] = set()
         self._run = run
         self._jobs = jobs
         self._on_outcome = on_outcome
@@ -85,10 +82,15 @@ class Watch:
         Raises:
             IngestError: The warehouse cannot be written.
         """
-        ready = [source for source in self._sources() if self._is_ready(source)]
+        sources = self._sources()
+        new = {(each.run, each.worker) for each in sources if str(each.path) not in self._seen}
+        if new:
+            origins = [trace.origin for trace in self._store.survey(new).traces]
+            self._stored |= {(o.source_path, o.source_bytes, o.source_mtime_ns) for o in origins}
+        ready = [source for source in sources if self._is_ready(source)]
         if not ready:
             return []
-        outcomes = ingest_sources(ready, self._warehouse, self._jobs, on_outcome=self._on_outcome)
+        outcomes = ingest_sources(ready, self._store, self._jobs, on_outcome=self._on_outcome)
         for outcome in outcomes:
             seen = self._seen[str(outcome.source)]
             seen.settled = outcome.status != "refused"

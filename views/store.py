@@ -1,4 +1,12 @@
-"""A warehouse in a store, to read: its Parquet files as Arrow datasets.
+"""The traces of a warehouse and the files of their tables, listed once: in a store, or in a folder.
+
+    listing = Listing.of("s3://bucket/wh")
+    mine = listing.only(trace for trace in listing.traces if trace.run == "resnet")
+    with Warehouse(mine) as warehouse:  # also in another process: a listing can be pickled
+        warehouse.kernel_stats(run="resnet").show()
+
+A listing stays as it is while traces are ingested, and what it names can be read for a day after that
+was replaced. tracewh/layout.py says what is listed.
 
 DuckDB's own reader of S3 is an extension that has to be downloaded, and knows neither Azure's nor
 Hadoop's URLs; Arrow reads from all that tracewh ingests from, filters and columns pushed down.
@@ -7,10 +15,18 @@ Hadoop's URLs; Arrow reads from all that tracewh ingests from, filters and colum
 from __future__ import annotations
 
 import errno
-from collections import defaultdict
-from typing import TYPE_CHECKING
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import reduce
+from operator import and_
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
 
-from tracewh.remote import explained, locate
+from tracewh import layout
+from tracewh.remote import Place, explained, is_url, locate
+from tracewh.remote.listing import Object, folders
+from tracewh.views.values import quoted
 
 if TYPE_CHECKING:
     import duckdb
@@ -18,32 +34,59 @@ if TYPE_CHECKING:
     from tracewh.views.spec import Spec
 
 
-class StoredFiles:
-    """The Parquet files of a warehouse, listed once.
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """A stored trace, and the file of each of its tables: a path, or a key of the store."""
 
-    Args:
-        url: The warehouse's folder.
+    run: str
+    worker: str
+    span: str
+    files: Mapping[str, Object]
 
-    Raises:
-        OSError: It holds no traces, or the store cannot be asked; one line with the remedy.
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """The traces of a warehouse, or some of them.
+
+    Attributes:
+        path: The warehouse's folder, or its URL as text.
+        traces: In the order of run, worker and span.
+        place: Where it lies; None in a folder.
     """
 
-    def __init__(self, url: str) -> None:
-        from pyarrow.fs import FileSelector
+    path: Path | str
+    traces: tuple[Trace, ...]
+    place: Place | None = None
 
-        self._place = locate(url)
-        self.url = self._place.url
-        self._data = f"{self._place.key}/data"
-        self._files: dict[str, list[str]] = defaultdict(list)
-        with explained(self.url):
-            selector = FileSelector(self._data, allow_not_found=True, recursive=True)
-            for info in self._place.filesystem.get_file_info(selector):
-                below = info.path.removeprefix(self._data).strip("/").split("/")
-                if info.is_file and info.extension == "parquet" and len(below) == 4:
-                    self._files[below[3].removesuffix(".parquet")].append(info.path)
-        if "traces" not in self._files:
-            said = f"holds no traces; copy a warehouse's folder data/ to {self.url}/data"
-            raise FileNotFoundError(errno.ENOENT, said, self.url)
+    @classmethod
+    def of(cls, warehouse: str | os.PathLike[str]) -> Self:
+        """List a warehouse.
+
+        Raises:
+            OSError: It holds no traces, or the store cannot be asked; one line with the remedy.
+        """
+        if not is_url(warehouse):
+            root = Path(os.path.abspath(warehouse))
+            return cls(root, tuple(_local(root / "data")))
+        place = locate(os.fspath(warehouse))
+        traces = [
+            Trace(*folder.keys, {name.removesuffix(".parquet"): o for name, o in files.items()})
+            for folder in folders(place)
+            if (files := folder.files())
+        ]
+        if not traces:
+            said = f"holds no traces; `tracewh ingest LOGDIR -w {place.url}` brings some in"
+            raise FileNotFoundError(errno.ENOENT, said, place.url)
+        return cls(place.url, tuple(traces), place)
+
+    def only(self, traces: Iterable[Trace]) -> Self:
+        """Some of its traces."""
+        return replace(self, traces=tuple(traces))
+
+    def files(self, table: str) -> list[str]:
+        """The paths or URLs of a table's files."""
+        keys = [trace.files[table].key for trace in self.traces if table in trace.files]
+        return [self.place.url_of(key) for key in keys] if self.place else keys
 
     def create_view(self, con: duckdb.DuckDBPyConnection, table: Spec) -> None:
         """Create a table's view over its files.
@@ -51,18 +94,15 @@ class StoredFiles:
         Raises:
             OSError: The files cannot be read.
         """
-        import pyarrow as pa
-        from pyarrow import dataset
-
-        keys = pa.schema([(key, pa.string()) for key in ("run", "worker", "span")])
-        with explained(self.url):
-            found = dataset.dataset(
-                sorted(self._files[table.name]),
-                filesystem=self._place.filesystem,
-                format="parquet",
-                partitioning=dataset.partitioning(keys, flavor="hive"),
-                partition_base_dir=self._data,
+        if self.place is None:
+            columns = ", ".join(f"t.{column.name}" for column in table.columns)
+            files = ", ".join(map(quoted, self.files(table.name)))
+            con.execute(
+                f"CREATE VIEW {table.name} AS SELECT {columns} FROM {read(f'[{files}]')} AS t"
             )
+            return
+        with explained(self.place.url):
+            found = self._dataset(self.place, table.name)
         # In a schema of its own, so that SHOW TABLES shows what a folder's does.
         con.execute("CREATE SCHEMA IF NOT EXISTS files")
         con.execute("USE files")
@@ -75,3 +115,46 @@ class StoredFiles:
             for column in table.columns
         )
         con.execute(f"CREATE VIEW {table.name} AS SELECT {columns} FROM files.{table.name} AS t")
+
+    def _dataset(self, place: Place, table: str) -> object:
+        """A table as Arrow reads it; that the listing knows each size saves a request per file."""
+        import pyarrow as pa
+        from pyarrow import dataset
+
+        parquet = dataset.ParquetFileFormat()
+        fragments = [
+            parquet.make_fragment(
+                found.key,
+                place.filesystem,
+                reduce(and_, (dataset.field(k) == getattr(trace, k) for k in layout.KEYS)),
+                file_size=found.bytes,
+            )
+            for trace in self.traces
+            if (found := trace.files.get(table))
+        ]
+        if not fragments:
+            raise OSError(f"holds no {table}.parquet: it is damaged; ingest again with --force")
+        schema = fragments[0].physical_schema
+        for key in layout.KEYS:
+            schema = schema.append(pa.field(key, pa.string()))
+        return dataset.FileSystemDataset(fragments, schema, parquet, place.filesystem)
+
+
+def read(files: str) -> str:
+    """SQL that reads Parquet files of a warehouse, with the keys of their paths as columns."""
+    return (
+        f"read_parquet({files}, hive_partitioning = true, "
+        "hive_types = {'run': VARCHAR, 'worker': VARCHAR, 'span': VARCHAR})"
+    )
+
+
+def _local(data: Path) -> Iterator[Trace]:
+    for folder in sorted(data.glob("*/*/*")):
+        keys = layout.keys(folder.relative_to(data).as_posix())
+        if keys is None or not (folder / "traces.parquet").exists():
+            continue
+        files = {}
+        for path in folder.glob("*.parquet"):
+            stat = path.stat()
+            files[path.stem] = Object(str(path), stat.st_size, stat.st_mtime_ns)
+        yield Trace(*keys, files)

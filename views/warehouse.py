@@ -24,7 +24,7 @@ import duckdb
 from tracewh.remote import is_url
 from tracewh.views.registry import Registry, did_you_mean
 from tracewh.views.spec import Spec
-from tracewh.views.store import StoredFiles
+from tracewh.views.store import Listing, read
 from tracewh.views.values import quoted
 
 #: The variable that holds the folders of the traces that a query is about: were each table to look
@@ -57,16 +57,21 @@ class Warehouse:
     there when it was opened. It belongs to one thread.
 
     Args:
-        path: Folder of the warehouse, or its URL in a store.
+        path: Folder of the warehouse, or its URL in a store; or a listing of either, for some of its
+            traces (tracewh/views/store.py).
 
     Raises:
         WarehouseError: There is no warehouse, or it holds no traces.
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        with _as_warehouse_error():
-            self._files = StoredFiles(os.fspath(path)) if is_url(path) else find(path)
-        self.path = self._files if isinstance(self._files, Path) else self._files.url
+    def __init__(self, path: str | os.PathLike[str] | Listing) -> None:
+        self._files: Path | Listing
+        if isinstance(path, Listing):
+            self._files = path
+        else:
+            with _as_warehouse_error():
+                self._files = Listing.of(path) if is_url(path) else find(path)
+        self.path = self._files if isinstance(self._files, Path) else self._files.path
         self.registry = _registry()
         self._created: set[str] = set()
         # By default it spills into the current folder. Two databases may not share a folder.
@@ -124,6 +129,23 @@ class Warehouse:
         """
         return self.sql(self.registry.call(name, version, **arguments).sql)
 
+    def files(self, table: str) -> list[str]:
+        """The Parquet files of a table, as paths or URLs that Spark, Polars and pyarrow take.
+
+        In a store a pattern would find more: what lost attempts and replaced traces left there.
+
+        Args:
+            table: Name of a table, not of a slice.
+
+        Raises:
+            WarehouseError: There is no such table.
+        """
+        names = [spec.name for spec in self.registry.tables()]
+        if table not in names:
+            raise WarehouseError(f"no table named {table!r}{did_you_mean(table, names)}")
+        listing = self._files if isinstance(self._files, Listing) else Listing.of(self._files)
+        return listing.files(table)
+
     def close(self) -> None:
         """Let go of the files; relations made before cannot be used any more."""
         self._con.close()
@@ -169,7 +191,10 @@ def find(path: str | os.PathLike[str]) -> Path:
         WarehouseError: Says what is there instead, and what to do.
     """
     if is_url(path):
-        raise WarehouseError(f"{path}: in a store a warehouse can only be read; name a folder")
+        raise WarehouseError(
+            f"{path}: a warehouse in a store has no tracewh.duckdb; ask it with `tracewh query` or from "
+            "Python"
+        )
     root = Path(os.path.abspath(path))
     if root.is_file():
         raise WarehouseError(f"{path} is a file; a warehouse is a folder with a data/ folder in it")
@@ -192,7 +217,7 @@ def create(
     con: duckdb.DuckDBPyConnection,
     registry: Registry,
     names: list[str],
-    root: Path | StoredFiles,
+    root: Path | Listing,
     present: bool = False,
 ) -> None:
     """Create objects, the tables among them as views over the Parquet files of a warehouse.
@@ -205,7 +230,7 @@ def create(
             registry.create(con, [name])
             continue
         try:
-            if isinstance(root, StoredFiles):
+            if isinstance(root, Listing):
                 with _as_warehouse_error():
                     root.create_view(con, tables[name])
             else:
@@ -214,13 +239,9 @@ def create(
                 if present:
                     known = f"getvariable('{_PRESENT}')::VARCHAR[]"
                     files = f"coalesce([t || '/{name}.parquet' FOR t IN {known}], [{files}])"
-                con.execute(
-                    f"CREATE VIEW {name} AS SELECT {columns} FROM read_parquet({files}, "
-                    "hive_partitioning = true, "
-                    "hive_types = {'run': VARCHAR, 'worker': VARCHAR, 'span': VARCHAR}) AS t"
-                )
+                con.execute(f"CREATE VIEW {name} AS SELECT {columns} FROM {read(files)} AS t")
         except duckdb.BinderException as error:
-            where = root if isinstance(root, Path) else root.url
+            where = root if isinstance(root, Path) else root.path
             raise WarehouseError(
                 f"{where} was written by another version of tracewh ({name}: "
                 f"{str(error).splitlines()[0]}); ingest its traces again with --force"

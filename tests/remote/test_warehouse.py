@@ -84,25 +84,20 @@ def test_the_command_line_reads_it(
 
 def test_errors(s3: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     url = f"{s3.url}/none"
-    only_read = "a warehouse in a store can only be read"
+    no_database = (
+        "a warehouse in a store has no tracewh.duckdb; ask it with `tracewh query` or from Python"
+    )
     for words, said in (
-        (["runs"], f"holds no traces; copy a warehouse's folder data/ to {url}/data"),
-        (
-            ["ingest", str(ROOT / "samples")],
-            f"{only_read}; write it to a folder and copy that there",
-        ),
-        (
-            ["watch", str(ROOT / "samples")],
-            f"{only_read}; write it to a folder and copy that there",
-        ),
+        (["runs"], f"holds no traces; `tracewh ingest LOGDIR -w {url}` brings some in"),
         (["check"], "only a folder can be checked; copy the warehouse to one and check that"),
-        (["drop", "x", "-y"], f"{only_read}; write it to a folder and copy that there"),
-        (["relink"], "in a store a warehouse can only be read; name a folder"),
-        (["shell"], "in a store a warehouse can only be read; name a folder"),
+        (["drop", "x", "-y"], "holds no traces"),
+        (["relink"], no_database),
+        (["shell"], no_database),
     ):
         assert main([*words, "-w", url]) == 1
         assert capsys.readouterr().err == f"tracewh: {url}: {said}\n"
     s3.put("torn/data/run=a/worker=b/span=c/traces.parquet", b"PAR1")
+    s3.put("torn/data/run=a/worker=b/span=c/_manifest.json", b"{}")
     torn = tracewh.open(f"{s3.url}/torn")
     with torn, pytest.raises(WarehouseError) as error:
         torn.sql("FROM traces")

@@ -18,7 +18,7 @@ from tracewh.remote import azure
 from tracewh.remote.errors import explained
 from tracewh.remote.place import Place, bucket_and_path, environ, refused
 
-__all__ = ["SETTINGS", "Place", "explained", "is_url", "locate"]
+__all__ = ["SETTINGS", "Place", "explained", "is_url", "is_writable", "locate"]
 
 #: How the variables begin that say where a store is, and who is asking.
 SETTINGS = ("S3_", "AWS_", "AZURE_", "GOOGLE_", "STORAGE_EMULATOR_HOST")
@@ -40,12 +40,21 @@ def locate(url: str) -> Place:
     Raises:
         OSError: Nothing can be made of the URL, or what it takes is not installed or not set.
     """
-    scheme = url.partition("://")[0].lower()
     split = urlsplit(url)
+    with explained(url):
+        return _opener(url, split)(url, split)
+
+
+def is_writable(url: str) -> bool:
+    """Whether a warehouse can be written there: in S3, Google Cloud or Azure, as tests show."""
+    return _opener(url, urlsplit(url)) not in (_hdfs, _anything)
+
+
+def _opener(url: str, split: SplitResult) -> Callable[[str, SplitResult], Place]:
+    scheme = url.partition("://")[0].lower()
     if ".blob." in split.netloc or split.path.startswith(f"/{azure.AZURITE}/"):
         scheme = "blob"
-    with explained(url):
-        return _SCHEMES.get(scheme, _anything)(url, split)
+    return _SCHEMES.get(scheme, _anything)
 
 
 def _s3(url: str, split: SplitResult) -> Place:
@@ -54,7 +63,8 @@ def _s3(url: str, split: SplitResult) -> Place:
     key = bucket_and_path(url, split)
     endpoint = environ("S3_ENDPOINT", "AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")
     region = environ("AWS_REGION", "AWS_DEFAULT_REGION")
-    options: dict[str, Any] = {}
+    # A small object is one request, and a large one does not wait in memory for its parts.
+    options: dict[str, Any] = {"allow_delayed_open": True, "background_writes": False}
     if endpoint:
         scheme, _, host = endpoint.rpartition("://")
         plain = (environ("S3_USE_HTTPS") or "1").lower() in ("0", "false")

@@ -7,16 +7,26 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+#: What is wrong where nothing can be written because there is nothing to write to.
+NO_BUCKET = "there is no such bucket; make it, or name another"
+
 
 @contextmanager
-def explained(url: str) -> Iterator[None]:
-    """Turn what a file system raises into an OSError with one line for a person."""
+def explained(url: str, missing: str = "no such file or folder") -> Iterator[None]:
+    """Turn what a file system raises into an OSError with one line for a person.
+
+    Args:
+        url: What was asked for.
+        missing: What to say where it is not there.
+    """
     import pyarrow as pa
 
     try:
         yield
     except FileNotFoundError:
-        raise FileNotFoundError(errno.ENOENT, "no such file or folder", url) from None
+        raise FileNotFoundError(errno.ENOENT, missing, url) from None
+    except InterruptedError:
+        raise
     except (OSError, pa.ArrowException) as error:
         if isinstance(error, OSError) and error.filename == url:
             raise  # explained before
@@ -31,6 +41,8 @@ def _explanation(url: str, said: str) -> str:
     azure = scheme in ("abfs", "abfss") or re.search(r"\.blob\.|/devstoreaccount1/", url)
     store = "az" if azure else {"gcs": "gs"}.get(scheme, scheme)
     where, who = _REMEDIES.get(store, ("the host in the URL", "the credentials of this store"))
+    if re.search("NO_SUCH_BUCKET|ContainerNotFound", said):
+        return NO_BUCKET
     for sign, about in _SIGNS:
         if re.search(sign, said):
             return f"{about}; check {where if about == _UNREACHED else who}"
