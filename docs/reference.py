@@ -20,7 +20,7 @@ from docs import definitions, peers, table_pages, transcripts
 from docs.examples import WIDTH, ExampleError, Examples, command, path_of_test
 from docs.markdown import cell, sentence, table
 from tracewh.cli.show import TITLES
-from tracewh.views import GROUPS, Registry, Spec
+from tracewh.views import GROUPS, SIZES, Registry, Spec
 
 DOCS = Path(__file__).parent
 COMMAND = "python -m docs.reference"
@@ -102,6 +102,7 @@ def _opening(view: Spec) -> list[str]:
         parts.insert(0, f"**Deprecated:** {view.deprecated}")
     if view.grain:
         parts.append(sentence(view.grain))
+    parts.append(f"Distributes by `{view.distributes}`: {SIZES[view.distributes]}.")
     return parts
 
 

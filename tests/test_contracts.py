@@ -144,6 +144,7 @@ def test_views_lists_every_view_with_all_that_its_header_says(tables: Tables) ->
             ],
             view.deprecated or None,
             view.doc,
+            view.distributes,
         )
         for view in REGISTRY
     ]

@@ -195,9 +195,8 @@ TAKEN_TOGETHER = {
 each_view = pytest.mark.parametrize("view", VIEWS, ids=lambda view: view.object_name)
 
 
-@pytest.fixture(scope="module")
-def crowd(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tracewh.Warehouse]:
-    """Real traces, each of them once more as another run, and as another span.
+def crowd_of(shared: Path, factory: pytest.TempPathFactory) -> Path:
+    """A warehouse of real traces, each of them once more as another run, and as another span.
 
     So rows tie in all but these, and only these can say which one comes first.
     """
@@ -221,7 +220,12 @@ def crowd(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tr
             for copy in copies:
                 shutil.copytree(trace, path / "data" / copy, copy_function=os.link)
 
-    with tracewh.open(made_once(tmp_path_factory, "crowd", fill) / "warehouse") as warehouse:
+    return made_once(factory, "crowd", fill) / "warehouse"
+
+
+@pytest.fixture(scope="module")
+def crowd(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tracewh.Warehouse]:
+    with tracewh.open(crowd_of(shared, tmp_path_factory)) as warehouse:
         yield warehouse
 
 
@@ -302,11 +306,16 @@ def test_rows_of_all_are_those_of_each_put_together(crowd: tracewh.Warehouse, vi
 
 def assert_same(found: list[tuple[Any, ...]], expected: list[tuple[Any, ...]]) -> None:
     """The same rows, in whatever order; numbers may differ in the last digit."""
-
-    def key(row: tuple[Any, ...]) -> list[str]:
-        return [f"{value:.9g}" if isinstance(value, float) else repr(value) for value in row]
-
-    found, expected = sorted(found, key=key), sorted(expected, key=key)
+    found, expected = sorted(found, key=_rounded), sorted(expected, key=_rounded)
     assert len(found) == len(expected)
     for row, other in zip(found, expected, strict=True):
-        assert row == other or key(row) == key(other)
+        assert row == other or _rounded(row) == _rounded(other)
+
+
+def alike(rows: list[tuple[Any, ...]], others: list[tuple[Any, ...]]) -> bool:
+    """Whether `assert_same` holds."""
+    return sorted(map(_rounded, rows)) == sorted(map(_rounded, others))
+
+
+def _rounded(row: tuple[Any, ...]) -> list[str]:
+    return [f"{value:.9g}" if isinstance(value, float) else repr(value) for value in row]

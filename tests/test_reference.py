@@ -20,6 +20,7 @@ VIEW = """\
 -- since: 0.1
 -- summary: Gaps a|b between kernels.
 -- grain: one row per gap
+-- distributes: trace
 -- needs: no_device_events no_operators
 -- example: drawn --device 1 --run 'a b' --limit 3
 -- reading: Gaps are long.
@@ -75,6 +76,8 @@ Gaps a|b between kernels.
 
 One row per gap.
 
+Distributes by `trace`: the rows of a trace depend on that trace alone.
+
 ## Example
 
 What gaps_v2 prints.
@@ -114,6 +117,8 @@ warehouse.gaps(device=1, run="a b").show()
 Gaps a|b between kernels.
 
 One row per gap.
+
+Distributes by `trace`: the rows of a trace depend on that trace alone.
 
 What a gap is.
 

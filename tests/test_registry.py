@@ -18,6 +18,7 @@ VIEW = """\
 -- version: 1
 -- since: 0.1
 -- summary: Gaps between kernels.
+-- distributes: trace
 -- uses: spaces
 --
 -- What a gap is.
@@ -90,6 +91,7 @@ def version_2() -> Spec:
 def test_a_header_is_read_whole() -> None:
     view, _, table = specs()
     assert (view.kind, view.group, view.version, view.uses) == ("view", "device", 1, ("spaces",))
+    assert (view.distributes, table.distributes) == ("trace", "")
     assert view.doc == "What a gap is.\n\nAnd why: it matters."
     assert " ".join(p.name for p in view.params) == "since_ns run worker span min_us devices"
     assert view.params[1].declaration == "run VARCHAR := NULL"
@@ -111,9 +113,11 @@ def test_a_header_is_read_whole() -> None:
     ("old", "new", "message"),
     [
         ("-- since: 0.1\n", "", f"{GAPS}:1: the header of a view needs a 'since:' line"),
-        ("-- uses: ", "-- use: ", f"{GAPS}:5: 'use: spaces' is none of table, slice, block, view, version, since, summary, grain, uses, needs, example, reading, deprecated; free text follows an empty line"),
+        ("-- distributes: trace\n", "", f"{GAPS}:1: the header of a view needs a 'distributes:' line"),
+        ("-- distributes: trace", "-- distributes: span", f"{GAPS}:1: a view distributes by trace, worker, run, warehouse, not 'span'"),
+        ("-- uses: ", "-- use: ", f"{GAPS}:6: 'use: spaces' is none of table, slice, block, view, version, since, summary, grain, distributes, uses, needs, example, reading, deprecated; free text follows an empty line"),
         ("kernels.\n", "kernels\n", f"{GAPS}:1: the summary is a sentence: it starts with a capital, ends with a period"),
-        ("ns    -        Start.", "ns  Start.", f"{GAPS}:12: 4 fields in a params row, expected 5 (name, type, unit, default, meaning); put two or more spaces between fields"),
+        ("ns    -        Start.", "ns  Start.", f"{GAPS}:13: 4 fields in a params row, expected 5 (name, type, unit, default, meaning); put two or more spaces between fields"),
         ("DOUBLE  us    Its", "DOUBLE  ns    Its", f"{GAPS}:1: column gap_us says its unit is ns, its name says otherwise"),
         ("--   gap_us  DOUBLE", "--   gap  DOUBLE", f"{GAPS}:1: column gap says its unit is us, its name says otherwise"),
         ("gaps\n-- version: 1", "gaps\n-- version: 2", f"{GAPS}:1: a file that defines gaps_v2 is called gaps_v2.sql"),

@@ -62,6 +62,7 @@ def test_the_rules_catch_what_they_are_for() -> None:
 -- version: 1
 -- since: 0.1
 -- summary: Breaks the first rule.
+-- distributes: trace
 --
 -- params
 --   step  BIGINT  -  NULL  Step.

@@ -1,10 +1,11 @@
 """Ask a warehouse: find a view, check its arguments, run it."""
 
 from tracewh.views.registry import ArgumentError, Call, Registry, UnknownViewError, ViewError
-from tracewh.views.spec import GROUPS, Column, HeaderError, Param, Spec
+from tracewh.views.spec import GROUPS, SIZES, Column, HeaderError, Param, Spec
 
 __all__ = [
     "GROUPS",
+    "SIZES",
     "ArgumentError",
     "Call",
     "Column",

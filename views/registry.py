@@ -263,6 +263,7 @@ _LISTED = {
     "columns": "STRUCT(name VARCHAR, type VARCHAR, unit VARCHAR, meaning VARCHAR)[]",
     "deprecated": "VARCHAR",
     "documentation": "VARCHAR",
+    "distributes": "VARCHAR",
 }
 
 
@@ -288,6 +289,7 @@ def _listed(view: Spec, latest: bool) -> str:
             fields(view.columns, "name", "type", "unit", "meaning"),
             quoted(view.deprecated) if view.deprecated else "NULL",
             quoted(view.doc),
+            quoted(view.distributes),
         )
     )
 

@@ -30,8 +30,18 @@ MEASURED = ("ns", "us", "bytes", "pct", "gbps")
 #: Lines of ``name: text`` that may open a header. Anything else is a typing error.
 FACTS = (
     *KINDS,
-    *("version", "since", "summary", "grain", "uses", "needs", "example", "reading", "deprecated"),
+    *("version", "since", "summary", "grain", "distributes", "uses", "needs"),
+    *("example", "reading", "deprecated"),
 )
+
+#: What the rows of a view depend on, as `distributes:` says it. The answers for all groups of that
+#: size, each worked out from the files of the group alone, are together the whole answer.
+SIZES = {
+    "trace": "the rows of a trace depend on that trace alone",
+    "worker": "the rows of a worker depend on all of its recordings",
+    "run": "the rows of a run depend on all of its traces",
+    "warehouse": "a row depends on more than one run",
+}
 
 
 class HeaderError(ValueError):
@@ -99,6 +109,7 @@ class Spec:
         version: Of a view; otherwise 0.
         doc: The free text of the header; paragraphs are separated by an empty line.
         uses: Object names of the blocks and pinned views that the SQL calls.
+        distributes: Of a view, one of `SIZES`; otherwise ``''``.
         needs: Checks of trace_quality that explain why the view has no rows for a trace.
         example: What the page of a view shows: the traces, and the options of `tracewh show`.
         reading: What that says, or ``''``.
@@ -114,6 +125,7 @@ class Spec:
     since: str
     summary: str
     grain: str
+    distributes: str
     doc: str = field(repr=False)
     uses: tuple[str, ...]
     needs: tuple[str, ...]
@@ -156,12 +168,14 @@ def parse(text: str, path: str) -> Spec:
     kind = next((known for known in KINDS if known in header.facts), None)
     if kind is None:
         header.refuse(1, "the header must start with 'view:', 'block:', 'slice:' or 'table:'")
-    for required in ("since", "summary", *(["version"] if kind == "view" else [])):
+    for required in ("since", "summary", *(["version", "distributes"] if kind == "view" else [])):
         if required not in header.facts:
             header.refuse(1, f"the header of a {kind} needs a '{required}:' line")
     facts = header.facts
     if not re.fullmatch(r"[A-Z].*\.", facts["summary"]):
         header.refuse(1, "the summary is a sentence: it starts with a capital, ends with a period")
+    if kind == "view" and facts["distributes"] not in SIZES:
+        header.refuse(1, f"a view distributes by {', '.join(SIZES)}, not {facts['distributes']!r}")
     spec = Spec(
         kind=kind,
         name=facts[kind],
@@ -170,6 +184,7 @@ def parse(text: str, path: str) -> Spec:
         since=facts["since"],
         summary=facts["summary"],
         grain=facts.get("grain", ""),
+        distributes=facts.get("distributes", ""),
         doc="\n".join(header.doc).strip(),
         uses=tuple(facts.get("uses", "").replace(",", " ").split()),
         needs=tuple(facts.get("needs", "").replace(",", " ").split()),

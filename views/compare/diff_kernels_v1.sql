@@ -2,6 +2,7 @@
 -- version: 1
 -- since: 0.1
 -- summary: How long each kernel ran in two runs, and the difference.
+-- distributes: warehouse
 -- uses: block_parts, kernel_stats_v1, kernels_in_parts, trace_weights
 -- example: drawn --baseline old --experiment new
 --

@@ -2,6 +2,7 @@
 -- version: 2
 -- since: 0.1
 -- summary: How long each kernel ran in two runs, the difference, and whether it is more than steps spread anyway.
+-- distributes: warehouse
 -- uses: diff_kernels_v1, kernel_steps, step_changes
 -- example: drawn --baseline old --experiment new
 --

@@ -2,6 +2,7 @@
 -- version: 1
 -- since: 0.1
 -- summary: What each operator cost in two runs, and the difference.
+-- distributes: warehouse
 -- uses: block_parts, operator_stats_v1, operators_in_parts, trace_weights
 -- example: samples --baseline resnet_workers_0 --experiment resnet_workers_2 --limit 6
 -- reading: Two processes load the data in the second run: drawing and shrinking pictures left the training process. The rest is noise of short recordings.

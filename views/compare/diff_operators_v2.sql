@@ -2,6 +2,7 @@
 -- version: 2
 -- since: 0.1
 -- summary: What each operator cost in two runs, the difference, and whether it is more than steps spread anyway.
+-- distributes: warehouse
 -- uses: diff_operators_v1, operator_steps, step_changes
 -- example: samples --baseline resnet_workers_0 --experiment resnet_workers_2 --limit 6
 -- reading: Two processes load the data in the second run: drawing and shrinking pictures left the training process. The rest is noise of short recordings.

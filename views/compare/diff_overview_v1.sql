@@ -3,6 +3,7 @@
 -- since: 0.1
 -- summary: Two runs at a glance: their devices, how long a step takes, how busy the devices are, and how full.
 -- grain: one row
+-- distributes: warehouse
 -- uses: diff_steps_v1, trace_figures
 -- example: samples --baseline resnet_workers_0 --experiment resnet_workers_2
 -- reading: A step is a tenth shorter, and six steps on either side cannot tell this from chance. The traces have no devices.

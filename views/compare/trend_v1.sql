@@ -3,6 +3,7 @@
 -- since: 0.1
 -- summary: One figure over all runs in order of time, and where it stepped up or down.
 -- grain: one row per run
+-- distributes: warehouse
 -- uses: change_points, checked_choice, kernel_steps, operator_steps, trace_figures
 -- example: drawn --figure step_us
 -- reading: From the seventh run on a step takes a quarter longer, and that is no chance.

@@ -3,6 +3,7 @@
 -- since: 0.1
 -- summary: Counters that were sampled over time, such as PM sampling of a GPU, every sample of them.
 -- grain: one row per sample of a counter and series
+-- distributes: trace
 -- example: drawn --counter sm%
 --
 -- The samples of a counter stand for the time from one to the next; how long the last one holds is not

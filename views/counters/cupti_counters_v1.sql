@@ -3,6 +3,7 @@
 -- since: 0.1
 -- summary: Every CUPTI counter of every profiled kernel, one value per row.
 -- grain: one row per cuda_profiler_range event and counter
+-- distributes: trace
 -- needs: no_device_events no_counters
 -- uses: counter_values
 -- example: drawn --counter dram%

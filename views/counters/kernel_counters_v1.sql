@@ -3,6 +3,7 @@
 -- since: 0.1
 -- summary: Each kernel with its CUPTI counters and the operators that launched it.
 -- grain: one row per cuda_profiler_range event
+-- distributes: trace
 -- needs: no_device_events no_counters
 -- uses: profiled_kernels
 -- example: drawn

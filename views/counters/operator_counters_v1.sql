@@ -3,6 +3,7 @@
 -- since: 0.1
 -- summary: CUPTI counters, added up per operator.
 -- grain: one row per operator and counter
+-- distributes: trace
 -- needs: no_device_events no_counters
 -- uses: counter_values, kernel_counters_v1
 -- example: drawn

@@ -3,6 +3,7 @@
 -- since: 0.1
 -- summary: How close kernels come to what the device can do, by CUPTI counters.
 -- grain: one row per kernel, or per operator and device
+-- distributes: trace
 -- needs: no_device_events no_counters
 -- uses: checked_choice, kernel_counters_v1, profiled_kernels
 -- example: drawn

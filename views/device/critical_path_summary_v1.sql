@@ -3,6 +3,7 @@
 -- since: 0.1
 -- summary: What bounds each step: its critical path by kind of work and waiting.
 -- grain: one row per step and kind of bound on its critical path
+-- distributes: trace
 -- uses: critical_path_v1
 -- example: samples --run ddp_gloo --step 3
 --

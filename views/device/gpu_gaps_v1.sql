@@ -3,6 +3,7 @@
 -- since: 0.1
 -- summary: When each device had nothing to do for long, the longest gap first, and what the host did meanwhile.
 -- grain: one row per gap
+-- distributes: trace
 -- needs: no_device_events
 -- uses: interval_totals, overhangs, trace_names
 -- example: drawn

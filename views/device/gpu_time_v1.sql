@@ -3,6 +3,7 @@
 -- since: 0.1
 -- summary: What each device did with its time: computing, communicating, copying, or nothing.
 -- grain: one row per device of a trace that ran work
+-- distributes: trace
 -- needs: no_device_events
 -- uses: device_activity
 -- example: drawn

@@ -3,6 +3,7 @@
 -- since: 0.1
 -- summary: Why each stream was idle: the host came late, or the device had to start the next kernel.
 -- grain: one row per stream of a trace and reason for which it was idle
+-- distributes: trace
 -- needs: no_device_events
 -- uses: trace_names
 -- example: drawn

@@ -3,6 +3,7 @@
 -- since: 0.1
 -- summary: Which sequences of kernels the calls of an operator launch, and how much time each takes in all.
 -- grain: one row per trace and sequence
+-- distributes: trace
 -- needs: no_operators no_device_events
 -- uses: trace_names
 -- example: drawn

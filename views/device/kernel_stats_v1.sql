@@ -2,6 +2,7 @@
 -- version: 1
 -- since: 0.1
 -- summary: How long each kernel ran, and how well it filled the device.
+-- distributes: trace
 -- needs: no_device_events
 -- uses: checked_choice, operator_names, trace_names
 -- example: drawn --group-by launch

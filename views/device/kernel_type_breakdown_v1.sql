@@ -3,6 +3,7 @@
 -- since: 0.1
 -- summary: How the busy time of the devices divides into computing, communicating and memory work, and what of it overlaps.
 -- grain: one row per trace and set of kinds that ran at once
+-- distributes: trace
 -- needs: no_device_events
 -- uses: device_activity
 -- example: drawn

@@ -2,6 +2,7 @@
 -- version: 1
 -- since: 0.1
 -- summary: What it took the host to launch each kernel, copy and fill, and how long these waited to run.
+-- distributes: trace
 -- needs: no_device_events launches_without_kernels
 -- uses: operator_names trace_names
 -- example: drawn

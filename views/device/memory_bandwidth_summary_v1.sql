@@ -2,6 +2,7 @@
 -- version: 1
 -- since: 0.1
 -- summary: How fast copies and fills moved memory: the distribution of memory_bandwidth.
+-- distributes: trace
 -- needs: no_device_events
 -- uses: bandwidth_pieces
 -- example: drawn

@@ -3,6 +3,7 @@
 -- since: 0.1
 -- summary: How fast copies and fills moved memory over time, in pieces of constant value.
 -- grain: one row per piece, device and copy type of a trace
+-- distributes: trace
 -- needs: no_device_events
 -- uses: bandwidth_pieces
 -- example: drawn

@@ -2,6 +2,7 @@
 -- version: 1
 -- since: 0.1
 -- summary: How long copies and fills of device memory took, how much they moved, and how fast.
+-- distributes: trace
 -- needs: no_device_events
 -- example: drawn
 --

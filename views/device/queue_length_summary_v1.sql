@@ -2,6 +2,7 @@
 -- version: 1
 -- since: 0.1
 -- summary: How long the queue of each stream was: the distribution of queue_length.
+-- distributes: trace
 -- needs: no_device_events kernels_without_launches
 -- uses: queue_changes
 -- example: drawn

@@ -3,6 +3,7 @@
 -- since: 0.1
 -- summary: How much work each stream had been given and had not started yet, over time.
 -- grain: one row per launch of a device event, and one per start of it
+-- distributes: trace
 -- needs: no_device_events kernels_without_launches
 -- uses: queue_changes
 -- example: drawn

@@ -2,6 +2,7 @@
 -- version: 1
 -- since: 0.1
 -- summary: How long the host spent in each call of the device's runtime and driver.
+-- distributes: trace
 -- needs: no_device_events
 -- example: drawn
 --

@@ -3,6 +3,7 @@
 -- since: 0.1
 -- summary: How much of each device its kernels could reach over time, in pieces of constant value.
 -- grain: one row per piece and device of a trace
+-- distributes: trace
 -- needs: no_device_events
 -- example: drawn
 --

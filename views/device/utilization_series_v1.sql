@@ -3,6 +3,7 @@
 -- since: 0.1
 -- summary: How busy each device was over time: part of each stretch of the recording in which a kernel ran.
 -- grain: one row per stretch and device of a trace that ran a kernel
+-- distributes: trace
 -- needs: no_device_events
 -- uses: interval_totals
 -- example: drawn --buckets 3

@@ -3,6 +3,7 @@
 -- since: 0.1
 -- summary: What each kind of collective moved, and how long it transferred and waited.
 -- grain: one row per name of a collective
+-- distributes: run
 -- needs: no_device_events rank_unknown
 -- uses: matched_collectives, transfer_totals
 -- example: samples --run ddp_gloo

@@ -3,6 +3,7 @@
 -- since: 0.1
 -- summary: Each collective of each worker: what it moved, how fast, and how long it waited for others.
 -- grain: one row per collective and worker
+-- distributes: run
 -- needs: no_device_events rank_unknown
 -- uses: matched_collectives
 -- example: samples --run ddp_gloo --limit 6

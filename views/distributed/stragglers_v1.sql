@@ -3,6 +3,7 @@
 -- since: 0.1
 -- summary: The workers that the others wait for, per step and over the whole recording.
 -- grain: one row per step and worker that others waited for, and one per worker with a NULL step for the whole recording
+-- distributes: run
 -- needs: no_device_events rank_unknown
 -- uses: matched_collectives
 -- example: samples --run ddp_gloo

@@ -3,6 +3,7 @@
 -- since: 0.1
 -- summary: Which hosts, processes and devices a run was on.
 -- grain: one row per worker and device that it used; one without a device for a worker that used none
+-- distributes: worker
 -- example: samples --run ddp_gloo
 --
 -- A device is used when a kernel, copy or fill ran on it. What a worker recorded more than once is

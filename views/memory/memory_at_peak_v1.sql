@@ -2,6 +2,7 @@
 -- version: 1
 -- since: 0.1
 -- summary: What was alive when the most memory was allocated on a device: which operator, module and line had allocated it.
+-- distributes: trace
 -- needs: no_memory
 -- uses: operator_names, trace_names
 -- example: samples --run resnet_workers_0 --span 1 --limit 6

@@ -2,6 +2,7 @@
 -- version: 1
 -- since: 0.1
 -- summary: Each block of memory: who allocated it, when, and how long it lived.
+-- distributes: trace
 -- needs: no_memory
 -- uses: operator_names, trace_names
 -- example: samples --run resnet_workers_0 --span 1 --limit 6

@@ -2,6 +2,7 @@
 -- version: 1
 -- since: 0.1
 -- summary: What each operator allocated and released on each device, itself and with what it calls.
+-- distributes: trace
 -- needs: no_memory
 -- uses: trace_names
 -- example: samples --run resnet_workers_0 --span 1 --limit 6

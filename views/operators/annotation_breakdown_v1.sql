@@ -3,6 +3,7 @@
 -- since: 0.1
 -- summary: How long each annotation of the user took on the host, and its spans on the devices.
 -- grain: one row per name of an annotation and place that it has spans on: the host, or a device
+-- distributes: trace
 -- needs: no_steps
 -- example: samples --run resnet_workers_0 --span 1 --limit 6
 --

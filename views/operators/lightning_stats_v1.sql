@@ -2,6 +2,7 @@
 -- version: 1
 -- since: 0.1
 -- summary: What each module and hook of PyTorch Lightning cost on the host and on the device.
+-- distributes: trace
 -- needs: no_lightning no_operators
 -- uses: module_costs
 -- example: lightning --limit 8

@@ -2,6 +2,7 @@
 -- version: 1
 -- since: 0.1
 -- summary: Every call of an nn.Module, in order of time, under the modules that call it.
+-- distributes: trace
 -- needs: no_modules
 -- uses: module_costs
 -- example: samples --run resnet_workers_0 --span 1 --limit 6

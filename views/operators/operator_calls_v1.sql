@@ -2,6 +2,7 @@
 -- version: 1
 -- since: 0.1
 -- summary: Every call of an operator, the costliest first.
+-- distributes: trace
 -- needs: no_operators
 -- uses: operator_costs, trace_names
 -- example: samples --run resnet_workers_0 --span 1 --op aten::convolution_backward --limit 6

@@ -3,6 +3,7 @@
 -- since: 0.1
 -- summary: How fast matrix products, convolutions and attention run, per operator and shape.
 -- grain: one row per operator, shapes, element type and work per call
+-- distributes: trace
 -- needs: no_operators no_shapes
 -- uses: operator_flops_v1
 -- example: samples --run resnet_workers_0 --span 1 --limit 6

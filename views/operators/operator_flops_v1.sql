@@ -2,6 +2,7 @@
 -- version: 1
 -- since: 0.1
 -- summary: Floating-point operations and bytes of every matrix product, convolution and attention, from its recorded shapes.
+-- distributes: trace
 -- needs: no_operators no_shapes
 -- uses: operator_work
 -- example: samples --run resnet_workers_0 --span 1 --limit 6

@@ -2,6 +2,7 @@
 -- version: 1
 -- since: 0.1
 -- summary: What each operator cost on the host and on the device.
+-- distributes: trace
 -- needs: no_operators no_stacks
 -- uses: operator_costs, checked_choice
 -- example: samples --run resnet_workers_0 --span 1 --limit 8

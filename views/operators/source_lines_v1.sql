@@ -2,6 +2,7 @@
 -- version: 1
 -- since: 0.1
 -- summary: What each line of Python cost on the host and on the device, and what it allocated.
+-- distributes: trace
 -- needs: no_stacks
 -- uses: trace_names
 -- example: samples --run resnet_workers_0 --span 1 --limit 6

@@ -3,6 +3,7 @@
 -- since: 0.1
 -- summary: How busy each device was, and how well its kernels filled it.
 -- grain: one row per device of a trace that ran a kernel
+-- distributes: trace
 -- needs: no_device_events
 -- uses: interval_totals
 -- example: drawn

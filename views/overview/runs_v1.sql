@@ -3,6 +3,7 @@
 -- since: 0.1
 -- summary: What the warehouse holds, one row per run, the latest first.
 -- grain: one row per run
+-- distributes: run
 -- example: samples
 --
 -- columns

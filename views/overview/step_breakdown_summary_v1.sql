@@ -3,6 +3,7 @@
 -- since: 0.1
 -- summary: Where the time of an average step went, one row per category.
 -- grain: one row per trace and category
+-- distributes: trace
 -- uses: step_breakdown_v1
 -- example: samples --run ddp_gloo --worker rank0
 -- reading: Nearly half of the mean step is communication, and a third waits for data.

@@ -3,6 +3,7 @@
 -- since: 0.1
 -- summary: What is missing or odd in a trace, and the profiler option that would record it.
 -- grain: one row per trace and finding
+-- distributes: run
 -- uses: clocks_apart
 -- example: samples --run ddp_gloo --worker rank0
 --
