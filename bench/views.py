@@ -1,6 +1,7 @@
 """Time every view over a trace, cold and warm, and three of them over many workers.
 
     python bench/views.py TRACE.json.gz [TRACE.json.gz ...] --output bench/results_views.md
+    python bench/views.py --ranks warehouse_of_4096/ --output bench/results_ranks.md
 
 Every view of the registry is asked with its default parameters; one that compares two runs compares
 the run with itself.
@@ -10,7 +11,8 @@ the run with itself.
 
 The many workers are one trace under many names: its folder, linked 64 times. So the files are in the
 page cache after the first, and every worker has the same steps; the work of the query is that of 64
-different traces.
+different traces. With --ranks they are the traces of a warehouse, each of its own, or of a folder that
+is ingested first; bench/draw.py draws one.
 """
 
 import argparse
@@ -137,10 +139,27 @@ def section(trace: Path, views: list[str], workers: int, repeat: int) -> list[st
     return parts
 
 
+def ranks(folder: Path, repeat: int) -> list[str]:
+    """Measure the traces of a warehouse, or of a folder of ranks, and give their part of the results."""
+    other = ProcessPoolExecutor(1, get_context("spawn"))
+    with other, tempfile.TemporaryDirectory() as work:
+        warehouse = folder
+        if not (folder / "data").is_dir():
+            warehouse = Path(work)
+            cold("ingest", str(folder), "-w", str(warehouse))
+        workers = sum(1 for _ in warehouse.glob("data/*/*/*/traces.parquet"))
+        events = other.submit(count_events, warehouse).result()
+        title = f"## {workers:,} workers, each with a trace of its own: {events:,} events"
+        return [title, measure(other, warehouse, list(ACROSS), repeat)]
+
+
 def main() -> None:
     """Read the command line, measure, and write the tables."""
     parser = argparse.ArgumentParser(description="Time every view, cold and warm.")
-    parser.add_argument("traces", type=Path, nargs="+", help="traces, .json.gz or .json")
+    parser.add_argument("traces", type=Path, nargs="*", help="traces, .json.gz or .json")
+    parser.add_argument(
+        "--ranks", type=Path, action="append", default=[], help="a warehouse, or a folder of traces"
+    )
     parser.add_argument("--repeat", type=int, default=5, help="calls of each (default: 5)")
     parser.add_argument("--workers", type=int, default=64, help="0 for none (default: 64)")
     parser.add_argument("--view", action="append", help="only this one; may be given again")
@@ -156,6 +175,8 @@ def main() -> None:
     for trace in arguments.traces:
         views = arguments.view or [view.name for view in REGISTRY.newest()]
         parts += section(trace, views, arguments.workers, arguments.repeat)
+    for folder in arguments.ranks:
+        parts += ranks(folder, arguments.repeat)
     text = "\n\n".join(parts) + "\n"
     if arguments.output:
         arguments.output.write_text(text)

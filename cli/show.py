@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
 import re
 from collections.abc import Iterator
@@ -33,12 +32,11 @@ TITLES = {
 }
 
 
-@functools.cache
 def registry() -> Registry:
-    """The views, read once and not before they are needed."""
-    from tracewh.views import Registry
+    """The views, not read before they are needed."""
+    from tracewh.views.registry import installed
 
-    return Registry.load()
+    return installed()
 
 
 class ViewGroup(Group):

@@ -97,3 +97,24 @@ def test_the_view_benchmark_measures_views_and_many_workers(grown: Path) -> None
             warm, cold, peak_mb = float(row[2]), float(row[5]), float(row[8])
             assert 0 < warm < cold
             assert peak_mb > 50
+
+
+def test_drawn_ranks_are_traces_that_differ_and_can_be_drawn_again(tmp_path: Path) -> None:
+    first, again = tmp_path / "first" / "job", tmp_path / "again" / "job"
+    for folder in (first, again):
+        bench("draw.py", folder, "--ranks", 2, "--steps", 1, "--layers", 4)
+    files = sorted(first.iterdir())
+    assert [path.read_bytes() for path in files] == [
+        (again / path.name).read_bytes() for path in files
+    ]
+    table = bench("views.py", "--ranks", first.parent, "--repeat", 1)
+    rows = [line.strip("| ").split(" | ") for line in table.splitlines() if line.startswith("| ")]
+    names = {row[0]: int(row[1]) for row in rows if row[0] != "view"}
+    assert names == {"kernel_stats": 2 * 4, "step_breakdown": 2, "comm_overlap": 2 * 2}
+    tracewh.ingest([first], tmp_path / "warehouse")
+    with tracewh.open(tmp_path / "warehouse") as warehouse:
+        steps = warehouse.sql("SELECT worker, total_us FROM step_breakdown()").fetchall()
+        assert [worker for worker, _ in steps] == ["node0000_rank0", "node0000_rank1"]
+        assert len({length for _, length in steps}) == 2
+        clean = "SELECT count(*) FROM trace_quality() WHERE severity = 'error'"
+        assert warehouse.sql(clean).fetchall() == [(0,)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import shutil
 import subprocess
 import sys
@@ -84,6 +85,16 @@ def test_a_run_is_read_from_its_own_files(root: Path) -> None:
         ).fetchall()[0][1]
     assert "Files Read: 1" in read
     assert "Files Read: 2" not in read
+
+
+def test_kernels_by_name_are_told_without_a_look_at_the_host(root: Path) -> None:
+    """Of thousands of traces, a file more each takes as long as all the rest."""
+    broken = next(root.glob("data/run=b/*/*/host_events.parquet"))
+    broken.write_text("no Parquet")
+    with tracewh.open(root) as warehouse:
+        assert warehouse.kernel_stats().fetchall() == []
+        with pytest.raises(duckdb.InvalidInputException, match=re.escape(str(broken))):
+            warehouse.kernel_stats(group_by="launch").fetchall()
 
 
 def test_sql_reaches_tables_slices_views_and_data_frames(root: Path) -> None:
@@ -257,7 +268,7 @@ def test_the_database_is_written_only_when_it_has_to_be(
     assert not ensure_database(moved)
 
     fewer = Registry([spec for spec in Registry.load().all() if spec.kind in ("table", "slice")])
-    monkeypatch.setattr(module, "_registry", lambda: fewer)
+    monkeypatch.setattr(module, "installed", lambda: fewer)
     assert ensure_database(moved)
     assert rows(moved / DATABASE, "FROM views()") == []
 

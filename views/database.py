@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import fcntl
-import functools
 import hashlib
 import os
 import shlex
@@ -21,7 +20,7 @@ from tempfile import TemporaryDirectory
 
 import duckdb
 
-from tracewh.views.registry import Registry
+from tracewh.views.registry import installed
 from tracewh.views.values import quoted
 from tracewh.views.warehouse import WarehouseError, create, find, holds_traces
 
@@ -30,8 +29,6 @@ DATABASE = "tracewh.duckdb"
 #: Says what tracewh.duckdb was made from. A file of its own, because a database that somebody else
 #: has open for writing cannot be read.
 FINGERPRINT = ".tracewh.duckdb.origin"
-
-_registry = functools.cache(Registry.load)
 
 
 def ensure_database(
@@ -172,7 +169,7 @@ def _create_macros(database: Path) -> Path:
     Binding macros against files would take a look at the disk for every mention of a table.
     """
     with _attached(database) as con:
-        registry = _registry()
+        registry = installed()
         registry.create(con, registry.needs())
     return database
 
@@ -180,9 +177,9 @@ def _create_macros(database: Path) -> Path:
 def _create_views(root: Path, database: Path) -> None:
     """Put the views over the files of a warehouse in the place of the tables."""
     with _attached(database) as con:
-        for table in _registry().tables():
+        for table in installed().tables():
             con.execute(f"DROP TABLE {table.name}")
-            create(con, _registry(), [table.name], root)
+            create(con, installed(), [table.name], root)
             for column in table.columns:
                 target = f"{table.name}.{column.name}"
                 con.execute(f"COMMENT ON COLUMN {target} IS {quoted(column.meaning)}")
@@ -205,5 +202,5 @@ def _fingerprint(root: Path) -> str:
     """What the contents of tracewh.duckdb depend on."""
     from importlib.metadata import version  # slow to import, and rarely needed
 
-    sql = hashlib.sha256("\0".join(spec.sql for spec in _registry().all()).encode()).hexdigest()
+    sql = hashlib.sha256("\0".join(spec.sql for spec in installed().all()).encode()).hexdigest()
     return f"tracewh {version('tracewh')}\nsql {sql}\npath {root}\n"

@@ -11,6 +11,7 @@ none of them can list a view that is missing or forget one that is there.
 from __future__ import annotations
 
 import difflib
+import functools
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -33,7 +34,7 @@ FOLDERS = ("sql/tables", "sql/slices", "sql/blocks", "views")
 #: The macro that lists the views. It is written from the headers, so no file defines it.
 LISTING = "views"
 
-__all__ = ["ArgumentError", "Call", "Registry", "UnknownViewError", "ViewError"]
+__all__ = ["ArgumentError", "Call", "Registry", "UnknownViewError", "ViewError", "installed"]
 
 
 class ViewError(Exception):
@@ -248,6 +249,12 @@ class Registry:
         if not rows:  # VALUES takes at least one row
             source = f"(SELECT {', '.join(f'NULL AS {name}' for name in _LISTED)}) AS v WHERE false"
         return f"CREATE MACRO {LISTING}() AS TABLE SELECT {columns} FROM {source}"
+
+
+@functools.cache
+def installed() -> Registry:
+    """The registry of the files installed with tracewh, read once: to read them takes a while."""
+    return Registry.load()
 
 
 _LISTED = {

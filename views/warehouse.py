@@ -8,7 +8,6 @@ not write.
 from __future__ import annotations
 
 import contextlib
-import functools
 import glob
 import inspect
 import os
@@ -22,7 +21,7 @@ from typing import Any, Self
 import duckdb
 
 from tracewh.remote import is_url
-from tracewh.views.registry import Registry, did_you_mean
+from tracewh.views.registry import Registry, did_you_mean, installed
 from tracewh.views.spec import Spec
 from tracewh.views.store import Listing, read
 from tracewh.views.values import quoted
@@ -30,8 +29,8 @@ from tracewh.views.values import quoted
 #: The variable that holds the folders of the traces that a query is about: were each table to look
 #: for them itself, a trace that arrives between two looks would be in one table and not in another.
 _PRESENT = "tracewh_present"
-
-_registry = functools.cache(Registry.load)
+#: Those that were found when the query was asked.
+_FOUND = "tracewh_found"
 
 #: SQL that asks what there is, so that everything has to be there.
 _INTROSPECTION = re.compile(r"\b(show|information_schema|duckdb_\w+|pg_\w+)\b", re.IGNORECASE)
@@ -72,7 +71,7 @@ class Warehouse:
             with _as_warehouse_error():
                 self._files = Listing.of(path) if is_url(path) else find(path)
         self.path = self._files if isinstance(self._files, Path) else self._files.path
-        self.registry = _registry()
+        self.registry = installed()
         self._created: set[str] = set()
         # By default it spills into the current folder. Two databases may not share a folder.
         spill = os.path.join(tempfile.gettempdir(), f"tracewh-{os.getpid()}-{id(self)}")
@@ -107,11 +106,6 @@ class Warehouse:
             params: Values for the ``?`` or ``$name`` placeholders of the query.
         """
         self._prepare(None if _INTROSPECTION.search(query) else query)
-        if isinstance(self._files, Path):
-            self._con.execute(
-                f"SET VARIABLE {_PRESENT} = (SELECT list(parse_dirpath(g.file) ORDER BY g.file)"
-                f" FROM glob({_files(self._files, 'traces')}) AS g)"
-            )
         return self._con.sql(query, params=params)
 
     def view(
@@ -178,9 +172,21 @@ class Warehouse:
         raise AttributeError(f"no table or view named {name!r}{hint}", name=name, obj=self)
 
     def _prepare(self, sql: str | None) -> None:
-        """Create what a query names: creating all there is takes longer than most queries."""
+        """Look for traces, and create what a query names: all there is would take longer than most.
+
+        What is created is bound, which looks at each file of each table that it mentions: of one
+        trace, and not of thousands.
+        """
         missing = [name for name in self.registry.needs(sql) if name not in self._created]
+        if isinstance(self._files, Path):
+            self._con.execute(
+                f"SET VARIABLE {_FOUND} = (SELECT list(parse_dirpath(g.file) ORDER BY g.file)"
+                f" FROM glob({_files(self._files, 'traces')}) AS g)"
+            )
+            self._con.execute(f"SET VARIABLE {_PRESENT} = getvariable('{_FOUND}')[:1]")
         create(self._con, self.registry, missing, self._files, present=True)
+        if isinstance(self._files, Path):
+            self._con.execute(f"SET VARIABLE {_PRESENT} = getvariable('{_FOUND}')")
         self._created.update(missing)
 
 

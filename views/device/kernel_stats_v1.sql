@@ -60,6 +60,13 @@ CREATE MACRO kernel_stats_v1(
         WHERE s.step = step
     ),
 
+    -- Only where operators are asked for: to number the traces, a file of each is opened.
+    numbered AS (
+        SELECT t.names
+        FROM trace_names(run, worker, span) AS t
+        WHERE group_by = 'launch'
+    ),
+
     runs_of_kernels AS (
         SELECT
             d.run,
@@ -77,7 +84,7 @@ CREATE MACRO kernel_stats_v1(
             d.blocks_per_sm,
             d.est_achieved_occupancy_pct
         FROM device_events AS d
-        CROSS JOIN trace_names(run, worker, span) AS t
+        LEFT JOIN numbered AS t ON TRUE
         WHERE
             (SELECT c.is_allowed FROM checked_choice('group_by', group_by, ['name', 'launch']) AS c)
             AND d.kind IN ('compute', 'communication')
