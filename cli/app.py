@@ -15,6 +15,7 @@ import typer
 
 from tracewh.cli import diagnostics, options
 from tracewh.cli.diffing import diff
+from tracewh.cli.engine import Cluster
 from tracewh.cli.helptext import EPILOG, Command, Commands
 from tracewh.cli.looking import report, serve
 from tracewh.cli.output import Format, Output, whole_number
@@ -83,6 +84,8 @@ def ingest(
     force: Annotated[
         bool, typer.Option("--force", help="Take in again what is in already.")
     ] = False,
+    engine: options.EngineOption = options.DEFAULT_ENGINE,
+    master: options.MasterOption = None,
 ) -> None:
     """Take traces into the warehouse.
 
@@ -91,8 +94,14 @@ def ingest(
     """
     from tracewh.cli.intake import take_in
 
+    cluster = Cluster.parse(engine, master)
+    if cluster and "-" in paths:
+        diagnostics.refuse("- is standard input, which only this machine reads: leave out --engine")
+    if cluster and jobs is not None:
+        diagnostics.refuse("--jobs is for this machine; Spark has cores: set spark.cores.max")
     workers = None if jobs is None else whole_number("--jobs", jobs, least=1)
-    raise typer.Exit(take_in(paths, warehouse, run=run, jobs=workers, force=force))
+    code = take_in(paths, warehouse, run=run, jobs=workers, force=force, cluster=cluster)
+    raise typer.Exit(code)
 
 
 @app.command(cls=Command, rich_help_panel=FILL)

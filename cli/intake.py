@@ -5,14 +5,17 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tracewh.cli import diagnostics
-from tracewh.cli.progress import display, size
+from tracewh.cli.progress import Display, display, size
 
 if TYPE_CHECKING:
-    from tracewh.ingest.api import Outcome
+    from tracewh.cli.engine import Cluster
+    from tracewh.ingest.outcome import Outcome
 
 
 def take_in(
@@ -22,21 +25,23 @@ def take_in(
     run: str | None = None,
     jobs: int | None = None,
     force: bool = False,
+    cluster: Cluster | None = None,
 ) -> int:
     """Ingest with a display, sum it up, and give the exit code."""
-    from tracewh.ingest.api import ingest
+    from tracewh.ingest.discover import discover
+    from tracewh.ingest.objects import store_of
     from tracewh.views.database import ensure_database, preparing
     from tracewh.views.warehouse import WarehouseError
 
     started = time.monotonic()
     with preparing(warehouse) as prepared:
         try:
-            with display() as shown, diagnostics.terminable():
+            with display() as shown, diagnostics.terminable(), ExitStack() as stack:
+                store, sources = store_of(warehouse), discover(paths, run)
+                ingest = _engine(cluster, jobs, stack, shown)
                 outcomes = ingest(
-                    list(paths),
-                    warehouse,
-                    run=run,
-                    jobs=jobs,
+                    sources,
+                    store,
                     force=force,
                     on_progress=shown.advance,
                     on_outcome=shown.finished,
@@ -55,6 +60,28 @@ def take_in(
     if refused == len(outcomes):
         return diagnostics.FAILED
     return diagnostics.SOME_REFUSED if refused else diagnostics.OK
+
+
+def _engine(
+    cluster: Cluster | None, jobs: int | None, stack: ExitStack, shown: Display
+) -> Callable[..., list[Outcome]]:
+    """What takes in files, on this machine or with a session on the cluster."""
+    if cluster is None:
+        from tracewh.ingest.api import ingest_sources
+
+        return partial(ingest_sources, jobs=jobs)
+    from tracewh.spark.session import session
+
+    spark = stack.enter_context(session(cluster.master))
+    from tracewh.ingest import spark as engine
+
+    def wait() -> None:
+        shown.remark(
+            f"tracewh: no executor has begun to work in {engine.WAIT_SECONDS} s: the cluster may be full, "
+            "or have no workers; still waiting"
+        )
+
+    return partial(engine.ingest_sources, spark, on_wait=wait)
 
 
 def summarize(outcomes: list[Outcome], seconds: float) -> None:

@@ -59,6 +59,26 @@ SortOption = Annotated[
     ),
 ]
 
+EngineOption = Annotated[
+    str,
+    typer.Option(
+        "--engine",
+        metavar="ENGINE",
+        autocompletion=lambda: ["local", "spark"],
+        help="local, or spark for a cluster.",
+    ),
+]
+DEFAULT_ENGINE = "local"
+MasterOption = Annotated[
+    str | None,
+    typer.Option(
+        "--master",
+        metavar="URL",
+        help="Of the cluster: spark://HOST:PORT and the like. By default what Spark's own settings "
+        "say, else local[*].",
+    ),
+]
+
 WorkerOption = Annotated[
     str | None, typer.Option("--worker", metavar="WORKER", help="Only this worker of it.")
 ]

@@ -22,6 +22,9 @@ class Display(Protocol):
     def finished(self, outcome: Outcome) -> None:
         """This became of one file."""
 
+    def remark(self, text: str) -> None:
+        """This is to be said meanwhile."""
+
     def __enter__(self) -> Self: ...
 
     def __exit__(
@@ -46,6 +49,10 @@ class Lines:
     def finished(self, outcome: Outcome) -> None:
         """Say what became of the file."""
         diagnostics.line(sentence(outcome))
+
+    def remark(self, text: str) -> None:
+        """Say it."""
+        diagnostics.line(text)
 
     def __enter__(self) -> Self:
         return self
@@ -93,7 +100,11 @@ class Bar:
     def finished(self, outcome: Outcome) -> None:
         """Name a refused file at once; the others are in the summary."""
         if outcome.status == "refused":
-            self._bar.console.print(sentence(outcome), markup=False, soft_wrap=True)
+            self.remark(sentence(outcome))
+
+    def remark(self, text: str) -> None:
+        """Say it above the bar."""
+        self._bar.console.print(text, markup=False, soft_wrap=True)
 
     def __enter__(self) -> Self:
         self._bar.start()

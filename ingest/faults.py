@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import errno
 import os
+from typing import TYPE_CHECKING
 
 import duckdb
 
 from tracewh.ingest.errors import RefusedError
 from tracewh.ingest.files import File
+
+if TYPE_CHECKING:
+    from tracewh.ingest.trace import Limits
 
 #: Set in the environment, it lets an error that nobody foresaw end the ingest with its traceback.
 DEBUG = "TRACEWH_DEBUG"
@@ -16,21 +20,21 @@ DEBUG = "TRACEWH_DEBUG"
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
-def refusal(error: Exception, source: File, full: str, memory_bytes: int) -> RefusedError:
+def refusal(error: Exception, source: File, full: str, limits: Limits) -> RefusedError:
     """What an error of the system or of the database means for a file.
 
     Args:
         error: A `duckdb.Error` or an `OSError`.
         source: The file.
         full: What to say where the disk is full that it was being written to.
-        memory_bytes: What its ingest was allowed to use.
+        limits: What its ingest was allowed to use.
     """
     text = str(error).partition("\n")[0]
     if _is_full(error, text):
         return RefusedError(full)
     if isinstance(error, duckdb.OutOfMemoryException):
         return RefusedError(
-            f"needs more than {memory_bytes // 2**20} MiB of memory; use fewer --jobs"
+            f"needs more than {limits.memory_bytes // 2**20} MiB of memory; {limits.remedy}"
         )
     if isinstance(error, OSError):
         return RefusedError(f"{error.strerror}: {error.filename or source}")

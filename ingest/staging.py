@@ -116,14 +116,23 @@ class Session:
 
 
 @contextmanager
-def scratch() -> Iterator[Session]:
-    """A session in a temporary folder, after removing those of ingests that were killed."""
-    top = Path(tempfile.gettempdir())
+def scratch(
+    top: Path | None = None, remedy: str = "set TMPDIR to a folder on another"
+) -> Iterator[Session]:
+    """A session in a temporary folder, after removing those of ingests that were killed.
+
+    Args:
+        top: Where to make the folder, if not where the system has its temporary files.
+        remedy: What to do where its disk is full, besides making room.
+    """
+    top = top or Path(tempfile.gettempdir())
     for lock in top.glob(f"{_SCRATCH}*/*/lock"):
         if _is_dead(lock.parent):
             shutil.rmtree(lock.parents[1], ignore_errors=True)
-    with tempfile.TemporaryDirectory(prefix=_SCRATCH, ignore_cleanup_errors=True) as folder:
-        session = Session(Path(folder), "set TMPDIR to a folder on another")
+    with tempfile.TemporaryDirectory(
+        prefix=_SCRATCH, dir=top, ignore_cleanup_errors=True
+    ) as folder:
+        session = Session(Path(folder), remedy)
         try:
             yield session
         finally:

@@ -25,10 +25,11 @@ MEMORY_BYTES = 896 << 20
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What the ingest of one trace may use."""
+    """What the ingest of one trace may use, and what to do where that is too little memory."""
 
     threads: int
     memory_bytes: int
+    remedy: str = "use fewer --jobs"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +74,7 @@ def take_in(
     except InterruptedError:
         raise
     except (duckdb.Error, OSError) as error:
-        raise refusal(error, source.path, session.full, limits.memory_bytes) from None
+        raise refusal(error, source.path, session.full, limits) from None
 
 
 def _take_in(

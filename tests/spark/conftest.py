@@ -9,7 +9,8 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,9 @@ import pyspark
 import pytest
 
 from tests.conftest import ROOT
+from tests.remote.conftest import Store, s3_server
+
+__all__ = ["s3_server"]
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -45,8 +49,8 @@ def _end_with_parent() -> None:
 
 
 @contextmanager
-def server(log: Path, kind: str, ready: str, *words: str) -> Iterator[str]:
-    """Run one of Spark's servers until the tests are done; the line that says that it is ready."""
+def server(log: Path, kind: str, ready: str, *words: str) -> Iterator[Server]:
+    """Run one of Spark's servers until the tests are done."""
     loopback = ("--host", "127.0.0.1", "--port", "0", "--webui-port", "0")
     command = [str(HOME / "bin/spark-class"), f"org.apache.spark.deploy.{kind}", *loopback, *words]
     with log.open("wb") as out:
@@ -62,29 +66,71 @@ def server(log: Path, kind: str, ready: str, *words: str) -> Iterator[str]:
         while ready not in (said := log.read_text("utf-8", "replace")):
             assert process.poll() is None and time.monotonic() < deadline, said
             time.sleep(0.05)
-        yield next(line for line in said.splitlines() if ready in line)
+        yield Server(process.pid, next(line for line in said.splitlines() if ready in line))
     finally:
         process.terminate()
         process.wait(30)
 
 
-@pytest.fixture(scope="session")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """URL of the master of a cluster of two workers, of two cores each."""
-    folder = tmp_path_factory.mktemp("cluster")
-    with ExitStack() as stack:
+@dataclass(frozen=True, slots=True)
+class Server:
+    """One of Spark's servers: its process, and the line that said that it is ready."""
+
+    pid: int
+    said: str
+
+
+class Cluster:
+    """A master, and workers of two cores each."""
+
+    def __init__(self, stack: ExitStack, folder: Path) -> None:
+        self._stack, self._folder = stack, folder
         started = server(folder / "master", "master.Master", "Starting Spark master at ")
-        url = stack.enter_context(started).split()[-1]
-        for number in "12":
-            words = ("--cores", "2", "--memory", "2g", "--work-dir", str(folder / number), url)
-            log, ready = folder / f"worker{number}", "Successfully registered with master"
-            stack.enter_context(server(log, "worker.Worker", ready, *words))
-        yield url
+        self.url = stack.enter_context(started).said.split()[-1]
+        self.workers: list[int] = []
+        for _ in range(2):
+            self.add_worker()
+
+    def add_worker(self) -> None:
+        """Have one more."""
+        folder = self._folder / f"worker{len(self.workers)}"
+        words = ("--cores", "2", "--memory", "2g", "--work-dir", str(folder), self.url)
+        ready = "Successfully registered with master"
+        started = server(folder.with_suffix(".log"), "worker.Worker", ready, *words)
+        self.workers.append(self._stack.enter_context(started).pid)
+
+    def lose_worker(self) -> None:
+        """Kill the newest, and all that runs on its machine."""
+        for pid in reversed(descendants(self.workers[-1])):
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+
+def descendants(pid: int) -> list[int]:
+    """A process and those that it started, and those that these did."""
+    found = [pid]
+    for each in found:
+        with suppress(OSError):
+            for task in Path(f"/proc/{each}/task").iterdir():
+                found += map(int, (task / "children").read_text().split())
+    return found
 
 
 @pytest.fixture(scope="session")
-def spark(cluster: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    """A session on the cluster, with a core on each worker. A process can have one only."""
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """A cluster of two workers."""
+    with ExitStack() as stack:
+        yield Cluster(stack, tmp_path_factory.mktemp("cluster"))
+
+
+@pytest.fixture(scope="session")
+def spark(
+    cluster: Cluster, s3_server: Store, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[SparkSession]:
+    """A session on the cluster, with a core on each worker, whose executors know the S3 server.
+
+    A process can have one session only.
+    """
     from tracewh.spark.session import session
 
     folder = tmp_path_factory.mktemp("spark")
@@ -96,8 +142,18 @@ def spark(cluster: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sp
         "spark.sql.shuffle.partitions 2\n"
         f"spark.sql.warehouse.dir {folder / 'warehouse'}\n"
     )
-    with pytest.MonkeyPatch.context() as patch:
-        for name, value in {**spark_environ(folder), "SPARK_CONF_DIR": str(folder)}.items():
-            patch.setenv(name, value)
-        with session(cluster) as spark:
-            yield spark
+    environ = {**spark_environ(folder), **s3_server.environ, "SPARK_CONF_DIR": str(folder)}
+    with ExitStack() as stack:
+        with pytest.MonkeyPatch.context() as patch:
+            for name, value in environ.items():
+                patch.setenv(name, value)
+            spark = stack.enter_context(session(cluster.url))
+        yield spark
+
+
+@pytest.fixture
+def bucket(s3_server: Store, monkeypatch: pytest.MonkeyPatch) -> Store:
+    """The S3 server, which this process knows as well."""
+    for name, value in s3_server.environ.items():
+        monkeypatch.setenv(name, value)
+    return s3_server

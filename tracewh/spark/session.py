@@ -6,15 +6,16 @@ PYSPARK_SUBMIT_ARGS.
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import shutil
-import signal
 import socket
 import sys
 import tempfile
-import threading
+import warnings
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -46,39 +47,58 @@ def session(master: str | None = None) -> Iterator[SparkSession]:
     Raises:
         SparkError: PySpark or Java are missing, or the master cannot be reached.
     """
+    if not logging.root.handlers:
+        logging.root.addHandler(logging.NullHandler())  # py4j tells it of every interruption
+    _check_java()
+    if master:
+        _check_master(master)
     with tempfile.TemporaryFile() as log:
-        spark = _start(master, log)
+        spark = _started(master, log)
         try:
             yield spark
         finally:
             spark.stop()
 
 
+def _started(master: str | None, log: IO[bytes]) -> SparkSession:
+    """Start it on another thread: on this one, Spark would take Ctrl-C for itself."""
+    with ThreadPoolExecutor(1) as pool:
+        starting = pool.submit(_start, master, log)
+        try:
+            return starting.result()
+        except KeyboardInterrupt:
+            from pyspark import SparkContext
+
+            while not wait([starting], 0.1).done:
+                if SparkContext._gateway is not None:
+                    SparkContext._gateway.proc.kill()
+            raise
+
+
 def _start(master: str | None, log: IO[bytes]) -> SparkSession:
-    try:
+    with warnings.catch_warnings():
+        # PySpark looks at the version of pandas, which nothing here uses.
+        warnings.filterwarnings("ignore", "PySpark does not yet", FutureWarning)
+        try:
+            from pyspark import SparkContext
+            from pyspark.sql import SparkSession
+        except ImportError:
+            raise SparkError("--engine spark needs PySpark: pip install 'tracewh[spark]'") from None
         from py4j.protocol import Py4JError
-        from pyspark import SparkContext
         from pyspark.errors import PySparkException
         from pyspark.java_gateway import launch_gateway
-        from pyspark.sql import SparkSession
-    except ImportError:
-        raise SparkError("--engine spark needs PySpark: pip install 'tracewh[spark]'") from None
-    _check_java()
-    quiet = {} if os.environ.get(DEBUG) else {"stdout": log, "stderr": log}
-    before = signal.getsignal(signal.SIGINT)
-    try:
-        # Made here because its settings would else be arguments of the process, secrets included.
-        if SparkContext._gateway is None:
-            SparkContext._gateway = launch_gateway(popen_kwargs=quiet)  # type: ignore[no-untyped-call]
-            SparkContext._jvm = SparkContext._gateway.jvm
-        conf = _conf(master)
-        _check_master(conf.get("spark.master") or "")
-        return SparkSession(SparkContext(conf=conf))
-    except (PySparkException, Py4JError) as error:
-        raise SparkError(f"Spark does not start: {_cause(log) or error}") from None
-    finally:
-        if threading.current_thread() is threading.main_thread():
-            signal.signal(signal.SIGINT, before)
+
+        quiet = {} if os.environ.get(DEBUG) else {"stdout": log, "stderr": log}
+        try:
+            # Before any settings are known: they would be arguments of the process, secrets included.
+            if SparkContext._gateway is None:
+                SparkContext._gateway = launch_gateway(popen_kwargs=quiet)  # type: ignore[no-untyped-call]
+                SparkContext._jvm = SparkContext._gateway.jvm
+            conf = _conf(master)
+            _check_master(conf.get("spark.master") or "")
+            return SparkSession(SparkContext(conf=conf))
+        except (PySparkException, Py4JError) as error:
+            raise SparkError(f"Spark does not start: {_cause(log) or error}") from None
 
 
 def _conf(master: str | None) -> SparkConf:
@@ -138,7 +158,7 @@ def _cause(log: IO[bytes]) -> str:
     if "UnsupportedClassVersionError" in text:
         return "it needs Java 17 or later; install a JDK, or set JAVA_HOME"
     causes = re.findall(
-        r"^(?:Caused by: |Exception in thread \S+ )?(?:\w+\.)+(\w+: .*)$", text, re.MULTILINE
+        r"^(?:Caused by: |Exception in thread \S+ )?(?:\w+\.)+\w+: (.*)$", text, re.MULTILINE
     )
     lines = causes or [line for line in text.splitlines() if line.strip()]
     return lines[-1].strip() if lines else ""

@@ -1,0 +1,56 @@
+"""One file, from its plan to its outcome: what all engines do."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from tracewh.ingest import outcome
+from tracewh.ingest.errors import RefusedError
+from tracewh.ingest.faults import DEBUG, bug
+from tracewh.ingest.outcome import Meter, Outcome
+from tracewh.ingest.plan import Planned
+from tracewh.ingest.staging import Session
+from tracewh.ingest.trace import Limits, take_in
+
+
+def settle(
+    planned: Planned,
+    session: Session,
+    commit: Callable[[Path], str],
+    limits: Limits,
+    meter: Meter,
+) -> Outcome:
+    """Take in a file, unless it is in already. Whatever is wrong with it refuses it.
+
+    Args:
+        planned: The file.
+        session: Where to write its trace.
+        commit: Puts the folder that holds the trace into the warehouse, and gives its span.
+        limits: What its ingest may use.
+        meter: Told of the bytes and the events.
+
+    Raises:
+        InterruptedError: The ingest was interrupted.
+    """
+    started = time.perf_counter()
+    source = planned.source
+    if planned.known is not None:
+        found = outcome.unchanged(source, planned.known)
+        meter.read(found.source_bytes)
+    else:
+        try:
+            taken = take_in(session, source, limits, meter.read, meter.count, commit)
+            found = outcome.ingested(source, taken)
+        except InterruptedError:
+            raise
+        except RefusedError as error:
+            found = outcome.refused(source, error)
+        except Exception as error:
+            if meter.failed or os.environ.get(DEBUG):
+                raise
+            found = outcome.refused(source, bug(error))
+    return replace(found, seconds=time.perf_counter() - started)
