@@ -26,11 +26,7 @@ def verify(warehouse: str, run: str | None, output: Output) -> int:
     from tracewh.views.warehouse import find
 
     output.check()
-    if is_url(warehouse):
-        raise diagnostics.CliError(
-            f"{warehouse}: only a folder can be checked; copy the warehouse to one and check that"
-        )
-    if not Path(warehouse, "data").is_dir():
+    if not is_url(warehouse) and not Path(warehouse, "data").is_dir():
         find(warehouse)
     if run is not None:
         sources.named(names(warehouse), {"run": run})
@@ -41,9 +37,12 @@ def verify(warehouse: str, run: str | None, output: Output) -> int:
         bad += bool(checked.problems)
         stored_bytes += checked.stored_bytes
         problems += checked.problems
-    problems += left_behind(warehouse)
-    if found := database_problem(warehouse):
-        problems.append(Problem(None, None, None, *found))
+    if not is_url(warehouse):
+        problems += left_behind(warehouse)
+        if found := database_problem(warehouse):
+            problems.append(Problem(None, None, None, *found))
+    elif not traces:
+        raise diagnostics.CliError(f"{warehouse}: holds no traces")
     _write(problems, output)
     looked = f"{traces:,} {'trace' if traces == 1 else 'traces'}, {size(stored_bytes)}"
     if not problems:

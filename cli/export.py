@@ -39,31 +39,34 @@ def export(
 ) -> None:
     """Write a trace to a file that appears when all of it is written, or not at all."""
     from tracewh.ingest.api import names
-    from tracewh.ingest.files import here
+    from tracewh.ingest.objects import store_of
     from tracewh.ingest.rebuild import arrows, batches, head
-    from tracewh.ingest.store import Store
     from tracewh.ingest.tables import tables
+    from tracewh.remote import is_url
     from tracewh.views.warehouse import Warehouse, find
 
     if not path.name.endswith((".json", ".json.gz")):
         diagnostics.refuse(f"-o: {path.name!r} ends neither in .json nor in .json.gz")
     Output(path=path).check()
-    root = find(here(warehouse))
+    if not is_url(warehouse):
+        find(warehouse)
     trace = _one(names(warehouse), run, worker, span)
-    folder = Store(root).folder(*trace)
-    for name in tables():
-        if not (folder / f"{name}.parquet").exists():
-            raise diagnostics.CliError(
-                f"{'/'.join(trace)} has no {name}.parquet: it is damaged, or of another version of"
-                " tracewh; ingest it again with --force"
-            )
-    parts, ran = [batches(folder)], None
-    if critical_path is not None:
-        with Warehouse(root) as opened:
-            ran = _ran(opened, trace, critical_path)
-        parts = [batches(folder, ran), arrows(folder, ran)]
-    with whole(path) as part, part.open("wb") as file, _packed(path, file) as sink:
-        counts = _write(sink, head(folder), parts)
+    traces = store_of(warehouse).traces(run, trace[1])
+    [stored] = (each for each in traces if each.span == trace[2])
+    with stored.fetched() as folder:
+        for name in tables():
+            if not (folder / f"{name}.parquet").exists():
+                raise diagnostics.CliError(
+                    f"{'/'.join(trace)} has no {name}.parquet: it is damaged, or of another version of"
+                    " tracewh; ingest it again with --force"
+                )
+        parts, ran = [batches(folder)], None
+        if critical_path is not None:
+            with Warehouse(warehouse) as opened:
+                ran = _ran(opened, trace, critical_path)
+            parts = [batches(folder, ran), arrows(folder, ran)]
+        with whole(path) as part, part.open("wb") as file, _packed(path, file) as sink:
+            counts = _write(sink, head(folder), parts)
     text = f"wrote {path}: {counts[0]:,} events of worker {trace[1]}, span {trace[2]}"
     if ran is not None:
         marked = len(ran.column("event_id").unique())

@@ -18,7 +18,7 @@ WarehouseOption = Annotated[
         "--warehouse",
         metavar="FOLDER",
         envvar="TRACEWH_WAREHOUSE",
-        help="The warehouse; to read, also s3://BUCKET/PATH and the like.",
+        help="The warehouse: a folder, or s3://BUCKET/PATH and the like.",
     ),
 ]
 DEFAULT_WAREHOUSE = "tracewh-warehouse"

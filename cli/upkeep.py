@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 from tracewh.cli import diagnostics
 
@@ -34,7 +35,9 @@ def remove(warehouse: str, run: str, worker: str | None, span: str | None, *, as
 
 
 def relink(warehouse: str) -> None:
-    """Write tracewh.duckdb anew."""
+    """Write tracewh.duckdb anew, for a copy of a warehouse in a store after its files are renamed."""
+    from tracewh.ingest.adopt import adopt
     from tracewh.views.database import write_database
 
+    adopt(Path(warehouse))
     diagnostics.line(f"wrote {write_database(warehouse)}")

@@ -14,10 +14,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tracewh.ingest import manifest
-from tracewh.ingest.files import here
+from tracewh.ingest.errors import StoreError
 from tracewh.ingest.manifest import Manifest, Part
+from tracewh.ingest.objects import ObjectStore, store_of
 from tracewh.ingest.staging import leftovers
-from tracewh.ingest.store import STAGING, Store, Stored
+from tracewh.ingest.store import STAGING, Known, Store
 from tracewh.ingest.tables import SQL, tables
 from tracewh.layout import MANIFEST
 
@@ -44,7 +45,7 @@ class Problem:
 class Checked:
     """A trace that was looked at, the bytes of its files, and what is wrong with it."""
 
-    trace: Stored
+    trace: Known
     stored_bytes: int
     problems: tuple[Problem, ...]
 
@@ -52,20 +53,19 @@ class Checked:
 def check(warehouse: str | os.PathLike[str], run: str | None = None) -> Iterator[Checked]:
     """Look at every byte of every trace, or of those of one run.
 
-    A trace that is dropped or replaced while it is looked at is looked at again.
+    A trace that is dropped or replaced while it is looked at is looked at again. One in a store is
+    fetched; what was replaced stays there for a day.
+
+    Raises:
+        IngestError: The store cannot be asked.
     """
-    store = Store(here(warehouse))
-    for trace in store.traces(run):
-        while inode := _inode(trace.folder):
-            found = _checked(store, trace)
-            if not found.problems or _inode(trace.folder) == inode:
-                yield found
-                break
+    store = store_of(warehouse)
+    return _fetched(store, run) if isinstance(store, ObjectStore) else _in_place(store, run)
 
 
 def left_behind(warehouse: str | os.PathLike[str]) -> list[Problem]:
-    """What ingests that died left in the warehouse. It does no harm."""
-    store = Store(here(warehouse))
+    """What ingests that died left in a warehouse's folder. It does no harm."""
+    store = Store(Path(warehouse))
     return [
         Problem(
             None,
@@ -73,19 +73,40 @@ def left_behind(warehouse: str | os.PathLike[str]) -> list[Problem]:
             None,
             path.relative_to(store.path).as_posix(),
             "left behind by an ingest that died",
-            f"tracewh ingest LOGDIR -w {shlex.quote(str(store.path))}",
+            f"tracewh ingest LOGDIR -w {shlex.quote(store.name)}",
         )
         for path in sorted(leftovers(store.path / STAGING))
     ]
 
 
-def _checked(store: Store, trace: Stored) -> Checked:
+def _in_place(store: Store, run: str | None) -> Iterator[Checked]:
+    for trace in store.traces(run):
+        while inode := _inode(trace.folder):
+            found = _checked(store, trace, trace.folder)
+            if not found.problems or _inode(trace.folder) == inode:
+                yield found
+                break
+
+
+def _fetched(store: ObjectStore, run: str | None) -> Iterator[Checked]:
+    for trace in store.traces(run):
+        try:
+            with trace.fetched() as folder:
+                found = _checked(store, trace, folder)
+        except FileNotFoundError:  # dropped meanwhile
+            continue
+        except OSError as error:
+            raise StoreError(f"{error.filename}: {error.strerror}") from None
+        yield found
+
+
+def _checked(store: Store | ObjectStore, trace: Known, folder: Path) -> Checked:
     try:
-        found = list(_files(trace.folder)) or list(_links(trace.folder))
+        found = list(_files(folder)) or list(_links(folder))
         size = trace.stored_bytes
     except FileNotFoundError:  # the folder itself: it was dropped, as the caller sees too
         found, size = [("", "it is gone")], 0
-    remedy = _remedy(store, trace)
+    remedy = _remedy(store.name, trace)
     problems = (Problem(trace.run, trace.worker, trace.span, *each, remedy) for each in found)
     return Checked(trace, size, tuple(problems))
 
@@ -181,9 +202,9 @@ def _links(folder: Path) -> Iterator[tuple[str, str]]:
         )
 
 
-def _remedy(store: Store, trace: Stored) -> str:
+def _remedy(warehouse: str, trace: Known) -> str:
     """The command that makes a trace whole again, or takes it out where its source is gone."""
-    where = f"-w {shlex.quote(str(store.path))}"
+    where = f"-w {shlex.quote(warehouse)}"
     source = trace.origin.source_path
     if "://" in source or Path(source).is_file():
         run = shlex.quote(trace.run)

@@ -230,20 +230,6 @@ class Search:
             yield Folder(folder or top, files, list(names))
 
 
-def here(warehouse: str | os.PathLike[str]) -> Path:
-    """The folder of a warehouse that is to be written.
-
-    Raises:
-        IngestError: It is in a store.
-    """
-    if is_url(warehouse):
-        raise IngestError(
-            f"{os.fspath(warehouse)}: a warehouse in a store can only be read; write it to a folder "
-            "and copy that there"
-        )
-    return Path(warehouse)
-
-
 def _names(folder: Path) -> Sequence[str]:
     return os.listdir(folder)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow.parquet as pq
 
 from tracewh.ingest.files import File
-from tracewh.layout import MANIFEST, Attempt
+from tracewh.layout import MANIFEST, Attempt, taken_apart
 
 if TYPE_CHECKING:
     from pyarrow.fs import FileSystem
@@ -56,11 +56,10 @@ def seal(folder: Path, attempt: Attempt = _PLAIN) -> Origin:
     """
     origin = origin_of(folder / "traces.parquet")
     files = {
-        attempt.name(path.name): asdict(Part(rows(path), path.stat().st_size, content_hash(path)))
+        attempt.name(path.name): Part(rows(path), path.stat().st_size, content_hash(path))
         for path in sorted(folder.glob("*.parquet"))
     }
-    text = json.dumps({"origin": asdict(origin), "files": files}, indent=1)
-    (folder / MANIFEST).write_text(text, "utf-8")
+    _write(folder / MANIFEST, Manifest(origin, files))
     return origin
 
 
@@ -77,6 +76,19 @@ def read(folder: Path) -> Manifest | None:
     return parse(text)
 
 
+def rename(path: Path) -> None:
+    """Let the record of a trace that came from a store name its files as they are called here.
+
+    Raises:
+        ValueError: It is damaged.
+    """
+    record = parse(path.read_bytes())
+    plain = {(taken_apart(name) or (name,))[0]: part for name, part in record.files.items()}
+    part = path.with_name(f"{path.name}.part")
+    _write(part, Manifest(record.origin, plain))
+    part.rename(path)
+
+
 def parse(text: bytes) -> Manifest:
     """The record that a manifest's bytes are.
 
@@ -89,6 +101,10 @@ def parse(text: bytes) -> Manifest:
         return Manifest(Origin(**found["origin"]), files)
     except (AttributeError, KeyError, TypeError) as error:
         raise ValueError(f"not a manifest: {error}") from None
+
+
+def _write(path: Path, record: Manifest) -> None:
+    path.write_text(json.dumps(asdict(record), indent=1), "utf-8")
 
 
 def origin_of(traces: Path | str, filesystem: FileSystem | None = None) -> Origin:

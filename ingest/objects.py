@@ -6,13 +6,14 @@ tracewh/layout.py says how a trace lies there, and when it is there.
 from __future__ import annotations
 
 import os
+import tempfile
 import time
-from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -44,7 +45,36 @@ class StoredObjects:
     worker: str
     span: str
     origin: Origin
-    stored_bytes: int
+    folder: Folder
+    place: Place
+
+    @property
+    def stored_bytes(self) -> int:
+        """Size of its Parquet files."""
+        return sum(found.bytes for found in self.folder.tables.values())
+
+    @contextmanager
+    def fetched(self) -> Iterator[Path]:
+        """Its files for the moment, named and recorded as in a folder.
+
+        Raises:
+            OSError: It was dropped, the store cannot be asked, or there is no room here.
+        """
+        objects = self.folder.newest
+        with scratch() as session, session.staging() as folder, ThreadPoolExecutor() as pool:
+            list(pool.map(self._download, objects.values(), map(folder.joinpath, objects)))
+            with suppress(ValueError):  # it is damaged, as whoever reads it will see
+                manifest.rename(folder / MANIFEST)
+            yield folder
+
+    def _download(self, found: Object, path: Path) -> None:
+        with (
+            path.open("wb") as file,
+            explained(self.place.url_of(found.key)),
+            self.place.filesystem.open_input_stream(found.key) as stream,
+        ):
+            while chunk := stream.read(CHUNK_BYTES):
+                file.write(chunk)
 
 
 class ObjectStore:
@@ -52,6 +82,7 @@ class ObjectStore:
 
     def __init__(self, place: Place) -> None:
         self.place = place
+        self.name = place.url
 
     def make(self) -> None:
         """See that there is a bucket to write to.
@@ -68,7 +99,7 @@ class ObjectStore:
         """Run, worker and span of every stored trace, damaged ones included."""
         with _as_store_error():
             found = folders(self.place)
-        return [each.keys for each in found if each.newest]
+        return [each.keys for each in found if each.whole]
 
     def survey(self, workers: Iterable[tuple[str, str]]) -> Survey:
         """What a plan has to know of the traces of some workers, each a run and a worker.
@@ -80,31 +111,43 @@ class ObjectStore:
             IngestError: There is no such bucket, or the store cannot be asked.
         """
         wanted = set(workers)
-        with _as_store_error(), ThreadPoolExecutor(AT_ONCE) as pool:
+        with _as_store_error():
             found = folders(self.place, sorted({run for run, _ in wanted}))
             if not found:
                 self.make()
-            stored = [each for each in found if each.newest and (each.run, each.worker) in wanted]
-            origins = list(pool.map(self._origin, stored))
-            with suppress(OSError):  # who may write need not be allowed to delete
+            # Who may write need not be allowed to delete.
+            with suppress(OSError), ThreadPoolExecutor(AT_ONCE) as pool:
                 for left in zip(*map(_left_behind, found), strict=True):
-                    list(pool.map(self._delete, [key for keys in left for key in keys]))
-        return Survey(
-            [
-                StoredObjects(*each.keys, origin, _bytes(each))
-                for each, origin in zip(stored, origins, strict=True)
-                if origin
-            ],
-            {each.keys: _newest_generation(each) for each in found},
-        )
+                    list(pool.map(self._delete, chain.from_iterable(left)))
+            known = self._known(each for each in found if (each.run, each.worker) in wanted)
+        return Survey(known, {each.keys: max(each.attempts).generation for each in found})
 
-    def session(self) -> AbstractContextManager[Session]:
+    def traces(self, run: str | None = None, worker: str | None = None) -> list[StoredObjects]:
+        """Every trace of the warehouse, or of a run or a worker of it; one that is damaged, too.
+
+        Raises:
+            IngestError: The store cannot be asked.
+        """
+        with _as_store_error():
+            found = folders(self.place, run and [run])
+            return self._known(each for each in found if worker in (None, each.worker))
+
+    @contextmanager
+    def session(self) -> Iterator[Session]:
         """A place here to write traces to; the store is not asked.
 
         Raises:
-            OSError: There is no room.
+            IngestError: There is none.
         """
-        return scratch()
+        with ExitStack() as stack:
+            try:
+                session = stack.enter_context(scratch())
+            except OSError as error:
+                folder = tempfile.gettempdir()
+                raise IngestError(
+                    f"cannot write to the temporary folder {folder}: {error.strerror}; set TMPDIR"
+                ) from None
+            yield session
 
     def commit(self, session: Session, planned: Planned, staged: Path) -> str:
         """Put a staged trace into the warehouse, by its last object for readers; its span.
@@ -139,25 +182,32 @@ class ObjectStore:
             found = [
                 each
                 for each in folders(self.place, [run])
-                if worker in (None, each.worker) and span in (None, each.span) and each.newest
+                if worker in (None, each.worker) and span in (None, each.span) and each.whole
             ]
             list(pool.map(self._remove, found))
         return len(found)
 
     def _remove(self, folder: Folder) -> None:
-        attempts = _attempts(folder)
-        whole = sorted(attempt for attempt, objects in attempts.items() if MANIFEST in objects)
-        for attempt in whole:  # the newest is the last: until then readers see it as before
-            self._delete(attempts[attempt].pop(MANIFEST).key)
-        for attempt in whole:
-            for found in attempts[attempt].values():
-                self._delete(found.key)
+        whole = [folder.attempts[attempt] for attempt in folder.whole]
+        for objects in whole:  # the newest is the last: until then readers see it as before
+            self._delete(objects.pop(MANIFEST).key)
+        for found in chain.from_iterable(objects.values() for objects in whole):
+            self._delete(found.key)
+
+    def _known(self, found: Iterable[Folder]) -> list[StoredObjects]:
+        stored = [each for each in found if each.whole]
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            origins = list(pool.map(self._origin, stored))
+        return [
+            StoredObjects(*each.keys, origin, each, self.place)
+            for each, origin in zip(stored, origins, strict=True)
+            if origin
+        ]
 
     def _origin(self, folder: Folder) -> Origin | None:
         """What a stored trace was made from, None where it was dropped meanwhile."""
         filesystem, newest = self.place.filesystem, folder.newest
-        assert newest is not None
-        record = folder.objects[newest.name(MANIFEST)]
+        record = newest[MANIFEST]
         try:
             with (
                 explained(self.place.url_of(record.key)),
@@ -168,7 +218,7 @@ class ObjectStore:
         except FileNotFoundError:
             return None
         except ValueError:
-            traces = folder.objects.get(newest.name("traces.parquet"))
+            traces = newest.get("traces.parquet")
         try:
             return manifest.origin_of(traces.key, filesystem) if traces else UNKNOWN
         except (pa.ArrowException, OSError, KeyError, TypeError, IndexError):
@@ -202,52 +252,32 @@ def store_of(warehouse: str | os.PathLike[str]) -> Store | ObjectStore:
     url = os.fspath(warehouse)
     if not is_writable(url):
         raise IngestError(
-            f"{url}: a warehouse is written to a folder, S3, Google Cloud or Azure; write it to a "
-            "folder and copy that there"
+            f"{url}: a warehouse can only be asked here; write it to a folder and copy that, or to "
+            "S3, Google Cloud or Azure"
         )
     with _as_store_error():
         return ObjectStore(locate(url))
 
 
-def _attempts(folder: Folder) -> dict[Attempt, dict[str, Object]]:
-    """What each attempt wrote, by plain names. An empty manifest is none."""
-    found: dict[Attempt, dict[str, Object]] = defaultdict(dict)
-    for name, each in folder.objects.items():
-        part = layout.taken_apart(name)
-        if part and (part[0].endswith(".parquet") or (part[0] == MANIFEST and each.bytes)):
-            found[part[1]][part[0]] = each
-    return found
-
-
 def _left_behind(folder: Folder) -> tuple[list[str], list[str]]:
-    """What nobody sees and no reader has known of for a day: manifests, and then the rest.
+    """What nobody sees and no reader has known of for a day: keys of manifests, and of the rest.
 
     What was replaced counts from the moment in which it was; what was copied there without a
     manifest is not ours.
     """
-    attempts = _attempts(folder)
-    manifests = {each: found[MANIFEST] for each, found in attempts.items() if MANIFEST in found}
+    whole = folder.whole
     keys: tuple[list[str], list[str]] = [], []
-    for attempt, objects in attempts.items():
-        if attempt == folder.newest or (not attempt.generation and attempt not in manifests):
+    for attempt, objects in folder.attempts.items():
+        if attempt == max(whole, default=None) or (not attempt.generation and attempt not in whole):
             continue
-        times = [found.mtime_ns for found in objects.values()]
-        if attempt in manifests:
-            later = [found.mtime_ns for each, found in manifests.items() if each > attempt]
-            times.append(min(later))
-        if time.time() - max(times) / 1e9 > ABANDONED_SECONDS:
+        newest = max(found.mtime_ns for found in objects.values())
+        if attempt in whole:
+            later = (each for each in whole if each > attempt)
+            newest = max(newest, min(folder.attempts[each][MANIFEST].mtime_ns for each in later))
+        if time.time() - newest / 1e9 > ABANDONED_SECONDS:
             for plain, found in objects.items():
                 keys[plain != MANIFEST].append(found.key)
     return keys
-
-
-def _bytes(folder: Folder) -> int:
-    return sum(found.bytes for found in folder.files().values())
-
-
-def _newest_generation(folder: Folder) -> int:
-    """The greatest that any attempt has, whole or not."""
-    return max((attempt.generation for attempt in _attempts(folder)), default=0)
 
 
 @contextmanager

@@ -47,6 +47,11 @@ class Stored:
         """Size of its Parquet files."""
         return sum(path.stat().st_size for path in self.folder.glob("*.parquet"))
 
+    @contextmanager
+    def fetched(self) -> Iterator[Path]:
+        """Its files, where they lie."""
+        yield self.folder
+
 
 class Known(Protocol):
     """What a plan knows of a stored trace, in a folder or in a store."""
@@ -91,6 +96,8 @@ class Store:
     def __init__(self, path: Path) -> None:
         self.path = path.resolve()
         self.data = self.path / "data"
+        #: What a user calls it by, from any folder.
+        self.name = str(self.path)
 
     def make(self) -> None:
         """Make the folders that traces are written to.

@@ -39,7 +39,7 @@ def open(path: str | os.PathLike[str]) -> Warehouse:
     """Open a warehouse to ask it things; see `Warehouse` for how.
 
     Args:
-        path: Folder of the warehouse.
+        path: Folder of the warehouse, or its URL in a store.
 
     Raises:
         WarehouseError: There is no warehouse, or it holds no traces.
@@ -63,7 +63,7 @@ def ingest(
 
     Args:
         paths: Trace files, and folders to search for them; one or many.
-        warehouse: Folder of the warehouse, made if it is missing.
+        warehouse: Folder of the warehouse, made if it is missing, or its URL in a store.
         run: Name of the run, instead of the one that each path gives.
         jobs: How many files to read at the same time; None for as many as the machine has cores.
         force: Take a file in again although its contents are in already.

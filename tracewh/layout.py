@@ -22,6 +22,7 @@ from urllib.parse import quote, unquote
 KEYS = ("run", "worker", "span")
 #: The manifest of a trace. Spark, Hive and Arrow take a name with an underscore for no data.
 MANIFEST = "_manifest.json"
+PARQUET = ".parquet"
 
 _NAME = re.compile(
     r"(?P<stem>[^.]+)(?:\.(?P<generation>[1-9][0-9]*)-(?P<token>[0-9a-f]{8}))?(?P<suffix>\.\w+)"

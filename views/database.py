@@ -20,6 +20,7 @@ from tempfile import TemporaryDirectory
 
 import duckdb
 
+from tracewh.remote import is_url
 from tracewh.views.registry import installed
 from tracewh.views.values import quoted
 from tracewh.views.warehouse import WarehouseError, create, find, holds_traces
@@ -34,7 +35,9 @@ FINGERPRINT = ".tracewh.duckdb.origin"
 def ensure_database(
     path: str | os.PathLike[str], prepared: Callable[[], Path | None] = lambda: None
 ) -> bool:
-    """Make tracewh.duckdb unless it is there and current. A warehouse without traces gets none.
+    """Make tracewh.duckdb unless it is there and current.
+
+    A warehouse without traces gets none, and neither does one in a store, which no shell can read.
 
     It is out of date when another tracewh or another set of SQL files made it, or when the
     warehouse was moved since.
@@ -47,7 +50,7 @@ def ensure_database(
         Whether it was written.
     """
     root = Path(os.path.abspath(path))
-    if _is_current(root) or not holds_traces(root):
+    if is_url(path) or _is_current(root) or not holds_traces(root):
         return False
     with _only_writer(root) as origin:
         if _is_current(root):  # another ingest has just written it
@@ -64,7 +67,7 @@ def preparing(path: str | os.PathLike[str]) -> Iterator[Callable[[], Path | None
     """
     with contextlib.ExitStack() as stack:
         made: Future[Path] | None = None
-        if not _is_current(Path(os.path.abspath(path))):
+        if not is_url(path) and not _is_current(Path(os.path.abspath(path))):
             with contextlib.suppress(OSError):  # no room: it will be made in place
                 folder = stack.enter_context(TemporaryDirectory(prefix="tracewh-"))
                 pool = stack.enter_context(ThreadPoolExecutor(1))

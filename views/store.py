@@ -25,13 +25,16 @@ from typing import TYPE_CHECKING, Self
 
 from tracewh import layout
 from tracewh.remote import Place, explained, is_url, locate
-from tracewh.remote.listing import Object, folders
+from tracewh.remote.listing import AT_ONCE, Object, folders, more_threads
 from tracewh.views.values import quoted
 
 if TYPE_CHECKING:
     import duckdb
 
     from tracewh.views.spec import Spec
+
+#: How much of large files may be under way at once; but Arrow has so many files under way at least.
+AHEAD_BYTES, FEWEST_AHEAD = 256 << 20, 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,19 +68,17 @@ class Listing:
         Raises:
             OSError: It holds no traces, or the store cannot be asked; one line with the remedy.
         """
-        if not is_url(warehouse):
+        if is_url(warehouse):
+            place = locate(os.fspath(warehouse))
+            found = (Trace(*each.keys, each.tables) for each in folders(place) if each.whole)
+            listing = cls(place.url, tuple(found), place)
+        else:
             root = Path(os.path.abspath(warehouse))
-            return cls(root, tuple(_local(root / "data")))
-        place = locate(os.fspath(warehouse))
-        traces = [
-            Trace(*folder.keys, {name.removesuffix(".parquet"): o for name, o in files.items()})
-            for folder in folders(place)
-            if (files := folder.files())
-        ]
-        if not traces:
-            said = f"holds no traces; `tracewh ingest LOGDIR -w {place.url}` brings some in"
-            raise FileNotFoundError(errno.ENOENT, said, place.url)
-        return cls(place.url, tuple(traces), place)
+            listing = cls(root, tuple(_local(root / "data")))
+        if not listing.traces:
+            said = f"holds no traces; `tracewh ingest LOGDIR -w {listing.path}` brings some in"
+            raise FileNotFoundError(errno.ENOENT, said, str(listing.path))
+        return listing
 
     def only(self, traces: Iterable[Trace]) -> Self:
         """Some of its traces."""
@@ -102,7 +103,7 @@ class Listing:
             )
             return
         with explained(self.place.url):
-            found = self._dataset(self.place, table.name)
+            found = _dataset(self.place, self.traces, table.name)
         # In a schema of its own, so that SHOW TABLES shows what a folder's does.
         con.execute("CREATE SCHEMA IF NOT EXISTS files")
         con.execute("USE files")
@@ -115,29 +116,6 @@ class Listing:
             for column in table.columns
         )
         con.execute(f"CREATE VIEW {table.name} AS SELECT {columns} FROM files.{table.name} AS t")
-
-    def _dataset(self, place: Place, table: str) -> object:
-        """A table as Arrow reads it; that the listing knows each size saves a request per file."""
-        import pyarrow as pa
-        from pyarrow import dataset
-
-        parquet = dataset.ParquetFileFormat()
-        fragments = [
-            parquet.make_fragment(
-                found.key,
-                place.filesystem,
-                reduce(and_, (dataset.field(k) == getattr(trace, k) for k in layout.KEYS)),
-                file_size=found.bytes,
-            )
-            for trace in self.traces
-            if (found := trace.files.get(table))
-        ]
-        if not fragments:
-            raise OSError(f"holds no {table}.parquet: it is damaged; ingest again with --force")
-        schema = fragments[0].physical_schema
-        for key in layout.KEYS:
-            schema = schema.append(pa.field(key, pa.string()))
-        return dataset.FileSystemDataset(fragments, schema, parquet, place.filesystem)
 
 
 def read(files: str) -> str:
@@ -158,3 +136,36 @@ def _local(data: Path) -> Iterator[Trace]:
             stat = path.stat()
             files[path.stem] = Object(str(path), stat.st_size, stat.st_mtime_ns)
         yield Trace(*keys, files)
+
+
+def _dataset(place: Place, traces: Iterable[Trace], table: str) -> object:
+    """A table as Arrow reads it: as few requests as it takes, and many of them at once."""
+    import pyarrow as pa
+    from pyarrow import dataset
+
+    parquet = dataset.ParquetFileFormat()
+    fragments, largest = [], 1
+    for trace in traces:
+        if found := trace.files.get(table):
+            largest = max(largest, found.bytes)
+            keys = (dataset.field(key) == getattr(trace, key) for key in layout.KEYS)
+            # Where the size is known, nobody asks for it.
+            fragment = parquet.make_fragment(
+                found.key, place.filesystem, reduce(and_, keys), file_size=found.bytes
+            )
+            fragments.append(fragment)
+    if not fragments:
+        raise OSError(f"holds no {table}.parquet: it is damaged; ingest again with --force")
+    schema = fragments[0].physical_schema
+    for key in layout.KEYS:
+        schema = schema.append(pa.field(key, pa.string()))
+    ahead = max(FEWEST_AHEAD, min(AT_ONCE, AHEAD_BYTES // largest))
+    more_threads()
+
+    class Ahead(dataset.FileSystemDataset):  # type: ignore[misc]  # Arrow has no types
+        """Has more files under way than Arrow's four, which wait for their answers one by one."""
+
+        def scanner(self, **options: object) -> object:
+            return super().scanner(fragment_readahead=ahead, **options)
+
+    return Ahead(fragments, schema, parquet, place.filesystem)

@@ -208,6 +208,10 @@ def find(path: str | os.PathLike[str]) -> Path:
         state = "is not a warehouse: it has no data/ folder" if root.is_dir() else "does not exist"
         raise WarehouseError(f"{path} {state}; `tracewh ingest LOGDIR -w {path}` makes a warehouse")
     if not holds_traces(root):
+        if any(root.glob("data/*/*/*/_manifest.*.json")):
+            raise WarehouseError(
+                f"{path} was copied from a store; `tracewh relink -w {path}` makes it a folder's"
+            )
         raise WarehouseError(
             f"{path} holds no traces yet; `tracewh ingest LOGDIR -w {path}` brings some in"
         )

@@ -11,6 +11,7 @@ import pytest
 
 from tracewh.cli.app import main
 from tracewh.ingest import reader
+from tracewh.ingest.errors import IngestError
 from tracewh.ingest.watch import Watch
 
 EVENT = {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 10, "dur": 5}
@@ -79,3 +80,18 @@ def test_standard_input_cannot_be_watched(
     said = "tracewh: - is standard input, which can be read once: tracewh ingest -\n"
     assert capsys.readouterr().err == said
     assert not (tmp_path / "wh").exists()
+
+
+def test_into_a_store(s3: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    url = f"{s3.url}/watched-into"
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "w.json").write_bytes(TRACE)
+    looks = Watch([tmp_path], url)
+    assert [[one.status for one in looks.look()] for _ in range(3)] == [[], ["ingested"], []]
+    monkeypatch.setattr(reader.TraceReader, "blocks", lambda _: 1 / 0)  # is not read again
+    again = Watch([tmp_path], url)
+    assert again.look() == again.look() == []
+    with pytest.raises(IngestError) as error:
+        Watch([tmp_path], "s3://no-such-bucket/wh")
+    said = "s3://no-such-bucket/wh: there is no such bucket; make it, or name another"
+    assert str(error.value) == said

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+import os
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from tracewh import layout
-from tracewh.layout import Attempt
+from tracewh.layout import MANIFEST, PARQUET, Attempt
 from tracewh.remote.errors import explained
 from tracewh.remote.place import Place
 
@@ -34,12 +34,12 @@ class Object:
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """The folder of a trace, and all that lies in it, by its name."""
+    """The folder of a trace, and what each attempt to write it put there, by plain names."""
 
     run: str
     worker: str
     span: str
-    objects: dict[str, Object]
+    attempts: dict[Attempt, dict[str, Object]] = field(default_factory=dict)
 
     @property
     def keys(self) -> tuple[str, str, str]:
@@ -47,22 +47,28 @@ class Folder:
         return self.run, self.worker, self.span
 
     @property
-    def newest(self) -> Attempt | None:
-        """The attempt that readers see; None where none is whole.
+    def whole(self) -> list[Attempt]:
+        """The attempts that have a manifest, from the oldest to the newest, which readers see.
 
         Azure shows an object before it has its contents: an empty manifest is none.
         """
-        return layout.newest(name for name, found in self.objects.items() if found.bytes)
+        return sorted(
+            attempt
+            for attempt, objects in self.attempts.items()
+            if MANIFEST in objects and objects[MANIFEST].bytes
+        )
 
-    def files(self) -> dict[str, Object]:
-        """What readers see of it, by plain names, without the manifest; empty where nothing is."""
-        newest = self.newest
-        parts = ((layout.taken_apart(name), found) for name, found in self.objects.items())
-        return {
-            part[0]: found
-            for part, found in parts
-            if part and part[1] == newest and part[0].endswith(".parquet")
-        }
+    @property
+    def newest(self) -> dict[str, Object]:
+        """What readers see of it, the manifest included; nothing where no attempt is whole."""
+        whole = self.whole
+        return self.attempts[whole[-1]] if whole else {}
+
+    @property
+    def tables(self) -> dict[str, Object]:
+        """The files that readers see, by the names of their tables."""
+        found = self.newest.items()
+        return {name.removesuffix(PARQUET): o for name, o in found if name.endswith(PARQUET)}
 
 
 def folders(place: Place, runs: Iterable[str] | None = None) -> list[Folder]:
@@ -77,6 +83,7 @@ def folders(place: Place, runs: Iterable[str] | None = None) -> list[Folder]:
     Raises:
         OSError: The store cannot be asked; one line with the remedy.
     """
+    more_threads()
     data = f"{place.key}/data"
     with explained(place.url), ThreadPoolExecutor(AT_ONCE) as pool:
         if runs is not None:
@@ -88,14 +95,25 @@ def folders(place: Place, runs: Iterable[str] | None = None) -> list[Folder]:
         if place.filesystem.type_name == "abfs":  # one at a time for each folder that it goes into
             tops = list(chain.from_iterable(pool.map(partial(_subfolders, place), tops)))
         listings = pool.map(partial(_listed, place, recursive=True), tops)
-        found: dict[tuple[str, str, str], dict[str, Object]] = defaultdict(dict)
+        found: dict[str, Folder] = {}
         for info in chain.from_iterable(listings):
             below = info.path.strip("/").removeprefix(data.strip("/"))
             path, _, name = below.strip("/").rpartition("/")
-            if info.is_file and (keys := layout.keys(path)):
-                key = f"{data}/{path}/{name}"
-                found[keys][name] = Object(key, info.size or 0, info.mtime_ns or 0)
-    return [Folder(*keys, objects) for keys, objects in sorted(found.items())]
+            part = layout.taken_apart(name)
+            keys = layout.keys(path)
+            if info.is_file and keys and part and part[0].endswith((PARQUET, MANIFEST)):
+                attempts = found.setdefault(path, Folder(*keys)).attempts
+                each = Object(f"{data}/{path}/{name}", info.size or 0, info.mtime_ns or 0)
+                attempts.setdefault(part[1], {})[part[0]] = each
+    return sorted(found.values(), key=lambda folder: folder.keys)
+
+
+def more_threads() -> None:
+    """Let Arrow have so many requests under way, unless ARROW_IO_THREADS says how many."""
+    import pyarrow as pa
+
+    if "ARROW_IO_THREADS" not in os.environ:
+        pa.set_io_thread_count(max(AT_ONCE, pa.io_thread_count()))
 
 
 def _subfolders(place: Place, key: str) -> list[str]:
