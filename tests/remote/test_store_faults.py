@@ -21,6 +21,7 @@ import tracewh
 from tests.remote.test_writing import OBJECTS, names, operators, trace
 from tests.test_crashes import start
 from tracewh.ingest.api import IngestError, Outcome
+from tracewh.ingest.staging import scratch
 from tracewh.ingest.tables import tables
 from tracewh.views.store import Listing
 
@@ -159,6 +160,12 @@ def test_no_room_here(s3: Any, logs: list[Path], monkeypatch: pytest.MonkeyPatch
     assert str(error.value) == (
         "cannot write to the temporary folder /nowhere: No such file or directory; set TMPDIR"
     )
+
+
+def test_what_a_living_ingest_writes_stays() -> None:
+    with scratch() as one, scratch() as other:
+        assert one.path.is_dir() and other.path.is_dir()
+    assert not one.path.parent.exists()
 
 
 def test_kills_while_it_uploads(
