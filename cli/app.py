@@ -20,6 +20,7 @@ from tracewh.cli.helptext import EPILOG, Command, Commands
 from tracewh.cli.looking import report, serve
 from tracewh.cli.output import Format, Output, whole_number
 from tracewh.cli.show import ViewGroup, registry
+from tracewh.cli.spark_sql import spark_sql
 
 FILL, ASK, KEEP = "Fill a warehouse", "Ask it", "Keep it"
 
@@ -293,6 +294,9 @@ def shell(warehouse: options.WarehouseOption = options.DEFAULT_WAREHOUSE) -> Non
     from tracewh.cli.shell import start
 
     raise typer.Exit(start(warehouse))
+
+
+app.command("spark-sql", cls=Command, rich_help_panel=ASK)(spark_sql)
 
 
 def main(argv: list[str] | None = None) -> int:

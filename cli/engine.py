@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from tracewh.cli import diagnostics
+
+if TYPE_CHECKING:
+    import duckdb
 
 ENGINES = ("local", "spark")
 
@@ -30,3 +36,33 @@ class Cluster:
         if master is not None:
             diagnostics.refuse("--master is for --engine spark")
         return None
+
+    @contextmanager
+    def asked(self, warehouse: str) -> Iterator[Callable[..., duckdb.DuckDBPyRelation]]:
+        """Have views worked out; what it gives is as `Warehouse.view`, rows in the order of the view."""
+        import duckdb
+
+        from tracewh import spark as face
+        from tracewh.spark.session import session
+        from tracewh.views.groups import in_order
+        from tracewh.views.registry import installed
+
+        with session(self.master) as spark, duckdb.connect() as con:
+            from tracewh.spark.tasks import collect
+
+            def ask(
+                name: str, version: int | None = None, **arguments: Any
+            ) -> duckdb.DuckDBPyRelation:
+                frame = face.view(spark, name, warehouse, version, **arguments)
+                return in_order(
+                    con, installed().get(name, version), collect(frame, lambda rows: rows.toArrow())
+                )
+
+            yield ask
+
+
+def names_of(warehouse: str) -> list[tuple[str, str, str]]:
+    """Run, worker and span of each trace, as its folder says."""
+    from tracewh.views.warehouse import listed
+
+    return [(trace.run, trace.worker, trace.span) for trace in listed(warehouse).traces]

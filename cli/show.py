@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tracewh.cli import diagnostics, options
+from tracewh.cli.engine import Cluster, names_of
 from tracewh.cli.helptext import Command, Group, option_rows, write_sections
 from tracewh.cli.output import Format, Output, whole_number
 from tracewh.cli.sources import SOURCE
@@ -77,9 +78,10 @@ def view_command(view: Spec) -> ViewCommand:
     def run(**given: Any) -> None:
         output = Output.parse(*(given.pop(name) for name in ("format", "output", "limit", "sort")))
         warehouse = given.pop("warehouse")
+        cluster = Cluster.parse(given.pop("engine"), given.pop("master"))
         given.pop("version")
         arguments = {name: value for name, value in given.items() if value is not None}
-        show(view, arguments, warehouse, output)
+        show(view, arguments, warehouse, output, cluster)
 
     parameters = {
         param.name: Annotated[bool | None if _is_flag(param) else str | None, _option(param)]
@@ -92,6 +94,8 @@ def view_command(view: Spec) -> ViewCommand:
         "limit": (options.LimitOption, None),
         "sort": (options.SortOption, None),
         "warehouse": (options.WarehouseOption, options.DEFAULT_WAREHOUSE),
+        "engine": (options.EngineOption, options.DEFAULT_ENGINE),
+        "master": (options.MasterOption, None),
     }
     run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
         [_keyword(name, kind, None) for name, kind in parameters.items()]
@@ -111,8 +115,14 @@ def view_command(view: Spec) -> ViewCommand:
     return command
 
 
-def show(view: Spec, arguments: dict[str, Any], warehouse: str, output: Output) -> None:
-    """Ask a view and write its answer."""
+def show(
+    view: Spec,
+    arguments: dict[str, Any],
+    warehouse: str,
+    output: Output,
+    cluster: Cluster | None = None,
+) -> None:
+    """Ask a view, here or on a cluster, and write its answer."""
     import duckdb
 
     import tracewh
@@ -121,6 +131,12 @@ def show(view: Spec, arguments: dict[str, Any], warehouse: str, output: Output) 
     output.check()
     if view.deprecated:
         diagnostics.warn(f"{view.object_name} is deprecated: {view.deprecated}")
+    if cluster:
+        sources.check_among(names_of(warehouse), arguments)
+        with cluster.asked(warehouse) as ask:
+            if not output.write(ask(view.name, view.version, **arguments)):
+                sources.explain(ask, view, arguments)
+        return
     with tracewh.open(warehouse) as opened:
         sources.check(opened, arguments)
         try:
@@ -130,7 +146,7 @@ def show(view: Spec, arguments: dict[str, Any], warehouse: str, output: Output) 
                 raise
             diagnostics.refuse(str(error).removeprefix("Invalid Input Error: "))
         if not rows:
-            sources.explain(opened, view, arguments)
+            sources.explain(opened.view, view, arguments)
 
 
 def _keyword(name: str, kind: Any, default: Any) -> inspect.Parameter:

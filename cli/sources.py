@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from tracewh.cli import diagnostics
 
 if TYPE_CHECKING:
+    import duckdb
+
     from tracewh.views import Spec
     from tracewh.views.warehouse import Warehouse
 
@@ -27,6 +30,13 @@ def check(warehouse: Warehouse, arguments: dict[str, Any]) -> list[tuple[str, st
     traces: list[tuple[str, str, str]] = []
     if {*SOURCE, *SIDES} & arguments.keys():
         traces = warehouse.sql("FROM traces SELECT run, worker, span ORDER BY ALL").fetchall()
+    return check_among(traces, arguments)
+
+
+def check_among(
+    traces: list[tuple[str, str, str]], arguments: dict[str, Any]
+) -> list[tuple[str, str, str]]:
+    """As `check`, where the traces that there are, each a run, a worker and a span, are known."""
     for side in SIDES:
         if side in arguments:
             wanted = {"run": arguments[side]}
@@ -47,16 +57,20 @@ def named(traces: list[tuple[str, str, str]], names: dict[str, str]) -> list[tup
     return traces
 
 
-def explain(warehouse: Warehouse, view: Spec, arguments: dict[str, Any]) -> None:
-    """Say on stderr why a view has no rows, as far as its header and trace_quality know."""
+def explain(
+    ask: Callable[..., duckdb.DuckDBPyRelation], view: Spec, arguments: dict[str, Any]
+) -> None:
+    """Say on stderr why a view has no rows, as far as its header and trace_quality know.
+
+    Args:
+        ask: Takes the name of a view and its arguments.
+    """
     reasons = []
     if view.needs:
         wanted = {name: arguments[name] for name in SOURCE if name in arguments}
         messages: dict[str, list[str]] = {}
         for run, worker, span, quality, message in (
-            warehouse.view("trace_quality", **wanted)
-            .project('run, worker, span, "check", message')
-            .fetchall()
+            ask("trace_quality", **wanted).project('run, worker, span, "check", message').fetchall()
         ):
             if quality in view.needs:
                 messages.setdefault(message, []).append(f"{run}/{worker}/{span}")

@@ -102,7 +102,6 @@ def _opening(view: Spec) -> list[str]:
         parts.insert(0, f"**Deprecated:** {view.deprecated}")
     if view.grain:
         parts.append(sentence(view.grain))
-    parts.append(f"Distributes by `{view.distributes}`: {SIZES[view.distributes]}.")
     return parts
 
 
@@ -127,9 +126,14 @@ def _params(view: Spec) -> list[str]:
 
 def _columns(view: Spec) -> list[str]:
     rows = [(f"`{c.name}`", c.type, c.unit, cell(c.meaning)) for c in view.columns]
+    rules = (
+        f"Rows come in the order of `{view.order}`. They distribute by `{view.distributes}`: "
+        f"{SIZES[view.distributes]}."
+    )
     files = f"[SQL](../../{view.path}), [test](../../{path_of_test(view)})"
     return [
         table(("column", "type", "unit", "meaning"), rows),
+        rules,
         f"`{view.object_name}`, since tracewh {view.since}: {files}",
     ]
 

@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING
 
 import duckdb
 
+from tracewh.debug import DEBUG
 from tracewh.ingest.errors import RefusedError
 from tracewh.ingest.files import File
 
 if TYPE_CHECKING:
     from tracewh.ingest.trace import Limits
-
-#: Set in the environment, it lets an error that nobody foresaw end the ingest with its traceback.
-DEBUG = "TRACEWH_DEBUG"
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+from tracewh.debug import debugging
 from tracewh.ingest import outcome
 from tracewh.ingest.errors import RefusedError
-from tracewh.ingest.faults import DEBUG, bug
+from tracewh.ingest.faults import bug
 from tracewh.ingest.outcome import Meter, Outcome
 from tracewh.ingest.plan import Planned
 from tracewh.ingest.staging import Session
@@ -50,7 +50,7 @@ def settle(
         except RefusedError as error:
             found = outcome.refused(source, error)
         except Exception as error:
-            if meter.failed or os.environ.get(DEBUG):
+            if meter.failed or debugging():
                 raise
             found = outcome.refused(source, bug(error))
     return replace(found, seconds=time.perf_counter() - started)

@@ -7,8 +7,6 @@ readers, and doing it again changes nothing but the time of the ingest.
 from __future__ import annotations
 
 import json
-import os
-import random
 import shutil
 import socket
 import time
@@ -19,9 +17,8 @@ from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
-from pyspark import TaskContext
 from pyspark.accumulators import Accumulator, AccumulatorParam
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from tracewh.ingest import outcome
 from tracewh.ingest.discover import Source
@@ -36,10 +33,8 @@ from tracewh.ingest.staging import Session, scratch
 from tracewh.ingest.store import Store
 from tracewh.ingest.trace import Limits
 from tracewh.spark.errors import TaskLostError
+from tracewh.spark.share import Share, local_folder
 from tracewh.spark.tasks import collect, context_of, one_a_task
-
-#: What the database may use for each core of a task; its process uses up to 0.75 GiB then.
-MEMORY_BYTES = 384 << 20
 
 #: After how long without a task somebody may wonder what is going on.
 WAIT_SECONDS = 20
@@ -57,7 +52,7 @@ class _Texts(AccumulatorParam[list[str]]):
 
 
 @dataclass(frozen=True, slots=True)
-class _Job:
+class Job:
     """What all tasks have to know.
 
     Attributes:
@@ -126,7 +121,7 @@ class _Run:
         context = context_of(spark)  # without one, outcomes come when all is done
         self._told = context.accumulator([], _Texts()) if context else None
         self._tracker = context.statusTracker() if context else None
-        self._job = _Job(store, sign, self._told)
+        self._job = Job(store, sign, self._told)
 
     def all(self) -> list[Outcome]:
         """Settle every file.
@@ -150,17 +145,20 @@ class _Run:
                 self._take_in([number])
             except TaskLostError as lost:
                 error = RefusedError(
-                    f"its ingest ended the process it ran in, at every attempt, at last on {lost.host}: "
+                    f"its ingest ended the process it ran in at every attempt, at last on {lost.host}: "
                     "it may need more memory than executors have there; take it in without --engine spark"
                 )
                 self._settle(number, outcome.refused(self._plan[number].source, error))
         return [self._outcomes[number] for number in range(len(self._plan))]
 
+    def _waiting(self, suspects: Sequence[int] = ()) -> list[int]:
+        return [n for n in range(len(self._plan)) if n not in {*self._outcomes, *suspects}]
+
     def _take_in(self, numbers: Sequence[int]) -> None:
         items = [(number, self._plan[number]) for number in numbers]
         frame = one_a_task(self._spark, partial(take_in, self._job), items, "outcome string")
         try:
-            rows = collect(frame, self._look)
+            rows = collect(frame, DataFrame.collect, self._look)
         finally:
             self._look()
         for row in rows:
@@ -188,7 +186,7 @@ class _Run:
         self._meter.settle(found)
 
 
-def take_in(job: _Job, item: tuple[int, Planned]) -> Iterator[pa.RecordBatch]:
+def take_in(job: Job, item: tuple[int, Planned]) -> Iterator[pa.RecordBatch]:
     """What a task does: a row with the number of a file, and what became of it.
 
     Raises:
@@ -196,7 +194,7 @@ def take_in(job: _Job, item: tuple[int, Planned]) -> Iterator[pa.RecordBatch]:
     """
     number, planned = item
     with ExitStack() as stack:
-        local = stack.enter_context(scratch(_local_folder(), "name another in spark.local.dir"))
+        local = stack.enter_context(scratch(local_folder(), "name another in spark.local.dir"))
         commit = partial(job.store.commit, local, planned)
         if isinstance(job.store, Store):
             if job.sign and not job.sign.exists():
@@ -215,15 +213,15 @@ def take_in(job: _Job, item: tuple[int, Planned]) -> Iterator[pa.RecordBatch]:
 
 
 def _settle(planned: Planned, local: Session, commit: Callable[[Path], str]) -> Outcome:
-    path, task = planned.source.path, TaskContext.get()
+    path = planned.source.path
     if isinstance(path, Path) and not path.exists():
         error = RefusedError(
             f"not found on {socket.gethostname()}: trace files must be in a folder that all machines "
             "share, or in a store: s3://BUCKET/PATH"
         )
         return outcome.refused(planned.source, error)
-    cores = task.cpus() if task else 1
-    limits = Limits(cores, MEMORY_BYTES * cores, f"set spark.task.cpus to {2 * cores}")
+    share = Share.of_task()
+    limits = Limits(share.cores, share.memory_bytes, share.remedy)
     return settle(planned, local, commit, limits, Meter([planned.source]))
 
 
@@ -236,9 +234,3 @@ def _commit(store: Store, shared: Session, planned: Planned, staged: Path) -> st
         except OSError as error:
             raise refusal(error, planned.source.path, shared.full, Limits(0, 0)) from None
         return store.commit(shared, planned, copy)
-
-
-def _local_folder() -> Path | None:
-    """The folder that Spark has on this machine, and removes when its executor ends."""
-    folders = os.environ.get("SPARK_LOCAL_DIRS", "").split(",")
-    return Path(random.choice(folders)) if all(folders) else None

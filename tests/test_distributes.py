@@ -19,9 +19,11 @@ import pytest
 
 import tracewh
 from tests.conftest import made_once
-from tests.test_every_view import A100, alike, crowd_of
+from tests.test_every_view import A100, alike, assert_same, crowd_of
 from tracewh.views import SIZES, Registry, Spec
-from tracewh.views.warehouse import create
+from tracewh.views.groups import combined, parts, touched
+from tracewh.views.store import Listing
+from tracewh.views.warehouse import create, listed
 
 REGISTRY = Registry.load()
 
@@ -65,6 +67,7 @@ class Groups:
     """
 
     def __init__(self, path: Path) -> None:
+        self.path = path
         self._con = duckdb.connect(config={"threads": 1})
         tables = [table.name for table in REGISTRY.tables()]
         create(self._con, REGISTRY, tables, path)
@@ -121,10 +124,9 @@ def variants(view: Spec) -> list[dict[str, Any]]:
     return [given | more for more in ([] if required else listed) + ARGUMENTS.get(view.name, [])]
 
 
-@pytest.fixture(scope="module")
-def groups(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Groups:
-    """Traces of three jobs, and three with others of their worker, of their run and of another run."""
-    crowd = crowd_of(shared, tmp_path_factory) / "data"
+def groups_of(shared: Path, factory: pytest.TempPathFactory) -> Path:
+    """A warehouse of three jobs, and of three traces with others of their worker, run and another run."""
+    crowd = crowd_of(shared, factory) / "data"
 
     def fill(folder: Path) -> None:
         for rank, trace in enumerate(SHARED_HOST):
@@ -144,7 +146,20 @@ def groups(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Groups:
                 place = data / copy.format(run, trace.parent.name, trace.name)
                 shutil.copytree(trace, place, copy_function=os.link)
 
-    return Groups(made_once(tmp_path_factory, "groups", fill) / "warehouse")
+    return made_once(factory, "groups", fill) / "warehouse"
+
+
+@pytest.fixture(scope="module")
+def groups(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Groups:
+    return Groups(groups_of(shared, tmp_path_factory))
+
+
+@pytest.fixture(scope="module")
+def jobs(groups: Groups) -> Listing:
+    """Of these the jobs, and a worker with two recordings."""
+    runs = ("two_ranks_nccl_2023", "ddp_gloo", "h100_bert_2025")
+    listing = listed(groups.path)
+    return listing.only(t for t in listing.traces if t.run in runs and t.worker != "2")
 
 
 @pytest.mark.parametrize("view", list(REGISTRY), ids=lambda view: view.object_name)
@@ -163,3 +178,18 @@ def test_a_view_distributes_as_its_header_says(groups: Groups, view: Spec) -> No
             break  # nothing is left to be found out
     assert rows > 1 or view.grain == "one row"
     assert is_needed, f"distributes by {smaller[0]}, too, as far as these traces can tell"
+
+
+@pytest.mark.parametrize(
+    "view", [view for view in REGISTRY if view.combines], ids=lambda view: view.object_name
+)
+def test_what_a_view_combines_is_all_that_it_reads(jobs: Listing, view: Spec) -> None:
+    """Worked out trace by trace it makes up the answer, with no file at hand."""
+    with tracewh.Warehouse(jobs) as warehouse:
+        for arguments in variants(view)[:2]:
+            call = REGISTRY.call(view.name, view.version, **arguments)
+            traces = touched(call, jobs).traces
+            rows = [row for trace in traces for row in parts(call, {}, jobs.only([trace]))]
+            batches = combined(call, {}, jobs.only([]), rows)
+            found = [tuple(row.values()) for batch in batches for row in batch.to_pylist()]
+            assert_same(found, warehouse.view(view.name, view.version, **arguments).fetchall())

@@ -1,7 +1,4 @@
-"""What holds for the rows of every view on a warehouse with several runs, workers and spans.
-
-A view of the registry that is not listed here yet fails: its order is a promise, too.
-"""
+"""What holds for the rows of every view on a warehouse with several runs, workers and spans."""
 
 from __future__ import annotations
 
@@ -74,110 +71,6 @@ COUNTERS = [
 ]
 A100 = {"id": 0, "name": "NVIDIA A100-SXM4-80GB", "computeMajor": 8, "computeMinor": 0}
 
-#: How the rows of each view come.
-ORDER = {
-    "annotation_breakdown_v1": (
-        "coalesce(host_us, device_us) DESC, run, worker, span, name, device_us IS NOT NULL, device_id"
-    ),
-    "comm_overlap_v1": "run, worker, span, step NULLS FIRST",
-    "comm_wait_v1": "run, worker, span, step NULLS FIRST",
-    "collective_stats_v1": "total_us DESC, run, worker, span, name",
-    "collectives_v1": "duration_us DESC, run, worker, span, start_ns, event_id",
-    "counter_curve_v1": ("run, worker, span, device_id, pid, counter, series, time_ns, event_id"),
-    "cupti_counters_v1": "run, worker, span, event_id, counter",
-    "critical_path_v1": "run, worker, span, step, start_ns",
-    "critical_path_summary_v1": "run, worker, span, step, duration_us DESC, bound",
-    "diff_kernels_v1": (
-        "abs(delta_total_us) DESC, name, operator, grid, block, registers_per_thread,"
-        " shared_memory_bytes"
-    ),
-    "diff_modules_v1": "abs(delta_us) DESC, position",
-    "diff_operators_v1": (
-        "abs(delta_device_self_us) DESC, abs(delta_host_self_us) DESC, name, input_dims, call_stack"
-    ),
-    "diff_kernels_v2": (
-        "abs(delta_total_us) DESC, name, operator, grid, block, registers_per_thread,"
-        " shared_memory_bytes"
-    ),
-    "diff_operators_v2": (
-        "abs(delta_device_self_us) DESC, abs(delta_host_self_us) DESC, name, input_dims, call_stack"
-    ),
-    "diff_overview_v1": "baseline_step_us",
-    "diff_steps_v1": (
-        "abs(delta_mean_us) DESC, list_position(['kernel', 'memcpy', 'memset',"
-        " 'communication', 'runtime', 'dataloader', 'cpu_exec', 'other', 'total'], category)"
-    ),
-    "flamegraph_v1": "value_us DESC, run, worker, span, stack",
-    "gpu_gaps_v1": "duration_us DESC, run, worker, span, device_id, start_ns",
-    "flop_stats_v1": "self_flops DESC, total_flops DESC, run, worker, span, name",
-    "gpu_summary_v1": "run, worker, span, device_id",
-    "gpu_time_v1": "run, worker, span, device_id",
-    "idle_time_v1": "idle_us DESC, run, worker, span, device_id, stream_id, idle_category",
-    "kernel_counters_v1": "flops DESC, run, worker, span, event_id",
-    "kernel_sequences_v1": "device_us DESC, run, worker, span, pattern",
-    "kernel_stats_v1": (
-        "total_us DESC, run, worker, span, name, operator, grid, block, registers_per_thread,"
-        " shared_memory_bytes"
-    ),
-    "kernel_type_breakdown_v1": "total_us DESC, run, worker, span, kind",
-    "launch_stats_v1": "host_us DESC, run, worker, span, name, operator, launch_call",
-    "lightning_stats_v1": (
-        "device_total_us DESC, host_total_us DESC, run, worker, span, kind, module"
-    ),
-    "memory_at_peak_v1": (
-        "live_bytes DESC, run, worker, span, device, operator, module, source_file, source_line,"
-        " blocks"
-    ),
-    "memory_bandwidth_v1": "run, worker, span, device_id, copy_type, start_ns",
-    "memory_bandwidth_summary_v1": "run, worker, span, device_id, copy_type",
-    "memory_copy_stats_v1": "total_us DESC, run, worker, span, operation",
-    # The points of an instant come in the order of the file, which no column has.
-    "memory_curve_v1": "run, worker, span, device, time_ns",
-    "memory_events_v1": (
-        "size_bytes DESC, run, worker, span, device, coalesce(allocated_ns, released_ns), address"
-    ),
-    "memory_stats_v1": (
-        "self_size_increase_bytes DESC, size_increase_bytes DESC, run, worker, span, device, operator"
-    ),
-    "module_stats_v1": (
-        "device_total_us DESC, host_total_us DESC, run, worker, span, module, module_id"
-    ),
-    "module_tree_v1": "run, worker, span, start_ns, depth, event_id",
-    "operator_calls_v1": (
-        "device_total_us DESC, duration_us DESC, run, worker, span, start_ns, event_id"
-    ),
-    "operator_counters_v1": "sum DESC, run, worker, span, counter, operator",
-    "operator_flops_v1": "device_us DESC, flops DESC, run, worker, span, start_ns, event_id",
-    "operator_flops_summary_v1": (
-        "device_us DESC, total_flops DESC, run, worker, span, name, dtype, input_dims, flops, bytes"
-    ),
-    "operator_stats_v1": (
-        "device_self_us DESC, host_self_us DESC, run, worker, span, name, input_dims, call_stack"
-    ),
-    "queue_length_v1": ("run, worker, span, device_id, stream_id, time_ns, change DESC, event_id"),
-    "queue_length_summary_v1": "run, worker, span, device_id, stream_id",
-    "recommendations_v1": "list_position(['warning', 'info'], severity), run, worker, span, rule",
-    "roofline_v1": "duration_us DESC, flops DESC, run, worker, span, name, device_id",
-    "runs_v1": "last_ns DESC, run",
-    "runtime_api_stats_v1": "total_us DESC, run, worker, span, name",
-    "sm_efficiency_series_v1": "run, worker, span, device_id, start_ns",
-    "source_lines_v1": (
-        "host_self_us DESC, run, worker, span, source_file, source_line, source_function"
-    ),
-    "step_breakdown_v1": "run, worker, span, step",
-    "step_breakdown_summary_v1": (
-        "run, worker, span, list_position(['kernel', 'memcpy', 'memset', 'communication',"
-        " 'runtime', 'dataloader', 'cpu_exec', 'other', 'total'], category)"
-    ),
-    "stragglers_v1": "run, span, step NULLS FIRST, lateness_us DESC, worker",
-    "topology_v1": "run, hostname, rank, worker, device_id",
-    "trace_quality_v1": (
-        "list_position(['error', 'warning', 'info'], severity), run, worker, span, \"check\""
-    ),
-    "trend_v1": "first_ns, run",
-    "utilization_series_v1": "run, worker, span, device_id, start_ns",
-}
-
 #: View -> why its rows for a worker and a span are not those of the calls for each.
 TAKEN_TOGETHER = {
     "runs_v1": "one row for all workers and spans of a run",
@@ -238,28 +131,24 @@ def ask(warehouse: tracewh.Warehouse, view: Spec, **arguments: str) -> duckdb.Du
     return warehouse.view(view.name, view.version, **arguments)
 
 
-def test_every_view_has_an_order() -> None:
-    assert ORDER.keys() == {view.object_name for view in VIEWS}
-
-
 @each_view
 def test_rows_come_in_order_and_none_by_chance(crowd: tracewh.Warehouse, view: Spec) -> None:
     """Rows that tie would change places from one call to the next."""
     rows = ask(crowd, view).to_arrow_table()
-    order = ORDER[view.object_name]
-    keys = order.replace(" NULLS FIRST", "").replace(" DESC", "")
+    keys = view.order.replace(" NULLS FIRST", "").replace(" DESC", "")
     with duckdb.connect() as con:
         con.register("rows_of_view", rows)
         placed = con.execute(
             f"""
             SELECT r.place, row({keys})
             FROM (SELECT row_number() OVER () AS place, * FROM rows_of_view) AS r
-            ORDER BY {order}, r.place
+            ORDER BY {view.order}, r.place
             """
         ).fetchall()
     assert [place for place, _ in placed] == list(range(1, rows.num_rows + 1))
     assert rows.num_rows > 1 or (view.grain, rows.num_rows) == ("one row", 1)
     ties = [key for (_, key), (_, other) in pairwise(placed) if key == other]
+    # The points of an instant come in the order of the file, which no column has.
     assert ties == [] or view.name == "memory_curve"
 
 

@@ -21,6 +21,7 @@ VIEW = """\
 -- summary: Gaps a|b between kernels.
 -- grain: one row per gap
 -- distributes: trace
+-- order: gap_us DESC
 -- needs: no_device_events no_operators
 -- example: drawn --device 1 --run 'a b' --limit 3
 -- reading: Gaps are long.
@@ -76,8 +77,6 @@ Gaps a|b between kernels.
 
 One row per gap.
 
-Distributes by `trace`: the rows of a trace depend on that trace alone.
-
 ## Example
 
 What gaps_v2 prints.
@@ -108,6 +107,8 @@ warehouse.gaps(device=1, run="a b").show()
 ## Columns
 
 {COLUMNS}
+Rows come in the order of `gap_us DESC`. They distribute by `trace`: the rows of a trace depend on that trace alone.
+
 `gaps_v2`, since tracewh 0.1: [SQL](../../views/device/gaps_v2.sql), [test](../../tests/views/gaps_v2.test)
 
 ## gaps_v1
@@ -118,14 +119,14 @@ Gaps a|b between kernels.
 
 One row per gap.
 
-Distributes by `trace`: the rows of a trace depend on that trace alone.
-
 What a gap is.
 
 No rows for a trace? `no_device_events` or `no_operators` in [trace_quality](trace_quality.md) says what was not recorded, and how to record it.
 
 {INTERFACE}
 {COLUMNS}
+Rows come in the order of `gap_us DESC`. They distribute by `trace`: the rows of a trace depend on that trace alone.
+
 `gaps_v1`, since tracewh 0.1: [SQL](../../views/device/gaps_v1.sql), [test](../../tests/views/gaps_v1.test)
 
 [All views](../views.md)

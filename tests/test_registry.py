@@ -19,6 +19,7 @@ VIEW = """\
 -- since: 0.1
 -- summary: Gaps between kernels.
 -- distributes: trace
+-- order: gap_us DESC
 -- uses: spaces
 --
 -- What a gap is.
@@ -112,12 +113,13 @@ def test_a_header_is_read_whole() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("-- since: 0.1\n", "", f"{GAPS}:1: the header of a view needs a 'since:' line"),
-        ("-- distributes: trace\n", "", f"{GAPS}:1: the header of a view needs a 'distributes:' line"),
+        ("-- since: 0.1\n", "", f"{GAPS}:1: the header of a view has no 'since:' line"),
+        ("-- distributes: trace\n", "", f"{GAPS}:1: the header of a view has no 'distributes:' line"),
+        ("-- order: gap_us DESC\n", "", f"{GAPS}:1: the header of a view has no 'order:' line"),
         ("-- distributes: trace", "-- distributes: span", f"{GAPS}:1: a view distributes by trace, worker, run, warehouse, not 'span'"),
-        ("-- uses: ", "-- use: ", f"{GAPS}:6: 'use: spaces' is none of table, slice, block, view, version, since, summary, grain, distributes, uses, needs, example, reading, deprecated; free text follows an empty line"),
+        ("-- uses: ", "-- use: ", f"{GAPS}:7: 'use: spaces' is none of table, slice, block, view, version, since, summary, grain, distributes, combines, order, uses, needs, example, reading, deprecated; free text follows an empty line"),
         ("kernels.\n", "kernels\n", f"{GAPS}:1: the summary is a sentence: it starts with a capital, ends with a period"),
-        ("ns    -        Start.", "ns  Start.", f"{GAPS}:13: 4 fields in a params row, expected 5 (name, type, unit, default, meaning); put two or more spaces between fields"),
+        ("ns    -        Start.", "ns  Start.", f"{GAPS}:14: 4 fields in a params row, expected 5 (name, type, unit, default, meaning); put two or more spaces between fields"),
         ("DOUBLE  us    Its", "DOUBLE  ns    Its", f"{GAPS}:1: column gap_us says its unit is ns, its name says otherwise"),
         ("--   gap_us  DOUBLE", "--   gap  DOUBLE", f"{GAPS}:1: column gap says its unit is us, its name says otherwise"),
         ("gaps\n-- version: 1", "gaps\n-- version: 2", f"{GAPS}:1: a file that defines gaps_v2 is called gaps_v2.sql"),

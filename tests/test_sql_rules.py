@@ -63,6 +63,7 @@ def test_the_rules_catch_what_they_are_for() -> None:
 -- since: 0.1
 -- summary: Breaks the first rule.
 -- distributes: trace
+-- order: step
 --
 -- params
 --   step  BIGINT  -  NULL  Step.

@@ -135,21 +135,27 @@ class Registry:
             raise UnknownViewError(f"{name} has no v{wanted}; there is {have}")
         return versions[wanted]
 
-    def needs(self, sql: str | None = None) -> list[str]:
+    def named(self, object_name: str) -> Spec:
+        """A table, slice, block or pinned view that is known to exist."""
+        return self._by_object[object_name]
+
+    def needs(self, sql: str | None = None, given: Iterable[str] = ()) -> list[str]:
         """What has to exist before a piece of SQL can run, in the order to create it.
 
         Args:
             sql: Any SQL, or None to list everything there is.
+            given: What exists; it is left out, and so is what only that needs.
 
         Returns:
             Names of tables, slices, blocks, pinned views, unversioned views, and ``views``.
         """
         todo = list(self._needs) if sql is None else list(self._named_in(sql))
         graph: dict[str, set[str]] = {}
+        there = set(given)
         while todo:
             name = todo.pop()
-            if name not in graph:
-                graph[name] = self._needs[name]
+            if name not in graph and name not in there:
+                graph[name] = self._needs[name] - there
                 todo += graph[name]
         return list(TopologicalSorter(graph).static_order())
 

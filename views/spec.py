@@ -30,8 +30,8 @@ MEASURED = ("ns", "us", "bytes", "pct", "gbps")
 #: Lines of ``name: text`` that may open a header. Anything else is a typing error.
 FACTS = (
     *KINDS,
-    *("version", "since", "summary", "grain", "distributes", "uses", "needs"),
-    *("example", "reading", "deprecated"),
+    *("version", "since", "summary", "grain", "distributes", "combines", "order", "carries"),
+    *("uses", "needs", "example", "reading", "deprecated"),
 )
 
 #: What the rows of a view depend on, as `distributes:` says it. The answers for all groups of that
@@ -42,6 +42,12 @@ SIZES = {
     "run": "the rows of a run depend on all of its traces",
     "warehouse": "a row depends on more than one run",
 }
+
+#: What `carries:` may say: the engine, besides DuckDB, in whose SQL a view can be said.
+DIALECTS = ("spark",)
+
+
+_OF_VIEWS = ("version", "distributes", "order")
 
 
 class HeaderError(ValueError):
@@ -110,6 +116,10 @@ class Spec:
         doc: The free text of the header; paragraphs are separated by an empty line.
         uses: Object names of the blocks and pinned views that the SQL calls.
         distributes: Of a view, one of `SIZES`; otherwise ``''``.
+        combines: Calls of blocks and views, and tables, that can be worked out trace by trace and that
+            the view can be asked from; views/groups.py says how.
+        order: How the rows of a view come, in SQL, by its columns; otherwise ``''``.
+        carries: Of a view that other SQL can say as well, one of `DIALECTS`; otherwise ``''``.
         needs: Checks of trace_quality that explain why the view has no rows for a trace.
         example: What the page of a view shows: the traces, and the options of `tracewh show`.
         reading: What that says, or ``''``.
@@ -126,6 +136,9 @@ class Spec:
     summary: str
     grain: str
     distributes: str
+    combines: tuple[str, ...]
+    order: str
+    carries: str
     doc: str = field(repr=False)
     uses: tuple[str, ...]
     needs: tuple[str, ...]
@@ -168,14 +181,16 @@ def parse(text: str, path: str) -> Spec:
     kind = next((known for known in KINDS if known in header.facts), None)
     if kind is None:
         header.refuse(1, "the header must start with 'view:', 'block:', 'slice:' or 'table:'")
-    for required in ("since", "summary", *(["version", "distributes"] if kind == "view" else [])):
+    for required in ("since", "summary", *(_OF_VIEWS if kind == "view" else [])):
         if required not in header.facts:
-            header.refuse(1, f"the header of a {kind} needs a '{required}:' line")
+            header.refuse(1, f"the header of a {kind} has no '{required}:' line")
     facts = header.facts
     if not re.fullmatch(r"[A-Z].*\.", facts["summary"]):
         header.refuse(1, "the summary is a sentence: it starts with a capital, ends with a period")
     if kind == "view" and facts["distributes"] not in SIZES:
         header.refuse(1, f"a view distributes by {', '.join(SIZES)}, not {facts['distributes']!r}")
+    if "carries" in facts and (kind != "view" or facts["carries"] not in DIALECTS):
+        header.refuse(1, f"a view carries over to {', '.join(DIALECTS)}, not {facts['carries']!r}")
     spec = Spec(
         kind=kind,
         name=facts[kind],
@@ -185,7 +200,10 @@ def parse(text: str, path: str) -> Spec:
         summary=facts["summary"],
         grain=facts.get("grain", ""),
         distributes=facts.get("distributes", ""),
+        combines=tuple(facts["combines"].split("; ")) if "combines" in facts else (),
+        carries=facts.get("carries", ""),
         doc="\n".join(header.doc).strip(),
+        order=facts.get("order", ""),
         uses=tuple(facts.get("uses", "").replace(",", " ").split()),
         needs=tuple(facts.get("needs", "").replace(",", " ").split()),
         example=facts.get("example", ""),

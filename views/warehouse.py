@@ -218,6 +218,16 @@ def find(path: str | os.PathLike[str]) -> Path:
     return root
 
 
+def listed(path: str | os.PathLike[str]) -> Listing:
+    """The traces of a warehouse, in a folder or in a store.
+
+    Raises:
+        WarehouseError: There is no warehouse, or it holds no traces.
+    """
+    with _as_warehouse_error():
+        return Listing.of(path if is_url(path) else find(path))
+
+
 def holds_traces(root: Path) -> bool:
     """Whether at least one trace was ingested."""
     return any(root.glob("data/*/*/*/traces.parquet"))
@@ -232,11 +242,12 @@ def create(
 ) -> None:
     """Create objects, the tables among them as views over the Parquet files of a warehouse.
 
-    With `present` they are over the traces that the variable names, where it is set.
+    With `present` they are over the traces that the variable names, where it is set. Over a listing of
+    no traces they are empty.
     """
     tables = {table.name: table for table in registry.tables()}
     for name in names:
-        if name not in tables:
+        if name not in tables or (isinstance(root, Listing) and not root.traces):
             registry.create(con, [name])
             continue
         try:

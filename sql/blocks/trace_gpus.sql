@@ -2,6 +2,7 @@
 -- since: 0.1
 -- summary: Which devices each trace and its host have, and how many of them were used.
 -- grain: one row per trace
+-- uses: used_devices
 --
 -- Workers of the same run, recording and host share its devices. Numbers of devices are not compared
 -- with those of the properties, for on AMD the two differ.
@@ -26,13 +27,9 @@ CREATE MACRO trace_gpus(
             d.run,
             d.worker,
             d.span,
-            list(DISTINCT d.device_id) AS device_ids,
-            bool_or(d.kind = 'communication') AS communicates
-        FROM device_events AS d
-        WHERE
-            d.kind IN ('compute', 'communication', 'memcpy', 'memset')
-            AND (run IS NULL OR d.run = run)
-            AND (span IS NULL OR d.span = span)
+            list(d.device_id) AS device_ids,
+            bool_or(d.communicates) AS communicates
+        FROM used_devices(run := run, span := span) AS d
         GROUP BY d.run, d.worker, d.span
     ),
 

@@ -30,6 +30,17 @@ HOME = Path(pyspark.__file__).parent
 #: For what lives a minute: one quick compiler, and one thread that collects garbage.
 JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData"
 
+#: A core on each worker, so that two drivers can be there at once.
+DEFAULTS = """
+spark.cores.max 2
+spark.executor.cores 1
+spark.executor.memory 512m
+spark.driver.memory 512m
+spark.task.maxFailures 2
+spark.sql.shuffle.partitions 2
+spark.sql.catalogImplementation in-memory
+"""
+
 
 def spark_environ(folder: Path) -> dict[str, str]:
     """What all processes of the cluster have in their environment, and drivers as well."""
@@ -81,10 +92,12 @@ class Server:
 
 
 class Cluster:
-    """A master, and workers of two cores each."""
+    """A master, and workers of two cores each; `environ` is what drivers need to know."""
 
     def __init__(self, stack: ExitStack, folder: Path) -> None:
         self._stack, self._folder = stack, folder
+        self.environ = {**spark_environ(folder), "SPARK_CONF_DIR": str(folder)}
+        (folder / "spark-defaults.conf").write_text(DEFAULTS)
         started = server(folder / "master", "master.Master", "Starting Spark master at ")
         self.url = stack.enter_context(started).said.split()[-1]
         self.workers: list[int] = []
@@ -105,6 +118,10 @@ class Cluster:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
 
+    def processes(self) -> list[int]:
+        """All that runs on the machines of the workers."""
+        return [pid for worker in self.workers for pid in descendants(worker)]
+
 
 def descendants(pid: int) -> list[int]:
     """A process and those that it started, and those that these did."""
@@ -124,28 +141,16 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 
 
 @pytest.fixture(scope="session")
-def spark(
-    cluster: Cluster, s3_server: Store, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[SparkSession]:
-    """A session on the cluster, with a core on each worker, whose executors know the S3 server.
+def spark(cluster: Cluster, s3_server: Store) -> Iterator[SparkSession]:
+    """A session on the cluster, whose executors know the S3 server.
 
     A process can have one session only.
     """
     from tracewh.spark.session import session
 
-    folder = tmp_path_factory.mktemp("spark")
-    (folder / "spark-defaults.conf").write_text(
-        "spark.cores.max 2\n"
-        "spark.executor.cores 1\n"
-        "spark.executor.memory 512m\n"
-        "spark.driver.memory 512m\n"
-        "spark.sql.shuffle.partitions 2\n"
-        f"spark.sql.warehouse.dir {folder / 'warehouse'}\n"
-    )
-    environ = {**spark_environ(folder), **s3_server.environ, "SPARK_CONF_DIR": str(folder)}
     with ExitStack() as stack:
         with pytest.MonkeyPatch.context() as patch:
-            for name, value in environ.items():
+            for name, value in (cluster.environ | dict(s3_server.environ)).items():
                 patch.setenv(name, value)
             spark = stack.enter_context(session(cluster.url))
         yield spark

@@ -20,6 +20,7 @@ from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from tracewh.debug import debugging
 from tracewh.remote import SETTINGS
 from tracewh.spark.errors import SparkError
 
@@ -29,9 +30,6 @@ if TYPE_CHECKING:
 
 #: How long a master may take to answer.
 ANSWER_SECONDS = 10
-
-#: Set in the environment, it shows what Spark logs.
-DEBUG = "TRACEWH_DEBUG"
 
 #: What Spark hides in its logs and pages by itself.
 _REDACTED = "(?i)secret|password|token|access[.]?key"
@@ -88,7 +86,7 @@ def _start(master: str | None, log: IO[bytes]) -> SparkSession:
         from pyspark.errors import PySparkException
         from pyspark.java_gateway import launch_gateway
 
-        quiet = {} if os.environ.get(DEBUG) else {"stdout": log, "stderr": log}
+        quiet = {} if debugging() else {"stdout": log, "stderr": log}
         try:
             # Before any settings are known: they would be arguments of the process, secrets included.
             if SparkContext._gateway is None:

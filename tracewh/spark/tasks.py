@@ -14,12 +14,13 @@ from functools import partial
 from importlib.metadata import version
 from typing import TYPE_CHECKING, TypeVar
 
+from tracewh.debug import DEBUG, debugging
 from tracewh.spark.errors import SparkError, TaskLostError
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark import SparkContext
-    from pyspark.sql import DataFrame, Row, SparkSession
+    from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
 T = TypeVar("T")
@@ -93,11 +94,14 @@ def _work(
         raise
 
 
-def collect(frame: DataFrame, tick: Callable[[], None]) -> list[Row]:
-    """The rows of a data frame, computed aside so that Ctrl-C is heard and ends it.
+def collect(
+    frame: DataFrame, action: Callable[[DataFrame], T], tick: Callable[[], None] = lambda: None
+) -> T:
+    """What an action gives of a data frame, computed aside so that Ctrl-C is heard and ends it.
 
     Args:
         frame: What to compute.
+        action: What to do with it, e.g. ``DataFrame.collect``.
         tick: Called a few times a second meanwhile. What it raises ends the work.
 
     Raises:
@@ -109,9 +113,9 @@ def collect(frame: DataFrame, tick: Callable[[], None]) -> list[Row]:
     mark = context.addJobTag if context else spark.addTag
     cancel = context.cancelJobsWithTag if context else spark.interruptTag
 
-    def work() -> list[Row]:
+    def work() -> T:
         mark(tag)
-        return frame.collect()
+        return action(frame)
 
     pool = ThreadPoolExecutor(1)
     future = pool.submit(work)
@@ -150,24 +154,29 @@ def explained() -> Iterator[None]:
     try:
         yield
     except (PySparkException, Py4JError) as error:
-        raise _meaning(str(error)) from None
+        if debugging():
+            raise
+        raise meaning(str(error)) from None
 
 
-def _meaning(text: str) -> SparkError | TaskLostError:
+def meaning(text: str) -> SparkError | TaskLostError:
+    """What an error of Spark says, in one line with the remedy."""
     here = version("tracewh")
     remedy = (
         f"pip install 'tracewh[spark]=={here}' there, or set PYSPARK_PYTHON to a Python that has it"
     )
     if found := re.search(f"{_SAYS}: (.*)", text):
         return SparkError(found[1])
-    if found := re.search(r"No module named '(\w+)'", text):
-        return SparkError(f"the Python of the executors has no {found[1]}: {remedy}")
     if re.search(r"No module named 'tracewh\.", text):
-        return SparkError(f"the executors have an older tracewh, and {here} is here: {remedy}")
-    if found := re.search(r"version: ([\d.]+) than that in driver: ([\d.]+)", text):
         return SparkError(
-            f"the executors run Python {found[1].rstrip('.')}, and Python {found[2].rstrip('.')} runs here: "
-            "set PYSPARK_PYTHON to one of the same version there"
+            f"the executors have another tracewh than {here}, which is here: {remedy}"
+        )
+    if found := re.search(r"No module named '(\w+)", text):
+        return SparkError(f"the Python of the executors has no {found[1]}: {remedy}")
+    if found := re.search(r"different version: (\S+?) than that in driver: (\d+\.\d+)", text):
+        return SparkError(
+            f"the executors run Python {found[1]}, and Python {found[2]} runs here: set PYSPARK_PYTHON to "
+            f"a Python {found[2]} of theirs"
         )
     if found := re.search(r'Cannot run program "([^"]+)"', text):
         return SparkError(
@@ -175,5 +184,7 @@ def _meaning(text: str) -> SparkError | TaskLostError:
         )
     if found := re.search(r"Lost task (\d+)\.\d+ in stage \S+ \(TID \d+\) \((\S+) executor", text):
         return TaskLostError(int(found[1]), found[2])
-    lines = re.findall(r"(?:\w+\.)+\w+(?:Exception|Error): (.*)", text) or [text]
-    return SparkError(f"Spark gave up: {lines[0].strip().partition(chr(10))[0]}")
+    named = re.findall(r"^\W*(?:\w+\.)*(\w+(?:Exception|Error): .*)$", text, re.MULTILINE)
+    # The last of a traceback in Python is what it is about, and the first in Java.
+    said = named[-1 if "Traceback" in text else 0] if named else text.partition("\n")[0]
+    return SparkError(f"Spark gave up: {said} ({DEBUG}=1 shows where)")

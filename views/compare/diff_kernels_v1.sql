@@ -3,6 +3,8 @@
 -- since: 0.1
 -- summary: How long each kernel ran in two runs, and the difference.
 -- distributes: warehouse
+-- combines: kernel_stats_v1(group_by := group_by) WHERE block IS NULL
+-- order: abs(delta_total_us) DESC, name, operator, grid, block, registers_per_thread, shared_memory_bytes
 -- uses: block_parts, kernel_stats_v1, kernels_in_parts, trace_weights
 -- example: drawn --baseline old --experiment new
 --

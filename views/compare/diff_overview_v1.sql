@@ -4,7 +4,9 @@
 -- summary: Two runs at a glance: their devices, how long a step takes, how busy the devices are, and how full.
 -- grain: one row
 -- distributes: warehouse
--- uses: diff_steps_v1, trace_figures
+-- combines: trace_figures(figures := ['step_us', 'gpu_utilization_pct', 'est_sm_efficiency_pct', 'peak_memory_bytes', 'mean_memory_bytes', 'peak_host_memory_bytes', 'mean_host_memory_bytes']); step_breakdown_v1(); used_devices(); devices
+-- order: baseline_step_us
+-- uses: diff_steps_v1, trace_figures, used_devices
 -- example: samples --baseline resnet_workers_0 --experiment resnet_workers_2
 -- reading: A step is a tenth shorter, and six steps on either side cannot tell this from chance. The traces have no devices.
 --
@@ -153,22 +155,12 @@ CREATE MACRO diff_overview_v1(
 
     used_devices AS (
         SELECT 'baseline' AS side, b.run, b.worker, b.device_id
-        FROM device_events AS b
-        WHERE
-            b.run = baseline
-            AND b.kind IN ('compute', 'communication', 'memcpy', 'memset')
-            AND b.device_id IS NOT NULL
-            AND (baseline_worker IS NULL OR b.worker = baseline_worker)
-            AND (baseline_span IS NULL OR b.span = baseline_span)
+        FROM used_devices(baseline, baseline_worker, baseline_span) AS b
+        WHERE b.run = baseline AND b.device_id IS NOT NULL
         UNION
         SELECT 'experiment', e.run, e.worker, e.device_id
-        FROM device_events AS e
-        WHERE
-            e.run = experiment
-            AND e.kind IN ('compute', 'communication', 'memcpy', 'memset')
-            AND e.device_id IS NOT NULL
-            AND (experiment_worker IS NULL OR e.worker = experiment_worker)
-            AND (experiment_span IS NULL OR e.span = experiment_span)
+        FROM used_devices(experiment, experiment_worker, experiment_span) AS e
+        WHERE e.run = experiment AND e.device_id IS NOT NULL
     ),
 
     named_devices AS (

@@ -4,7 +4,9 @@
 -- summary: One figure over all runs in order of time, and where it stepped up or down.
 -- grain: one row per run
 -- distributes: warehouse
--- uses: change_points, checked_choice, kernel_steps, operator_steps, trace_figures
+-- combines: trend_values(figure, name := name, runs := runs)
+-- order: first_ns, run
+-- uses: change_points, trend_values
 -- example: drawn --figure step_us
 -- reading: From the seventh run on a step takes a quarter longer, and that is no chance.
 --
@@ -54,128 +56,20 @@ CREATE MACRO trend_v1(
     alpha DOUBLE := 0.05
 ) AS TABLE
     WITH
+    traces_of_runs AS MATERIALIZED (
+        SELECT v.run, v.worker, v.start_ns, v.value
+        FROM trend_values(figure, name := name, runs := runs) AS v
+    ),
+
     wanted AS MATERIALIZED (
         SELECT t.run, min(t.start_ns) AS first_ns
-        FROM traces AS t
-        WHERE
-            t.run GLOB runs
-            AND (
-                SELECT c.is_allowed
-                FROM
-                    checked_choice(
-                        'figure',
-                        figure,
-                        [
-                            'step_us',
-                            'kernel_us',
-                            'memcpy_us',
-                            'memset_us',
-                            'communication_us',
-                            'runtime_us',
-                            'dataloader_us',
-                            'cpu_exec_us',
-                            'other_us',
-                            'gpu_utilization_pct',
-                            'est_sm_efficiency_pct',
-                            'est_achieved_occupancy_pct',
-                            'tensor_core_time_pct',
-                            'gpu_idle_pct',
-                            'exposed_communication_pct',
-                            'peak_memory_bytes',
-                            'mean_memory_bytes',
-                            'peak_host_memory_bytes',
-                            'mean_host_memory_bytes',
-                            'operator_calls',
-                            'operator_host_self_us',
-                            'operator_device_self_us',
-                            'kernel_calls',
-                            'kernel_total_us'
-                        ]
-                    ) AS c
-            )
-            AND (
-                SELECT
-                    CASE
-                        WHEN
-                            name IS NULL
-                            AND (
-                                starts_with(figure, 'operator_')
-                                OR figure IN ('kernel_calls', 'kernel_total_us')
-                            )
-                            THEN error(format('{} needs a name', figure))
-                        ELSE TRUE
-                    END
-            )
+        FROM traces_of_runs AS t
         GROUP BY t.run
-    ),
-
-    -- Traces in which an operator, its device work, or a kernel can be measured.
-    measured AS (
-        SELECT DISTINCT h.run, h.worker, h.span
-        FROM host_events AS h
-        WHERE
-            h.inner_self_ns IS NOT NULL
-            AND (
-                figure IN ('operator_calls', 'operator_host_self_us')
-                OR (figure = 'operator_device_self_us' AND h.plain_self_ns IS NOT NULL)
-            )
-        UNION ALL
-        SELECT DISTINCT d.run, d.worker, d.span
-        FROM device_events AS d
-        WHERE
-            figure IN ('kernel_calls', 'kernel_total_us')
-            AND d.kind IN ('compute', 'communication')
-    ),
-
-    step_counts AS (
-        SELECT s.run, s.worker, s.span, count(*) AS steps
-        FROM steps AS s
-        INNER JOIN measured AS m ON s.run = m.run AND s.worker = m.worker AND s.span = m.span
-        WHERE NOT s.is_tail
-        GROUP BY s.run, s.worker, s.span
-    ),
-
-    named AS (
-        SELECT
-            o.run,
-            o.worker,
-            o.span,
-            CASE figure
-                WHEN 'operator_calls' THEN o.calls
-                WHEN 'operator_host_self_us' THEN o.host_self_ns / 1000.0
-                ELSE o.device_self_ns / 1000.0
-            END AS value
-        FROM operator_steps(name := name) AS o
-        WHERE figure IN ('operator_calls', 'operator_host_self_us', 'operator_device_self_us')
-        UNION ALL
-        SELECT
-            k.run,
-            k.worker,
-            k.span,
-            CASE figure WHEN 'kernel_calls' THEN k.calls ELSE k.total_ns / 1000.0 END
-        FROM kernel_steps(name := name) AS k
-        WHERE figure IN ('kernel_calls', 'kernel_total_us')
-    ),
-
-    named_totals AS (
-        SELECT n.run, n.worker, n.span, sum(n.value) AS value
-        FROM named AS n
-        GROUP BY n.run, n.worker, n.span
-    ),
-
-    trace_values AS (
-        SELECT c.run, c.worker, c.span, coalesce(n.value, 0) / c.steps AS value
-        FROM step_counts AS c
-        LEFT JOIN named_totals AS n
-            ON c.run = n.run AND c.worker = n.worker AND c.span = n.span
-        UNION ALL
-        SELECT f.run, f.worker, f.span, f.value
-        FROM trace_figures(figures := [figure]) AS f
     ),
 
     worker_values AS (
         SELECT v.run, v.worker, avg(v.value) AS value
-        FROM trace_values AS v
+        FROM traces_of_runs AS v
         GROUP BY v.run, v.worker
     ),
 

@@ -4,6 +4,8 @@
 -- summary: Counters that were sampled over time, such as PM sampling of a GPU, every sample of them.
 -- grain: one row per sample of a counter and series
 -- distributes: trace
+-- order: run, worker, span, device_id, pid, counter, series, time_ns, event_id
+-- carries: spark
 -- example: drawn --counter sm%
 --
 -- The samples of a counter stand for the time from one to the next; how long the last one holds is not

@@ -4,6 +4,8 @@
 -- summary: Every CUPTI counter of every profiled kernel, one value per row.
 -- grain: one row per cuda_profiler_range event and counter
 -- distributes: trace
+-- order: run, worker, span, event_id, counter
+-- carries: spark
 -- needs: no_device_events no_counters
 -- uses: counter_values
 -- example: drawn --counter dram%

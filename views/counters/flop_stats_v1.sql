@@ -3,6 +3,7 @@
 -- since: 0.1
 -- summary: Floating-point operations that CUPTI counted, per kernel, operator or module.
 -- distributes: trace
+-- order: self_flops DESC, total_flops DESC, run, worker, span, name
 -- needs: no_device_events no_counters
 -- uses: checked_choice, kernel_counters_v1, profiled_kernels, trace_names
 -- example: drawn --group-by module

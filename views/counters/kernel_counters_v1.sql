@@ -4,6 +4,7 @@
 -- summary: Each kernel with its CUPTI counters and the operators that launched it.
 -- grain: one row per cuda_profiler_range event
 -- distributes: trace
+-- order: flops DESC, run, worker, span, event_id
 -- needs: no_device_events no_counters
 -- uses: profiled_kernels
 -- example: drawn

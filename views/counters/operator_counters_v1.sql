@@ -4,6 +4,7 @@
 -- summary: CUPTI counters, added up per operator.
 -- grain: one row per operator and counter
 -- distributes: trace
+-- order: sum DESC, run, worker, span, counter, operator
 -- needs: no_device_events no_counters
 -- uses: counter_values, kernel_counters_v1
 -- example: drawn

@@ -4,6 +4,7 @@
 -- summary: How close kernels come to what the device can do, by CUPTI counters.
 -- grain: one row per kernel, or per operator and device
 -- distributes: trace
+-- order: duration_us DESC, flops DESC, run, worker, span, name, device_id
 -- needs: no_device_events no_counters
 -- uses: checked_choice, kernel_counters_v1, profiled_kernels
 -- example: drawn

@@ -4,6 +4,7 @@
 -- summary: What bounds each step: its critical path by kind of work and waiting.
 -- grain: one row per step and kind of bound on its critical path
 -- distributes: trace
+-- order: run, worker, span, step, duration_us DESC, bound
 -- uses: critical_path_v1
 -- example: samples --run ddp_gloo --step 3
 --

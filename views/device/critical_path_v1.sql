@@ -4,6 +4,7 @@
 -- summary: The chain of work and waiting that made a step as long as it is.
 -- grain: one row per piece of the chain of a step; the pieces of a step follow each other without a gap
 -- distributes: trace
+-- order: run, worker, span, step, start_ns
 -- uses: critical_pieces
 -- example: samples --run ddp_gloo --step 3 --limit 12
 --

@@ -4,6 +4,7 @@
 -- summary: When each device had nothing to do for long, the longest gap first, and what the host did meanwhile.
 -- grain: one row per gap
 -- distributes: trace
+-- order: duration_us DESC, run, worker, span, device_id, start_ns
 -- needs: no_device_events
 -- uses: interval_totals, overhangs, trace_names
 -- example: drawn

@@ -4,6 +4,8 @@
 -- summary: What each device did with its time: computing, communicating, copying, or nothing.
 -- grain: one row per device of a trace that ran work
 -- distributes: trace
+-- order: run, worker, span, device_id
+-- carries: spark
 -- needs: no_device_events
 -- uses: device_activity
 -- example: drawn

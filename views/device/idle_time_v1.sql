@@ -4,6 +4,8 @@
 -- summary: Why each stream was idle: the host came late, or the device had to start the next kernel.
 -- grain: one row per stream of a trace and reason for which it was idle
 -- distributes: trace
+-- order: idle_us DESC, run, worker, span, device_id, stream_id, idle_category
+-- carries: spark
 -- needs: no_device_events
 -- uses: trace_names
 -- example: drawn

@@ -4,6 +4,8 @@
 -- summary: Which sequences of kernels the calls of an operator launch, and how much time each takes in all.
 -- grain: one row per trace and sequence
 -- distributes: trace
+-- order: device_us DESC, run, worker, span, pattern
+-- carries: spark
 -- needs: no_operators no_device_events
 -- uses: trace_names
 -- example: drawn

@@ -3,6 +3,8 @@
 -- since: 0.1
 -- summary: How long each kernel ran, and how well it filled the device.
 -- distributes: trace
+-- order: total_us DESC, run, worker, span, name, operator, grid, block, registers_per_thread, shared_memory_bytes
+-- carries: spark
 -- needs: no_device_events
 -- uses: checked_choice, operator_names, trace_names
 -- example: drawn --group-by launch

@@ -4,6 +4,8 @@
 -- summary: How the busy time of the devices divides into computing, communicating and memory work, and what of it overlaps.
 -- grain: one row per trace and set of kinds that ran at once
 -- distributes: trace
+-- order: total_us DESC, run, worker, span, kind
+-- carries: spark
 -- needs: no_device_events
 -- uses: device_activity
 -- example: drawn

@@ -3,6 +3,8 @@
 -- since: 0.1
 -- summary: What it took the host to launch each kernel, copy and fill, and how long these waited to run.
 -- distributes: trace
+-- order: host_us DESC, run, worker, span, name, operator, launch_call
+-- carries: spark
 -- needs: no_device_events launches_without_kernels
 -- uses: operator_names trace_names
 -- example: drawn
@@ -126,7 +128,9 @@ CREATE MACRO launch_stats_v1(
             c.name AS launch_call,
             c.duration_ns AS host_ns,
             l.duration_ns AS device_ns,
-            greatest(l.start_ns - c.end_ns, 0) AS delay_ns
+            greatest(l.start_ns - c.end_ns, 0) AS delay_ns,
+            c.duration_ns > 1000 * slow_launch_us AS is_slow,
+            greatest(l.start_ns - c.end_ns, 0) > 1000 * long_delay_us AS is_delayed
         FROM launched AS l
         INNER JOIN launch_calls AS c ON l.id = c.id
         LEFT JOIN operator_names(run, worker, span) AS o ON l.operator_id = o.id
@@ -146,8 +150,8 @@ CREATE MACRO launch_stats_v1(
             sum(l.delay_ns) AS delay_ns,
             max(l.delay_ns) AS max_delay_ns,
             count(*) FILTER (WHERE l.device_ns < l.host_ns) AS short_kernels,
-            count(*) FILTER (WHERE l.host_ns > 1000 * slow_launch_us) AS slow_launches,
-            count(*) FILTER (WHERE l.delay_ns > 1000 * long_delay_us) AS long_delays
+            count(*) FILTER (WHERE l.is_slow) AS slow_launches,
+            count(*) FILTER (WHERE l.is_delayed) AS long_delays
         FROM launches AS l
         GROUP BY l.trace_number, l.name, l.operator, l.launch_call
     )

@@ -3,6 +3,8 @@
 -- since: 0.1
 -- summary: How fast copies and fills moved memory: the distribution of memory_bandwidth.
 -- distributes: trace
+-- order: run, worker, span, device_id, copy_type
+-- carries: spark
 -- needs: no_device_events
 -- uses: bandwidth_pieces
 -- example: drawn

@@ -4,6 +4,8 @@
 -- summary: How fast copies and fills moved memory over time, in pieces of constant value.
 -- grain: one row per piece, device and copy type of a trace
 -- distributes: trace
+-- order: run, worker, span, device_id, copy_type, start_ns
+-- carries: spark
 -- needs: no_device_events
 -- uses: bandwidth_pieces
 -- example: drawn

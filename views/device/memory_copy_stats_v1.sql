@@ -3,6 +3,8 @@
 -- since: 0.1
 -- summary: How long copies and fills of device memory took, how much they moved, and how fast.
 -- distributes: trace
+-- order: total_us DESC, run, worker, span, operation
+-- carries: spark
 -- needs: no_device_events
 -- example: drawn
 --

@@ -3,6 +3,8 @@
 -- since: 0.1
 -- summary: How long the queue of each stream was: the distribution of queue_length.
 -- distributes: trace
+-- order: run, worker, span, device_id, stream_id
+-- carries: spark
 -- needs: no_device_events kernels_without_launches
 -- uses: queue_changes
 -- example: drawn
@@ -53,10 +55,12 @@ CREATE MACRO queue_length_summary_v1(
         max(q.queue_length) AS max_length,
         sum(q.queue_length * q.duration_ns) / nullif(sum(q.duration_ns), 0)
             AS mean_over_time_length,
-        coalesce(sum(q.duration_ns) FILTER (WHERE q.queue_length >= full_length), 0) / 1000.0
-            AS full_us,
-        100.0 * coalesce(sum(q.duration_ns) FILTER (WHERE q.queue_length >= full_length), 0)
+        coalesce(sum(q.duration_ns) FILTER (WHERE q.is_full), 0) / 1000.0 AS full_us,
+        100.0 * coalesce(sum(q.duration_ns) FILTER (WHERE q.is_full), 0)
         / nullif(sum(q.duration_ns), 0) AS full_pct
-    FROM queue_changes(run, worker, span) AS q
+    FROM (
+        SELECT c.*, c.queue_length >= full_length AS is_full
+        FROM queue_changes(run, worker, span) AS c
+    ) AS q
     GROUP BY q.run, q.worker, q.span, q.number, q.device_id, q.stream_id
     ORDER BY q.number;

@@ -4,6 +4,8 @@
 -- summary: How much work each stream had been given and had not started yet, over time.
 -- grain: one row per launch of a device event, and one per start of it
 -- distributes: trace
+-- order: run, worker, span, device_id, stream_id, time_ns, change DESC, event_id
+-- carries: spark
 -- needs: no_device_events kernels_without_launches
 -- uses: queue_changes
 -- example: drawn

@@ -3,6 +3,8 @@
 -- since: 0.1
 -- summary: How long the host spent in each call of the device's runtime and driver.
 -- distributes: trace
+-- order: total_us DESC, run, worker, span, name
+-- carries: spark
 -- needs: no_device_events
 -- example: drawn
 --

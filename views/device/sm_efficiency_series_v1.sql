@@ -4,6 +4,8 @@
 -- summary: How much of each device its kernels could reach over time, in pieces of constant value.
 -- grain: one row per piece and device of a trace
 -- distributes: trace
+-- order: run, worker, span, device_id, start_ns
+-- carries: spark
 -- needs: no_device_events
 -- example: drawn
 --

@@ -4,6 +4,8 @@
 -- summary: How busy each device was over time: part of each stretch of the recording in which a kernel ran.
 -- grain: one row per stretch and device of a trace that ran a kernel
 -- distributes: trace
+-- order: run, worker, span, device_id, start_ns
+-- carries: spark
 -- needs: no_device_events
 -- uses: interval_totals
 -- example: drawn --buckets 3

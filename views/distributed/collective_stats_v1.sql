@@ -4,6 +4,8 @@
 -- summary: What each kind of collective moved, and how long it transferred and waited.
 -- grain: one row per name of a collective
 -- distributes: run
+-- combines: collective_calls()
+-- order: total_us DESC, run, worker, span, name
 -- needs: no_device_events rank_unknown
 -- uses: matched_collectives, transfer_totals
 -- example: samples --run ddp_gloo

@@ -4,6 +4,9 @@
 -- summary: Each collective of each worker: what it moved, how fast, and how long it waited for others.
 -- grain: one row per collective and worker
 -- distributes: run
+-- combines: collective_calls()
+-- order: duration_us DESC, run, worker, span, start_ns, event_id
+-- carries: spark
 -- needs: no_device_events rank_unknown
 -- uses: matched_collectives
 -- example: samples --run ddp_gloo --limit 6

@@ -4,6 +4,8 @@
 -- summary: How much of the communication computation hides, per step and over the whole trace.
 -- grain: one row per step of a trace, and one with a NULL step for the whole trace
 -- distributes: trace
+-- order: run, worker, span, step NULLS FIRST
+-- carries: spark
 -- needs: no_operators no_device_events
 -- example: samples --run ddp_gloo
 -- reading: On the CPU this says little, for what is around a collective counts as computation. On a GPU communication_us is what could be saved.

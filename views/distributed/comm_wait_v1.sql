@@ -4,6 +4,8 @@
 -- summary: How much of the communication transfers data and how much waits for other workers, per step and over the whole trace.
 -- grain: one row per step of a trace with collectives, and one with a NULL step for the whole trace
 -- distributes: run
+-- combines: collective_calls()
+-- order: run, worker, span, step NULLS FIRST
 -- needs: no_device_events rank_unknown
 -- uses: matched_collectives, transfer_totals
 -- example: samples --run ddp_gloo

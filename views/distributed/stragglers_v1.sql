@@ -4,6 +4,8 @@
 -- summary: The workers that the others wait for, per step and over the whole recording.
 -- grain: one row per step and worker that others waited for, and one per worker with a NULL step for the whole recording
 -- distributes: run
+-- combines: collective_calls()
+-- order: run, span, step NULLS FIRST, lateness_us DESC, worker
 -- needs: no_device_events rank_unknown
 -- uses: matched_collectives
 -- example: samples --run ddp_gloo

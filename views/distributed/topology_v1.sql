@@ -4,6 +4,9 @@
 -- summary: Which hosts, processes and devices a run was on.
 -- grain: one row per worker and device that it used; one without a device for a worker that used none
 -- distributes: worker
+-- order: run, hostname, rank, worker, device_id
+-- uses: used_devices
+-- carries: spark
 -- example: samples --run ddp_gloo
 --
 -- A device is used when a kernel, copy or fill ran on it. What a worker recorded more than once is
@@ -46,13 +49,8 @@ CREATE MACRO topology_v1(
             d.run,
             d.worker,
             d.device_id
-        FROM device_events AS d
-        WHERE
-            (run IS NULL OR d.run = run)
-            AND (worker IS NULL OR d.worker = worker)
-            AND (span IS NULL OR d.span = span)
-            AND d.device_id IS NOT NULL
-            AND d.kind IN ('compute', 'communication', 'memcpy', 'memset')
+        FROM used_devices(run, worker, span) AS d
+        WHERE d.device_id IS NOT NULL
     ),
 
     named AS (

@@ -3,6 +3,7 @@
 -- since: 0.1
 -- summary: What was alive when the most memory was allocated on a device: which operator, module and line had allocated it.
 -- distributes: trace
+-- order: live_bytes DESC, run, worker, span, device, operator, module, source_file, source_line, blocks
 -- needs: no_memory
 -- uses: operator_names, trace_names
 -- example: samples --run resnet_workers_0 --span 1 --limit 6

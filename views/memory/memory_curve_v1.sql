@@ -3,6 +3,8 @@
 -- since: 0.1
 -- summary: Memory allocated and reserved on each device, after every allocation and release.
 -- distributes: trace
+-- order: run, worker, span, device, time_ns
+-- carries: spark
 -- needs: no_memory
 -- example: samples --run resnet_workers_0 --span 1 --limit 8
 -- reading: The first point is the first picture: 3 x 384 x 384 numbers of 4 bytes.

@@ -4,6 +4,8 @@
 -- summary: How long each annotation of the user took on the host, and its spans on the devices.
 -- grain: one row per name of an annotation and place that it has spans on: the host, or a device
 -- distributes: trace
+-- order: coalesce(host_us, device_us) DESC, run, worker, span, name, device_us IS NOT NULL, device_id
+-- carries: spark
 -- needs: no_steps
 -- example: samples --run resnet_workers_0 --span 1 --limit 6
 --

@@ -3,6 +3,7 @@
 -- since: 0.1
 -- summary: Time or memory by call stack, for a flame graph.
 -- distributes: trace
+-- order: value_us DESC, run, worker, span, stack
 -- needs: no_operators no_device_events no_memory
 -- uses: checked_choice, trace_names
 -- example: samples --run resnet_workers_0 --span 1 --limit 6

@@ -3,6 +3,7 @@
 -- since: 0.1
 -- summary: What each module and hook of PyTorch Lightning cost on the host and on the device.
 -- distributes: trace
+-- order: device_total_us DESC, host_total_us DESC, run, worker, span, kind, module
 -- needs: no_lightning no_operators
 -- uses: module_costs
 -- example: lightning --limit 8

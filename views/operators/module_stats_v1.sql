@@ -3,6 +3,7 @@
 -- since: 0.1
 -- summary: What each nn.Module cost on the host and on the device.
 -- distributes: trace
+-- order: device_total_us DESC, host_total_us DESC, run, worker, span, module, module_id
 -- needs: no_modules
 -- uses: module_costs
 -- example: samples --run resnet_workers_0 --span 1 --limit 8

@@ -3,6 +3,7 @@
 -- since: 0.1
 -- summary: Every call of an nn.Module, in order of time, under the modules that call it.
 -- distributes: trace
+-- order: run, worker, span, start_ns, depth, event_id
 -- needs: no_modules
 -- uses: module_costs
 -- example: samples --run resnet_workers_0 --span 1 --limit 6

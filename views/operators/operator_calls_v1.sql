@@ -3,6 +3,7 @@
 -- since: 0.1
 -- summary: Every call of an operator, the costliest first.
 -- distributes: trace
+-- order: device_total_us DESC, duration_us DESC, run, worker, span, start_ns, event_id
 -- needs: no_operators
 -- uses: operator_costs, trace_names
 -- example: samples --run resnet_workers_0 --span 1 --op aten::convolution_backward --limit 6

@@ -4,6 +4,7 @@
 -- summary: How fast matrix products, convolutions and attention run, per operator and shape.
 -- grain: one row per operator, shapes, element type and work per call
 -- distributes: trace
+-- order: device_us DESC, total_flops DESC, run, worker, span, name, dtype, input_dims, flops, bytes
 -- needs: no_operators no_shapes
 -- uses: operator_flops_v1
 -- example: samples --run resnet_workers_0 --span 1 --limit 6

@@ -3,6 +3,7 @@
 -- since: 0.1
 -- summary: Floating-point operations and bytes of every matrix product, convolution and attention, from its recorded shapes.
 -- distributes: trace
+-- order: device_us DESC, flops DESC, run, worker, span, start_ns, event_id
 -- needs: no_operators no_shapes
 -- uses: operator_work
 -- example: samples --run resnet_workers_0 --span 1 --limit 6

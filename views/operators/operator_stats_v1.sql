@@ -3,6 +3,8 @@
 -- since: 0.1
 -- summary: What each operator cost on the host and on the device.
 -- distributes: trace
+-- order: device_self_us DESC, host_self_us DESC, run, worker, span, name, input_dims, call_stack
+-- carries: spark
 -- needs: no_operators no_stacks
 -- uses: operator_costs, checked_choice
 -- example: samples --run resnet_workers_0 --span 1 --limit 8

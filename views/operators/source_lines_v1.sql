@@ -3,6 +3,7 @@
 -- since: 0.1
 -- summary: What each line of Python cost on the host and on the device, and what it allocated.
 -- distributes: trace
+-- order: host_self_us DESC, run, worker, span, source_file, source_line, source_function
 -- needs: no_stacks
 -- uses: trace_names
 -- example: samples --run resnet_workers_0 --span 1 --limit 6

@@ -4,6 +4,8 @@
 -- summary: How busy each device was, and how well its kernels filled it.
 -- grain: one row per device of a trace that ran a kernel
 -- distributes: trace
+-- order: run, worker, span, device_id
+-- carries: spark
 -- needs: no_device_events
 -- uses: interval_totals
 -- example: drawn

@@ -4,6 +4,7 @@
 -- summary: What costs time that need not, how much of it was measured, and what to change.
 -- grain: one row per trace and rule that fires
 -- distributes: run
+-- order: list_position(['warning', 'info'], severity), run, worker, span, rule
 -- uses: device_advice eligible_kernel_share memory_fullness small_launches step_synchronizations trace_gpus gpu_summary_v1 step_breakdown_summary_v1
 -- example: samples --run ddp_gloo
 --

@@ -4,6 +4,10 @@
 -- summary: What the warehouse holds, one row per run, the latest first.
 -- grain: one row per run
 -- distributes: run
+-- combines: traces; steps; used_devices()
+-- order: last_ns DESC, run
+-- uses: used_devices
+-- carries: spark
 -- example: samples
 --
 -- columns
@@ -46,10 +50,8 @@ CREATE MACRO runs_v1() AS TABLE
 
     used_devices AS (
         SELECT DISTINCT d.run, d.worker, d.device_id
-        FROM device_events AS d
-        WHERE
-            d.device_id IS NOT NULL
-            AND d.kind IN ('compute', 'communication', 'memcpy', 'memset')
+        FROM used_devices() AS d
+        WHERE d.device_id IS NOT NULL
     ),
 
     counted_devices AS (

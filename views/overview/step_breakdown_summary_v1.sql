@@ -4,6 +4,8 @@
 -- summary: Where the time of an average step went, one row per category.
 -- grain: one row per trace and category
 -- distributes: trace
+-- order: run, worker, span, list_position(['kernel', 'memcpy', 'memset', 'communication', 'runtime', 'dataloader', 'cpu_exec', 'other', 'total'], category)
+-- carries: spark
 -- uses: step_breakdown_v1
 -- example: samples --run ddp_gloo --worker rank0
 -- reading: Nearly half of the mean step is communication, and a third waits for data.

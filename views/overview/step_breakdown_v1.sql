@@ -4,6 +4,8 @@
 -- summary: Where the time of each step went, every instant counted once.
 -- grain: one row per profiler step of a trace; one row with a NULL step for a trace without any
 -- distributes: trace
+-- order: run, worker, span, step
+-- carries: spark
 -- example: samples --run ddp_gloo
 -- reading: In step 3 rank 1 loads data for longer than rank 0, which spends that time in collectives: it waits.
 --

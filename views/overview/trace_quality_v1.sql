@@ -4,6 +4,7 @@
 -- summary: What is missing or odd in a trace, and the profiler option that would record it.
 -- grain: one row per trace and finding
 -- distributes: run
+-- order: list_position(['error', 'warning', 'info'], severity), run, worker, span, "check"
 -- uses: clocks_apart
 -- example: samples --run ddp_gloo --worker rank0
 --

@@ -1,0 +1,29 @@
+-- block: used_devices
+-- since: 0.1
+-- summary: The devices on which each trace ran work.
+-- grain: one row per trace and device
+--
+-- Kernels, copies and fills are work. NULL stands for the device of work of which the trace does not say it.
+--
+-- params
+--   run, worker, span
+-- columns
+--   run, worker, span
+--   device_id     INTEGER  key  The device.
+--   communicates  BOOLEAN  -    Whether collectives ran on it.
+CREATE MACRO used_devices(
+    run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
+) AS TABLE
+    SELECT
+        d.run,
+        d.worker,
+        d.span,
+        d.device_id,
+        bool_or(d.kind = 'communication') AS communicates
+    FROM device_events AS d
+    WHERE
+        d.kind IN ('compute', 'communication', 'memcpy', 'memset')
+        AND (run IS NULL OR d.run = run)
+        AND (worker IS NULL OR d.worker = worker)
+        AND (span IS NULL OR d.span = span)
+    GROUP BY d.run, d.worker, d.span, d.device_id;
