@@ -75,6 +75,7 @@ ORDER = (
     "serve",
     "shell",
     "export",
+    "spark-sql",
     "check",
     "drop",
     "relink",
