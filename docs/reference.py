@@ -68,6 +68,12 @@ def _index(registry: Registry) -> str:
         if members:
             rows = [(f"[{v.name}](views/{v.name}.md)", cell(v.summary)) for v in members]
             parts += [f"## {TITLES[group]}", table(("view", "what it says"), rows)]
+    carried = ", ".join(
+        f"[{v.name}](views/{v.name}.md)" for v in registry.newest() if v.carries == "spark"
+    )
+    if carried:
+        said = "These are table functions of [Spark SQL](howto/spark-sql.md), too:"
+        parts += ["## In other SQL", f"{said} {carried}."]
     return "\n\n".join(parts) + "\n"
 
 
@@ -102,6 +108,8 @@ def _opening(view: Spec) -> list[str]:
         parts.insert(0, f"**Deprecated:** {view.deprecated}")
     if view.grain:
         parts.append(sentence(view.grain))
+    if view.carries:
+        parts.append("It carries over to [Spark SQL](../howto/spark-sql.md) as a table function.")
     return parts
 
 

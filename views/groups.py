@@ -42,8 +42,7 @@ Share = Mapping[str, Any]
 def touched(call: Call, listing: Listing) -> Listing:
     """The traces that the answer can depend on, by the names that the caller gave."""
     values = call.values
-    names = [param.name for param in call.view.params]
-    if sides := [name for name in names if f"{name}_worker" in names]:  # baseline and experiment
+    if sides := _sides(call):
         traces = [
             trace
             for trace in listing.traces
@@ -61,6 +60,22 @@ def touched(call: Call, listing: Listing) -> Listing:
             found = con.execute(sql, [[trace.run for trace in traces], pattern]).fetchall()
         traces = [trace for trace in traces if trace.run in found[0][0]]
     return listing.only(traces)
+
+
+def combines(call: Call) -> tuple[str, ...]:
+    """What is worked out trace by trace. To look into a block of two traces is not to combine many."""
+    return () if call.values.get("block") is not None else call.view.combines
+
+
+def first_traces(call: Call, listing: Listing) -> Listing:
+    """The one trace of each side that is read where nothing is combined."""
+    wanted = set()
+    with _connected() as con:
+        create(con, installed(), ["traces", "first_trace"], listing)
+        for side in _sides(call):
+            names = [call.values.get(name) for name in (side, f"{side}_worker", f"{side}_span")]
+            wanted.update(con.execute("FROM first_trace($1, $2, $3)", names).fetchall())
+    return listing.only(trace for trace in listing.traces if _names(trace) in wanted)
 
 
 def packed(listing: Listing, size: str, most: int) -> list[Listing]:
@@ -213,6 +228,12 @@ def _connected(share: Share | None = None) -> Iterator[duckdb.DuckDBPyConnection
         duckdb.connect(config={**config, "temp_directory": folder}) as con,
     ):
         yield con
+
+
+def _sides(call: Call) -> list[str]:
+    """The parameters that name runs to compare: baseline and experiment, or none."""
+    names = [param.name for param in call.view.params]
+    return [name for name in names if f"{name}_worker" in names]
 
 
 def _is_of(trace: Trace, values: Mapping[str, Any], keys: Iterable[str], prefix: str = "") -> bool:

@@ -48,8 +48,10 @@ def view(
     schema = from_arrow_schema(nothing.schema)
     if not listing.traces:
         return _here(spark, nothing, schema)
-    combines, size = call.view.combines, call.view.distributes
+    combines, size = groups.combines(call), call.view.distributes
     if not combines:
+        if size == "warehouse":
+            listing = groups.first_traces(call, listing)
         read = groups.read_by(call.sql, listing)
         tasks = groups.packed(read, size, _tasks(spark, read))
         return one_a_task(spark, partial(_answer, call.view.object_name, call.sql), tasks, schema)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 #: What the database may use for each core of a task; its process uses up to 0.75 GiB then.
-MEMORY_BYTES = 384 << 20
+MEMORY_BYTES = 320 << 20
 
 
 @dataclass(frozen=True, slots=True)

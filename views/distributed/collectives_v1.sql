@@ -6,7 +6,6 @@
 -- distributes: run
 -- combines: collective_calls()
 -- order: duration_us DESC, run, worker, span, start_ns, event_id
--- carries: spark
 -- needs: no_device_events rank_unknown
 -- uses: matched_collectives
 -- example: samples --run ddp_gloo --limit 6

@@ -4,7 +4,6 @@
 -- summary: Each block of memory: who allocated it, when, and how long it lived.
 -- distributes: trace
 -- order: size_bytes DESC, run, worker, span, device, coalesce(allocated_ns, released_ns), address
--- carries: spark
 -- needs: no_memory
 -- uses: operator_names, trace_names
 -- example: samples --run resnet_workers_0 --span 1 --limit 6

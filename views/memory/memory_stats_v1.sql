@@ -4,7 +4,6 @@
 -- summary: What each operator allocated and released on each device, itself and with what it calls.
 -- distributes: trace
 -- order: self_size_increase_bytes DESC, size_increase_bytes DESC, run, worker, span, device, operator
--- carries: spark
 -- needs: no_memory
 -- uses: trace_names
 -- example: samples --run resnet_workers_0 --span 1 --limit 6

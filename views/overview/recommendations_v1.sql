@@ -4,8 +4,9 @@
 -- summary: What costs time that need not, how much of it was measured, and what to change.
 -- grain: one row per trace and rule that fires
 -- distributes: run
+-- combines: traces; devices; used_devices(); device_advice(); eligible_kernel_share(); frameworks(); memory_fullness(); small_launches(); step_synchronizations(); gpu_summary_v1(); step_breakdown_summary_v1()
 -- order: list_position(['warning', 'info'], severity), run, worker, span, rule
--- uses: device_advice eligible_kernel_share memory_fullness small_launches step_synchronizations trace_gpus gpu_summary_v1 step_breakdown_summary_v1
+-- uses: device_advice eligible_kernel_share frameworks memory_fullness small_launches step_synchronizations trace_gpus gpu_summary_v1 step_breakdown_summary_v1
 -- example: samples --run ddp_gloo
 --
 -- A rule fires when its value is beyond its threshold:
@@ -77,23 +78,6 @@ CREATE MACRO recommendations_v1(
             ) FILTER (WHERE g.gpu_utilization_pct < 50) AS low_devices
         FROM gpu_summary_v1(run := run, worker := worker, span := span) AS g
         GROUP BY g.run, g.worker, g.span
-    ),
-
-    host AS (
-        SELECT
-            h.run,
-            h.worker,
-            h.span,
-            bool_or(h.name = 'DataParallel.forward') AS has_data_parallel,
-            bool_or(h.name = 'DistributedDataParallel.forward') AS has_ddp,
-            bool_or(starts_with(h.name, 'nccl:')) AS has_nccl
-        FROM host_events AS h
-        WHERE
-            h.category IN ('cpu_op', 'user_annotation')
-            AND (run IS NULL OR h.run = run)
-            AND (worker IS NULL OR h.worker = worker)
-            AND (span IS NULL OR h.span = span)
-        GROUP BY h.run, h.worker, h.span
     ),
 
     rules AS (
@@ -245,7 +229,8 @@ CREATE MACRO recommendations_v1(
         LEFT JOIN busy AS b ON g.run = b.run AND g.worker = b.worker AND g.span = b.span
         LEFT JOIN memory_fullness(run, worker, span) AS m
             ON g.run = m.run AND g.worker = m.worker AND g.span = m.span
-        LEFT JOIN host AS h ON g.run = h.run AND g.worker = h.worker AND g.span = h.span
+        LEFT JOIN frameworks(run, worker, span) AS h
+            ON g.run = h.run AND g.worker = h.worker AND g.span = h.span
         LEFT JOIN eligible_kernel_share(run, worker, span) AS c
             ON g.run = c.run AND g.worker = c.worker AND g.span = c.span
         LEFT JOIN small_launches(run, worker, span) AS l

@@ -4,8 +4,9 @@
 -- summary: What is missing or odd in a trace, and the profiler option that would record it.
 -- grain: one row per trace and finding
 -- distributes: run
+-- combines: traces; steps; collective_calls(); trace_contents()
 -- order: list_position(['error', 'warning', 'info'], severity), run, worker, span, "check"
--- uses: clocks_apart
+-- uses: clocks_apart, trace_contents
 -- example: samples --run ddp_gloo --worker rank0
 --
 -- A trace without findings has no rows. 'error' means that figures are wrong for want of events,
@@ -42,103 +43,12 @@ CREATE MACRO trace_quality_v1(
             t.skipped_events,
             t.skipped_reasons,
             max(t.world_size) OVER ranks AS job_ranks,
-            count(DISTINCT coalesce(t.rank::VARCHAR, t.worker)) OVER ranks AS present_ranks,
-            row_number() OVER () << 40 AS first_id
+            count(DISTINCT coalesce(t.rank::VARCHAR, t.worker)) OVER ranks AS present_ranks
         FROM traces AS t
         WHERE
             (run IS NULL OR t.run = run)
             AND (span IS NULL OR t.span = span)
         WINDOW ranks AS (PARTITION BY t.run, t.span)
-    ),
-
-    reported AS MATERIALIZED (
-        SELECT f.*
-        FROM files AS f
-        WHERE worker IS NULL OR f.worker = worker
-    ),
-
-    host AS MATERIALIZED (
-        SELECT
-            f.first_id,
-            f.first_id + h.event_id AS id,
-            f.first_id + h.parent_id AS parent_id,
-            h.start_ns + h.duration_ns AS end_ns,
-            (ends_with(h.category, '_runtime') OR ends_with(h.category, '_driver'))
-            AND contains(h.name, 'Launch')
-            AND (contains(h.name, 'Kernel') OR contains(h.name, 'Graph')) AS is_launch,
-            contains(h.name, 'Graph') AS is_graph,
-            h.category = 'cpu_op' AS is_operator,
-            h.input_dims IS NOT NULL AS has_shapes,
-            h.call_stack IS NOT NULL OR h.category = 'python_function' AS has_stack,
-            h.python_module_id IS NOT NULL OR h.module_hierarchy IS NOT NULL AS has_module,
-            starts_with(h.name, '[pl]') AS is_lightning,
-            h.category = 'python_function'
-            AND (contains(h.name, 'pytorch_lightning/') OR contains(h.name, 'lightning/pytorch/'))
-                AS is_lightning_frame
-        FROM host_events AS h
-        INNER JOIN reported AS f ON h.run = f.run AND h.worker = f.worker AND h.span = f.span
-    ),
-
-    device AS MATERIALIZED (
-        SELECT f.first_id, f.first_id + d.launch_id AS launch_id, d.graph_id > 0 AS is_replay
-        FROM device_events AS d
-        INNER JOIN reported AS f ON d.run = f.run AND d.worker = f.worker AND d.span = f.span
-        WHERE d.kind IN ('compute', 'communication', 'memcpy', 'memset')
-    ),
-
-    host_facts AS (
-        SELECT
-            h.first_id,
-            count(*) FILTER (WHERE h.is_operator) AS operators,
-            bool_or(h.has_shapes) AS has_shapes,
-            bool_or(h.has_stack) AS has_stacks,
-            bool_or(h.has_module) AS has_modules,
-            bool_or(h.is_lightning_frame) AND NOT bool_or(h.is_lightning) AS lacks_lightning
-        FROM host AS h
-        GROUP BY h.first_id
-    ),
-
-    overlapping AS (
-        SELECT c.first_id, count(*) AS partial_overlaps
-        FROM host AS c
-        INNER JOIN host AS p ON c.parent_id = p.id
-        WHERE c.end_ns > p.end_ns
-        GROUP BY c.first_id
-    ),
-
-    launches AS (
-        SELECT h.first_id, count(*) AS without_kernels
-        FROM host AS h
-        WHERE
-            h.is_launch
-            AND NOT EXISTS (SELECT 1 FROM device AS d WHERE d.launch_id = h.id)
-        GROUP BY h.first_id
-    ),
-
-    device_facts AS (
-        SELECT
-            d.first_id,
-            count(*) FILTER (WHERE d.launch_id IS NULL) AS without_launches,
-            count(*) FILTER (WHERE d.is_replay OR h.is_graph) AS replays
-        FROM device AS d
-        LEFT JOIN host AS h ON d.launch_id = h.id AND h.is_launch
-        GROUP BY d.first_id
-    ),
-
-    stepped AS (
-        SELECT DISTINCT s.run, s.worker, s.span
-        FROM steps AS s
-        WHERE s.step IS NOT NULL
-    ),
-
-    remembered AS (
-        SELECT DISTINCT m.run, m.worker, m.span
-        FROM memory_records AS m
-    ),
-
-    counted AS (
-        SELECT DISTINCT c.run, c.worker, c.span
-        FROM counters AS c
     ),
 
     findings AS (
@@ -193,39 +103,39 @@ CREATE MACRO trace_quality_v1(
                 {
                     'check': 'launches_without_kernels',
                     'severity': 'warning',
-                    'holds': l.without_kernels > 0,
-                    'count': l.without_kernels,
+                    'holds': h.launches > 0,
+                    'count': h.launches,
                     'message': 'Launches whose kernels were not recorded: their operators show too '
                     || 'little device time; synchronise the device before the profiler stops.'
                 },
                 {
                     'check': 'kernels_without_launches',
                     'severity': 'warning',
-                    'holds': d.without_launches > 0 AND h.first_id IS NOT NULL,
-                    'count': d.without_launches,
+                    'holds': h.orphans > 0 AND h.operators IS NOT NULL,
+                    'count': h.orphans,
                     'message': 'Device events whose launch was not recorded: they belong to no '
                     || 'operator; give the schedule a warmup step.'
                 },
                 {
                     'check': 'graph_replays',
                     'severity': 'info',
-                    'holds': d.replays > 0,
-                    'count': d.replays,
+                    'holds': h.replays > 0,
+                    'count': h.replays,
                     'message': 'Device events replayed from graphs: they belong to the call that '
                     || 'launched the graph, not to the operators that were captured.'
                 },
                 {
                     'check': 'partial_overlaps',
                     'severity': 'info',
-                    'holds': o.partial_overlaps > 0,
-                    'count': o.partial_overlaps,
+                    'holds': h.partial_overlaps > 0,
+                    'count': h.partial_overlaps,
                     'message': 'Host events that end after the event they began in: only the part '
                     || 'inside counts against its self time.'
                 },
                 {
                     'check': 'no_steps',
                     'severity': 'info',
-                    'holds': s.run IS NULL,
+                    'holds': NOT h.has_steps,
                     'count': NULL,
                     'message': 'No steps: give the profiler a schedule and call prof.step() after '
                     || 'each iteration.'
@@ -233,7 +143,7 @@ CREATE MACRO trace_quality_v1(
                 {
                     'check': 'no_device_events',
                     'severity': 'info',
-                    'holds': d.first_id IS NULL,
+                    'holds': h.replays IS NULL,
                     'count': NULL,
                     'message': 'No work on a device: where the job uses one, record with '
                     || 'ProfilerActivity.CUDA (or XPU, ...) among the activities.'
@@ -279,14 +189,14 @@ CREATE MACRO trace_quality_v1(
                 {
                     'check': 'no_memory',
                     'severity': 'info',
-                    'holds': r.run IS NULL,
+                    'holds': NOT h.has_memory,
                     'count': NULL,
                     'message': 'No allocations: record with profile_memory=True.'
                 },
                 {
                     'check': 'no_counters',
                     'severity': 'info',
-                    'holds': d.first_id IS NOT NULL AND n.run IS NULL,
+                    'holds': h.replays IS NOT NULL AND NOT h.has_counters,
                     'count': NULL,
                     'message': 'No CUPTI counters: record them by themselves, with '
                     || 'experimental_config=torch.profiler._ExperimentalConfig('
@@ -294,14 +204,9 @@ CREATE MACRO trace_quality_v1(
                     || 'profiler_measure_per_kernel=True).'
                 }
             ]) AS finding
-        FROM reported AS f
-        LEFT JOIN host_facts AS h ON f.first_id = h.first_id
-        LEFT JOIN device_facts AS d ON f.first_id = d.first_id
-        LEFT JOIN launches AS l ON f.first_id = l.first_id
-        LEFT JOIN overlapping AS o ON f.first_id = o.first_id
-        LEFT JOIN stepped AS s ON f.run = s.run AND f.worker = s.worker AND f.span = s.span
-        LEFT JOIN remembered AS r ON f.run = r.run AND f.worker = r.worker AND f.span = r.span
-        LEFT JOIN counted AS n ON f.run = n.run AND f.worker = n.worker AND f.span = n.span
+        FROM files AS f
+        INNER JOIN trace_contents(run, worker, span) AS h
+            ON f.run = h.run AND f.worker = h.worker AND f.span = h.span
         -- Through a list: where DuckDB 2.0 plans the block together with the rest, it may end in an
         -- internal error once a worker is asked for.
         LEFT JOIN (

@@ -1,0 +1,155 @@
+-- block: trace_contents
+-- since: 0.1
+-- summary: What each trace recorded of what may be missing in it.
+-- grain: one row per trace
+--
+-- params
+--   run, worker, span
+-- columns
+--   run, worker, span
+--   name              type     unit  meaning
+--   operators         BIGINT   -     Operators; NULL where the host has no events.
+--   has_shapes        BOOLEAN  -     Whether any event of the host has the shapes of its inputs.
+--   has_stacks        BOOLEAN  -     Whether any has a call stack, or is a frame of Python.
+--   has_modules       BOOLEAN  -     Whether any is of a module.
+--   lacks_lightning   BOOLEAN  -     Whether PyTorch Lightning ran without the rows of its profiler.
+--   partial_overlaps  BIGINT   -     Events of the host that end after the event they began in; NULL for none.
+--   launches          BIGINT   -     Launches whose kernels are missing; NULL for none.
+--   orphans           BIGINT   -     Device events whose launch is missing; NULL where the device has no events.
+--   replays           BIGINT   -     Device events that a graph replayed; NULL where the device has no events.
+--   has_steps         BOOLEAN  -     Whether it has a numbered step.
+--   has_memory        BOOLEAN  -     Whether it has records of memory.
+--   has_counters      BOOLEAN  -     Whether it has CUPTI counters.
+CREATE MACRO trace_contents(
+    run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
+) AS TABLE
+    WITH
+    _files AS MATERIALIZED (
+        SELECT t.run, t.worker, t.span, row_number() OVER () << 40 AS first_id
+        FROM traces AS t
+        WHERE
+            (run IS NULL OR t.run = run)
+            AND (worker IS NULL OR t.worker = worker)
+            AND (span IS NULL OR t.span = span)
+    ),
+
+    _host AS MATERIALIZED (
+        SELECT
+            f.first_id,
+            f.first_id + h.event_id AS id,
+            f.first_id + h.parent_id AS parent_id,
+            h.start_ns + h.duration_ns AS end_ns,
+            (ends_with(h.category, '_runtime') OR ends_with(h.category, '_driver'))
+            AND contains(h.name, 'Launch')
+            AND (contains(h.name, 'Kernel') OR contains(h.name, 'Graph')) AS is_launch,
+            contains(h.name, 'Graph') AS is_graph,
+            h.category = 'cpu_op' AS is_operator,
+            h.input_dims IS NOT NULL AS has_shapes,
+            h.call_stack IS NOT NULL OR h.category = 'python_function' AS has_stack,
+            h.python_module_id IS NOT NULL OR h.module_hierarchy IS NOT NULL AS has_module,
+            starts_with(h.name, '[pl]') AS is_lightning,
+            h.category = 'python_function'
+            AND (contains(h.name, 'pytorch_lightning/') OR contains(h.name, 'lightning/pytorch/'))
+                AS is_lightning_frame
+        FROM host_events AS h
+        INNER JOIN _files AS f ON h.run = f.run AND h.worker = f.worker AND h.span = f.span
+    ),
+
+    _device AS MATERIALIZED (
+        SELECT f.first_id, f.first_id + d.launch_id AS launch_id, d.graph_id > 0 AS is_replay
+        FROM device_events AS d
+        INNER JOIN _files AS f ON d.run = f.run AND d.worker = f.worker AND d.span = f.span
+        WHERE d.kind IN ('compute', 'communication', 'memcpy', 'memset')
+    ),
+
+    _host_facts AS (
+        SELECT
+            h.first_id,
+            count(*) FILTER (WHERE h.is_operator) AS operators,
+            bool_or(h.has_shapes) AS has_shapes,
+            bool_or(h.has_stack) AS has_stacks,
+            bool_or(h.has_module) AS has_modules,
+            bool_or(h.is_lightning_frame) AND NOT bool_or(h.is_lightning) AS lacks_lightning
+        FROM _host AS h
+        GROUP BY h.first_id
+    ),
+
+    _overlapping AS (
+        SELECT c.first_id, count(*) AS partial_overlaps
+        FROM _host AS c
+        INNER JOIN _host AS p ON c.parent_id = p.id
+        WHERE c.end_ns > p.end_ns
+        GROUP BY c.first_id
+    ),
+
+    _launches AS (
+        SELECT h.first_id, count(*) AS without_kernels
+        FROM _host AS h
+        WHERE
+            h.is_launch
+            AND NOT EXISTS (SELECT 1 FROM _device AS d WHERE d.launch_id = h.id)
+        GROUP BY h.first_id
+    ),
+
+    _device_facts AS (
+        SELECT
+            d.first_id,
+            count(*) FILTER (WHERE d.launch_id IS NULL) AS without_launches,
+            count(*) FILTER (WHERE d.is_replay OR h.is_graph) AS replays
+        FROM _device AS d
+        LEFT JOIN _host AS h ON d.launch_id = h.id AND h.is_launch
+        GROUP BY d.first_id
+    ),
+
+    _stepped AS (
+        SELECT DISTINCT s.run, s.worker, s.span
+        FROM steps AS s
+        WHERE
+            s.step IS NOT NULL
+            AND (run IS NULL OR s.run = run)
+            AND (worker IS NULL OR s.worker = worker)
+            AND (span IS NULL OR s.span = span)
+    ),
+
+    _remembered AS (
+        SELECT DISTINCT m.run, m.worker, m.span
+        FROM memory_records AS m
+        WHERE
+            (run IS NULL OR m.run = run)
+            AND (worker IS NULL OR m.worker = worker)
+            AND (span IS NULL OR m.span = span)
+    ),
+
+    _counted AS (
+        SELECT DISTINCT c.run, c.worker, c.span
+        FROM counters AS c
+        WHERE
+            (run IS NULL OR c.run = run)
+            AND (worker IS NULL OR c.worker = worker)
+            AND (span IS NULL OR c.span = span)
+    )
+
+    SELECT
+        f.run,
+        f.worker,
+        f.span,
+        h.operators,
+        h.has_shapes,
+        h.has_stacks,
+        h.has_modules,
+        h.lacks_lightning,
+        o.partial_overlaps,
+        l.without_kernels AS launches,
+        d.without_launches AS orphans,
+        d.replays,
+        s.run IS NOT NULL AS has_steps,
+        r.run IS NOT NULL AS has_memory,
+        n.run IS NOT NULL AS has_counters
+    FROM _files AS f
+    LEFT JOIN _host_facts AS h ON f.first_id = h.first_id
+    LEFT JOIN _device_facts AS d ON f.first_id = d.first_id
+    LEFT JOIN _launches AS l ON f.first_id = l.first_id
+    LEFT JOIN _overlapping AS o ON f.first_id = o.first_id
+    LEFT JOIN _stepped AS s ON f.run = s.run AND f.worker = s.worker AND f.span = s.span
+    LEFT JOIN _remembered AS r ON f.run = r.run AND f.worker = r.worker AND f.span = r.span
+    LEFT JOIN _counted AS n ON f.run = n.run AND f.worker = n.worker AND f.span = n.span;
