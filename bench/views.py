@@ -30,11 +30,11 @@ from multiprocessing import get_context
 from pathlib import Path
 
 import tracewh
-from tracewh.views import Registry
+from tracewh.views.registry import installed
 
 #: What is asked of many workers: an aggregation, and two that look at intervals.
 ACROSS = ("kernel_stats", "step_breakdown", "comm_overlap")
-REGISTRY = Registry.load()
+REGISTRY = installed()
 RUN = "run"
 #: What trend is asked for.
 FIGURE = "step_us"

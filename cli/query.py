@@ -4,14 +4,9 @@ from __future__ import annotations
 
 import re
 import sys
-from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tracewh.cli import diagnostics
 from tracewh.cli.output import Output
-
-if TYPE_CHECKING:
-    import duckdb
 
 #: DESCRIBE, SHOW, SUMMARIZE, VALUES and FROM are SELECT to DuckDB.
 READS = ("SELECT", "EXPLAIN")
@@ -26,10 +21,9 @@ def ask(sql: str, warehouse: str, output: Output) -> None:
     explained = check(sql)
     output.check()
     with tracewh.open(warehouse) as opened:
-        con = opened.connection
-        confine(con, opened.path)
+        opened.confine()
         if explained:
-            print(con.execute(sql).fetchall()[-1][-1])
+            print(opened.sql(sql).fetchall()[-1][-1])
         elif not output.write(opened.sql(sql)):
             diagnostics.note("no rows")
 
@@ -59,15 +53,3 @@ def check(sql: str) -> bool:
     if kind == "EXPLAIN":
         check(EXPLAIN.sub("", sql))
     return kind == "EXPLAIN"
-
-
-def confine(con: duckdb.DuckDBPyConnection, warehouse: Path | str) -> None:
-    """Let a connection see the files of the warehouse and nothing else, for good.
-
-    Python's variables are out of sight too: `FROM sql` must not find ours.
-    """
-    if isinstance(warehouse, Path):  # the files of one in a store are Arrow's to read
-        data = str(warehouse / "data").replace("'", "''")
-        con.execute(f"SET allowed_directories = ['{data}']")
-    con.execute("SET enable_external_access = false")
-    con.execute("SET lock_configuration = true")

@@ -6,7 +6,7 @@ from collections import defaultdict
 
 from docs.markdown import cell, table
 from tests.parity.differences import Listed, listed
-from tracewh.views import Registry
+from tracewh.views.registry import installed
 
 PEERS = {
     "plugin": "The TensorBoard profiler plugin",
@@ -64,7 +64,7 @@ def _reasons(lines: list[Listed]) -> str:
 
 
 def _link(view: str) -> str:
-    registry = Registry.load()
+    registry = installed()
     if view in {spec.name for spec in registry.newest()}:
         return f"[{view}](views/{view}.md)"
     if view in {spec.name for spec in registry.tables()}:

@@ -21,6 +21,7 @@ from docs.examples import WIDTH, ExampleError, Examples, command, path_of_test
 from docs.markdown import cell, sentence, table
 from tracewh.cli.show import TITLES
 from tracewh.views import GROUPS, SIZES, Registry, Spec
+from tracewh.views.registry import installed
 
 DOCS = Path(__file__).parent
 COMMAND = "python -m docs.reference"
@@ -164,7 +165,7 @@ def _calls(view: Spec, registry: Registry) -> str:
 
 def pages() -> dict[str, str]:
     """Every page as it should be, by its path below docs/."""
-    registry = Registry.load()
+    registry = installed()
     with tempfile.TemporaryDirectory() as folder:
         examples = Examples(Path(folder))
         return {
@@ -199,7 +200,7 @@ def write(docs: Path, wanted: dict[str, str]) -> None:
 def main(argv: list[str]) -> int:
     """Write or check the pages in a folder, by default docs/."""
     if "--promises" in argv:
-        print(*map(promise, Registry.load()), sep="\n")
+        print(*map(promise, installed()), sep="\n")
         return 0
     docs = Path(next((word for word in argv if not word.startswith("-")), DOCS))
     try:

@@ -51,6 +51,17 @@ def _difference(want: list[list[str]], got: list[list[str]]) -> list[str]:
     return lines or [same, *(f"  {'  '.join(row)}" for row in got)]
 
 
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Files stay whole, and those on Spark together: a process that runs one starts a cluster."""
+    from xdist.scheduler import LoadFileScheduling
+
+    class Scheduling(LoadFileScheduling):  # type: ignore[misc]  # xdist has no types
+        def _split_scope(self, nodeid: str) -> str:
+            return "spark" if nodeid.startswith("tests/spark/") else super()._split_scope(nodeid)
+
+    return Scheduling(config, log)
+
+
 @functools.cache
 def _tables() -> Tables:
     return Tables()

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import duckdb
 
 from tests.settled import STEP_ROLES
-from tracewh.views import Registry
+from tracewh.views.registry import installed
 
 #: Filled in for every `given` that does not say.
 KEYS = {"run": "r", "worker": "w", "span": "default"}
@@ -28,7 +28,7 @@ class Tables:
     """
 
     def __init__(self) -> None:
-        self.registry = Registry.load()
+        self.registry = installed()
         self.con = duckdb.connect()
         self.con.execute("SET TimeZone = 'UTC'; SET threads = 1")
         self.created: set[str] = set()

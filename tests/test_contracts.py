@@ -11,12 +11,13 @@ import pytest
 
 import tracewh
 from docs.reference import promise
-from tracewh.views import GROUPS, Param, Registry, Spec
+from tracewh.views import GROUPS, Param, Spec
+from tracewh.views.registry import installed
 
 if TYPE_CHECKING:
     from conftest import Tables
 
-REGISTRY = Registry.load()
+REGISTRY = installed()
 HERE = Path(__file__).parent
 
 MACROS = [spec for spec in REGISTRY.all() if spec.kind in ("block", "view")]

@@ -20,12 +20,13 @@ import pytest
 import tracewh
 from tests.conftest import made_once
 from tests.test_every_view import A100, alike, assert_same, crowd_of
-from tracewh.views import SIZES, Registry, Spec
+from tracewh.views import SIZES, Spec
 from tracewh.views.groups import combined, parts, touched
+from tracewh.views.registry import installed
 from tracewh.views.store import Listing
 from tracewh.views.warehouse import create, listed
 
-REGISTRY = Registry.load()
+REGISTRY = installed()
 
 #: Two ranks that share a host with four GPUs, of which two have nothing to do: neither rank alone can know.
 SHARED_HOST = [

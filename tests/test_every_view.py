@@ -15,10 +15,11 @@ import pytest
 
 import tracewh
 from tests.conftest import made_once
-from tracewh.views import Registry, Spec
+from tracewh.views import Spec
+from tracewh.views.registry import installed
 
 HERE = Path(__file__).parent
-VIEWS = list(Registry.load())
+VIEWS = list(installed())
 KEYS = ("run", "worker", "span")
 
 #: Real traces: two ranks on GPUs, one with frames and memory, a gloo pair, PyTorch Lightning.

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from tracewh.remote.listing import Object
-from tracewh.views import Registry
 from tracewh.views.groups import packed, read_by, touched
+from tracewh.views.registry import installed
 from tracewh.views.store import Listing, Trace
 
-REGISTRY = Registry.load()
+REGISTRY = installed()
 
 
 def listing(*names: str, sizes: dict[str, int] | None = None) -> Listing:

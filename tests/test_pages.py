@@ -15,7 +15,7 @@ import tracewh
 from docs.transcripts import WRITTEN
 from tests.test_readme import fenced
 from tracewh.cli.app import main
-from tracewh.views import Registry
+from tracewh.views.registry import installed
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -116,7 +116,7 @@ OTHERS = {
 def test_every_name_on_the_pages_for_newcomers_exists(
     page: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    registry = Registry.load()
+    registry = installed()
     specs = {spec.name: spec for spec in [*registry.tables(), *registry.slices()]}
     specs |= {view.name: view for view in registry.newest()}
     everywhere = {item.name for spec in specs.values() for item in (*spec.columns, *spec.params)}

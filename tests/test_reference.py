@@ -12,6 +12,7 @@ from docs.examples import ExampleError, Examples
 from docs.reference import DOCS, behind, main, pages, render, write
 from tests.parity.differences import listed
 from tracewh.views import Registry
+from tracewh.views.registry import installed
 from tracewh.views.spec import Spec, parse
 
 VIEW = """\
@@ -169,7 +170,7 @@ def wanted() -> dict[str, str]:
 def test_the_pages_are_what_the_views_say_and_answer(wanted: dict[str, str]) -> None:
     late = behind(DOCS, wanted)
     assert late == [], "run `python -m docs.reference`"
-    registry = Registry.load()
+    registry = installed()
     assert set(wanted) >= {
         *("views.md", "tables.md", "definitions.md", "differences.md"),
         *(f"views/{v.name}.md" for v in registry.newest()),
@@ -250,7 +251,7 @@ tracewh show kernel_stats: tracewh: kernel_stats has no rows for what was asked
     ],
 )
 def test_an_example_that_does_not_work(tmp_path: Path, example: str, message: str) -> None:
-    view = Registry.load().get("kernel_stats")
+    view = installed().get("kernel_stats")
     text = view.sql.replace(f"-- example: {view.example}\n", example)
     with pytest.raises(ExampleError) as refused:
         Examples(tmp_path).show(parse(text, view.path))
@@ -301,7 +302,7 @@ Slices of it: `kernels` (Kernels, collectives among them), `memcpys`""")
     steps = wanted["tables/steps.md"]  # none of its columns is an argument
     assert "| column | type | meaning |\n" in steps
     assert "| `fp16_tflops` | DECIMAL(4,1) |" in wanted["tables.md"]
-    for table in Registry.load().tables():
+    for table in installed().tables():
         rows = re.findall(r"^\| `(\w+)` \|", wanted[f"tables/{table.name}.md"], re.MULTILINE)
         assert rows == [column.name for column in table.columns]
 
@@ -318,7 +319,7 @@ def test_every_reason_of_a_difference_is_on_the_page(wanted: dict[str, str]) -> 
 
 def test_definitions_are_those_of_the_headers(wanted: dict[str, str]) -> None:
     page = wanted["definitions.md"]
-    specs = {spec.object_name: spec for spec in Registry.load().all()}
+    specs = {spec.object_name: spec for spec in installed().all()}
     assert f"### Call, self time, device time\n\n{specs['operator_costs'].summary}\n\n" in page
     assert specs["operator_costs"].doc in page
     assert "SQL: [operator_costs](../sql/blocks/operator_costs.sql). Views: " in page

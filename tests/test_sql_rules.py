@@ -13,10 +13,11 @@ import pytest
 import sqlglot
 from sqlglot import exp
 
-from tracewh.views import Registry, Spec
+from tracewh.views import Spec
+from tracewh.views.registry import installed
 from tracewh.views.spec import parse
 
-MACROS = [spec for spec in Registry.load().all() if spec.kind in ("block", "view")]
+MACROS = [spec for spec in installed().all() if spec.kind in ("block", "view")]
 each_macro = pytest.mark.parametrize("spec", MACROS, ids=lambda spec: spec.object_name)
 
 

@@ -19,6 +19,7 @@ import tracewh
 from tracewh.views import Registry
 from tracewh.views import database as module
 from tracewh.views.database import DATABASE, ensure_database, preparing, write_database
+from tracewh.views.registry import installed
 
 
 def add_trace(root: Path, run: str) -> None:
@@ -26,14 +27,14 @@ def add_trace(root: Path, run: str) -> None:
     folder = root / f"data/run={run}/worker=w/span=default"
     folder.mkdir(parents=True)
     with duckdb.connect() as con:
-        for table in Registry.load().tables():
+        for table in installed().tables():
             con.execute(table.sql)
         con.execute("INSERT INTO traces (source_path, events) VALUES ('a.json', 1)")
         con.execute(
             "INSERT INTO steps (step, start_ns, end_ns, extended_start_ns, extended_end_ns, is_tail)"
             "VALUES (7, 0, 1000, 0, 1000, false)"
         )
-        for table in Registry.load().tables():
+        for table in installed().tables():
             columns = ", ".join(column.name for column in table.columns[3:])
             con.execute(
                 f"COPY (SELECT {columns} FROM {table.name}) TO '{quoted(folder)}/{table.name}.parquet'"
@@ -115,7 +116,7 @@ def test_sql_reaches_tables_slices_views_and_data_frames(root: Path) -> None:
 
 def test_completion_knows_every_table_and_view(root: Path) -> None:
     with tracewh.open(root) as warehouse:
-        registry = Registry.load()
+        registry = installed()
         expected = {*warehouse.tables, *(view.name for view in registry), "sql", "path"}
         assert expected <= set(dir(warehouse))
 
@@ -267,7 +268,7 @@ def test_the_database_is_written_only_when_it_has_to_be(
     assert ensure_database(moved)
     assert not ensure_database(moved)
 
-    fewer = Registry([spec for spec in Registry.load().all() if spec.kind in ("table", "slice")])
+    fewer = Registry([spec for spec in installed().all() if spec.kind in ("table", "slice")])
     monkeypatch.setattr(module, "installed", lambda: fewer)
     assert ensure_database(moved)
     assert rows(moved / DATABASE, "FROM views()") == []

@@ -21,7 +21,7 @@ from tempfile import TemporaryDirectory
 import duckdb
 
 from tracewh.remote import is_url
-from tracewh.views.registry import installed
+from tracewh.views.registry import Registry, installed
 from tracewh.views.values import quoted
 from tracewh.views.warehouse import WarehouseError, create, find, holds_traces
 
@@ -166,14 +166,23 @@ def _remove(*paths: Path) -> None:
         path.unlink(missing_ok=True)
 
 
+#: What `_create_macros` has made. DuckDB binds each macro, which takes a second, and a process may
+#: make many warehouses.
+_made: dict[Registry, bytes] = {}
+
+
 def _create_macros(database: Path) -> Path:
     """Create every object in a new database, with empty tables for the views over Parquet files.
 
     Binding macros against files would take a look at the disk for every mention of a table.
     """
+    registry = installed()
+    if registry in _made:
+        database.write_bytes(_made[registry])
+        return database
     with _attached(database) as con:
-        registry = installed()
         registry.create(con, registry.needs())
+    _made[registry] = database.read_bytes()
     return database
 
 

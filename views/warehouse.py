@@ -106,7 +106,11 @@ class Warehouse:
             params: Values for the ``?`` or ``$name`` placeholders of the query.
         """
         self._prepare(None if _INTROSPECTION.search(query) else query)
-        return self._con.sql(query, params=params)
+        try:
+            return self._con.sql(query, params=params)
+        except duckdb.CatalogException:  # DuckDB suggests a name, of those that are there
+            self._prepare(None)
+            return self._con.sql(query, params=params)
 
     def view(
         self, name: str, /, version: int | None = None, **arguments: Any
@@ -122,6 +126,17 @@ class Warehouse:
             ViewError: The name, the version or an argument is wrong.
         """
         return self.sql(self.registry.call(name, version, **arguments).sql)
+
+    def confine(self) -> None:
+        """See the files of the warehouse and nothing else from now on, and no settings change any more.
+
+        Python's variables are out of sight, too.
+        """
+        if isinstance(self.path, Path):  # the files of one in a store are Arrow's to read
+            data = quoted(str(self.path / "data"))
+            self._con.execute(f"SET allowed_directories = [{data}]")
+        self._con.execute("SET enable_external_access = false")
+        self._con.execute("SET lock_configuration = true")
 
     def files(self, table: str) -> list[str]:
         """The Parquet files of a table, as paths or URLs that Spark, Polars and pyarrow take.

@@ -32,7 +32,7 @@ from starlette.routing import Route
 
 import tracewh
 from tracewh.cli import diagnostics
-from tracewh.cli.query import check, confine
+from tracewh.cli.query import check
 from tracewh.cli.report.page import asked, by_column, document
 from tracewh.cli.report.panels import COMPARED, MOST_ROWS, SECTIONS
 from tracewh.cli.report.write import chosen
@@ -69,7 +69,7 @@ class Asker:
     @staticmethod
     def _open(path: str) -> Warehouse:
         warehouse = tracewh.open(path)
-        confine(warehouse.connection, warehouse.path)
+        warehouse.confine()
         return warehouse
 
     async def ask(self, question: Callable[[Warehouse], dict[str, Any] | str]) -> Response:

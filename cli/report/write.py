@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from tracewh.cli import diagnostics, sources
 from tracewh.cli.output import Output, whole
-from tracewh.cli.query import confine
 from tracewh.cli.report.page import Trace, render
 
 if TYPE_CHECKING:
@@ -28,7 +27,7 @@ def write(
 
     Output(path=output).check()
     with tracewh.open(warehouse) as opened:
-        confine(opened.connection, opened.path)
+        opened.confine()
         trace = chosen(opened, run, worker, span, baseline)
         with whole(output) as part, part.open("w", encoding="utf-8") as file:
             file.writelines(render(opened, trace))

@@ -22,7 +22,7 @@ import pytest
 
 from tests.settled import STEP_ROLES, settle
 from tracewh.cli.app import main
-from tracewh.views import Registry
+from tracewh.views.registry import installed
 
 EPOCH = 1_700_000_000_000_000_000
 KERNEL = (
@@ -82,7 +82,7 @@ def _write_trace(
     """Write one trace as ingest lays it out: every table, empty ones included."""
     folder = warehouse / "data" / f"run={run}" / f"worker={worker}" / f"span={span}"
     folder.mkdir(parents=True)
-    registry = Registry.load()
+    registry = installed()
     source = {"run": run, "worker": worker, "span": span}
     with duckdb.connect() as con:
         registry.create(con, registry.needs(STEP_ROLES))

@@ -10,9 +10,10 @@ import sys
 import pytest
 
 from tracewh.cli.show import TITLES, view_command
-from tracewh.views import GROUPS, Registry
+from tracewh.views import GROUPS
+from tracewh.views.registry import installed
 
-VIEWS = list(Registry.load())
+VIEWS = list(installed())
 
 
 def squeezed(text: str) -> str:
@@ -48,7 +49,7 @@ def test_views_are_listed_by_group(tracewh):
     found = re.findall(r"^(?:  (\w+)  |(\S.*):$)", page, flags=re.MULTILINE)
     listed = [name or title for name, title in found]
     wanted: list[str] = []
-    for view in Registry.load().newest():
+    for view in installed().newest():
         if TITLES[view.group] not in wanted:
             wanted.append(TITLES[view.group])
         wanted.append(view.name)

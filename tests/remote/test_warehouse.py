@@ -10,7 +10,7 @@ from pyarrow import fs
 
 import tracewh
 from tracewh.cli.app import main
-from tracewh.views import Registry
+from tracewh.views.registry import installed
 from tracewh.views.warehouse import WarehouseError
 
 ROOT = Path(__file__).parents[2]
@@ -41,7 +41,7 @@ def url(store: Any, local: Path) -> str:
 def test_every_table_is_the_same(url: str, local: Path) -> None:
     with tracewh.open(local) as one, tracewh.open(url) as other:
         assert other.path == url
-        for spec in Registry.load().tables():
+        for spec in installed().tables():
             for sql in (
                 f"DESCRIBE {spec.name}",
                 f"FROM {spec.name} SELECT CAST(COLUMNS(*) AS VARCHAR) ORDER BY ALL",

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from pyarrow.fs import FileSelector
+from pyspark.sql import DataFrame
 
 import tracewh
 import tracewh.spark
@@ -195,7 +196,7 @@ def test_files_and_folders_that_executors_do_not_see(
     elsewhere = Job(store, tmp_path / "wh" / ".staging" / "of the driver" / "lock", None)
     frame = one_a_task(spark, partial(take_in, elsewhere), items, "outcome string")
     with pytest.raises(SparkError) as raised:
-        collect(frame, lambda: None)
+        collect(frame, DataFrame.collect)
     assert str(raised.value) == (
         f"on {gethostname()}: {tmp_path}/wh is another folder than where the ingest was started; the "
         "warehouse must be in one that all machines share, or in a store: s3://BUCKET/PATH"

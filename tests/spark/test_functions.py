@@ -28,13 +28,13 @@ from tests.test_every_view import A100, COUNTERS, PAIR
 from tracewh.cli.app import main
 from tracewh.layout import Attempt
 from tracewh.remote.listing import Object
-from tracewh.views import Registry, Spec
+from tracewh.views import Spec
 from tracewh.views.registry import installed
 from tracewh.views.spark_sql import script
 from tracewh.views.store import Listing
 from tracewh.views.values import quoted
 
-VIEWS = [view for view in Registry.load() if view.carries]
+VIEWS = [view for view in installed() if view.carries]
 
 #: Names that Spark would take for other types, or misread.
 RUNS = {"two_ranks_nccl_2023": "007", "h100_bert_2025": "größe 1"}

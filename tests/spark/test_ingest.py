@@ -14,7 +14,7 @@ import tracewh.spark
 from tests.conftest import ROOT
 from tests.remote.conftest import BUCKET, Store
 from tracewh.ingest.outcome import Outcome, Progress
-from tracewh.views import Registry
+from tracewh.views.registry import installed
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -42,7 +42,7 @@ def rows(warehouse: str | Path) -> Rows:
                 f"FROM {spec.name} SELECT CAST(COLUMNS(*"
                 f"{' EXCLUDE (ingested_at)' if spec.name == 'traces' else ''}) AS VARCHAR) ORDER BY ALL"
             ).fetchall()
-            for spec in Registry.load().tables()
+            for spec in installed().tables()
         }
 
 

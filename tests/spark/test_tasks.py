@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 from pyarrow import RecordBatch
 from pyspark.errors import PySparkRuntimeError
+from pyspark.sql import DataFrame
 
 from tests.remote.conftest import Store
 from tracewh.spark import SparkError
@@ -47,9 +48,8 @@ def test_each_argument_has_a_task_of_its_own(spark: SparkSession) -> None:
 
 def refusal(spark: SparkSession) -> str:
     with pytest.raises(SparkError) as raised:
-        collect(
-            one_a_task(spark, upper, ["a"], "word string, task long, parent long"), lambda: None
-        )
+        frame = one_a_task(spark, upper, ["a"], "word string, task long, parent long")
+        collect(frame, DataFrame.collect)
     return str(raised.value)
 
 
@@ -80,7 +80,7 @@ def test_an_error_that_nobody_foresaw_is_one_line(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(SparkError) as raised:
-        collect(one_a_task(spark, fail, ["a word"], "word string"), lambda: None)
+        collect(one_a_task(spark, fail, ["a word"], "word string"), DataFrame.collect)
     assert str(raised.value) == "Spark gave up: ValueError: a word (TRACEWH_DEBUG=1 shows where)"
 
 

@@ -21,14 +21,15 @@ from tests.remote.conftest import BUCKET, Store
 from tests.spark.sums import by_arrow, by_duckdb, by_polars, by_spark
 from tests.test_distributes import crowd_of, variants
 from tracewh.cli.app import main
-from tracewh.views import Registry, Spec, ViewError
+from tracewh.views import Spec, ViewError
 from tracewh.views.groups import in_order
+from tracewh.views.registry import installed
 from tracewh.views.warehouse import WarehouseError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-REGISTRY = Registry.load()
+REGISTRY = installed()
 
 #: Jobs of two ranks, a worker with two recordings, a trace of PyTorch Lightning, and one with counters.
 TRACES = (

@@ -13,7 +13,6 @@ import shutil
 import socket
 import sys
 import tempfile
-import warnings
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
@@ -74,29 +73,26 @@ def _started(master: str | None, log: IO[bytes]) -> SparkSession:
 
 
 def _start(master: str | None, log: IO[bytes]) -> SparkSession:
-    with warnings.catch_warnings():
-        # PySpark looks at the version of pandas, which nothing here uses.
-        warnings.filterwarnings("ignore", "PySpark does not yet", FutureWarning)
-        try:
-            from pyspark import SparkContext
-            from pyspark.sql import SparkSession
-        except ImportError:
-            raise SparkError("--engine spark needs PySpark: pip install 'tracewh[spark]'") from None
-        from py4j.protocol import Py4JError
-        from pyspark.errors import PySparkException
-        from pyspark.java_gateway import launch_gateway
+    try:
+        from pyspark import SparkContext
+        from pyspark.sql import SparkSession
+    except ImportError:
+        raise SparkError("--engine spark needs PySpark: pip install 'tracewh[spark]'") from None
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+    from pyspark.java_gateway import launch_gateway
 
-        quiet = {} if debugging() else {"stdout": log, "stderr": log}
-        try:
-            # Before any settings are known: they would be arguments of the process, secrets included.
-            if SparkContext._gateway is None:
-                SparkContext._gateway = launch_gateway(popen_kwargs=quiet)  # type: ignore[no-untyped-call]
-                SparkContext._jvm = SparkContext._gateway.jvm
-            conf = _conf(master)
-            _check_master(conf.get("spark.master") or "")
-            return SparkSession(SparkContext(conf=conf))
-        except (PySparkException, Py4JError) as error:
-            raise SparkError(f"Spark does not start: {_cause(log) or error}") from None
+    quiet = {} if debugging() else {"stdout": log, "stderr": log}
+    try:
+        # Before any settings are known: they would be arguments of the process, secrets included.
+        if SparkContext._gateway is None:
+            SparkContext._gateway = launch_gateway(popen_kwargs=quiet)  # type: ignore[no-untyped-call]
+            SparkContext._jvm = SparkContext._gateway.jvm
+        conf = _conf(master)
+        _check_master(conf.get("spark.master") or "")
+        return SparkSession(SparkContext(conf=conf))
+    except (PySparkException, Py4JError) as error:
+        raise SparkError(f"Spark does not start: {_cause(log) or error}") from None
 
 
 def _conf(master: str | None) -> SparkConf:

@@ -6,7 +6,6 @@ import pickle
 import re
 import socket
 import uuid
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
@@ -60,10 +59,7 @@ def map_in_arrow(
         schema: Of the record batches that it gives.
     """
     work = partial(_work, version("tracewh"), pickle.dumps(function))
-    with warnings.catch_warnings():
-        # PySpark looks at the version of pandas, which nothing here uses.
-        warnings.filterwarnings("ignore", "PySpark does not yet", FutureWarning)
-        return frame.mapInArrow(work, schema)
+    return frame.mapInArrow(work, schema)
 
 
 def _each(
