@@ -189,6 +189,24 @@ def drop(
 
 
 @app.command(cls=Command, rich_help_panel=KEEP)
+def compact(
+    run: Annotated[str, typer.Argument(metavar="RUN", help="The run to compact.")],
+    force: Annotated[
+        bool, typer.Option("--force", help="Copy again what is copied already.")
+    ] = False,
+    warehouse: options.WarehouseOption = options.DEFAULT_WAREHOUSE,
+) -> None:
+    """Copy the small tables of a run's traces to one file a table, so that it is asked sooner.
+
+    Worth it for hundreds of traces, in a store above all. The traces stay as they are; what is
+    ingested later is asked beside the copies until they are made anew.
+    """
+    from tracewh.cli.upkeep import compact as copy
+
+    copy(warehouse, run, force=force)
+
+
+@app.command(cls=Command, rich_help_panel=KEEP)
 def relink(warehouse: options.WarehouseOption = options.DEFAULT_WAREHOUSE) -> None:
     """Write tracewh.duckdb anew, after the warehouse was moved or tracewh was upgraded."""
     from tracewh.cli.upkeep import relink as write

@@ -20,7 +20,7 @@ def verify(warehouse: str, run: str | None, output: Output) -> int:
     """Look at every trace, write a row per problem, and give the exit code."""
     from tracewh.cli import sources
     from tracewh.ingest.api import names
-    from tracewh.ingest.check import Problem, check, left_behind
+    from tracewh.ingest.check import Problem, check, check_copies, left_behind
     from tracewh.remote import is_url
     from tracewh.views.database import database_problem
     from tracewh.views.warehouse import find
@@ -37,6 +37,7 @@ def verify(warehouse: str, run: str | None, output: Output) -> int:
         bad += bool(checked.problems)
         stored_bytes += checked.stored_bytes
         problems += checked.problems
+    problems += check_copies(warehouse, run)
     if not is_url(warehouse):
         problems += left_behind(warehouse)
         if found := database_problem(warehouse):

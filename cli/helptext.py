@@ -77,6 +77,7 @@ ORDER = (
     "export",
     "spark-sql",
     "check",
+    "compact",
     "drop",
     "relink",
 )

@@ -1,4 +1,4 @@
-"""`tracewh drop` and `tracewh relink`."""
+"""`tracewh drop`, `tracewh compact` and `tracewh relink`."""
 
 from __future__ import annotations
 
@@ -32,6 +32,36 @@ def remove(warehouse: str, run: str, worker: str | None, span: str | None, *, as
             raise diagnostics.CliError("nothing removed")
     removed = drop(warehouse, run, worker, span)
     diagnostics.line(f"removed {removed} {'trace' if removed == 1 else 'traces'} of run {run!r}")
+
+
+def compact(warehouse: str, run: str, *, force: bool) -> None:
+    """Copy the small tables of a run's traces to one file a table."""
+    from tracewh.cli import sources
+    from tracewh.cli.progress import size
+    from tracewh.ingest import compact as module
+    from tracewh.ingest.api import names
+    from tracewh.remote import is_url
+    from tracewh.views.warehouse import find
+
+    def tell(copied: module.Copied) -> None:
+        sizes = f"{size(copied.read_bytes)}, as {size(copied.stored_bytes)}"
+        diagnostics.line(f"{copied.table}: {copied.files:,} files, {sizes} in one")
+
+    if not is_url(warehouse):
+        find(warehouse)
+    done = module.compact(warehouse, run, force, tell)
+    if not done.traces:
+        traces = names(warehouse)
+        if not traces:
+            raise diagnostics.CliError(f"{warehouse}: holds no traces")
+        sources.named(traces, {"run": run})
+    many = f"{done.traces:,} {'trace' if done.traces == 1 else 'traces'}"
+    if not done.tables:
+        why = "it is one trace" if done.traces == 1 else "its files are large"
+        diagnostics.note(f"nothing to compact in run {run!r}, of {many}: {why}")
+    else:
+        what = "is compact already" if done.unchanged else "is compact"
+        diagnostics.note(f"run {run!r} {what}: {len(done.tables)} tables of {many}")
 
 
 def relink(warehouse: str) -> None:

@@ -18,7 +18,10 @@ def adopt(warehouse: Path) -> None:
     Raises:
         OSError: A file cannot be renamed.
     """
-    for folder in sorted(warehouse.glob("data/*/*/*")):
+    data = warehouse / "data"
+    for folder in sorted(data.glob("*/*/*")):
+        if layout.keys(folder.relative_to(data).as_posix()) is None:
+            continue
         names = os.listdir(folder)
         newest = layout.newest(names)
         if newest is None or not newest.generation:

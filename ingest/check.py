@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import tempfile
@@ -13,6 +14,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from tracewh import layout
 from tracewh.ingest import manifest
 from tracewh.ingest.errors import StoreError
 from tracewh.ingest.manifest import Manifest, Part
@@ -21,6 +23,7 @@ from tracewh.ingest.staging import leftovers
 from tracewh.ingest.store import STAGING, Known, Store
 from tracewh.ingest.tables import SQL, tables
 from tracewh.layout import MANIFEST
+from tracewh.remote.listing import Folder
 
 #: What the check of one trace's links may use; beyond it the database spills to disk.
 MEMORY = "1GiB"
@@ -77,6 +80,51 @@ def left_behind(warehouse: str | os.PathLike[str]) -> list[Problem]:
         )
         for path in sorted(leftovers(store.path / STAGING))
     ]
+
+
+def check_copies(warehouse: str | os.PathLike[str], run: str | None = None) -> list[Problem]:
+    """What is wrong with the copies of compacted runs, or of one; those that readers see.
+
+    Raises:
+        IngestError: The store cannot be asked.
+    """
+    store = store_of(warehouse)
+    return [
+        Problem(
+            copies.run,
+            None,
+            None,
+            f"{layout.copies('', max(copies.whole)).partition('/')[2]}/{name}",
+            said,
+            f"tracewh compact --force {shlex.quote(copies.run)} -w {shlex.quote(store.name)}",
+        )
+        for copies in store.contents(run).copies
+        if copies.whole
+        for name, said in _copies(store, copies)
+    ]
+
+
+def _copies(store: Store | ObjectStore, copies: Folder) -> Iterator[tuple[str, str]]:
+    """Files of copies that are not as they were written, each with what is wrong."""
+    found = copies.newest
+    try:
+        with store.opened(found[MANIFEST].key) as file:
+            record = {name: Part(**part) for name, part in json.loads(file.read())["files"].items()}
+    except (AttributeError, KeyError, TypeError, ValueError, OSError) as error:
+        yield MANIFEST, f"it is damaged or cannot be read ({error})"
+        return
+    for name, part in sorted(record.items()):
+        if name not in found:
+            yield name, "it is missing"
+            continue
+        try:
+            with store.opened(found[name].key) as file:
+                sound = manifest.stream_hash(file) == part.blake2b
+        except OSError as error:
+            yield name, f"it cannot be read ({error.strerror})"
+            continue
+        if not sound:
+            yield name, "its bytes are not those that were written"
 
 
 def _in_place(store: Store, run: str | None) -> Iterator[Checked]:

@@ -28,7 +28,7 @@ def refusal(error: Exception, source: File, full: str, limits: Limits) -> Refuse
         limits: What its ingest was allowed to use.
     """
     text = str(error).partition("\n")[0]
-    if _is_full(error, text):
+    if is_full(error):
         return RefusedError(full)
     if isinstance(error, duckdb.OutOfMemoryException):
         return RefusedError(
@@ -48,9 +48,11 @@ def bug(error: Exception) -> RefusedError:
     )
 
 
-def _is_full(error: Exception, text: str) -> bool:
+def is_full(error: Exception) -> bool:
+    """Whether an error of the system or of the database says that a disk is full."""
     if isinstance(error, OSError):
         return error.errno in _FULL
     # DuckDB gives the system's word for it in its own message; a full folder of temporary files it
     # takes for a lack of memory.
+    text = str(error).partition("\n")[0]
     return "max_temp_directory_size" in str(error) or any(os.strerror(no) in text for no in _FULL)

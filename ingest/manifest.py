@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import asdict, dataclass
+from io import BufferedIOBase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -55,10 +56,7 @@ def seal(folder: Path, attempt: Attempt = _PLAIN) -> Origin:
         attempt: Gives them the names by which they are recorded.
     """
     origin = origin_of(folder / "traces.parquet")
-    files = {
-        attempt.name(path.name): Part(rows(path), path.stat().st_size, content_hash(path))
-        for path in sorted(folder.glob("*.parquet"))
-    }
+    files = {attempt.name(path.name): part(path) for path in sorted(folder.glob("*.parquet"))}
     _write(folder / MANIFEST, Manifest(origin, files))
     return origin
 
@@ -118,6 +116,11 @@ def origin_of(traces: Path | str, filesystem: FileSystem | None = None) -> Origi
         return Origin(**file.read(columns=columns).to_pylist()[0])
 
 
+def part(path: Path) -> Part:
+    """What a Parquet file holds."""
+    return Part(rows(path), path.stat().st_size, content_hash(path))
+
+
 def rows(path: Path) -> int:
     """Number of rows that the footer of a Parquet file names."""
     return int(pq.read_metadata(path).num_rows)
@@ -126,4 +129,9 @@ def rows(path: Path) -> int:
 def content_hash(path: File) -> str:
     """BLAKE2b of a file's bytes, 32 bytes long, in hexadecimal."""
     with path.open("rb") as file:
-        return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=32)).hexdigest()
+        return stream_hash(file)
+
+
+def stream_hash(file: BufferedIOBase) -> str:
+    """As `content_hash`, of what is open."""
+    return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=32)).hexdigest()

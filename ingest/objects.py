@@ -5,17 +5,16 @@ tracewh/layout.py says how a trace lies there, and when it is there.
 
 from __future__ import annotations
 
+import errno
 import os
 import tempfile
-import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
-from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -23,12 +22,12 @@ from tracewh import layout
 from tracewh.ingest import manifest
 from tracewh.ingest.errors import IngestError, StoreError
 from tracewh.ingest.manifest import Origin
-from tracewh.ingest.staging import ABANDONED_SECONDS, Session, scratch
+from tracewh.ingest.staging import Session, left_behind, scratch
 from tracewh.ingest.store import UNKNOWN, Keys, Store, Survey
-from tracewh.layout import MANIFEST, Attempt
+from tracewh.layout import MANIFEST, Attempt, Object
 from tracewh.remote import Place, explained, is_url, is_writable, locate
 from tracewh.remote.errors import NO_BUCKET
-from tracewh.remote.listing import AT_ONCE, Folder, Object, folders
+from tracewh.remote.listing import AT_ONCE, Contents, Folder, contents, folders
 
 if TYPE_CHECKING:
     from tracewh.ingest.plan import Planned
@@ -112,13 +111,11 @@ class ObjectStore:
         """
         wanted = set(workers)
         with _as_store_error():
-            found = folders(self.place, sorted({run for run, _ in wanted}))
+            there = contents(self.place, sorted({run for run, _ in wanted}))
+            found = there.folders
             if not found:
                 self.make()
-            # Who may write need not be allowed to delete.
-            with suppress(OSError), ThreadPoolExecutor(AT_ONCE) as pool:
-                for left in zip(*map(_left_behind, found), strict=True):
-                    list(pool.map(self._delete, chain.from_iterable(left)))
+            self._sweep([*found, *there.copies])
             known = self._known(each for each in found if (each.run, each.worker) in wanted)
         return Survey(known, {each.keys: max(each.attempts).generation for each in found})
 
@@ -165,13 +162,56 @@ class ObjectStore:
         """
         source, attempt = planned.source, Attempt.new(planned.generation)
         manifest.seal(staged, attempt)
-        folder = f"{self.place.key}/data/{layout.folder(source.run, source.worker, source.span)}"
-        upload = partial(self._upload, session, folder, attempt)
-        files = list(staged.glob("*.parquet"))
-        with ThreadPoolExecutor(len(files)) as pool:
-            list(pool.map(upload, files))
-        upload(staged / MANIFEST)
+        folder = layout.folder(source.run, source.worker, source.span)
+        self._put(session, staged, f"{self.place.key}/data/{folder}", attempt.name)
         return source.span
+
+    def contents(self, run: str | None = None) -> Contents:
+        """The traces and copies of the warehouse, or of a run.
+
+        Raises:
+            IngestError: The store cannot be asked.
+        """
+        with _as_store_error():
+            return contents(self.place, None if run is None else [run])
+
+    @contextmanager
+    def opened(self, key: str) -> Iterator[Any]:
+        """Open an object that a listing names.
+
+        Raises:
+            OSError: It cannot be read, in one line.
+        """
+        url = self.place.url_of(key)
+        with explained(url), self.place.filesystem.open_input_stream(key) as file:
+            yield file
+
+    def commit_copies(
+        self,
+        session: Session,
+        run: str,
+        attempt: Attempt,
+        staged: Path,
+        copied: Iterable[Keys],
+        old: Iterable[Folder],
+    ) -> None:
+        """Put copies of a run into the warehouse, by their last object for readers.
+
+        Args:
+            session: The session that staged them.
+            run: The run.
+            attempt: Their name.
+            staged: Their folder, whole.
+            copied: The traces that they are of.
+            old: The copies that were there; what nobody can have known of for a day is removed.
+
+        Raises:
+            OSError: The store cannot be written, or one of the traces was dropped; in one line.
+                Nothing of the copies is visible.
+        """
+        folder = f"{self.place.key}/data/{layout.copies(run, attempt)}"
+        self._put(session, staged, folder, str, lambda: self._see(run, copied))
+        self._sweep(old)
 
     def drop(self, run: str, worker: str | None = None, span: str | None = None) -> int:
         """Remove the traces of a run, or of one worker or span of it; the number removed.
@@ -179,13 +219,23 @@ class ObjectStore:
         Objects of attempts that are under way stay, as what they write comes in afterwards.
         """
         with _as_store_error(), ThreadPoolExecutor(AT_ONCE) as pool:
+            there = contents(self.place, [run])
             found = [
                 each
-                for each in folders(self.place, [run])
+                for each in there.folders
                 if worker in (None, each.worker) and span in (None, each.span) and each.whole
             ]
+            for copies in there.copies if found else []:
+                self._remove(copies)
             list(pool.map(self._remove, found))
         return len(found)
+
+    def _sweep(self, found: Iterable[Folder]) -> None:
+        """Remove what nobody sees and no reader has known of for a day, manifests first."""
+        # Who may write need not be allowed to delete.
+        with suppress(OSError), ThreadPoolExecutor(AT_ONCE) as pool:
+            for left in zip(*map(left_behind, found), strict=True):
+                list(pool.map(self._delete, chain.from_iterable(left)))
 
     def _remove(self, folder: Folder) -> None:
         whole = [folder.attempts[attempt] for attempt in folder.whole]
@@ -206,26 +256,47 @@ class ObjectStore:
 
     def _origin(self, folder: Folder) -> Origin | None:
         """What a stored trace was made from, None where it was dropped meanwhile."""
-        filesystem, newest = self.place.filesystem, folder.newest
-        record = newest[MANIFEST]
+        newest = folder.newest
         try:
-            with (
-                explained(self.place.url_of(record.key)),
-                filesystem.open_input_stream(record.key) as file,
-            ):
-                text = file.read()
-            return manifest.parse(text).origin
+            with self.opened(newest[MANIFEST].key) as file:
+                return manifest.parse(file.read()).origin
         except FileNotFoundError:
             return None
         except ValueError:
             traces = newest.get("traces.parquet")
         try:
-            return manifest.origin_of(traces.key, filesystem) if traces else UNKNOWN
+            return manifest.origin_of(traces.key, self.place.filesystem) if traces else UNKNOWN
         except (pa.ArrowException, OSError, KeyError, TypeError, IndexError):
             return UNKNOWN
 
-    def _upload(self, session: Session, folder: str, attempt: Attempt, path: Path) -> None:
-        key = f"{folder}/{attempt.name(path.name)}"
+    def _see(self, run: str, wanted: Iterable[Keys]) -> None:
+        """See that traces of a run are there: what was dropped must not stay as a copy."""
+        there = {each.keys for each in folders(self.place, [run]) if each.whole}
+        for keys in wanted:
+            if keys not in there:
+                key = f"{self.place.key}/data/{layout.folder(*keys)}"
+                raise FileNotFoundError(errno.ENOENT, "no such trace", self.place.url_of(key))
+
+    def _put(
+        self,
+        session: Session,
+        staged: Path,
+        folder: str,
+        name: Callable[[str], str],
+        check: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Upload a folder's files and, when they are there and all is well, the manifest."""
+
+        def upload(path: Path) -> None:
+            self._upload(session, path, f"{folder}/{name(path.name)}")
+
+        files = list(staged.glob("*.parquet"))
+        with ThreadPoolExecutor(len(files)) as pool:
+            list(pool.map(upload, files))
+        check()
+        upload(staged / MANIFEST)
+
+    def _upload(self, session: Session, path: Path, key: str) -> None:
         with (
             path.open("rb") as file,
             explained(self.place.url_of(key), missing=NO_BUCKET),
@@ -257,27 +328,6 @@ def store_of(warehouse: str | os.PathLike[str]) -> Store | ObjectStore:
         )
     with _as_store_error():
         return ObjectStore(locate(url))
-
-
-def _left_behind(folder: Folder) -> tuple[list[str], list[str]]:
-    """What nobody sees and no reader has known of for a day: keys of manifests, and of the rest.
-
-    What was replaced counts from the moment in which it was; what was copied there without a
-    manifest is not ours.
-    """
-    whole = folder.whole
-    keys: tuple[list[str], list[str]] = [], []
-    for attempt, objects in folder.attempts.items():
-        if attempt == max(whole, default=None) or (not attempt.generation and attempt not in whole):
-            continue
-        newest = max(found.mtime_ns for found in objects.values())
-        if attempt in whole:
-            later = (each for each in whole if each > attempt)
-            newest = max(newest, min(folder.attempts[each][MANIFEST].mtime_ns for each in later))
-        if time.time() - newest / 1e9 > ABANDONED_SECONDS:
-            for plain, found in objects.items():
-                keys[plain != MANIFEST].append(found.key)
-    return keys
 
 
 @contextmanager

@@ -19,8 +19,14 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import duckdb
+
+from tracewh.layout import MANIFEST
+
+if TYPE_CHECKING:
+    from tracewh.remote.listing import Folder
 
 #: Where a file system has no locks, what nobody wrote to for so long was left behind.
 ABANDONED_SECONDS = 24 * 3600
@@ -167,6 +173,27 @@ def sweep(staging: Path, data: Path) -> None:
 def leftovers(staging: Path) -> list[Path]:
     """What `sweep` would remove."""
     return [session for session in staging.glob("*") if _is_dead(session)]
+
+
+def left_behind(folder: Folder) -> tuple[list[str], list[str]]:
+    """What nobody sees and no reader has known of for a day: keys of manifests, and of the rest.
+
+    What was replaced counts from the moment in which it was; what was copied there without a
+    manifest is not ours.
+    """
+    whole = folder.whole
+    keys: tuple[list[str], list[str]] = [], []
+    for attempt, objects in folder.attempts.items():
+        if attempt == max(whole, default=None) or (not attempt.generation and attempt not in whole):
+            continue
+        newest = max(found.mtime_ns for found in objects.values())
+        if attempt in whole:
+            later = (each for each in whole if each > attempt)
+            newest = max(newest, min(folder.attempts[each][MANIFEST].mtime_ns for each in later))
+        if time.time() - newest / 1e9 > ABANDONED_SECONDS:
+            for plain, found in objects.items():
+                keys[plain != MANIFEST].append(found.key)
+    return keys
 
 
 def _is_dead(session: Path) -> bool:

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import fcntl
+import glob
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from io import BufferedReader
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 from urllib.parse import quote
 
 import pyarrow as pa
 
-from tracewh import layout
+from tracewh import compacted, layout
 from tracewh.ingest import manifest
 from tracewh.ingest.errors import IngestError
 from tracewh.ingest.files import STDIN
 from tracewh.ingest.manifest import Origin
-from tracewh.ingest.staging import Session, sweep
+from tracewh.ingest.staging import Session, left_behind, sweep
+from tracewh.layout import Attempt
+from tracewh.remote.listing import Contents, Folder
 
 if TYPE_CHECKING:
     from tracewh.ingest.plan import Planned
@@ -113,7 +117,8 @@ class Store:
 
     def names(self) -> list[Keys]:
         """Run, worker and span of every stored trace, damaged ones included."""
-        return [(trace.run, trace.worker, trace.span) for trace in self.traces()]
+        paths = (folder.relative_to(self.data) for folder in sorted(self.data.glob("*/*/*")))
+        return [keys for path in paths if (keys := layout.keys(path.as_posix()))]
 
     def survey(self, workers: Iterable[tuple[str, str]]) -> Survey:
         """What a plan has to know of the traces of some workers, each a run and a worker."""
@@ -191,7 +196,56 @@ class Store:
         if not found:
             return 0
         with self.session() as session, self.locked():
+            for copies in compacted.in_folder(self.data, [layout.run(run)]):
+                for attempt in copies.attempts:
+                    session.remove(self.data / layout.copies(run, attempt))
             return sum(session.remove(trace.folder) for trace in found)
+
+    def contents(self, run: str | None = None) -> Contents:
+        """The traces and copies of the warehouse, or of a run."""
+        runs = [layout.run(run)] if run is not None else None
+        found = [
+            Folder(*keys, {Attempt(0): compacted.objects(folder)})
+            for folder in sorted(self.data.glob(f"{glob.escape(runs[0]) if runs else '*'}/*/*"))
+            if (keys := layout.keys(folder.relative_to(self.data).as_posix()))
+        ]
+        return Contents(found, compacted.in_folder(self.data, runs))
+
+    def opened(self, key: str) -> BufferedReader:
+        """Open a file that a listing names."""
+        return open(key, "rb")
+
+    def commit_copies(
+        self,
+        session: Session,
+        run: str,
+        attempt: Attempt,
+        staged: Path,
+        copied: Iterable[Keys],
+        old: Iterable[Folder],
+    ) -> None:
+        """Put copies of a run into the warehouse, in one step for readers.
+
+        Args:
+            session: The session that staged them.
+            run: The run.
+            attempt: Their name.
+            staged: Their folder, whole.
+            copied: The traces that they are of.
+            old: The copies that were there; what nobody can have known of for a day is removed.
+
+        Raises:
+            FileNotFoundError: One of the traces was dropped.
+        """
+        session.flush(staged)
+        with self.locked():
+            for keys in copied:  # what was dropped must not stay as a copy
+                self.folder(*keys).stat()
+            session.place(staged, self.data / layout.copies(run, attempt))
+            for key in (key for each in old for keys in left_behind(each) for key in keys):
+                Path(key).unlink(missing_ok=True)
+                with suppress(OSError):  # not empty
+                    Path(key).parent.rmdir()
 
     def _cannot_write(self, error: OSError) -> IngestError:
         return IngestError(f"cannot write the warehouse {self.path}: {error.strerror}")

@@ -3,6 +3,7 @@
 data/run=R/worker=W/span=S/traces.parquet, ..., _manifest.json           in a folder, by one rename
 data/run=R/worker=W/span=S/traces.2-9f0c1d2e.parquet, ...,
                            _manifest.2-9f0c1d2e.json                     in an object store
+data/run=R/_compact.2-9f0c1d2e/traces.parquet, ..., _manifest.json       copies: tracewh/compacted.py
 
 In a store nothing is renamed and nothing overwritten. Each attempt to write a trace names its objects
 after itself and writes its manifest last of all, so a trace is there if and only if a manifest is, and
@@ -15,6 +16,7 @@ from __future__ import annotations
 import re
 import secrets
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import NamedTuple, Self
 from urllib.parse import quote, unquote
 
@@ -24,9 +26,19 @@ KEYS = ("run", "worker", "span")
 MANIFEST = "_manifest.json"
 PARQUET = ".parquet"
 
+_COPIES = re.compile(r"run=([^/]+)/_compact\.([1-9][0-9]*)-([0-9a-f]{8})")
 _NAME = re.compile(
     r"(?P<stem>[^.]+)(?:\.(?P<generation>[1-9][0-9]*)-(?P<token>[0-9a-f]{8}))?(?P<suffix>\.\w+)"
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Object:
+    """An object of a listing: its key, its bytes, and when it was written, since the epoch."""
+
+    key: str
+    bytes: int
+    mtime_ns: int
 
 
 class Attempt(NamedTuple):
@@ -80,3 +92,19 @@ def keys(path: str) -> tuple[str, str, str] | None:
         return None
     run, worker, span = (unquote(name) for _, _, name in parts)
     return run, worker, span
+
+
+def run(name: str) -> str:
+    """The folder of a run below data/."""
+    return f"run={quote(name, safe='')}"
+
+
+def copies(name: str, attempt: Attempt) -> str:
+    """The folder below data/ of what an attempt to compact a run writes."""
+    return f"{run(name)}/_compact.{attempt.generation}-{attempt.token}"
+
+
+def copies_of(path: str) -> tuple[str, Attempt] | None:
+    """The run and the attempt of a folder of copies below data/; None for one of another kind."""
+    found = _COPIES.fullmatch(path)
+    return (unquote(found[1]), Attempt(int(found[2]), found[3])) if found else None

@@ -21,6 +21,7 @@ from tempfile import TemporaryDirectory
 import duckdb
 
 from tracewh.remote import is_url
+from tracewh.views.folder import Pattern
 from tracewh.views.registry import Registry, installed
 from tracewh.views.values import quoted
 from tracewh.views.warehouse import WarehouseError, create, find, holds_traces
@@ -191,7 +192,7 @@ def _create_views(root: Path, database: Path) -> None:
     with _attached(database) as con:
         for table in installed().tables():
             con.execute(f"DROP TABLE {table.name}")
-            create(con, installed(), [table.name], root)
+            create(con, installed(), [table.name], Pattern(root))
             for column in table.columns:
                 target = f"{table.name}.{column.name}"
                 con.execute(f"COMMENT ON COLUMN {target} IS {quoted(column.meaning)}")

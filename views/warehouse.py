@@ -8,7 +8,6 @@ not write.
 from __future__ import annotations
 
 import contextlib
-import glob
 import inspect
 import os
 import re
@@ -21,16 +20,11 @@ from typing import Any, Self
 import duckdb
 
 from tracewh.remote import is_url
+from tracewh.views.folder import Folder, Pattern
 from tracewh.views.registry import Registry, did_you_mean, installed
 from tracewh.views.spec import Spec
-from tracewh.views.store import Listing, read
+from tracewh.views.store import Listing
 from tracewh.views.values import quoted
-
-#: The variable that holds the folders of the traces that a query is about: were each table to look
-#: for them itself, a trace that arrives between two looks would be in one table and not in another.
-_PRESENT = "tracewh_present"
-#: Those that were found when the query was asked.
-_FOUND = "tracewh_found"
 
 #: SQL that asks what there is, so that everything has to be there.
 _INTROSPECTION = re.compile(r"\b(show|information_schema|duckdb_\w+|pg_\w+)\b", re.IGNORECASE)
@@ -64,13 +58,13 @@ class Warehouse:
     """
 
     def __init__(self, path: str | os.PathLike[str] | Listing) -> None:
-        self._files: Path | Listing
+        self._files: Folder | Listing
         if isinstance(path, Listing):
             self._files = path
         else:
             with _as_warehouse_error():
-                self._files = Listing.of(path) if is_url(path) else find(path)
-        self.path = self._files if isinstance(self._files, Path) else self._files.path
+                self._files = Listing.of(path) if is_url(path) else Folder(find(path))
+        self.path = self._files.path
         self.registry = installed()
         self._created: set[str] = set()
         # By default it spills into the current folder. Two databases may not share a folder.
@@ -94,8 +88,9 @@ class Warehouse:
         Each mention of a table looks for traces anew: one that arrives while a query runs may be in
         one table and not yet in another.
         """
-        self._prepare(None)
-        self._con.execute(f"RESET VARIABLE {_PRESENT}")
+        self._prepare(None, with_copies=False)
+        if isinstance(self._files, Folder):
+            self._files.forget(self._con)
         return self._con
 
     def sql(self, query: str, params: object = None) -> duckdb.DuckDBPyRelation:
@@ -152,7 +147,7 @@ class Warehouse:
         names = [spec.name for spec in self.registry.tables()]
         if table not in names:
             raise WarehouseError(f"no table named {table!r}{did_you_mean(table, names)}")
-        listing = self._files if isinstance(self._files, Listing) else Listing.of(self._files)
+        listing = self._files if isinstance(self._files, Listing) else Listing.of(self.path)
         return listing.files(table)
 
     def close(self) -> None:
@@ -186,22 +181,20 @@ class Warehouse:
         hint = did_you_mean(name, [*self.tables, *self.views])
         raise AttributeError(f"no table or view named {name!r}{hint}", name=name, obj=self)
 
-    def _prepare(self, sql: str | None) -> None:
+    def _prepare(self, sql: str | None, with_copies: bool = True) -> None:
         """Look for traces, and create what a query names: all there is would take longer than most.
 
         What is created is bound, which looks at each file of each table that it mentions: of one
         trace, and not of thousands.
         """
         missing = [name for name in self.registry.needs(sql) if name not in self._created]
-        if isinstance(self._files, Path):
-            self._con.execute(
-                f"SET VARIABLE {_FOUND} = (SELECT list(parse_dirpath(g.file) ORDER BY g.file)"
-                f" FROM glob({_files(self._files, 'traces')}) AS g)"
-            )
-            self._con.execute(f"SET VARIABLE {_PRESENT} = getvariable('{_FOUND}')[:1]")
-        create(self._con, self.registry, missing, self._files, present=True)
-        if isinstance(self._files, Path):
-            self._con.execute(f"SET VARIABLE {_PRESENT} = getvariable('{_FOUND}')")
+        if isinstance(self._files, Folder):
+            changed = self._files.look(with_copies) & self._created
+            self._files.tell(self._con, most=1)
+            create(self._con, self.registry, [*sorted(changed), *missing], self._files)
+            self._files.tell(self._con)
+        else:
+            create(self._con, self.registry, missing, self._files)
         self._created.update(missing)
 
 
@@ -252,42 +245,26 @@ def create(
     con: duckdb.DuckDBPyConnection,
     registry: Registry,
     names: list[str],
-    root: Path | Listing,
-    present: bool = False,
+    files: Pattern | Folder | Listing,
 ) -> None:
     """Create objects, the tables among them as views over the Parquet files of a warehouse.
 
-    With `present` they are over the traces that the variable names, where it is set. Over a listing of
-    no traces they are empty.
+    Over a listing of no traces they are empty.
     """
     tables = {table.name: table for table in registry.tables()}
     for name in names:
-        if name not in tables or (isinstance(root, Listing) and not root.traces):
+        if name not in tables or (isinstance(files, Listing) and not files.traces):
             registry.create(con, [name])
             continue
         try:
-            if isinstance(root, Listing):
-                with _as_warehouse_error():
-                    root.create_view(con, tables[name])
-            else:
-                columns = ", ".join(f"t.{column.name}" for column in tables[name].columns)
-                files = _files(root, name)
-                if present:
-                    known = f"getvariable('{_PRESENT}')::VARCHAR[]"
-                    files = f"coalesce([t || '/{name}.parquet' FOR t IN {known}], [{files}])"
-                con.execute(f"CREATE VIEW {name} AS SELECT {columns} FROM {read(files)} AS t")
+            with _as_warehouse_error():
+                files.create_view(con, tables[name])
         except duckdb.BinderException as error:
-            where = root if isinstance(root, Path) else root.path
             raise WarehouseError(
-                f"{where} was written by another version of tracewh ({name}: "
+                f"{files.path} was written by another version of tracewh ({name}: "
                 f"{str(error).splitlines()[0]}); ingest its traces again with --force"
             ) from error
         con.execute(f"COMMENT ON VIEW {name} IS {quoted(tables[name].summary)}")
-
-
-def _files(root: Path, table: str) -> str:
-    """The files of a table, as a pattern in SQL."""
-    return quoted(f"{glob.escape(str(root))}/data/*/*/*/{table}.parquet")
 
 
 @contextlib.contextmanager

@@ -7,8 +7,7 @@ import time
 import pytest
 
 from tracewh import layout
-from tracewh.ingest.objects import _left_behind
-from tracewh.ingest.staging import ABANDONED_SECONDS
+from tracewh.ingest.staging import ABANDONED_SECONDS, left_behind
 from tracewh.layout import Attempt
 from tracewh.remote.listing import Folder, Object
 
@@ -76,13 +75,13 @@ def test_a_manifest_without_its_contents_is_none() -> None:
 
 
 def left(ages: dict[str, float], empty: tuple[str, ...] = ()) -> set[str]:
-    manifests, others = _left_behind(folder(ages, empty))
+    manifests, others = left_behind(folder(ages, empty))
     assert all(name.startswith("_manifest.") for name in manifests)
     assert not any(name.startswith("_manifest.") for name in others)
     return {*manifests, *others}
 
 
-def test_what_is_left_behind() -> None:
+def test_what_isleft_behind() -> None:
     assert ABANDONED_SECONDS == 86400
     old, young = attempt(FIRST, 9), attempt(THIRD, 0.9)
     assert left(old) == left(young) == set()

@@ -9,10 +9,9 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING
-from urllib.parse import quote
 
 from tracewh import layout
-from tracewh.layout import MANIFEST, PARQUET, Attempt
+from tracewh.layout import MANIFEST, PARQUET, Attempt, Object
 from tracewh.remote.errors import explained
 from tracewh.remote.place import Place
 
@@ -24,21 +23,15 @@ AT_ONCE = 32
 
 
 @dataclass(frozen=True, slots=True)
-class Object:
-    """An object of a listing: its key, its bytes, and when it was written, since the epoch."""
-
-    key: str
-    bytes: int
-    mtime_ns: int
-
-
-@dataclass(frozen=True, slots=True)
 class Folder:
-    """The folder of a trace, and what each attempt to write it put there, by plain names."""
+    """The folder of a trace, and what each attempt to write it put there, by plain names.
+
+    Or the copies of a run, without a worker and a span: tracewh/compacted.py.
+    """
 
     run: str
-    worker: str
-    span: str
+    worker: str = ""
+    span: str = ""
     attempts: dict[Attempt, dict[str, Object]] = field(default_factory=dict)
 
     @property
@@ -71,8 +64,21 @@ class Folder:
         return {name.removesuffix(PARQUET): o for name, o in found if name.endswith(PARQUET)}
 
 
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """The folders of a warehouse's traces, in order, and the copies of its runs."""
+
+    folders: list[Folder]
+    copies: list[Folder]
+
+
 def folders(place: Place, runs: Iterable[str] | None = None) -> list[Folder]:
-    """The folders of a warehouse's traces, or of those of some runs, in order.
+    """The folders of a warehouse's traces, or of those of some runs, in order; see `contents`."""
+    return contents(place, runs).folders
+
+
+def contents(place: Place, runs: Iterable[str] | None = None) -> Contents:
+    """What a warehouse holds, or some of its runs.
 
     One request gives a thousand objects or so, of any number of folders; Azure wants one per folder.
 
@@ -87,7 +93,7 @@ def folders(place: Place, runs: Iterable[str] | None = None) -> list[Folder]:
     data = f"{place.key}/data"
     with explained(place.url), ThreadPoolExecutor(AT_ONCE) as pool:
         if runs is not None:
-            tops = [f"{data}/run={quote(run, safe='')}" for run in dict.fromkeys(runs)]
+            tops = [f"{data}/{layout.run(run)}" for run in dict.fromkeys(runs)]
         elif place.filesystem.type_name == "gcs":  # knows no folders, but those with a marker
             tops = [data]
         else:
@@ -96,16 +102,21 @@ def folders(place: Place, runs: Iterable[str] | None = None) -> list[Folder]:
             tops = list(chain.from_iterable(pool.map(partial(_subfolders, place), tops)))
         listings = pool.map(partial(_listed, place, recursive=True), tops)
         found: dict[str, Folder] = {}
+        copies: dict[str, Folder] = {}
         for info in chain.from_iterable(listings):
             below = info.path.strip("/").removeprefix(data.strip("/"))
             path, _, name = below.strip("/").rpartition("/")
             part = layout.taken_apart(name)
-            keys = layout.keys(path)
-            if info.is_file and keys and part and part[0].endswith((PARQUET, MANIFEST)):
+            if not info.is_file or not part or not part[0].endswith((PARQUET, MANIFEST)):
+                continue
+            each = Object(f"{data}/{path}/{name}", info.size or 0, info.mtime_ns or 0)
+            if keys := layout.keys(path):
                 attempts = found.setdefault(path, Folder(*keys)).attempts
-                each = Object(f"{data}/{path}/{name}", info.size or 0, info.mtime_ns or 0)
                 attempts.setdefault(part[1], {})[part[0]] = each
-    return sorted(found.values(), key=lambda folder: folder.keys)
+            elif named := layout.copies_of(path):
+                attempts = copies.setdefault(named[0], Folder(named[0])).attempts
+                attempts.setdefault(named[1], {})[name] = each
+    return Contents(sorted(found.values(), key=lambda folder: folder.keys), list(copies.values()))
 
 
 def more_threads() -> None:
