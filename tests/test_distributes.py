@@ -21,6 +21,7 @@ import tracewh
 from tests.conftest import made_once
 from tests.test_every_view import A100, alike, assert_same, crowd_of
 from tracewh.views import SIZES, Spec
+from tracewh.views.folder import Pattern
 from tracewh.views.groups import combined, parts, touched
 from tracewh.views.registry import installed
 from tracewh.views.store import Listing
@@ -71,7 +72,7 @@ class Groups:
         self.path = path
         self._con = duckdb.connect(config={"threads": 1})
         tables = [table.name for table in REGISTRY.tables()]
-        create(self._con, REGISTRY, tables, path)
+        create(self._con, REGISTRY, tables, Pattern(path))
         keys = "run, worker, span"
         self._con.execute(
             f"""

@@ -12,7 +12,7 @@ import pytest
 from pyarrow import fs
 
 import tracewh
-from tracewh.ingest import objects
+from tracewh.ingest import staging
 from tracewh.ingest.api import ingest
 from tracewh.ingest.discover import discover
 from tracewh.ingest.objects import store_of
@@ -104,7 +104,7 @@ def test_a_trace_is_that_of_its_newest_manifest(
     assert len([name for name in names(store, "life") if ".8-" in name]) == OBJECTS
     # What nobody needs goes, when it is old enough, and nothing else.
     assert len(names(store, "life")) == 5 * OBJECTS
-    monkeypatch.setattr(objects, "ABANDONED_SECONDS", -3600)
+    monkeypatch.setattr(staging, "ABANDONED_SECONDS", -3600)
     assert statuses(path, url) == ["unchanged"]
     assert len(names(store, "life")) == OBJECTS
     assert operators(url) == {W: "the last"}

@@ -17,9 +17,11 @@ import pytest
 
 import tracewh
 import tracewh.spark
+from tests.conftest import ROOT
 from tests.remote.conftest import BUCKET, Store
 from tests.spark.sums import by_arrow, by_duckdb, by_polars, by_spark
 from tests.test_distributes import crowd_of, variants
+from tests.test_readme import fenced
 from tracewh.cli.app import main
 from tracewh.views import Spec, ViewError
 from tracewh.views.groups import in_order
@@ -255,3 +257,20 @@ def test_a_folder_that_looks_like_a_pattern(
     shutil.copytree(warehouse / "data" / "run=counted", place)
     found = tracewh.spark.table(spark, "traces", tmp_path / "a{b,c}[d] e*", run="1/2")
     assert [row.run for row in found.collect()] == ["1/2"]
+
+
+def test_the_page_says_what_works(spark: SparkSession, warehouse: Path) -> None:
+    run = "two_ranks_nccl_2023"
+    page = ROOT / "docs" / "howto" / "spark.md"
+    (text,) = (text for language, text in fenced(page) if language == "py")
+    text = text.replace("s3://bucket/warehouse", str(warehouse)).replace("my_run", run)
+    names: dict[str, Any] = {"spark": spark}
+    try:
+        exec(compile(text, "page", "exec"), names)  # noqa: S102
+    finally:
+        spark.conf.unset("spark.tracewh.warehouse")
+    with tracewh.open(warehouse) as opened:
+        kernels = opened.kernel_stats(run=run, group_by="launch").fetchall()
+        events = opened.device_events.filter(f"run = '{run}'").fetchall()
+    assert (names["kernels"].count(), names["events"].count()) == (len(kernels), len(events))
+    assert len(kernels) > 100
