@@ -12,13 +12,15 @@ the run with itself.
 The many workers are one trace under many names: its folder, linked 64 times. So the files are in the
 page cache after the first, and every worker has the same steps; the work of the query is that of 64
 different traces. With --ranks they are the traces of a warehouse, each of its own, or of a folder that
-is ingested first; bench/draw.py draws one.
+is ingested first, which bench/draw.py draws; they are asked as they are, and once more after `tracewh
+compact`.
 """
 
 import argparse
 import datetime
 import os
 import platform
+import shutil
 import statistics
 import subprocess
 import sys
@@ -142,15 +144,20 @@ def section(trace: Path, views: list[str], workers: int, repeat: int) -> list[st
 def ranks(folder: Path, repeat: int) -> list[str]:
     """Measure the traces of a warehouse, or of a folder of ranks, and give their part of the results."""
     other = ProcessPoolExecutor(1, get_context("spawn"))
-    with other, tempfile.TemporaryDirectory() as work:
-        warehouse = folder
-        if not (folder / "data").is_dir():
-            warehouse = Path(work)
+    with other, tempfile.TemporaryDirectory(dir=folder.parent) as work:
+        warehouse = Path(work)
+        if (folder / "data").is_dir():
+            shutil.copytree(folder / "data", warehouse / "data", copy_function=os.link)
+        else:
             cold("ingest", str(folder), "-w", str(warehouse))
         workers = sum(1 for _ in warehouse.glob("data/*/*/*/traces.parquet"))
         events = other.submit(count_events, warehouse).result()
         title = f"## {workers:,} workers, each with a trace of its own: {events:,} events"
-        return [title, measure(other, warehouse, list(ACROSS), repeat)]
+        parts = [title, measure(other, warehouse, list(ACROSS), repeat)]
+        runs = [path.name.removeprefix("run=") for path in (warehouse / "data").iterdir()]
+        took = sum(cold("compact", run, "-w", str(warehouse)).seconds for run in runs)
+        parts.append(f"### The same after `tracewh compact`, which took {took:.0f} s")
+        return [*parts, measure(other, warehouse, list(ACROSS), repeat)]
 
 
 def main() -> None:
