@@ -54,7 +54,7 @@ def check(found: Whole | str, before: Trace, content: bytes, untouched: list[int
 # Shrinking would take minutes; the traces are short.
 @settings(
     phases=[Phase.generate],
-    max_examples=EXAMPLES or 100,
+    max_examples=EXAMPLES or 60,
     deadline=None,
     derandomize=not EXAMPLES,
     suppress_health_check=[HealthCheck.too_slow],
@@ -94,7 +94,7 @@ def read(file: Path) -> Whole | str:
 
 @settings(
     phases=[Phase.generate],
-    max_examples=EXAMPLES or 40,
+    max_examples=EXAMPLES or 25,
     deadline=None,
     derandomize=not EXAMPLES,
     suppress_health_check=[HealthCheck.too_slow],

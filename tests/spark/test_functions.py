@@ -38,12 +38,10 @@ VIEWS = [view for view in installed() if view.carries]
 
 #: Names that Spark would take for other types, or misread.
 RUNS = {"two_ranks_nccl_2023": "007", "h100_bert_2025": "größe 1"}
-RANK = {"run": "007", "worker": "sampled_rank-0", "span": "default"}
 
 #: What is asked besides the view without arguments.
 ALSO: dict[str, dict[str, Any]] = {
     "kernel_stats": {"run": "007", "group_by": "launch", "step": 551},
-    "launch_stats": {**RANK, "slow_launch_us": 10, "long_delay_us": 2.5},
     "operator_stats": {"run": "größe 1", "group_by": "input_shape"},
     "step_breakdown": {"worker": "rank1", "step": 4},
 }
