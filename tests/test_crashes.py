@@ -97,7 +97,7 @@ def test_kill_at_50_random_moments(logs: Path, tmp_path: Path) -> None:
         if turn % 3 == 0:
             shutil.rmtree(warehouse, ignore_errors=True)
         force = ["--force"] if turn % 3 == 2 else []
-        process = start("ingest", logs, "-w", warehouse, "--jobs", "2", *force)
+        process = start("ingest", logs, "-w", warehouse, "--jobs", 1 + turn % 2, *force)
         moment = moments.uniform(0, duration)
         time.sleep(moment)
         process.kill()

@@ -147,7 +147,7 @@ def test_a_tree_as_deep_as_the_trace_is_long(take_in: TakeIn) -> None:
 
 
 # Shrinking would take minutes of ingests; the difference names the event.
-@settings(phases=[Phase.generate], max_examples=25, deadline=None, derandomize=True)
+@settings(phases=[Phase.generate], max_examples=15, deadline=None, derandomize=True)
 @given(
     st.lists(
         st.builds(

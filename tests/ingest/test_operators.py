@@ -66,7 +66,7 @@ def self_time(
 
 
 # Shrinking would take minutes of ingests; the difference names the event.
-@settings(phases=[Phase.generate], max_examples=25, deadline=None, derandomize=True)
+@settings(phases=[Phase.generate], max_examples=15, deadline=None, derandomize=True)
 @given(events=events, records=records)
 def test_any_host_events(take_in: TakeIn, events: list[Row], records: list[Row]) -> None:
     kinds = {event["cat"] for event in events}

@@ -62,7 +62,7 @@ def events(keys: list[str]) -> st.SearchStrategy[list[Row]]:
 
 
 # Shrinking would take minutes of ingests; the difference names the event.
-@settings(phases=[Phase.generate], max_examples=30, deadline=None, derandomize=True)
+@settings(phases=[Phase.generate], max_examples=20, deadline=None, derandomize=True)
 @given(events=events(TODAY) | events(TODAY + 5 * OLDER))
 def test_any_events(take_in: TakeIn, events: list[Row]) -> None:
     trace = take_in(events, {"baseTimeNanoseconds": BASE_NS})

@@ -32,7 +32,7 @@ from tracewh.remote.listing import contents
 from tracewh.views.store import Listing
 
 SAMPLES = [ROOT / "samples" / "ddp_gloo", ROOT / "samples" / "resnet_workers_0"]
-KILLS = 4
+KILLS = 3
 TABLES = tuple(sorted(tables()))
 
 
