@@ -195,15 +195,7 @@ class ObjectStore:
         copied: Iterable[Keys],
         old: Iterable[Folder],
     ) -> None:
-        """Put copies of a run into the warehouse, by their last object for readers.
-
-        Args:
-            session: The session that staged them.
-            run: The run.
-            attempt: Their name.
-            staged: Their folder, whole.
-            copied: The traces that they are of.
-            old: The copies that were there; what nobody can have known of for a day is removed.
+        """As `Store.commit_copies`, by their last object for readers.
 
         Raises:
             OSError: The store cannot be written, or one of the traces was dropped; in one line.

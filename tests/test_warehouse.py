@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NoReturn
 
 import duckdb
+import pyarrow as pa
 import pytest
 
 import tracewh
@@ -114,6 +115,22 @@ def test_sql_reaches_tables_slices_views_and_data_frames(root: Path) -> None:
         assert listed == set(warehouse.tables)
 
 
+def test_one_that_is_confined_reads_its_files_alone(root: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.csv"
+    other.write_text("a\n1\n")
+    ours = pa.table({"a": [1]})  # noqa: F841  # DuckDB finds it
+    with tracewh.open(root) as warehouse:
+        assert warehouse.sql("FROM ours").fetchall() == [(1,)]
+        warehouse.confine()
+        assert len(warehouse.runs().fetchall()) == 2  # made only now
+        with pytest.raises(duckdb.PermissionException):
+            warehouse.sql(f"FROM '{other}'")
+        with pytest.raises(duckdb.CatalogException):
+            warehouse.sql("FROM ours")
+        with pytest.raises(duckdb.InvalidInputException, match="locked"):
+            warehouse.connection.execute("SET allowed_directories = ['/']")
+
+
 def test_completion_knows_every_table_and_view(root: Path) -> None:
     with tracewh.open(root) as warehouse:
         registry = installed()
@@ -211,7 +228,9 @@ OBJECTS = """
 """
 
 
-def test_what_is_prepared_aside_is_what_is_made_in_place(root: Path) -> None:
+def test_what_is_prepared_aside_is_what_is_made_in_place(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with preparing(root) as prepared:
         made = prepared()
         assert made is not None and root not in made.parents
@@ -219,6 +238,8 @@ def test_what_is_prepared_aside_is_what_is_made_in_place(root: Path) -> None:
     assert not made.exists()
     aside = rows(root / DATABASE, OBJECTS)
     assert len(aside) > 20
+    assert rows(write_database(root), OBJECTS) == aside
+    monkeypatch.setattr(module, "_made", {})  # as in another process
     assert rows(write_database(root), OBJECTS) == aside
     with preparing(root) as prepared:  # it is current
         assert prepared() is None

@@ -83,17 +83,18 @@ def version(traces: Object) -> str:
 def in_folder(data: Path, runs: Iterable[str] | None = None) -> list[Folder]:
     """The copies in a warehouse's folder data/, or those of some runs, named by their folders."""
     found: dict[str, Folder] = {}
-    for run in runs or _names(data):
-        for name in _names(data / run):
+    for run in runs or names(data):
+        for name in names(data / run):
             if named := layout.copies_of(f"{run}/{name}"):
                 copies = found.setdefault(named[0], Folder(named[0]))
                 copies.attempts[named[1]] = objects(data / run / name)
     return list(found.values())
 
 
-def _names(folder: Path) -> list[str]:
+def names(folder: str | Path) -> list[str]:
+    """What a folder holds, in order; nothing where it is gone."""
     try:
-        return os.listdir(folder)
+        return sorted(os.listdir(folder))
     except (FileNotFoundError, NotADirectoryError):  # dropped meanwhile; not ours
         return []
 
@@ -101,7 +102,7 @@ def _names(folder: Path) -> list[str]:
 def objects(folder: Path) -> dict[str, Object]:
     """The files of a folder, by their names; none where it is gone."""
     found = {}
-    for name in _names(folder):
+    for name in names(folder):
         with suppress(FileNotFoundError):
             path = folder / name
             found[name] = Object(str(path), path.stat().st_size, path.stat().st_mtime_ns)

@@ -135,13 +135,13 @@ def _shape(divided: tuple[list[str], list[Part]] | None) -> tuple[bool, list[Par
 def _traces(data: Path) -> tuple[list[_Trace], list[str]]:
     """The traces in order, and the folders of runs that have copies."""
     found, compact = [], []
-    for run in _names(str(data)):
-        workers = _names(f"{data}/{run}")
+    for run in compacted.names(str(data)):
+        workers = compacted.names(f"{data}/{run}")
         is_copied = any(layout.copies_of(f"{run}/{name}") for name in workers)
         if is_copied:
             compact.append(run)
         for worker in workers:
-            for span in _names(f"{data}/{run}/{worker}"):
+            for span in compacted.names(f"{data}/{run}/{worker}"):
                 path = f"{run}/{worker}/{span}"
                 file = f"{data}/{path}/traces.parquet"
                 try:
@@ -155,10 +155,3 @@ def _traces(data: Path) -> tuple[list[_Trace], list[str]]:
                 else:
                     found.append(_Trace(f"{data}/{path}"))
     return found, compact
-
-
-def _names(folder: str) -> list[str]:
-    try:
-        return sorted(os.listdir(folder))
-    except (FileNotFoundError, NotADirectoryError):  # dropped meanwhile; not ours
-        return []

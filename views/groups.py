@@ -75,13 +75,13 @@ def first_traces(call: Call, listing: Listing) -> Listing:
         for side in _sides(call):
             names = [call.values.get(name) for name in (side, f"{side}_worker", f"{side}_span")]
             wanted.update(con.execute("FROM first_trace($1, $2, $3)", names).fetchall())
-    return listing.only(trace for trace in listing.traces if _names(trace) in wanted)
+    return listing.only(trace for trace in listing.traces if trace.keys in wanted)
 
 
 def packed(listing: Listing, size: str, most: int) -> list[Listing]:
     """The groups of a size, in order, as listings for `most` tasks with about as many bytes each."""
     keys = len(_keys(size))
-    groups = [list(g) for _, g in groupby(listing.traces, lambda trace: _names(trace)[:keys])]
+    groups = [list(g) for _, g in groupby(listing.traces, lambda trace: trace.keys[:keys])]
     weights = [1 + sum(f.bytes for trace in g for f in trace.files.values()) for g in groups]
     tasks: dict[int, list[Trace]] = {}
     before = 0
@@ -244,7 +244,3 @@ def _is_of(trace: Trace, values: Mapping[str, Any], keys: Iterable[str], prefix:
 def _keys(size: str) -> tuple[str, ...]:
     """What the groups of a size are known by."""
     return KEYS[: len(KEYS) - list(SIZES).index(size)]
-
-
-def _names(trace: Trace) -> tuple[str, str, str]:
-    return trace.run, trace.worker, trace.span

@@ -150,6 +150,10 @@ class Warehouse:
         listing = self._files if isinstance(self._files, Listing) else Listing.of(self.path)
         return listing.files(table)
 
+    def interrupt(self) -> None:
+        """End the query that runs on another thread, with an error."""
+        self._con.interrupt()
+
     def close(self) -> None:
         """Let go of the files; relations made before cannot be used any more."""
         self._con.close()

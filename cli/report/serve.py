@@ -88,7 +88,7 @@ class Asker:
     def _within_limit(
         self, question: Callable[[Warehouse], dict[str, Any] | str]
     ) -> dict[str, Any] | str:
-        timer = threading.Timer(SECONDS, self._warehouse.connection.interrupt)
+        timer = threading.Timer(SECONDS, self._warehouse.interrupt)
         timer.start()
         try:
             return question(self._warehouse)
@@ -250,7 +250,7 @@ def _example(registry: Registry, name: str, trace: Any) -> str | None:
 
 def _asked(warehouse: Warehouse, sql: str) -> dict[str, Any]:
     if check(sql):
-        text = warehouse.connection.execute(sql).fetchall()[-1][-1]
+        text = warehouse.sql(sql).fetchall()[-1][-1]
         diagnostics.refuse(text)  # a plan is to be read as it is
     found = by_column(warehouse.sql(sql).limit(MOST_ROWS + 1), {})
     is_cut = found["rows"] > MOST_ROWS
