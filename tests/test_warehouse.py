@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import inspect
 import re
 import shutil
@@ -228,9 +229,7 @@ OBJECTS = """
 """
 
 
-def test_what_is_prepared_aside_is_what_is_made_in_place(
-    root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_prepared_aside_is_what_is_made_in_place(root: Path) -> None:
     with preparing(root) as prepared:
         made = prepared()
         assert made is not None and root not in made.parents
@@ -239,10 +238,38 @@ def test_what_is_prepared_aside_is_what_is_made_in_place(
     aside = rows(root / DATABASE, OBJECTS)
     assert len(aside) > 20
     assert rows(write_database(root), OBJECTS) == aside
-    monkeypatch.setattr(module, "_made", {})  # as in another process
-    assert rows(write_database(root), OBJECTS) == aside
     with preparing(root) as prepared:  # it is current
         assert prepared() is None
+
+
+def test_what_was_made_once_is_kept_for_the_next_warehouse(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    made = rows(write_database(root), OBJECTS)
+    [kept] = (tmp_path / "cache" / "tracewh").iterdir()
+    with monkeypatch.context() as patch:
+        patch.setattr(Registry, "create", lambda *_: 1 / 0)
+        assert rows(write_database(root), OBJECTS) == made
+        content = kept.read_bytes()
+        kept.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+        with pytest.raises(ZeroDivisionError):  # what is damaged is made again
+            write_database(root)
+    assert rows(write_database(root), OBJECTS) == made
+    assert hashlib.sha256(kept.read_bytes()[32:]).digest() == kept.read_bytes()[:32]
+
+    monkeypatch.setattr("importlib.metadata.version", lambda name: "9.9")
+    assert rows(write_database(root), OBJECTS) == made
+    [other] = (tmp_path / "cache" / "tracewh").iterdir()  # nobody asks for the older one
+    assert other != kept
+
+
+def test_without_a_place_to_keep_it_the_database_is_made(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    assert rows(write_database(root), "SELECT count(*) FROM traces") == [(2,)]
 
 
 @pytest.mark.parametrize("fails", ["TemporaryDirectory", "_create_macros"])

@@ -16,13 +16,13 @@ import shutil
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import NamedTemporaryFile, TemporaryDirectory
 
 import duckdb
 
 from tracewh.remote import is_url
 from tracewh.views.folder import Pattern
-from tracewh.views.registry import Registry, installed
+from tracewh.views.registry import installed
 from tracewh.views.values import quoted
 from tracewh.views.warehouse import WarehouseError, create, find, holds_traces
 
@@ -167,24 +167,41 @@ def _remove(*paths: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-#: What `_create_macros` has made. DuckDB binds each macro, which takes a second, and a process may
-#: make many warehouses.
-_made: dict[Registry, bytes] = {}
-
-
 def _create_macros(database: Path) -> Path:
     """Create every object in a new database, with empty tables for the views over Parquet files.
 
-    Binding macros against files would take a look at the disk for every mention of a table.
+    Binding macros against files would take a look at the disk for every mention of a table. Even so
+    it takes DuckDB a second, so what was made once is kept for the next warehouse.
     """
-    registry = installed()
-    if registry in _made:
-        database.write_bytes(_made[registry])
-        return database
+    kept = _kept()
+    with contextlib.suppress(OSError):
+        digest, made = (data := kept.read_bytes())[:_DIGEST], data[_DIGEST:]
+        if hashlib.sha256(made).digest() == digest:
+            database.write_bytes(made)
+            return database
     with _attached(database) as con:
-        registry.create(con, registry.needs())
-    _made[registry] = database.read_bytes()
+        installed().create(con, installed().needs())
+    with contextlib.suppress(OSError):  # no room, or no home: it is made again then
+        _keep(database.read_bytes(), kept)
     return database
+
+
+_DIGEST = hashlib.sha256().digest_size
+
+
+def _kept() -> Path:
+    """The file that holds what was made, after a digest of it."""
+    folder = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    made_of = hashlib.sha256(f"{_origin()}duckdb {duckdb.__version__}".encode()).hexdigest()
+    return Path(folder, "tracewh", f"macros-{made_of[:16]}")
+
+
+def _keep(made: bytes, kept: Path) -> None:
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    with NamedTemporaryFile(dir=kept.parent, prefix="macros-", delete=False) as new:
+        new.write(hashlib.sha256(made).digest() + made)
+    os.replace(new.name, kept)
+    _remove(*(path for path in kept.parent.glob("macros-*") if path != kept))
 
 
 def _create_views(root: Path, database: Path) -> None:
@@ -213,7 +230,11 @@ def _attached(database: Path) -> Iterator[duckdb.DuckDBPyConnection]:
 
 def _fingerprint(root: Path) -> str:
     """What the contents of tracewh.duckdb depend on."""
+    return f"{_origin()}path {root}\n"
+
+
+def _origin() -> str:
     from importlib.metadata import version  # slow to import, and rarely needed
 
     sql = hashlib.sha256("\0".join(spec.sql for spec in installed().all()).encode()).hexdigest()
-    return f"tracewh {version('tracewh')}\nsql {sql}\npath {root}\n"
+    return f"tracewh {version('tracewh')}\nsql {sql}\n"
