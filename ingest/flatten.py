@@ -17,7 +17,7 @@ from tracewh.ingest import fields, plain
 from tracewh.ingest.reader import Block
 from tracewh.ingest.repair import Scanner
 from tracewh.ingest.scan import HINTS, scan
-from tracewh.ingest.split import from_numpy, numbered
+from tracewh.ingest.split import from_numpy, joined, numbered
 from tracewh.ingest.tables import derive
 
 #: Events that are not plain wait until there are so many bytes of them: there may be few.
@@ -119,7 +119,7 @@ class Flattener:
     ) -> npt.NDArray[np.bool_]:
         """Append the plain events, and say which they were."""
         scanned = scan(texts)
-        is_odd = pc.match_substring_regex(texts, plain.odd_pattern())
+        is_odd = plain.are_odd(texts)
         hints, keys = from_numpy(scanned.hints), from_numpy(scanned.keys)
         times = from_numpy(scanned.times)
         self._pieces.batch = pa.record_batch([ids, texts, hints, keys, is_odd, times], _PIECES)
@@ -157,12 +157,12 @@ class Flattener:
         found = pc.match_substring_regex(texts, r"[:,\[]\s*-?(?:nan|inf)", ignore_case=True)
         if not pc.any(found).as_py():
             return texts
-        mended = texts.to_pylist()
+        mended = [text.encode() for text in texts.to_pylist()]
         for position in pc.indices_nonzero(found).to_pylist():
-            value = Scanner(mended[position].encode(), 0).read()
+            value = Scanner(mended[position], 0).read()
             self.reasons.update(value.causes)
-            mended[position] = value.text.decode()
-        return pa.array(mended, pa.string())
+            mended[position] = value.text
+        return joined(mended)
 
     def _run(self, name: str, statement: Callable[[], str]) -> None:
         self._prepare(name, statement)

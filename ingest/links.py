@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import duckdb
 
 from tracewh.ingest.nesting import nest
@@ -10,7 +12,7 @@ from tracewh.ingest.together import Running, together
 
 
 def link(con: duckdb.DuckDBPyConnection, running: Running, at_once: int | None) -> None:
-    """Add the tables out_stacks, host_links, memory_links and linked_flows.
+    """Add the tables out_stacks, host_links, memory_links, linked_flows and launched.
 
     Args:
         con: Connection that holds the raw tables.
@@ -20,7 +22,11 @@ def link(con: duckdb.DuckDBPyConnection, running: Running, at_once: int | None) 
     derive(con, "host")
     derive(con, "family")
     # Each of these keeps one core busy at best.
-    tasks = (lambda cursor: nest(cursor, "intervals"), lambda cursor: derive(cursor, "flows"))
+    tasks = [
+        partial(nest, rows="intervals"),
+        partial(derive, name="flows"),
+        partial(derive, name="launched"),
+    ]
     together(con, tasks, running, at_once)
     derive(con, "stacks")
     derive(con, "links_in_order")

@@ -12,6 +12,9 @@ import re
 from collections.abc import Iterable
 from functools import cache
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from tracewh.ingest.arguments import NOT_NONE
 from tracewh.ingest.scan import HINTS, NO_TIME
 from tracewh.ingest.tables import Column, tables
@@ -183,12 +186,22 @@ def _json_type(column: Column) -> str:
     return f'["{column.type[:-2]}"]' if column.type.endswith("[]") else f'"{column.type}"'
 
 
-@cache
-def odd_pattern() -> str:
-    """A pattern that matches every event in which a key has a value of an unexpected type.
+#: What is written with escapes is known to the parse as a key, and to no pattern.
+_ESCAPED_KEY = r'\\[^"]*":'
 
-    It may match others too, where a string holds what looks like a key.
+
+def are_odd(texts: pa.StringArray) -> pa.BooleanArray:
+    """Whether a key of an event has a value of an unexpected type.
+
+    True for others too, where a string holds what looks like a key.
     """
+    # Not one pattern: what all of one begin with is skipped to, not looked for byte by byte.
+    patterns = (_odd_pattern(), _ESCAPED_KEY)
+    return pc.or_(*(pc.match_substring_regex(texts, pattern) for pattern in patterns))
+
+
+@cache
+def _odd_pattern() -> str:
     keys: dict[str, set[str]] = {}
     for column in (column for kind in KINDS for column in _columns(kind)):
         type_ = "VARCHAR" if column.as_text else column.type
@@ -212,5 +225,4 @@ def odd_pattern() -> str:
         rf'(?:{"|".join(re.escape(key) for key in sorted(names))})":\s*{odd[type_]}'
         for type_, names in keys.items()
     )
-    # A key that is written with escapes is known to the parse, and to no pattern.
-    return rf'"(?:{groups})|\\[^"]*":'
+    return rf'"(?:{groups})'

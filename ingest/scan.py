@@ -27,7 +27,10 @@ NO_TIME = np.int64(-(2**63))
 HINTS = {"host": 1, "device": 2, "memory": 3, "flow": 4}
 _PHASES = {b"X": "host", b"i": "memory", b"s": "flow", b"t": "flow", b"f": "flow"}
 #: How the categories of device events begin; those of host events are the others.
-_DEVICE = (b"kernel", b"gpu_me", b"gpu_us", b"cuda_s", b"cuda_e", b"mtia_c", b"xpu_sy")
+_DEVICE = [
+    int.from_bytes(word, "little")
+    for word in (b"kernel", b"gpu_me", b"gpu_us", b"cuda_s", b"cuda_e", b"mtia_c", b"xpu_sy")
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +70,10 @@ def _colons(data: npt.NDArray[np.uint8]) -> tuple[npt.NDArray[np.int64], npt.NDA
     """Positions of the colons that follow a quote, and of those that follow whitespace."""
     keys, spaced = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
     for start in range(1, len(data), CACHED_BYTES):
-        before = data[start - 1 : start - 1 + CACHED_BYTES]
-        is_colon = data[start : start + CACHED_BYTES] == _COLON
-        before = before[: len(is_colon)]
-        keys.append(np.flatnonzero(is_colon & (before == _QUOTE)) + start)
-        spaced.append(np.flatnonzero(is_colon & (before <= _SPACE)) + start)
+        colons = np.flatnonzero(data[start : start + CACHED_BYTES] == _COLON) + start
+        before = data[colons - 1]
+        keys.append(colons[before == _QUOTE])
+        spaced.append(colons[before <= _SPACE])
     return np.concatenate(keys), np.concatenate(spaced)
 
 
@@ -93,11 +95,17 @@ def _hints(
         found[data[value] == letter[0]] = HINTS[kind]
     value = _value_at(data, category)
     is_category = (data[category - 2] == ord("t")) & (data[category - 3] == ord("a"))
-    start = np.lib.stride_tricks.sliding_window_view(data, 6)[np.minimum(value, len(data) - 6)]
-    words = start.view("S6").ravel()
-    found[(found == HINTS["host"]) & is_category & np.isin(words, _DEVICE)] = HINTS["device"]
+    words = _words(data, value)
+    is_device = np.logical_or.reduce([words == word for word in _DEVICE])
+    found[(found == HINTS["host"]) & is_category & is_device] = HINTS["device"]
     hints[several] = np.where(is_phase, found, 0)
     return hints
+
+
+def _words(data: npt.NDArray[np.uint8], at: npt.NDArray[np.int64]) -> npt.NDArray[np.uint64]:
+    """Six bytes from each position on, as a number."""
+    windows = np.lib.stride_tricks.sliding_window_view(data, 8)[np.minimum(at, len(data) - 8)]
+    return windows.view("<u8").ravel() & np.uint64(2**48 - 1)
 
 
 def _value_at(data: npt.NDArray[np.uint8], colons: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
@@ -127,30 +135,35 @@ def _times(
 
 def _nanoseconds(text: npt.NDArray[np.uint8]) -> npt.NDArray[np.int64]:
     """Rows of characters that start with microseconds, in ns."""
+    count = len(text)
+    value = np.zeros(count, np.int64)
+    whole, decimals, dots = np.zeros((3, count), np.uint8)
+    is_open, is_ended = np.ones(count, np.bool_), np.zeros(count, np.bool_)
     negative = text[:, 0] == _MINUS
-    digits = text - np.uint8(_ZERO)  # wraps: what is no digit becomes 10 or more
-    is_dot = text == _DOT
-    is_number = (digits < 10) | is_dot
-    is_number[:, 0] |= negative
-    end = np.argmin(is_number, axis=1)  # 0 where all of the row is a number
-    row = np.arange(len(text))
-    after = text[row, end]
-    dot = np.argmax(is_dot, axis=1)
-    dot = np.where(is_dot[row, dot] & (dot < end), dot, end)
-    decimals = np.where(dot < end, end - dot - 1, 0)
-    whole = dot - negative
-    value = np.zeros(len(text), np.int64)
-    for column in range(int(end.max(initial=0))):
-        digit = digits[:, column]
-        value = np.where((digit < 10) & (column < end), value * 10 + digit, value)
+    for position, character in enumerate(np.ascontiguousarray(text.T)):
+        digit = character - np.uint8(_ZERO)  # wraps: what is no digit becomes 10 or more
+        is_digit = is_open & (digit < 10)
+        is_dot = is_open & (character == _DOT)
+        ends = is_open & ~is_digit & ~is_dot
+        if position == 0:
+            ends &= ~negative
+        is_ended |= ends & (
+            (character == ord(",")) | (character == ord("}")) | (character <= _SPACE)
+        )
+        is_open &= ~ends
+        if not is_open.any():
+            break
+        dots += is_dot
+        whole += is_digit & (dots == 0)
+        decimals += is_digit & (dots > 0)
+        value = np.where(is_digit, value * 10 + digit, value)
     value *= np.where(negative, -1, 1)
     value *= np.array([1000, 100, 10, 1])[np.minimum(decimals, 3)]
     plain = (
-        ((after == ord(",")) | (after == ord("}")) | (after <= _SPACE))
+        is_ended
         & (whole >= 1)
         & (whole <= 15 + 1)
         & (decimals <= 3)
-        & ((dot == end) | (decimals > 0))
-        & (np.sum(is_dot, axis=1, where=np.arange(text.shape[1]) < end[:, None]) <= 1)
+        & ((dots == 0) | ((dots == 1) & (decimals > 0)))
     )
     return np.where(plain, value, NO_TIME)

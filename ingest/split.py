@@ -122,8 +122,7 @@ class _Parts:
         return int(commas[-1]) + 1
 
     def add_events(self, events: list[bytes]) -> None:
-        lengths = np.fromiter(map(len, events), np.int64, len(events))
-        self._ends.append(np.cumsum(lengths) + len(self.data))
+        self._ends.append(_ends(events) + len(self.data))
         self.data += b"".join(events)
 
     def texts(self) -> pa.StringArray:
@@ -172,6 +171,15 @@ def to_numpy(column: pa.Array) -> npt.NDArray[Any]:
     """A column of numbers without NULLs, over the same bytes."""
     kind = column.type.to_pandas_dtype()
     return np.frombuffer(column.buffers()[1], kind)[column.offset :][: len(column)]
+
+
+def joined(texts: list[bytes]) -> pa.StringArray:
+    """A column of texts. (pa.array would load pandas here, too.)"""
+    return _strings(bytearray(b"".join(texts)), _ends(texts))
+
+
+def _ends(texts: list[bytes]) -> npt.NDArray[np.int64]:
+    return np.cumsum(np.fromiter(map(len, texts), np.int64, len(texts)))
 
 
 def _strings(buffer: bytearray, ends: npt.NDArray[np.int64]) -> pa.StringArray:

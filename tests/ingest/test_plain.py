@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tracewh.ingest.flatten import BLOCKS_WITHOUT, Flattener, prepare
-from tracewh.ingest.plain import KINDS, odd_pattern
+from tracewh.ingest.plain import KINDS, are_odd
 from tracewh.ingest.reader import Block
 from tracewh.ingest.scan import HINTS, MANY, NO_TIME, scan
 
@@ -268,11 +268,9 @@ def test_keys_with_a_space_before_the_colon_are_too_many() -> None:
     assert keys.tolist() == [1, MANY, 1]
 
 
-def test_the_pattern_is_one_that_arrow_reads() -> None:
-    import pyarrow.compute as pc
-
-    found = pc.match_substring_regex(pa.array(['{"pid": 1}', '{"pid": "1"}']), odd_pattern())
-    assert found.to_pylist() == [False, True]
+def test_what_is_odd_is_a_value_of_another_type_or_a_key_with_an_escape() -> None:
+    texts = ['{"pid": 1}', '{"pid": "1"}', r'{"p\u0069d": 1}', r'{"name": "a\\b"}']
+    assert are_odd(pa.array(texts, pa.string())).to_pylist() == [False, True, True, False]
 
 
 def test_after_a_block_without_plain_events_the_next_ones_are_not_searched() -> None:

@@ -1,0 +1,41 @@
+-- derive: launched
+-- since: 0.1
+-- summary: The call that launched a device event, by their correlation.
+--
+-- Where several calls carry the correlation of a device event, the one that starts latest before
+-- it wins, and the earliest where all start after it (the clocks of host and device may differ).
+--
+-- In steps, so that no more than one large hash table is needed at a time.
+CREATE TABLE calls AS
+SELECT h.event_id, h.correlation_id, h.ts_ns
+FROM raw_host AS h
+WHERE is_launch_category(h.category) AND h.correlation_id IS NOT NULL;
+
+CREATE TABLE shared_correlations AS
+SELECT c.correlation_id
+FROM calls AS c
+GROUP BY c.correlation_id
+HAVING count(*) > 1;
+
+CREATE TABLE launched AS
+SELECT d.event_id, c.event_id AS launch_id
+FROM raw_device AS d
+INNER JOIN calls AS c ON d.correlation_id = c.correlation_id
+WHERE d.correlation_id NOT IN (SELECT s.correlation_id FROM shared_correlations AS s)
+UNION ALL
+SELECT
+    d.event_id,
+    arg_max(
+        c.event_id,
+        CASE
+            WHEN c.ts_ns <= d.ts_ns THEN (TRUE, c.ts_ns, c.event_id) ELSE
+                (FALSE, -c.ts_ns, -c.event_id)
+        END
+    )
+FROM raw_device AS d
+INNER JOIN shared_correlations AS s ON d.correlation_id = s.correlation_id
+INNER JOIN calls AS c ON d.correlation_id = c.correlation_id
+GROUP BY d.event_id;
+
+DROP TABLE calls;
+DROP TABLE shared_correlations;
