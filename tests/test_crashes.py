@@ -152,7 +152,7 @@ def test_an_interrupt_ends_what_the_database_is_doing(tmp_path: Path) -> None:
 import sys
 from tracewh.ingest import links
 from tracewh.cli.app import main
-def nest(con, *_):
+def nest(con, **_):
     sys.stdout.write("linking\\n")
     sys.stdout.flush()
     con.execute("SELECT sum(sin(r.range)) FROM range(1000000000000) AS r")
