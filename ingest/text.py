@@ -24,12 +24,15 @@ class Text:
 
     def grow(self, size: int = 1) -> bool:
         """Read on until the buffer is so much longer; False where the file ends before that."""
-        wanted = len(self.buffer) + size
-        while len(self.buffer) < wanted:
-            if not (chunk := self._next()):
-                return False
-            self.buffer += chunk
-        return True
+        chunks: list[bytes] = []
+        while size > 0 and (chunk := self._next()):
+            chunks.append(chunk)
+            size -= len(chunk)
+        if len(chunks) > 1:  # in one go: what grows by little is moved again and again
+            self.buffer = bytearray().join([self.buffer, *chunks])
+        elif chunks:
+            self.buffer += chunks[0]
+        return size <= 0
 
     def take(self, count: int) -> bytes:
         """Remove bytes from the front. What is left is copied: blocks point into the old buffer."""
