@@ -8,35 +8,7 @@ import duckdb
 
 from tracewh.ingest.nesting import nest
 from tracewh.ingest.tables import create_block, derive
-from tracewh.ingest.together import Running, together
-
-
-def link(con: duckdb.DuckDBPyConnection, running: Running, at_once: int | None) -> None:
-    """Add the tables out_stacks, host_links, memory_links, linked_flows and launched.
-
-    Args:
-        con: Connection that holds the raw tables.
-        running: See `together`.
-        at_once: How many statements may share the memory; as many as there are when None.
-    """
-    derive(con, "host")
-    derive(con, "family")
-    # Each of these keeps one core busy at best.
-    tasks = [
-        partial(nest, rows="intervals"),
-        partial(derive, name="flows"),
-        partial(derive, name="launched"),
-    ]
-    together(con, tasks, running, at_once)
-    derive(con, "stacks")
-    derive(con, "links_in_order")
-
-
-def link_launches(con: duckdb.DuckDBPyConnection) -> None:
-    """Add the tables device_links, linked_steps and call_costs, after `link`."""
-    derive(con, "launches")
-    derive(con, "steps")
-    settle_costs(con)
+from tracewh.ingest.together import Task
 
 
 def settle_costs(con: duckdb.DuckDBPyConnection) -> None:
@@ -46,3 +18,17 @@ def settle_costs(con: duckdb.DuckDBPyConnection) -> None:
     while con.execute("FROM climbs LIMIT 1").fetchone():
         derive(con, "climb")
     derive(con, "call_costs")
+
+
+#: Each keeps one core busy at best; others wait for the first.
+LINKS = {
+    "nesting": Task(partial(nest, rows="intervals")),
+    "stacks": Task(partial(derive, name="stacks"), ("nesting",)),
+    # Takes away what the two before it made.
+    "links_in_order": Task(partial(derive, name="links_in_order"), ("stacks",)),
+    "launched": Task(partial(derive, name="launched")),
+    "launches": Task(partial(derive, name="launches"), ("links_in_order", "launched")),
+    "costs": Task(settle_costs, ("launches",)),
+    "steps": Task(partial(derive, name="steps"), ("launches",)),
+    "flows": Task(partial(derive, name="flows")),
+}

@@ -1,10 +1,12 @@
-"""Statements that run side by side on one database."""
+"""Statements that run side by side on one database, each as soon as what it needs is done."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Mapping
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from graphlib import TopologicalSorter
 
 import duckdb
 
@@ -12,25 +14,41 @@ import duckdb
 Running = Callable[[duckdb.DuckDBPyConnection], AbstractContextManager[None]]
 
 
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What to do with a connection, and the names of the tasks that have to be done before."""
+
+    do: Callable[[duckdb.DuckDBPyConnection], None]
+    needs: tuple[str, ...] = ()
+
+
 def together(
-    con: duckdb.DuckDBPyConnection,
-    tasks: Iterable[Callable[[duckdb.DuckDBPyConnection], None]],
-    running: Running,
-    at_once: int | None,
+    con: duckdb.DuckDBPyConnection, tasks: Mapping[str, Task], running: Running, at_once: int
 ) -> None:
-    """Run tasks, each on a cursor of its own.
+    """Run tasks, each on a cursor of its own. Of those that may run, the first named goes first.
 
     Args:
         con: Connection to the database; variables and temporary tables of it are not shared.
-        tasks: What to do with a cursor.
+        tasks: By name.
         running: Held while a task runs.
-        at_once: How many run at a time; as many as there are when None.
+        at_once: How many run at a time.
     """
 
-    def run(task: Callable[[duckdb.DuckDBPyConnection], None]) -> None:
+    def run(name: str) -> None:
         with con.cursor() as cursor, running(cursor):
-            task(cursor)
+            tasks[name].do(cursor)
 
+    rank = {name: position for position, name in enumerate(tasks)}
+    graph = TopologicalSorter({name: task.needs for name, task in tasks.items()})
+    graph.prepare()
+    ready: list[str] = []
+    busy: dict[Future[None], str] = {}
     with ThreadPoolExecutor(at_once) as pool:
-        for future in [pool.submit(run, task) for task in tasks]:
-            future.result()
+        while graph.is_active():
+            ready = sorted([*ready, *graph.get_ready()], key=rank.__getitem__)
+            for name in ready[: at_once - len(busy)]:
+                busy[pool.submit(run, ready.pop(0))] = name
+            done, _ = wait(busy, return_when=FIRST_COMPLETED)
+            for future in done:
+                future.result()
+                graph.done(busy.pop(future))

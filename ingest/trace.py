@@ -14,7 +14,6 @@ from tracewh.ingest.discover import Source
 from tracewh.ingest.errors import RefusedError
 from tracewh.ingest.faults import refusal
 from tracewh.ingest.flatten import Flattener, is_unpadded, prepare
-from tracewh.ingest.links import link
 from tracewh.ingest.reader import Block, TraceReader
 from tracewh.ingest.staging import Session, spill_folder
 from tracewh.ingest.write import write
@@ -99,8 +98,6 @@ def _take_in(
         prepare(con, unpadded)
         _flatten_all(con, reader, limits.threads, on_events, unpadded)
         if unpadded or not _may_be_unpadded(con) or not is_unpadded(_first_block(source)):
-            at_once = _statements_at_once(con)
-            link(con, session.running, at_once)
             facts = {
                 "source_path": str(source.path),
                 "source_bytes": stat.st_size,
@@ -113,6 +110,7 @@ def _take_in(
                 "skipped_events": reader.skipped_events,
                 "tracewh_version": version("tracewh"),
             }
+            at_once = _statements_at_once(con)
             stored = write(
                 con, staged, reader.metadata, facts, reader.reasons, session.running, at_once
             )
@@ -130,13 +128,15 @@ def _may_be_unpadded(con: duckdb.DuckDBPyConnection) -> bool:
     return bool(row[0])
 
 
-def _statements_at_once(con: duckdb.DuckDBPyConnection) -> int | None:
-    """One, on one thread, where the events alone do not fit into memory; else any number."""
-    row = con.execute("SELECT sum(m.temporary_storage_bytes) FROM duckdb_memory() AS m").fetchone()
-    if not row or not row[0]:
-        return None
-    con.execute("SET threads = 1")
-    return 1
+def _statements_at_once(con: duckdb.DuckDBPyConnection) -> int:
+    """One, on one thread, where the events alone do not fit into memory; else one per thread."""
+    [(spilled, threads)] = con.execute("""
+        SELECT sum(m.temporary_storage_bytes), current_setting('threads')
+        FROM duckdb_memory() AS m
+    """).fetchall()
+    if spilled:
+        con.execute("SET threads = 1")
+    return 1 if spilled else int(threads)
 
 
 def _first_block(source: Source) -> Block:
@@ -157,11 +157,7 @@ def _flatten_all(
     con.execute("SET threads = 1; SET disabled_optimizers = 'filter_pushdown'")
     idle: list[Flattener] = []
 
-    def work(block: Block) -> None:
-        try:
-            flattener = idle.pop()
-        except IndexError:  # a small file needs no second one
-            flattener = Flattener(con.cursor(), unpadded)
+    def work(block: Block, flattener: Flattener) -> None:
         flattener.flatten(block)
         idle.append(flattener)
         on_events(len(block.texts))
@@ -173,7 +169,9 @@ def _flatten_all(
                 done, running = wait(running, return_when=FIRST_COMPLETED)
                 for future in done:
                     future.result()
-            running.add(pool.submit(work, block))
+            # A small file needs no second one.
+            flattener = idle.pop() if idle else Flattener(con.cursor(), unpadded)
+            running.add(pool.submit(work, block, flattener))
         for future in running:
             future.result()
         for _ in pool.map(Flattener.finish, idle):

@@ -1,4 +1,4 @@
-"""The linked rows of a trace, written as one Parquet file per table."""
+"""The rows of a trace, linked and written as one Parquet file per table."""
 
 from __future__ import annotations
 
@@ -13,18 +13,27 @@ from typing import Any
 import duckdb
 
 from tracewh.ingest.fields import odd_values_sql
-from tracewh.ingest.links import link_launches
+from tracewh.ingest.links import LINKS
 from tracewh.ingest.tables import Table, create_block, derive, tables
-from tracewh.ingest.together import Running, together
+from tracewh.ingest.together import Running, Task, together
 
 #: Version of the layout on disk: a table or column renamed or dropped means a new one.
 LAYOUT_VERSION = 1
 #: Rows per row group: small enough that a time range touches few of them.
 ROW_GROUP_ROWS = 61_440
-#: Tables that need the launches of device work, the one that takes longest first.
-LAUNCHED = ("host_events", "step_activity", "device_events", "steps")
-#: Others that are large, or have to be worked out.
-LARGE = ("traces", "flows", "memory_records")
+#: Which links the rows of a table wait for. What takes longest goes first.
+NEEDS = {
+    "host_events": ("costs",),
+    "step_activity": ("steps",),
+    "device_events": ("costs",),
+    "steps": ("steps",),
+    "memory_records": ("links_in_order",),
+    "flows": ("flows",),
+    "stacks": ("stacks",),
+    "traces": (),
+}
+#: Tables that read two others side by side, row by row.
+SIDE_BY_SIDE = ("host_events", "device_events")
 #: With the longest times and durations that are read, sums stay within 64 bits. It is the year 2096.
 MOST_BASE_NS = 4 * 10**18
 
@@ -36,46 +45,47 @@ def write(
     source: Mapping[str, Any],
     reasons: Mapping[str, int],
     running: Running,
-    at_once: int | None,
+    at_once: int,
 ) -> int:
-    """Link the launches of a trace, and write every table of it into a folder.
+    """Link the rows of a trace, and write every table of it into a folder.
 
     Args:
-        con: Connection after `links.link`.
+        con: Connection that holds the raw tables.
         folder: An existing, empty folder.
         metadata: The file's top-level keys besides traceEvents.
         source: Values of the columns of `traces` that the events do not tell.
         reasons: What was repaired or left out as the file was read, and how often.
         running: See `together`.
-        at_once: How many statements may share the memory; as many as there are when None.
+        at_once: How many statements may share the memory.
 
     Returns:
         Bytes written.
     """
     # Not a variable: those belong to one connection.
     con.execute(f"CREATE MACRO base_ns() AS {base_time_ns(metadata)}::BIGINT")
-    derive(con, "tables_out")
+    derive(con, "host")
+    derive(con, "family")
     prepare: dict[str, Callable[[duckdb.DuckDBPyConnection], None]] = {
         "traces": partial(_traces, metadata=metadata, source=source, reasons=reasons),
         "devices": partial(_devices, metadata=metadata),
         "step_activity": _step_activity,
+        "stacks": lambda _: None,  # as they were linked
     }
     is_small = source["events"] <= ROW_GROUP_ROWS
 
-    def write_table(name: str, con: duckdb.DuckDBPyConnection) -> None:
-        if name in prepare:
-            prepare[name](con)
+    def write_table(con: duckdb.DuckDBPyConnection, name: str) -> None:
+        prepare.get(name, partial(derive, name=f"out_{name}"))(con)
+        if name in SIDE_BY_SIDE:
+            # The optimizer cannot tell how many rows those have, and would build the hash table of a
+            # join from the long one.
+            con.execute("SET disabled_optimizers = 'build_side_probe_side,join_order'")
         _write(con, tables()[name], folder, is_small)
 
-    # Each of these keeps one core busy: what takes longest goes first, side by side.
-    others = sorted(tables().keys() - set(LAUNCHED), key=lambda name: name not in LARGE)
-    writing = [partial(write_table, name) for name in others]
-    together(con, [link_launches, *writing], running, at_once)
-    derive(con, "launched_tables_out")
-    # The optimizer cannot tell how many rows two tables have side by side, and would build the hash
-    # table of a join from the long one.
-    con.execute("SET disabled_optimizers = 'build_side_probe_side,join_order'")
-    together(con, [partial(write_table, name) for name in LAUNCHED], running, at_once)
+    def writing(name: str) -> Task:
+        return Task(partial(write_table, name=name), NEEDS.get(name, ()))
+
+    files = {f"{name}.parquet": writing(name) for name in [*NEEDS, *(tables().keys() - NEEDS)]}
+    together(con, LINKS | files, running, at_once)
     return sum(path.stat().st_size for path in folder.iterdir())
 
 
@@ -103,7 +113,7 @@ def base_time_ns(metadata: Mapping[str, Any]) -> int:
 
 
 def _step_activity(con: duckdb.DuckDBPyConnection) -> None:
-    derive(con, "step_activity")
+    derive(con, "out_step_activity")
     for block in ("event_roles", "interval_totals", "step_slots", "step_intervals", "step_roles"):
         create_block(con, block)
     con.execute("CREATE TABLE role_intervals AS FROM step_intervals()")
@@ -135,6 +145,7 @@ def _traces(
         "layout_version": LAYOUT_VERSION,
         "ingested_at": datetime.now(UTC),
     }
+    derive(con, "out_traces")
     columns = ", ".join(
         f"${name} AS {name}" for name in values if name not in ("hostname", "unpadded")
     )

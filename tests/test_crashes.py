@@ -150,13 +150,14 @@ def test_an_interrupt_ends_what_the_database_is_doing(tmp_path: Path) -> None:
     (tmp_path / "w.json").write_text('{"traceEvents": []}', "utf-8")
     code = f"""
 import sys
-from tracewh.ingest import links
+from tracewh.ingest.links import LINKS
+from tracewh.ingest.together import Task
 from tracewh.cli.app import main
-def nest(con, **_):
+def nest(con):
     sys.stdout.write("linking\\n")
     sys.stdout.flush()
     con.execute("SELECT sum(sin(r.range)) FROM range(1000000000000) AS r")
-links.nest = nest
+LINKS["nesting"] = Task(nest)
 sys.exit(main(["ingest", {str(tmp_path / "w.json")!r}, "-w", {str(tmp_path / "wh")!r}]))
 """
     process = subprocess.Popen([sys.executable, "-c", code], stdout=-1, stderr=-1, text=True)
@@ -349,8 +350,8 @@ def test_a_file_that_may_not_be_read(logs: Path, tmp_path: Path) -> None:
 
 
 READER = """
-import select, sys, duckdb, tracewh
-how, root = sys.argv[1:]
+import pathlib, select, sys, duckdb, tracewh
+how, root, turned = sys.argv[1:]
 counts = "SELECT run, worker, span, count(*) FROM host_events GROUP BY ALL ORDER BY ALL"
 
 def ask(con):
@@ -368,7 +369,8 @@ with tracewh.open(root) as opened, duckdb.connect(f"{root}/tracewh.duckdb", read
         else:
             seen |= {*ask(opened if how == "opened" else con)}
         turns += 1
-print(turns, sorted(seen))
+        pathlib.Path(turned).write_text(str(turns))
+print(sorted(seen))
 """
 
 
@@ -378,38 +380,38 @@ def test_readers_see_no_error_while_traces_arrive_and_are_replaced(
     """Readers in processes of their own: a warehouse held open, or opened anew, and a database."""
     warehouse = tmp_path / "wh"
     tracewh.ingest(logs / "ddp_gloo", warehouse)
+    turned = [tmp_path / how for how in ("opened", "anew", "database")]
+    for path in turned:
+        path.write_text("0")
     readers = [
         subprocess.Popen(
-            [sys.executable, "-c", READER, how, str(warehouse)],
+            [sys.executable, "-c", READER, path.name, str(warehouse), str(path)],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         )
-        for how in ("opened", "anew", "database")
+        for path in turned
     ]  # fmt: skip
     for each in readers:
         assert each.stdout is not None
         assert each.stdout.readline() == "reading\n"
-    until = time.monotonic() + 10
-    while time.monotonic() < until:
+    while any(int(path.read_text() or 0) <= 5 for path in turned):
+        assert all(each.poll() is None for each in readers)
         tracewh.ingest(logs, warehouse, force=True, jobs=2)
     whole = sorted((*key, found["host_events"]) for key, found in rows(warehouse).items())
     assert len(whole) == 4
     for each in readers:
         out, err = each.communicate("stop\n", timeout=60)
-        assert (each.returncode, err) == (0, "")
-        turns, _, seen = out.partition(" ")
-        assert int(turns) > 5
-        assert seen == f"{whole}\n"
+        assert (each.returncode, out, err) == (0, f"{whole}\n", "")
     assert is_clean(warehouse)
 
 
 ARRIVALS = """
 import os, pathlib, sys, time
-staged, data = map(pathlib.Path, sys.argv[1:])
+staged, data = map(pathlib.Path, sys.argv[1:3])
 for number, folder in enumerate(sorted(staged.iterdir())):
     place = data / "run=new" / f"worker={number}" / "span=1"
     place.parent.mkdir(parents=True)
     folder.rename(place)
-    time.sleep(0.04)
+    time.sleep(float(sys.argv[3]))
 """
 
 
@@ -420,8 +422,11 @@ def test_a_trace_that_arrives_is_in_all_tables_of_a_query_or_in_none(tmp_path: P
     staged = warehouse / ".staging" / "arrivals"
     for number in range(100):
         shutil.copytree(next(warehouse.glob("data/*/*/*")), staged / str(number))
+    began = time.monotonic()
+    rows(warehouse)
+    pause = 6 * (time.monotonic() - began) / 100  # a few looks see them come
     arrivals = subprocess.Popen(
-        [sys.executable, "-c", ARRIVALS, str(staged), str(warehouse / "data")]
+        [sys.executable, "-c", ARRIVALS, str(staged), str(warehouse / "data"), str(pause)]
     )
     looks = 0
     while arrivals.poll() is None:

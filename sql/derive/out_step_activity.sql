@@ -1,4 +1,4 @@
--- derive: step_activity
+-- derive: out_step_activity
 -- since: 0.1
 -- summary: The linked rows under the names and columns that the blocks of sql/blocks read.
 

@@ -1,0 +1,37 @@
+-- derive: out_counter_samples
+-- since: 0.1
+-- summary: What the Parquet file of sampled counters holds, with epoch times.
+--
+-- Where a series is not a plain number, raw keeps the arguments too.
+CREATE VIEW out_counter_samples AS
+WITH
+series AS (
+    SELECT
+        c.event_id,
+        s.key AS series,
+        CASE WHEN s.type IN ('DOUBLE', 'UBIGINT', 'BIGINT') THEN try_cast(s.value AS DOUBLE) END
+            AS value
+    FROM raw_counter AS c, json_each(c.args) AS s
+),
+
+readable AS (
+    SELECT s.event_id, bool_and(coalesce(abs(s.value) < 9e15, FALSE)) AS is_whole
+    FROM series AS s
+    GROUP BY s.event_id
+)
+
+SELECT
+    c.event_id,
+    c.raw_category AS category,
+    c.ts_ns + base_ns() AS time_ns,
+    c.pid,
+    c.name,
+    s.series,
+    s.value,
+    CASE
+        WHEN coalesce(r.is_whole, c.args IS NULL) THEN c.raw
+        ELSE '{"args":' || c.args::VARCHAR || coalesce(',' || substr(c.raw::VARCHAR, 2), '}')
+    END AS raw
+FROM raw_counter AS c
+LEFT JOIN series AS s ON c.event_id = s.event_id
+LEFT JOIN readable AS r ON c.event_id = r.event_id;

@@ -1,0 +1,16 @@
+-- derive: out_flows
+-- since: 0.1
+-- summary: What the Parquet file of arrows holds, with epoch times.
+CREATE VIEW out_flows AS
+SELECT
+    f.* REPLACE (
+        f.source_ns + base_ns() AS source_ns,
+        f.target_ns + base_ns() AS target_ns
+    ),
+    CASE
+        WHEN f.source_rest IS NULL AND f.target_rest IS NULL THEN NULL
+        WHEN f.source_rest IS NULL THEN '{"target":' || f.target_rest || '}'
+        WHEN f.target_rest IS NULL THEN '{"source":' || f.source_rest || '}'
+        ELSE '{"source":' || f.source_rest || ',"target":' || f.target_rest || '}'
+    END AS raw
+FROM linked_flows AS f;

@@ -1,0 +1,13 @@
+-- derive: out_memory_records
+-- since: 0.1
+-- summary: What the Parquet file of memory records holds, with epoch times.
+CREATE VIEW out_memory_records AS
+SELECT
+    m.*,
+    m.ts_ns + base_ns() AS time_ns,
+    device_type(try_cast(json_extract_string(m.args, '$."Device Type"') AS INTEGER)) AS device_type,
+    CASE
+        WHEN m.event_id = l.event_id THEN l.op_id ELSE error('memory_links is out of order')
+    END AS op_id
+FROM raw_memory AS m
+POSITIONAL JOIN memory_links AS l;

@@ -1,0 +1,44 @@
+-- derive: out_processes
+-- since: 0.1
+-- summary: What the Parquet file of processes and threads holds.
+CREATE VIEW out_processes AS
+WITH
+facts AS (
+    SELECT
+        o.pid,
+        o.tid,
+        o.name,
+        o.event_id,
+        json_extract_string(o.args, ['$.name', '$.labels', '$.sort_index']) AS said
+    FROM raw_other AS o
+    WHERE o.phase = 'M'
+),
+
+named AS (
+    SELECT
+        f.pid,
+        arg_max(f.said[1], f.event_id) FILTER (WHERE f.name = 'process_name') AS process_name,
+        arg_max(f.said[2], f.event_id) FILTER (WHERE f.name = 'process_labels') AS process_labels,
+        arg_max(try_cast(f.said[3] AS BIGINT), f.event_id)
+        FILTER (WHERE f.name = 'process_sort_index') AS process_sort_index
+    FROM facts AS f
+    GROUP BY f.pid
+),
+
+threads_named AS (
+    SELECT
+        f.pid,
+        f.tid,
+        arg_max(f.said[1], f.event_id) FILTER (WHERE f.name = 'thread_name') AS thread_name,
+        arg_max(try_cast(f.said[3] AS BIGINT), f.event_id)
+        FILTER (WHERE f.name = 'thread_sort_index') AS thread_sort_index
+    FROM facts AS f
+    WHERE f.name LIKE 'thread%'
+    GROUP BY f.pid, f.tid
+)
+
+SELECT
+    n.pid, t.tid, n.process_name, n.process_labels, n.process_sort_index, t.thread_name,
+    t.thread_sort_index
+FROM named AS n
+LEFT JOIN threads_named AS t ON n.pid IS NOT DISTINCT FROM t.pid;

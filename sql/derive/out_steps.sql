@@ -1,0 +1,12 @@
+-- derive: out_steps
+-- since: 0.1
+-- summary: What the Parquet file of steps holds, with epoch times.
+CREATE VIEW out_steps AS
+SELECT
+    s.* REPLACE (
+        s.start_ns + base_ns() AS start_ns,
+        s.end_ns + base_ns() AS end_ns,
+        s.extended_start_ns + base_ns() AS extended_start_ns,
+        s.extended_end_ns + base_ns() AS extended_end_ns
+    )
+FROM linked_steps AS s;
