@@ -13,10 +13,11 @@ import hashlib
 import os
 import shlex
 import shutil
+import uuid
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from tempfile import NamedTemporaryFile, TemporaryDirectory
+from tempfile import TemporaryDirectory
 
 import duckdb
 
@@ -198,10 +199,12 @@ def _kept() -> Path:
 
 def _keep(made: bytes, kept: Path) -> None:
     kept.parent.mkdir(parents=True, exist_ok=True)
-    with NamedTemporaryFile(dir=kept.parent, prefix="macros-", delete=False) as new:
-        new.write(hashlib.sha256(made).digest() + made)
-    os.replace(new.name, kept)
-    _remove(*(path for path in kept.parent.glob("macros-*") if path != kept))
+    new = kept.with_name(f"{kept.name}-{uuid.uuid4().hex}")
+    try:
+        new.write_bytes(hashlib.sha256(made).digest() + made)
+        os.replace(new, kept)
+    finally:  # what an older tracewh made, and what a full disk left of this
+        _remove(*(path for path in kept.parent.glob("macros-*") if path != kept))
 
 
 def _create_views(root: Path, database: Path) -> None:
