@@ -18,6 +18,7 @@ import fcntl
 import functools
 import os
 import re
+import signal
 from collections.abc import Callable, Iterator
 from fnmatch import fnmatch
 from pathlib import Path
@@ -38,6 +39,10 @@ ROOT = Path(__file__).parents[1]
 
 #: The traces and figures that tests share; a test that needs them skips where they are missing.
 SHARED = Path(os.environ.get("TRACEWH_SHARED", ROOT.parent / "shared")).resolve()
+
+
+# What a shell runs in the background ignores interrupts, and so would all that tests start and interrupt.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _shown(value: str | None) -> str:

@@ -269,13 +269,19 @@ def test_a_reader_that_leaves_ends_it_quietly(warehouse, format):
 
 @pytest.mark.skipif(os.name != "posix", reason="sends SIGINT")
 def test_an_interrupt_is_one_line_and_130(warehouse):
+    import fcntl
     import signal
+    import termios
     import time
 
-    process = _start("query", "-", stdin=subprocess.PIPE)  # waits for a query that never comes
-    time.sleep(1.5)
+    process = _start("query", "-", stdin=subprocess.PIPE)  # waits for a query that never ends
+    assert process.stdin
+    process.stdin.write(b"SELECT")
+    process.stdin.flush()
+    while fcntl.ioctl(process.stdin, termios.FIONREAD, bytes(4)) != bytes(4):
+        time.sleep(0.01)
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=20)
+    out, err = process.communicate(timeout=60)
     assert (process.returncode, out, err) == (130, b"", b"tracewh: interrupted\n")
 
 

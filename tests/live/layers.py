@@ -23,7 +23,7 @@ from torch.profiler import (
 STEPS, WARMUP, WIDTH = 3, 1, 128
 
 #: Batch, and whether there is one layer more.
-VARIANTS = {"base": (16, False), "again": (16, False), "layer": (16, True), "batch": (2048, False)}
+VARIANTS = {"base": (16, False), "again": (16, False), "layer": (16, True), "batch": (8192, False)}
 
 
 def network(one_more: bool) -> nn.Module:

@@ -28,8 +28,7 @@ def test_a_copied_folder_is_the_generation_before_all(
     """There and back: `relink` makes a folder's warehouse of what was copied from a store."""
     path, url = tmp_path / "logs" / "run" / "w.json", f"{s3.url}/copied"
     ingest([trace(path, "first")], tmp_path / "wh")
-    ends = {"source_filesystem": fs.LocalFileSystem(), "destination_filesystem": s3.filesystem}
-    fs.copy_files(str(tmp_path / "wh" / "data"), "traces/copied/data", **ends)
+    s3.put_folder(tmp_path / "wh" / "data", "copied/data")
     assert operators(url) == {W: "first"}
     assert statuses(path, url) == ["unchanged"]
     assert statuses(trace(path, "of another size"), url) == ["ingested"]
