@@ -77,14 +77,17 @@ def write(
         prepare.get(name, partial(derive, name=f"out_{name}"))(con)
         if name in SIDE_BY_SIDE:
             # The optimizer cannot tell how many rows those have, and would build the hash table of a
-            # join from the long one.
+            # join from the long one. It holds for all connections: what may run beside these, or
+            # comes after, joins no two long ones.
             con.execute("SET disabled_optimizers = 'build_side_probe_side,join_order'")
         _write(con, tables()[name], folder, is_small)
 
     def writing(name: str) -> Task:
         return Task(partial(write_table, name=name), NEEDS.get(name, ()))
 
-    files = {f"{name}.parquet": writing(name) for name in [*NEEDS, *(tables().keys() - NEEDS)]}
+    files = {
+        f"{name}.parquet": writing(name) for name in [*NEEDS, *sorted(tables().keys() - NEEDS)]
+    }
     together(con, LINKS | files, running, at_once)
     return sum(path.stat().st_size for path in folder.iterdir())
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import comb
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from scipy.stats import mannwhitneyu
 
@@ -22,16 +23,15 @@ def test_p_values_are_those_of_scipy(tables: Tables, decimals: int) -> None:
             random.normal(0, 1, size).round(decimals),
             random.normal(shift, 1, other).round(decimals),
         ]
-    tables.con.execute("CREATE TABLE samples (key BIGINT, is_experiment BOOLEAN, value DOUBLE)")
-    tables.con.executemany(
-        "INSERT INTO samples VALUES (?, ?, ?)",
-        [
-            (key, side == 1, float(value))
-            for key, sides in samples.items()
-            for side in (0, 1)
-            for value in sides[side]
-        ],
-    )
+    drawn = [
+        {"key": key, "is_experiment": side == 1, "value": value}
+        for key, sides in samples.items()
+        for side in (0, 1)
+        for value in sides[side]
+    ]
+    tables.con.register("drawn", pa.Table.from_pylist(drawn))
+    tables.con.execute("CREATE TABLE samples AS FROM drawn")
+    tables.con.unregister("drawn")
     ask = "FROM rank_sum_test('samples')"
     tables.prepare(ask)
     found = tables.con.execute(ask).fetchall()

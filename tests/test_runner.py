@@ -74,7 +74,12 @@ def run(
     return subprocess.run(
         [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-q", "--rootdir=.", *options],
         cwd=folder,
-        env={**os.environ, "CI": str(ci).lower(), "PYTHONPATH": str(HERE.parent)},
+        env={
+            **os.environ,
+            "CI": str(ci).lower(),
+            "PYTHONPATH": str(HERE.parent),
+            "PYTEST_ADDOPTS": "",  # of whoever runs this
+        },
         capture_output=True,
         text=True,
         check=False,
