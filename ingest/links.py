@@ -20,9 +20,15 @@ def settle_costs(con: duckdb.DuckDBPyConnection) -> None:
     derive(con, "call_costs")
 
 
+def _nest(con: duckdb.DuckDBPyConnection) -> None:
+    derive(con, "host")
+    derive(con, "family")
+    nest(con, "intervals")
+
+
 #: Each keeps one core busy at best; others wait for the first.
 LINKS = {
-    "nesting": Task(partial(nest, rows="intervals")),
+    "nesting": Task(_nest),
     "stacks": Task(partial(derive, name="stacks"), ("nesting",)),
     # Takes away what the two before it made.
     "links_in_order": Task(partial(derive, name="links_in_order"), ("stacks",)),

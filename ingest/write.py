@@ -25,15 +25,13 @@ ROW_GROUP_ROWS = 61_440
 NEEDS = {
     "host_events": ("costs",),
     "step_activity": ("steps",),
-    "device_events": ("costs",),
+    "device_events": ("launches",),
     "steps": ("steps",),
     "memory_records": ("links_in_order",),
     "flows": ("flows",),
     "stacks": ("stacks",),
     "traces": (),
 }
-#: Tables that read two others side by side, row by row.
-SIDE_BY_SIDE = ("host_events", "device_events")
 #: With the longest times and durations that are read, sums stay within 64 bits. It is the year 2096.
 MOST_BASE_NS = 4 * 10**18
 
@@ -63,8 +61,6 @@ def write(
     """
     # Not a variable: those belong to one connection.
     con.execute(f"CREATE MACRO base_ns() AS {base_time_ns(metadata)}::BIGINT")
-    derive(con, "host")
-    derive(con, "family")
     prepare: dict[str, Callable[[duckdb.DuckDBPyConnection], None]] = {
         "traces": partial(_traces, metadata=metadata, source=source, reasons=reasons),
         "devices": partial(_devices, metadata=metadata),
@@ -75,11 +71,6 @@ def write(
 
     def write_table(con: duckdb.DuckDBPyConnection, name: str) -> None:
         prepare.get(name, partial(derive, name=f"out_{name}"))(con)
-        if name in SIDE_BY_SIDE:
-            # The optimizer cannot tell how many rows those have, and would build the hash table of a
-            # join from the long one. It holds for all connections: what may run beside these, or
-            # comes after, joins no two long ones.
-            con.execute("SET disabled_optimizers = 'build_side_probe_side,join_order'")
         _write(con, tables()[name], folder, is_small)
 
     def writing(name: str) -> Task:

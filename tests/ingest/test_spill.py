@@ -8,19 +8,13 @@ import duckdb
 import pytest
 
 import tracewh
+from tests.ingest.conftest import rows
 from tracewh.ingest import trace
 from tracewh.ingest.api import ingest
 from tracewh.ingest.tables import tables
 from tracewh.ingest.trace import _statements_at_once
 
 SAMPLE = Path(tracewh.__file__).parent / "samples" / "resnet_workers_0"
-
-
-def rows(warehouse: Path, table: str) -> list[tuple[object, ...]]:
-    """The rows of a table."""
-    left_out = "EXCLUDE (ingested_at)" if table == "traces" else ""
-    files = f"{warehouse}/data/*/*/*/{table}.parquet"
-    return duckdb.sql(f"SELECT * {left_out} FROM read_parquet('{files}') ORDER BY ALL").fetchall()
 
 
 def test_the_same_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ import duckdb
 import pytest
 
 import tracewh
+from tests.ingest.conftest import rows
 from tracewh.ingest import write
 from tracewh.ingest.api import ingest
 from tracewh.ingest.links import LINKS
@@ -63,13 +64,6 @@ def test_what_fails_is_told_and_nothing_follows() -> None:
     with pytest.raises(duckdb.Error, match="no"):
         run(tasks, 2)
     assert done == []
-
-
-def rows(warehouse: Path, table: str) -> list[tuple[object, ...]]:
-    """The rows of a table."""
-    left_out = "EXCLUDE (ingested_at)" if table == "traces" else ""
-    files = f"{warehouse}/data/*/*/*/{table}.parquet"
-    return duckdb.sql(f"SELECT * {left_out} FROM read_parquet('{files}') ORDER BY ALL").fetchall()
 
 
 @pytest.fixture(scope="module")
