@@ -13,13 +13,14 @@ from tracewh.ingest.tables import Column
 
 #: JSON types of a whole number.
 INTEGER = "('UBIGINT', 'BIGINT')"
-#: Values that mean 'none' in the files: the column is NULL, the value stays in args.
-NOT_NONE = {
-    "external_id": "> 0",
-    "correlation_id": "> 0",
-    "sequence_number": ">= 0",
-    "stream_id": "BETWEEN 0 AND 4294967294",
-    "device_id": ">= 0",
+#: The least and the most value that a column holds. What is beyond means 'none' in the files: the
+#: column is NULL, the value stays in args.
+BOUNDS = {
+    "external_id": (1, 2**63 - 1),
+    "correlation_id": (1, 2**63 - 1),
+    "sequence_number": (0, 2**63 - 1),
+    "stream_id": (0, 2**32 - 2),
+    "device_id": (0, 2**31 - 1),
 }
 
 
@@ -132,8 +133,9 @@ def _read(column: Column, key: str, kind: str) -> str:
     if column.type == "DOUBLE":
         return f"CASE WHEN isfinite({value}) THEN {value} END"
     if column.type in ("BIGINT", "INTEGER"):
-        if column.name in NOT_NONE:
-            value = f"CASE WHEN {value} {NOT_NONE[column.name]} THEN {value} END"
+        if column.name in BOUNDS:
+            least, most = BOUNDS[column.name]
+            value = f"CASE WHEN {value} BETWEEN {least} AND {most} THEN {value} END"
         # 256.0 and "256" are taken; 2.5 and true would be cast to a number that nobody wrote.
         written = f"""try_cast(json_extract_string(r.args, '$."{key}"') AS DOUBLE)"""
         return f"""CASE

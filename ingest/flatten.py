@@ -3,38 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from functools import partial
+from typing import Self
 
 import duckdb
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from tracewh.ingest import fields, plain
-from tracewh.ingest.reader import Block
 from tracewh.ingest.repair import Scanner
-from tracewh.ingest.scan import HINTS, scan
-from tracewh.ingest.split import from_numpy, joined, numbered
+from tracewh.ingest.split import Block, joined
 from tracewh.ingest.tables import derive
 
 #: Events that are not plain wait until there are so many bytes of them: there may be few.
 HELD_BYTES = 4 << 20
-#: Older profilers write hardly any plain events. Where a block has fewer than this part of them, the
-#: next ones are not searched for any.
-FEWEST_PLAIN = 0.25
-BLOCKS_WITHOUT = 8
+#: Blocks of plain events that wait to be appended, so that the reader need not.
+BLOCKS_AHEAD = 2
 _OTHERS = pa.schema([("event_id", pa.int64()), ("text", pa.string())])
-_PIECES = pa.schema([
-    ("event_id", pa.int64()),
-    ("text", pa.string()),
-    ("hint", pa.int8()),
-    ("keys", pa.int32()),
-    ("is_odd", pa.bool_()),
-    ("ts_ns", pa.int64()),
-])  # fmt: skip
 
 
 def prepare(con: duckdb.DuckDBPyConnection, unpadded: bool = False) -> None:
@@ -69,74 +56,116 @@ def is_unpadded(block: Block) -> bool:
 
 
 class Flattener:
-    """Appends blocks to the raw tables. Several, each on a cursor of one database, may run at once.
+    """Appends blocks to the raw tables, beside the thread that reads them.
 
-    Plain events are read by the one parse of `plain`, the others by the full parse of `fields`. Statements
-    are prepared where they can be: planning them for every block would cost as much as running them.
+    Args:
+        con: Connection to a database with these tables; statements run on cursors of it.
+        threads: How many blocks may be parsed in full at once.
 
     Attributes:
-        in_vain: How many blocks more are not searched for plain events.
-        reasons: What was repaired, and how often.
+        reasons: What was repaired, and how often; whole after `finish`.
     """
 
-    def __init__(self, con: duckdb.DuckDBPyConnection, unpadded: bool = False) -> None:
+    def __init__(self, con: duckdb.DuckDBPyConnection, threads: int) -> None:
         self._con = con
-        self._unpadded = unpadded
-        self._prepared: set[str] = set()
-        self._pieces, self._others = _Pieces(_PIECES), _Pieces(_OTHERS)
-        self._base: _Pieces | None = None
+        self._threads = threads
+        self._pool, self._line = ThreadPoolExecutor(threads), ThreadPoolExecutor(1)
+        self._plain: _PlainRows | None = None
+        self._appending: deque[Future[None]] = deque()
         self._held: list[pa.RecordBatch] = []
-        self.in_vain = 0
+        self._idle: list[_FullParse] = []
+        self._parsing: set[Future[None]] = set()
         self.reasons: Counter[str] = Counter()
-        con.register("pieces", self._pieces)
-        con.register("others", self._others)
 
-    def flatten(self, block: Block) -> None:
-        """Append the rows of a block, but for a few that wait for `finish`."""
-        texts = block.texts
-        ids = numbered(block.first_event_id, len(texts))
-        if self.in_vain:
-            self.in_vain -= 1
-        elif not self._unpadded:
-            taken = self._flatten_plain(block.first_event_id, ids, texts)
-            if np.mean(taken) < FEWEST_PLAIN:
-                self.in_vain = BLOCKS_WITHOUT
-            positions = from_numpy(np.flatnonzero(~taken))
-            ids, texts = ids.take(positions), texts.take(positions)
-        self._held.append(pa.record_batch([ids, texts], _OTHERS))
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._pool.shutdown()
+        self._line.shutdown()
+
+    def add(self, block: Block) -> None:
+        """Append the rows of a block, but for a few that wait for `finish`; waits where all are busy."""
+        if block.plain:
+            self._plain = self._plain or _PlainRows(self._con.cursor())
+            if len(self._appending) == BLOCKS_AHEAD:
+                self._appending.popleft().result()
+            self._appending.append(self._line.submit(self._plain.append, block.plain))
+        self._held.append(pa.record_batch([block.ids, block.texts], _OTHERS))
         if sum(batch.nbytes for batch in self._held) > HELD_BYTES:
-            self.finish()
+            self._parse_held()
 
     def finish(self) -> None:
         """Append the rows that wait."""
-        held = pa.Table.from_batches(self._held, _OTHERS).combine_chunks().to_batches()
+        self._parse_held()
+        for future in self._appending:
+            future.result()
+        if self._plain:
+            self._plain.commit()
+            self._plain = None
+        for future in self._parsing:
+            future.result()
+        for parse in self._idle:
+            self.reasons.update(+parse.reasons)  # without the zeros
+
+    def _parse_held(self) -> None:
+        [held] = pa.Table.from_batches(self._held, _OTHERS).combine_chunks().to_batches() or [None]
         self._held = []
-        if held:
-            self._flatten_others(held[0])
+        if held is None:
+            return
+        if len(self._parsing) >= self._threads:
+            done, self._parsing = wait(self._parsing, return_when=FIRST_COMPLETED)
+            for future in done:
+                future.result()
+        # A small file needs no second one.
+        parse = self._idle.pop() if self._idle else _FullParse(self._con.cursor())
 
-    def _flatten_plain(
-        self, first: int, ids: pa.Int64Array, texts: pa.StringArray
-    ) -> npt.NDArray[np.bool_]:
-        """Append the plain events, and say which they were."""
-        scanned = scan(texts)
-        is_odd = plain.are_odd(texts)
-        hints, keys = from_numpy(scanned.hints), from_numpy(scanned.keys)
-        times = from_numpy(scanned.times)
-        self._pieces.batch = pa.record_batch([ids, texts, hints, keys, is_odd, times], _PIECES)
-        taken = np.zeros(len(texts), np.bool_)
-        for kind in plain.KINDS:
-            if not (scanned.hints == HINTS[kind]).any():
-                continue
-            self._run(f"plain_{kind}", partial(plain.insert_sql, kind))
-            found = self._con.execute(
-                f"SELECT r.event_id FROM raw_{kind} AS r WHERE r.event_id BETWEEN ? AND ?",
-                [first, first + len(texts) - 1],
-            ).fetchnumpy()["event_id"]
-            taken[found - first] = True
-        return taken
+        def work() -> None:
+            parse.append(held)
+            self._idle.append(parse)
 
-    def _flatten_others(self, batch: pa.RecordBatch) -> None:
-        """Append events of any kind."""
+        self._parsing.add(self._pool.submit(work))
+
+
+class _PlainRows:
+    """Appends plain events, all in one transaction: what is committed bit by bit is moved twice."""
+
+    def __init__(self, con: duckdb.DuckDBPyConnection) -> None:
+        self._con = con
+        self._rows: dict[str, _Rows] = {}
+        con.execute("BEGIN")
+
+    def append(self, batches: dict[str, pa.RecordBatch]) -> None:
+        for kind, batch in batches.items():
+            if kind not in self._rows:
+                self._rows[kind] = _Rows(batch.schema)
+                self._con.register(f"plain_{kind}", self._rows[kind])
+                self._con.execute(f"PREPARE append_{kind} AS {plain.insert_sql(kind)}")
+            self._rows[kind].batch = batch
+            self._con.execute(f"EXECUTE append_{kind}")
+
+    def commit(self) -> None:
+        self._con.execute("COMMIT")
+
+
+class _FullParse:
+    """Appends events of any kind, from their texts.
+
+    Statements are prepared where they can be: planning them for every block would cost as much as running
+    them.
+    """
+
+    def __init__(self, con: duckdb.DuckDBPyConnection) -> None:
+        self._con = con
+        self._prepared: set[str] = set()
+        self._others = _Rows(_OTHERS)
+        self._base: _Rows | None = None
+        self.reasons: Counter[str] = Counter()
+        con.register("others", self._others)
+
+    def append(self, batch: pa.RecordBatch) -> None:
+        import pyarrow.compute as pc  # slow to import: the first block is read meanwhile
+
         texts = self._without_odd_numbers(batch.column("text"))
         self._others.batch = pa.record_batch([batch.column("event_id"), texts], _OTHERS)
         [(duplicates,)] = self._con.execute(fields.DUPLICATE_KEYS).fetchall()
@@ -146,14 +175,18 @@ class Flattener:
         self._prepare("base", fields.base_sql)
         base = self._con.sql("EXECUTE base").to_arrow_table().combine_chunks()
         if self._base is None:
-            self._base = _Pieces(base.schema)
+            self._base = _Rows(base.schema)
             self._con.register("base", self._base)
         [self._base.batch] = base.to_batches()
         for kind in pc.unique(base["tbl"]).to_pylist():
-            self._run(f"{kind}_{older_keys}", partial(fields.insert_sql, kind, older_keys))
+            name = f"{kind}_{older_keys}"
+            self._prepare(name, partial(fields.insert_sql, kind, older_keys))
+            self._con.execute(f"EXECUTE {name}")
 
     def _without_odd_numbers(self, texts: pa.StringArray) -> pa.StringArray:
         """NaN and Infinity, which DuckDB takes for numbers, as the strings they should have been."""
+        import pyarrow.compute as pc
+
         found = pc.match_substring_regex(texts, r"[:,\[]\s*-?(?:nan|inf)", ignore_case=True)
         if not pc.any(found).as_py():
             return texts
@@ -164,17 +197,13 @@ class Flattener:
             mended[position] = value.text
         return joined(mended)
 
-    def _run(self, name: str, statement: Callable[[], str]) -> None:
-        self._prepare(name, statement)
-        self._con.execute(f"EXECUTE {name}")
-
     def _prepare(self, name: str, statement: Callable[[], str]) -> None:
         if name not in self._prepared:
             self._con.execute(f"PREPARE {name} AS {statement()}")
             self._prepared.add(name)
 
 
-class _Pieces:
+class _Rows:
     """What prepared statements read: the batch that is set when they run."""
 
     def __init__(self, schema: pa.Schema) -> None:

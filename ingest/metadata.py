@@ -32,39 +32,37 @@ def find_events(text: Text, before: bytes = b"") -> int | None:
         text: Read on as far as it takes.
         before: The file up to there.
     """
-    buffer = text.buffer
     sought = tries = 0
     while True:
-        while (key := buffer.find(_KEY, sought)) >= 0 and tries < _TRIES:
+        while (key := text.buffer.find(_KEY, sought)) >= 0 and tries < _TRIES:
             after = key + len(_KEY)
-            if _UNDECIDED.match(buffer, after):
+            if _UNDECIDED.match(text.buffer, after):
                 break  # what is read next shows what follows
-            if found := _LIST.match(buffer, after):
+            if found := _LIST.match(text.buffer, after):
                 # The word may also stand deeper or in a text: only the key makes this whole.
                 tries += 1
-                value = parsed(before + buffer[: found.end()] + b"]}", Counter())
+                value = parsed(before + text.buffer[: found.end()] + b"]}", Counter())
                 if value is not None and value.get("traceEvents") == []:
                     return found.end()
             sought = key + 1
         else:
-            sought = max(sought, len(buffer) - len(_KEY))
-        if len(buffer) > MOST_BYTES or not text.grow():
+            sought = max(sought, len(text.buffer) - len(_KEY))
+        if len(text.buffer) > MOST_BYTES or not text.grow():
             return None
 
 
 def is_list_of_events(text: Text) -> bool:
     """Whether the file is a bare list whose first element is an event."""
-    buffer = text.buffer
     while True:
-        size = len(buffer)
+        size = len(text.buffer)
         try:
-            first = Scanner(buffer, buffer.index(b"[") + 1, may_grow=True).read()
+            first = Scanner(text.buffer, text.buffer.index(b"[") + 1, may_grow=True).read()
         except (IncompleteError, UnreadableError) as error:
             text.grow(size)
-            if size < len(buffer) <= MOST_BYTES:
+            if size < len(text.buffer) <= MOST_BYTES:
                 continue
             is_damaged = isinstance(error, UnreadableError)
-            return is_damaged and _FIRST_PHASE.match(buffer) is not None
+            return is_damaged and _FIRST_PHASE.match(text.buffer) is not None
         return "ph" in (parsed(first.text, Counter()) or {})
 
 

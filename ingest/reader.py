@@ -11,10 +11,9 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
-
-import pyarrow as pa
 
 from tracewh.ingest.errors import RefusedError
 from tracewh.ingest.files import File
@@ -26,7 +25,8 @@ from tracewh.ingest.metadata import (
     metadata,
     what_it_is,
 )
-from tracewh.ingest.split import Splitter
+from tracewh.ingest.plain import Parser
+from tracewh.ingest.split import Block, Splitter
 from tracewh.ingest.text import Text
 
 #: Decompressed bytes per block. Large enough that a block's fixed costs vanish, small enough that
@@ -39,15 +39,6 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _BARE = b"["
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
-    """Events of a file in file order: the position of the first, the text of each, all texts."""
-
-    first_event_id: int
-    texts: pa.StringArray
-    data: bytearray
-
-
 @dataclass(slots=True)
 class TraceReader:
     """Reads one file. All but `blocks` is whole once `blocks` is exhausted.
@@ -55,6 +46,7 @@ class TraceReader:
     Args:
         path: The trace, plain, gzip or zstd by its first bytes, whatever its name.
         on_bytes: Called with the number of stored bytes read, as they are read.
+        parser: Reads what it can into columns; without one, all events are texts.
 
     Attributes:
         metadata: The other top-level keys of the file.
@@ -67,6 +59,7 @@ class TraceReader:
 
     path: File
     on_bytes: Callable[[int], None] = lambda _: None
+    parser: Parser | None = None
     metadata: dict[str, Any] = field(default_factory=dict)
     content_hash: str = ""
     events: int = 0
@@ -86,20 +79,24 @@ class TraceReader:
             digest.update(chunk)
             self.on_bytes(len(chunk))
 
-        yield from self._blocks(Text(decompressed(lambda: self.path.open("rb"), stored)))
+        text = Text(decompressed(lambda: self.path.open("rb"), stored))
+        with ThreadPoolExecutor(1) as pool:
+            yield from self._blocks(text, pool)
         self.content_hash = digest.hexdigest()
 
-    def _blocks(self, text: Text) -> Iterator[Block]:
+    def _blocks(self, text: Text, pool: ThreadPoolExecutor) -> Iterator[Block]:
         head = self._head(text)
-        splitter = Splitter()
+        splitter: Parser | Splitter = self.parser or Splitter()
         size = FIRST_BYTES
         while True:
             size = min(2 * size, BLOCK_BYTES)
             last = not text.grow(size)
+            if not last:
+                text.read_ahead(pool, min(2 * size, BLOCK_BYTES))
             cut = splitter.split(text.buffer, last)
-            if len(cut.texts):
-                yield Block(self.events, cut.texts, cut.data)
-                self.events += len(cut.texts)
+            if cut.block.events:
+                yield cut.block
+                self.events += cut.block.events
             text.drop(cut.used)
             if cut.ended and head != _BARE and (end := find_events(text, head)):
                 head += text.take(end)  # two profilers wrote into one file: more events follow

@@ -10,7 +10,7 @@ end.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import duckdb
@@ -29,36 +29,52 @@ _STARTS = re.compile(rb"\s*\{")
 
 
 @dataclass(frozen=True, slots=True)
+class Block:
+    """Events of a file that stand together.
+
+    Attributes:
+        events: How many.
+        ids: Positions in the file, in order, of those that are not in `plain`.
+        texts: The text of each of these.
+        plain: The others by kind, as columns.
+    """
+
+    events: int
+    ids: pa.Int64Array
+    texts: pa.StringArray
+    plain: dict[str, pa.RecordBatch] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Cut:
     """The events of a buffer.
 
     Attributes:
-        texts: One string per event.
-        data: The bytes that hold all of them.
+        block: All that were read.
         used: Bytes of the buffer that are dealt with; what follows belongs to the next call.
         ended: Whether the array ends there.
     """
 
-    texts: pa.StringArray
-    data: bytearray
+    block: Block
     used: int
     ended: bool
 
 
 class Splitter:
-    """Cuts buffers into events. What it could not take is told by `mender`."""
+    """Cuts buffers into events, all as texts. What it could not take is told by `mender`."""
 
     def __init__(self) -> None:
         self.mender = Mender()
+        self._events = 0
         self._check = duckdb.connect()
         self._check.execute("SET threads = 1")
 
     def split(self, buffer: bytearray, last: bool) -> Cut:
         """Cut a buffer that starts at an event, or at the end of the array."""
         data = np.frombuffer(buffer, np.uint8)
-        cuts = _separators(data)
+        cuts = separators(data)
         if not last and not len(cuts) and len(buffer) <= EVENT_BYTES:
-            return Cut(_strings(buffer, cuts), buffer, 0, False)
+            return self._cut(_strings(buffer, cuts), 0, False)
         data[cuts] = _SPACE  # a piece is then an object and nothing else
         ends = np.append(cuts, len(data)) if last else cuts
         texts = _strings(buffer, ends)
@@ -68,7 +84,12 @@ class Splitter:
         if bad:
             data[cuts] = _COMMA
             return self._mended(buffer, cuts, bad, last)
-        return Cut(texts, buffer, len(buffer) if last else int(cuts[-1]) + 1, False)
+        return self._cut(texts, len(buffer) if last else int(cuts[-1]) + 1, False)
+
+    def _cut(self, texts: pa.StringArray, used: int, ended: bool) -> Cut:
+        ids = numbered(self._events, len(texts))
+        self._events += len(texts)
+        return Cut(Block(len(texts), ids, texts), used, ended)
 
     def _invalid(self, texts: pa.StringArray) -> list[int]:
         """Positions of the pieces that are not JSON, but for the numbers that `flatten` looks for."""
@@ -94,13 +115,13 @@ class Splitter:
             parts.add_events(walk.events)
             at = walk.at
             if walk.stopped != "cut":
-                return Cut(parts.texts(), parts.data, at, walk.stopped == "ended")
+                return self._cut(parts.texts(), at, walk.stopped == "ended")
             piece = int(np.searchsorted(cuts, at))
         at = parts.add_pieces(at, cuts[piece:])
         if last:
             parts.add_events([bytes(buffer[at:])])
             at = len(buffer)
-        return Cut(parts.texts(), parts.data, at, False)
+        return self._cut(parts.texts(), at, False)
 
 
 class _Parts:
@@ -130,7 +151,7 @@ class _Parts:
         return _strings(self.data, np.concatenate(self._ends))
 
 
-def _separators(data: npt.NDArray[np.uint8]) -> npt.NDArray[np.int64]:
+def separators(data: npt.NDArray[np.uint8]) -> npt.NDArray[np.int64]:
     """Positions of the commas in every `}`, `,`, `{` with nothing but whitespace between."""
     after = np.concatenate([
         np.flatnonzero(data[start : start + CACHED_BYTES] == _CLOSE) + (start + 1)

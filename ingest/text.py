@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import Executor, Future
 
 from tracewh.ingest.errors import CutError
 
@@ -21,18 +22,20 @@ class Text:
         self.buffer = bytearray()
         self.cut: CutError | None = None
         self._source = source
+        self._ahead: Future[list[bytes]] | None = None
+
+    def read_ahead(self, pool: Executor, size: int) -> None:
+        """Read so much of what comes next while the caller does something else."""
+        self._ahead = pool.submit(self._next, size)
 
     def grow(self, size: int = 1) -> bool:
         """Read on until the buffer is so much longer; False where the file ends before that."""
-        chunks: list[bytes] = []
-        while size > 0 and (chunk := self._next()):
-            chunks.append(chunk)
-            size -= len(chunk)
+        chunks = self._read(size)
         if len(chunks) > 1:  # in one go: what grows by little is moved again and again
             self.buffer = bytearray().join([self.buffer, *chunks])
         elif chunks:
             self.buffer += chunks[0]
-        return size <= 0
+        return sum(map(len, chunks)) >= size
 
     def take(self, count: int) -> bytes:
         """Remove bytes from the front. What is left is copied: blocks point into the old buffer."""
@@ -47,13 +50,24 @@ class Text:
     def count_rest(self) -> int:
         """Read to the end of the file without keeping it; the number of bytes."""
         count = 0
-        while chunk := self._next():
-            count += len(chunk)
+        while chunks := self._read(1):
+            count += sum(map(len, chunks))
         return count
 
-    def _next(self) -> bytes:
+    def _read(self, size: int) -> list[bytes]:
+        """As many chunks as are so long together, or all that are left."""
+        chunks = []
+        if self._ahead:
+            ahead, self._ahead = self._ahead, None
+            chunks = ahead.result()
+        return chunks + self._next(size - sum(map(len, chunks)))
+
+    def _next(self, size: int) -> list[bytes]:
+        chunks = []
         try:
-            return next(self._source, b"")
+            while size > 0 and (chunk := next(self._source, b"")):
+                chunks.append(chunk)
+                size -= len(chunk)
         except CutError as cut:
             self.cut = cut
-            return b""
+        return chunks

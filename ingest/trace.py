@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -14,7 +13,9 @@ from tracewh.ingest.discover import Source
 from tracewh.ingest.errors import RefusedError
 from tracewh.ingest.faults import refusal
 from tracewh.ingest.flatten import Flattener, is_unpadded, prepare
-from tracewh.ingest.reader import Block, TraceReader
+from tracewh.ingest.plain import Parser, is_available
+from tracewh.ingest.reader import TraceReader
+from tracewh.ingest.split import Block
 from tracewh.ingest.staging import Session, spill_folder
 from tracewh.ingest.write import write
 
@@ -86,7 +87,6 @@ def _take_in(
     unpadded: bool = False,
 ) -> Taken:
     stat = source.path.stat()
-    reader = TraceReader(source.path, on_bytes)
     config: dict[str, str | bool | int | float | list[str]] = {
         "threads": limits.threads,
         "memory_limit": f"{limits.memory_bytes // 2**20}MiB",
@@ -96,7 +96,10 @@ def _take_in(
     }
     with duckdb.connect(config=config) as con, session.running(con):
         prepare(con, unpadded)
-        _flatten_all(con, reader, limits.threads, on_events, unpadded)
+        # Plain events are taken for what they seem to be.
+        parser = Parser(con.cursor()) if is_available() and not unpadded else None
+        reader = TraceReader(source.path, on_bytes, parser)
+        _flatten_all(con, reader, limits.threads, on_events)
         if unpadded or not _may_be_unpadded(con) or not is_unpadded(_first_block(source)):
             facts = {
                 "source_path": str(source.path),
@@ -148,34 +151,14 @@ def _flatten_all(
     reader: TraceReader,
     threads: int,
     on_events: Callable[[int], None],
-    unpadded: bool,
 ) -> None:
-    """Read blocks here while as many as there are threads are flattened side by side."""
-
     # One thread a block: the database's own would only get in each other's way. A filter that is
     # pushed down would parse every event a second time.
     con.execute("SET threads = 1; SET disabled_optimizers = 'filter_pushdown'")
-    idle: list[Flattener] = []
-
-    def work(block: Block, flattener: Flattener) -> None:
-        flattener.flatten(block)
-        idle.append(flattener)
-        on_events(len(block.texts))
-
-    with ThreadPoolExecutor(threads) as pool:
-        running: set[Future[None]] = set()
+    with Flattener(con, threads) as flattener:
         for block in reader.blocks():
-            if len(running) >= threads:
-                done, running = wait(running, return_when=FIRST_COMPLETED)
-                for future in done:
-                    future.result()
-            # A small file needs no second one.
-            flattener = idle.pop() if idle else Flattener(con.cursor(), unpadded)
-            running.add(pool.submit(work, block, flattener))
-        for future in running:
-            future.result()
-        for _ in pool.map(Flattener.finish, idle):
-            pass
-    for flattener in idle:
-        reader.reasons.update(+flattener.reasons)  # without the zeros
+            flattener.add(block)
+            on_events(block.events)
+        flattener.finish()
+    reader.reasons.update(flattener.reasons)
     con.execute(f"SET threads = {threads}; RESET disabled_optimizers")

@@ -1,24 +1,33 @@
-"""The one parse of plain events gives what the full parse gives, and loses nothing."""
+"""What is read straight into columns is what the full parse gives, and nothing else is."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
+import re
 from decimal import Decimal
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import duckdb
+import orjson
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from tracewh.ingest.flatten import BLOCKS_WITHOUT, Flattener, prepare
-from tracewh.ingest.plain import KINDS, are_odd
-from tracewh.ingest.reader import Block
-from tracewh.ingest.scan import HINTS, MANY, NO_TIME, scan
+from tests.ingest.conftest import rows
+from tracewh.ingest import inflate, plain
+from tracewh.ingest import reader as trace_reader
+from tracewh.ingest.api import ingest
+from tracewh.ingest.flatten import Flattener, prepare
+from tracewh.ingest.plain import KINDS, Parser
+from tracewh.ingest.split import Block, Splitter
+from tracewh.ingest.tables import tables as written_tables
+
+SAMPLES = Path(plain.__file__).parents[1] / "samples"
+
+pytestmark = pytest.mark.skipif(not plain.is_available(), reason="ingest/native was not compiled")
 
 HOST = {
     "ph": "X",
@@ -78,57 +87,58 @@ PLAIN = {"host": HOST, "device": DEVICE, "memory": MEMORY, "flow": FLOW}
 TABLES = (*KINDS, "counter", "other")
 
 
+#: Events are plain where another one follows.
+LAST = '{"ph": "M", "name": "process_name"}'
+
+
 @cache
-def flattener(full: bool) -> tuple[duckdb.DuckDBPyConnection, Flattener]:
+def database() -> tuple[duckdb.DuckDBPyConnection, Flattener]:
     """One for all tests: planning its statements takes longer than running them."""
     con = duckdb.connect()
     con.execute("SET threads = 1; SET disabled_optimizers = 'filter_pushdown'")
     prepare(con)
-    return con, Flattener(con.cursor(), unpadded=full)
+    return con, Flattener(con, 1)
 
 
-@contextmanager
-def flattened(texts: list[str], *, full: bool) -> Iterator[duckdb.DuckDBPyConnection]:
-    """The raw tables of a block, without what waits for `finish`."""
-    con, one = flattener(full)
-    one.in_vain = 0
-    one.flatten(Block(10, pa.array(texts, pa.string()), bytearray()))
-    yield con
-    one.finish()
-    for name in TABLES:
-        con.execute(f"TRUNCATE raw_{name}")
+def block(texts: list[str], splitter: Parser | Splitter | None = None) -> Block:
+    splitter = splitter or Parser(database()[0])
+    buffer = bytearray(",".join([*texts, LAST]).encode() + b"]")
+    cut = splitter.split(buffer, True)
+    assert (cut.block.events, cut.ended) == (len(texts) + 1, True)
+    return cut.block
 
 
 def tables(texts: list[str], *, full: bool) -> dict[str, list[dict[str, Any]]]:
     """The rows of every raw table, with args and raw as values."""
-    with flattened(texts, full=full) as con:
-        flattener(full)[1].finish()
-        found = {}
-        for name in TABLES:
-            rows = con.execute(f"FROM raw_{name} ORDER BY event_id")
-            names = [column[0] for column in rows.description]
-            found[name] = [
-                {
-                    key: json.loads(value) if key in ("args", "raw") and value else value
-                    for key, value in zip(names, row, strict=True)
-                }
-                for row in rows.fetchall()
-            ]
-        return found
+    con, flattener = database()
+    flattener.add(block(texts, Splitter() if full else None))
+    flattener.finish()
+    found = {}
+    for name in TABLES:
+        rows = con.execute(f"FROM raw_{name} ORDER BY event_id")
+        names = [column[0] for column in rows.description]
+        found[name] = [
+            {
+                key: json.loads(value) if key in ("args", "raw") and value else value
+                for key, value in zip(names, row, strict=True)
+            }
+            for row in rows.fetchall()
+        ]
+        con.execute(f"TRUNCATE raw_{name}")
+    return found
 
 
-def is_taken(text: str, kind: str) -> bool:
-    """Whether the one parse takes the event, which does not stand at the end of its block."""
-    with flattened([text, '{"ph": "M", "name": "process_name"}'], full=False) as con:
-        row = con.execute(f"SELECT count(*) FROM raw_{kind}").fetchone()
-    assert row is not None
-    return bool(row[0])
+def taken(text: str, kind: str) -> dict[str, Any] | None:
+    """The columns of an event, if it is plain."""
+    found = block([text]).plain
+    assert found.keys() <= {kind}
+    return found[kind].to_pylist()[0] if found else None
 
 
 @pytest.mark.parametrize("indent", [None, 1])
 @pytest.mark.parametrize("kind", KINDS)
 def test_plain_events_are_taken(kind: str, indent: int | None) -> None:
-    assert is_taken(json.dumps(PLAIN[kind], indent=indent), kind)
+    assert taken(json.dumps(PLAIN[kind], indent=indent), kind)
 
 
 @pytest.mark.parametrize(
@@ -174,7 +184,7 @@ def test_plain_events_are_taken(kind: str, indent: int | None) -> None:
     ],
 )  # fmt: skip
 def test_all_else_is_left_to_the_full_parse(kind: str, text: str) -> None:
-    assert not is_taken(text, kind)
+    assert not taken(text, kind)
 
 
 SCALARS = st.one_of(
@@ -195,7 +205,7 @@ VALUES = st.one_of(
 @st.composite
 def events(draw: st.DrawFn) -> str:
     """An event that is nearly plain: a value or two differ, a key is new or gone."""
-    event = json.loads(json.dumps(PLAIN[draw(st.sampled_from(KINDS))]))
+    event = json.loads(json.dumps(PLAIN[draw(st.sampled_from([*KINDS]))]))
     for _ in range(draw(st.integers(0, 2))):
         target = event.get("args", event) if draw(st.booleans()) else event
         target = target if isinstance(target, dict) and target else event
@@ -214,82 +224,229 @@ def test_both_parses_agree(texts: list[str]) -> None:
     assert tables(texts, full=False) == tables(texts, full=True)
 
 
-@settings(max_examples=200, deadline=None)
-@given(st.lists(events(), min_size=1, max_size=5))
-def test_no_key_is_missed(texts: list[str]) -> None:
-    found = scan(pa.array(texts, pa.string()))
-    for text, keys in zip(texts, found.keys.tolist(), strict=True):
-        assert keys >= count_keys(json.loads(text))
-
-
-def count_keys(value: Any) -> int:
-    if isinstance(value, dict):
-        return len(value) + sum(map(count_keys, value.values()))
-    return sum(map(count_keys, value)) if isinstance(value, list) else 0
-
-
 @settings(max_examples=300, deadline=None)
 @given(
     st.integers(-(10**15), 10**15),
     st.sampled_from(["", ".0", ".5", ".05", ".125", ".999"]),
-    st.sampled_from(['"ts":{}', '"ts": {}', '"ts" :{}', '"ts":  {} ', '"ts":{},"ts":{}', '"ts":"{}"', '"Ts":{}']),
-)  # fmt: skip
+    st.sampled_from(['"ts":{}', '"ts" :\t{} ', '"ts":{},"ts":{}', '"ts":"{}"', '"Ts":{}']),
+)
 def test_times_are_exact_or_left(whole: int, decimals: str, layout: str) -> None:
     number = f"{whole}{decimals}"
-    text = "{" + layout.replace("{}", number) + "}" + " " * 40
-    (time,) = scan(pa.array([text], pa.string())).times.tolist()
-    if layout in ('"ts":{}', '"ts": {}', '"ts":  {} '):
-        assert time == Decimal(number) * 1000
+    found = taken(json.dumps(HOST).replace('"ts": 1200.5', layout.replace("{}", number)), "host")
+    if layout in ('"ts":{}', '"ts" :\t{} '):
+        assert found is not None
+        assert found["ts_ns"] == Decimal(number) * 1000
     else:
-        assert time == NO_TIME
+        assert found is None
+
+
+@pytest.mark.parametrize("number", ["1e3", "1.2345", "9" * 16, "4e15", "3999999999999999.999"])
+def test_odd_times_are_left(number: str) -> None:
+    assert not taken(json.dumps(HOST).replace("1200.5", number), "host")
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.text(), st.booleans(), st.lists(st.text(), max_size=3))
+def test_texts_are_read_as_json_says(name: str, in_ascii: bool, types: list[str]) -> None:
+    event = HOST | {"name": name, "args": {"Input type": types, "Call stack": name}}
+    found = taken(json.dumps(event, ensure_ascii=in_ascii), "host")
+    if "\0" in name + "".join(types):
+        assert found is None
+    else:
+        assert found is not None
+        assert (found["name"], found["call_stack"]) == (name, name)
+        assert found["input_types"] == types
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.floats(-9e15, 9e15, exclude_min=True, exclude_max=True) | st.integers(-(2**52), 2**52))
+def test_decimals_are_read_as_json_says(value: float) -> None:
+    text = json.dumps(DEVICE).replace("0.25", json.dumps(value))
+    found = taken(text, "device")
+    assert found is not None
+    assert found["blocks_per_sm"] == value
+
+
+def test_values_that_mean_none_stay_in_args_in_their_order() -> None:
+    args = {"stream": -1, "External id": 0, "device": 3, "correlation": 0, "queued": 0}
+    found = taken(json.dumps(DEVICE | {"args": args}), "device")
+    assert found is not None
+    assert found["args"] == '{"stream":-1,"External id":0,"correlation":0}'
+    assert (found["stream_id"], found["device_id"], found["queued_ns"]) == (None, 3, 0)
+
+
+def test_columns_stand_where_the_reader_puts_them() -> None:
+    """A column of each kind has the name and the value of its key."""
+    for kind, event in PLAIN.items():
+        found = taken(json.dumps(event), kind)
+        assert found is not None
+        arguments = event.get("args", {})
+        assert isinstance(arguments, dict)
+        for column in written_tables()[table].arguments if (table := KINDS[kind]) else ():
+            value = arguments.get(column.keys[0])
+            if column.as_text or column.type == "JSON":
+                value = json.dumps(value, separators=(",", ":")) if value else None
+                value = [0, 1] if value == '"[0, 1]"' else value
+            elif column.name == "device_id" and value == -1:
+                value = None
+            assert found[column.name] == value, column.name
+
+
+def test_hundreds_of_categories() -> None:
+    """The reader knows so many; those that come later are left to the full parse."""
+    texts = [json.dumps(HOST | {"cat": f"new_{number}_runtime"}) for number in range(300)]
+    found = block(texts * 2)
+    assert found.plain["host"].num_rows == 2 * 256
+    assert found.ids.to_pylist() == [*range(256, 300), *range(556, 601)]
 
 
 @pytest.mark.parametrize(
-    "number", ["1e3", "1.2345", "01x", "-", ".5", "1.", "1.2.3", "9" * 17, "NaN"]
+    "category", ["", "é_runtime", 'say \\"hi\\"', "x" * 100_000, "\\u0063pu_op"]
 )
-def test_odd_times_are_left(number: str) -> None:
-    text = f'{{"ts": {number}, "x": 1}}' + " " * 40
-    assert scan(pa.array([text], pa.string())).times.tolist() == [NO_TIME]
+def test_odd_categories(category: str) -> None:
+    texts = [json.dumps(HOST).replace("cpu_op", category)] * 2
+    assert tables(texts, full=False) == tables(texts, full=True)
 
 
-def test_a_time_at_the_end_of_the_text_is_left() -> None:
-    assert scan(pa.array(['{"ts":5}'], pa.string())).times.tolist() == [NO_TIME]
+def joined(texts: list[str]) -> bytearray:
+    return bytearray(" ,\n ".join(texts).encode())
 
 
-def test_hints() -> None:
-    texts = [json.dumps(PLAIN[kind]) for kind in KINDS]
-    texts += ["{}", '{"name": "x", "ph": "X"}', '{"ph": "M", "cat": "x"}', '{"ph": "X"}']
-    hints = scan(pa.array(texts, pa.string())).hints.tolist()
-    assert hints == [*(HINTS[kind] for kind in KINDS), 0, 0, 0, 0]
+def events_before(reader: Any, text: bytearray) -> tuple[int, int, str]:
+    """How many events were read, where the next one starts, and why it stopped there."""
+    at, why = 0, b""
+    while isinstance(why, bytes):
+        at, why = reader.read(text, at)
+        if isinstance(why, bytes):
+            reader.add_category(why, -1, [])
+    reader.take()
+    return reader.events, at, why
 
 
-def test_keys_with_a_space_before_the_colon_are_too_many() -> None:
-    keys = scan(pa.array(['{"a": 1}', '{"a" : 1, "b": 2}', '{"c": 3}'], pa.string())).keys
-    assert keys.tolist() == [1, MANY, 1]
+def reader() -> Any:
+    return plain._events.Reader(*map(plain._specs, KINDS))
 
 
-def test_what_is_odd_is_a_value_of_another_type_or_a_key_with_an_escape() -> None:
-    texts = ['{"pid": 1}', '{"pid": "1"}', r'{"p\u0069d": 1}', r'{"name": "a\\b"}']
-    assert are_odd(pa.array(texts, pa.string())).to_pylist() == [False, True, True, False]
+def test_a_text_that_ends_anywhere_ends_and_is_not_odd() -> None:
+    deep = json.dumps(
+        {"a\\u00e9\\ud83d\\ude00": [1.5e3, -0.25, True, False, None, {"b": "\u00e9"}, []]}
+    )
+    texts = [*(json.dumps(event) for event in PLAIN.values()), deep, deep, "{}", "{}"]
+    text = joined(texts)
+    starts = [match.start() for match in re.finditer(rb"(?<=,\n )\{", text)]
+    for end in range(len(text)):
+        one = reader()
+        seen = sum(start < end for start in starts)
+        at = starts[seen - 1] if seen else 0
+        assert events_before(one, text[:end]) == (seen, at, "ends"), text[:end]
 
 
-def test_after_a_block_without_plain_events_the_next_ones_are_not_searched() -> None:
-    """They go to the full parse, which takes them too; after a while it looks again."""
-    odd, plain = '{"ph": "M", "name": "process_name"}', json.dumps(HOST)
-    with duckdb.connect() as con:
-        prepare(con)
-        one = Flattener(con)
+@st.composite
+def damaged(draw: st.DrawFn) -> bytearray:
+    texts = draw(st.lists(events(), min_size=1, max_size=4))
+    text = joined([*texts, "{}"])
+    for _ in range(draw(st.integers(0, 3))):
+        at = draw(st.integers(0, len(text) - 1))
+        new = draw(st.sampled_from([*b'{}[]",:\\ \n0123456789eE+-.tfnu\0\x1f\x80\xc3\xed\xff']))
+        text[at : at + draw(st.integers(0, 2))] = bytes([new])
+    return text
 
-        def taken_at_once(text: str) -> bool:
-            before = con.execute("SELECT count(*) FROM raw_host").fetchall()
-            one.flatten(Block(0, pa.array([text]), bytearray()))
-            return con.execute("SELECT count(*) FROM raw_host").fetchall() != before
 
-        assert taken_at_once(plain)
-        taken = [taken_at_once(text) for text in [odd, *[plain] * BLOCKS_WITHOUT, plain]]
-        assert taken == [False] * (BLOCKS_WITHOUT + 1) + [True]
-        one.finish()
-        assert con.execute("SELECT count(*) FROM raw_host").fetchall() == [(BLOCKS_WITHOUT + 2,)]
+def is_strict(text: bytes) -> bool:
+    try:
+        found = orjson.loads(b"[" + text + b"]")
+    except orjson.JSONDecodeError:
+        return False
+    return all(isinstance(event, dict) for event in found)
+
+
+@settings(max_examples=2000, deadline=None)
+@given(damaged())
+def test_what_is_taken_is_json_and_json_is_taken(text: bytearray) -> None:
+    assume(not re.search(rb"[eE]\+?\d{3}", text))  # beyond what is taken for sure
+    count, at, why = events_before(reader(), text)
+    assert is_strict(text[:at].rstrip(b" \n\t\r,") if count else b"")
+    if is_strict(text):
+        found = orjson.loads(b"[" + text + b"]")
+        assert (count, why) == (len(found) - 1, "ends")
+        assert text[at:].startswith(b"{")
+
+
+@pytest.mark.parametrize(
+    ("number", "why"),
+    [
+        ("1" * 301, "odd"),
+        ("1e201", "odd"),
+        ("1e200", "ends"),
+        ("1" * 300, "ends"),
+        ("1e-999", "ends"),
+    ],
+)
+def test_numbers_that_a_double_may_not_hold_are_not_taken(number: str, why: str) -> None:
+    assert events_before(reader(), joined([f'{{"a": {number}}}', "{}"]))[2] == why
+
+
+def test_values_too_deep_are_not_taken() -> None:
+    for depth, why in ((64, "ends"), (65, "odd")):
+        text = joined(['{"a": ' + "[" * depth + "]" * depth + "}", "{}"])
+        assert events_before(reader(), text)[2] == why
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: plain._events.Reader([], [], []),
+        lambda: plain._events.Reader([("key", 99, (0, 1), (0, 1))], [], [], []),
+        lambda: plain._events.Reader([("key", 0, (0, 1), (0, 1))] * 60, [], [], []),
+        lambda: plain._events.Reader((), [], [], []),
+        lambda: reader().read(b"{}", 0),
+        lambda: reader().read(bytearray(b"{}"), 3),
+        lambda: reader().read(bytearray(b"{}"), -1),
+        lambda: reader().add("{}"),
+        lambda: reader().add_category(b"x", 4, []),
+        lambda: reader().add_category(b"x", 0, [62]),
+    ],
+)
+def test_what_the_reader_cannot_use_is_refused(call: Any) -> None:
+    with pytest.raises((TypeError, ValueError)):
+        call()
+
+
+def test_more_events_after_what_was_read_ahead(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two profilers wrote into one file; the second list is sought in what was read beside the first."""
+    monkeypatch.setattr(inflate, "READ_BYTES", 50)
+    monkeypatch.setattr(trace_reader, "FIRST_BYTES", 1)
+    monkeypatch.setattr(trace_reader, "BLOCK_BYTES", 200)
+    between = {f"key {number}": number for number in range(1000)}
+    first = json.dumps({"traceEvents": [HOST, DEVICE]})
+    second = json.dumps(between | {"traceEvents": [MEMORY, FLOW]})
+    file = tmp_path / "twice.json"
+    file.write_text(f"{first[:-1]}, {second[1:]}")
+    opened = trace_reader.TraceReader(file, parser=Parser(database()[0]))
+    assert sum(found.events for found in opened.blocks()) == opened.events == 4
+    assert opened.metadata == between
+
+
+def test_without_a_compiler_the_tables_are_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ingest([SAMPLES], tmp_path / "compiled")
+    monkeypatch.setattr(plain, "_events", None)
+    ingest([SAMPLES], tmp_path / "not")
+    for table in written_tables():
+        found = rows(tmp_path / "compiled", table)
+        assert rows(tmp_path / "not", table) == found
+
+
+def test_the_batch_of_a_block_is_sound() -> None:
+    """Arrow's own check of offsets, views and UTF-8."""
+    texts = [json.dumps(event, indent=1) for event in PLAIN.values()] * 9
+    for batch in block(texts).plain.values():
+        assert batch.num_rows == 9
+        batch.validate(full=True)
+        assert isinstance(batch, pa.RecordBatch)
 
 
 def test_ingest_does_not_load_pandas() -> None:

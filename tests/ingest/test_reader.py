@@ -96,7 +96,8 @@ def read(path: Path) -> tuple[list[Event], dict[str, Any]]:
     opened = TraceReader(path)
     events = []
     for block in opened.blocks():
-        assert block.first_event_id == len(events)
+        first = len(events)
+        assert block.ids.to_pylist() == list(range(first, first + block.events))
         events += [json.loads(text) for text in block.texts.to_pylist()]
     assert opened.events == len(events)
     return events, opened.metadata
@@ -307,3 +308,11 @@ def test_refused(tmp_path: Path, content: bytes, reason: str) -> None:
     with pytest.raises(RefusedError) as error:
         reads(tmp_path / "trace.json", content)
     assert str(error.value) == reason
+
+
+def test_a_first_event_that_is_longer_than_what_is_read_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(inflate, "READ_BYTES", 50)
+    events = [SIMPLE[0] | {"name": "x" * 1000}, *SIMPLE]
+    assert reads(tmp_path / "list.json", json.dumps(events).encode()) == (events, {})

@@ -1,0 +1,34 @@
+"""What native/ compiles to."""
+
+from typing import TypeAlias
+
+Bounds: TypeAlias = tuple[int, int]
+Argument: TypeAlias = tuple[str, int, Bounds, Bounds]
+Column: TypeAlias = tuple[bytes | None, bytes] | tuple[bytes | None, bytes, bytes]
+
+WHOLE: int
+DECIMAL: int
+FLAG: int
+TEXT: int
+SHAPE: int
+WHOLES: int
+TEXTS: int
+WHOLES_AS_TEXT: int
+
+class Reader:
+    def __init__(
+        self,
+        host: list[Argument],
+        device: list[Argument],
+        memory: list[Argument],
+        flow: list[Argument],
+        /,
+    ) -> None: ...
+    @property
+    def events(self) -> int: ...
+    def read(self, block: bytearray, at: int, /) -> tuple[int, str | bytes]: ...
+    def add(self, text: bytes, /) -> None: ...
+    def add_category(self, word: bytes, kind: int, without: list[int], /) -> None: ...
+    def take(
+        self, /
+    ) -> tuple[bytes, tuple[bytes, bytes, bytes], list[tuple[int, list[Column | None]]]]: ...

@@ -1,0 +1,373 @@
+/* Events of a block of text, read in one pass: plain ones into columns, the others as they stand.
+ *
+ * Nearly every event of a trace holds only keys that have columns, each with a value of the
+ * column's type that the column gives back exactly. Those are plain. Whatever else an event holds,
+ * its text is passed on to the full parse in SQL, which sees to all cases; so where a value is in
+ * any way unusual, nothing here tries to understand it. What is not strict JSON is not passed on at
+ * all: reading stops in front of it. What holds of these columns, plain.py says. */
+
+#pragma once
+
+#include "values.h"
+
+static int column_of(Kind *kind, int before, Token key)
+{
+    int *expected = before ? &kind->columns[before].follows : &kind->first;
+    Column *column = &kind->columns[*expected];
+    if (*expected && column->key_length == key.length && !memcmp(column->key, key.at, key.length))
+        return *expected;
+    for (int i = FIRST_ARGUMENT; i < kind->count; i++) {
+        column = &kind->columns[i];
+        if (column->key_length == key.length && !memcmp(column->key, key.at, key.length))
+            return *expected = i;
+    }
+    return 0;
+}
+
+static const char *argument(Reader *r, Kind *kind, int at_column, const char *at)
+{
+    Column *column = &kind->columns[at_column];
+    Value *value = &r->values[at_column];
+    Number n;
+    switch (column->type) {
+    case WHOLE:
+        at = read_whole(r, at, &n);
+        if (!at)
+            return NULL;
+        value->whole = signed_digits(&n);
+        if (!fits(column, value->whole))
+            r->is_plain = false;
+        if (value->whole < column->least || value->whole > column->most) {
+            r->left[r->left_count].column = at_column;
+            r->left[r->left_count++].value = n.token;
+        }
+        return at;
+    case DECIMAL:
+        return read_decimal(r, at, &value->decimal);
+    case FLAG:
+        return read_flag(r, at, &value->whole);
+    case TEXT:
+        return read_text(r, at, &value->text);
+    case SHAPE:
+        return read_shape(r, at, &value->text);
+    case WHOLES:
+    case TEXTS:
+        column->items_before = column->items.length;
+        return read_list(r, at, column);
+    case WHOLES_AS_TEXT:
+        column->items_before = column->items.length;
+        return read_list_in_text(r, at, column);
+    }
+    return NULL;
+}
+
+static const char *arguments(Reader *r, const char *at)
+{
+    if (*at != '{' || r->kind == NO_KIND || !(MAY[r->kind] & ARGUMENTS))
+        return unusual(r, at);
+    const char *start = at;
+    Kind *kind = &r->kinds[r->kind];
+    int column = 0;
+    at = space(at + 1);
+    if (*at == '}')
+        return unusual(r, start); /* something else than none */
+    for (;;) {
+        Token key;
+        bool has_escapes;
+        if (*at != '"')
+            return stopped(r, at, ODD);
+        at = string(r, at, &key, &has_escapes);
+        if (!at)
+            return NULL;
+        at = space(at);
+        if (*at != ':')
+            return stopped(r, at, ODD);
+        at = space(at + 1);
+        column = has_escapes || !r->is_plain ? 0 : column_of(kind, column, key);
+        if (!column || r->seen & BIT(column))
+            return unusual(r, start);
+        r->seen |= BIT(column);
+        at = argument(r, kind, column, at);
+        if (!at)
+            return NULL;
+        at = space(at);
+        if (*at == '}')
+            return at + 1;
+        if (*at != ',')
+            return stopped(r, at, ODD);
+        at = space(at + 1);
+    }
+}
+
+static bool is_word(Token token, const char *expected)
+{
+    return token.length == strlen(expected) && !memcmp(token.at, expected, token.length);
+}
+
+/* The kind of an event, from its phase and category. */
+static int kind_of(Reader *r, Token category)
+{
+    if (r->phase == 'i')
+        return MEMORY;
+    if (r->phase == 's' || r->phase == 't' || r->phase == 'f')
+        return FLOW;
+    if (r->phase != 'X' || !(r->seen & BIT(RAW_CATEGORY)))
+        return NO_KIND;
+    for (int i = 0, at = r->last_category; i < r->category_count; i++, at++) {
+        at = at < r->category_count ? at : 0;
+        Category *known = &r->categories[at];
+        if (known->length == category.length
+            && !memcmp(known->word, category.at, category.length)) {
+            r->last_category = r->category = at;
+            return known->kind;
+        }
+    }
+    if (r->category_count < MOST_CATEGORIES) {
+        r->unknown = category;
+        r->stop = CATEGORY;
+    }
+    return NO_KIND;
+}
+
+static int field_of(Token key)
+{
+    switch (key.length) {
+    case 2:
+        return is_word(key, "ts")   ? TS
+               : is_word(key, "ph") ? PHASE
+               : is_word(key, "id") ? FLOW_ID
+               : is_word(key, "bp") ? BIND
+                                    : -1;
+    case 3:
+        return is_word(key, "pid")   ? PID
+               : is_word(key, "tid") ? TID
+               : is_word(key, "dur") ? DUR
+               : is_word(key, "cat") ? RAW_CATEGORY
+                                     : -1;
+    case 4:
+        return is_word(key, "name") ? NAME : -1;
+    default:
+        return -1;
+    }
+}
+
+/* A field that every kind has a column for. */
+static const char *field(Reader *r, int column, const char *at)
+{
+    Value *value = &r->values[column];
+    Number n;
+    switch (column) {
+    case TS:
+        return read_time(r, at, MOST_TIME_DIGITS, &value->whole);
+    case DUR:
+        at = read_time(r, at, MOST_LENGTH_DIGITS, &value->whole);
+        if (at && r->is_plain && value->whole < 0)
+            r->is_plain = false;
+        return at;
+    case FLOW_ID:
+        at = read_whole(r, at, &n);
+        value->whole = signed_digits(&n);
+        return at;
+    case PID:
+    case TID:
+        at = read_whole(r, at, &n);
+        if (at && r->is_plain)
+            value->text = view_in_block(r, n.token);
+        return at;
+    default:
+        return read_text(r, at, &value->text);
+    }
+}
+
+/* The members of an event and its closing brace. */
+static const char *members(Reader *r, const char *at)
+{
+    Token category = {NULL, 0};
+    for (;;) {
+        Token key, text;
+        bool has_escapes;
+        if (*at != '"')
+            return stopped(r, at, ODD);
+        at = string(r, at, &key, &has_escapes);
+        if (!at)
+            return NULL;
+        at = space(at);
+        if (*at != ':')
+            return stopped(r, at, ODD);
+        at = space(at + 1);
+        int column = field_of(key);
+        uint64_t bit = column >= 0            ? BIT(column)
+                       : is_word(key, "args") ? ARGUMENTS
+                       : is_word(key, "s")    ? SCOPE
+                                              : 0;
+        const char *value = at;
+        if (!r->is_plain || has_escapes || !bit || r->seen & bit) {
+            at = unusual(r, at);
+        } else if (bit == ARGUMENTS) {
+            at = arguments(r, at);
+        } else if (bit == SCOPE) {
+            at = *at == '"' ? string(r, at, &text, &has_escapes) : unusual(r, at);
+            r->is_plain = at && *value == '"' && is_word(text, "t");
+        } else {
+            at = field(r, column, at);
+        }
+        if (!at)
+            return NULL;
+        if (r->is_plain)
+            r->seen |= bit;
+        if (r->is_plain && (column == PHASE || column == RAW_CATEGORY)) {
+            Token inside = {value + 1, (size_t)(at - value) - 2};
+            if (column == PHASE)
+                r->phase = inside.length == 1 ? inside.at[0] : 0;
+            else
+                category = inside;
+            if (memchr(inside.at, '\\', inside.length))
+                r->is_plain = false;
+            else if (r->seen & BIT(PHASE))
+                r->kind = kind_of(r, category);
+            if (r->stop == CATEGORY)
+                return NULL;
+        }
+        at = space(at);
+        if (*at == '}')
+            return at + 1;
+        if (*at != ',')
+            return stopped(r, at, ODD);
+        at = space(at + 1);
+    }
+}
+
+static bool has_text(const View *view, const char *expected)
+{
+    size_t length = strlen(expected);
+    return (size_t)view->length == length && !memcmp(view->at.few, expected, length);
+}
+
+/* Whether the columns of its kind hold all that an event says. */
+static bool is_whole_event(Reader *r)
+{
+    if (!r->is_plain || r->kind == NO_KIND)
+        return false;
+    uint64_t fields = r->seen & (SCOPE | ARGUMENTS | (BIT(FIRST_ARGUMENT) - 1));
+    if ((fields & MUST[r->kind]) != MUST[r->kind] || fields & ~(MUST[r->kind] | MAY[r->kind]))
+        return false;
+    if (r->kind == MEMORY)
+        return has_text(&r->values[NAME].text, "[memory]");
+    if (r->kind == FLOW)
+        return !(r->seen & BIT(BIND)) || has_text(&r->values[BIND].text, "e");
+    return !(r->seen & r->categories[r->category].without);
+}
+
+/* What the columns do not hold, as an object. */
+static bool write_rest(Reader *r, Kind *kind)
+{
+    size_t from = r->beside.length;
+    char before = '{';
+    for (int i = 0; i < r->left_count; i++) {
+        Column *column = &kind->columns[r->left[i].column];
+        Token value = r->left[i].value;
+        if (!append(&r->beside, &before, 1) || !append(&r->beside, "\"", 1)
+            || !append(&r->beside, column->key, column->key_length) || !append(&r->beside, "\":", 2)
+            || !append(&r->beside, value.at, value.length))
+            return false;
+        before = ',';
+        r->seen &= ~BIT(r->left[i].column);
+    }
+    if (!append(&r->beside, "}", 1))
+        return false;
+    r->values[REST].text = view_beside(r, from);
+    r->seen |= BIT(REST);
+    return true;
+}
+
+static bool write_row(Reader *r)
+{
+    Kind *kind = &r->kinds[r->kind];
+    size_t row = kind->rows;
+    if (row == kind->capacity && !grow_rows(kind))
+        return false;
+    if (r->left_count && !write_rest(r, kind))
+        return false;
+    r->values[ID].whole = r->events;
+    r->seen |= BIT(ID);
+    for (uint64_t left = kind->lists; left; left &= left - 1) {
+        Column *column = &kind->columns[lowest(left)];
+        column->ends[row + 1] = (int32_t)(column->items.length / width(column->type));
+    }
+    for (uint64_t left = r->seen & ~(SCOPE | ARGUMENTS); left; left &= left - 1) {
+        int i = lowest(left);
+        Column *column = &kind->columns[i];
+        column->filled++;
+        column->valid[row / 8] |= (unsigned char)(1 << row % 8);
+        if (kind->lists & BIT(i))
+            continue;
+        if (width(column->type) == sizeof(View))
+            ((View *)column->values)[row] = r->values[i].text;
+        else
+            ((int64_t *)column->values)[row] = r->values[i].whole;
+    }
+    kind->rows++;
+    return true;
+}
+
+static bool write_other(Reader *r, const char *text, size_t length)
+{
+    if (!append(&r->others, text, length))
+        return false;
+    int32_t end = (int32_t)r->others.length;
+    return append(&r->other_ids, &r->events, sizeof r->events)
+           && append(&r->other_ends, &end, sizeof end);
+}
+
+static void begin_event(Reader *r)
+{
+    r->stop = GOES_ON;
+    r->is_plain = true;
+    r->seen = 0;
+    r->left_count = 0;
+    r->kind = NO_KIND;
+    r->phase = 0;
+    r->beside_before = r->beside.length;
+}
+
+/* Take back what was written of an event that is not plain, or not whole. */
+static void forget_values(Reader *r)
+{
+    r->beside.length = r->beside_before;
+    if (r->kind == NO_KIND)
+        return;
+    Kind *kind = &r->kinds[r->kind];
+    for (uint64_t left = r->seen & kind->lists; left; left &= left - 1) {
+        Column *column = &kind->columns[lowest(left)];
+        column->items.length = column->items_before;
+    }
+}
+
+/* The event at a brace. It counts where a comma and another one follow; returns where that begins.
+ */
+static const char *event(Reader *r, const char *start)
+{
+    begin_event(r);
+    const char *at = space(start + 1);
+    const char *after = *at == '}' ? unusual(r, start) : members(r, at);
+    at = after ? space(after) : NULL;
+    if (at)
+        at = *at == ',' ? space(at + 1) : stopped(r, at, ODD);
+    if (at && *at != '{')
+        at = stopped(r, at, ODD);
+    if (!at) {
+        forget_values(r);
+        return NULL;
+    }
+    bool is_written;
+    if (is_whole_event(r)) {
+        is_written = write_row(r);
+    } else {
+        forget_values(r);
+        is_written = write_other(r, start, (size_t)(after - start));
+    }
+    if (!is_written)
+        return stopped(r, start, NO_MEMORY);
+    r->events++;
+    return at;
+}
