@@ -319,6 +319,8 @@ app.command("spark-sql", cls=Command, rich_help_panel=ASK)(spark_sql)
 
 def main(argv: list[str] | None = None) -> int:
     """Run one command line and give its exit code."""
+    # NumPy brings linear algebra, which nothing here uses: one thread a core, and each spins for a while.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     if "_TRACEWH_COMPLETE" in os.environ:  # the shell asks what could follow
         app(prog_name="tracewh")
     return diagnostics.guarded(lambda: _run(sys.argv[1:] if argv is None else argv))
