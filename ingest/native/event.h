@@ -158,9 +158,9 @@ static const char *field(Reader *r, int column, const char *at)
     Number n;
     switch (column) {
     case TS:
-        return read_time(r, at, MOST_TIME_DIGITS, &value->whole);
+        return read_time(r, at, MOST_TIME, &value->whole);
     case DUR:
-        at = read_time(r, at, MOST_LENGTH_DIGITS, &value->whole);
+        at = read_time(r, at, MOST_LENGTH, &value->whole);
         if (at && r->is_plain && value->whole < 0)
             r->is_plain = false;
         return at;
@@ -343,8 +343,7 @@ static void forget_values(Reader *r)
     }
 }
 
-/* The event at a brace. It counts where a comma and another one follow; returns where that begins.
- */
+/* The event at a brace, which counts where a comma and another one follow. Returns that one. */
 static const char *event(Reader *r, const char *start)
 {
     begin_event(r);

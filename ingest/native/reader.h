@@ -51,11 +51,10 @@ static const uint64_t MAY[KINDS] = {
 #define MOST_DEPTH 64
 /* So many digits always fit 64 bits without a sign. */
 #define MOST_DIGITS 19
-/* Times of more digits before the dot may not fit 64 bits as nanoseconds; lengths not a double. */
-#define MOST_TIME_DIGITS 16
-#define MOST_LENGTH_DIGITS 12
-/* As is_time in event_kinds.sql has it, less what a double might round up to it. */
-#define MOST_TIME (INT64_C(4000000000000000000) - 1000)
+/* In ns. As is_time in event_kinds.sql has it, less what a double might round up to it; and lengths
+ * that a double gives back exactly. */
+#define MOST_TIME (UINT64_C(4000000000000000000) - 1000)
+#define MOST_LENGTH UINT64_C(1000000000000000)
 /* Numbers longer than that, and with larger exponents, may be beyond a double. */
 #define MOST_NUMBER_DIGITS 300
 #define MOST_EXPONENT_DIGITS 100
@@ -230,9 +229,9 @@ static void clear_rows(Reader *r)
     for (Kind *kind = r->kinds; kind < r->kinds + KINDS; kind++) {
         for (Column *column = kind->columns; column < kind->columns + kind->count; column++) {
             if (column->filled) {
-                memset(column->valid, 0, kind->rows / 8 + 1);
-                if (!is_list(
-                        column->type)) /* Arrow wants views to be sound where there is no value */
+                memset(column->valid, 0, (kind->rows + 7) / 8);
+                /* Arrow wants views to be sound where there is no value, too. */
+                if (!is_list(column->type))
                     memset(column->values, 0, kind->rows * width(column->type));
             }
             column->filled = column->items.length = 0;

@@ -96,7 +96,7 @@ static bool is_whole(const Number *n)
 
 static int64_t signed_digits(const Number *n)
 {
-    return n->is_negative ? -(int64_t)n->digits : (int64_t)n->digits;
+    return (int64_t)(n->is_negative ? 0 - n->digits : n->digits);
 }
 
 static const char *read_number(Reader *r, const char *at, Number *n)
@@ -116,19 +116,18 @@ static const char *read_whole(Reader *r, const char *at, Number *n)
 }
 
 /* Microseconds with three decimals at most, in nanoseconds. */
-static const char *read_time(Reader *r, const char *at, int most_digits, int64_t *ns)
+static const char *read_time(Reader *r, const char *at, uint64_t most, int64_t *ns)
 {
-    static const int64_t SCALE[] = {1000, 100, 10, 1};
+    static const unsigned SCALE[] = {1000, 100, 10, 1};
     Number n;
     at = read_number(r, at, &n);
     if (!at)
         return NULL;
-    if (n.has_exponent || n.decimals > 3 || n.count - n.decimals > most_digits)
+    if (n.has_exponent || n.decimals > 3 || n.count > MOST_DIGITS
+        || n.digits > most / SCALE[n.decimals])
         r->is_plain = false;
     else
-        *ns = signed_digits(&n) * SCALE[n.decimals];
-    if (r->is_plain && (*ns > MOST_TIME || *ns < -MOST_TIME))
-        r->is_plain = false;
+        *ns = signed_digits(&n) * (int64_t)SCALE[n.decimals];
     return at;
 }
 

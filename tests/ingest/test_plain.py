@@ -441,12 +441,15 @@ def test_without_a_compiler_the_tables_are_the_same(
 
 
 def test_the_batch_of_a_block_is_sound() -> None:
-    """Arrow's own check of offsets, views and UTF-8."""
-    texts = [json.dumps(event, indent=1) for event in PLAIN.values()] * 9
-    for batch in block(texts).plain.values():
-        assert batch.num_rows == 9
-        batch.validate(full=True)
-        assert isinstance(batch, pa.RecordBatch)
+    """Arrow's own check of offsets, views and UTF-8; as many rows as the reader has room for."""
+    parser = Parser(database()[0])
+    for count in (1, 1024, 9, 2048):
+        texts = [json.dumps(event, indent=1) for event in PLAIN.values()] * count
+        for kind, batch in block(texts, parser).plain.items():
+            batch.validate(full=True)
+            assert isinstance(batch, pa.RecordBatch)
+            [first, *others] = batch.drop_columns("event_id").to_pylist()
+            assert others == [first] * (count - 1), kind
 
 
 def test_ingest_does_not_load_pandas() -> None:
