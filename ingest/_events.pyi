@@ -3,7 +3,7 @@
 from typing import TypeAlias
 
 Bounds: TypeAlias = tuple[int, int]
-Argument: TypeAlias = tuple[str, int, Bounds, Bounds]
+Argument: TypeAlias = tuple[str, int, Bounds, Bounds, int]
 Column: TypeAlias = tuple[bytes | None, bytes] | tuple[bytes | None, bytes, bytes]
 
 WHOLE: int
@@ -14,6 +14,7 @@ SHAPE: int
 WHOLES: int
 TEXTS: int
 WHOLES_AS_TEXT: int
+NO_TYPE: int
 
 class Reader:
     def __init__(

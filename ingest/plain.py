@@ -40,16 +40,19 @@ _FIELDS = {
     "flow_id": pa.int64(),
     "bind": _TEXT,
     "args": _JSON,
+    "raw": _JSON,
 }
-#: Arguments without a column that every event of a kind has; they go back into args.
-_EXTRA = {"memory": ("Device Type",)}
+#: With these the events of a kind are never plain: a stream may make one that is not known a device's.
+_NOT_PLAIN = {"host": ("stream",)}
 #: What is in `raw`, for kinds that always have it.
 _RAW = {
     "flow": """CASE WHEN p.bind = 'e' THEN '{"bp":"e"}'::JSON END""",
     "memory": """'{"s":"t"}'""",
 }
 _ANY = (-(2**63), 2**63 - 1)
-_NONE = (1, 0)
+#: What the database said of categories, which is the same for every trace.
+_CATEGORIES: dict[bytes, tuple[int, list[int]]] = {}
+MOST_CATEGORIES = 1000
 _WIDTHS = {"INTEGER": (-(2**31), 2**31 - 1)}
 
 
@@ -121,17 +124,21 @@ class Parser:
 
     def _learn(self, word: bytes) -> None:
         """Ask what complete events of a category are, whatever their name."""
-        category = word.decode()
-        [(table, has_device)] = self._con.execute(
-            "SELECT event_table('X', c.category, '', true, false), has_device_as_process(c.category)"
-            " FROM (SELECT current_category(?, '') AS category) AS c",
-            [category],
-        ).fetchall()
-        kinds = [*KINDS]
-        device = [column.name for column in _columns("device")].index("device_id") + len(_FIELDS)
-        # Where the process is the device, nothing would tell that an argument said it as well.
-        without = [device] if has_device else []
-        self._reader.add_category(word, kinds.index(table) if table in kinds else -1, without)
+        if word not in _CATEGORIES:
+            [(table, has_device)] = self._con.execute(
+                "SELECT event_table('X', c.category, '', true, false),"
+                " has_device_as_process(c.category)"
+                " FROM (SELECT current_category(?, '') AS category) AS c",
+                [word.decode()],
+            ).fetchall()
+            kinds = [*KINDS]
+            device = [c.name for c in _columns("device")].index("device_id") + len(_FIELDS)
+            # Where the process is the device, nothing would tell that an argument said it as well.
+            found = (kinds.index(table) if table in kinds else -1, [device] if has_device else [])
+            if len(_CATEGORIES) == MOST_CATEGORIES:
+                _CATEGORIES.clear()
+            _CATEGORIES[word] = found
+        self._reader.add_category(word, *_CATEGORIES[word])
 
 
 def is_available() -> bool:
@@ -151,7 +158,7 @@ def insert_sql(kind: str) -> str:
         *("p.event_id", "p.phase", "current_category(p.raw_category, p.name)", "p.raw_category"),
         *("p.name", "p.pid", "p.tid", "p.ts_ns", "p.dur_ns", "p.flow_id"),
         *(f"p.{column.name}" for column in _columns(kind)),
-        *("p.args", _RAW.get(kind, "NULL")),
+        *("p.args", _RAW.get(kind, "p.raw")),
     ]
     return f"INSERT INTO raw_{kind} SELECT {', '.join(values)} FROM plain_{kind} AS p"
 
@@ -162,7 +169,9 @@ def _columns(kind: str) -> tuple[Column, ...]:
 
 
 def _specs(kind: str) -> list[_events.Argument]:
-    """For each argument its key, how it is written, which numbers fit, and which the column holds."""
+    """For each argument its key, how it is written, which numbers fit, which the column holds, and which
+    argument's column that is: older keys fill that of today's.
+    """
     types = {
         "BIGINT": _events.WHOLE,
         "INTEGER": _events.WHOLE,
@@ -173,16 +182,21 @@ def _specs(kind: str) -> list[_events.Argument]:
         "INTEGER[]": _events.WHOLES,
         "VARCHAR[]": _events.TEXTS,
     }
+    columns = _columns(kind)
     specs: list[_events.Argument] = [
         (
             column.keys[0],
             _events.WHOLES_AS_TEXT if column.as_text else types[column.type],
             _WIDTHS.get(column.type.removesuffix("[]"), _ANY),
             BOUNDS.get(column.name, _ANY),
+            number,
         )
-        for column in _columns(kind)
+        for number, column in enumerate(columns)
     ]
-    return specs + [(key, _events.WHOLE, _ANY, _NONE) for key in _EXTRA.get(kind, ())]
+    older = [(key, number) for number, column in enumerate(columns) for key in column.keys[1:]]
+    specs += [(key, _events.NO_TYPE, _ANY, _ANY, number) for key, number in older]
+    barred = enumerate(_NOT_PLAIN.get(kind, ()), start=len(specs))
+    return specs + [(key, _events.NO_TYPE, _ANY, _ANY, number) for number, key in barred]
 
 
 def _arrow_type(column: Column) -> pa.DataType:

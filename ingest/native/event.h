@@ -8,96 +8,7 @@
 
 #pragma once
 
-#include "values.h"
-
-static int column_of(Kind *kind, int before, Token key)
-{
-    int *expected = before ? &kind->columns[before].follows : &kind->first;
-    Column *column = &kind->columns[*expected];
-    if (*expected && column->key_length == key.length && !memcmp(column->key, key.at, key.length))
-        return *expected;
-    for (int i = FIRST_ARGUMENT; i < kind->count; i++) {
-        column = &kind->columns[i];
-        if (column->key_length == key.length && !memcmp(column->key, key.at, key.length))
-            return *expected = i;
-    }
-    return 0;
-}
-
-static const char *argument(Reader *r, Kind *kind, int at_column, const char *at)
-{
-    Column *column = &kind->columns[at_column];
-    Value *value = &r->values[at_column];
-    Number n;
-    switch (column->type) {
-    case WHOLE:
-        at = read_whole(r, at, &n);
-        if (!at)
-            return NULL;
-        value->whole = signed_digits(&n);
-        if (!fits(column, value->whole))
-            r->is_plain = false;
-        if (value->whole < column->least || value->whole > column->most) {
-            r->left[r->left_count].column = at_column;
-            r->left[r->left_count++].value = n.token;
-        }
-        return at;
-    case DECIMAL:
-        return read_decimal(r, at, &value->decimal);
-    case FLAG:
-        return read_flag(r, at, &value->whole);
-    case TEXT:
-        return read_text(r, at, &value->text);
-    case SHAPE:
-        return read_shape(r, at, &value->text);
-    case WHOLES:
-    case TEXTS:
-        column->items_before = column->items.length;
-        return read_list(r, at, column);
-    case WHOLES_AS_TEXT:
-        column->items_before = column->items.length;
-        return read_list_in_text(r, at, column);
-    }
-    return NULL;
-}
-
-static const char *arguments(Reader *r, const char *at)
-{
-    if (*at != '{' || r->kind == NO_KIND || !(MAY[r->kind] & ARGUMENTS))
-        return unusual(r, at);
-    const char *start = at;
-    Kind *kind = &r->kinds[r->kind];
-    int column = 0;
-    at = space(at + 1);
-    if (*at == '}')
-        return unusual(r, start); /* something else than none */
-    for (;;) {
-        Token key;
-        bool has_escapes;
-        if (*at != '"')
-            return stopped(r, at, ODD);
-        at = string(r, at, &key, &has_escapes);
-        if (!at)
-            return NULL;
-        at = space(at);
-        if (*at != ':')
-            return stopped(r, at, ODD);
-        at = space(at + 1);
-        column = has_escapes || !r->is_plain ? 0 : column_of(kind, column, key);
-        if (!column || r->seen & BIT(column))
-            return unusual(r, start);
-        r->seen |= BIT(column);
-        at = argument(r, kind, column, at);
-        if (!at)
-            return NULL;
-        at = space(at);
-        if (*at == '}')
-            return at + 1;
-        if (*at != ',')
-            return stopped(r, at, ODD);
-        at = space(at + 1);
-    }
-}
+#include "arguments.h"
 
 static bool is_word(Token token, const char *expected)
 {
@@ -151,6 +62,41 @@ static int field_of(Token key)
     }
 }
 
+/* Whether a text is how a whole number is written. */
+static bool is_number_text(Token text)
+{
+    size_t sign = text.length > 1 && text.at[0] == '-';
+    if (text.length == sign || (text.at[sign] == '0' && text.length > 1))
+        return false;
+    for (size_t i = sign; i < text.length; i++)
+        if (!is_digit(text.at[i]))
+            return false;
+    return true;
+}
+
+/* A process or thread that is written as text. In 2021 every thread was; of numbers RAW says so. */
+static const char *read_place(Reader *r, int column, const char *at)
+{
+    Token text;
+    bool has_escapes;
+    at = string(r, at, &text, &has_escapes);
+    if (!at)
+        return NULL;
+    r->is_place_text = true;
+    r->values[column].text = view_in_block(r, text);
+    if (has_escapes || (is_number_text(text) && (column == PID || text.length >= MOST_DIGITS))) {
+        r->is_plain = false;
+    } else if (is_number_text(text)) {
+        size_t from = r->beside.length;
+        if (!append(&r->beside, "{\"tid\":\"", 8) || !append(&r->beside, text.at, text.length)
+            || !append(&r->beside, "\"}", 2))
+            return stopped(r, at, NO_MEMORY);
+        r->values[RAW].text = view_beside(r, from);
+        r->seen |= BIT(RAW);
+    }
+    return at;
+}
+
 /* A field that every kind has a column for. */
 static const char *field(Reader *r, int column, const char *at)
 {
@@ -170,6 +116,8 @@ static const char *field(Reader *r, int column, const char *at)
         return at;
     case PID:
     case TID:
+        if (*at == '"')
+            return read_place(r, column, at);
         at = read_whole(r, at, &n);
         if (at && r->is_plain)
             value->text = view_in_block(r, n.token);
@@ -248,7 +196,9 @@ static bool is_whole_event(Reader *r)
 {
     if (!r->is_plain || r->kind == NO_KIND)
         return false;
-    uint64_t fields = r->seen & (SCOPE | ARGUMENTS | (BIT(FIRST_ARGUMENT) - 1));
+    if (r->is_place_text && (r->kind == MEMORY || r->kind == FLOW))
+        return false;
+    uint64_t fields = r->seen & (SCOPE | ARGUMENTS | (BIT(RAW) - 1));
     if ((fields & MUST[r->kind]) != MUST[r->kind] || fields & ~(MUST[r->kind] | MAY[r->kind]))
         return false;
     if (r->kind == MEMORY)
@@ -259,19 +209,20 @@ static bool is_whole_event(Reader *r)
 }
 
 /* What the columns do not hold, as an object. */
-static bool write_rest(Reader *r, Kind *kind)
+static bool write_rest(Reader *r)
 {
     size_t from = r->beside.length;
     char before = '{';
-    for (int i = 0; i < r->left_count; i++) {
-        Column *column = &kind->columns[r->left[i].column];
-        Token value = r->left[i].value;
+    for (int i = 0; i < 2 * r->left_count; i++) {
+        Token key = r->left[i % r->left_count].key, value = r->left[i % r->left_count].value;
+        bool is_mark = !value.length; /* those come first */
+        if (is_mark != (i < r->left_count))
+            continue;
         if (!append(&r->beside, &before, 1) || !append(&r->beside, "\"", 1)
-            || !append(&r->beside, column->key, column->key_length) || !append(&r->beside, "\":", 2)
-            || !append(&r->beside, value.at, value.length))
+            || !append(&r->beside, key.at, key.length) || !append(&r->beside, "\":", 2)
+            || !append(&r->beside, is_mark ? "null" : value.at, is_mark ? 4 : value.length))
             return false;
         before = ',';
-        r->seen &= ~BIT(r->left[i].column);
     }
     if (!append(&r->beside, "}", 1))
         return false;
@@ -286,7 +237,7 @@ static bool write_row(Reader *r)
     size_t row = kind->rows;
     if (row == kind->capacity && !grow_rows(kind))
         return false;
-    if (r->left_count && !write_rest(r, kind))
+    if (r->left_count && !write_rest(r))
         return false;
     r->values[ID].whole = r->events;
     r->seen |= BIT(ID);
@@ -294,7 +245,7 @@ static bool write_row(Reader *r)
         Column *column = &kind->columns[lowest(left)];
         column->ends[row + 1] = (int32_t)(column->items.length / width(column->type));
     }
-    for (uint64_t left = r->seen & ~(SCOPE | ARGUMENTS); left; left &= left - 1) {
+    for (uint64_t left = r->seen & ~(SCOPE | ARGUMENTS | r->unheld); left; left &= left - 1) {
         int i = lowest(left);
         Column *column = &kind->columns[i];
         column->filled++;
@@ -323,8 +274,9 @@ static void begin_event(Reader *r)
 {
     r->stop = GOES_ON;
     r->is_plain = true;
-    r->seen = 0;
+    r->seen = r->unheld = 0;
     r->left_count = 0;
+    r->is_place_text = false;
     r->kind = NO_KIND;
     r->phase = 0;
     r->beside_before = r->beside.length;
@@ -343,17 +295,20 @@ static void forget_values(Reader *r)
     }
 }
 
-/* The event at a brace, which counts where a comma and another one follow. Returns that one. */
+/* The event at a brace, which counts where a comma and another one follow, or the bracket that ends
+ * the events. Returns where that stands. */
 static const char *event(Reader *r, const char *start)
 {
     begin_event(r);
     const char *at = space(start + 1);
     const char *after = *at == '}' ? unusual(r, start) : members(r, at);
     at = after ? space(after) : NULL;
-    if (at)
-        at = *at == ',' ? space(at + 1) : stopped(r, at, ODD);
-    if (at && *at != '{')
+    if (at && *at == ',') {
+        at = space(at + 1);
+        at = *at == '{' ? at : stopped(r, at, ODD);
+    } else if (at && *at != ']') {
         at = stopped(r, at, ODD);
+    }
     if (!at) {
         forget_values(r);
         return NULL;
@@ -369,4 +324,18 @@ static const char *event(Reader *r, const char *start)
         return stopped(r, start, NO_MEMORY);
     r->events++;
     return at;
+}
+
+/* Read events as long as one follows the other; returns the first byte that is not dealt with. */
+static const char *read_on(Reader *r, const char *at)
+{
+    const char *next = space(at);
+    while (next && *next == '{') {
+        at = next;
+        next = event(r, at);
+    }
+    if (!next)
+        return at;
+    stopped(r, next, ODD);
+    return next;
 }

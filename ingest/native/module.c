@@ -107,15 +107,10 @@ static PyObject *read_events(PyObject *self, PyObject *args)
     r->end = r->text + buffer.len;
     r->is_point = !strcmp(localeconv()->decimal_point, ".");
     const char *at = r->text + start;
-    Py_BEGIN_ALLOW_THREADS const char *next = space(at);
-    if (*next == '{') {
-        at = next;
-        while ((next = event(r, at)))
-            at = next;
-    } else {
-        stopped(r, next, ODD);
-    }
-    Py_END_ALLOW_THREADS Py_ssize_t reached = at - r->text;
+    PyThreadState *thread = PyEval_SaveThread();
+    at = read_on(r, at);
+    PyEval_RestoreThread(thread);
+    Py_ssize_t reached = at - r->text;
     PyObject *reason = NULL;
     if (r->stop == NO_MEMORY)
         PyErr_NoMemory();
@@ -209,12 +204,13 @@ static bool add_columns(Kind *kind, PyObject *arguments)
         const char *key;
         Py_ssize_t length;
         int type;
+        int into;
         long long low, high, least, most;
-        if (!PyArg_ParseTuple(PyList_GetItem(arguments, i), "s#i(LL)(LL)", &key, &length, &type,
-                              &low, &high, &least, &most))
+        if (!PyArg_ParseTuple(PyList_GetItem(arguments, i), "s#i(LL)(LL)i", &key, &length, &type,
+                              &low, &high, &least, &most, &into))
             return false;
-        if (type < WHOLE || type > WHOLES_AS_TEXT) {
-            PyErr_SetString(PyExc_ValueError, "no such type");
+        if (type < WHOLE || type > NO_TYPE || into < 0 || into > i) {
+            PyErr_SetString(PyExc_ValueError, "no such type or column");
             return false;
         }
         column->key = malloc((size_t)length + 1);
@@ -229,6 +225,7 @@ static bool add_columns(Kind *kind, PyObject *arguments)
         column->high = high;
         column->least = least;
         column->most = most;
+        column->into = FIRST_ARGUMENT + into;
         kind->lists |= is_list(column->type) ? BIT(kind->count) : 0;
     }
     return true;
@@ -315,6 +312,7 @@ static int fill_module(PyObject *module)
                    || PyModule_AddIntMacro(module, WHOLES) < 0
                    || PyModule_AddIntMacro(module, TEXTS) < 0
                    || PyModule_AddIntMacro(module, WHOLES_AS_TEXT) < 0
+                   || PyModule_AddIntMacro(module, NO_TYPE) < 0
                ? -1
                : 0;
 }

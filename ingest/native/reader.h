@@ -16,15 +16,15 @@ enum { HOST, DEVICE, MEMORY, FLOW, KINDS, NO_KIND = KINDS };
 
 /* How a value is written, and what a column holds: whole numbers, doubles, true and false as 1 and
  * 0, texts, nested lists of whole numbers as compact JSON, lists of whole numbers, lists of texts,
- * and the text of a list of whole numbers as a list. */
-typedef enum { WHOLE, DECIMAL, FLAG, TEXT, SHAPE, WHOLES, TEXTS, WHOLES_AS_TEXT } Type;
+ * and the text of a list of whole numbers as a list; nothing. */
+typedef enum { WHOLE, DECIMAL, FLAG, TEXT, SHAPE, WHOLES, TEXTS, WHOLES_AS_TEXT, NO_TYPE } Type;
 
 /* The columns that every kind has; those of the arguments follow. */
-enum { ID, PHASE, RAW_CATEGORY, NAME, PID, TID, TS, DUR, FLOW_ID, BIND, REST, FIRST_ARGUMENT };
+enum { ID, PHASE, RAW_CATEGORY, NAME, PID, TID, TS, DUR, FLOW_ID, BIND, REST, RAW, FIRST_ARGUMENT };
 
 static const Type FIELD_TYPES[FIRST_ARGUMENT] = {
     [ID] = WHOLE, [PHASE] = TEXT, [RAW_CATEGORY] = TEXT, [NAME] = TEXT, [PID] = TEXT,  [TID] = TEXT,
-    [TS] = WHOLE, [DUR] = WHOLE,  [FLOW_ID] = WHOLE,     [BIND] = TEXT, [REST] = TEXT,
+    [TS] = WHOLE, [DUR] = WHOLE,  [FLOW_ID] = WHOLE,     [BIND] = TEXT, [REST] = TEXT, [RAW] = TEXT,
 };
 
 /* What was seen of an event is a bit each: its columns, the scope of an instant, its arguments. */
@@ -98,6 +98,7 @@ typedef struct {
     size_t key_length;
     int64_t low, high;   /* what fits; else the event is not plain */
     int64_t least, most; /* what the column holds; what is beyond goes to REST */
+    int into;            /* this column, or the one that an older key of its fills */
     int follows;         /* the column whose key came after this one's, last time */
     size_t filled;       /* rows */
     void *values;
@@ -138,11 +139,12 @@ typedef struct {
     char phase;
     size_t beside_before;
     Value values[MOST_COLUMNS];
+    uint64_t unheld; /* columns that cannot hold what was seen for them */
     struct {
-        int column;
-        Token value;
+        Token key, value; /* without a value: a column has it, under today's key */
     } left[MOST_COLUMNS]; /* what goes to REST */
     int left_count;
+    bool is_place_text;
     Token unknown;
 } Reader;
 

@@ -153,8 +153,15 @@ def test_plain_events_are_taken(kind: str, indent: int | None) -> None:
             ("host", '"External id": 7', '"External id": 7, "External id": 8'),
             ("host", '"External id": 7', '"External id": 9223372036854775808'),
             ("host", '"External id": 7', '"\\u0045xternal id": "7"'),
-            ("host", '"External id"', '"External  id"'),
-            ("host", '"External id":', '"unheard of" : 1, "External id":'),
+            ("host", '"External id"', '"external ID"'),
+            ("host", '"External id":', '"unheard of" : {}, "External id":'),
+            ("host", '"External id":', '"unheard of" : null, "External id":'),
+            ("host", '"External id":', '"unheard of" : "\\n", "External id":'),
+            ("host", '"External id":', '"unheard of" : 1e5, "External id":'),
+            ("host", '"External id":', '"new" : 1, "New": 1, "External id":'),
+            ("host", '"External id":', '"external id" : 1, "External id":'),
+            ("host", '"External id": 7', '"External id": 0, "External id": 8'),
+            ("host", '"External id":', '"stream" : 1, "External id":'),
             ("host", '"name": "aten::mm"', '"name": 5'),
             ("host", '"finished": true', '"finished": 1'),
             ("host", '["float", ""]', '["float", 1]'),
@@ -168,6 +175,11 @@ def test_plain_events_are_taken(kind: str, indent: int | None) -> None:
             ("host", '"ts": 1200.5', '"ts": 1.2e3'),
             ("host", '"pid": 1', '"pid": "1"'),
             ("host", '"pid": 1', '"pid": 18446744073709551617'),
+            ("host", '"tid": 2', '"tid": "1234567890123456789"'),
+            ("host", '"tid": 2', '"tid": "\\u0032"'),
+            ("memory", '"tid": 2', '"tid": "2"'),
+            ("flow", '"tid": 7', '"tid": "7"'),
+            ("flow", '"pid": 0', '"pid": "all"'),
             ("host", '"args": {', '"id": 4, "args": {'),
             ("host", '"cat": "cpu_op"', '"cat": "kernel"'),
             ("device", '"blocks per SM": 0.25', '"blocks per SM": "inf"'),
@@ -209,7 +221,16 @@ def events(draw: st.DrawFn) -> str:
     for _ in range(draw(st.integers(0, 2))):
         target = event.get("args", event) if draw(st.booleans()) else event
         target = target if isinstance(target, dict) and target else event
-        key = draw(st.sampled_from([*target, "unheard of", "device", "External id", "id"]))
+        new = [
+            "unheard of",
+            "Unheard of",
+            "device",
+            "External id",
+            "external id",
+            "Input dims",
+            "id",
+        ]
+        key = draw(st.sampled_from([*target, *new]))
         if draw(st.booleans()):
             target[key] = draw(VALUES)
         else:
@@ -273,6 +294,39 @@ def test_values_that_mean_none_stay_in_args_in_their_order() -> None:
     assert found is not None
     assert found["args"] == '{"stream":-1,"External id":0,"correlation":0}'
     assert (found["stream_id"], found["device_id"], found["queued_ns"]) == (None, 3, 0)
+
+
+def test_arguments_without_a_column_stay_in_args() -> None:
+    args = {"New": "a [{", "External id": 0, "old": -2.50, "Sequence number": 3, "is": True, "é": 1}
+    found = taken(json.dumps(HOST | {"args": args}, ensure_ascii=False), "host")
+    assert found is not None
+    assert found["args"] == '{"New":"a [{","External id":0,"old":-2.5,"is":true,"é":1}'
+    assert (found["external_id"], found["sequence_number"]) == (None, 3)
+
+
+@pytest.mark.parametrize(("value", "held"), [(8, 8), (0, None)])
+def test_older_keys_fill_the_columns_of_todays(value: int, held: int | None) -> None:
+    """A null says under which key the value stood."""
+    args = {"new": 1, "external id": value, "Input dims": [[1, 2]]}
+    found = taken(json.dumps(HOST | {"args": args}), "host")
+    assert found is not None
+    left = {"new": 1} if held else {"new": 1, "external id": 0}
+    marks = {"external id": None, "Input dims": None} if held else {"Input dims": None}
+    assert json.loads(found["args"]) == marks | left
+    assert found["args"].startswith(json.dumps(marks, separators=(",", ":"))[:-1])
+    assert (found["external_id"], found["input_dims"]) == (held, "[[1,2]]")
+
+
+@pytest.mark.parametrize(
+    ("tid", "raw"),
+    [("2", '{"tid":"2"}'), ("-2", '{"tid":"-2"}'), ("02", None), ("-", None), ("", None)],
+)
+def test_threads_that_are_written_as_text(tid: str, raw: str | None) -> None:
+    found = taken(json.dumps(HOST | {"tid": tid}), "host")
+    assert found is not None
+    assert (found["tid"], found["raw"]) == (tid, raw)
+    text = json.dumps(HOST | {"tid": tid, "pid": "all"})
+    assert tables([text], full=False) == tables([text], full=True)
 
 
 def test_columns_stand_where_the_reader_puts_them() -> None:
@@ -396,8 +450,9 @@ def test_values_too_deep_are_not_taken() -> None:
     "call",
     [
         lambda: plain._events.Reader([], [], []),
-        lambda: plain._events.Reader([("key", 99, (0, 1), (0, 1))], [], [], []),
-        lambda: plain._events.Reader([("key", 0, (0, 1), (0, 1))] * 60, [], [], []),
+        lambda: plain._events.Reader([("key", 99, (0, 1), (0, 1), 0)], [], [], []),
+        lambda: plain._events.Reader([("key", 0, (0, 1), (0, 1), 1)], [], [], []),
+        lambda: plain._events.Reader([("key", 0, (0, 1), (0, 1), 0)] * 60, [], [], []),
         lambda: plain._events.Reader((), [], [], []),
         lambda: reader().read(b"{}", 0),
         lambda: reader().read(bytearray(b"{}"), 3),
