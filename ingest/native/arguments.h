@@ -91,7 +91,7 @@ static const char *extra(Reader *r, Kind *kind, Token key, const char *at)
         is_usual = !has_escapes;
     } else if (*at == '-' || is_digit(*at)) {
         at = number(r, at, &n);
-        is_usual = is_whole(&n) || (n.decimals && n.count <= 15 && !n.has_exponent);
+        is_usual = at && (is_whole(&n) || (n.decimals && n.count <= 15 && !n.has_exponent));
     } else {
         at = read_flag(r, at, &flag);
     }

@@ -46,16 +46,15 @@ static PyObject *kind_bytes(const Kind *kind)
     return Py_BuildValue("(nN)", (Py_ssize_t)kind->rows, columns);
 }
 
-PyDoc_STRVAR(take_doc, "take()\n--\n\n"
-                       "What was read since the last call.\n\n"
-                       "Returns:\n"
-                       "    The texts that stand beside the block; the events that are not plain, "
-                       "as positions in the file,\n"
-                       "    ends and texts; for each kind its number of rows and its columns. A "
-                       "column is None where it is\n"
-                       "    empty, else what Arrow wants of it: the bits that say where it has a "
-                       "value (None: everywhere),\n"
-                       "    its values; of a list the bits, the ends and the items.");
+PyDoc_STRVAR(
+    take_doc,
+    "take()\n--\n\n"
+    "What was read since the last call.\n\n"
+    "Returns:\n"
+    "    The texts that stand beside the block; the events that are not plain, as positions in the\n"
+    "    file, ends and texts; for each kind its number of rows and its columns. A column is None\n"
+    "    where it is empty, else what Arrow wants of it: the bits that say where it has a value\n"
+    "    (None: everywhere), its values; of a list the bits, the ends and the items.");
 
 static PyObject *take(PyObject *self, PyObject *Py_UNUSED(none))
 {
@@ -75,18 +74,17 @@ static PyObject *take(PyObject *self, PyObject *Py_UNUSED(none))
     return taken;
 }
 
-PyDoc_STRVAR(read_doc,
-             "read(block, at)\n--\n\n"
-             "Read on from the start of an event, as long as events follow each other.\n\n"
-             "Args:\n"
-             "    block: A bytearray. Until `take`, all reads have to be of the same one.\n"
-             "    at: Where in it.\n\n"
-             "Returns:\n"
-             "    The first byte that was not dealt with, and why: 'ends' where an event, or what "
-             "follows it, is\n"
-             "    not there as a whole, 'odd' where it is not JSON or no event follows it, or as "
-             "bytes a category\n"
-             "    that `add_category` has to explain first.");
+PyDoc_STRVAR(
+    read_doc,
+    "read(block, at)\n--\n\n"
+    "Read on from the start of an event, as long as events follow each other.\n\n"
+    "Args:\n"
+    "    block: A bytearray. Until `take`, all reads have to be of the same one.\n"
+    "    at: Where in it.\n\n"
+    "Returns:\n"
+    "    The first byte that was not dealt with, and why: 'ends' where an event, or what follows\n"
+    "    it, is not there as a whole, 'odd' where no event stands or what does is not JSON, or as\n"
+    "    bytes a category that `add_category` has to explain first.");
 
 static PyObject *read_events(PyObject *self, PyObject *args)
 {
@@ -138,11 +136,11 @@ static PyObject *add(PyObject *self, PyObject *text)
     return Py_NewRef(Py_None);
 }
 
-PyDoc_STRVAR(add_category_doc,
-             "add_category(word, kind, without)\n--\n\n"
-             "Say what complete events of a category are: a position in the kinds or -1 for none "
-             "of them, and\n"
-             "the positions of the columns that such an event must leave empty to be plain.");
+PyDoc_STRVAR(
+    add_category_doc,
+    "add_category(word, kind, without)\n--\n\n"
+    "Say what complete events of a category are: a position in the kinds or -1 for none of them,\n"
+    "and the positions of the columns that such an event must leave empty to be plain.");
 
 static PyObject *add_category(PyObject *self, PyObject *args)
 {
