@@ -232,7 +232,7 @@ static void clear_rows(Reader *r)
         for (Column *column = kind->columns; column < kind->columns + kind->count; column++) {
             if (column->filled) {
                 memset(column->valid, 0, (kind->rows + 7) / 8);
-                /* Arrow wants views to be sound where there is no value, too. */
+                /* Whoever reads views before asking whether there is a value finds sound ones. */
                 if (!is_list(column->type))
                     memset(column->values, 0, kind->rows * width(column->type));
             }

@@ -148,6 +148,7 @@ def test_plain_events_are_taken(kind: str, indent: int | None) -> None:
         for kind, old, new in [
             ("host", '"External id": 7', '"External id": "7"'),
             ("host", '"External id": 7', '"External id": 7.0'),
+            ("host", '"External id": 7', '"External id": -0'),
             ("host", '"External id": 7', '"External id": null'),
             ("host", '"External id": 7', '"External id": true'),
             ("host", '"External id": 7', '"External id": 7, "External id": 8'),
@@ -170,6 +171,7 @@ def test_plain_events_are_taken(kind: str, indent: int | None) -> None:
             ("host", "[[2, 3], [], [[4]]]", '"[]"'),
             ("host", '"dur": 3.25', '"dur": 3.2501'),
             ("host", '"dur": 3.25', '"dur": NaN'),
+            ("host", '"dur": 3.25', '"dur": -3.25'),
             ("host", '"dur": 3.25', '"dur": "3.25"'),
             ("host", '"ts": 1200.5', '"ts": 1200.5001'),
             ("host", '"ts": 1200.5', '"ts": 1.2e3'),
@@ -186,8 +188,14 @@ def test_plain_events_are_taken(kind: str, indent: int | None) -> None:
             ("device", "[1, 2, 3]", "[1, 2.5, 3]"),
             ("device", "[1, 2, 3]", "[1, 2, 4294967296]"),
             ("device", '"[0, 1]"', '"[0,1]"'),
+            ("device", '"[0, 1]"', '"[0,91]"'),
+            ("device", '"[0, 1]"', '"[0, 1.5]"'),
+            ("device", '"[0, 1]"', '"[0, 4294967296]"'),
+            ("device", '"device": 0', '"device": 4294967296'),
+            ("device", '"blocks per SM": 0.25', '"blocks per SM": 9e15'),
             ("device", '"cat": "kernel"', '"cat": "gpu_user_annotation"'),
             ("memory", '"s": "t"', '"s": "g"'),
+            ("memory", '"[memory]"', '"[other]"'),
             ("memory", '"Bytes": -512', '"Bytes": "-512"'),
             ("flow", '"bp": "e"', '"bp": "x"'),
             ("flow", '"id": 9', '"id": "9"'),
@@ -355,7 +363,7 @@ def test_hundreds_of_categories() -> None:
 
 
 @pytest.mark.parametrize(
-    "category", ["", "é_runtime", 'say \\"hi\\"', "x" * 100_000, "\\u0063pu_op"]
+    "category", ["", "é_runtime", 'say \\"hi\\"', "x" * 100_000, "\\u0063pu_op", "\\u006bernel"]
 )
 def test_odd_categories(category: str) -> None:
     texts = [json.dumps(HOST).replace("cpu_op", category)] * 2
@@ -412,6 +420,23 @@ def is_strict(text: bytes) -> bool:
     except orjson.JSONDecodeError:
         return False
     return all(isinstance(event, dict) for event in found)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        r"\ud800\udc00",
+        r"\ud800",
+        r"\ud800x",
+        r"\ud800\n",
+        r"\ud800\ud800",
+        r"\udc00\udc00",
+        r"\udbff\udfff",
+    ],
+)
+def test_surrogates_come_in_pairs(text: str) -> None:
+    event = joined([f'{{"a": "{text}"}}', "{}"])
+    assert events_before(reader(), event)[2] == ("ends" if is_strict(event) else "odd")
 
 
 @settings(max_examples=2000, deadline=None)
@@ -493,6 +518,48 @@ def test_without_a_compiler_the_tables_are_the_same(
     for table in written_tables():
         found = rows(tmp_path / "compiled", table)
         assert rows(tmp_path / "not", table) == found
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("\u0080", "\u07ff", "\u0800", "\ud7ff", "\ue000", "\uffff", "\U00010000", "\U0010ffff"),
+        *(b"\x80", b"\xc0\xaf", b"\xc1\xbf", b"\xe0\x80\x80", b"\xe0\x9f\xbf", b"\xed\xa0\x80"),
+        *(
+            b"\xf0\x8f\xbf\xbf",
+            b"\xf4\x90\x80\x80",
+            b"\xf5\x80\x80\x80",
+            b"\xe2\x82",
+            b"\xe2\x28\xa1",
+        ),
+    ],
+)
+def test_bytes_that_are_no_utf8_are_odd(text: str | bytes) -> None:
+    written = text.encode() if isinstance(text, str) else text
+    event = bytearray(b'{"a": "' + written + b'"}, {}')
+    assert is_strict(event) == isinstance(text, str)
+    assert events_before(reader(), event)[2] == ("ends" if is_strict(event) else "odd")
+
+
+def test_the_event_before_the_bracket_is_plain() -> None:
+    cut = Parser(database()[0]).split(bytearray(json.dumps([LAST, HOST]).encode()[1:]), True)
+    assert not cut.block.plain  # a text is no event, and what stands behind it is read the slow way
+    cut = Parser(database()[0]).split(bytearray(json.dumps([{}, HOST]).encode()[1:]), True)
+    assert (cut.ended, cut.block.plain["host"].num_rows) == (True, 1)
+
+
+def test_nothing_of_a_block_is_left_for_the_next() -> None:
+    parser = Parser(database()[0])
+    bare = {key: value for key, value in HOST.items() if key != "args"}
+    block([json.dumps(HOST | {"args": HOST["args"] | {"Call stack": "x" * 1000}})] * 8, parser)
+    found = block([json.dumps(HOST), json.dumps(bare)], parser).plain["host"]
+    found.validate(full=True)
+    first, second = found.to_pylist()
+    assert (first["call_stack"], second["call_stack"], second["input_types"]) == (
+        "a; b",
+        None,
+        None,
+    )
 
 
 def test_the_batch_of_a_block_is_sound() -> None:
