@@ -68,7 +68,8 @@ class Session:
         """End the statements and uploads that run, with an error to whoever runs them."""
         self.interrupted = True
         for con in list(self._running):
-            con.interrupt()
+            with suppress(duckdb.ConnectionException):  # it has just been closed
+                con.interrupt()
 
     def close(self) -> None:
         """Remove the folder."""

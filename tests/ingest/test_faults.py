@@ -14,10 +14,12 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 
 from tracewh.ingest import api, staging, trace
 from tracewh.ingest.api import Outcome, drop, ingest
+from tracewh.ingest.staging import Session
 from tracewh.ingest.store import Store
 
 
@@ -32,8 +34,6 @@ def written(path: Path, *operators: str) -> Path:
 
 def operators(warehouse: Path) -> dict[str, list[str]]:
     """The operators of every trace, by its span."""
-    import duckdb
-
     rows = duckdb.execute(
         "SELECT t.span, list(t.name ORDER BY t.event_id)"
         " FROM read_parquet(?, hive_partitioning = true, hive_types_autocast = false) AS t"
@@ -306,3 +306,23 @@ def test_an_error_of_the_caller_is_the_callers(tmp_path: Path, warehouse: Path) 
     with pytest.raises(ZeroDivisionError, match="the display"):
         ingest([path], warehouse, on_progress=broken)
     assert list((warehouse / ".staging").iterdir()) == []
+
+
+def test_an_interrupt_reaches_all_where_a_statement_has_just_ended(tmp_path: Path) -> None:
+    """What it finds running may be closed when its turn comes."""
+    session = Session(tmp_path, "")
+    with duckdb.connect() as con, ThreadPoolExecutor(1) as pool:
+        ended = con.cursor()
+        with session.running(ended), session.running(con):
+            ended.close()
+            query = "SELECT sum(sin(r.range)) FROM range(1000000000000) AS r"
+            waiting = pool.submit(con.execute, query)
+            try:
+                while not waiting.done():
+                    session.interrupt()
+            finally:
+                while not waiting.done():
+                    con.interrupt()
+    with pytest.raises(duckdb.InterruptException):
+        waiting.result()
+    session.close()
