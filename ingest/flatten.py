@@ -109,10 +109,12 @@ class Flattener:
             self.reasons.update(+parse.reasons)  # without the zeros
 
     def _parse_held(self) -> None:
-        [held] = pa.Table.from_batches(self._held, _OTHERS).combine_chunks().to_batches() or [None]
+        batches = pa.Table.from_batches(self._held, _OTHERS).combine_chunks().to_batches()
         self._held = []
-        if held is None:
-            return
+        for batch in batches:  # one, or none
+            self._parse(batch)
+
+    def _parse(self, batch: pa.RecordBatch) -> None:
         if len(self._parsing) >= self._threads:
             done, self._parsing = wait(self._parsing, return_when=FIRST_COMPLETED)
             for future in done:
@@ -121,7 +123,7 @@ class Flattener:
         parse = self._idle.pop() if self._idle else _FullParse(self._con.cursor())
 
         def work() -> None:
-            parse.append(held)
+            parse.append(batch)
             self._idle.append(parse)
 
         self._parsing.add(self._pool.submit(work))

@@ -57,7 +57,7 @@ def take_in(
         source: The file.
         limits: What its ingest may use.
         on_bytes: Called with the number of bytes read, as they are read.
-        on_events: Called with the number of events flattened.
+        on_events: Called with the number of events read.
         commit: Puts the folder that holds the trace into the warehouse, and gives its span.
 
     Raises:

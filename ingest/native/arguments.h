@@ -132,15 +132,9 @@ static const char *arguments(Reader *r, const char *at)
     for (;;) {
         Token key;
         bool has_escapes;
-        if (*at != '"')
-            return stopped(r, at, ODD);
-        at = string(r, at, &key, &has_escapes);
+        at = member(r, at, &key, &has_escapes);
         if (!at)
             return NULL;
-        at = space(at);
-        if (*at != ':')
-            return stopped(r, at, ODD);
-        at = space(at + 1);
         if (has_escapes || !r->is_plain)
             return unusual(r, start);
         int found = column_of(kind, column, key);

@@ -134,15 +134,9 @@ static const char *members(Reader *r, const char *at)
     for (;;) {
         Token key, text;
         bool has_escapes;
-        if (*at != '"')
-            return stopped(r, at, ODD);
-        at = string(r, at, &key, &has_escapes);
+        at = member(r, at, &key, &has_escapes);
         if (!at)
             return NULL;
-        at = space(at);
-        if (*at != ':')
-            return stopped(r, at, ODD);
-        at = space(at + 1);
         int column = field_of(key);
         uint64_t bit = column >= 0            ? BIT(column)
                        : is_word(key, "args") ? ARGUMENTS

@@ -201,6 +201,18 @@ static const char *word(Reader *r, const char *at, const char *expected)
     return at;
 }
 
+/* A key and its colon; what follows is the value. */
+static const char *member(Reader *r, const char *at, Token *key, bool *has_escapes)
+{
+    if (*at != '"')
+        return stopped(r, at, ODD);
+    at = string(r, at, key, has_escapes);
+    if (!at)
+        return NULL;
+    at = space(at);
+    return *at == ':' ? space(at + 1) : stopped(r, at, ODD);
+}
+
 /* Any value, to see that it is JSON. */
 static const char *skip(Reader *r, const char *at)
 {
@@ -254,14 +266,8 @@ static const char *skip(Reader *r, const char *at)
         if (closing[depth - 1] != '}')
             continue;
     key:
-        if (*at != '"')
-            return stopped(r, at, ODD);
-        at = string(r, at, &text, &has_escapes);
+        at = member(r, at, &text, &has_escapes);
         if (!at)
             return NULL;
-        at = space(at);
-        if (*at != ':')
-            return stopped(r, at, ODD);
-        at = space(at + 1);
     }
 }
