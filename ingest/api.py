@@ -6,7 +6,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -97,6 +97,10 @@ def ingest_sources(
                 # None begins before all are known here: one that is not could not be interrupted.
                 futures += [pool.submit(one, each) for each in plan]
                 submitted.set()
+                for future in futures:
+                    # A signal that another thread was given does not end a wait of this one.
+                    while wait([future], timeout=0.1).not_done:
+                        pass
                 return [future.result() for future in futures]
             finally:
                 meter.stop()
