@@ -23,6 +23,7 @@ class Reader:
         device: list[Argument],
         memory: list[Argument],
         flow: list[Argument],
+        other: list[Argument],
         /,
     ) -> None: ...
     @property

@@ -64,6 +64,7 @@ class Flattener:
 
     Attributes:
         reasons: What was repaired, and how often; whole after `finish`.
+        is_all_plain: Whether no event needed the full parse.
     """
 
     def __init__(self, con: duckdb.DuckDBPyConnection, threads: int) -> None:
@@ -76,6 +77,7 @@ class Flattener:
         self._idle: list[_FullParse] = []
         self._parsing: set[Future[None]] = set()
         self.reasons: Counter[str] = Counter()
+        self.is_all_plain = True
 
     def __enter__(self) -> Self:
         return self
@@ -115,6 +117,7 @@ class Flattener:
             self._parse(batch)
 
     def _parse(self, batch: pa.RecordBatch) -> None:
+        self.is_all_plain = False
         if len(self._parsing) >= self._threads:
             done, self._parsing = wait(self._parsing, return_when=FIRST_COMPLETED)
             for future in done:

@@ -25,7 +25,13 @@ except ImportError:
     _events = None  # type: ignore[assignment]
 
 #: Kinds of events in the order of native/reader.h, and the tables that have columns for their arguments.
-KINDS = {"host": "host_events", "device": "device_events", "memory": "memory_records", "flow": None}
+KINDS = {
+    "host": "host_events",
+    "device": "device_events",
+    "memory": "memory_records",
+    "flow": None,
+    "other": None,
+}
 #: Columns of every kind before those of its arguments, in the order of native/reader.h.
 _TEXT, _JSON = pa.string_view(), pa.json_(pa.string_view())
 _FIELDS = {

@@ -70,9 +70,14 @@ def tables() -> dict[str, Table]:
 
 def derive(con: duckdb.DuckDBPyConnection, name: str) -> None:
     """Run a file of sql/derive."""
-    con.execute((SQL / "derive" / f"{name}.sql").read_text("utf-8"))
+    con.execute(_text("derive", name))
 
 
 def create_block(con: duckdb.DuckDBPyConnection, name: str) -> None:
     """Create a macro of sql/blocks; the tables that it reads have to be there."""
-    con.execute((SQL / "blocks" / f"{name}.sql").read_text("utf-8"))
+    con.execute(_text("blocks", name))
+
+
+@cache
+def _text(folder: str, name: str) -> str:
+    return (SQL / folder / f"{name}.sql").read_text("utf-8")

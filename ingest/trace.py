@@ -17,7 +17,7 @@ from tracewh.ingest.plain import Parser, is_available
 from tracewh.ingest.reader import TraceReader
 from tracewh.ingest.split import Block
 from tracewh.ingest.staging import Session, spill_folder
-from tracewh.ingest.write import write
+from tracewh.ingest.write import odd_values, write
 
 #: What all traces that are taken in side by side may use; beyond it the database spills to disk.
 MEMORY_BYTES = 896 << 20
@@ -99,7 +99,7 @@ def _take_in(
         # Plain events are taken for what they seem to be.
         parser = Parser(con.cursor()) if is_available() and not unpadded else None
         reader = TraceReader(source.path, on_bytes, parser)
-        _flatten_all(con, reader, limits.threads, on_events)
+        is_all_plain = _flatten_all(con, reader, limits.threads, on_events)
         if unpadded or not _may_be_unpadded(con) or not is_unpadded(_first_block(source)):
             facts = {
                 "source_path": str(source.path),
@@ -114,9 +114,8 @@ def _take_in(
                 "tracewh_version": version("tracewh"),
             }
             at_once = _statements_at_once(con)
-            stored = write(
-                con, staged, reader.metadata, facts, reader.reasons, session.running, at_once
-            )
+            reasons = {**reader.reasons, **({} if is_all_plain else odd_values(con))}
+            stored = write(con, staged, reader.metadata, facts, reasons, session.running, at_once)
             return Taken(reader.events, reader.skipped_events, stored)
     return _take_in(session, source, staged, limits, on_bytes, on_events, unpadded=True)
 
@@ -151,7 +150,8 @@ def _flatten_all(
     reader: TraceReader,
     threads: int,
     on_events: Callable[[int], None],
-) -> None:
+) -> bool:
+    """Fill the raw tables; whether all events were plain."""
     # One thread a block: the database's own would only get in each other's way. A filter that is
     # pushed down would parse every event a second time.
     con.execute("SET threads = 1; SET disabled_optimizers = 'filter_pushdown'")
@@ -162,3 +162,4 @@ def _flatten_all(
         flattener.finish()
     reader.reasons.update(flattener.reasons)
     con.execute(f"SET threads = {threads}; RESET disabled_optimizers")
+    return flattener.is_all_plain

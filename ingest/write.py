@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from functools import partial
@@ -21,6 +22,9 @@ from tracewh.ingest.together import Running, Task, together
 LAYOUT_VERSION = 1
 #: Rows per row group: small enough that a time range touches few of them.
 ROW_GROUP_ROWS = 61_440
+#: Below so many, the schemas of a dozen tables weigh as much as the events, and compressing them well
+#: takes no time.
+FEW_EVENTS = 10_000
 #: Which links the rows of a table wait for. What takes longest goes first.
 NEEDS = {
     "host_events": ("costs",),
@@ -52,7 +56,7 @@ def write(
         folder: An existing, empty folder.
         metadata: The file's top-level keys besides traceEvents.
         source: Values of the columns of `traces` that the events do not tell.
-        reasons: What was repaired or left out as the file was read, and how often.
+        reasons: What was odd, repaired or left out, and how often.
         running: See `together`.
         at_once: How many statements may share the memory.
 
@@ -67,11 +71,11 @@ def write(
         "step_activity": _step_activity,
         "stacks": lambda _: None,  # as they were linked
     }
-    is_small = source["events"] <= ROW_GROUP_ROWS
+    level = 15 if source["events"] < FEW_EVENTS else 3
 
     def write_table(con: duckdb.DuckDBPyConnection, name: str) -> None:
         prepare.get(name, partial(derive, name=f"out_{name}"))(con)
-        _write(con, tables()[name], folder, is_small)
+        _write(con, tables()[name], folder, level)
 
     def writing(name: str) -> Task:
         return Task(partial(write_table, name=name), NEEDS.get(name, ()))
@@ -83,19 +87,18 @@ def write(
     return sum(path.stat().st_size for path in folder.iterdir())
 
 
-def _write(con: duckdb.DuckDBPyConnection, table: Table, folder: Path, is_small: bool) -> None:
+def _write(con: duckdb.DuckDBPyConnection, table: Table, folder: Path, level: int) -> None:
     columns = ", ".join(
         f"t.{column.name}::{column.type} AS {column.name}" for column in table.columns
     )
     path = str(folder / f"{table.name}.parquet").replace("'", "''")
     # In the order of the file, which is that of time for each kind of event: a range of time touches
-    # few row groups, and nothing has to be sorted. A small trace takes no time at any level. Bloom
-    # filters would be a fifteenth of the bytes, and nothing that is looked for by value is rare
-    # enough to skip a row group.
+    # few row groups, and nothing has to be sorted. Bloom filters would be a fifteenth of the bytes, and
+    # nothing that is looked for by value is rare enough to skip a row group.
     con.execute(f"""
         COPY (SELECT {columns} FROM out_{table.name} AS t) TO '{path}' (
             FORMAT parquet, PARQUET_VERSION V2, WRITE_BLOOM_FILTER false,
-            COMPRESSION zstd, COMPRESSION_LEVEL {15 if is_small else 6},
+            COMPRESSION zstd, COMPRESSION_LEVEL {level},
             ROW_GROUP_SIZE {ROW_GROUP_ROWS}
         )
     """)
@@ -134,7 +137,7 @@ def _traces(
         "rank": rank,
         "world_size": _integer(distributed.get("world_size")),
         "backend": _text(distributed.get("backend")),
-        "skipped_reasons": json.dumps({**reasons, **_odd_values(con)}, sort_keys=True),
+        "skipped_reasons": json.dumps(reasons, sort_keys=True),
         "metadata": json.dumps({k: v for k, v in metadata.items() if not _has_column(k, v)}),
         "layout_version": LAYOUT_VERSION,
         "ingested_at": datetime.now(UTC),
@@ -151,10 +154,11 @@ def _traces(
     )
 
 
-def _odd_values(con: duckdb.DuckDBPyConnection) -> dict[str, int]:
+def odd_values(con: duckdb.DuckDBPyConnection) -> Counter[str]:
+    """Count the odd values of the raw tables by their reasons. Plain events have none."""
     rows = con.execute(odd_values_sql())
     names = [column[0] for column in rows.description or ()]
-    return {name: n for name, n in zip(names, rows.fetchall()[0], strict=True) if n}
+    return +Counter(dict(zip(names, rows.fetchall()[0], strict=True)))
 
 
 def _has_column(key: str, value: Any) -> bool:

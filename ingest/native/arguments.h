@@ -111,7 +111,13 @@ static const char *known(Reader *r, Kind *kind, int found, Token key, const char
     if (r->seen & BIT(into) || r->left_count == MOST_COLUMNS)
         return unusual(r, at);
     r->seen |= BIT(into);
-    at = argument(r, kind, into, at);
+    if (*at == 'n' && found == into) {
+        kind->columns[into].items_before = kind->columns[into].items.length;
+        r->unheld |= BIT(into);
+        at = word(r, at, "null");
+    } else {
+        at = argument(r, kind, into, at);
+    }
     if (at && r->unheld & BIT(into))
         value.length = (size_t)(at - value.at);
     if (value.length || found != into)

@@ -22,6 +22,8 @@ static int kind_of(Reader *r, Token category)
         return MEMORY;
     if (r->phase == 's' || r->phase == 't' || r->phase == 'f')
         return FLOW;
+    if (r->phase == 'M')
+        return OTHER;
     if (r->phase != 'X' || !(r->seen & BIT(RAW_CATEGORY)))
         return NO_KIND;
     for (int i = 0, at = r->last_category; i < r->category_count; i++, at++) {
@@ -74,6 +76,19 @@ static bool is_number_text(Token text)
     return true;
 }
 
+/* What no column holds of an event: a field with its text. */
+static bool write_raw(Reader *r, const char *field, Token text)
+{
+    size_t from = r->beside.length;
+    if (!append(&r->beside, "{\"", 2) || !append(&r->beside, field, strlen(field))
+        || !append(&r->beside, "\":\"", 3) || !append(&r->beside, text.at, text.length)
+        || !append(&r->beside, "\"}", 2))
+        return false;
+    r->values[RAW].text = view_beside(r, from);
+    r->seen |= BIT(RAW);
+    return true;
+}
+
 /* A process or thread that is written as text. In 2021 every thread was; of numbers RAW says so. */
 static const char *read_place(Reader *r, int column, const char *at)
 {
@@ -86,13 +101,8 @@ static const char *read_place(Reader *r, int column, const char *at)
     r->values[column].text = view_in_block(r, text);
     if (has_escapes || (is_number_text(text) && (column == PID || text.length >= MOST_DIGITS))) {
         r->is_plain = false;
-    } else if (is_number_text(text)) {
-        size_t from = r->beside.length;
-        if (!append(&r->beside, "{\"tid\":\"", 8) || !append(&r->beside, text.at, text.length)
-            || !append(&r->beside, "\"}", 2))
-            return stopped(r, at, NO_MEMORY);
-        r->values[RAW].text = view_beside(r, from);
-        r->seen |= BIT(RAW);
+    } else if (is_number_text(text) && !write_raw(r, "tid", text)) {
+        return stopped(r, at, NO_MEMORY);
     }
     return at;
 }
@@ -132,7 +142,7 @@ static const char *members(Reader *r, const char *at)
 {
     Token category = {NULL, 0};
     for (;;) {
-        Token key, text;
+        Token key;
         bool has_escapes;
         at = member(r, at, &key, &has_escapes);
         if (!at)
@@ -148,8 +158,8 @@ static const char *members(Reader *r, const char *at)
         } else if (bit == ARGUMENTS) {
             at = arguments(r, at);
         } else if (bit == SCOPE) {
-            at = *at == '"' ? string(r, at, &text, &has_escapes) : unusual(r, at);
-            r->is_plain = at && *value == '"' && is_word(text, "t");
+            at = *at == '"' ? string(r, at, &r->scope, &has_escapes) : unusual(r, at);
+            r->is_plain = r->is_plain && !has_escapes;
         } else {
             at = field(r, column, at);
         }
@@ -195,8 +205,10 @@ static bool is_whole_event(Reader *r)
     uint64_t fields = r->seen & (SCOPE | ARGUMENTS | (BIT(RAW) - 1));
     if ((fields & MUST[r->kind]) != MUST[r->kind] || fields & ~(MUST[r->kind] | MAY[r->kind]))
         return false;
+    if (r->kind == OTHER) /* raw is for one of them */
+        return !(r->seen & SCOPE && r->seen & BIT(RAW));
     if (r->kind == MEMORY)
-        return has_text(&r->values[NAME].text, "[memory]");
+        return has_text(&r->values[NAME].text, "[memory]") && is_word(r->scope, "t");
     if (r->kind == FLOW)
         return !(r->seen & BIT(BIND)) || has_text(&r->values[BIND].text, "e");
     return !(r->seen & r->categories[r->category].without);
@@ -232,6 +244,8 @@ static bool write_row(Reader *r)
     if (row == kind->capacity && !grow_rows(kind))
         return false;
     if (r->left_count && !write_rest(r))
+        return false;
+    if (r->kind == OTHER && r->seen & SCOPE && !write_raw(r, "s", r->scope))
         return false;
     r->values[ID].whole = r->events;
     r->seen |= BIT(ID);
@@ -307,6 +321,10 @@ static const char *event(Reader *r, const char *start)
         forget_values(r);
         return NULL;
     }
+    /* Instants are memory records by their name only. */
+    uint64_t fields = SCOPE | ARGUMENTS | (BIT(FIRST_ARGUMENT) - 1);
+    if (r->kind == MEMORY && !has_text(&r->values[NAME].text, "[memory]") && !(r->seen & ~fields))
+        r->kind = OTHER;
     bool is_written;
     if (is_whole_event(r)) {
         is_written = write_row(r);

@@ -232,7 +232,7 @@ static bool add_columns(Kind *kind, PyObject *arguments)
 static PyObject *new_reader(PyTypeObject *type, PyObject *args, PyObject *Py_UNUSED(keywords))
 {
     PyObject *kinds[KINDS];
-    if (!PyArg_ParseTuple(args, "OOOO", &kinds[0], &kinds[1], &kinds[2], &kinds[3]))
+    if (!PyArg_ParseTuple(args, "OOOOO", &kinds[0], &kinds[1], &kinds[2], &kinds[3], &kinds[4]))
         return NULL;
     allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
     PyObject *self = allocate(type, 0); /* all zeros */

@@ -12,7 +12,7 @@
 typedef enum { GOES_ON, ENDS, ODD, CATEGORY, NO_MEMORY } Stop;
 
 /* The kinds of events, in the order of plain.KINDS. */
-enum { HOST, DEVICE, MEMORY, FLOW, KINDS, NO_KIND = KINDS };
+enum { HOST, DEVICE, MEMORY, FLOW, OTHER, KINDS, NO_KIND = KINDS };
 
 /* How a value is written, and what a column holds: whole numbers, doubles, true and false as 1 and
  * 0, texts, nested lists of whole numbers as compact JSON, lists of whole numbers, lists of texts,
@@ -39,12 +39,14 @@ static const uint64_t MUST[KINDS] = {
     [DEVICE] = PLACE | BIT(RAW_CATEGORY) | BIT(NAME) | BIT(DUR),
     [MEMORY] = PLACE | BIT(NAME) | SCOPE,
     [FLOW] = PLACE | BIT(RAW_CATEGORY) | BIT(FLOW_ID),
+    [OTHER] = BIT(PHASE) | BIT(NAME),
 };
 static const uint64_t MAY[KINDS] = {
     [HOST] = ARGUMENTS,
     [DEVICE] = ARGUMENTS,
     [MEMORY] = ARGUMENTS | BIT(RAW_CATEGORY),
     [FLOW] = BIT(NAME) | BIT(BIND),
+    [OTHER] = PLACE | BIT(RAW_CATEGORY) | BIT(DUR) | SCOPE | ARGUMENTS,
 };
 
 /* Deeper values are left to others. */
@@ -145,7 +147,7 @@ typedef struct {
     } left[MOST_COLUMNS]; /* what goes to REST */
     int left_count;
     bool is_place_text;
-    Token unknown;
+    Token scope, unknown;
 } Reader;
 
 static bool reserve(Bytes *bytes, size_t more)

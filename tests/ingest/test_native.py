@@ -121,16 +121,16 @@ def test_values_too_deep_are_not_taken() -> None:
 @pytest.mark.parametrize(
     "call",
     [
-        lambda: plain._events.Reader([], [], []),
-        lambda: plain._events.Reader([("key", 99, (0, 1), (0, 1), 0)], [], [], []),
-        lambda: plain._events.Reader([("key", 0, (0, 1), (0, 1), 1)], [], [], []),
-        lambda: plain._events.Reader([("key", 0, (0, 1), (0, 1), 0)] * 60, [], [], []),
-        lambda: plain._events.Reader((), [], [], []),
+        lambda: plain._events.Reader([], [], [], []),
+        lambda: plain._events.Reader([("key", 99, (0, 1), (0, 1), 0)], [], [], [], []),
+        lambda: plain._events.Reader([("key", 0, (0, 1), (0, 1), 1)], [], [], [], []),
+        lambda: plain._events.Reader([("key", 0, (0, 1), (0, 1), 0)] * 60, [], [], [], []),
+        lambda: plain._events.Reader((), [], [], [], []),
         lambda: reader().read(b"{}", 0),
         lambda: reader().read(bytearray(b"{}"), 3),
         lambda: reader().read(bytearray(b"{}"), -1),
         lambda: reader().add("{}"),
-        lambda: reader().add_category(b"x", 4, []),
+        lambda: reader().add_category(b"x", 5, []),
         lambda: reader().add_category(b"x", 0, [62]),
     ],
 )

@@ -81,12 +81,39 @@ FLOW = {
     "ts": 1204,
     "bp": "e",
 }
-PLAIN = {"host": HOST, "device": DEVICE, "memory": MEMORY, "flow": FLOW}
-TABLES = (*KINDS, "counter", "other")
+METADATA = {
+    "ph": "M",
+    "name": "thread_name",
+    "pid": 1,
+    "tid": 2,
+    "ts": 0,
+    "args": {"name": "main", "sort_index": 5},
+}
+INSTANT = {
+    "ph": "i",
+    "s": "g",
+    "name": "Record Window End",
+    "pid": "",
+    "tid": "",
+    "ts": 5.5,
+    "args": {"Op count": 0},
+}
+SPAN = {
+    "ph": "X",
+    "cat": "Trace",
+    "name": "PyTorch Profiler (0)",
+    "pid": "Spans",
+    "tid": "PyTorch Profiler",
+    "ts": 1,
+    "dur": 2,
+    "args": {"Op count": 0},
+}
+PLAIN = {"host": HOST, "device": DEVICE, "memory": MEMORY, "flow": FLOW, "other": METADATA}
+TABLES = (*KINDS, "counter")
 
 
 #: Events are plain where another one follows.
-LAST = '{"ph": "M", "name": "process_name"}'
+LAST = '{"ph": "B", "name": "what nobody foresaw"}'
 
 
 @cache
@@ -147,7 +174,8 @@ def test_plain_events_are_taken(kind: str, indent: int | None) -> None:
             ("host", '"External id": 7', '"External id": "7"'),
             ("host", '"External id": 7', '"External id": 7.0'),
             ("host", '"External id": 7', '"External id": -0'),
-            ("host", '"External id": 7', '"External id": null'),
+            ("host", '"External id": 7', '"external id": null'),
+            ("host", '"External id": 7', '"External id": nil'),
             ("host", '"External id": 7', '"External id": true'),
             ("host", '"External id": 7', '"External id": 7, "External id": 8'),
             ("host", '"External id": 7', '"External id": 9223372036854775808'),
@@ -198,6 +226,14 @@ def test_plain_events_are_taken(kind: str, indent: int | None) -> None:
             ("flow", '"bp": "e"', '"bp": "x"'),
             ("flow", '"id": 9', '"id": "9"'),
             ("flow", '"bp": "e"', '"args": {}'),
+            ("other", '"args": {', '"id": 4, "args": {'),
+            ("other", '"args": {', '"args": [], "args": {'),
+            ("other", '"main"', '["main"]'),
+            ("other", '"main"', '"\\n"'),
+            ("other", '"pid": 1', '"pid": "1"'),
+            ("other", '"tid": 2', '"tid": "2", "s": "g"'),
+            ("other", '"name": "thread_name", ', ""),
+            ("other", '"ph": "M"', '"ph": "B"'),
         ]
     ],
 )  # fmt: skip
@@ -223,7 +259,7 @@ VALUES = st.one_of(
 @st.composite
 def events(draw: st.DrawFn) -> str:
     """An event that is nearly plain: a value or two differ, a key is new or gone."""
-    event = json.loads(json.dumps(PLAIN[draw(st.sampled_from([*KINDS]))]))
+    event = json.loads(json.dumps(draw(st.sampled_from([*PLAIN.values(), INSTANT, SPAN]))))
     for _ in range(draw(st.integers(0, 2))):
         target = event.get("args", event) if draw(st.booleans()) else event
         target = target if isinstance(target, dict) and target else event
@@ -302,6 +338,20 @@ def test_values_that_mean_none_stay_in_args_in_their_order() -> None:
     assert (found["stream_id"], found["device_id"], found["queued_ns"]) == (None, 3, 0)
 
 
+def test_nulls_stay_in_args() -> None:
+    """Python frames that no other calls have one. In lists they leave those before them alone."""
+    none = {"Python parent id": None, "new": 1, "Input type": None, "Input Dims": None}
+    text = json.dumps(HOST | {"args": none | {"Python id": 3}})
+    found = block([json.dumps(HOST), text]).plain["host"].to_pylist()
+    assert json.loads(found[1]["args"]) == none
+    assert (found[0]["input_types"], found[1]["input_types"]) == (["float", ""], None)
+    assert (found[1]["python_parent_id"], found[1]["python_id"]) == (None, 3)
+    assert tables([text], full=False) == tables([text], full=True)
+    spoilt = text.replace("3}", '3, "Python id": 4}')
+    found = block([json.dumps(HOST), spoilt, json.dumps(HOST)]).plain["host"].to_pylist()
+    assert [row["input_types"] for row in found] == [["float", ""]] * 2
+
+
 def test_arguments_without_a_column_stay_in_args() -> None:
     args = {"New": "a [{", "External id": 0, "old": -2.50, "Sequence number": 3, "is": True, "é": 1}
     found = taken(json.dumps(HOST | {"args": args}, ensure_ascii=False), "host")
@@ -332,6 +382,25 @@ def test_threads_that_are_written_as_text(tid: str, raw: str | None) -> None:
     assert found is not None
     assert (found["tid"], found["raw"]) == (tid, raw)
     text = json.dumps(HOST | {"tid": tid, "pid": "all"})
+    assert tables([text], full=False) == tables([text], full=True)
+
+
+@pytest.mark.parametrize("indent", [None, 1])
+@pytest.mark.parametrize("event", [METADATA, INSTANT, SPAN, METADATA | {"tid": "2"}])
+def test_metadata_instants_and_spans(event: dict[str, Any], indent: int | None) -> None:
+    text = json.dumps(event, indent=indent)
+    found = taken(text, "other")
+    assert found is not None
+    assert json.loads(found["args"]) == event["args"]
+    rest = {"s": "g"} if event is INSTANT else {"tid": "2"} if event["tid"] == "2" else None
+    assert found["raw"] == (rest and json.dumps(rest, separators=(",", ":")))
+    assert tables([text], full=False) == tables([text], full=True)
+
+
+@pytest.mark.parametrize("change", [{"s": "\n"}, {"s": 1}, {"args": {"Bytes": 1}}, {"tid": "7"}])
+def test_odd_instants_are_left_to_the_full_parse(change: dict[str, Any]) -> None:
+    text = json.dumps(INSTANT | change)
+    assert not taken(text, "other")
     assert tables([text], full=False) == tables([text], full=True)
 
 
