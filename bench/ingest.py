@@ -1,13 +1,13 @@
-"""Time ingest beside the peers' own loading of the same file, in one run on one machine.
+"""Time ingest beside the peers' own loading of the same files, in one run on one machine.
 
-    python bench/ingest.py TRACE.json.gz [TRACE.json.gz ...] --output bench/results.md
+    python bench/ingest.py TRACE.json.gz folder_of_ranks/ [...] --output bench/results.md
 
-Every contestant is a process of its own, measured from start to exit, imports included:
+Every contestant is a process, with those that it starts, from start to exit, imports included:
 
-    gzip       gzip -dc FILE > /dev/null, the floor
-    tracewh    tracewh ingest FILE, into a new warehouse
-    HTA        TraceAnalysis(trace_files={0: FILE})
-    tb         torch-tb-profiler's RunLoader on a folder that holds FILE
+    gzip       gzip -dc FILE... > /dev/null, the floor
+    tracewh    tracewh ingest, into a new warehouse
+    HTA        TraceAnalysis(trace_files={0: FILE, ...}), which reads ranks in a pool of processes
+    tb         torch-tb-profiler's RunLoader on a folder that holds the files
 
 The contestants take turns, so that a slow minute of the machine hits all of them. Only ratios
 within one run mean something. The peers live in an environment of their own, made on first use.
@@ -34,7 +34,8 @@ PEERS = ["pandas<3", "HolisticTraceAnalysis==0.5.0", "torch-tb-profiler==0.4.3"]
 HTA = """
 import sys
 from hta.trace_analysis import TraceAnalysis
-assert len(TraceAnalysis(trace_files={0: sys.argv[1]}).t.get_trace(0))
+loaded = TraceAnalysis(trace_files=dict(enumerate(sys.argv[1:]))).t
+assert all(len(loaded.get_trace(rank)) for rank in range(len(sys.argv) - 1))
 """
 TB = """
 import sys
@@ -53,32 +54,36 @@ def peers_environment(folder: Path) -> Path:
     return python
 
 
-def contestants(trace: Path, python: Path, work: Path) -> dict[str, Callable[[], list[str]]]:
+def contestants(files: list[Path], python: Path, work: Path) -> dict[str, Callable[[], list[str]]]:
     """Give for each contestant how to make its command; a warehouse is a new one each time."""
     run_folder = Path(tempfile.mkdtemp(dir=work))
-    linked = run_folder / f"worker0.pt.trace.json{'.gz' if trace.suffix == '.gz' else ''}"
-    linked.symlink_to(trace.resolve())
+    linked = []
+    for rank, trace in enumerate(files):
+        suffix = ".gz" if trace.suffix == ".gz" else ""
+        linked.append(str(run_folder / f"worker{rank}.pt.trace.json{suffix}"))
+        Path(linked[-1]).symlink_to(trace.resolve())
     tracewh = Path(sys.executable).with_name("tracewh")
 
     def ingest() -> list[str]:
         warehouse = work / "warehouse"
         shutil.rmtree(warehouse, ignore_errors=True)
-        return [str(tracewh), "ingest", str(trace), "-w", str(warehouse)]
+        return [str(tracewh), "ingest", str(run_folder), "-w", str(warehouse)]
 
     return {
-        "gzip": lambda: ["gzip", "-dc", str(trace)],
+        "gzip": lambda: ["gzip", "-dc", *linked],
         "tracewh": ingest,
-        "HTA": lambda: [str(python), "-c", HTA, str(linked)],
+        "HTA": lambda: [str(python), "-c", HTA, *linked],
         "tb": lambda: [str(python), "-c", TB, str(run_folder)],
     }
 
 
 def rows(trace: Path, names: list[str], python: Path, repeat: int) -> list[str]:
-    """Measure one file and give its rows of the results table."""
-    size = count_bytes(trace)
+    """Measure a file, or a folder of them, and give its rows of the results table."""
+    files = sorted(trace.glob("*.json*")) if trace.is_dir() else [trace]
+    size = sum(map(count_bytes, files))
     runs: dict[str, list[Run]] = defaultdict(list)
     with tempfile.TemporaryDirectory() as work:
-        commands = contestants(trace, python, Path(work))
+        commands = contestants(files, python, Path(work))
         for _ in range(repeat):
             for name in names:
                 runs[name].append(measure(commands[name]()))
@@ -90,7 +95,7 @@ def rows(trace: Path, names: list[str], python: Path, repeat: int) -> list[str]:
         cpu = min(run.cpu_seconds for run in runs[name])
         peak = max(run.peak_bytes for run in runs[name])
         table.append(
-            f"| {trace.name} | {size / 1e6:,.1f} | {name} | {min(seconds):.2f} "
+            f"| {trace.name} | {len(files)} | {size / 1e6:,.1f} | {name} | {min(seconds):.2f} "
             f"| {statistics.median(seconds):.2f} | {min(seconds) / ours:.2f} | {cpu:.2f} "
             f"| {peak / 1e6:,.0f} |"
         )
@@ -106,7 +111,9 @@ def count_bytes(trace: Path) -> int:
 def main() -> None:
     """Read the command line, measure, and write the table."""
     parser = argparse.ArgumentParser(description="Time ingest beside the peers on the same files.")
-    parser.add_argument("traces", type=Path, nargs="+", help="traces, .json.gz or .json")
+    parser.add_argument(
+        "traces", type=Path, nargs="+", help="traces, .json.gz or .json, or folders of them"
+    )
     parser.add_argument("--repeat", type=int, default=5, help="runs of each (default: 5)")
     parser.add_argument(
         "--only", nargs="+", default=["gzip", "tracewh", "HTA", "tb"], help="contestants"
@@ -125,8 +132,8 @@ def main() -> None:
     table = [
         f"{datetime.date.today()}; {machine}; {', '.join(PEERS)}; {arguments.repeat} runs of each.",
         "",
-        "| file | JSON MB | contestant | seconds, least | median | times tracewh | CPU s | peak MB |",
-        "|---|---:|---|---:|---:|---:|---:|---:|",
+        "| input | files | JSON MB | contestant | seconds, least | median | times tracewh | CPU s | peak MB |",
+        "|---|---:|---:|---|---:|---:|---:|---:|---:|",
     ]
     for trace in arguments.traces:
         table += rows(trace, names, python, arguments.repeat)

@@ -80,7 +80,11 @@ def ingest(
     ] = None,
     jobs: Annotated[
         str | None,
-        typer.Option("--jobs", metavar="N", help="Files at a time. By default one per core."),
+        typer.Option(
+            "--jobs",
+            metavar="N",
+            help="Files at a time. By default one per core, or as many as fit into 1.5 GiB of memory.",
+        ),
     ] = None,
     force: Annotated[
         bool, typer.Option("--force", help="Take in again what is in already.")
@@ -121,7 +125,11 @@ def watch(
     ] = None,
     jobs: Annotated[
         str | None,
-        typer.Option("--jobs", metavar="N", help="Files at a time. By default one per core."),
+        typer.Option(
+            "--jobs",
+            metavar="N",
+            help="Files at a time. By default one per core, or as many as fit into 1.5 GiB of memory.",
+        ),
     ] = None,
     interval: Annotated[
         str, typer.Option("--interval", metavar="SECONDS", help="From one look to the next.")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from tracewh.ingest.discover import Source, discover
 from tracewh.ingest.errors import IngestError
 from tracewh.ingest.files import STDIN
-from tracewh.ingest.outcome import Meter, Outcome, Progress
+from tracewh.ingest.outcome import Meter, Outcome, Progress, size
 
 if TYPE_CHECKING:
     from tracewh.ingest.objects import ObjectStore
@@ -39,7 +39,7 @@ def ingest(
         paths: Files, run folders, or folders of many runs, here or in a store; - is standard input.
         warehouse: The warehouse's folder, made where it is missing, or its URL in a store.
         run: Name of the run instead of the folder's.
-        jobs: Files taken in side by side; all cores by default.
+        jobs: Files taken in side by side; by default one per core, or as many as fit into 1.5 GiB.
         force: Take in files again that are in already.
         on_progress: Called often, from any thread, one call at a time.
         on_outcome: Called once per file, as soon as it is settled.
@@ -71,17 +71,14 @@ def ingest_sources(
     # Here, so that importing tracewh does not load DuckDB and Arrow.
     from tracewh.ingest.plan import make_plan
     from tracewh.ingest.settle import settle
-    from tracewh.ingest.trace import MEMORY_BYTES, Limits
+    from tracewh.ingest.trace import side_by_side
 
     with store.session() as session:
         if any(source.path is STDIN for source in sources):
             STDIN.keep(session.path)
         plan = make_plan(store, sources, force)
         meter = Meter(sources, on_progress, on_outcome)
-        cores = os.cpu_count() or 1
-        workers = min(jobs or cores, len(plan))
-        limits = Limits(threads=max(1, cores // workers), memory_bytes=MEMORY_BYTES // workers)
-
+        workers, limits = side_by_side([*map(size, sources)], jobs)
         submitted = threading.Event()
 
         def one(planned: Planned) -> Outcome:

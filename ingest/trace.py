@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -19,8 +20,13 @@ from tracewh.ingest.split import Block
 from tracewh.ingest.staging import Session, spill_folder
 from tracewh.ingest.write import odd_values, write
 
-#: What all traces that are taken in side by side may use; beyond it the database spills to disk.
+#: What the databases of all traces that are taken in side by side may use; beyond it they spill to disk.
 MEMORY_BYTES = 896 << 20
+#: What traces take that are taken in side by side, their databases and their reading together: the
+#: smallest, with each stored byte of it, the largest, and all of them.
+_LEAST_BYTES, _PER_BYTE, _MOST_BYTES, _ALL_BYTES = 64 << 20, 80, 640 << 20, 1280 << 20
+#: More would wait for each other.
+_MOST_THREADS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +36,20 @@ class Limits:
     threads: int
     memory_bytes: int
     remedy: str = "use fewer --jobs"
+
+
+def side_by_side(sizes: Sequence[int], jobs: int | None) -> tuple[int, Limits]:
+    """How many files to take in at a time, and what each of them may use.
+
+    Args:
+        sizes: Stored bytes of each file.
+        jobs: How many at most. If None, one per core, or as many as fit into 1.5 GiB with all else.
+    """
+    cores = os.cpu_count() or 1
+    fitting = _ALL_BYTES // min(_LEAST_BYTES + _PER_BYTE * max(sizes), _MOST_BYTES)
+    workers = min(jobs or min(cores, fitting), len(sizes))
+    threads = min(max(1, cores // workers), _MOST_THREADS)
+    return workers, Limits(threads, MEMORY_BYTES // min(workers, fitting))
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,12 +69,22 @@ def test_it_has_three_times_the_steps_and_calls(
     assert calls == {name: 3 * number for name, number in samples.sql(question).fetchall()}
 
 
-def test_the_ingest_benchmark_measures(grown: Path) -> None:
-    table = bench("ingest.py", grown, "--repeat", 1, "--only", "gzip")
-    rows = [line.split(" | ") for line in table.splitlines() if line.startswith(f"| {grown.name}")]
-    assert [row[2] for row in rows] == ["tracewh", "gzip"]
-    ours, floor = (float(row[3]) for row in rows)
-    assert ours > floor > 0
+def test_the_ingest_benchmark_measures_a_file_and_a_folder_of_ranks(
+    grown: Path, tmp_path: Path
+) -> None:
+    for rank in range(2):
+        (tmp_path / f"rank{rank}.pt.trace.json.gz").symlink_to(grown)
+    table = bench("ingest.py", grown, tmp_path, "--repeat", 1, "--only", "gzip")
+    rows = [line.strip("| ").split(" | ") for line in table.splitlines()[4:]]
+    assert [row[:2] + row[3:4] for row in rows] == [
+        [name, files, contestant]
+        for name, files in ((grown.name, "1"), (tmp_path.name, "2"))
+        for contestant in ("tracewh", "gzip")
+    ]
+    one, two = float(rows[0][2]), float(rows[2][2])
+    assert two == pytest.approx(2 * one, abs=0.2)
+    for ours, floor in (rows[:2], rows[2:]):
+        assert float(ours[4]) > float(floor[4]) > 0
 
 
 def test_the_view_benchmark_measures_views_and_many_workers(grown: Path) -> None:

@@ -12,7 +12,7 @@ from tests.ingest.conftest import rows
 from tracewh.ingest import trace
 from tracewh.ingest.api import ingest
 from tracewh.ingest.tables import tables
-from tracewh.ingest.trace import _statements_at_once
+from tracewh.ingest.trace import MEMORY_BYTES, Limits, _statements_at_once, side_by_side
 
 SAMPLE = Path(tracewh.__file__).parent / "samples" / "resnet_workers_0"
 
@@ -33,3 +33,38 @@ def test_one_statement_at_a_time_once_the_events_spill(tmp_path: Path) -> None:
         con.execute("CREATE TABLE t AS SELECT r.range, random() AS x FROM range(5_000_000) AS r")
         assert _statements_at_once(con) == 1
         assert con.execute("SELECT current_setting('threads')").fetchone() == (1,)
+
+
+@pytest.mark.parametrize(
+    ("cores", "size", "jobs", "workers", "limits"),
+    [
+        (2, 26 << 20, None, 2, Limits(1, MEMORY_BYTES // 2)),
+        (16, 26 << 20, None, 2, Limits(8, MEMORY_BYTES // 2)),
+        (64, 26 << 20, None, 2, Limits(8, MEMORY_BYTES // 2)),
+        (64, 26 << 20, 16, 16, Limits(4, MEMORY_BYTES // 2)),  # as he likes, and not in less
+        (64, 400_000, None, 13, Limits(4, MEMORY_BYTES // 13)),
+        (4, 400_000, None, 4, Limits(1, MEMORY_BYTES // 4)),
+        (2, 400_000, 1, 1, Limits(2, MEMORY_BYTES)),
+    ],
+)
+def test_as_many_at_a_time_as_fit_into_memory(
+    monkeypatch: pytest.MonkeyPatch,
+    cores: int,
+    size: int,
+    jobs: int | None,
+    workers: int,
+    limits: Limits,
+) -> None:
+    monkeypatch.setattr("os.cpu_count", lambda: cores)
+    assert side_by_side([1, size] * 32, jobs) == (workers, limits)
+
+
+def test_sixty_four_ranks_on_as_many_cores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One each would have 14 MiB, which is too little for any."""
+    monkeypatch.setattr("os.cpu_count", lambda: 64)
+    file = next(SAMPLE.glob("*.gz"))
+    (tmp_path / "run").mkdir()
+    for rank in range(64):
+        (tmp_path / "run" / f"rank{rank}.pt.trace.json.gz").symlink_to(file)
+    outcomes = ingest([tmp_path / "run"], tmp_path / "wh")
+    assert [(each.status, each.reason) for each in outcomes] == [("ingested", "")] * 64
