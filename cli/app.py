@@ -78,14 +78,7 @@ def ingest(
         str | None,
         typer.Option("--run", metavar="NAME", help="Name of the run, instead of the folder's."),
     ] = None,
-    jobs: Annotated[
-        str | None,
-        typer.Option(
-            "--jobs",
-            metavar="N",
-            help="Files at a time. By default one per core, or as many as fit into 1.5 GiB of memory.",
-        ),
-    ] = None,
+    jobs: options.JobsOption = None,
     force: Annotated[
         bool, typer.Option("--force", help="Take in again what is in already.")
     ] = False,
@@ -123,14 +116,7 @@ def watch(
         str | None,
         typer.Option("--run", metavar="NAME", help="Name of the run, whatever the folders."),
     ] = None,
-    jobs: Annotated[
-        str | None,
-        typer.Option(
-            "--jobs",
-            metavar="N",
-            help="Files at a time. By default one per core, or as many as fit into 1.5 GiB of memory.",
-        ),
-    ] = None,
+    jobs: options.JobsOption = None,
     interval: Annotated[
         str, typer.Option("--interval", metavar="SECONDS", help="From one look to the next.")
     ] = "5",

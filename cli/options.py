@@ -59,6 +59,15 @@ SortOption = Annotated[
     ),
 ]
 
+JobsOption = Annotated[
+    str | None,
+    typer.Option(
+        "--jobs",
+        metavar="N",
+        help="Files at a time. By default one per core, or as many as fit into 1.5 GiB of memory.",
+    ),
+]
+
 EngineOption = Annotated[
     str,
     typer.Option(

@@ -78,7 +78,8 @@ def ingest_sources(
             STDIN.keep(session.path)
         plan = make_plan(store, sources, force)
         meter = Meter(sources, on_progress, on_outcome)
-        workers, limits = side_by_side([*map(size, sources)], jobs)
+        new = [size(each.source) for each in plan if each.known is None]
+        workers, limits = side_by_side(new, jobs)
         submitted = threading.Event()
 
         def one(planned: Planned) -> Outcome:
@@ -94,11 +95,13 @@ def ingest_sources(
                 # None begins before all are known here: one that is not could not be interrupted.
                 futures += [pool.submit(one, each) for each in plan]
                 submitted.set()
+                outcomes = []
                 for future in futures:
                     # A signal that another thread was given does not end a wait of this one.
                     while wait([future], timeout=0.1).not_done:
                         pass
-                return [future.result() for future in futures]
+                    outcomes.append(future.result())
+                return outcomes
             finally:
                 meter.stop()
                 submitted.set()

@@ -42,12 +42,12 @@ def side_by_side(sizes: Sequence[int], jobs: int | None) -> tuple[int, Limits]:
     """How many files to take in at a time, and what each of them may use.
 
     Args:
-        sizes: Stored bytes of each file.
-        jobs: How many at most. If None, one per core, or as many as fit into 1.5 GiB with all else.
+        sizes: Stored bytes of each file that is not in yet; there may be none.
+        jobs: How many. If None, one per core, or as many as fit into 1.5 GiB with all else.
     """
     cores = os.cpu_count() or 1
-    fitting = _ALL_BYTES // min(_LEAST_BYTES + _PER_BYTE * max(sizes), _MOST_BYTES)
-    workers = min(jobs or min(cores, fitting), len(sizes))
+    fitting = _ALL_BYTES // min(_LEAST_BYTES + _PER_BYTE * max(sizes, default=0), _MOST_BYTES)
+    workers = min(jobs or min(cores, fitting), max(1, len(sizes)))
     threads = min(max(1, cores // workers), _MOST_THREADS)
     return workers, Limits(threads, MEMORY_BYTES // min(workers, fitting))
 

@@ -308,6 +308,21 @@ def test_an_error_of_the_caller_is_the_callers(tmp_path: Path, warehouse: Path) 
     assert list((warehouse / ".staging").iterdir()) == []
 
 
+def test_an_error_of_the_caller_ends_the_ingest_when_it_comes(
+    tmp_path: Path, warehouse: Path
+) -> None:
+    """It does not wait for the files that are left."""
+
+    def broken(_: object) -> None:
+        raise ZeroDivisionError("the list of outcomes")
+
+    for rank in range(12):
+        written(tmp_path / "run" / f"rank{rank}.json", "aten::mm")
+    with pytest.raises(ZeroDivisionError, match="the list of outcomes"):
+        ingest([tmp_path / "run"], warehouse, jobs=1, on_outcome=broken)
+    assert 1 <= len([*warehouse.glob("data/*/*/*")]) < 12
+
+
 def test_an_interrupt_reaches_all_where_a_statement_has_just_ended(tmp_path: Path) -> None:
     """What it finds running may be closed when its turn comes."""
     session = Session(tmp_path, "")

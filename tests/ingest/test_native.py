@@ -11,7 +11,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from tests.ingest.test_plain import PLAIN, events
+from tests.ingest.plain_events import PLAIN, events
 from tracewh.ingest import plain
 
 pytestmark = pytest.mark.skipif(not plain.is_available(), reason="ingest/native was not compiled")

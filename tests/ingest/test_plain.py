@@ -4,160 +4,29 @@ from __future__ import annotations
 
 import json
 from decimal import Decimal
-from functools import cache
-from pathlib import Path
 from typing import Any
 
-import duckdb
-import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.ingest.conftest import rows
-from tracewh.ingest import inflate, plain
-from tracewh.ingest import reader as trace_reader
-from tracewh.ingest.api import ingest
-from tracewh.ingest.flatten import Flattener, prepare
-from tracewh.ingest.plain import KINDS, Parser
-from tracewh.ingest.split import Block, Splitter
+from tests.ingest.plain_events import (
+    DEVICE,
+    HOST,
+    INSTANT,
+    METADATA,
+    PLAIN,
+    SPAN,
+    block,
+    events,
+    tables,
+    taken,
+)
+from tracewh.ingest import plain
+from tracewh.ingest.plain import KINDS
 from tracewh.ingest.tables import tables as written_tables
 
-SAMPLES = Path(plain.__file__).parents[1] / "samples"
-
 pytestmark = pytest.mark.skipif(not plain.is_available(), reason="ingest/native was not compiled")
-
-HOST = {
-    "ph": "X",
-    "cat": "cpu_op",
-    "name": "aten::mm",
-    "pid": 1,
-    "tid": 2,
-    "ts": 1200.5,
-    "dur": 3.25,
-    "args": {
-        "External id": 7,
-        "Sequence number": 5,
-        "Input Dims": [[2, 3], [], [[4]]],
-        "Input type": ["float", ""],
-        "Call stack": "a; b",
-        "finished": True,
-    },
-}
-DEVICE = {
-    "ph": "X",
-    "cat": "kernel",
-    "name": "void f<128>(int)",
-    "pid": 0,
-    "tid": 7,
-    "ts": 1204,
-    "dur": 1,
-    "args": {
-        "device": 0,
-        "stream": 7,
-        "correlation": 9,
-        "grid": [1, 2, 3],
-        "blocks per SM": 0.25,
-        "Process Group Ranks": "[0, 1]",
-    },
-}
-MEMORY = {
-    "ph": "i",
-    "cat": "cpu_instant_event",
-    "s": "t",
-    "name": "[memory]",
-    "pid": 1,
-    "tid": 2,
-    "ts": 1.001,
-    "args": {"Device Type": 0, "Device Id": -1, "Addr": 2**62, "Bytes": -512},
-}
-FLOW = {
-    "ph": "f",
-    "cat": "ac2g",
-    "name": "ac2g",
-    "id": 9,
-    "pid": 0,
-    "tid": 7,
-    "ts": 1204,
-    "bp": "e",
-}
-METADATA = {
-    "ph": "M",
-    "name": "thread_name",
-    "pid": 1,
-    "tid": 2,
-    "ts": 0,
-    "args": {"name": "main", "sort_index": 5},
-}
-INSTANT = {
-    "ph": "i",
-    "s": "g",
-    "name": "Record Window End",
-    "pid": "",
-    "tid": "",
-    "ts": 5.5,
-    "args": {"Op count": 0},
-}
-SPAN = {
-    "ph": "X",
-    "cat": "Trace",
-    "name": "PyTorch Profiler (0)",
-    "pid": "Spans",
-    "tid": "PyTorch Profiler",
-    "ts": 1,
-    "dur": 2,
-    "args": {"Op count": 0},
-}
-PLAIN = {"host": HOST, "device": DEVICE, "memory": MEMORY, "flow": FLOW, "other": METADATA}
-TABLES = (*KINDS, "counter")
-
-
-#: Events are plain where another one follows.
-LAST = '{"ph": "B", "name": "what nobody foresaw"}'
-
-
-@cache
-def database() -> tuple[duckdb.DuckDBPyConnection, Flattener]:
-    """One for all tests: planning its statements takes longer than running them."""
-    con = duckdb.connect()
-    con.execute("SET threads = 1; SET disabled_optimizers = 'filter_pushdown'")
-    prepare(con)
-    return con, Flattener(con, 1)
-
-
-def block(texts: list[str], splitter: Parser | Splitter | None = None) -> Block:
-    splitter = splitter or Parser(database()[0])
-    buffer = bytearray(",".join([*texts, LAST]).encode() + b"]")
-    cut = splitter.split(buffer, True)
-    assert (cut.block.events, cut.ended) == (len(texts) + 1, True)
-    return cut.block
-
-
-def tables(texts: list[str], *, full: bool) -> dict[str, list[dict[str, Any]]]:
-    """The rows of every raw table, with args and raw as values."""
-    con, flattener = database()
-    flattener.add(block(texts, Splitter() if full else None))
-    flattener.finish()
-    found = {}
-    for name in TABLES:
-        rows = con.execute(f"FROM raw_{name} ORDER BY event_id")
-        names = [column[0] for column in rows.description]
-        found[name] = [
-            {
-                key: json.loads(value) if key in ("args", "raw") and value else value
-                for key, value in zip(names, row, strict=True)
-            }
-            for row in rows.fetchall()
-        ]
-        con.execute(f"TRUNCATE raw_{name}")
-    return found
-
-
-def taken(text: str, kind: str) -> dict[str, Any] | None:
-    """The columns of an event, if it is plain."""
-    found = block([text]).plain
-    assert found.keys() <= {kind}
-    return found[kind].to_pylist()[0] if found else None
 
 
 @pytest.mark.parametrize("indent", [None, 1])
@@ -239,46 +108,6 @@ def test_plain_events_are_taken(kind: str, indent: int | None) -> None:
 )  # fmt: skip
 def test_all_else_is_left_to_the_full_parse(kind: str, text: str) -> None:
     assert not taken(text, kind)
-
-
-SCALARS = st.one_of(
-    st.none(),
-    st.booleans(),
-    st.integers(-(2**70), 2**70),
-    st.integers(-2, 10),
-    st.floats(allow_nan=False, allow_infinity=False),
-    st.sampled_from(
-        ["", "7", "7.5", "[1, 2]", "[1,2]", 'a "quoted": b', "x\\u0041:", "é:1", "e", "t"]
-    ),
-)
-VALUES = st.one_of(
-    SCALARS, st.lists(SCALARS, max_size=3), st.dictionaries(st.sampled_from("ab:"), SCALARS)
-)
-
-
-@st.composite
-def events(draw: st.DrawFn) -> str:
-    """An event that is nearly plain: a value or two differ, a key is new or gone."""
-    event = json.loads(json.dumps(draw(st.sampled_from([*PLAIN.values(), INSTANT, SPAN]))))
-    for _ in range(draw(st.integers(0, 2))):
-        target = event.get("args", event) if draw(st.booleans()) else event
-        target = target if isinstance(target, dict) and target else event
-        new = [
-            "unheard of",
-            "Unheard of",
-            "device",
-            "External id",
-            "external id",
-            "Input dims",
-            "id",
-        ]
-        key = draw(st.sampled_from([*target, *new]))
-        if draw(st.booleans()):
-            target[key] = draw(VALUES)
-        else:
-            target.pop(key, None)
-    separators = draw(st.sampled_from([(",", ":"), (", ", ": "), (" ,\n ", " :\t")]))
-    return json.dumps(event, separators=separators, ensure_ascii=draw(st.booleans()))
 
 
 @settings(max_examples=60, deadline=None)
@@ -435,83 +264,3 @@ def test_hundreds_of_categories() -> None:
 def test_odd_categories(category: str) -> None:
     texts = [json.dumps(HOST).replace("cpu_op", category)] * 2
     assert tables(texts, full=False) == tables(texts, full=True)
-
-
-def test_more_events_after_what_was_read_ahead(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Two profilers wrote into one file; the second list is sought in what was read beside the first."""
-    monkeypatch.setattr(inflate, "READ_BYTES", 50)
-    monkeypatch.setattr(trace_reader, "FIRST_BYTES", 1)
-    monkeypatch.setattr(trace_reader, "BLOCK_BYTES", 200)
-    between = {f"key {number}": number for number in range(1000)}
-    first = json.dumps({"traceEvents": [HOST, DEVICE]})
-    second = json.dumps(between | {"traceEvents": [MEMORY, FLOW]})
-    file = tmp_path / "twice.json"
-    file.write_text(f"{first[:-1]}, {second[1:]}")
-    opened = trace_reader.TraceReader(file, parser=Parser(database()[0]))
-    assert sum(found.events for found in opened.blocks()) == opened.events == 4
-    assert opened.metadata == between
-
-
-def test_without_a_compiler_the_tables_are_the_same(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    ingest([SAMPLES], tmp_path / "compiled")
-    monkeypatch.setattr(plain, "_events", None)
-    ingest([SAMPLES], tmp_path / "not")
-    for table in written_tables():
-        found = rows(tmp_path / "compiled", table)
-        assert rows(tmp_path / "not", table) == found
-
-
-def test_the_event_before_the_bracket_is_plain() -> None:
-    cut = Parser(database()[0]).split(bytearray(json.dumps([LAST, HOST]).encode()[1:]), True)
-    assert not cut.block.plain  # a text is no event, and what stands behind it is read the slow way
-    cut = Parser(database()[0]).split(bytearray(json.dumps([{}, HOST]).encode()[1:]), True)
-    assert (cut.ended, cut.block.plain["host"].num_rows) == (True, 1)
-
-
-def test_nothing_of_a_block_is_left_for_the_next() -> None:
-    parser = Parser(database()[0])
-    bare = {key: value for key, value in HOST.items() if key != "args"}
-    block([json.dumps(HOST | {"args": HOST["args"] | {"Call stack": "x" * 1000}})] * 8, parser)
-    found = block([json.dumps(HOST), json.dumps(bare)], parser).plain["host"]
-    found.validate(full=True)
-    first, second = found.to_pylist()
-    assert (first["call_stack"], second["call_stack"], second["input_types"]) == (
-        "a; b",
-        None,
-        None,
-    )
-
-
-def test_the_batch_of_a_block_is_sound() -> None:
-    """Arrow's own check of offsets, views and UTF-8; as many rows as the reader has room for."""
-    parser = Parser(database()[0])
-    for count in (1, 1024, 9, 2048):
-        texts = [json.dumps(event, indent=1) for event in PLAIN.values()] * count
-        for kind, batch in block(texts, parser).plain.items():
-            batch.validate(full=True)
-            assert isinstance(batch, pa.RecordBatch)
-            [first, *others] = batch.drop_columns("event_id").to_pylist()
-            assert others == [first] * (count - 1), kind
-
-
-def test_ingest_does_not_load_pandas() -> None:
-    """Where it is installed it would take longer than a small trace."""
-    import subprocess
-    import sys
-
-    code = """
-import sys, tempfile, tracewh
-from pathlib import Path
-from tracewh.ingest.api import ingest
-samples = Path(tracewh.__file__).parent / 'samples'
-with tempfile.TemporaryDirectory() as folder:
-    (outcome, *_) = ingest([samples], folder)
-assert outcome.status == 'ingested', outcome
-assert 'pandas' not in sys.modules
-"""
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr

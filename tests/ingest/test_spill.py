@@ -41,7 +41,13 @@ def test_one_statement_at_a_time_once_the_events_spill(tmp_path: Path) -> None:
         (2, 26 << 20, None, 2, Limits(1, MEMORY_BYTES // 2)),
         (16, 26 << 20, None, 2, Limits(8, MEMORY_BYTES // 2)),
         (64, 26 << 20, None, 2, Limits(8, MEMORY_BYTES // 2)),
-        (64, 26 << 20, 16, 16, Limits(4, MEMORY_BYTES // 2)),  # as he likes, and not in less
+        (
+            64,
+            26 << 20,
+            16,
+            16,
+            Limits(4, MEMORY_BYTES // 2),
+        ),  # as many as asked for, and not in less
         (64, 400_000, None, 13, Limits(4, MEMORY_BYTES // 13)),
         (4, 400_000, None, 4, Limits(1, MEMORY_BYTES // 4)),
         (2, 400_000, 1, 1, Limits(2, MEMORY_BYTES)),
@@ -68,3 +74,20 @@ def test_sixty_four_ranks_on_as_many_cores(tmp_path: Path, monkeypatch: pytest.M
         (tmp_path / "run" / f"rank{rank}.pt.trace.json.gz").symlink_to(file)
     outcomes = ingest([tmp_path / "run"], tmp_path / "wh")
     assert [(each.status, each.reason) for each in outcomes] == [("ingested", "")] * 64
+
+
+def test_files_that_are_in_already_take_no_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+
+    def asking(sizes: list[int], jobs: int | None) -> tuple[int, Limits]:
+        asked.append(sizes)
+        return side_by_side(sizes, jobs)
+
+    monkeypatch.setattr(trace, "side_by_side", asking)
+    first, second = sorted(SAMPLE.glob("*.gz"))
+    ingest([first], tmp_path / "wh")
+    ingest([first, second], tmp_path / "wh")
+    ingest([first, second], tmp_path / "wh")
+    assert asked == [[first.stat().st_size], [second.stat().st_size], []]
