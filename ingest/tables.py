@@ -15,6 +15,9 @@ SQL = Path(__file__).resolve().parents[1] / "sql"
 #: Told by the path of a Parquet file, not by its contents.
 PARTITION_KEYS = ("run", "worker", "span")
 
+#: Statements by file: of a small trace, parsing them all would be a fifteenth of the work.
+_PARSED: dict[Path, list[duckdb.Statement]] = {}
+
 _COLUMN = re.compile(r"^    (\w+) ([A-Z][A-Z ]*(?:\[\])?),?  -- (?:\[([^\]]+)\] )?", re.MULTILINE)
 
 
@@ -70,14 +73,16 @@ def tables() -> dict[str, Table]:
 
 def derive(con: duckdb.DuckDBPyConnection, name: str) -> None:
     """Run a file of sql/derive."""
-    con.execute(_text("derive", name))
+    _run(con, SQL / "derive" / f"{name}.sql")
 
 
 def create_block(con: duckdb.DuckDBPyConnection, name: str) -> None:
     """Create a macro of sql/blocks; the tables that it reads have to be there."""
-    con.execute(_text("blocks", name))
+    _run(con, SQL / "blocks" / f"{name}.sql")
 
 
-@cache
-def _text(folder: str, name: str) -> str:
-    return (SQL / folder / f"{name}.sql").read_text("utf-8")
+def _run(con: duckdb.DuckDBPyConnection, path: Path) -> None:
+    if path not in _PARSED:
+        _PARSED[path] = con.extract_statements(path.read_text("utf-8"))
+    for statement in _PARSED[path]:
+        con.execute(statement)

@@ -71,7 +71,7 @@ def write(
         "step_activity": _step_activity,
         "stacks": lambda _: None,  # as they were linked
     }
-    level = 15 if source["events"] < FEW_EVENTS else 3
+    level = 12 if source["events"] < FEW_EVENTS else 3
 
     def write_table(con: duckdb.DuckDBPyConnection, name: str) -> None:
         prepare.get(name, partial(derive, name=f"out_{name}"))(con)
