@@ -69,9 +69,9 @@ def ingest_sources(
 ) -> list[Outcome]:
     """As `ingest`, of files that were found already; at least one."""
     # Here, so that importing tracewh does not load DuckDB and Arrow.
+    from tracewh.ingest.databases import Databases, side_by_side
     from tracewh.ingest.plan import make_plan
     from tracewh.ingest.settle import settle
-    from tracewh.ingest.trace import side_by_side
 
     with store.session() as session:
         if any(source.path is STDIN for source in sources):
@@ -85,11 +85,11 @@ def ingest_sources(
         def one(planned: Planned) -> Outcome:
             submitted.wait()
             commit = partial(store.commit, session, planned)
-            outcome = settle(planned, session, commit, limits, meter)
+            outcome = settle(planned, databases, commit, meter)
             meter.settle(outcome)
             return outcome
 
-        with ThreadPoolExecutor(workers) as pool:
+        with Databases(session, limits) as databases, ThreadPoolExecutor(workers) as pool:
             futures: list[Future[Outcome]] = []
             try:
                 # None begins before all are known here: one that is not could not be interrupted.

@@ -13,7 +13,7 @@ from tracewh.ingest.errors import RefusedError
 from tracewh.ingest.files import File
 
 if TYPE_CHECKING:
-    from tracewh.ingest.trace import Limits
+    from tracewh.ingest.databases import Limits
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 

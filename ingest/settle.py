@@ -9,28 +9,26 @@ from pathlib import Path
 
 from tracewh.debug import debugging
 from tracewh.ingest import outcome
+from tracewh.ingest.databases import Databases
 from tracewh.ingest.errors import RefusedError
 from tracewh.ingest.faults import bug
 from tracewh.ingest.outcome import Meter, Outcome
 from tracewh.ingest.plan import Planned
-from tracewh.ingest.staging import Session
-from tracewh.ingest.trace import Limits, take_in
+from tracewh.ingest.trace import take_in
 
 
 def settle(
     planned: Planned,
-    session: Session,
+    databases: Databases,
     commit: Callable[[Path], str],
-    limits: Limits,
     meter: Meter,
 ) -> Outcome:
     """Take in a file, unless it is in already. Whatever is wrong with it refuses it.
 
     Args:
         planned: The file.
-        session: Where to write its trace.
+        databases: Where its trace is put together.
         commit: Puts the folder that holds the trace into the warehouse, and gives its span.
-        limits: What its ingest may use.
         meter: Told of the bytes and the events.
 
     Raises:
@@ -43,7 +41,7 @@ def settle(
         meter.read(found.source_bytes)
     else:
         try:
-            taken = take_in(session, source, limits, meter.read, meter.count, commit)
+            taken = take_in(databases, source, meter.read, meter.count, commit)
             found = outcome.ingested(source, taken)
         except InterruptedError:
             raise

@@ -21,6 +21,7 @@ from pyspark.accumulators import Accumulator, AccumulatorParam
 from pyspark.sql import DataFrame, SparkSession
 
 from tracewh.ingest import outcome
+from tracewh.ingest.databases import Databases, Limits
 from tracewh.ingest.discover import Source
 from tracewh.ingest.errors import IngestError, RefusedError
 from tracewh.ingest.faults import refusal
@@ -31,7 +32,6 @@ from tracewh.ingest.plan import Planned, make_plan
 from tracewh.ingest.settle import settle
 from tracewh.ingest.staging import Session, scratch
 from tracewh.ingest.store import Store
-from tracewh.ingest.trace import Limits
 from tracewh.spark.errors import TaskLostError
 from tracewh.spark.share import Share, local_folder
 from tracewh.spark.tasks import collect, context_of, one_a_task
@@ -222,7 +222,8 @@ def _settle(planned: Planned, local: Session, commit: Callable[[Path], str]) -> 
         return outcome.refused(planned.source, error)
     share = Share.of_task()
     limits = Limits(share.cores, share.memory_bytes, share.remedy)
-    return settle(planned, local, commit, limits, Meter([planned.source]))
+    with Databases(local, limits) as databases:
+        return settle(planned, databases, commit, Meter([planned.source]))
 
 
 def _commit(store: Store, shared: Session, planned: Planned, staged: Path) -> str:

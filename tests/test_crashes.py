@@ -287,9 +287,9 @@ def test_a_disk_that_spilling_fills_up(tmp_path: Path, on_a_small_disk: Callable
         f"""
         '{sys.executable}' -c '
 import sys
-from tracewh.ingest import trace
+from tracewh.ingest import databases
 from tracewh.cli.app import main
-trace.MEMORY_BYTES = 60 << 20
+databases.MEMORY_BYTES = 60 << 20
 sys.exit(main(["ingest", "{tmp_path / "w.json"}", "-w", "wh"]))' > $OUT/table 2> $OUT/said
         echo $? > $OUT/code
         find wh > $OUT/list

@@ -166,7 +166,7 @@ def test_an_interrupt_as_soon_as_a_worker_starts(
             started.wait(0.5)
             raise KeyboardInterrupt
 
-    def take_in(session: object, source: object, limits: object, read: Any, *_: object) -> None:
+    def take_in(databases: object, source: object, read: Any, *_: object) -> None:
         read(1)
         started.set()
 

@@ -9,10 +9,11 @@ import pytest
 
 import tracewh
 from tests.ingest.conftest import rows
-from tracewh.ingest import trace
+from tracewh.ingest import databases, trace
 from tracewh.ingest.api import ingest
+from tracewh.ingest.databases import MEMORY_BYTES, Limits, side_by_side
 from tracewh.ingest.tables import tables
-from tracewh.ingest.trace import MEMORY_BYTES, Limits, _statements_at_once, side_by_side
+from tracewh.ingest.trace import _statements_at_once
 
 SAMPLE = Path(tracewh.__file__).parent / "samples" / "resnet_workers_0"
 
@@ -85,7 +86,7 @@ def test_files_that_are_in_already_take_no_memory(
         asked.append(sizes)
         return side_by_side(sizes, jobs)
 
-    monkeypatch.setattr(trace, "side_by_side", asking)
+    monkeypatch.setattr(databases, "side_by_side", asking)
     first, second = sorted(SAMPLE.glob("*.gz"))
     ingest([first], tmp_path / "wh")
     ingest([first, second], tmp_path / "wh")

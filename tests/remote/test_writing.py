@@ -14,11 +14,12 @@ from pyarrow import fs
 import tracewh
 from tracewh.ingest import staging
 from tracewh.ingest.api import ingest
+from tracewh.ingest.databases import Databases, Limits
 from tracewh.ingest.discover import discover
 from tracewh.ingest.objects import store_of
 from tracewh.ingest.plan import make_plan
 from tracewh.ingest.tables import tables
-from tracewh.ingest.trace import Limits, take_in
+from tracewh.ingest.trace import take_in
 from tracewh.views.registry import installed
 from tracewh.views.store import Listing
 
@@ -119,11 +120,13 @@ def test_attempts_at_once(s3: Any, tmp_path: Path) -> None:
     asked = len(s3.requests())
     for _ in range(3):
         there, again = pickle.loads(pickled)
-        with there.session() as session:
+        with (
+            there.session() as session,
+            Databases(session, Limits(1, 1 << 28)) as databases,
+        ):
             taken = take_in(
-                session,
+                databases,
                 again.source,
-                Limits(1, 1 << 28),
                 lambda _: None,
                 lambda _: None,
                 lambda staged, to=there, what=again, on=session: to.commit(on, what, staged),

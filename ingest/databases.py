@@ -1,0 +1,111 @@
+"""The databases in which traces are put together, and what they may use."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import uuid
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+import duckdb
+
+from tracewh.ingest.staging import Session
+
+#: What the databases of all traces that are taken in side by side may use; beyond it they spill to disk.
+MEMORY_BYTES = 896 << 20
+#: What traces take that are taken in side by side, their databases and their reading together: the
+#: smallest, with each stored byte of it, the largest, and all of them.
+_LEAST_BYTES, _PER_BYTE, _MOST_BYTES, _ALL_BYTES = 64 << 20, 80, 640 << 20, 1280 << 20
+#: More would wait for each other.
+_MOST_THREADS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What the ingest of one trace may use, and what to do where that is too little memory."""
+
+    threads: int
+    memory_bytes: int
+    remedy: str = "use fewer --jobs"
+
+
+def side_by_side(sizes: Sequence[int], jobs: int | None) -> tuple[int, Limits]:
+    """How many files to take in at a time, and what each of them may use.
+
+    Args:
+        sizes: Stored bytes of each file that is not in yet; there may be none.
+        jobs: How many. If None, one per core, or as many as fit into 1.5 GiB with all else.
+    """
+    cores = os.cpu_count() or 1
+    fitting = _ALL_BYTES // min(_LEAST_BYTES + _PER_BYTE * max(sizes, default=0), _MOST_BYTES)
+    workers = min(jobs or min(cores, fitting), max(1, len(sizes)))
+    threads = min(max(1, cores // workers), _MOST_THREADS)
+    return workers, Limits(threads, MEMORY_BYTES // min(workers, fitting))
+
+
+class Databases:
+    """Gives a database to each trace, those that are taken in side by side one each.
+
+    Opening one takes as long as reading ten thousand events, and so does having memory again from the
+    system that was given back to it. So a database that needed nothing but memory serves the next trace.
+
+    Args:
+        session: Of the ingest.
+        limits: What each may use.
+    """
+
+    def __init__(self, session: Session, limits: Limits) -> None:
+        self.session = session
+        self.limits = limits
+        self._idle: list[tuple[duckdb.DuckDBPyConnection, Path]] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        for con, _ in self._idle:
+            con.close()
+
+    @contextmanager
+    def empty(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        """A connection to a database that holds nothing; it can be interrupted."""
+        con, spill = self._idle.pop() if self._idle else self._open()
+        is_empty = False
+        try:
+            with con.cursor() as cursor, self.session.running(cursor):
+                yield cursor
+            is_empty = not spill.exists() and _empty(con)
+        finally:
+            if is_empty:
+                self._idle.append((con, spill))
+            else:
+                con.close()
+                shutil.rmtree(spill, ignore_errors=True)
+
+    def _open(self) -> tuple[duckdb.DuckDBPyConnection, Path]:
+        spill = self.session.path / f"{uuid.uuid4().hex}-spill"
+        con = duckdb.connect(
+            config={
+                "threads": self.limits.threads,
+                "memory_limit": f"{self.limits.memory_bytes // 2**20}MiB",
+                "temp_directory": str(spill),
+                # Else the tables are compressed now and then, which costs more than it saves.
+                "checkpoint_threshold": "1TB",
+            }
+        )
+        return con, spill
+
+
+def _empty(con: duckdb.DuckDBPyConnection) -> bool:
+    """Take everything out of a database, at once; False where it does not work."""
+    fresh = f"trace_{uuid.uuid4().hex}"
+    with suppress(duckdb.Error):
+        [(last,)] = con.execute("SELECT current_database()").fetchall()
+        # New cursors use the only one there is.
+        con.execute(f"ATTACH ':memory:' AS {fresh}; USE {fresh}; DETACH {last}")
+        return True
+    return False
