@@ -16,7 +16,7 @@ import duckdb
 from tracewh.ingest.staging import Session
 
 #: What the databases of all traces that are taken in side by side may use; beyond it they spill to disk.
-MEMORY_BYTES = 896 << 20
+MEMORY_BYTES = 1024 << 20
 #: What traces take that are taken in side by side, their databases and their reading together: the
 #: smallest, with each stored byte of it, the largest, and all of them.
 _LEAST_BYTES, _PER_BYTE, _MOST_BYTES, _ALL_BYTES = 64 << 20, 80, 640 << 20, 1280 << 20

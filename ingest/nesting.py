@@ -30,7 +30,7 @@ Flags = npt.NDArray[np.bool_]
 Rows = dict[str, npt.NDArray[Any]]
 
 #: Rows linked at a time.
-PART_ROWS = 1 << 18
+PART_ROWS = 1 << 16
 
 
 def enclosing(start: Ints, end: Ints, is_candidate: Flags) -> tuple[Ints, Ints]:

@@ -31,7 +31,7 @@ from tracewh.ingest.text import Text
 
 #: Decompressed bytes per block. Large enough that a block's fixed costs vanish, small enough that
 #: much of what is made of it stays in the cache.
-BLOCK_BYTES = 16 << 20
+BLOCK_BYTES = 8 << 20
 #: The first blocks are smaller, so that all threads have work soon.
 FIRST_BYTES = 2 << 20
 

@@ -25,7 +25,7 @@ ROW_GROUP_ROWS = 61_440
 #: Below so many, the schemas of a dozen tables weigh as much as the events, and compressing them well
 #: takes no time.
 FEW_EVENTS = 10_000
-#: Which links the rows of a table wait for. What takes longest goes first.
+#: Which links the rows of a table wait for. What takes longest goes first, after `FIRST`.
 NEEDS = {
     "host_events": ("costs",),
     "step_activity": ("steps",),
@@ -36,6 +36,16 @@ NEEDS = {
     "stacks": ("stacks",),
     "traces": (),
 }
+#: Tables that are in the way once files were written.
+DROPS = {
+    "drop flows": (("raw_flow", "linked_flows"), ("flows.parquet", "traces.parquet")),
+    "drop memory": (("raw_memory", "memory_links"), ("memory_records.parquet",)),
+}
+#: What gives room to the rest, and what that takes.
+FIRST = (
+    *("flows", "traces.parquet", "flows.parquet", "drop flows"),
+    *("nesting", "stacks", "links_in_order", "memory_records.parquet", "drop memory"),
+)
 #: With the longest times and durations that are read, sums stay within 64 bits. It is the year 2096.
 MOST_BASE_NS = 4 * 10**18
 
@@ -83,7 +93,11 @@ def write(
     files = {
         f"{name}.parquet": writing(name) for name in [*NEEDS, *sorted(tables().keys() - NEEDS)]
     }
-    together(con, LINKS | files, running, at_once)
+    drops = {
+        name: Task(partial(_drop, names=names), needs) for name, (names, needs) in DROPS.items()
+    }
+    tasks = LINKS | files | drops
+    together(con, {name: tasks[name] for name in [*FIRST, *tasks]}, running, at_once)
     return sum(path.stat().st_size for path in folder.iterdir())
 
 
@@ -102,6 +116,11 @@ def _write(con: duckdb.DuckDBPyConnection, table: Table, folder: Path, level: in
             ROW_GROUP_SIZE {ROW_GROUP_ROWS}
         )
     """)
+
+
+def _drop(con: duckdb.DuckDBPyConnection, names: tuple[str, ...]) -> None:
+    for name in names:
+        con.execute(f"DROP TABLE {name}")
 
 
 def base_time_ns(metadata: Mapping[str, Any]) -> int:

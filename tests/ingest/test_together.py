@@ -73,11 +73,13 @@ def as_ever(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return warehouse
 
 
-@pytest.mark.parametrize("last", LINKS)
+@pytest.mark.parametrize(
+    "last", [*LINKS, "traces.parquet", "flows.parquet", "memory_records.parquet"]
+)
 def test_nothing_is_done_before_what_it_needs(
     last: str, as_ever: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whatever does not say that it needs the links that are made last is done before them."""
+    """Whatever does not say that it needs what is made last is done before it."""
 
     def one_last(
         con: duckdb.DuckDBPyConnection, tasks: Mapping[str, Task], running: Running, at_once: int
