@@ -110,4 +110,4 @@ def test_it_can_be_interrupted(session: Session) -> None:
             pass
         with pytest.raises(duckdb.InterruptException), databases.empty() as con:
             threading.Timer(0.2, session.interrupt).start()
-            con.execute("SELECT count(*) FROM range(10_000_000_000_000)").fetchall()
+            con.execute("SELECT count(*) FROM range(30_000_000_000)").fetchall()
