@@ -73,7 +73,10 @@ class Databases:
     @contextmanager
     def empty(self) -> Iterator[duckdb.DuckDBPyConnection]:
         """A connection to a database that holds nothing; it can be interrupted."""
-        con, spill = self._idle.pop() if self._idle else self._open()
+        try:
+            con, spill = self._idle.pop()
+        except IndexError:  # asking before would be asking what another thread may change
+            con, spill = self._open()
         is_empty = False
         try:
             with con.cursor() as cursor, self.session.running(cursor):

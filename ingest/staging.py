@@ -2,7 +2,8 @@
 
 .staging/<session>/lock         held by the ingest as long as it lives, whatever ends it; in a
                                 temporary folder where the warehouse is in a store
-.staging/<session>/<n>/         a trace that is being written, and <n>-spill/ beside it
+.staging/<session>/<n>/         a trace that is being written
+.staging/<session>/<n>-spill/   what a database wrote that memory did not hold
 .staging/<session>/old/...      a stored trace for the moment in which another takes its place
 """
 
