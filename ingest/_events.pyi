@@ -16,6 +16,8 @@ TEXTS: int
 WHOLES_AS_TEXT: int
 NO_TYPE: int
 
+def fill(buffer: bytearray, parts: list[bytes | bytearray], /) -> None: ...
+
 class Reader:
     def __init__(
         self,

@@ -2,10 +2,28 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Executor, Future
+from contextlib import suppress
 
 from tracewh.ingest.errors import CutError
+
+#: Buffers that are kept until their blocks are done with: so many blocks are on their way at a time.
+BUFFERS_KEPT = 4
+
+
+def fill_in_python(buffer: bytearray, parts: list[bytes | bytearray], /) -> None:
+    """What `fill` does, while all other threads of Python wait."""
+    if buffer:
+        buffer.pop()  # refused while something points into it
+    buffer[:] = b"".join(parts)
+
+
+try:
+    from tracewh.ingest._events import fill
+except ImportError:
+    fill = fill_in_python
 
 
 class Text:
@@ -22,6 +40,7 @@ class Text:
         self.buffer = bytearray()
         self.cut: CutError | None = None
         self._source = source
+        self._left: deque[bytearray] = deque(maxlen=BUFFERS_KEPT)
         self._ahead: Future[list[bytes]] | None = None
 
     def read_ahead(self, pool: Executor, size: int) -> None:
@@ -32,7 +51,7 @@ class Text:
         """Read on until the buffer is so much longer; False where the file ends before that."""
         chunks = self._read(size)
         if len(chunks) > 1:  # in one go: what grows by little is moved again and again
-            self.buffer = bytearray().join([self.buffer, *chunks])
+            self.buffer = self._joined([self.buffer, *chunks])
         elif chunks:
             self.buffer += chunks[0]
         return sum(map(len, chunks)) >= size
@@ -45,6 +64,7 @@ class Text:
 
     def drop(self, count: int) -> None:
         """Remove bytes from the front, without looking at them."""
+        self._left.append(self.buffer)
         self.buffer = self.buffer[count:]
 
     def count_rest(self) -> int:
@@ -53,6 +73,20 @@ class Text:
         while chunks := self._read(1):
             count += sum(map(len, chunks))
         return count
+
+    def _joined(self, parts: list[bytes | bytearray]) -> bytearray:
+        """The parts in a row, in a buffer that was in use before if there is one.
+
+        Memory that is new to the process takes longer to get than to fill.
+        """
+        for position, buffer in enumerate(self._left):
+            with suppress(BufferError):
+                fill(buffer, parts)
+                del self._left[position]
+                return buffer
+        buffer = bytearray()
+        fill(buffer, parts)
+        return buffer
 
     def _read(self, size: int) -> list[bytes]:
         """As many chunks as are so long together, or all that are left."""

@@ -22,23 +22,52 @@ static PyObject *bytes_of(const void *data, size_t length)
     return PyBytes_FromStringAndSize(data, (Py_ssize_t)length);
 }
 
-static PyObject *column_bytes(const Column *column, size_t rows)
+/* What is to be copied once the interpreter need not wait for it. */
+typedef struct {
+    char *to;
+    const void *from;
+    size_t length;
+} Copy;
+
+typedef struct {
+    Copy copies[KINDS * MOST_COLUMNS * 3 + 4];
+    int count;
+} Copies;
+
+static void copy_all(const Copies *all)
+{
+    PyThreadState *thread = PyEval_SaveThread();
+    for (int i = 0; i < all->count; i++)
+        memcpy(all->copies[i].to, all->copies[i].from, all->copies[i].length);
+    PyEval_RestoreThread(thread);
+}
+
+/* Bytes that `copy_all` fills. */
+static PyObject *later(Copies *all, const void *data, size_t length)
+{
+    PyObject *bytes = bytes_of(NULL, length);
+    if (bytes && length)
+        all->copies[all->count++] = (Copy){PyBytes_AsString(bytes), data, length};
+    return bytes;
+}
+
+static PyObject *column_bytes(const Column *column, size_t rows, Copies *all)
 {
     if (!column->filled)
         return Py_NewRef(Py_None);
     PyObject *valid =
-        column->filled == rows ? Py_NewRef(Py_None) : bytes_of(column->valid, (rows + 7) / 8);
+        column->filled == rows ? Py_NewRef(Py_None) : later(all, column->valid, (rows + 7) / 8);
     if (is_list(column->type))
-        return Py_BuildValue("(NNN)", valid, bytes_of(column->ends, (rows + 1) * sizeof(int32_t)),
-                             bytes_of(column->items.data, column->items.length));
-    return Py_BuildValue("(NN)", valid, bytes_of(column->values, rows * width(column->type)));
+        return Py_BuildValue("(NNN)", valid, later(all, column->ends, (rows + 1) * sizeof(int32_t)),
+                             later(all, column->items.data, column->items.length));
+    return Py_BuildValue("(NN)", valid, later(all, column->values, rows * width(column->type)));
 }
 
-static PyObject *kind_bytes(const Kind *kind)
+static PyObject *kind_bytes(const Kind *kind, Copies *all)
 {
     PyObject *columns = PyList_New(0);
     for (int i = 0; columns && i < kind->count; i++) {
-        PyObject *bytes = column_bytes(&kind->columns[i], kind->rows);
+        PyObject *bytes = column_bytes(&kind->columns[i], kind->rows, all);
         if (!bytes || PyList_Append(columns, bytes) < 0)
             Py_CLEAR(columns);
         Py_XDECREF(bytes);
@@ -59,17 +88,20 @@ PyDoc_STRVAR(
 static PyObject *take(PyObject *self, PyObject *Py_UNUSED(none))
 {
     Reader *r = reader_of(self);
+    Copies all = {.count = 0};
     PyObject *kinds = PyList_New(0);
     for (int i = 0; kinds && i < KINDS; i++) {
-        PyObject *kind = kind_bytes(&r->kinds[i]);
+        PyObject *kind = kind_bytes(&r->kinds[i], &all);
         if (!kind || PyList_Append(kinds, kind) < 0)
             Py_CLEAR(kinds);
         Py_XDECREF(kind);
     }
-    PyObject *taken = Py_BuildValue("(N(NNN)N)", bytes_of(r->beside.data, r->beside.length),
-                                    bytes_of(r->other_ids.data, r->other_ids.length),
-                                    bytes_of(r->other_ends.data, r->other_ends.length),
-                                    bytes_of(r->others.data, r->others.length), kinds);
+    PyObject *taken = Py_BuildValue("(N(NNN)N)", later(&all, r->beside.data, r->beside.length),
+                                    later(&all, r->other_ids.data, r->other_ids.length),
+                                    later(&all, r->other_ends.data, r->other_ends.length),
+                                    later(&all, r->others.data, r->others.length), kinds);
+    if (taken) /* else some of the bytes are gone */
+        copy_all(&all);
     clear_rows(r);
     return taken;
 }
@@ -268,6 +300,46 @@ static void free_reader(PyObject *self)
     Py_DECREF(type);
 }
 
+PyDoc_STRVAR(fill_doc, "fill(buffer, parts)\n--\n\n"
+                       "Make a bytearray hold the parts, one behind the other.\n\n"
+                       "Raises:\n"
+                       "    BufferError: Something points into it.");
+
+static PyObject *fill(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    PyObject *into, *parts;
+    if (!PyArg_ParseTuple(args, "O!O!", &PyByteArray_Type, &into, &PyList_Type, &parts))
+        return NULL;
+    Py_ssize_t count = PyList_Size(parts), held = 0, size = 0;
+    PyObject *done = NULL;
+    Py_buffer target, *views = calloc((size_t)count + 1, sizeof *views);
+    if (!views)
+        return PyErr_NoMemory();
+    for (; held < count; held++) {
+        if (PyObject_GetBuffer(PyList_GetItem(parts, held), &views[held], PyBUF_SIMPLE) < 0)
+            goto release;
+        size += views[held].len;
+    }
+    /* A resize to the size that it has would not be refused. */
+    Py_ssize_t other = size ? size - 1 : 1;
+    if ((PyByteArray_Size(into) == size && PyByteArray_Resize(into, other) < 0)
+        || PyByteArray_Resize(into, size) < 0
+        || PyObject_GetBuffer(into, &target, PyBUF_WRITABLE) < 0)
+        goto release;
+    PyThreadState *thread = PyEval_SaveThread();
+    char *to = target.buf;
+    for (Py_ssize_t i = 0; i < count; to += views[i++].len)
+        memcpy(to, views[i].buf, (size_t)views[i].len);
+    PyEval_RestoreThread(thread);
+    PyBuffer_Release(&target);
+    done = Py_NewRef(Py_None);
+release:
+    while (held)
+        PyBuffer_Release(&views[--held]);
+    free(views);
+    return done;
+}
+
 static PyMethodDef METHODS[] = {
     {"read", read_events, METH_VARARGS, read_doc},
     {"add", add, METH_O, add_doc},
@@ -315,12 +387,18 @@ static int fill_module(PyObject *module)
                : 0;
 }
 
+static PyMethodDef FUNCTIONS[] = {
+    {"fill", fill, METH_VARARGS, fill_doc},
+    {NULL, NULL, 0, NULL},
+};
+
 static PyModuleDef_Slot MODULE_SLOTS[] = {{Py_mod_exec, fill_module}, {0, NULL}};
 
 static struct PyModuleDef MODULE = {
     PyModuleDef_HEAD_INIT,
     .m_name = "_events",
     .m_doc = "The events of a block of text, plain ones as columns.",
+    .m_methods = FUNCTIONS,
     .m_slots = MODULE_SLOTS,
 };
 
