@@ -16,7 +16,11 @@ import duckdb
 from tracewh.ingest.staging import Session
 
 #: What the databases of all traces that are taken in side by side may use; beyond it they spill to disk.
-MEMORY_BYTES = 1024 << 20
+MEMORY_BYTES = 960 << 20
+#: A database gives memory back to the system whenever what it uses and what it has freed since come to its
+#: limit, and having that memory again would be a tenth of the work. So the limit is so many times what a
+#: trace may use, until there is a danger that one uses more.
+_ROOM = 1.6
 #: What traces take that are taken in side by side, their databases and their reading together: the
 #: smallest, with each stored byte of it, the largest, and all of them.
 _LEAST_BYTES, _PER_BYTE, _MOST_BYTES, _ALL_BYTES = 64 << 20, 80, 640 << 20, 1280 << 20
@@ -47,6 +51,36 @@ def side_by_side(sizes: Sequence[int], jobs: int | None) -> tuple[int, Limits]:
     return workers, Limits(threads, MEMORY_BYTES // min(workers, fitting))
 
 
+@dataclass(slots=True)
+class Database:
+    """A database for one trace.
+
+    Attributes:
+        con: Connection to it.
+        limits: What it may use.
+        is_large: Whether the trace may need more, so that it is kept to them.
+    """
+
+    con: duckdb.DuckDBPyConnection
+    limits: Limits
+    is_large: bool = False
+
+    def expect(self, size: int) -> None:
+        """Keep to the limits from here on, if that may be needed.
+
+        Args:
+            size: How many bytes may come to those in use.
+        """
+        if self.is_large:
+            return
+        [(used,)] = self.con.execute(
+            "SELECT sum(m.memory_usage_bytes) FROM duckdb_memory() AS m"
+        ).fetchall()
+        if used + size > self.limits.memory_bytes:
+            self.is_large = True
+            self.con.execute(f"SET memory_limit = '{_mebibytes(self.limits.memory_bytes)}'")
+
+
 class Databases:
     """Gives a database to each trace, those that are taken in side by side one each.
 
@@ -71,8 +105,8 @@ class Databases:
             con.close()
 
     @contextmanager
-    def empty(self) -> Iterator[duckdb.DuckDBPyConnection]:
-        """A connection to a database that holds nothing; it can be interrupted."""
+    def empty(self) -> Iterator[Database]:
+        """A database that holds nothing; it can be interrupted."""
         try:
             con, spill = self._idle.pop()
         except IndexError:  # asking before would be asking what another thread may change
@@ -80,8 +114,9 @@ class Databases:
         is_empty = False
         try:
             with con.cursor() as cursor, self.session.running(cursor):
-                yield cursor
-            is_empty = not spill.exists() and _empty(con)
+                database = Database(cursor, self.limits)
+                yield database
+            is_empty = not database.is_large and not spill.exists() and _empty(con)
         finally:
             if is_empty:
                 self._idle.append((con, spill))
@@ -94,13 +129,19 @@ class Databases:
         con = duckdb.connect(
             config={
                 "threads": self.limits.threads,
-                "memory_limit": f"{self.limits.memory_bytes // 2**20}MiB",
+                "memory_limit": _mebibytes(self.limits.memory_bytes * _ROOM),
                 "temp_directory": str(spill),
                 # Else the tables are compressed now and then, which costs more than it saves.
                 "checkpoint_threshold": "1TB",
+                # Idle, they give back memory that the others need again; spilling is no faster with them.
+                "async_threads": 0,
             }
         )
         return con, spill
+
+
+def _mebibytes(size: float) -> str:
+    return f"{int(size) >> 20}MiB"
 
 
 def _empty(con: duckdb.DuckDBPyConnection) -> bool:

@@ -52,6 +52,7 @@ class TraceReader:
         metadata: The other top-level keys of the file.
         content_hash: BLAKE2b-256 of the stored bytes.
         events: Events that the blocks hold.
+        text_bytes: Bytes that they take in the file, decompressed.
         skipped_events: Events of the file that no block holds.
         ended: Whether the list of events is closed.
         reasons: What was repaired or left out, as docs/repairs.md lists it.
@@ -63,6 +64,7 @@ class TraceReader:
     metadata: dict[str, Any] = field(default_factory=dict)
     content_hash: str = ""
     events: int = 0
+    text_bytes: int = 0
     skipped_events: int = 0
     ended: bool = False
     reasons: Counter[str] = field(default_factory=Counter)
@@ -98,6 +100,7 @@ class TraceReader:
                 yield cut.block
                 self.events += cut.block.events
             text.drop(cut.used)
+            self.text_bytes += cut.used
             if cut.ended and head != _BARE and (end := find_events(text, head)):
                 head += text.take(end)  # two profilers wrote into one file: more events follow
             elif cut.ended or last:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from graphlib import TopologicalSorter
+from typing import Any
 
 import duckdb
 
@@ -20,6 +21,15 @@ class Task:
 
     do: Callable[[duckdb.DuckDBPyConnection], None]
     needs: tuple[str, ...] = ()
+
+
+class _Here(Executor):
+    """Runs what is submitted at once: a thread that ends gives back the memory that the next one needs."""
+
+    def submit(self, do: Any, /, *args: Any, **named: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        future.set_result(do(*args, **named))
+        return future
 
 
 def together(
@@ -43,7 +53,7 @@ def together(
     graph.prepare()
     ready: list[str] = []
     busy: dict[Future[None], str] = {}
-    with ThreadPoolExecutor(at_once) as pool:
+    with ThreadPoolExecutor(at_once) if at_once > 1 else _Here() as pool:
         while graph.is_active():
             ready = sorted([*ready, *graph.get_ready()], key=rank.__getitem__)
             for name in ready[: at_once - len(busy)]:

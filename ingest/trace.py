@@ -9,7 +9,7 @@ from pathlib import Path
 
 import duckdb
 
-from tracewh.ingest.databases import Databases
+from tracewh.ingest.databases import Database, Databases
 from tracewh.ingest.discover import Source
 from tracewh.ingest.errors import RefusedError
 from tracewh.ingest.faults import refusal
@@ -18,6 +18,9 @@ from tracewh.ingest.plain import Parser, is_available
 from tracewh.ingest.reader import TraceReader
 from tracewh.ingest.split import Block
 from tracewh.ingest.write import odd_values, write
+
+#: What linking takes of an operator that is inside many others.
+HOST_EVENT_BYTES = 800
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,13 +76,13 @@ def _take_in(
     unpadded: bool = False,
 ) -> Taken:
     stat = source.path.stat()
-    threads = databases.limits.threads
-    with databases.empty() as con:
+    with databases.empty() as database:
+        con = database.con
         prepare(con, unpadded)
         # Plain events are taken for what they seem to be.
         parser = Parser(con.cursor()) if is_available() and not unpadded else None
         reader = TraceReader(source.path, on_bytes, parser)
-        is_all_plain = _flatten_all(con, reader, threads, on_events)
+        is_all_plain = _flatten_all(database, reader, on_events)
         if unpadded or not _may_be_unpadded(con) or not is_unpadded(_first_block(source)):
             facts = {
                 "source_path": str(source.path),
@@ -93,6 +96,8 @@ def _take_in(
                 "skipped_events": reader.skipped_events,
                 "tracewh_version": version("tracewh"),
             }
+            [(host_events,)] = con.execute("SELECT count(*) FROM raw_host").fetchall()
+            database.expect(host_events * HOST_EVENT_BYTES)
             at_once = _statements_at_once(con)
             reasons = {**reader.reasons, **({} if is_all_plain else odd_values(con))}
             running = databases.session.running
@@ -126,19 +131,16 @@ def _first_block(source: Source) -> Block:
     return next(TraceReader(source.path).blocks())
 
 
-def _flatten_all(
-    con: duckdb.DuckDBPyConnection,
-    reader: TraceReader,
-    threads: int,
-    on_events: Callable[[int], None],
-) -> bool:
+def _flatten_all(database: Database, reader: TraceReader, on_events: Callable[[int], None]) -> bool:
     """Fill the raw tables; whether all events were plain."""
+    con, threads = database.con, database.limits.threads
     # One thread a block: the database's own would only get in each other's way. A filter that is
     # pushed down would parse every event a second time.
     con.execute("SET threads = 1; SET disabled_optimizers = 'filter_pushdown'")
     with Flattener(con, threads) as flattener:
         for block in reader.blocks():
             flattener.add(block)
+            database.expect(reader.text_bytes)
             on_events(block.events)
         flattener.finish()
     reader.reasons.update(flattener.reasons)

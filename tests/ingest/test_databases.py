@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import duckdb
 import pytest
 
-from tracewh.ingest.databases import Databases, Limits
+from tracewh.ingest.databases import Database, Databases, Limits
 from tracewh.ingest.flatten import prepare
 from tracewh.ingest.staging import Session, scratch
 from tracewh.ingest.tables import derive
@@ -54,7 +54,8 @@ def test_what_a_trace_made_is_gone(
 ) -> None:
     with Databases(session, LIMITS) as databases:
         for _ in range(3):
-            with databases.empty() as con, con.cursor() as cursor:
+            with databases.empty() as database, database.con.cursor() as cursor:
+                con = database.con
                 assert con.execute(ALL).fetchall() == cursor.execute(ALL).fetchall() == []
                 prepare(con, unpadded=True)
                 derive(con, "flows")
@@ -73,9 +74,9 @@ def test_each_that_is_at_work_has_its_own(
 ) -> None:
     with Databases(session, LIMITS) as databases:
         with databases.empty() as one, databases.empty() as other:
-            one.execute("CREATE TABLE t AS SELECT 1 AS a")
-            other.execute("CREATE TABLE t AS SELECT 2 AS a")
-            assert one.execute("FROM t").fetchall() == [(1,)]
+            one.con.execute("CREATE TABLE t AS SELECT 1 AS a")
+            other.con.execute("CREATE TABLE t AS SELECT 2 AS a")
+            assert one.con.execute("FROM t").fetchall() == [(1,)]
         with databases.empty(), databases.empty():
             assert len(opened) == 2
 
@@ -84,8 +85,8 @@ def test_none_is_used_again_after_an_error(
     session: Session, opened: list[duckdb.DuckDBPyConnection]
 ) -> None:
     with Databases(session, LIMITS) as databases:
-        with pytest.raises(duckdb.CatalogException), databases.empty() as con:
-            con.execute("FROM nothing")
+        with pytest.raises(duckdb.CatalogException), databases.empty() as database:
+            database.con.execute("FROM nothing")
         assert is_closed(opened[0])
         with databases.empty():
             assert len(opened) == 2
@@ -95,8 +96,8 @@ def test_one_that_spilled_gives_its_room_on_disk_back(
     session: Session, opened: list[duckdb.DuckDBPyConnection]
 ) -> None:
     with Databases(session, Limits(1, 16 << 20)) as databases:
-        with databases.empty() as con:
-            con.execute("CREATE TABLE t AS SELECT hash(range) AS a FROM range(6_000_000)")
+        with databases.empty() as database:
+            database.con.execute("CREATE TABLE t AS SELECT hash(range) AS a FROM range(6_000_000)")
             assert any(path.stat().st_size for path in session.path.glob("*-spill/*"))
         assert not [*session.path.glob("*-spill")]
         assert is_closed(opened[0])
@@ -104,10 +105,32 @@ def test_one_that_spilled_gives_its_room_on_disk_back(
             assert len(opened) == 2
 
 
+def limit(database: Database) -> str:
+    [(size,)] = database.con.execute("SELECT current_setting('memory_limit')").fetchall()
+    return str(size)
+
+
+def test_only_one_that_needs_no_more_than_its_share_may_use_more(
+    session: Session, opened: list[duckdb.DuckDBPyConnection]
+) -> None:
+    with Databases(session, LIMITS) as databases:
+        with databases.empty() as database:
+            database.expect(63 << 20)
+            assert limit(database) == "102.0 MiB"
+            database.con.execute("CREATE TABLE t AS SELECT hash(range) AS a FROM range(300_000)")
+            database.expect(63 << 20)
+            assert limit(database) == "64.0 MiB"
+            database.expect(0)
+            assert limit(database) == "64.0 MiB"
+        assert is_closed(opened[0])
+        with databases.empty() as database:
+            assert limit(database) == "102.0 MiB"
+
+
 def test_it_can_be_interrupted(session: Session) -> None:
     with Databases(session, LIMITS) as databases:
         with databases.empty():
             pass
-        with pytest.raises(duckdb.InterruptException), databases.empty() as con:
+        with pytest.raises(duckdb.InterruptException), databases.empty() as database:
             threading.Timer(0.2, session.interrupt).start()
-            con.execute("SELECT count(*) FROM range(30_000_000_000)").fetchall()
+            database.con.execute("SELECT count(*) FROM range(30_000_000_000)").fetchall()
