@@ -21,9 +21,11 @@ def fill_in_python(buffer: bytearray, parts: list[bytes | bytearray], /) -> None
 
 
 try:
-    from tracewh.ingest._events import fill
+    from tracewh.ingest import _events
 except ImportError:
     fill = fill_in_python
+else:
+    fill = _events.fill
 
 
 class Text:
