@@ -190,6 +190,19 @@ def test_hash_and_progress_are_of_the_stored_bytes(tmp_path: Path) -> None:
     assert sum(counts) == len(stored)
 
 
+@pytest.mark.parametrize("block", [1000, 1 << 20])
+def test_the_text_of_the_events_is_counted_as_it_was_before_it_was_compressed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block: int
+) -> None:
+    monkeypatch.setattr(reader, "BLOCK_BYTES", block)
+    events = ", ".join(['{"ph": "i", "name": "a"}'] * 1000)
+    file = tmp_path / "trace.json.gz"
+    file.write_bytes(gzip.compress(f'{{"a": 1, "traceEvents": [{events}], "b": 2}}'.encode()))
+    opened = TraceReader(file)
+    assert sum(found.events for found in opened.blocks()) == 1000
+    assert opened.text_bytes == len(events)
+
+
 #: Short, and of what JSON and its look-alikes are made.
 words = st.lists(
     st.sampled_from([*'{}[],:"\\ \n aé🔥', "}, {", '"traceEvents": [', "]}", "},{", '\\"'])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import duckdb
@@ -11,7 +12,7 @@ import tracewh
 from tests.ingest.conftest import rows
 from tracewh.ingest import databases, trace
 from tracewh.ingest.api import ingest
-from tracewh.ingest.databases import MEMORY_BYTES, Limits, side_by_side
+from tracewh.ingest.databases import MEMORY_BYTES, Database, Limits, side_by_side
 from tracewh.ingest.tables import tables
 from tracewh.ingest.trace import _statements_at_once
 
@@ -92,3 +93,39 @@ def test_files_that_are_in_already_take_no_memory(
     ingest([first, second], tmp_path / "wh")
     ingest([first, second], tmp_path / "wh")
     assert asked == [[first.stat().st_size], [second.stat().st_size], []]
+
+
+OPERATOR = {"ph": "X", "cat": "cpu_op", "name": "a", "pid": 1, "tid": 1, "ts": 1, "dur": 1}
+MARK = {"ph": "i", "name": "a", "pid": 1, "tid": 1, "ts": 1, "s": "t", "args": {"a": "b" * 4000}}
+
+
+@pytest.mark.parametrize(
+    ("event", "count", "since"),
+    [
+        (OPERATOR, 10_000, None),
+        (OPERATOR, 100_000, "linking"),  # little text, but all of it may be inside each other
+        (MARK, 20_000, "reading"),  # 80 MB of text
+    ],
+)
+def test_a_trace_is_kept_to_its_share_as_soon_as_it_may_need_more(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    event: dict[str, object],
+    count: int,
+    since: str | None,
+) -> None:
+    expected: list[bool] = []
+    expect = Database.expect
+
+    def noting(database: Database, size: int) -> None:
+        expect(database, size)
+        expected.append(database.is_large)
+
+    monkeypatch.setattr(Database, "expect", noting)
+    monkeypatch.setattr(databases, "MEMORY_BYTES", 64 << 20)
+    file = tmp_path / "a.pt.trace.json"
+    file.write_text(json.dumps({"traceEvents": [event] * count}))
+    [outcome] = ingest([file], tmp_path / "wh", jobs=1)
+    assert (outcome.status, outcome.events) == ("ingested", count)
+    *reading, linking = expected
+    assert (any(reading), linking) == (since == "reading", since is not None)
