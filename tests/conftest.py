@@ -145,17 +145,53 @@ def pytest_collect_file(parent: pytest.Collector, file_path: Path) -> pytest.Col
     return SqlFile.from_parent(parent, path=file_path) if file_path.suffix == ".test" else None
 
 
+#: What a test says that skips because the shared traces are not there.
+NO_TRACES = "needs the shared traces"
+
 _skipped: set[str] = set()
+_ran: set[str] = set()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--once",
+        type=Path,
+        metavar="FILE",
+        help="leave out the tests that FILE names, and add the names of those that run to it",
+    )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    file: Path | None = config.getoption("--once")
+    if file is None or not file.exists():
+        return
+    ran = set(file.read_text("utf-8").splitlines())
+    config.hook.pytest_deselected(items=[item for item in items if item.nodeid in ran])
+    items[:] = [item for item in items if item.nodeid not in ran]
+
+
+def _note_skip(report: pytest.TestReport | pytest.CollectReport) -> None:
+    """Remember a skip, unless there is nothing to be done about it: no folder of shared traces.
+
+    What is parametrized by the traces has no parameters then. A folder that TRACEWH_SHARED names
+    has to be there.
+    """
+    said = str(report.longrepr)
+    wants_traces = NO_TRACES in said or "got empty parameter set" in said
+    if not (wants_traces and "TRACEWH_SHARED" not in os.environ and not SHARED.is_dir()):
+        _skipped.add(report.nodeid)
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     if report.skipped and not hasattr(report, "wasxfail"):
-        _skipped.add(report.nodeid)
+        _note_skip(report)
+    elif report.when == "call":
+        _ran.add(report.nodeid)
 
 
 def pytest_collectreport(report: pytest.CollectReport) -> None:
     if report.skipped:
-        _skipped.add(report.nodeid)
+        _note_skip(report)
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -173,8 +209,13 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     )
     if hasattr(session.config, "workeroutput"):
         session.config.workeroutput["skipped"] = sorted(_skipped)
-    elif os.environ.get("CI") == "true" and _skipped and session.exitstatus == pytest.ExitCode.OK:
+        return
+    if os.environ.get("CI") == "true" and _skipped and session.exitstatus == pytest.ExitCode.OK:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
+    file: Path | None = session.config.getoption("--once")
+    if file is not None:
+        with file.open("a", encoding="utf-8") as names:
+            names.writelines(f"{name}\n" for name in sorted(_ran))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
@@ -199,7 +240,7 @@ def tables() -> Iterator[Tables]:
 def shared() -> Path:
     """The folder of shared traces and figures."""
     if not (SHARED / "traces").is_dir():
-        pytest.skip(f"needs the shared traces: no folder {SHARED / 'traces'} (see TRACEWH_SHARED)")
+        pytest.skip(f"{NO_TRACES}: no folder {SHARED / 'traces'} (see TRACEWH_SHARED)")
     return SHARED
 
 

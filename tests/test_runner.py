@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 HERE = Path(__file__).parent
 
 TEST = """\
@@ -67,15 +69,18 @@ SELECT count(*) FROM host_events
 
 
 def run(
-    folder: Path, *options: str, ci: bool = False, allowed: str = ""
+    folder: Path, *options: str, ci: bool = False, allowed: str = "", traces: Path | None = None
 ) -> subprocess.CompletedProcess[str]:
+    environ = {name: value for name, value in os.environ.items() if name != "TRACEWH_SHARED"}
+    if traces:
+        environ["TRACEWH_SHARED"] = str(traces)
     shutil.copy(HERE / "conftest.py", folder)
     (folder / "allowed_skips.txt").write_text(allowed, "utf-8")
     return subprocess.run(
         [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-q", "--rootdir=.", *options],
         cwd=folder,
         env={
-            **os.environ,
+            **environ,
             "CI": str(ci).lower(),
             "PYTHONPATH": str(HERE.parent),
             "PYTEST_ADDOPTS": "",  # of whoever runs this
@@ -131,3 +136,56 @@ def test_a_skip_cannot_hide_in_one_of_several_processes(tmp_path: Path) -> None:
     assert "\ntest_a.py::test_it\ntest_b.py\n" in done.stdout
     allowed = "test_a.py::test_it  because\ntest_b.py  because\n"
     assert run(tmp_path, "-n2", ci=True, allowed=allowed).returncode == 0
+
+
+NEEDS_TRACES = """\
+from pathlib import Path
+
+import pytest
+import pytest
+from conftest import SHARED
+TRACES = sorted(path.name for path in SHARED.glob("traces/*"))
+def test_without(): pass
+def test_with(shared): pass
+@pytest.mark.parametrize("trace", TRACES)
+def test_each(trace): pass
+"""
+
+
+@pytest.fixture
+def wants_traces(tmp_path: Path) -> Path:
+    """A folder of tests, of which two want the shared traces; they are not there."""
+    folder = tmp_path / "clone" / "tests"
+    folder.mkdir(parents=True)
+    (folder / "test_it.py").write_text(NEEDS_TRACES, "utf-8")
+    return folder
+
+
+def test_a_clone_with_nothing_beside_it_passes_in_ci(wants_traces: Path) -> None:
+    done = run(wants_traces, ci=True)
+    assert done.returncode == 0, done.stdout
+    assert "1 passed, 2 skipped" in done.stdout
+
+
+def test_traces_that_are_named_have_to_be_there(wants_traces: Path) -> None:
+    done = run(wants_traces, ci=True, traces=wants_traces / "nowhere")
+    assert done.returncode == 1
+    assert "skipped, and not in tests/allowed_skips.txt" in done.stdout
+
+
+def test_what_was_skipped_for_want_of_traces_runs_once_they_are_there(
+    wants_traces: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "elsewhere" / "traces" / "a").mkdir(parents=True)
+    once = f"--once={tmp_path / 'ran'}"
+    for workers in ("-n0", "-n2"):
+        (tmp_path / "ran").unlink(missing_ok=True)
+        assert run(wants_traces, workers, once, ci=True).returncode == 0
+        done = run(wants_traces, workers, once, ci=True, traces=tmp_path / "elsewhere")
+        assert done.returncode == 0, done.stdout
+        assert "2 passed" in done.stdout and "skipped" not in done.stdout
+    assert (tmp_path / "ran").read_text("utf-8").splitlines() == [
+        "test_it.py::test_without",
+        "test_it.py::test_each[a]",
+        "test_it.py::test_with",
+    ]

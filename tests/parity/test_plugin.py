@@ -108,7 +108,7 @@ def test_the_trace_that_is_not_compared_is_another_than_the_plugin_read(
     assert (row[0], said["n_trace_events"]) == (34, 105167)
 
 
-def test_every_line_of_the_file_is_of_a_trace_and_has_a_reason() -> None:
+def test_every_line_of_the_file_is_of_a_trace_and_has_a_reason(shared: Path) -> None:
     file = listed()
     traces = {
         name.removeprefix("hta ").removeprefix("tracelens ")
