@@ -94,7 +94,9 @@ CREATE MACRO rank_sum_p_values(rel VARCHAR) AS TABLE
         SELECT
             s.key,
             2 * e.tail AS exact_p_value,
-            2 * exp(lgamma(s.n + 1) + lgamma(s.m + 1) - lgamma(s.total + 1)) AS least_p_value,
+            -- The number of ways is whole: rounded, the probability is exact to the last bit.
+            2 / round(exp(lgamma(s.total + 1) - lgamma(s.n + 1) - lgamma(s.m + 1)))
+                AS least_p_value,
             (abs(s.baseline_wins - s.pairs / 2.0) - 0.5)
             / nullif(
                 sqrt(s.pairs / 12.0 * (s.total + 1 - s.tied / (s.total * (s.total - 1)))), 0

@@ -70,6 +70,21 @@ def test_steps_are_extended_to_the_device_work_they_launch(take_in: TakeIn) -> N
     ]
 
 
+def test_a_launch_belongs_to_the_step_whose_edges_it_touches(take_in: TakeIn) -> None:
+    """A call that starts with a step, or ends with it, lies in it."""
+    trace = take_in(
+        [
+            step(1, 100, 200),
+            step(2, 300, 400),
+            call(100, 110, 1),
+            device(210, 220, correlation=1),
+            call(390, 400, 2),
+            device(410, 420, correlation=2),
+        ]
+    )
+    assert trace.rows(STEPS) == [(1, 100, 200, 100, 220, 1), (2, 300, 400, 300, 420, 1)]
+
+
 @pytest.mark.parametrize(
     ("device_events", "is_tail"),
     [

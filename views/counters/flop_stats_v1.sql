@@ -51,7 +51,7 @@ CREATE MACRO flop_stats_v1(
     traces_counted AS MATERIALIZED (
         SELECT DISTINCT k.run, k.worker, k.span
         FROM kernels_counted AS k
-        WHERE group_by = 'module' AND k.launch_id IS NOT NULL
+        WHERE group_by = 'module'
     ),
 
     nodes AS MATERIALIZED (
@@ -76,7 +76,7 @@ CREATE MACRO flop_stats_v1(
             k.launch_id AS next_id,
             []::VARCHAR[] AS modules
         FROM kernels_counted AS k
-        WHERE group_by = 'module' AND k.launch_id IS NOT NULL
+        WHERE k.launch_id IS NOT NULL
         UNION ALL
         SELECT
             c.launch_id,
