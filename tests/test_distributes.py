@@ -122,6 +122,8 @@ def variants(view: Spec) -> list[dict[str, Any]]:
         if param.default.startswith("'") and f"{param.default}" in param.meaning
     }
     listed = [dict(zip(choices, words, strict=True)) for words in product(*choices.values())]
+    if "per_span" in {param.name for param in view.params}:
+        listed.append({"per_span": True})
     required = any(param.required for param in view.params if param.name not in given)
     return [given | more for more in ([] if required else listed) + ARGUMENTS.get(view.name, [])]
 

@@ -123,7 +123,9 @@ def crowd(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tr
         yield warehouse
 
 
-def ask(warehouse: tracewh.Warehouse, view: Spec, **arguments: str) -> duckdb.DuckDBPyRelation:
+def ask(
+    warehouse: tracewh.Warehouse, view: Spec, **arguments: str | bool
+) -> duckdb.DuckDBPyRelation:
     """A view; two runs for those that compare."""
     if "baseline" in {param.name for param in view.params}:
         arguments = {"baseline": "h100_bert_2025", "experiment": "two_ranks_nccl_2023"}
@@ -163,9 +165,11 @@ def test_the_views_that_take_traces_together_are_listed() -> None:
 
 @each_view
 def test_rows_of_all_are_those_of_each_put_together(crowd: tracewh.Warehouse, view: Spec) -> None:
-    if not set(KEYS) <= {param.name for param in view.params}:
+    names_of_params = {param.name for param in view.params}
+    if not set(KEYS) <= names_of_params:
         return  # listed above
-    whole = ask(crowd, view)
+    apart: dict[str, bool] = {"per_span": True} if "per_span" in names_of_params else {}
+    whole = ask(crowd, view, **apart)
     names, rows = whole.columns, whole.fetchall()
 
     def expect(wanted: dict[str, str]) -> list[tuple[Any, ...]]:
@@ -185,13 +189,34 @@ def test_rows_of_all_are_those_of_each_put_together(crowd: tracewh.Warehouse, vi
     }
     for trace in asked:
         wanted = dict(zip(filters, trace, strict=False))
-        assert_same(ask(crowd, view, **wanted).fetchall(), expect(wanted))
+        assert_same(ask(crowd, view, **wanted, **apart).fetchall(), expect(wanted))
     # Each filter alone, too: what a view leaves out it must not look at.
     for key in filters:
         values = sorted({trace[KEYS.index(key)] for trace in traces})
         for value in (values[0], values[-1]):
-            found = ask(crowd, view, **{key: value}).fetchall()
+            found = ask(crowd, view, **{key: value}, **apart).fetchall()
             assert_same(found, expect({key: value}))
+
+
+@pytest.mark.parametrize(
+    "view",
+    [view for view in VIEWS if "per_span" in {param.name for param in view.params}],
+    ids=lambda view: view.object_name,
+)
+def test_spans_are_together_unless_told_apart(crowd: tracewh.Warehouse, view: Spec) -> None:
+    """Together no row names a span; a span that is named is what it is apart."""
+    whole, apart = ask(crowd, view), ask(crowd, view, per_span=True)
+    place = whole.columns.index("span")
+    together, rows = whole.fetchall(), apart.fetchall()
+    assert 0 < len(together) < len(rows)
+    assert {row[place] for row in together} == {None}
+    [one] = [{row[place] for row in rows} & {"default"}]
+    assert_same(ask(crowd, view, span="default").fetchall(), [r for r in rows if r[place] in one])
+    if "cumulative_pct" in whole.columns:
+        at = whole.columns.index("cumulative_pct")
+        for answer in (together, rows):
+            last = {row[: place + 1]: row[at] for row in answer if row[at] is not None}
+            assert last and all(value == pytest.approx(100) for value in last.values())
 
 
 def assert_same(found: list[tuple[Any, ...]], expected: list[tuple[Any, ...]]) -> None:

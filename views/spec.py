@@ -13,7 +13,7 @@ The words in brackets say which arguments of a trace event ingest reads the colu
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 from typing import Literal, NoReturn
 
@@ -98,12 +98,24 @@ SHARED_PARAMS = {
     "run": Param("run", "VARCHAR", "-", "NULL", "Run to report; NULL reports every run."),
     "worker": Param("worker", "VARCHAR", "-", "NULL", "Worker to report; NULL reports all."),
     "span": Param("span", "VARCHAR", "-", "NULL", "Recording to report; NULL reports all."),
+    "per_span": Param(
+        "per_span",
+        "BOOLEAN",
+        "-",
+        "FALSE",
+        "Rows for each recording of a worker apart; FALSE adds its recordings up.",
+    ),
 }
 SHARED_COLUMNS = {
     "run": Column("run", "VARCHAR", "key", "Run the row belongs to."),
     "worker": Column("worker", "VARCHAR", "key", "Worker that recorded it."),
     "span": Column("span", "VARCHAR", "key", "Which recording of the worker."),
 }
+#: What `span` is in a view that has the parameter per_span.
+SPANS_TOGETHER = replace(
+    SHARED_COLUMNS["span"],
+    meaning="Which recording of the worker; NULL where all of them are added up.",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,7 +279,11 @@ class _Header:
             if section == "params":
                 self.params += [SHARED_PARAMS[name] for name in names]
             else:
-                self.columns += [SHARED_COLUMNS[name] for name in names]
+                together = SHARED_PARAMS["per_span"] in self.params
+                self.columns += [
+                    SPANS_TOGETHER if together and name == "span" else SHARED_COLUMNS[name]
+                    for name in names
+                ]
             return
         want = ["name", "type", "unit", "default", "meaning"]
         if section == "columns":

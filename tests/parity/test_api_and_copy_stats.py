@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import statistics
 from collections import defaultdict
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -21,7 +22,7 @@ Events = list[dict[str, Any]]
 def test_calls_of_the_runtime_are_those_of_the_raw_files(
     raw: dict[tuple[str, ...], Events], corpus: tracewh.Warehouse
 ) -> None:
-    rows = corpus.runtime_api_stats().fetchall()
+    rows = corpus.runtime_api_stats(per_span=True).fetchall()
     found = {tuple(row[:4]): row[4:] for row in rows if tuple(row[:3]) in raw}
     expected = {}
     for key, events in raw.items():
@@ -30,9 +31,11 @@ def test_calls_of_the_runtime_are_those_of_the_raw_files(
             if event["cat"] == "Runtime" or event["cat"].endswith(("_runtime", "_driver")):
                 calls[event["name"]].append(int(event["dur"] * 1000))
         everything = sum(map(sum, calls.values()))
-        for name, ns in calls.items():
-            share = 100 * sum(ns) / everything
-            expected[*key, name] = (share, *times(ns))
+        so_far = 0
+        for name, ns in sorted(calls.items(), key=lambda call: (-sum(call[1]), call[0])):
+            so_far += sum(ns)
+            shares = (100 * sum(ns) / everything, 100 * so_far / everything)
+            expected[*key, name] = (*shares, *times(ns))
     assert len(expected) > 100
     assert_alike(found, expected)
 
@@ -40,7 +43,7 @@ def test_calls_of_the_runtime_are_those_of_the_raw_files(
 def test_copies_and_fills_are_those_of_the_raw_files(
     raw: dict[tuple[str, ...], Events], corpus: tracewh.Warehouse
 ) -> None:
-    rows = corpus.memory_copy_stats().fetchall()
+    rows = corpus.memory_copy_stats(per_span=True).fetchall()
     found = {tuple(row[:4]): row[4:] for row in rows if tuple(row[:3]) in raw}
     expected = {}
     for key, events in raw.items():
@@ -49,15 +52,17 @@ def test_copies_and_fills_are_those_of_the_raw_files(
             if moves(event):
                 copies[event["name"]].append(event)
         everything = sum(event["dur"] for copy in copies.values() for event in copy)
-        for name, copy in copies.items():
+        so_far = Decimal(0)
+        for name, copy in sorted(copies.items(), key=costliest):
             total, calls, mean, median, low, high, deviation = times(
                 [int(event["dur"] * 1000) for event in copy]
             )
             sized = [event for event in copy if event["args"].get("bytes") is not None]
             sizes = [int(event["args"]["bytes"]) for event in sized]
-            share = 100 * total / float(everything)
+            so_far += sum(event["dur"] for event in copy)
+            shares = (100 * total / float(everything), 100 * float(so_far / everything))
             expected[*key, name] = (
-                *(calls, total, share, mean, median, low, high),
+                *(calls, total, *shares, mean, median, low, high),
                 sum(sizes) if sizes else None,
                 statistics.mean(sizes) if sizes else None,
                 sum(sizes) / 1000 / float(sum(event["dur"] for event in sized)) if sizes else None,
@@ -82,6 +87,11 @@ def times(ns: list[int]) -> tuple[float | None, ...]:
         max(ns) / 1000,
         statistics.stdev(ns) / 1000 if len(ns) > 1 else None,
     )
+
+
+def costliest(copy: tuple[str, Events]) -> tuple[Decimal, str]:
+    """By time, and by name where that ties."""
+    return -sum((event["dur"] for event in copy[1]), Decimal(0)), copy[0]
 
 
 def moves(event: dict[str, Any]) -> bool:

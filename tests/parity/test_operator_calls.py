@@ -21,7 +21,7 @@ def test_the_calls_of_an_operator_add_up_to_its_row(corpus: tracewh.Warehouse) -
     stats = corpus.sql("""
         SELECT s.run, s.worker, s.span, s.name, s.calls, s.host_self_us, s.host_total_us,
             s.device_self_us, s.device_total_us
-        FROM operator_stats() AS s ORDER BY ALL
+        FROM operator_stats(per_span := TRUE) AS s ORDER BY ALL
     """).fetchall()
     assert len(calls) > 1000
     assert calls == [(*row[:5], *(pytest.approx(x) for x in row[5:])) for row in stats]
@@ -37,7 +37,8 @@ def test_the_steps_are_those_that_operator_stats_takes(corpus: tracewh.Warehouse
         (*row[:3], step, *row[3:])
         for (step,) in steps
         for row in corpus.sql(
-            "SELECT s.run, s.worker, s.span, s.name, s.calls FROM operator_stats(step := ?) AS s",
+            "SELECT s.run, s.worker, s.span, s.name, s.calls"
+            " FROM operator_stats(step := ?, per_span := TRUE) AS s",
             [step],
         ).fetchall()
     ]

@@ -3,7 +3,7 @@
 -- since: 0.1
 -- summary: How long each kernel ran in two runs, and the difference.
 -- distributes: warehouse
--- combines: kernel_stats_v1(group_by := group_by) WHERE block IS NULL
+-- combines: kernel_stats_v1(group_by := group_by, per_span := TRUE) WHERE block IS NULL
 -- order: abs(delta_total_us) DESC, name, operator, grid, block, registers_per_thread, shared_memory_bytes
 -- uses: block_parts, kernel_stats_v1, kernels_in_parts, trace_weights
 -- example: drawn --baseline old --experiment new
@@ -91,7 +91,8 @@ CREATE MACRO diff_kernels_v1(
                 run := baseline,
                 worker := baseline_worker,
                 span := baseline_span,
-                group_by := group_by
+                group_by := group_by,
+                per_span := TRUE
             ) AS b
         WHERE b.run = baseline AND block IS NULL
         UNION ALL
@@ -112,7 +113,8 @@ CREATE MACRO diff_kernels_v1(
                 run := experiment,
                 worker := experiment_worker,
                 span := experiment_span,
-                group_by := group_by
+                group_by := group_by,
+                per_span := TRUE
             ) AS e
         WHERE e.run = experiment AND block IS NULL
         UNION ALL

@@ -3,7 +3,7 @@
 -- since: 0.1
 -- summary: How long each kernel ran in two runs, the difference, and whether it is more than steps spread anyway.
 -- distributes: warehouse
--- combines: kernel_stats_v1(group_by := group_by) WHERE block IS NULL; kernel_steps(group_by := group_by) WHERE block IS NULL; steps
+-- combines: kernel_stats_v1(group_by := group_by, per_span := TRUE) WHERE block IS NULL; kernel_steps(group_by := group_by) WHERE block IS NULL; steps
 -- order: abs(delta_total_us) DESC, name, operator, grid, block, registers_per_thread, shared_memory_bytes
 -- uses: diff_kernels_v1, kernel_steps, step_changes
 -- example: drawn --baseline old --experiment new

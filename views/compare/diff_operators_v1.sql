@@ -3,7 +3,7 @@
 -- since: 0.1
 -- summary: What each operator cost in two runs, and the difference.
 -- distributes: warehouse
--- combines: operator_stats_v1(group_by := group_by) WHERE block IS NULL
+-- combines: operator_stats_v1(group_by := group_by, per_span := TRUE) WHERE block IS NULL
 -- order: abs(delta_device_self_us) DESC, abs(delta_host_self_us) DESC, name, input_dims, call_stack
 -- uses: block_parts, operator_stats_v1, operators_in_parts, trace_weights
 -- example: samples --baseline resnet_workers_0 --experiment resnet_workers_2 --limit 6
@@ -97,7 +97,8 @@ CREATE MACRO diff_operators_v1(
                 run := baseline,
                 worker := baseline_worker,
                 span := baseline_span,
-                group_by := group_by
+                group_by := group_by,
+                per_span := TRUE
             ) AS b
         WHERE b.run = baseline AND block IS NULL
         UNION ALL
@@ -118,7 +119,8 @@ CREATE MACRO diff_operators_v1(
                 run := experiment,
                 worker := experiment_worker,
                 span := experiment_span,
-                group_by := group_by
+                group_by := group_by,
+                per_span := TRUE
             ) AS e
         WHERE e.run = experiment AND block IS NULL
         UNION ALL

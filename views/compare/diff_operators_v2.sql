@@ -3,7 +3,7 @@
 -- since: 0.1
 -- summary: What each operator cost in two runs, the difference, and whether it is more than steps spread anyway.
 -- distributes: warehouse
--- combines: operator_stats_v1(group_by := group_by) WHERE block IS NULL; operator_steps(group_by := group_by) WHERE block IS NULL; steps
+-- combines: operator_stats_v1(group_by := group_by, per_span := TRUE) WHERE block IS NULL; operator_steps(group_by := group_by) WHERE block IS NULL; steps
 -- order: abs(delta_device_self_us) DESC, abs(delta_host_self_us) DESC, name, input_dims, call_stack
 -- uses: diff_operators_v1, operator_steps, step_changes
 -- example: samples --baseline resnet_workers_0 --experiment resnet_workers_2 --limit 6

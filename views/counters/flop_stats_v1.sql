@@ -2,7 +2,7 @@
 -- version: 1
 -- since: 0.1
 -- summary: Floating-point operations that CUPTI counted, per kernel, operator or module.
--- distributes: trace
+-- distributes: worker
 -- order: self_flops DESC, total_flops DESC, run, worker, span, name
 -- needs: no_device_events no_counters
 -- uses: checked_choice, kernel_counters_v1, profiled_kernels, trace_names
@@ -18,19 +18,22 @@
 --   name      type     unit  default   meaning
 --   run, worker, span
 --   group_by  VARCHAR  -     'kernel'  'kernel', 'operator' or 'module'.
+--   per_span
 -- columns
---   name         type     unit  meaning
+--   name            type     unit  meaning
 --   run, worker, span
---   name         VARCHAR  key   Name of the kernel or operator; of a module its class and its number within the class.
---   kernels      BIGINT   -     Kernels that total_flops are of.
---   self_flops   DOUBLE   -     Its own operations.
---   total_flops  DOUBLE   -     The same, with what is inside it.
---   share_pct    DOUBLE   pct   Share of self_flops in all operations of the same run, worker and span.
+--   name            VARCHAR  key   Name of the kernel or operator; of a module its class and its number within the class.
+--   kernels         BIGINT   -     Kernels that total_flops are of.
+--   self_flops      DOUBLE   -     Its own operations.
+--   total_flops     DOUBLE   -     The same, with what is inside it.
+--   share_pct       DOUBLE   pct   Share of self_flops in all operations of the same run, worker and span.
+--   cumulative_pct  DOUBLE   pct   The same with all rows above it.
 CREATE MACRO flop_stats_v1(
     run VARCHAR := NULL,
     worker VARCHAR := NULL,
     span VARCHAR := NULL,
-    group_by VARCHAR := 'kernel'
+    group_by VARCHAR := 'kernel',
+    per_span BOOLEAN := FALSE
 ) AS TABLE
     WITH RECURSIVE
     kernels_counted AS MATERIALIZED (
@@ -120,14 +123,14 @@ CREATE MACRO flop_stats_v1(
         SELECT
             s.run,
             s.worker,
-            s.span,
+            CASE WHEN per_span OR span IS NOT NULL THEN s.span END AS span,
             s.name,
             count(*) AS kernels,
             coalesce(sum(s.flops) FILTER (WHERE s.name IS NOT DISTINCT FROM s.own_name), 0)
                 AS self_flops,
             sum(s.flops) AS total_flops
         FROM shares AS s
-        GROUP BY s.run, s.worker, s.span, s.name
+        GROUP BY ALL
     )
 
     SELECT
@@ -139,12 +142,21 @@ CREATE MACRO flop_stats_v1(
         g.self_flops,
         g.total_flops,
         100.0 * g.self_flops
-        / nullif(sum(g.self_flops) OVER (PARTITION BY g.run, g.worker, g.span), 0) AS share_pct
+        / nullif(sum(g.self_flops) OVER (PARTITION BY g.run, g.worker, g.span), 0) AS share_pct,
+        100.0 * sum(g.self_flops) OVER so_far
+        / nullif(sum(g.self_flops) OVER (PARTITION BY g.run, g.worker, g.span), 0)
+            AS cumulative_pct
     FROM grouped AS g
     WHERE
         (
             SELECT c.is_allowed
             FROM checked_choice('group_by', group_by, ['kernel', 'operator', 'module']) AS c
+        )
+    WINDOW
+        so_far AS (
+            PARTITION BY g.run, g.worker, g.span
+            ORDER BY g.self_flops DESC, g.total_flops DESC, g.name ASC
+            ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
         )
     ORDER BY
         g.self_flops DESC, g.total_flops DESC,

@@ -3,7 +3,7 @@
 -- since: 0.1
 -- summary: CUPTI counters, added up per operator.
 -- grain: one row per operator and counter
--- distributes: trace
+-- distributes: worker
 -- order: sum DESC, run, worker, span, counter, operator
 -- needs: no_device_events no_counters
 -- uses: counter_values, kernel_counters_v1
@@ -22,6 +22,7 @@
 --   name     type     unit  default  meaning
 --   run, worker, span
 --   counter  VARCHAR  -     NULL     Name of a counter, or a pattern with %, e.g. 'dram%'; NULL takes all.
+--   per_span
 -- columns
 --   name      type     unit  meaning
 --   run, worker, span
@@ -35,12 +36,13 @@ CREATE MACRO operator_counters_v1(
     run VARCHAR := NULL,
     worker VARCHAR := NULL,
     span VARCHAR := NULL,
-    counter VARCHAR := NULL
+    counter VARCHAR := NULL,
+    per_span BOOLEAN := FALSE
 ) AS TABLE
     SELECT
         k.run,
         k.worker,
-        k.span,
+        CASE WHEN per_span OR span IS NOT NULL THEN k.span END AS span,
         k.bottom_level_op AS operator,
         count(c.value) AS calls,
         sum(c.value) AS sum,
@@ -55,7 +57,9 @@ CREATE MACRO operator_counters_v1(
         OR CASE
             WHEN contains(counter, '%') THEN c.counter LIKE counter ELSE c.counter = counter
         END
-    GROUP BY k.run, k.worker, k.span, k.bottom_level_op, c.counter
+    GROUP BY ALL
     ORDER BY
         sum(c.value) DESC,
-        k.run ASC, k.worker ASC, k.span ASC, c.counter ASC, k.bottom_level_op ASC;
+        k.run ASC, k.worker ASC,
+        CASE WHEN per_span OR span IS NOT NULL THEN k.span END ASC,
+        c.counter ASC, k.bottom_level_op ASC;

@@ -1,42 +1,80 @@
 -- view: critical_path_summary
 -- version: 1
 -- since: 0.1
--- summary: What bounds each step: its critical path by kind of work and waiting.
--- grain: one row per step and kind of bound on its critical path
+-- summary: What bounds the steps of a trace: their critical path by kind of work and waiting.
+-- grain: one row per kind of bound on the critical paths, or per step and kind
 -- distributes: trace
 -- order: run, worker, span, step, duration_us DESC, bound
 -- uses: critical_path_v1
--- example: samples --run ddp_gloo --step 3
+-- example: samples --run ddp_gloo --worker rank0
+-- reading: The mean step of rank 0 is as long as it is because of its operators and of data that is not there yet.
+--
+-- The mean over the steps, in which a step that has nothing of a kind counts as 0, so that the kinds add
+-- up to the mean step. As everywhere, a step that recording cut short is left out of it.
 --
 -- Making faster what a kind of bound names makes the step faster by at most its share.
 --
 -- params
 --   run, worker, span
---   name  type    unit  default  meaning
---   step  BIGINT  -     NULL     Number of a step to report; NULL reports all.
+--   name      type     unit  default  meaning
+--   step      BIGINT   -     NULL     Number of a step to report.
+--   per_step  BOOLEAN  -     FALSE    Rows for each step; FALSE gives the mean, unless one step is named.
 -- columns
 --   run, worker, span
 --   name         type     unit  meaning
---   step         BIGINT   key   Number of the step; NULL where the trace has no steps.
+--   step         BIGINT   key   Number of the step; NULL for the mean, and where the trace has no steps.
 --   bound        VARCHAR  key   Kind of work or waiting, as in critical_path.
---   pieces       BIGINT   -     Pieces of the path.
+--   pieces       DOUBLE   -     Pieces of the path.
 --   duration_us  DOUBLE   us    How long they are.
 --   share_pct    DOUBLE   pct   Share of the step.
+--   steps        BIGINT   -     Number of steps that the row is the mean of.
 CREATE MACRO critical_path_summary_v1(
-    run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL, step BIGINT := NULL
+    run VARCHAR := NULL,
+    worker VARCHAR := NULL,
+    span VARCHAR := NULL,
+    step BIGINT := NULL,
+    per_step BOOLEAN := FALSE
 ) AS TABLE
     WITH
+    numbered AS (
+        SELECT s.run, s.worker, s.span, s.step, count(*) AS steps
+        FROM steps AS s
+        WHERE
+            s.extended_end_ns > s.extended_start_ns
+            AND (run IS NULL OR s.run = run)
+            AND (worker IS NULL OR s.worker = worker)
+            AND (span IS NULL OR s.span = span)
+            AND (step IS NULL OR s.step = step)
+            AND (per_step OR step IS NOT NULL OR NOT s.is_tail)
+        GROUP BY s.run, s.worker, s.span, s.step
+    ),
+
+    counted AS (
+        SELECT
+            n.run,
+            n.worker,
+            n.span,
+            CASE WHEN per_step OR step IS NOT NULL THEN n.step END AS step,
+            sum(n.steps)::BIGINT AS steps
+        FROM numbered AS n
+        GROUP BY ALL
+    ),
+
     bounds AS (
         SELECT
             p.run,
             p.worker,
             p.span,
-            p.step,
+            CASE WHEN per_step OR step IS NOT NULL THEN p.step END AS step,
             p.bound,
             count(*) AS pieces,
             sum(p.duration_us) AS duration_us
         FROM critical_path_v1(run := run, worker := worker, span := span, step := step) AS p
-        GROUP BY p.run, p.worker, p.span, p.step, p.bound
+        INNER JOIN numbered AS n
+            ON
+                p.run = n.run AND p.worker = n.worker AND p.span = n.span
+                AND p.step IS NOT DISTINCT FROM n.step
+        GROUP BY ALL
     )
 
     SELECT
@@ -45,9 +83,16 @@ CREATE MACRO critical_path_summary_v1(
         b.span,
         b.step,
         b.bound,
-        b.pieces,
-        b.duration_us,
+        b.pieces::DOUBLE / c.steps AS pieces,
+        b.duration_us / c.steps AS duration_us,
         100 * b.duration_us
-        / sum(b.duration_us) OVER (PARTITION BY b.run, b.worker, b.span, b.step) AS share_pct
+        / sum(b.duration_us) OVER (PARTITION BY b.run, b.worker, b.span, b.step) AS share_pct,
+        c.steps
     FROM bounds AS b
-    ORDER BY b.run ASC, b.worker ASC, b.span ASC, b.step ASC, b.duration_us DESC, b.bound ASC;
+    INNER JOIN counted AS c
+        ON
+            b.run = c.run AND b.worker = c.worker AND b.span = c.span
+            AND b.step IS NOT DISTINCT FROM c.step
+    ORDER BY
+        b.run ASC, b.worker ASC, b.span ASC, b.step ASC,
+        b.duration_us / c.steps DESC, b.bound ASC;

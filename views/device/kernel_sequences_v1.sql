@@ -2,8 +2,8 @@
 -- version: 1
 -- since: 0.1
 -- summary: Which sequences of kernels the calls of an operator launch, and how much time each takes in all.
--- grain: one row per trace and sequence
--- distributes: trace
+-- grain: one row per worker and sequence
+-- distributes: worker
 -- order: device_us DESC, run, worker, span, pattern
 -- carries: spark
 -- needs: no_operators no_device_events
@@ -23,18 +23,22 @@
 --   name        type     unit  default  meaning
 --   operator    VARCHAR  -     NULL     Name of an operator or annotation, or a pattern with %; NULL takes the outermost operators.
 --   min_length  INTEGER  -     3        The fewest kernels, copies and fills that a sequence must have.
+--   per_span
 -- columns
 --   run, worker, span
---   pattern    VARCHAR[]  key  Name of the operator, then those of the kernels, copies and fills.
---   calls      BIGINT     -    Calls that launched just this sequence.
---   device_us  DOUBLE     us   Sum of the durations of all that they launched.
---   host_us    DOUBLE     us   Sum of their durations on the host.
+--   pattern         VARCHAR[]  key  Name of the operator, then those of the kernels, copies and fills.
+--   calls           BIGINT     -    Calls that launched just this sequence.
+--   device_us       DOUBLE     us   Sum of the durations of all that they launched.
+--   share_pct       DOUBLE     pct  Share of device_us in that of all listed rows of the same run, worker and span.
+--   cumulative_pct  DOUBLE     pct  The same with all rows above it.
+--   host_us         DOUBLE     us   Sum of their durations on the host.
 CREATE MACRO kernel_sequences_v1(
     run VARCHAR := NULL,
     worker VARCHAR := NULL,
     span VARCHAR := NULL,
     operator VARCHAR := NULL,
-    min_length INTEGER := 3
+    min_length INTEGER := 3,
+    per_span BOOLEAN := FALSE
 ) AS TABLE
     WITH
     work AS MATERIALIZED (
@@ -195,7 +199,7 @@ CREATE MACRO kernel_sequences_v1(
         SELECT
             o.run,
             o.worker,
-            o.span,
+            CASE WHEN per_span OR span IS NOT NULL THEN o.span END AS span,
             o.name,
             s.numbers,
             count(*) AS calls,
@@ -204,7 +208,7 @@ CREATE MACRO kernel_sequences_v1(
         FROM sequences AS s
         INNER JOIN operators AS o ON s.call_id = o.id
         WHERE len(s.numbers) >= min_length
-        GROUP BY o.run, o.worker, o.span, o.name, s.numbers
+        GROUP BY ALL
     ),
 
     all_names AS (
@@ -233,6 +237,17 @@ CREATE MACRO kernel_sequences_v1(
         p.pattern,
         p.calls,
         p.device_ns / 1000.0 AS device_us,
+        100.0 * p.device_ns
+        / nullif(sum(p.device_ns) OVER (PARTITION BY p.run, p.worker, p.span), 0) AS share_pct,
+        100.0 * sum(p.device_ns) OVER so_far
+        / nullif(sum(p.device_ns) OVER (PARTITION BY p.run, p.worker, p.span), 0)
+            AS cumulative_pct,
         p.host_ns / 1000.0 AS host_us
     FROM patterns AS p
+    WINDOW
+        so_far AS (
+            PARTITION BY p.run, p.worker, p.span
+            ORDER BY p.device_ns DESC, p.pattern ASC
+            ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
+        )
     ORDER BY p.device_ns DESC, p.run ASC, p.worker ASC, p.span ASC, p.pattern ASC;

@@ -2,7 +2,7 @@
 -- version: 1
 -- since: 0.1
 -- summary: How long each kernel ran, and how well it filled the device.
--- distributes: trace
+-- distributes: worker
 -- order: total_us DESC, run, worker, span, name, operator, grid, block, registers_per_thread, shared_memory_bytes
 -- carries: spark
 -- needs: no_device_events
@@ -21,6 +21,7 @@
 --   run, worker, span
 --   group_by  VARCHAR  -     'name'   'name' or 'launch'.
 --   step      BIGINT   -     NULL     Only kernels whose launch call lies inside this step as recorded; NULL takes all.
+--   per_span
 -- columns
 --   name                             type       unit   meaning
 --   run, worker, span
@@ -38,6 +39,7 @@
 --   max_us                           DOUBLE     us     Longest.
 --   stddev_us                        DOUBLE     us     Sample standard deviation; NULL for one call.
 --   share_pct                        DOUBLE     pct    Share of total_us in that of all listed rows of the same run, worker and span.
+--   cumulative_pct                   DOUBLE     pct    The same with all rows above it.
 --   uses_tensor_cores                BOOLEAN    -      Whether its name is that of a kernel that uses tensor cores.
 --   mean_blocks_per_sm               DOUBLE     -      Blocks of the grid divided by the multiprocessors.
 --   mean_est_achieved_occupancy_pct  DOUBLE     pct    Occupancy that the launch allows.
@@ -46,7 +48,8 @@ CREATE MACRO kernel_stats_v1(
     worker VARCHAR := NULL,
     span VARCHAR := NULL,
     group_by VARCHAR := 'name',
-    step BIGINT := NULL
+    step BIGINT := NULL,
+    per_span BOOLEAN := FALSE
 ) AS TABLE
     WITH
     launches_in_step AS (
@@ -73,7 +76,7 @@ CREATE MACRO kernel_stats_v1(
         SELECT
             d.run,
             d.worker,
-            d.span,
+            CASE WHEN per_span OR span IS NOT NULL THEN d.span END AS span,
             d.name,
             d.grid,
             d.block,
@@ -156,10 +159,22 @@ CREATE MACRO kernel_stats_v1(
         g.stddev_ns / 1000.0 AS stddev_us,
         100.0 * g.total_ns
         / nullif(sum(g.total_ns) OVER (PARTITION BY g.run, g.worker, g.span), 0) AS share_pct,
+        100.0 * sum(g.total_ns) OVER so_far
+        / nullif(sum(g.total_ns) OVER (PARTITION BY g.run, g.worker, g.span), 0)
+            AS cumulative_pct,
         g.uses_tensor_cores,
         g.mean_blocks_per_sm,
         g.mean_est_achieved_occupancy_pct
     FROM grouped AS g
+    WINDOW
+        so_far AS (
+            PARTITION BY g.run, g.worker, g.span
+            ORDER BY
+                g.total_ns DESC,
+                g.name ASC, g.operator ASC, g.grid ASC, g.block ASC,
+                g.registers_per_thread ASC, g.shared_memory_bytes ASC
+            ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
+        )
     ORDER BY
         g.total_ns DESC,
         g.run ASC, g.worker ASC, g.span ASC, g.name ASC, g.operator ASC, g.grid ASC, g.block ASC,

@@ -2,7 +2,7 @@
 -- version: 1
 -- since: 0.1
 -- summary: What it took the host to launch each kernel, copy and fill, and how long these waited to run.
--- distributes: trace
+-- distributes: worker
 -- order: host_us DESC, run, worker, span, name, operator, launch_call
 -- carries: spark
 -- needs: no_device_events launches_without_kernels
@@ -24,6 +24,7 @@
 --   run, worker, span
 --   slow_launch_us  DOUBLE   us    50       From more than this on the host a launch is slow.
 --   long_delay_us   DOUBLE   us    100      From more than this a launch delay is long.
+--   per_span
 -- columns
 --   name                  type     unit  meaning
 --   run, worker, span
@@ -31,6 +32,8 @@
 --   operator              VARCHAR  key   Operator that made the call, or annotation; NULL where unknown.
 --   calls                 BIGINT   -     Launches.
 --   host_us               DOUBLE   us    How long the calls took.
+--   share_pct             DOUBLE   pct   Share of host_us in that of all listed rows of the same run, worker and span.
+--   cumulative_pct        DOUBLE   pct   The same with all rows above it.
 --   device_us             DOUBLE   us    How long what they launched ran.
 --   mean_launch_delay_us  DOUBLE   us    Mean launch delay.
 --   max_launch_delay_us   DOUBLE   us    Longest.
@@ -43,7 +46,8 @@ CREATE MACRO launch_stats_v1(
     worker VARCHAR := NULL,
     span VARCHAR := NULL,
     slow_launch_us DOUBLE := 50,
-    long_delay_us DOUBLE := 100
+    long_delay_us DOUBLE := 100,
+    per_span BOOLEAN := FALSE
 ) AS TABLE
     WITH
     work AS MATERIALIZED (
@@ -136,7 +140,7 @@ CREATE MACRO launch_stats_v1(
         LEFT JOIN operator_names(run, worker, span) AS o ON l.operator_id = o.id
     ),
 
-    grouped AS (
+    of_traces AS (
         SELECT
             any_value(l.run) AS run,
             any_value(l.worker) AS worker,
@@ -154,6 +158,26 @@ CREATE MACRO launch_stats_v1(
             count(*) FILTER (WHERE l.is_delayed) AS long_delays
         FROM launches AS l
         GROUP BY l.trace_number, l.name, l.operator, l.launch_call
+    ),
+
+    grouped AS (
+        SELECT
+            o.run,
+            o.worker,
+            CASE WHEN per_span OR span IS NOT NULL THEN o.span END AS span,
+            o.name,
+            o.operator,
+            o.launch_call,
+            sum(o.calls)::BIGINT AS calls,
+            sum(o.host_ns) AS host_ns,
+            sum(o.device_ns) AS device_ns,
+            sum(o.delay_ns) AS delay_ns,
+            max(o.max_delay_ns) AS max_delay_ns,
+            sum(o.short_kernels)::BIGINT AS short_kernels,
+            sum(o.slow_launches)::BIGINT AS slow_launches,
+            sum(o.long_delays)::BIGINT AS long_delays
+        FROM of_traces AS o
+        GROUP BY ALL
     )
 
     SELECT
@@ -164,6 +188,11 @@ CREATE MACRO launch_stats_v1(
         g.operator,
         g.calls,
         g.host_ns / 1000.0 AS host_us,
+        100.0 * g.host_ns
+        / nullif(sum(g.host_ns) OVER (PARTITION BY g.run, g.worker, g.span), 0) AS share_pct,
+        100.0 * sum(g.host_ns) OVER so_far
+        / nullif(sum(g.host_ns) OVER (PARTITION BY g.run, g.worker, g.span), 0)
+            AS cumulative_pct,
         g.device_ns / 1000.0 AS device_us,
         g.delay_ns / 1000.0 / g.calls AS mean_launch_delay_us,
         g.max_delay_ns / 1000.0 AS max_launch_delay_us,
@@ -172,6 +201,12 @@ CREATE MACRO launch_stats_v1(
         g.long_delays,
         g.launch_call
     FROM grouped AS g
+    WINDOW
+        so_far AS (
+            PARTITION BY g.run, g.worker, g.span
+            ORDER BY g.host_ns DESC, g.name ASC, g.operator ASC, g.launch_call ASC
+            ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
+        )
     ORDER BY
         g.host_ns DESC,
         g.run ASC, g.worker ASC, g.span ASC, g.name ASC, g.operator ASC, g.launch_call ASC;

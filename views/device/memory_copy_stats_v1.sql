@@ -2,7 +2,7 @@
 -- version: 1
 -- since: 0.1
 -- summary: How long copies and fills of device memory took, how much they moved, and how fast.
--- distributes: trace
+-- distributes: worker
 -- order: total_us DESC, run, worker, span, operation
 -- carries: spark
 -- needs: no_device_events
@@ -21,6 +21,7 @@
 --
 -- params
 --   run, worker, span
+--   per_span
 -- columns
 --   name            type     unit   meaning
 --   run, worker, span
@@ -28,6 +29,7 @@
 --   calls           BIGINT   -      How often it ran.
 --   total_us        DOUBLE   us     Sum of the durations.
 --   share_pct       DOUBLE   pct    Share of total_us in that of all listed rows of the same run, worker and span.
+--   cumulative_pct  DOUBLE   pct    The same with all rows above it.
 --   mean_us         DOUBLE   us     Mean duration.
 --   median_us       DOUBLE   us     Median duration, exact.
 --   min_us          DOUBLE   us     Shortest.
@@ -41,14 +43,17 @@
 --   max_bytes       BIGINT   bytes  Largest.
 --   stddev_bytes    DOUBLE   bytes  Sample standard deviation of the sizes; NULL for one size.
 CREATE MACRO memory_copy_stats_v1(
-    run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
+    run VARCHAR := NULL,
+    worker VARCHAR := NULL,
+    span VARCHAR := NULL,
+    per_span BOOLEAN := FALSE
 ) AS TABLE
     WITH
     grouped AS (
         SELECT
             d.run,
             d.worker,
-            d.span,
+            CASE WHEN per_span OR span IS NOT NULL THEN d.span END AS span,
             d.name,
             count(*) AS calls,
             sum(d.duration_ns) AS total_ns,
@@ -70,7 +75,7 @@ CREATE MACRO memory_copy_stats_v1(
             AND (run IS NULL OR d.run = run)
             AND (worker IS NULL OR d.worker = worker)
             AND (span IS NULL OR d.span = span)
-        GROUP BY d.run, d.worker, d.span, d.name
+        GROUP BY ALL
     )
 
     SELECT
@@ -82,6 +87,9 @@ CREATE MACRO memory_copy_stats_v1(
         g.total_ns / 1000.0 AS total_us,
         100.0 * g.total_ns
         / nullif(sum(g.total_ns) OVER (PARTITION BY g.run, g.worker, g.span), 0) AS share_pct,
+        100.0 * sum(g.total_ns) OVER so_far
+        / nullif(sum(g.total_ns) OVER (PARTITION BY g.run, g.worker, g.span), 0)
+            AS cumulative_pct,
         g.total_ns / 1000.0 / g.calls AS mean_us,
         g.median_ns / 1000.0 AS median_us,
         g.min_ns / 1000.0 AS min_us,
@@ -95,4 +103,10 @@ CREATE MACRO memory_copy_stats_v1(
         g.max_bytes,
         g.stddev_bytes
     FROM grouped AS g
+    WINDOW
+        so_far AS (
+            PARTITION BY g.run, g.worker, g.span
+            ORDER BY g.total_ns DESC, g.name ASC
+            ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
+        )
     ORDER BY g.total_ns DESC, g.run ASC, g.worker ASC, g.span ASC, g.name ASC;

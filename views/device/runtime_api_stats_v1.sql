@@ -2,7 +2,7 @@
 -- version: 1
 -- since: 0.1
 -- summary: How long the host spent in each call of the device's runtime and driver.
--- distributes: trace
+-- distributes: worker
 -- order: total_us DESC, run, worker, span, name
 -- carries: spark
 -- needs: no_device_events
@@ -14,27 +14,32 @@
 --
 -- params
 --   run, worker, span
+--   per_span
 -- columns
---   name       type     unit  meaning
+--   name            type     unit  meaning
 --   run, worker, span
---   name       VARCHAR  key   Name of the call.
---   share_pct  DOUBLE   pct   Share of total_us in that of all listed rows of the same run, worker and span.
---   total_us   DOUBLE   us    Sum of the durations.
---   calls      BIGINT   -     How often it was called.
---   mean_us    DOUBLE   us    Mean duration.
---   median_us  DOUBLE   us    Median duration, exact.
---   min_us     DOUBLE   us    Shortest.
---   max_us     DOUBLE   us    Longest.
---   stddev_us  DOUBLE   us    Sample standard deviation; NULL for one call.
+--   name            VARCHAR  key   Name of the call.
+--   share_pct       DOUBLE   pct   Share of total_us in that of all listed rows of the same run, worker and span.
+--   cumulative_pct  DOUBLE   pct   The same with all rows above it.
+--   total_us        DOUBLE   us    Sum of the durations.
+--   calls           BIGINT   -     How often it was called.
+--   mean_us         DOUBLE   us    Mean duration.
+--   median_us       DOUBLE   us    Median duration, exact.
+--   min_us          DOUBLE   us    Shortest.
+--   max_us          DOUBLE   us    Longest.
+--   stddev_us       DOUBLE   us    Sample standard deviation; NULL for one call.
 CREATE MACRO runtime_api_stats_v1(
-    run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
+    run VARCHAR := NULL,
+    worker VARCHAR := NULL,
+    span VARCHAR := NULL,
+    per_span BOOLEAN := FALSE
 ) AS TABLE
     WITH
     grouped AS (
         SELECT
             h.run,
             h.worker,
-            h.span,
+            CASE WHEN per_span OR span IS NOT NULL THEN h.span END AS span,
             h.name,
             count(*) AS calls,
             sum(h.duration_ns) AS total_ns,
@@ -48,7 +53,7 @@ CREATE MACRO runtime_api_stats_v1(
             AND (run IS NULL OR h.run = run)
             AND (worker IS NULL OR h.worker = worker)
             AND (span IS NULL OR h.span = span)
-        GROUP BY h.run, h.worker, h.span, h.name
+        GROUP BY ALL
     )
 
     SELECT
@@ -58,6 +63,9 @@ CREATE MACRO runtime_api_stats_v1(
         g.name,
         100.0 * g.total_ns
         / nullif(sum(g.total_ns) OVER (PARTITION BY g.run, g.worker, g.span), 0) AS share_pct,
+        100.0 * sum(g.total_ns) OVER so_far
+        / nullif(sum(g.total_ns) OVER (PARTITION BY g.run, g.worker, g.span), 0)
+            AS cumulative_pct,
         g.total_ns / 1000.0 AS total_us,
         g.calls,
         g.total_ns / 1000.0 / g.calls AS mean_us,
@@ -66,4 +74,10 @@ CREATE MACRO runtime_api_stats_v1(
         g.max_ns / 1000.0 AS max_us,
         g.stddev_ns / 1000.0 AS stddev_us
     FROM grouped AS g
+    WINDOW
+        so_far AS (
+            PARTITION BY g.run, g.worker, g.span
+            ORDER BY g.total_ns DESC, g.name ASC
+            ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
+        )
     ORDER BY g.total_ns DESC, g.run ASC, g.worker ASC, g.span ASC, g.name ASC;

@@ -13,10 +13,11 @@
 --
 -- Collectives, and their transfer, which ends when the row ends, are those of the view collectives.
 -- Where several of a name run at once, in two threads or on two streams, the time counts once, so the
--- totals are not the sums of the lengths there.
+-- totals are not the sums of the lengths there. Those of different names count each.
 --
 -- params
 --   run, worker, span
+--   per_span
 -- columns
 --   run, worker, span
 --   name              type     unit   meaning
@@ -25,13 +26,18 @@
 --   total_bytes       BIGINT   bytes  Sum of the messages whose size is known; NULL where none is.
 --   mean_bytes        DOUBLE   bytes  Mean of these.
 --   total_us          DOUBLE   us     Time in which at least one ran.
+--   share_pct         DOUBLE   pct    Share of total_us in that of all listed rows of the same run, worker and span.
+--   cumulative_pct    DOUBLE   pct    The same with all rows above it.
 --   mean_us           DOUBLE   us     The same by calls.
 --   transfer_us       DOUBLE   us     Part of it in which one transferred; NULL where no call could be compared with other workers.
 --   mean_transfer_us  DOUBLE   us     The same by compared calls.
 --   wait_us           DOUBLE   us     The rest of the time of the compared calls: waiting for the last worker.
 --   compared_calls    BIGINT   -      Calls that could be compared with those of other workers.
 CREATE MACRO collective_stats_v1(
-    run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
+    run VARCHAR := NULL,
+    worker VARCHAR := NULL,
+    span VARCHAR := NULL,
+    per_span BOOLEAN := FALSE
 ) AS TABLE
     WITH
     calls AS MATERIALIZED (
@@ -56,31 +62,57 @@ CREATE MACRO collective_stats_v1(
             c.name,
             c.key,
             count(*) AS calls,
-            sum(c.bytes)::BIGINT AS total_bytes,
-            avg(c.bytes) AS mean_bytes,
+            sum(c.bytes) AS total_bytes,
+            count(c.bytes) AS sized_calls,
             count(c.transfer_ns) AS compared_calls
         FROM calls AS c
+        GROUP BY ALL
+    ),
+
+    -- Instants are compared within a recording, and the recordings are added up.
+    grouped AS (
+        SELECT
+            c.run,
+            c.worker,
+            CASE WHEN per_span OR span IS NOT NULL THEN c.span END AS span,
+            c.name,
+            sum(c.calls)::BIGINT AS calls,
+            sum(c.total_bytes)::BIGINT AS total_bytes,
+            sum(c.total_bytes) / nullif(sum(c.sized_calls), 0) AS mean_bytes,
+            sum(c.compared_calls)::BIGINT AS compared_calls,
+            -- Collectives without any length have no time to add up.
+            coalesce(sum(t.total_ns), 0) AS total_ns,
+            coalesce(sum(t.compared_ns), 0) AS compared_ns,
+            coalesce(sum(t.transfer_ns), 0) AS transfer_ns
+        FROM counts AS c
+        LEFT JOIN transfer_totals('calls') AS t ON c.key = t.key
         GROUP BY ALL
     )
 
     SELECT
-        c.run,
-        c.worker,
-        c.span,
-        c.name,
-        c.calls,
-        c.total_bytes,
-        c.mean_bytes,
-        coalesce(t.total_ns, 0) / 1000.0 AS total_us,
-        coalesce(t.total_ns, 0) / 1000.0 / c.calls AS mean_us,
-        CASE WHEN c.compared_calls > 0 THEN coalesce(t.transfer_ns, 0) / 1000.0 END AS transfer_us,
-        coalesce(t.transfer_ns, 0) / 1000.0 / nullif(c.compared_calls, 0) AS mean_transfer_us,
-        CASE
-            WHEN c.compared_calls > 0
-                THEN (coalesce(t.compared_ns, 0) - coalesce(t.transfer_ns, 0)) / 1000.0
-        END AS wait_us,
-        c.compared_calls
-    FROM counts AS c
-    -- Collectives without any length have no time to add up.
-    LEFT JOIN transfer_totals('calls') AS t ON c.key = t.key
-    ORDER BY t.total_ns DESC NULLS LAST, c.run ASC, c.worker ASC, c.span ASC, c.name ASC;
+        g.run,
+        g.worker,
+        g.span,
+        g.name,
+        g.calls,
+        g.total_bytes,
+        g.mean_bytes,
+        g.total_ns / 1000.0 AS total_us,
+        100.0 * g.total_ns
+        / nullif(sum(g.total_ns) OVER (PARTITION BY g.run, g.worker, g.span), 0) AS share_pct,
+        100.0 * sum(g.total_ns) OVER so_far
+        / nullif(sum(g.total_ns) OVER (PARTITION BY g.run, g.worker, g.span), 0)
+            AS cumulative_pct,
+        g.total_ns / 1000.0 / g.calls AS mean_us,
+        CASE WHEN g.compared_calls > 0 THEN g.transfer_ns / 1000.0 END AS transfer_us,
+        g.transfer_ns / 1000.0 / nullif(g.compared_calls, 0) AS mean_transfer_us,
+        CASE WHEN g.compared_calls > 0 THEN (g.compared_ns - g.transfer_ns) / 1000.0 END AS wait_us,
+        g.compared_calls
+    FROM grouped AS g
+    WINDOW
+        so_far AS (
+            PARTITION BY g.run, g.worker, g.span
+            ORDER BY g.total_ns DESC, g.name ASC
+            ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
+        )
+    ORDER BY g.total_ns DESC, g.run ASC, g.worker ASC, g.span ASC, g.name ASC;

@@ -3,7 +3,7 @@
 -- since: 0.1
 -- summary: How long each annotation of the user took on the host, and its spans on the devices.
 -- grain: one row per name of an annotation and place that it has spans on: the host, or a device
--- distributes: trace
+-- distributes: worker
 -- order: coalesce(host_us, device_us) DESC, run, worker, span, name, device_us IS NOT NULL, device_id
 -- carries: spark
 -- needs: no_steps
@@ -13,10 +13,12 @@
 -- DistributedDataParallel, and the profiler's ProfilerStep#. A span on a device goes from the start of
 -- the first work that was launched inside the annotation to the end of the last, per stream, as the
 -- profiler recorded it; so a device may have more spans than the host, and what ran on it meanwhile
--- may be of others. An annotation that launched nothing has no span on a device.
+-- may be of others. An annotation that launched nothing has no span on a device. Annotations lie inside
+-- each other, so they add up to no total of which one would be a share.
 --
 -- params
 --   run, worker, span
+--   per_span
 -- columns
 --   run, worker, span
 --   name       VARCHAR  key  Name of the annotation.
@@ -29,7 +31,10 @@
 --   max_us     DOUBLE   us   Longest span.
 --   stddev_us  DOUBLE   us   Sample standard deviation; NULL for one span.
 CREATE MACRO annotation_breakdown_v1(
-    run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
+    run VARCHAR := NULL,
+    worker VARCHAR := NULL,
+    span VARCHAR := NULL,
+    per_span BOOLEAN := FALSE
 ) AS TABLE
     WITH
     spans AS (
@@ -61,7 +66,7 @@ CREATE MACRO annotation_breakdown_v1(
         SELECT
             s.run,
             s.worker,
-            s.span,
+            CASE WHEN per_span OR span IS NOT NULL THEN s.span END AS span,
             s.name,
             s.on_device,
             s.device_id,
@@ -71,7 +76,7 @@ CREATE MACRO annotation_breakdown_v1(
             max(s.duration_ns) AS max_ns,
             stddev_samp(s.duration_ns) AS stddev_ns
         FROM spans AS s
-        GROUP BY s.run, s.worker, s.span, s.name, s.on_device, s.device_id
+        GROUP BY ALL
     )
 
     SELECT

@@ -2,7 +2,7 @@
 -- version: 1
 -- since: 0.1
 -- summary: What each module and hook of PyTorch Lightning cost on the host and on the device.
--- distributes: trace
+-- distributes: worker
 -- order: device_total_us DESC, host_total_us DESC, run, worker, span, kind, module
 -- needs: no_lightning no_operators
 -- uses: module_costs
@@ -16,28 +16,31 @@
 -- Host self time is that of a call without the rows of Lightning, operators, annotations, runtime and
 -- driver calls inside it. Device work is a plain sum and belongs to the innermost module, and to the
 -- innermost hook, around its launch. Totals add what is inside. So modules and hooks each make a view
--- of their own: they do not add up together.
+-- of their own: they do not add up together, and a share is of self time among rows of the same kind.
 --
 -- params
---   name  type  unit  default  meaning
 --   run, worker, span
+--   per_span
 -- columns
---   name             type     unit  meaning
+--   name              type     unit  meaning
 --   run, worker, span
---   module           VARCHAR  key   Dotted name of the module, e.g. 'encoder.0', or name of the hook.
---   module_id        BIGINT   -     NULL: Lightning numbers neither. Here so that the columns are those of module_stats.
---   depth            INTEGER  -     Number of modules, or hooks, around it, the least of its calls.
---   occurrences      BIGINT   -     Number of calls.
---   operators        BIGINT   -     Operators that its calls call themselves, not through another module, hook or operator.
---   host_self_us     DOUBLE   us    Host time of the call itself.
---   host_total_us    DOUBLE   us    Host time from start to end.
---   device_self_us   DOUBLE   us    Device work that was launched in it; NULL where the trace links none to the host.
---   device_total_us  DOUBLE   us    The same, with the modules, or hooks, inside it.
---   kind             VARCHAR  key   'module' or 'hook'.
+--   module            VARCHAR  key   Dotted name of the module, e.g. 'encoder.0', or name of the hook.
+--   module_id         BIGINT   -     NULL: Lightning numbers neither. Here so that the columns are those of module_stats.
+--   depth             INTEGER  -     Number of modules, or hooks, around it, the least of its calls.
+--   occurrences       BIGINT   -     Number of calls.
+--   operators         BIGINT   -     Operators that its calls call themselves, not through another module, hook or operator.
+--   host_self_us      DOUBLE   us    Host time of the call itself.
+--   host_total_us     DOUBLE   us    Host time from start to end.
+--   device_self_us    DOUBLE   us    Device work that was launched in it; NULL where the trace links none to the host.
+--   device_total_us   DOUBLE   us    The same, with the modules, or hooks, inside it.
+--   host_share_pct    DOUBLE   pct   Share of host_self_us in that of all listed rows of the same run, worker, span and kind.
+--   device_share_pct  DOUBLE   pct   The same of device_self_us.
+--   kind              VARCHAR  key   'module' or 'hook'.
 CREATE MACRO lightning_stats_v1(
     run VARCHAR := NULL,
     worker VARCHAR := NULL,
-    span VARCHAR := NULL
+    span VARCHAR := NULL,
+    per_span BOOLEAN := FALSE
 ) AS TABLE
     WITH
     calls AS (
@@ -68,25 +71,48 @@ CREATE MACRO lightning_stats_v1(
             h.device_total_ns,
             'hook' AS kind
         FROM module_costs(run, worker, span, 'lightning_hook') AS h
+    ),
+
+    grouped AS (
+        SELECT
+            c.run,
+            c.worker,
+            CASE WHEN per_span OR span IS NOT NULL THEN c.span END AS span,
+            c.module,
+            min(c.depth) AS depth,
+            count(*) AS occurrences,
+            sum(c.operators)::BIGINT AS operators,
+            sum(c.host_self_ns) AS host_self_ns,
+            sum(c.host_total_ns) AS host_total_ns,
+            sum(c.device_self_ns) AS device_self_ns,
+            sum(c.device_total_ns) AS device_total_ns,
+            c.kind
+        FROM calls AS c
+        GROUP BY ALL
     )
 
     SELECT
-        c.run,
-        c.worker,
-        c.span,
-        c.module,
+        g.run,
+        g.worker,
+        g.span,
+        g.module,
         NULL::BIGINT AS module_id,
-        min(c.depth) AS depth,
-        count(*) AS occurrences,
-        sum(c.operators)::BIGINT AS operators,
-        sum(c.host_self_ns) / 1000.0 AS host_self_us,
-        sum(c.host_total_ns) / 1000.0 AS host_total_us,
-        sum(c.device_self_ns) / 1000.0 AS device_self_us,
-        sum(c.device_total_ns) / 1000.0 AS device_total_us,
-        c.kind
-    FROM calls AS c
-    GROUP BY c.run, c.worker, c.span, c.module, c.kind
+        g.depth,
+        g.occurrences,
+        g.operators,
+        g.host_self_ns / 1000.0 AS host_self_us,
+        g.host_total_ns / 1000.0 AS host_total_us,
+        g.device_self_ns / 1000.0 AS device_self_us,
+        g.device_total_ns / 1000.0 AS device_total_us,
+        100.0 * g.host_self_ns
+        / nullif(sum(g.host_self_ns) OVER (PARTITION BY g.run, g.worker, g.span, g.kind), 0)
+            AS host_share_pct,
+        100.0 * g.device_self_ns
+        / nullif(sum(g.device_self_ns) OVER (PARTITION BY g.run, g.worker, g.span, g.kind), 0)
+            AS device_share_pct,
+        g.kind
+    FROM grouped AS g
     ORDER BY
-        sum(c.device_total_ns) DESC NULLS LAST,
-        sum(c.host_total_ns) DESC,
-        c.run ASC, c.worker ASC, c.span ASC, c.kind ASC, c.module ASC;
+        g.device_total_ns DESC NULLS LAST,
+        g.host_total_ns DESC,
+        g.run ASC, g.worker ASC, g.span ASC, g.kind ASC, g.module ASC;

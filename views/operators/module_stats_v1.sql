@@ -2,7 +2,7 @@
 -- version: 1
 -- since: 0.1
 -- summary: What each nn.Module cost on the host and on the device.
--- distributes: trace
+-- distributes: worker
 -- order: device_total_us DESC, host_total_us DESC, run, worker, span, module, module_id
 -- needs: no_modules
 -- uses: module_costs
@@ -16,48 +16,76 @@
 -- Host self time is that of a call without the modules, operators, annotations, runtime and driver
 -- calls inside it: the time of Python. Device work is a plain sum, counted twice where two kernels
 -- overlap, and belongs to the innermost module around its launch. Totals add the modules inside,
--- again where a module calls itself.
+-- again where a module calls itself; shares are of self time. Each recording numbers the modules anew,
+-- and those of the same name are taken for the same.
 --
 -- The TensorBoard plugin's module view has the same figures, but for its habits on traces after 2021:
 -- it does not know launches through the driver, loses events that seem to end after what is around
 -- them, and gives every launch that carries no operator's number to the first event without one.
 --
 -- params
---   name  type  unit  default  meaning
 --   run, worker, span
+--   per_span
 -- columns
---   name             type     unit  meaning
+--   name              type     unit  meaning
 --   run, worker, span
---   module           VARCHAR  key   Class of the module and its number within the class, e.g. 'Linear_0'.
---   module_id        BIGINT   key   The same number.
---   depth            INTEGER  -     Number of modules around it, the least of its calls.
---   occurrences      BIGINT   -     Number of calls.
---   operators        BIGINT   -     Operators that its calls call themselves, not through another module or operator.
---   host_self_us     DOUBLE   us    Host time of the module itself.
---   host_total_us    DOUBLE   us    Host time from start to end.
---   device_self_us   DOUBLE   us    Device work that was launched in it; NULL where the trace links none to the host.
---   device_total_us  DOUBLE   us    The same, with the modules inside it.
+--   module            VARCHAR  key   Class of the module and its number within the class, e.g. 'Linear_0'.
+--   module_id         BIGINT   key   The same number.
+--   depth             INTEGER  -     Number of modules around it, the least of its calls.
+--   occurrences       BIGINT   -     Number of calls.
+--   operators         BIGINT   -     Operators that its calls call themselves, not through another module or operator.
+--   host_self_us      DOUBLE   us    Host time of the module itself.
+--   host_total_us     DOUBLE   us    Host time from start to end.
+--   device_self_us    DOUBLE   us    Device work that was launched in it; NULL where the trace links none to the host.
+--   device_total_us   DOUBLE   us    The same, with the modules inside it.
+--   host_share_pct    DOUBLE   pct   Share of host_self_us in that of all listed rows of the same run, worker and span.
+--   device_share_pct  DOUBLE   pct   The same of device_self_us.
 CREATE MACRO module_stats_v1(
     run VARCHAR := NULL,
     worker VARCHAR := NULL,
-    span VARCHAR := NULL
+    span VARCHAR := NULL,
+    per_span BOOLEAN := FALSE
 ) AS TABLE
+    WITH
+    grouped AS (
+        SELECT
+            c.run,
+            c.worker,
+            CASE WHEN per_span OR span IS NOT NULL THEN c.span END AS span,
+            c.module,
+            c.module_id,
+            min(c.depth) AS depth,
+            count(*) AS occurrences,
+            sum(c.operators)::BIGINT AS operators,
+            sum(c.host_self_ns) AS host_self_ns,
+            sum(c.host_total_ns) AS host_total_ns,
+            sum(c.device_self_ns) AS device_self_ns,
+            sum(c.device_total_ns) AS device_total_ns
+        FROM module_costs(run, worker, span, 'module') AS c
+        GROUP BY ALL
+    )
+
     SELECT
-        c.run,
-        c.worker,
-        c.span,
-        c.module,
-        c.module_id,
-        min(c.depth) AS depth,
-        count(*) AS occurrences,
-        sum(c.operators)::BIGINT AS operators,
-        sum(c.host_self_ns) / 1000.0 AS host_self_us,
-        sum(c.host_total_ns) / 1000.0 AS host_total_us,
-        sum(c.device_self_ns) / 1000.0 AS device_self_us,
-        sum(c.device_total_ns) / 1000.0 AS device_total_us
-    FROM module_costs(run, worker, span, 'module') AS c
-    GROUP BY c.run, c.worker, c.span, c.module, c.module_id
+        g.run,
+        g.worker,
+        g.span,
+        g.module,
+        g.module_id,
+        g.depth,
+        g.occurrences,
+        g.operators,
+        g.host_self_ns / 1000.0 AS host_self_us,
+        g.host_total_ns / 1000.0 AS host_total_us,
+        g.device_self_ns / 1000.0 AS device_self_us,
+        g.device_total_ns / 1000.0 AS device_total_us,
+        100.0 * g.host_self_ns
+        / nullif(sum(g.host_self_ns) OVER (PARTITION BY g.run, g.worker, g.span), 0)
+            AS host_share_pct,
+        100.0 * g.device_self_ns
+        / nullif(sum(g.device_self_ns) OVER (PARTITION BY g.run, g.worker, g.span), 0)
+            AS device_share_pct
+    FROM grouped AS g
     ORDER BY
-        sum(c.device_total_ns) DESC NULLS LAST,
-        sum(c.host_total_ns) DESC,
-        c.run ASC, c.worker ASC, c.span ASC, c.module ASC, c.module_id ASC;
+        g.device_total_ns DESC NULLS LAST,
+        g.host_total_ns DESC,
+        g.run ASC, g.worker ASC, g.span ASC, g.module ASC, g.module_id ASC;

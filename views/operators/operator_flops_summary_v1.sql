@@ -3,7 +3,7 @@
 -- since: 0.1
 -- summary: How fast matrix products, convolutions and attention run, per operator and shape.
 -- grain: one row per operator, shapes, element type and work per call
--- distributes: trace
+-- distributes: worker
 -- order: device_us DESC, total_flops DESC, run, worker, span, name, dtype, input_dims, flops, bytes
 -- needs: no_operators no_shapes
 -- uses: operator_flops_v1
@@ -16,6 +16,7 @@
 --   name  type     unit  default  meaning
 --   run, worker, span
 --   step  BIGINT   -     NULL     Only calls that start inside this step as recorded, on any thread; NULL takes all.
+--   per_span
 -- columns
 --   name            type     unit   meaning
 --   run, worker, span
@@ -37,14 +38,15 @@ CREATE MACRO operator_flops_summary_v1(
     run VARCHAR := NULL,
     worker VARCHAR := NULL,
     span VARCHAR := NULL,
-    step BIGINT := NULL
+    step BIGINT := NULL,
+    per_span BOOLEAN := FALSE
 ) AS TABLE
     WITH
     alike AS (
         SELECT
             f.run,
             f.worker,
-            f.span,
+            CASE WHEN per_span OR span IS NOT NULL THEN f.span END AS span,
             f.name,
             f.kind,
             f.dtype,
@@ -53,6 +55,8 @@ CREATE MACRO operator_flops_summary_v1(
             f.bytes,
             f.intensity,
             count(*) AS calls,
+            -- Recordings without device work add nothing to a rate.
+            count(f.device_us) AS timed_calls,
             sum(f.duration_us) AS duration_us,
             sum(f.device_us) AS device_us,
             max(f.tflops) AS max_tflops
@@ -75,9 +79,9 @@ CREATE MACRO operator_flops_summary_v1(
         a.flops::DOUBLE * a.calls AS total_flops,
         a.duration_us,
         a.device_us,
-        a.flops::DOUBLE * a.calls / nullif(a.device_us, 0) / 1e6 AS tflops,
+        a.flops::DOUBLE * a.timed_calls / nullif(a.device_us, 0) / 1e6 AS tflops,
         a.max_tflops,
-        a.bytes::DOUBLE * a.calls / nullif(a.device_us, 0) / 1000.0 AS bandwidth_gbps
+        a.bytes::DOUBLE * a.timed_calls / nullif(a.device_us, 0) / 1000.0 AS bandwidth_gbps
     FROM alike AS a
     ORDER BY
         a.device_us DESC NULLS LAST,

@@ -2,7 +2,7 @@
 -- version: 1
 -- since: 0.1
 -- summary: What each operator cost on the host and on the device.
--- distributes: trace
+-- distributes: worker
 -- order: device_self_us DESC, host_self_us DESC, run, worker, span, name, input_dims, call_stack
 -- carries: spark
 -- needs: no_operators no_stacks
@@ -17,6 +17,8 @@
 -- kernels, copies and sets that were launched, counted twice where two of them overlap; a launch
 -- belongs to the nearest operator around it, and to the totals of all operators around that.
 --
+-- Shares are of self time, for totals count what is inside them again.
+--
 -- The TensorBoard plugin's operator table has the same figures, but for the runtime calls of
 -- the outer row of a merged chain, which it loses, and for its habits on traces after 2021: a call
 -- without an external id it hands to the first event that has none either.
@@ -26,6 +28,7 @@
 --   run, worker, span
 --   group_by  VARCHAR  -     'name'   'name', 'input_shape', 'call_stack' or 'input_shape_call_stack'; the last two list only calls that have a stack.
 --   step      BIGINT   -     NULL     Only operators that start inside this step as recorded, on any thread; NULL takes all.
+--   per_span
 -- columns
 --   name                   type     unit  meaning
 --   run, worker, span
@@ -40,12 +43,16 @@
 --   tensor_core_eligible   BOOLEAN  -     Whether it, or an operator below it, can use tensor cores.
 --   tensor_core_self_pct   DOUBLE   pct   Share of device_self_us in kernels that use tensor cores; NULL where there is none to share.
 --   tensor_core_total_pct  DOUBLE   pct   Share of device_total_us in such kernels.
+--   host_share_pct         DOUBLE   pct   Share of host_self_us in that of all listed rows of the same run, worker and span.
+--   device_share_pct       DOUBLE   pct   The same of device_self_us.
+--   cumulative_pct         DOUBLE   pct   device_share_pct with all rows above it; host_share_pct where no row has device_self_us.
 CREATE MACRO operator_stats_v1(
     run VARCHAR := NULL,
     worker VARCHAR := NULL,
     span VARCHAR := NULL,
     group_by VARCHAR := 'name',
-    step BIGINT := NULL
+    step BIGINT := NULL,
+    per_span BOOLEAN := FALSE
 ) AS TABLE
     WITH
     wanted_steps AS (
@@ -58,7 +65,7 @@ CREATE MACRO operator_stats_v1(
         SELECT
             c.run,
             c.worker,
-            c.span,
+            CASE WHEN per_span OR span IS NOT NULL THEN c.span END AS span,
             c.name,
             CASE WHEN group_by IN ('input_shape', 'input_shape_call_stack') THEN c.input_dims END
                 AS input_dims,
@@ -97,6 +104,27 @@ CREATE MACRO operator_stats_v1(
                 )
             )
         GROUP BY ALL
+    ),
+
+    -- Sums over all listed rows of a worker, and over those above.
+    summed AS (
+        SELECT
+            g.*,
+            nullif(sum(g.host_self_ns) OVER alike, 0) AS host_ns,
+            nullif(sum(g.device_self_ns) OVER alike, 0) AS device_ns,
+            sum(g.host_self_ns) OVER so_far AS host_so_far_ns,
+            sum(g.device_self_ns) OVER so_far AS device_so_far_ns
+        FROM grouped AS g
+        WINDOW
+            alike AS (PARTITION BY g.run, g.worker, g.span),
+            so_far AS (
+                PARTITION BY g.run, g.worker, g.span
+                ORDER BY
+                    g.device_self_ns DESC NULLS LAST,
+                    g.host_self_ns DESC,
+                    g.name ASC, g.input_dims ASC, g.call_stack ASC
+                ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
+            )
     )
 
     SELECT
@@ -113,8 +141,14 @@ CREATE MACRO operator_stats_v1(
         g.device_total_ns / 1000.0 AS device_total_us,
         g.tensor_core_eligible,
         100.0 * g.tensor_core_self_ns / nullif(g.device_self_ns, 0) AS tensor_core_self_pct,
-        100.0 * g.tensor_core_total_ns / nullif(g.device_total_ns, 0) AS tensor_core_total_pct
-    FROM grouped AS g
+        100.0 * g.tensor_core_total_ns / nullif(g.device_total_ns, 0) AS tensor_core_total_pct,
+        100.0 * g.host_self_ns / g.host_ns AS host_share_pct,
+        100.0 * g.device_self_ns / g.device_ns AS device_share_pct,
+        CASE
+            WHEN g.device_ns IS NULL THEN 100.0 * g.host_so_far_ns / g.host_ns
+            ELSE 100.0 * g.device_so_far_ns / g.device_ns
+        END AS cumulative_pct
+    FROM summed AS g
     ORDER BY
         g.device_self_ns DESC NULLS LAST,
         g.host_self_ns DESC,
