@@ -200,7 +200,12 @@ def test_rows_of_all_are_those_of_each_put_together(crowd: tracewh.Warehouse, vi
 
 @pytest.mark.parametrize(
     "view",
-    [view for view in VIEWS if "per_span" in {param.name for param in view.params}],
+    [
+        view
+        for view in VIEWS
+        # recommendations has the worst recording instead.
+        if "per_span" in {param.name for param in view.params} and view.name != "recommendations"
+    ],
     ids=lambda view: view.object_name,
 )
 def test_spans_are_together_unless_told_apart(crowd: tracewh.Warehouse, view: Spec) -> None:

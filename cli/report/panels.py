@@ -68,7 +68,8 @@ OVERVIEW = Section(
         Panel(
             "recommendations",
             "What to look at first",
-            "FROM recommendations({trace})\nSELECT severity, rule, message",
+            "FROM recommendations({trace})\n"
+            "SELECT severity, rule, cost_per_step_us, confidence, message",
             "recommendations",
             empty="No rule found anything to improve.",
         ),

@@ -11,6 +11,7 @@
 -- columns
 --   run, worker, span
 --   launches          BIGINT  -   Calls that launched kernels.
+--   graph_launches    BIGINT  -   Those that launched a graph.
 --   small_launches    BIGINT  -   Those that lasted longer than their kernels.
 --   median_kernel_us  DOUBLE  us  Median of what a small launch ran on the device.
 CREATE MACRO small_launches(
@@ -45,6 +46,7 @@ CREATE MACRO small_launches(
             h.span,
             list_position(t.names, h.run || chr(0) || h.worker || chr(0) || h.span)
             * (1::BIGINT << 40) + h.event_id AS id,
+            h.name,
             h.duration_ns
         FROM host_events AS h
         CROSS JOIN trace_names(run, worker, span) AS t
@@ -60,6 +62,7 @@ CREATE MACRO small_launches(
         c.worker,
         c.span,
         count(*) AS launches,
+        count(*) FILTER (WHERE contains(c.name, 'GraphLaunch')) AS graph_launches,
         count(*) FILTER (WHERE l.kernel_ns < c.duration_ns) AS small_launches,
         median(l.kernel_ns) FILTER (WHERE l.kernel_ns < c.duration_ns) / 1000.0
             AS median_kernel_us

@@ -11,13 +11,14 @@
 --   run, worker, span
 -- columns
 --   run, worker, span
---   backend        VARCHAR  -  Backend of the job's default process group.
---   has_all_ranks  BOOLEAN  -  Whether every rank of the job was ingested, as far as the traces say.
---   used_devices   BIGINT   -  Devices on which the trace ran work; 0 for none.
---   communicates   BOOLEAN  -  Whether collectives ran on them; NULL without device work.
---   capability     DOUBLE   -  Highest compute capability of the devices that the trace lists, e.g. 7.5.
---   seen_on_host   BIGINT   -  Devices that the traces of the host list; NULL for none.
---   used_on_host   BIGINT   -  Devices on which any trace of the host ran work.
+--   backend           VARCHAR  -  Backend of the job's default process group.
+--   has_all_ranks     BOOLEAN  -  Whether every rank of the job was ingested, as far as the traces say.
+--   used_devices      BIGINT   -  Devices on which the trace ran work; 0 for none.
+--   communicates      BOOLEAN  -  Whether collectives ran on them; NULL without device work.
+--   capability        DOUBLE   -  Highest compute capability of the devices that the trace lists, e.g. 7.5.
+--   seen_on_host      BIGINT   -  Devices that the traces of the host list; NULL for none.
+--   used_on_host      BIGINT   -  Devices on which any trace of the host ran work.
+--   is_first_on_host  BOOLEAN  -  Whether no worker of the host comes before it by name: one can speak for the host.
 CREATE MACRO trace_gpus(
     run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
 ) AS TABLE
@@ -58,7 +59,8 @@ CREATE MACRO trace_gpus(
             l.capability,
             max(l.devices) OVER host AS seen_on_host,
             len(list_distinct(flatten(list(coalesce(u.device_ids, [])) OVER host)))
-                AS used_on_host
+                AS used_on_host,
+            t.worker = min(t.worker) OVER host AS is_first_on_host
         FROM traces AS t
         LEFT JOIN _used AS u ON t.run = u.run AND t.worker = u.worker AND t.span = u.span
         LEFT JOIN _listed AS l ON t.run = l.run AND t.worker = l.worker AND t.span = l.span
@@ -78,6 +80,7 @@ CREATE MACRO trace_gpus(
         t.communicates,
         t.capability,
         t.seen_on_host,
-        t.used_on_host
+        t.used_on_host,
+        t.is_first_on_host
     FROM _traces AS t
     WHERE worker IS NULL OR t.worker = worker;

@@ -74,7 +74,7 @@ def test_pageable_copies_are_those_of_the_raw_files(
 def _values(
     corpus: tracewh.Warehouse, rule: str, keys: dict[Key, list[dict[str, Any]]]
 ) -> dict[Key, float]:
-    rows = corpus.recommendations().fetchall()
+    rows = corpus.recommendations(every_rule=True, per_span=True).fetchall()
     return {
         (run, worker, span): value
         for run, worker, span, found, _, value, *_ in rows

@@ -13,7 +13,12 @@ if TYPE_CHECKING:
     import tracewh
     from tracewh.views import Spec
 
-VIEWS = [view for view in installed() if "per_span" in {param.name for param in view.params}]
+#: recommendations has the worst recording instead.
+VIEWS = [
+    view
+    for view in installed()
+    if "per_span" in {param.name for param in view.params} and view.name != "recommendations"
+]
 
 #: What the same columns of each recording make of that of all: the others are means, shares and the like.
 SUMS = {

@@ -131,7 +131,7 @@ def recommendations(trace: Trace) -> Iterator[Table]:
     assert len(theirs) == len(trace.said["recommendations"])
     ours = {
         row["rule"]: {"value": _figure(**row)}
-        for row in trace.rows("recommendations")
+        for row in trace.rows("recommendations", every_rule=True)
         if row["rule"] in RULES
     }
     yield Table("recommendations", ours, theirs)

@@ -1,0 +1,221 @@
+-- block: lost_time
+-- since: 0.1
+-- summary: What the mean step of a trace loses, each instant to one cause.
+-- grain: one row per trace
+-- uses: step_breakdown_summary_v1 step_synchronizations trace_gpus
+--
+-- Time in which a device has nothing to do is, in this order, that of the data loader, of calls that wait
+-- for the device or for a copy, as far as runtime calls own the time of the step, and of what else the
+-- host does. Each counts where the rule of recommendations about it fires, for what happens rarely
+-- explains nothing.
+--
+-- Of all workers of a run in a recording the one that is in collectives for the shortest is the one
+-- that the others wait for: what they communicate longer than it is waiting.
+--
+-- params
+--   name   type     unit  default  meaning
+--   rules  VARCHAR  -     -        Name of a relation with rows of device_advice.
+--   run, worker, span
+-- columns
+--   run, worker, span
+--   name               type     unit  meaning
+--   total_us           DOUBLE   us    Length of the mean step.
+--   memcpy_us          DOUBLE   us    Time of it that copies own, as in step_breakdown_summary; so the next two.
+--   communication_us   DOUBLE   us    Communication.
+--   host_us            DOUBLE   us    Runtime calls and operators.
+--   dataloader_pct     DOUBLE   pct   Share of the data loader.
+--   communication_pct  DOUBLE   pct   Share of communication.
+--   runtime_pct        DOUBLE   pct   Share of runtime calls.
+--   cpu_exec_pct       DOUBLE   pct   Share of operators and annotations.
+--   host_pct           DOUBLE   pct   The last two together.
+--   waited_us          DOUBLE   us    Communication that is waiting for another worker; NULL where there is none.
+--   more_loading_us    DOUBLE   us    How much longer the data loader takes than in the worker that it takes shortest.
+--   more_host_us       DOUBLE   us    The same of host_us.
+--   longest_wait_us    DOUBLE   us    The longest waited_us of a worker of the run.
+--   longest_wait_pct   DOUBLE   pct   The largest part of a worker's mean step that is such waiting.
+--   is_straggler       BOOLEAN  -     Whether others wait for this one, for more than 10 % of a step.
+--   is_launch_bound    BOOLEAN  -     Whether host_pct is above 50 and the trace uses a device.
+--   loading_us         DOUBLE   us    Lost to the data loader; 0 for up to 5 %.
+--   syncing_us         DOUBLE   us    Lost to calls that wait for the device; 0 for up to 10 per step.
+--   copying_us         DOUBLE   us    Lost to blocking copies; 0 where the rule does not fire.
+--   launching_us       DOUBLE   us    What is left of host_us.
+--   waits_by           VARCHAR  -     'excessive_synchronization' or 'blocking_copies', whichever takes longer, where both are more than half of host_us.
+--   explained_us       DOUBLE   us    All that is lost to a cause that has a name.
+--   costliest          VARCHAR  -     Rule of the largest of these.
+--   has_gaps           BOOLEAN  -     Whether device_gaps fires.
+--   has_blocking       BOOLEAN  -     Whether blocking_copies fires.
+CREATE MACRO lost_time(
+    rules VARCHAR, run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
+) AS TABLE
+    WITH
+    -- Of all workers of a run, for one is compared with the others.
+    _shares AS (
+        SELECT
+            b.run,
+            b.worker,
+            b.span,
+            max(b.mean_us) FILTER (WHERE b.category = 'total') AS total_us,
+            max(b.mean_us) FILTER (WHERE b.category = 'memcpy') AS memcpy_us,
+            coalesce(max(b.mean_us) FILTER (WHERE b.category = 'runtime'), 0) AS runtime_us,
+            coalesce(max(b.mean_us) FILTER (WHERE b.category = 'dataloader'), 0) AS dataloader_us,
+            max(b.mean_us) FILTER (WHERE b.category = 'communication') AS communication_us,
+            coalesce(sum(b.mean_us) FILTER (WHERE b.category IN ('runtime', 'cpu_exec')), 0)
+                AS host_us,
+            max(b.share_pct) FILTER (WHERE b.category = 'dataloader') AS dataloader_pct,
+            max(b.share_pct) FILTER (WHERE b.category = 'communication') AS communication_pct,
+            max(b.share_pct) FILTER (WHERE b.category = 'runtime') AS runtime_pct,
+            max(b.share_pct) FILTER (WHERE b.category = 'cpu_exec') AS cpu_exec_pct,
+            sum(b.share_pct) FILTER (WHERE b.category IN ('runtime', 'cpu_exec')) AS host_pct
+        FROM step_breakdown_summary_v1(run := run, span := span) AS b
+        GROUP BY b.run, b.worker, b.span
+    ),
+
+    -- What a worker communicates longer than the one that communicates least, it waits for that one.
+    _waiting AS (
+        SELECT
+            s.run,
+            s.worker,
+            s.span,
+            s.communication_us - min(s.communication_us) OVER job AS waited_us,
+            100.0 * (s.communication_us - min(s.communication_us) OVER job)
+            / nullif(s.total_us, 0) AS waited_pct,
+            s.dataloader_us - min(s.dataloader_us) OVER job AS more_loading_us,
+            s.host_us - min(s.host_us) OVER job AS more_host_us,
+            row_number() OVER (
+                PARTITION BY s.run, s.span
+                ORDER BY s.communication_us ASC, s.worker ASC
+            ) = 1 AS is_first
+        FROM _shares AS s
+        WHERE s.communication_us > 0
+        WINDOW job AS (PARTITION BY s.run, s.span)
+    ),
+
+    _jobs AS (
+        SELECT
+            w.run,
+            w.worker,
+            w.span,
+            w.waited_us,
+            w.more_loading_us,
+            w.more_host_us,
+            w.is_first,
+            max(w.waited_us) OVER job AS longest_wait_us,
+            max(w.waited_pct) OVER job AS longest_wait_pct
+        FROM _waiting AS w
+        WINDOW job AS (PARTITION BY w.run, w.span)
+    ),
+
+    _idle_rules AS (
+        SELECT
+            d.run,
+            d.worker,
+            d.span,
+            max(d.value) FILTER (WHERE d.rule = 'blocking_copies') AS blocking_pct,
+            bool_or(d.rule = 'device_gaps') AS has_gaps
+        FROM query_table(rules) AS d
+        GROUP BY d.run, d.worker, d.span
+    ),
+
+    _waits AS (
+        SELECT y.run, y.worker, y.span, y.wait_us / y.steps AS wait_us
+        FROM step_synchronizations(run, worker, span) AS y
+        WHERE y.calls > 10 * y.steps
+    ),
+
+    -- Waiting is lost where the device has nothing to do meanwhile: in what runtime calls own.
+    _figures AS (
+        SELECT
+            g.run,
+            g.worker,
+            g.span,
+            s.total_us,
+            s.memcpy_us,
+            s.communication_us,
+            s.host_us,
+            s.dataloader_pct,
+            s.communication_pct,
+            s.runtime_pct,
+            s.cpu_exec_pct,
+            s.host_pct,
+            j.waited_us,
+            j.more_loading_us,
+            j.more_host_us,
+            j.longest_wait_us,
+            j.longest_wait_pct,
+            coalesce(j.is_first AND j.longest_wait_pct > 10, FALSE) AS is_straggler,
+            coalesce(g.used_devices > 0 AND s.host_pct > 50, FALSE) AS is_launch_bound,
+            coalesce(i.has_gaps, FALSE) AS has_gaps,
+            i.blocking_pct IS NOT NULL AS has_blocking,
+            CASE WHEN s.dataloader_pct > 5 THEN s.dataloader_us ELSE 0 END AS loading_us,
+            CASE WHEN y.wait_us IS NULL THEN 0 ELSE least(y.wait_us, s.runtime_us) END
+                AS syncing_us,
+            CASE
+                WHEN i.blocking_pct IS NULL THEN 0
+                ELSE
+                    least(
+                        i.blocking_pct / 100 * s.total_us,
+                        greatest(s.runtime_us - coalesce(y.wait_us, 0), 0)
+                    )
+            END AS copying_us
+        FROM trace_gpus(run, worker, span) AS g
+        LEFT JOIN _shares AS s ON g.run = s.run AND g.worker = s.worker AND g.span = s.span
+        LEFT JOIN _jobs AS j ON g.run = j.run AND g.worker = j.worker AND g.span = j.span
+        LEFT JOIN _waits AS y ON g.run = y.run AND g.worker = y.worker AND g.span = y.span
+        LEFT JOIN _idle_rules AS i ON g.run = i.run AND g.worker = i.worker AND g.span = i.span
+    ),
+
+    _divided AS (
+        SELECT
+            f.*,
+            f.host_us - f.syncing_us - f.copying_us AS launching_us,
+            CASE
+                WHEN f.syncing_us + f.copying_us <= 0.5 * f.host_us THEN NULL
+                WHEN f.syncing_us >= f.copying_us THEN 'excessive_synchronization'
+                ELSE 'blocking_copies'
+            END AS waits_by
+        FROM _figures AS f
+    ),
+
+    _named AS (
+        SELECT
+            d.*,
+            CASE WHEN d.is_launch_bound AND d.waits_by IS NULL THEN d.launching_us ELSE 0 END
+                AS launch_bound_us
+        FROM _divided AS d
+    )
+
+    SELECT
+        n.run,
+        n.worker,
+        n.span,
+        n.total_us,
+        n.memcpy_us,
+        n.communication_us,
+        n.host_us,
+        n.dataloader_pct,
+        n.communication_pct,
+        n.runtime_pct,
+        n.cpu_exec_pct,
+        n.host_pct,
+        n.waited_us,
+        n.more_loading_us,
+        n.more_host_us,
+        n.longest_wait_us,
+        n.longest_wait_pct,
+        n.is_straggler,
+        n.is_launch_bound,
+        n.loading_us,
+        n.syncing_us,
+        n.copying_us,
+        n.launching_us,
+        n.waits_by,
+        n.loading_us + n.syncing_us + n.copying_us + n.launch_bound_us AS explained_us,
+        CASE greatest(n.loading_us, n.syncing_us, n.copying_us, n.launch_bound_us)
+            WHEN n.loading_us THEN 'data_loading'
+            WHEN n.syncing_us THEN 'excessive_synchronization'
+            WHEN n.copying_us THEN 'blocking_copies'
+            ELSE 'launch_bound'
+        END AS costliest,
+        n.has_gaps,
+        n.has_blocking
+    FROM _named AS n;
