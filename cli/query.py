@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+import contextlib
 import sys
 
 from tracewh.cli import diagnostics
@@ -10,7 +10,6 @@ from tracewh.cli.output import Output
 
 #: DESCRIBE, SHOW, SUMMARIZE, VALUES and FROM are SELECT to DuckDB.
 READS = ("SELECT", "EXPLAIN")
-EXPLAIN = re.compile(r"^\s*EXPLAIN\s+(ANALYZE\s+)?(\([^)]*\)\s*)?", re.IGNORECASE)
 
 
 def ask(sql: str, warehouse: str, output: Output) -> None:
@@ -51,5 +50,22 @@ def check(sql: str) -> bool:
             "VALUES and EXPLAIN; `tracewh shell` opens a session with all of SQL"
         )
     if kind == "EXPLAIN":
-        check(EXPLAIN.sub("", sql))
+        check(_explained(statements[0].query))
     return kind == "EXPLAIN"
+
+
+def _explained(sql: str) -> str:
+    """The statement that an EXPLAIN is about.
+
+    Between the two are ANALYZE, options and comments: it is the first rest of the text, from one token
+    to the end, that DuckDB parses.
+    """
+    import duckdb
+
+    text = sql.encode()  # tokens are counted in bytes
+    for start, _ in duckdb.tokenize(sql)[1:]:
+        rest = text[start:].decode()
+        with contextlib.suppress(duckdb.Error):
+            if duckdb.extract_statements(rest):
+                return rest
+    return ""

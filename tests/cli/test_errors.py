@@ -121,6 +121,25 @@ def test_a_disk_that_is_full(tracewh, warehouse, tmp_path, monkeypatch, format):
         ("COPY kernels TO 'x.csv'", 2, f"COPY is refused: {READS}"),
         ("EXPLAIN ANALYZE COPY kernels TO 'x.csv'", 2, f"COPY is refused: {READS}"),
         ("EXPLAIN (ANALYZE) DROP VIEW kernels", 2, f"DROP is refused: {READS}"),
+        (
+            ";/* c */EXPLAIN/**/ANALYZE -- x\n COPY kernels TO 'x.csv';",
+            2,
+            f"COPY is refused: {READS}",
+        ),
+        (
+            "/* ä */ EXPLAIN (ANALYZE, FORMAT json) DROP VIEW kernels",
+            2,
+            f"DROP is refused: {READS}",
+        ),
+        ("EXPLAIN SELECT 1; SELECT 2", 2, "2 statements; query takes one at a time"),
+        (
+            "EXPLAIN EXPLAIN SELECT 1",
+            1,
+            (
+                'Parser Error: syntax error at or near "EXPLAIN"\n\n'
+                "LINE 1: EXPLAIN EXPLAIN SELECT 1\n                ^^^^^^^"
+            ),
+        ),
         ("INSTALL httpfs", 2, f"LOAD is refused: {READS}"),
         ("ATTACH 'x.duckdb'", 2, f"ATTACH is refused: {READS}"),
         ("SET enable_external_access = true", 2, f"SET is refused: {READS}"),
@@ -176,6 +195,23 @@ def test_query_reads(tracewh, warehouse, sql):
     done = tracewh("query", sql)
     assert (done.code, done.err) == (0, "")
     assert done.out
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "/* c */ EXPLAIN SELECT 6 * 7 AS answer",
+        ";EXPLAIN SELECT 6 * 7 AS answer",
+        "\n-- é\n;; /* a /* nested */ one */ EXPLAIN/**/(FORMAT json) /* ü */ SELECT 6 * 7 AS answer;;",
+        "EXPLAIN -- how\nANALYZE\n(FORMAT json) (SELECT 6 * 7 AS answer) ; -- done",
+        "explain (analyze, format json) WITH a AS (SELECT 6 * 7 AS answer) FROM a",
+        "EXPLAIN (SELECT 6 * 7 AS answer)",
+    ],
+)
+def test_explain_may_stand_among_comments_and_semicolons(tracewh, warehouse, sql):
+    done = tracewh("query", sql)
+    assert (done.code, done.err) == (0, "")
+    assert "answer" in done.out or "42" in done.out
 
 
 def test_query_cannot_write_into_the_warehouse_by_a_cte(tracewh, warehouse):
