@@ -6,7 +6,7 @@ import base64
 import functools
 import hashlib
 import html
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.metadata import version
 from importlib.resources import files
@@ -15,12 +15,10 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from tracewh.cli.report.panels import COMPARED, MOST_ROWS, SECTIONS, STRETCHES, Panel, Section
+from tracewh.cli.report.rows import by_column
 from tracewh.views.values import quoted
 
 if TYPE_CHECKING:
-    import duckdb
-
-    from tracewh.views import Column
     from tracewh.views.warehouse import Warehouse
 
 ASSETS = files(__name__.rpartition(".")[0])
@@ -34,8 +32,6 @@ SCRIPTS = (
     "tables.js",
     "page.js",
 )
-#: Types of columns that are shown as numbers.
-NUMBERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UBIGINT", "HUGEINT", "FLOAT", "DOUBLE")
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,28 +115,6 @@ def asked(warehouse: Warehouse, panel: Panel, trace: Trace) -> dict[str, Any]:
     found = by_column(relation, meanings)
     is_cut = found["rows"] == MOST_ROWS
     return {**found, "chart": panel.chart, "table": panel.table, "is_cut": is_cut}
-
-
-def by_column(relation: duckdb.DuckDBPyRelation, meanings: Mapping[str, Column]) -> dict[str, Any]:
-    """The rows of a relation by column, with what is known of each column."""
-    columns = [
-        {
-            "name": name,
-            "unit": meanings[name].unit if name in meanings else _unit(name),
-            "meaning": meanings[name].meaning if name in meanings else "",
-            "numeric": str(kind) in NUMBERS,
-        }
-        for name, kind in zip(relation.columns, relation.types, strict=True)
-    ]
-    rows = relation.fetchall()
-    values = [list(column) for column in zip(*rows, strict=True)]
-    return {"columns": columns, "values": values, "rows": len(rows)}
-
-
-def _unit(name: str) -> str:
-    """The unit that a name ends in."""
-    ending = name.rpartition("_")[2]
-    return ending if ending in ("us", "ms", "ns", "bytes", "pct") else "-"
 
 
 def _sql(panel: Panel, trace: Trace) -> str:

@@ -33,8 +33,9 @@ from starlette.routing import Route
 import tracewh
 from tracewh.cli import diagnostics
 from tracewh.cli.query import check
-from tracewh.cli.report.page import asked, by_column, document
+from tracewh.cli.report.page import asked, document
 from tracewh.cli.report.panels import COMPARED, MOST_ROWS, SECTIONS
+from tracewh.cli.report.rows import by_column
 from tracewh.cli.report.write import chosen
 from tracewh.views import Registry, ViewError
 from tracewh.views.warehouse import WarehouseError

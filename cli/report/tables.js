@@ -16,6 +16,14 @@ function atLeast(column) {
   return (wanted, value) => Number.isNaN(Number(wanted)) || (value ?? 0) >= Number(wanted) * size;
 }
 
+// Numbers in order, those that come as text among them; what has no value is always last.
+function inOrder(a, b, rowA, rowB, column, direction) {
+  if (a === null || b === null) return (a === b ? 0 : a === null ? 1 : -1) * (direction === "asc" ? 1 : -1);
+  const [x, y] = [amount(a), amount(b)];
+  if (Number.isNaN(x) || Number.isNaN(y)) return Number.isNaN(x) - Number.isNaN(y);
+  return x < y ? -1 : Number(x > y);
+}
+
 function listed(holder, id, panel) {
   const known = panel.columns.map((column, n) => ({ ...column, values: panel.values[n] }))
     .filter((column) => column.values.some((value) => value !== null));
@@ -35,6 +43,7 @@ function listed(holder, id, panel) {
     layout: "fitDataFill",
     maxHeight: "420px",
     movableColumns: true,
+    nestedFieldSeparator: false, // the name of a column may hold a point
     columns: known.map((column) => ({
       title: title(column),
       field: column.name,
@@ -42,13 +51,17 @@ function listed(holder, id, panel) {
       hozAlign: column.numeric ? "right" : "left",
       cssClass: column.name === "message" ? "prose" : "",
       ...(column.name === "message" ? { width: 760, variableHeight: true } : { maxWidth: 640 }),
-      sorter: column.numeric ? "number" : "string",
+      sorter: column.numeric ? inOrder : "string",
       sorterParams: { alignEmptyValues: "bottom" },
       headerSortStartingDir: column.numeric ? "desc" : "asc",
       headerFilter: panel.rows > FEW ? "input" : false,
       headerFilterPlaceholder: column.numeric ? least(column) : "contains",
       headerFilterFunc: column.numeric ? atLeast(column) : "like",
-      formatter: (cell) => document.createTextNode(shown(cell.getValue(), column.unit)),
+      formatter: (cell) => {
+        const value = cell.getValue();
+        const isLarge = column.numeric && typeof value === "string" && INTEGER.test(value);
+        return document.createTextNode(shown(isLarge ? BigInt(value) : value, column.unit));
+      },
       tooltip: (_, cell) => String(cell.getValue() ?? ""),
     })),
   });

@@ -10,8 +10,18 @@ const SCALES = {
   bytes: [[2 ** 40, "TiB"], [2 ** 30, "GiB"], [2 ** 20, "MiB"], [2 ** 10, "KiB"], [1, "B"]],
 };
 
-// A number of ns beyond this is a moment, not a length: it is the year 1973.
-const EPOCH = 1e17;
+// Between these a number of ns is a moment, not a length: the years 1973 to 2262.
+const EPOCH = [10n ** 17n, 2n ** 63n];
+
+// In columns of numbers, integers too large for a number come as text, and so do decimals, NaN and
+// infinities.
+const INTEGER = /^-?\d+$/;
+const WORDS = { inf: Infinity, "-inf": -Infinity, nan: NaN };
+
+function amount(value) {
+  if (typeof value !== "string") return value;
+  return INTEGER.test(value) ? BigInt(value) : WORDS[value] ?? Number(value);
+}
 
 function scale(unit, largest) {
   const scales = SCALES[unit];
@@ -22,12 +32,21 @@ function scale(unit, largest) {
 function shown(value, unit) {
   if (value === null || value === undefined) return "";
   if (typeof value === "boolean") return value ? "yes" : "no";
+  if (typeof value === "bigint") return large(value, unit);
   if (typeof value !== "number") return Array.isArray(value) ? value.join(" × ") : String(value);
-  if (unit === "ns" && value > EPOCH) return new Date(value / 1e6).toISOString();
   const [size, word] = scale(unit, value);
   const digits = Math.abs(value / size) >= 100 ? 1 : 3;
   const text = (value / size).toLocaleString("en", { maximumFractionDigits: digits });
   return word ? `${text} ${word}` : text;
+}
+
+// An integer too large for a number; a moment with all its digits.
+function large(value, unit) {
+  if (unit === "ns" && value > EPOCH[0] && value < EPOCH[1]) {
+    const second = new Date(Number(value / 1000000n)).toISOString().slice(0, 19);
+    return `${second}.${String(value % 1000000000n).padStart(9, "0")}Z`;
+  }
+  return unit in SCALES ? shown(Number(value), unit) : value.toLocaleString("en");
 }
 
 function title(column) {
@@ -50,9 +69,14 @@ function picker(label, values, names, onChange) {
 
 function column(panel, name) {
   const position = panel.columns.findIndex((known) => known.name === name);
-  return position < 0 ? null : { ...panel.columns[position], values: panel.values[position] };
+  if (position < 0) return null;
+  const known = panel.columns[position];
+  const values = panel.values[position];
+  // A picture takes numbers alone, and has no place for NaN.
+  const numbers = () => values.map((value) => (value === null ? null : Number(amount(value)) || 0));
+  return { ...known, values: known.numeric ? numbers() : values };
 }
 
 function largest(values) {
-  return values.reduce((most, value) => Math.max(most, Math.abs(value ?? 0)), 0);
+  return values.reduce((most, value) => Math.max(most, Math.abs(Number(amount(value ?? 0))) || 0), 0);
 }

@@ -73,6 +73,56 @@ def test_sql_is_asked(client: TestClient) -> None:
     assert many["said"] == "The first 2,000 rows."
 
 
+@pytest.mark.parametrize(
+    ("value", "found"),
+    [
+        ("9007199254740991", 9007199254740991),
+        ("9007199254740993", "9007199254740993"),  # a browser would show ...992
+        ("-9007199254740993", "-9007199254740993"),
+        ("(2::HUGEINT ** 100)::HUGEINT", str(2**100)),
+        ("sum(n) FROM (SELECT 9223372036854775807 AS n FROM range(4))", str(4 * (2**63 - 1))),
+        ("(2::UHUGEINT ** 127)::UHUGEINT + 1", str(2**127 + 1)),
+        ("123456789012345678901234567890123456789012345::BIGNUM", "1234567890" * 4 + "12345"),
+        ("[[1, 170141183460469231731687303715884105727::HUGEINT]]", [[1, str(2**127 - 1)]]),
+        ("[8, 16]", [8, 16]),
+        ("0.1 + 0.2", "0.3"),
+        ("12345678901234567890.123456789::DECIMAL(38, 9)", "12345678901234567890.123456789"),
+        ("0.5::DOUBLE", 0.5),
+        ("'nan'::DOUBLE", "nan"),
+        ("'-infinity'::FLOAT", "-inf"),
+        ("true", True),
+        ("NULL", None),
+        ("INTERVAL '13 months 2 days'", "1 year 1 month 2 days"),
+        ("'\\x00\\xFFa'::BLOB", "\\x00\\xFFa"),
+        ("MAP {'a': 1}", "{a=1}"),
+        ("union_value(k := 1)", "1"),
+        (
+            "{'a': 170141183460469231731687303715884105727}",
+            "{'a': 170141183460469231731687303715884105727}",
+        ),
+        ("'10110'::BIT", "10110"),
+        ("TIMESTAMP_NS '2024-01-02 03:04:05.123456789'", "2024-01-02 03:04:05.123456789"),
+        ("'12:00:00+02'::TIMETZ", "12:00:00+02"),
+        ("'12:00:00.123456789'::TIME_NS", "12:00:00.123456789"),
+        ("'290000-01-01'::DATE", "290000-01-01"),
+        ("'0044-03-15 (BC)'::DATE", "0044-03-15 (BC)"),
+        ("'infinity'::TIMESTAMP", "infinity"),
+        ("'6e8f0c55-47cd-4d22-b48c-1dea4c0a0a4d'::UUID", "6e8f0c55-47cd-4d22-b48c-1dea4c0a0a4d"),
+        ("'{\"a\": 1}'::JSON", '{"a": 1}'),
+        ("'a'::ENUM('a', 'b')", "a"),
+    ],
+)
+def test_every_value_is_given_whole(client: TestClient, value: str, found: object) -> None:
+    answer = client.post("/api/sql", json={"sql": f"SELECT {value}"})
+    assert (answer.status_code, answer.json().get("values")) == (200, [[found]])
+
+
+def test_two_columns_of_one_name_are_two(client: TestClient) -> None:
+    answer = client.post("/api/sql", json={"sql": "SELECT 1 AS a, 2 AS a, 3 AS b"}).json()
+    assert [column["name"] for column in answer["columns"]] == ["a", "a_1", "b"]
+    assert answer["values"] == [[1], [2], [3]]
+
+
 def test_sql_only_reads_the_warehouse(client: TestClient) -> None:
     assert ask(client, "COPY traces TO 'x.csv'").startswith("COPY is refused")
     assert ask(client, "SELECT 1; SELECT 2") == "2 statements; query takes one at a time"
@@ -157,6 +207,39 @@ def test_in_a_browser(visit: Visit, address: str) -> None:
     page.get_by_role("button", name="Run").click()
     expect(page.locator("#ask .tabulator-cell")).to_have_text("42")
     assert all(request.startswith(address) for request in visit.requests)
+
+
+def test_large_integers_keep_their_digits_in_a_browser(visit: Visit, address: str) -> None:
+    page = visit.page
+    page.goto(address)
+    page.locator("#ask textarea").fill(
+        "SELECT * FROM (VALUES (9007199254740993, 1700000000123456789, 1.50, 'b'),"
+        " (170141183460469231731687303715884105727, 1700000000123456788, 0.25, '12345'),"
+        " (7, 5, 10, 'a')) AS t(n, start_ns, \"d.x\", text)"
+    )
+    page.get_by_role("button", name="Run").click()
+
+    def cells(field: str) -> list[str]:
+        found = page.locator(f'#ask .tabulator-row [tabulator-field="{field}"]')
+        expect(found).to_have_count(3)
+        return list(found.all_inner_texts())
+
+    assert cells("n") == [
+        "9,007,199,254,740,993",
+        "170,141,183,460,469,231,731,687,303,715,884,105,727",
+        "7",
+    ]
+    assert cells("start_ns") == [
+        "2023-11-14T22:13:20.123456789Z",
+        "2023-11-14T22:13:20.123456788Z",
+        "5 ns",
+    ]
+    assert cells("d.x") == ["1.50", "0.25", "10.00"]
+    assert cells("text") == ["b", "12345", "a"]
+    page.locator('#ask .tabulator-col[tabulator-field="n"]').click()  # from the largest
+    expect(page.locator('#ask .tabulator-row [tabulator-field="d.x"]').first).to_have_text("0.25")
+    page.locator('#ask .tabulator-col[tabulator-field="n"]').click()
+    expect(page.locator('#ask .tabulator-row [tabulator-field="d.x"]').first).to_have_text("10.00")
 
 
 def test_a_port_that_is_taken(
