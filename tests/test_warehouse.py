@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import re
 import subprocess
 import sys
 import tempfile
+import threading
 from pathlib import Path
 
 import duckdb
@@ -111,6 +113,28 @@ def test_sql_reaches_tables_slices_views_and_data_frames(root: Path) -> None:
         ).fetchall() == [("runs",)]
         listed = {name for (name,) in warehouse.sql("SHOW TABLES").fetchall()}
         assert listed == set(warehouse.tables)
+
+
+def test_an_interrupt_leaves_no_view_half_created(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It waits until they are created, so that the next query finds all or none of them."""
+    with tracewh.open(root) as warehouse:
+        creating = warehouse.registry.create
+        interrupting = threading.Thread(target=warehouse.interrupt)
+
+        def slowly(con: duckdb.DuckDBPyConnection, names: list[str]) -> None:
+            if not interrupting.ident:
+                interrupting.start()
+            assert interrupting.is_alive()  # and not done
+            creating(con, names)
+
+        monkeypatch.setattr(warehouse.registry, "create", slowly)
+        with contextlib.suppress(duckdb.InterruptException):
+            warehouse.sql("FROM kernel_stats()").fetchall()
+        interrupting.join()
+        monkeypatch.undo()
+        warehouse.sql("FROM kernel_stats()").fetchall()
 
 
 def test_one_that_is_confined_reads_its_files_alone(root: Path, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import inspect
 import os
 import re
 import tempfile
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import TracebackType
@@ -67,6 +68,7 @@ class Warehouse:
         self.path = self._files.path
         self.registry = installed()
         self._created: set[str] = set()
+        self._creating = threading.Lock()
         # By default it spills into the current folder. Two databases may not share a folder.
         spill = os.path.join(tempfile.gettempdir(), f"tracewh-{os.getpid()}-{id(self)}")
         self._con = duckdb.connect(config={"python_scan_all_frames": True, "temp_directory": spill})
@@ -122,11 +124,18 @@ class Warehouse:
         """
         return self.sql(self.registry.call(name, version, **arguments).sql)
 
-    def confine(self) -> None:
+    def confine(self, memory_mb: int | None = None) -> None:
         """See the files of the warehouse and nothing else from now on, and no settings change any more.
 
         Python's variables are out of sight, too.
+
+        Args:
+            memory_mb: What queries may take of memory, and four times as much of the disk for what
+                does not fit; None for DuckDB's own limits.
         """
+        if memory_mb is not None:
+            self._con.execute(f"SET memory_limit = '{memory_mb}MB'")
+            self._con.execute(f"SET max_temp_directory_size = '{4 * memory_mb}MB'")
         if isinstance(self.path, Path):  # the files of one in a store are Arrow's to read
             data = quoted(str(self.path / "data"))
             self._con.execute(f"SET allowed_directories = [{data}]")
@@ -151,8 +160,12 @@ class Warehouse:
         return listing.files(table)
 
     def interrupt(self) -> None:
-        """End the query that runs on another thread, with an error."""
-        self._con.interrupt()
+        """End the query that runs on another thread, with an error.
+
+        It waits for the views that are being created: half of them could not be created again.
+        """
+        with self._creating:
+            self._con.interrupt()
 
     def close(self) -> None:
         """Let go of the files; relations made before cannot be used any more."""
@@ -195,10 +208,12 @@ class Warehouse:
         if isinstance(self._files, Folder):
             changed = self._files.look(with_copies) & self._created
             self._files.tell(self._con, most=1)
-            create(self._con, self.registry, [*sorted(changed), *missing], self._files)
+            with self._creating:
+                create(self._con, self.registry, [*sorted(changed), *missing], self._files)
             self._files.tell(self._con)
         else:
-            create(self._con, self.registry, missing, self._files)
+            with self._creating:
+                create(self._con, self.registry, missing, self._files)
         self._created.update(missing)
 
 
