@@ -44,14 +44,26 @@ def serve(
     port: Annotated[
         str, typer.Option("--port", metavar="N", help="Port; 0 takes one that is free.")
     ] = "8765",
+    time_limit: Annotated[
+        str, typer.Option("--time-limit", metavar="SECONDS", help="Longest time a query may run.")
+    ] = "10",
+    memory_limit: Annotated[
+        str,
+        typer.Option(
+            "--memory-limit", metavar="MB", help="Memory for each query; up to 4 run at a time."
+        ),
+    ] = "1000",
     warehouse: options.WarehouseOption = options.DEFAULT_WAREHOUSE,
 ) -> None:
     """Show the report live over a whole warehouse, in a browser, until Ctrl-C.
 
     Choose run, worker and span, ask any view or SQL; nothing can be written.
     """
+    seconds = whole_number("--time-limit", time_limit, least=1)
+    memory_mb = whole_number("--memory-limit", memory_limit, least=100)
     try:
         from tracewh.cli.report.serve import serve as listen
     except ModuleNotFoundError as error:
         diagnostics.refuse(f"serve needs {error.name}: pip install 'tracewh[serve]'")
-    raise typer.Exit(listen(warehouse, host, whole_number("--port", port, least=0)))
+    number = whole_number("--port", port, least=0)
+    raise typer.Exit(listen(warehouse, host, number, seconds, memory_mb))

@@ -88,23 +88,47 @@ const asking = document.getElementById("ask");
 if (asking) {
   const text = asking.querySelector("textarea");
   const said = asking.querySelector(".said");
+  const holder = asking.querySelector(".content");
+  const [start, stop] = [".run", ".cancel"].map((name) => asking.querySelector(name));
+  let running = null; // what aborts the query that runs
+  const state = (aborter) => {
+    running = aborter;
+    asking.setAttribute("aria-busy", String(aborter !== null));
+    if (aborter === null && document.activeElement === stop) text.focus();
+    stop.hidden = aborter === null;
+  };
   const run = async () => {
-    said.textContent = "…";
+    running?.abort(); // a new query takes the place of the one before
+    const mine = new AbortController();
+    state(mine);
+    said.textContent = "Running…";
     try {
       const panel = await ask("api/sql", { method: "POST", body: JSON.stringify({ sql: text.value }),
-        headers: { "Content-Type": "application/json" } });
-      said.textContent = panel.said;
-      const holder = asking.querySelector(".content");
-      if (panel.rows) await draw(holder, "ask", { ...panel, table: true }, "Rows");
-      else holder.replaceChildren();
+        headers: { "Content-Type": "application/json" }, signal: mine.signal });
+      if (running !== mine) return;
+      holder.replaceChildren();
+      if (panel.plan) {
+        said.textContent = "The plan.";
+        holder.append(element("pre", {}, panel.plan));
+      } else {
+        said.textContent = panel.said;
+        if (panel.rows) await draw(holder, "ask", { ...panel, table: true }, "Rows");
+      }
     } catch (error) {
-      said.textContent = error.message;
+      if (running !== mine) return;
+      holder.replaceChildren(); // rows of the query before
+      said.textContent = mine.signal.aborted ? "Cancelled." : error.message;
     }
+    if (running === mine) state(null);
   };
-  asking.querySelector("button").addEventListener("click", run);
+  const cancel = () => running?.abort();
+  start.addEventListener("click", run);
+  stop.addEventListener("click", cancel);
   text.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) run();
   });
+  asking.addEventListener("keydown", (event) => { if (event.key === "Escape") cancel(); });
+  window.addEventListener("pagehide", cancel);
   asking.querySelector("select").addEventListener("change", (event) => {
     text.value = event.target.selectedOptions[0].dataset.sql;
     run();

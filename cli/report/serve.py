@@ -1,26 +1,21 @@
-"""`tracewh serve`: the report over a whole warehouse, asked for as one looks at it.
+"""`tracewh serve`: the report over a whole warehouse, live in a browser.
 
-What it reads is closed to everything but the warehouse's files, and nothing can be written. It answers
-to the host it was told and to no other name, so that no page elsewhere can ask it; beyond loopback it
-wants the token that it printed.
+Child processes read the warehouse: they are closed to everything but its files and can write nothing.
+The server answers to the host it was told and to no other name, so that no page elsewhere can
+ask it; beyond loopback it wants the token that it printed.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import html
 import ipaddress
 import os
 import secrets
 import socket
-import threading
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
-import duckdb
 import orjson
 import uvicorn
 from starlette.applications import Starlette
@@ -30,71 +25,33 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-import tracewh
 from tracewh.cli import diagnostics
-from tracewh.cli.query import check
-from tracewh.cli.report.page import asked, document
-from tracewh.cli.report.panels import COMPARED, MOST_ROWS, SECTIONS
-from tracewh.cli.report.rows import by_column
-from tracewh.cli.report.write import chosen
-from tracewh.views import Registry, ViewError
-from tracewh.views.warehouse import WarehouseError
+from tracewh.cli.report.frames import Answer, Question, Setup
+from tracewh.cli.report.live import PANELS
+from tracewh.cli.report.pool import LineFullError, Pool
+from tracewh.remote import is_url
+from tracewh.views.warehouse import find, listed
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
-
-    from tracewh.views.warehouse import Warehouse
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 #: Name of the cookie that remembers the token.
 COOKIE = "tracewh_token"
 LAST_PORT = 65535
-#: A query may take this long.
-SECONDS = 60
+LONGEST_SECONDS = 24 * 3600
+#: A query may take so long, and so much memory, unless the command line says otherwise.
+SECONDS, MEMORY_MB = 10, 1000
+#: A page or a panel, whose SQL is ours, may take so long.
+PANEL_SECONDS = 60
+#: So many queries run at a time, and so many wait; so many requests for pages, or for panels, wait.
+QUERIES, WAITING, VISITORS = 4, 20, 1000
 HEADERS = {
     "Cache-Control": "no-store",
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
 }
-PANELS = {panel.id: panel for section in (COMPARED, *SECTIONS) for panel in section.panels}
-
-
-class Asker:
-    """A warehouse on a thread of its own: one question at a time, each within a limit of time."""
-
-    def __init__(self, path: str) -> None:
-        self._pool = ThreadPoolExecutor(1)
-        self._warehouse: Warehouse = self._pool.submit(self._open, path).result()
-
-    @staticmethod
-    def _open(path: str) -> Warehouse:
-        warehouse = tracewh.open(path)
-        warehouse.confine()
-        return warehouse
-
-    async def ask(self, question: Callable[[Warehouse], dict[str, Any] | str]) -> Response:
-        """What a question gives: a page, or an object; its error as an object."""
-        loop = asyncio.get_running_loop()
-        try:
-            found = await loop.run_in_executor(self._pool, self._within_limit, question)
-        except (diagnostics.CliError, ViewError, WarehouseError) as error:
-            return _answer({"error": str(error)}, 400)
-        except duckdb.InterruptException:
-            return _answer({"error": f"it took more than {SECONDS} seconds: ask for less"}, 400)
-        except duckdb.Error as error:
-            return _answer({"error": str(error)}, 400)
-        return HTMLResponse(found, headers=HEADERS) if isinstance(found, str) else _answer(found)
-
-    def _within_limit(
-        self, question: Callable[[Warehouse], dict[str, Any] | str]
-    ) -> dict[str, Any] | str:
-        timer = threading.Timer(SECONDS, self._warehouse.interrupt)
-        timer.start()
-        try:
-            return question(self._warehouse)
-        finally:
-            timer.cancel()
 
 
 class Token:
@@ -124,27 +81,96 @@ class Token:
         return secrets.compare_digest(given.encode(), self._token.encode())
 
 
-def application(warehouse: str, hosts: list[str], token: str | None = None) -> Starlette:
-    """The server as an ASGI application.
+class Site:
+    """The child processes of a server: pages, panels and queries do not wait for each other.
+
+    Args:
+        warehouse: Folder or URL of the warehouse.
+        seconds: A query may take so long.
+        memory_mb: And so much memory.
+
+    Raises:
+        WarehouseError: There is no warehouse, or it holds no traces.
+    """
+
+    def __init__(self, warehouse: str, seconds: float, memory_mb: int) -> None:
+        place = listed(warehouse) if is_url(warehouse) else str(find(warehouse))
+        longer = max(seconds, PANEL_SECONDS)
+        said = "the {} took more than {:g} seconds and was stopped; `tracewh serve --time-limit SECONDS` raises the limit"
+        self.pages = Pool(Setup(place), 2, VISITORS, longer, said.format("page", longer))
+        self.panels = Pool(Setup(place), 4, VISITORS, longer, said.format("panel", longer))
+        self.queries = Pool(
+            Setup(place, memory_mb, is_nice=True),
+            QUERIES,
+            WAITING,
+            seconds,
+            said.format("query", seconds),
+        )
+
+    async def answer(self, pool: Pool, question: Question, request: Request) -> Response:
+        """The answer to a question, which is given up where its client leaves."""
+        try:
+            asked = pool.submit(question)
+        except LineFullError as error:
+            return _answer({"error": str(error)}, 503)
+        left = asyncio.ensure_future(_left(request))
+        answered: asyncio.Future[Answer] = asyncio.wrap_future(asked.answer)
+        either: set[asyncio.Future[Any]] = {left, answered}
+        try:
+            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+            if not answered.done():
+                return _answer({"error": "the client left"}, 499)
+            answer = answered.result()
+        finally:
+            left.cancel()
+            asked.stop()
+        if answer.is_page:
+            return HTMLResponse(answer.body, answer.status, headers=HEADERS)
+        return Response(answer.body, answer.status, headers=HEADERS, media_type="application/json")
+
+    def close(self) -> None:
+        """End all child processes."""
+        for pool in (self.pages, self.panels, self.queries):
+            pool.close()
+
+
+async def _left(request: Request) -> None:
+    """Wait until the client leaves."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+def application(
+    warehouse: str,
+    hosts: list[str],
+    token: str | None = None,
+    seconds: float = SECONDS,
+    memory_mb: int = MEMORY_MB,
+) -> Starlette:
+    """The server as an ASGI application; `state.site` has to be closed.
 
     Args:
         warehouse: Folder or URL of the warehouse.
         hosts: Names that it answers to.
         token: What a visitor has to know; None where everyone may look.
+        seconds: A query may take so long.
+        memory_mb: And so much memory.
 
     Raises:
         WarehouseError: There is no warehouse, or it holds no traces.
     """
-    asker = Asker(warehouse)
+    site = Site(warehouse, seconds, memory_mb)
 
     async def page(request: Request) -> Response:
-        return await asker.ask(lambda opened: _page(opened, request))
+        question = Question("page", {"given": dict(request.query_params)})
+        return await site.answer(site.pages, question, request)
 
     async def panel(request: Request) -> Response:
-        wanted = PANELS.get(request.path_params["id"])
-        if wanted is None:
+        name = request.path_params["id"]
+        if name not in PANELS:
             return _answer({"error": "there is no such panel"}, 404)
-        return await asker.ask(lambda opened: asked(opened, wanted, _trace(opened, request)))
+        question = Question("panel", {"id": name, "given": dict(request.query_params)})
+        return await site.answer(site.panels, question, request)
 
     async def sql(request: Request) -> Response:
         # A form of another site cannot send this type without being asked back first.
@@ -156,12 +182,12 @@ def application(warehouse: str, hosts: list[str], token: str | None = None) -> S
             text = None
         if not isinstance(text, str):
             return _answer({"error": 'send {"sql": "..."}'}, 400)
-        return await asker.ask(lambda opened: _asked(opened, text))
+        return await site.answer(site.queries, Question("query", {"sql": text}), request)
 
     middleware = [Middleware(TrustedHostMiddleware, allowed_hosts=hosts, www_redirect=False)]
     if token is not None:
         middleware.append(Middleware(Token, token=token))
-    return Starlette(
+    app = Starlette(
         routes=[
             Route("/", page),
             Route("/api/panel/{id}", panel),
@@ -169,105 +195,37 @@ def application(warehouse: str, hosts: list[str], token: str | None = None) -> S
         ],
         middleware=middleware,
     )
+    app.state.site = site
+    return app
 
 
 def _answer(content: dict[str, Any], status: int = 200) -> Response:
-    text = orjson.dumps(content, default=str)
-    return Response(text, status, headers=HEADERS, media_type="application/json")
+    return Response(orjson.dumps(content), status, headers=HEADERS, media_type="application/json")
 
 
-def _trace(warehouse: Warehouse, request: Request) -> Any:
-    given = request.query_params
-    run = given.get("run")
-    if run is None:
-        [(run,)] = warehouse.sql("FROM traces SELECT run ORDER BY start_ns DESC LIMIT 1").fetchall()
-    return chosen(warehouse, run, given.get("worker"), given.get("span"), given.get("baseline"))
+class _Server(uvicorn.Server):
+    """Ends its child processes before it waits for the answers that they would give."""
+
+    def __init__(self, config: uvicorn.Config, site: Site) -> None:
+        super().__init__(config)
+        self._site = site
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """End."""
+        self._site.close()
+        await super().shutdown(sockets)
 
 
-def _page(warehouse: Warehouse, request: Request) -> str:
-    trace = _trace(warehouse, request)
-    traces = warehouse.sql("FROM traces SELECT run, worker, span ORDER BY ALL").fetchall()
-    runs = dict.fromkeys(row[0] for row in traces)
-    workers = dict.fromkeys(row[1] for row in traces if row[0] == trace.run)
-    spans = dict.fromkeys(row[2] for row in traces if row[:2] == (trace.run, trace.worker))
-    header = (
-        '<h1 class="product">tracewh</h1>\n'
-        + _choice("run", runs, trace.run)
-        + _choice("worker", workers, trace.worker)
-        + _choice("span", spans, trace.span)
-        + _choice("baseline", {"": None, **runs}, trace.baseline or "")
-    )
-    return "".join(document(trace, header, before=_ask_box(warehouse, trace)))
-
-
-def _choice(name: str, values: dict[str, None], current: str) -> str:
-    options = "".join(
-        f'<option value="{html.escape(value)}"{" selected" if value == current else ""}>'
-        f"{html.escape(value)}</option>"
-        for value in values
-    )
-    return (
-        f'<label class="picker">{name.capitalize()} <select data-choice="{name}">{options}</select>'
-        "</label>\n"
-    )
-
-
-def _ask_box(warehouse: Warehouse, trace: Any) -> str:
-    """Where one asks any view or writes SQL."""
-    chosen_views = "".join(
-        f'<option data-sql="{html.escape(text)}" title="{html.escape(view.summary)}">'
-        f"{html.escape(view.name)}</option>"
-        for view in warehouse.registry.newest()
-        if (text := _example(warehouse.registry, view.name, trace))
-    )
-    return f"""<section id="sql" aria-labelledby="sql-title">
-<h2 id="sql-title">Ask</h2>
-<article id="ask" aria-label="SQL">
-<div class="controls"><label class="picker">View <select><option data-sql="">…</option>\
-{chosen_views}</select></label></div>
-<textarea rows="4" spellcheck="false" aria-label="SQL" \
-placeholder="FROM operator_stats() LIMIT 10"></textarea>
-<div class="controls"><button type="button">Run</button><span class="said" aria-live="polite">\
-Ctrl+Enter runs it.</span></div>
-<div class="content"></div>
-</article>
-</section>
-"""
-
-
-def _example(registry: Registry, name: str, trace: Any) -> str | None:
-    """How to ask a view about a trace; None where that needs more than the trace."""
-    from tracewh.views.values import quoted
-
-    params = registry.get(name).params
-    if any(param.required for param in params):
-        return None
-    known = {"run": trace.run, "worker": trace.worker, "span": trace.span}
-    given = ", ".join(
-        f"{param.name} := {quoted(known[param.name])}" for param in params if param.name in known
-    )
-    return f"FROM {name}({given})"
-
-
-def _asked(warehouse: Warehouse, sql: str) -> dict[str, Any]:
-    if check(sql):
-        text = warehouse.sql(sql).fetchall()[-1][-1]
-        diagnostics.refuse(text)  # a plan is to be read as it is
-    found = by_column(warehouse.sql(sql).limit(MOST_ROWS + 1), {})
-    is_cut = found["rows"] > MOST_ROWS
-    if is_cut:
-        found |= {"values": [v[:MOST_ROWS] for v in found["values"]], "rows": MOST_ROWS}
-    said = f"The first {MOST_ROWS:,} rows." if is_cut else f"{found['rows']:,} rows."
-    return {**found, "chart": None, "said": said}
-
-
-def serve(warehouse: str, host: str, port: int) -> int:
+def serve(
+    warehouse: str, host: str, port: int, seconds: int = SECONDS, memory_mb: int = MEMORY_MB
+) -> int:
     """Serve a warehouse until Ctrl-C, which is exit status 0."""
     if port > LAST_PORT:
         diagnostics.refuse(f"--port takes a number from 0 to {LAST_PORT}, not {port}")
+    if seconds > LONGEST_SECONDS:
+        diagnostics.refuse(f"--time-limit takes at most {LONGEST_SECONDS} seconds, a day")
     is_loopback = host in ("localhost", "::1") or _is_loopback(host)
     token = None if is_loopback else secrets.token_urlsafe(24)
-    app = application(warehouse, [*LOOPBACK, host] if is_loopback else ["*"], token)
     try:
         listening = socket.create_server(
             (host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET
@@ -277,13 +235,16 @@ def serve(warehouse: str, host: str, port: int) -> int:
         is_known = error.errno is not None and not isinstance(error, socket.gaierror)
         reason = os.strerror(error.errno or 0) if is_known else error.strerror
         diagnostics.refuse(f"cannot listen on {host} port {port}: {reason}; try --port 0")
+    hosts = [*LOOPBACK, host] if is_loopback else ["*"]
     with listening:
+        app = application(warehouse, hosts, token, seconds, memory_mb)
         shown = f"[{host}]" if ":" in host else host
         address = f"http://{shown}:{listening.getsockname()[1]}/"
         secret = f"?{urlencode({'token': token}, quote_via=quote)}" if token else ""
         diagnostics.line(f"{address}{secret}  (Ctrl-C ends it)")
-        server = uvicorn.Server(uvicorn.Config(app, log_level="warning", lifespan="off"))
-        with contextlib.suppress(KeyboardInterrupt):
+        config = uvicorn.Config(app, log_level="warning", lifespan="off")
+        server = _Server(config, app.state.site)
+        with contextlib.closing(app.state.site), contextlib.suppress(KeyboardInterrupt):
             server.run(sockets=[listening])
     return diagnostics.OK
 

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import re
 import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
 
+import duckdb
 import pytest
 from playwright.sync_api import expect
 from starlette.testclient import TestClient
@@ -17,16 +26,32 @@ import tracewh
 from tests.report.conftest import Visit
 from tracewh.cli.app import main
 from tracewh.cli.report import serve
+from tracewh.cli.report.rows import by_column
 
 TOKEN = "a-token"
 
 
+#: A query that ends only when it is stopped, and one in which DuckDB does not notice an interrupt.
+ENDLESS = "SELECT sum(hash(a.range * b.range)) FROM range(10000000) a, range(10000000) b"
+DEAF = "SELECT levenshtein(repeat('a', 4000000), repeat('b', 4000000))"
+
+
+@contextmanager
+def visitor(
+    samples: tracewh.Warehouse, token: str | None = None, **limits: float
+) -> Iterator[TestClient]:
+    """A visitor of a server of its own."""
+    hosts = [*serve.LOOPBACK] if token is None else ["*"]
+    app = serve.application(str(samples.path), hosts, token, **limits)  # type: ignore[arg-type]
+    with closing(app.state.site):
+        yield TestClient(app, base_url="http://127.0.0.1:8765")
+
+
 @pytest.fixture(scope="module")
-def client(samples: tracewh.Warehouse) -> TestClient:
+def client(samples: tracewh.Warehouse) -> Iterator[TestClient]:
     """A visitor of a server on loopback."""
-    return TestClient(
-        serve.application(str(samples.path), [*serve.LOOPBACK]), base_url="http://127.0.0.1:8765"
-    )
+    with visitor(samples) as client:
+        yield client
 
 
 def ask(client: TestClient, sql: str) -> str:
@@ -70,7 +95,8 @@ def test_sql_is_asked(client: TestClient) -> None:
     assert found["said"] == "3 rows."
     many = client.post("/api/sql", json={"sql": "FROM range(5000)"}).json()
     assert (many["rows"], len(many["values"][0])) == (2000, 2000)
-    assert many["said"] == "The first 2,000 rows."
+    assert many["said"] == "The first 2,000 rows; the query has more."
+    assert client.post("/api/sql", json={"sql": "FROM range(2000)"}).json()["said"] == "2,000 rows."
 
 
 @pytest.mark.parametrize(
@@ -83,8 +109,8 @@ def test_sql_is_asked(client: TestClient) -> None:
         ("sum(n) FROM (SELECT 9223372036854775807 AS n FROM range(4))", str(4 * (2**63 - 1))),
         ("(2::UHUGEINT ** 127)::UHUGEINT + 1", str(2**127 + 1)),
         ("123456789012345678901234567890123456789012345::BIGNUM", "1234567890" * 4 + "12345"),
-        ("[[1, 170141183460469231731687303715884105727::HUGEINT]]", [[1, str(2**127 - 1)]]),
-        ("[8, 16]", [8, 16]),
+        ("[[1, 170141183460469231731687303715884105727::HUGEINT]]", f"[[1, {2**127 - 1}]]"),
+        ("[8, 16]", "[8, 16]"),
         ("0.1 + 0.2", "0.3"),
         ("12345678901234567890.123456789::DECIMAL(38, 9)", "12345678901234567890.123456789"),
         ("0.5::DOUBLE", 0.5),
@@ -117,6 +143,12 @@ def test_every_value_is_given_whole(client: TestClient, value: str, found: objec
     assert (answer.status_code, answer.json().get("values")) == (200, [[found]])
 
 
+def test_a_panel_keeps_lists_with_all_digits() -> None:
+    with duckdb.connect() as con:
+        found = by_column(con.sql("SELECT [[8, 9007199254740993]] AS a, MAP {1: 2} AS b"), {})
+    assert found["values"] == [[[[8, "9007199254740993"]]], ["{1=2}"]]
+
+
 def test_two_columns_of_one_name_are_two(client: TestClient) -> None:
     answer = client.post("/api/sql", json={"sql": "SELECT 1 AS a, 2 AS a, 3 AS b"}).json()
     assert [column["name"] for column in answer["columns"]] == ["a", "a_1", "b"]
@@ -132,11 +164,53 @@ def test_sql_only_reads_the_warehouse(client: TestClient) -> None:
     assert client.post("/api/sql", json={"sql": "SELECT 1"}).status_code == 200
 
 
-def test_sql_may_not_take_forever(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(serve, "SECONDS", 0.5)
-    assert ask(client, "SELECT sum(a.range * b.range) FROM range(10000000) a, range(100000) b") == (
-        "it took more than 0.5 seconds: ask for less"
-    )
+@pytest.mark.parametrize("sql", [ENDLESS, DEAF])
+def test_sql_may_not_take_forever(samples: tracewh.Warehouse, sql: str) -> None:
+    with visitor(samples, seconds=0.5) as client:
+        assert ask(client, sql) == (
+            "the query took more than 0.5 seconds and was stopped; "
+            "`tracewh serve --time-limit SECONDS` raises the limit"
+        )
+        client.app.state.site.queries._seconds = 60  # type: ignore[attr-defined]
+        assert client.post("/api/sql", json={"sql": "SELECT 1"}).json()["values"] == [[1]]
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT list(range) FROM range(200000000)",  # DuckDB counts this
+        "SELECT len(range(2000000000))",  # and this it does not
+    ],
+)
+def test_sql_may_not_take_all_memory(samples: tracewh.Warehouse, sql: str) -> None:
+    with visitor(samples, seconds=60, memory_mb=100) as client:
+        assert ask(client, sql) == (
+            "the query needed more than 100 MB of memory and was stopped; "
+            "`tracewh serve --memory-limit MB` raises the limit"
+        )
+        assert client.post("/api/sql", json={"sql": "SELECT 1"}).json()["values"] == [[1]]
+
+
+def test_an_answer_has_a_limit_of_bytes(client: TestClient) -> None:
+    """The rows that fit, each text shortened; the answer says both."""
+    sql = "SELECT repeat('x', 100000000) AS long, range AS n FROM range(5)"
+    answer = client.post("/api/sql", json={"sql": sql})
+    found = answer.json()
+    assert found["values"] == [["x" * 10_000 + "…"] * 5, [0, 1, 2, 3, 4]]
+    assert found["said"] == "5 rows. Texts are cut at 10,000 characters."
+    found = client.post(
+        "/api/sql", json={"sql": "SELECT repeat('é', 9000) FROM range(1999)"}
+    ).json()
+    # 18,000 bytes of text, two quotes and two brackets: 444 of them are 7,993,776 bytes
+    assert (found["rows"], found["said"]) == (444, "The first 444 rows, 8 MB; the query has more.")
+    wide = ", ".join(["repeat('x', 10000)"] * 900)
+    assert ask(client, f"SELECT {wide}") == "one row has more than 8 MB: select fewer columns"
+
+
+def test_a_plan_is_given_as_text(client: TestClient) -> None:
+    for sql in ("/* c */ EXPLAIN SELECT 42 AS answer", ";EXPLAIN ANALYZE SELECT 42 AS answer"):
+        answer = client.post("/api/sql", json={"sql": sql})
+        assert (answer.status_code, [*answer.json()]) == (200, ["plan"])
 
 
 @pytest.mark.parametrize("content", [b"", b"[]", b'{"sql": 1}', b"{"])
@@ -154,36 +228,130 @@ def test_another_site_cannot_ask(client: TestClient) -> None:
 
 
 def test_beyond_loopback_one_needs_the_token(samples: tracewh.Warehouse) -> None:
-    app = serve.application(str(samples.path), ["*"], TOKEN)
-    visitor = TestClient(app, base_url="http://10.0.0.7:8765")
-    for path in ("/", "/?token=wrong", "/api/panel/steps"):
-        assert visitor.get(path).status_code == 403
-    assert visitor.post("/api/sql", json={"sql": "SELECT 1"}).status_code == 403
-    welcomed = visitor.get(f"/?token={TOKEN}", follow_redirects=False)
-    assert (welcomed.status_code, welcomed.headers["location"]) == (307, "/")
-    assert "httponly; path=/; samesite=strict" in welcomed.headers["set-cookie"].lower()
-    page = visitor.get("/")
-    assert page.status_code == 200
-    assert TOKEN not in page.text
+    with visitor(samples, TOKEN) as guest:
+        for path in ("/", "/?token=wrong", "/api/panel/steps"):
+            assert guest.get(path).status_code == 403
+        assert guest.post("/api/sql", json={"sql": "SELECT 1"}).status_code == 403
+        welcomed = guest.get(f"/?token={TOKEN}", follow_redirects=False)
+        assert (welcomed.status_code, welcomed.headers["location"]) == (307, "/")
+        assert "httponly; path=/; samesite=strict" in welcomed.headers["set-cookie"].lower()
+        page = guest.get("/")
+        assert page.status_code == 200
+        assert TOKEN not in page.text
 
 
-@pytest.fixture(scope="module")
-def address(samples: tracewh.Warehouse) -> Iterator[str]:
-    """Where a server of its own process listens."""
+def started(samples: tracewh.Warehouse, *options: str) -> tuple[subprocess.Popen[str], str]:
+    """A server of its own process, and where it listens."""
     command = [
         sys.executable,
         "-c",
         "import sys; from tracewh.cli.app import main; sys.exit(main())",
     ]
     server = subprocess.Popen(
-        [*command, "serve", "--port", "0", "-w", str(samples.path)],
+        [*command, "serve", "--port", "0", "-w", str(samples.path), *options],
         stderr=subprocess.PIPE,
         text=True,
     )
     assert server.stderr is not None
     found = re.match(r"(http://127\.0\.0\.1:\d+/)  \(Ctrl-C ends it\)", server.stderr.readline())
     assert found is not None
-    yield found[1]
+    return server, found[1]
+
+
+def sent(address: str, sql: str) -> HTTPConnection:
+    """A client that has sent a query and waits for its answer."""
+    place = urlsplit(address)
+    assert place.hostname is not None
+    client = HTTPConnection(place.hostname, place.port)
+    head = {"Content-Type": "application/json"}
+    client.request("POST", "/api/sql", json.dumps({"sql": sql}), head)
+    return client
+
+
+def answer_of(client: HTTPConnection) -> Any:
+    with closing(client):
+        return json.loads(client.getresponse().read())
+
+
+def processes() -> dict[int, int]:
+    """The parent of each process that lives."""
+    listed = subprocess.check_output(["ps", "-eo", "pid=,ppid=,stat="], text=True)
+    rows = [line.split() for line in listed.splitlines()]
+    return {int(pid): int(parent) for pid, parent, state in rows if "Z" not in state}
+
+
+def until(condition: Callable[[], object]) -> None:
+    """Wait for something that has to happen, however long it takes."""
+    while not condition():
+        time.sleep(0.02)
+
+
+def test_queries_run_side_by_side(samples: tracewh.Warehouse) -> None:
+    """Beside queries that never end others are answered, and pages and panels as well."""
+    server, address = started(samples, "--time-limit", "3600")
+    try:
+        endless = [sent(address, sql) for sql in (ENDLESS, DEAF, ENDLESS)]
+        assert answer_of(sent(address, "SELECT 42"))["values"] == [[42]]
+        place = urlsplit(address)
+        for path in ["/", "/api/panel/steps?run=resnet_workers_2"] * 3:
+            client = HTTPConnection(str(place.hostname), place.port)
+            client.request("GET", path)
+            assert client.getresponse().status == 200
+            client.close()
+        for client in endless:
+            client.close()
+        # Those that left are no longer in the way: four more could not run beside them.
+        again = [sent(address, ENDLESS) for _ in range(3)]
+        assert answer_of(sent(address, "SELECT 42"))["values"] == [[42]]
+        for client in again:
+            client.close()
+    finally:
+        server.send_signal(signal.SIGINT)
+        assert server.stderr is not None
+        with server.stderr:
+            assert server.wait() == 0
+            assert server.stderr.read() == ""
+
+
+def test_a_line_that_is_full_says_so(samples: tracewh.Warehouse) -> None:
+    server, address = started(samples, "--time-limit", "3600")
+    try:
+        clients = [sent(address, ENDLESS) for _ in range(serve.QUERIES + serve.WAITING)]
+        said = {"error": "20 queries wait already: try again in a moment"}
+        until(lambda: answer_of(sent(address, "SELECT error('not full yet')")) == said)
+        for client in clients:
+            client.close()
+        until(lambda: answer_of(sent(address, "SELECT 42")).get("values") == [[42]])
+    finally:
+        server.kill()
+        server.wait()
+        assert server.stderr is not None
+        server.stderr.close()
+
+
+@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_no_process_outlives_the_server(samples: tracewh.Warehouse, ending: signal.Signals) -> None:
+    server, address = started(samples, "--time-limit", "3600")
+    clients = [sent(address, sql) for sql in (ENDLESS, DEAF)]
+    assert answer_of(sent(address, "SELECT 42"))["values"] == [[42]]
+    pids = {pid for pid, parent in processes().items() if parent == server.pid}
+    assert len(pids) >= 4
+    server.send_signal(ending)
+    server.wait()
+    until(lambda: not pids & processes().keys())
+    until(lambda: not [*Path(tempfile.gettempdir()).glob(f"tracewh-{server.pid}-*")])
+    for client in clients:
+        client.close()
+    assert server.stderr is not None
+    server.stderr.close()
+
+
+@pytest.fixture(scope="module")
+def address(samples: tracewh.Warehouse) -> Iterator[str]:
+    """Where a server of its own process listens."""
+    server, address = started(samples)
+    assert server.stderr is not None
+    yield address
     server.send_signal(signal.SIGINT)
     with server.stderr:
         assert server.wait(20) == 0
@@ -206,7 +374,61 @@ def test_in_a_browser(visit: Visit, address: str) -> None:
     page.locator("#ask textarea").fill("SELECT 6 * 7 AS answer")
     page.get_by_role("button", name="Run").click()
     expect(page.locator("#ask .tabulator-cell")).to_have_text("42")
+    page.locator("#ask textarea").fill("EXPLAIN SELECT 6 * 7 AS answer")
+    page.get_by_role("button", name="Run").click()
+    expect(page.locator("#ask pre")).to_contain_text("Projection")
     assert all(request.startswith(address) for request in visit.requests)
+
+
+def test_an_error_takes_the_rows_of_the_query_before_away(visit: Visit, address: str) -> None:
+    page = visit.page
+    page.goto(address)
+    page.locator("#ask textarea").fill("SELECT 6 * 7 AS answer")
+    page.keyboard.press("Control+Enter")
+    expect(page.locator("#ask .tabulator-cell")).to_have_text("42")
+    page.locator("#ask textarea").fill("SELEC 1")
+    page.keyboard.press("Control+Enter")
+    expect(page.locator("#ask .said")).to_contain_text("Parser Error")
+    expect(page.locator("#ask .tabulator-cell")).to_have_count(0)
+    assert len(visit.complaints) == 1  # the browser's own line about the status 400
+    visit.complaints.clear()
+
+
+def test_a_query_is_cancelled_from_its_page(visit: Visit, samples: tracewh.Warehouse) -> None:
+    """By the button, by Escape, by a new query and by leaving; each time its process is free again."""
+    server, address = started(samples, "--time-limit", "3600")
+    page = visit.page
+    try:
+        page.goto(address)
+        cancel = page.get_by_role("button", name="Cancel")
+        for _ in range(2):
+            for how in ("button", "key", "query", "leave"):
+                expect(cancel).to_be_hidden()
+                page.locator("#ask textarea").fill(ENDLESS)
+                page.get_by_role("button", name="Run").click()
+                expect(cancel).to_be_visible()
+                expect(page.locator("#ask .said")).to_have_text("Running…")
+                if how == "button":
+                    cancel.click()
+                elif how == "key":
+                    page.locator("#ask textarea").press("Escape")
+                elif how == "query":
+                    page.locator("#ask textarea").fill("SELECT 42 AS answer")
+                    page.locator("#ask textarea").press("Control+Enter")
+                    expect(page.locator("#ask .tabulator-cell")).to_have_text("42")
+                else:
+                    page.goto(address)
+                if how in ("button", "key"):
+                    expect(page.locator("#ask .said")).to_have_text("Cancelled.")
+                expect(cancel).to_be_hidden()
+        assert answer_of(sent(address, "SELECT 42"))["values"] == [[42]]
+    finally:
+        page.goto("about:blank")
+        server.send_signal(signal.SIGINT)
+        assert server.stderr is not None
+        with server.stderr:
+            assert server.wait() == 0
+            assert server.stderr.read() == ""
 
 
 def test_large_integers_keep_their_digits_in_a_browser(visit: Visit, address: str) -> None:
@@ -258,6 +480,9 @@ def test_a_port_that_is_taken(
     [
         (["--port", "65536"], "--port takes a number from 0 to 65535, not 65536"),
         (["--port", "x"], "--port takes a whole number from 0 up, not 'x'"),
+        (["--time-limit", "0"], "--time-limit takes a whole number from 1 up, not '0'"),
+        (["--time-limit", "86401"], "--time-limit takes at most 86400 seconds, a day"),
+        (["--memory-limit", "99"], "--memory-limit takes a whole number from 100 up, not '99'"),
         (
             ["--host", "no.such.host.invalid", "--port", "0"],
             "cannot listen on no.such.host.invalid port 0: ",

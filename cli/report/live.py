@@ -1,0 +1,104 @@
+"""What `tracewh serve` shows: the page of a trace, its panels one by one, and the answer to a query."""
+
+from __future__ import annotations
+
+import html
+from typing import TYPE_CHECKING, Any
+
+from tracewh.cli.query import check
+from tracewh.cli.report.page import asked, document
+from tracewh.cli.report.panels import COMPARED, SECTIONS
+from tracewh.cli.report.rows import bounded
+from tracewh.cli.report.write import chosen
+from tracewh.views.values import quoted
+
+if TYPE_CHECKING:
+    from tracewh.cli.report.page import Trace
+    from tracewh.views import Registry
+    from tracewh.views.warehouse import Warehouse
+
+PANELS = {panel.id: panel for section in (COMPARED, *SECTIONS) for panel in section.panels}
+
+
+def page(warehouse: Warehouse, given: dict[str, str]) -> str:
+    """The page of the trace that is given, or of the first one of the newest run."""
+    traces = warehouse.sql("FROM traces SELECT run, worker, span ORDER BY ALL").fetchall()
+    trace = _trace(warehouse, given)
+    runs = dict.fromkeys(row[0] for row in traces)
+    workers = dict.fromkeys(row[1] for row in traces if row[0] == trace.run)
+    spans = dict.fromkeys(row[2] for row in traces if row[:2] == (trace.run, trace.worker))
+    header = (
+        '<h1 class="product">tracewh</h1>\n'
+        + _choice("run", runs, trace.run)
+        + _choice("worker", workers, trace.worker)
+        + _choice("span", spans, trace.span)
+        + _choice("baseline", {"": None, **runs}, trace.baseline or "")
+    )
+    return "".join(document(trace, header, before=_ask_box(warehouse, trace)))
+
+
+def panel(warehouse: Warehouse, id: str, given: dict[str, str]) -> dict[str, Any]:
+    """The rows of one panel."""
+    return asked(warehouse, PANELS[id], _trace(warehouse, given))
+
+
+def query(warehouse: Warehouse, sql: str) -> dict[str, Any]:
+    """The first rows of a query, or its plan where it is an EXPLAIN."""
+    if check(sql):
+        return {"plan": warehouse.sql(sql).fetchall()[-1][-1]}
+    return {**bounded(warehouse.sql(sql)), "chart": None}
+
+
+def _trace(warehouse: Warehouse, given: dict[str, str]) -> Trace:
+    run = given.get("run")
+    if run is None:
+        [(run,)] = warehouse.sql("FROM traces SELECT run ORDER BY start_ns DESC LIMIT 1").fetchall()
+    return chosen(warehouse, run, given.get("worker"), given.get("span"), given.get("baseline"))
+
+
+def _choice(name: str, values: dict[str, None], current: str) -> str:
+    options = "".join(
+        f'<option value="{html.escape(value)}"{" selected" if value == current else ""}>'
+        f"{html.escape(value)}</option>"
+        for value in values
+    )
+    return (
+        f'<label class="picker">{name.capitalize()} <select data-choice="{name}">{options}</select>'
+        "</label>\n"
+    )
+
+
+def _ask_box(warehouse: Warehouse, trace: Trace) -> str:
+    """Where one asks any view or writes SQL."""
+    chosen_views = "".join(
+        f'<option data-sql="{html.escape(text)}" title="{html.escape(view.summary)}">'
+        f"{html.escape(view.name)}</option>"
+        for view in warehouse.registry.newest()
+        if (text := _example(warehouse.registry, view.name, trace))
+    )
+    return f"""<section id="sql" aria-labelledby="sql-title">
+<h2 id="sql-title">Ask</h2>
+<article id="ask" aria-label="SQL">
+<div class="controls"><label class="picker">View <select><option data-sql="">…</option>\
+{chosen_views}</select></label></div>
+<textarea rows="4" spellcheck="false" aria-label="SQL" \
+placeholder="FROM operator_stats() LIMIT 10"></textarea>
+<div class="controls"><button type="button" class="run">Run</button>\
+<button type="button" class="cancel" hidden>Cancel</button>\
+<span class="said" role="status">Ctrl+Enter runs it.</span></div>
+<div class="content"></div>
+</article>
+</section>
+"""
+
+
+def _example(registry: Registry, name: str, trace: Trace) -> str | None:
+    """How to ask a view about a trace; None where that needs more than the trace."""
+    params = registry.get(name).params
+    if any(param.required for param in params):
+        return None
+    known = {"run": trace.run, "worker": trace.worker, "span": trace.span}
+    given = ", ".join(
+        f"{param.name} := {quoted(known[param.name])}" for param in params if param.name in known
+    )
+    return f"FROM {name}({given})"
