@@ -46,6 +46,8 @@ SECONDS, MEMORY_MB = 10, 1000
 PANEL_SECONDS = 60
 #: So many queries run at a time, and so many wait; so many requests for pages, or for panels, wait.
 QUERIES, WAITING, VISITORS = 4, 20, 1000
+#: The largest body of a request.
+MOST_BODY_BYTES = 1_000_000
 HEADERS = {
     "Cache-Control": "no-store",
     "Referrer-Policy": "no-referrer",
@@ -140,6 +142,19 @@ async def _left(request: Request) -> None:
         pass
 
 
+async def _body(request: Request) -> bytes | None:
+    """What a request carries; None where that is too large, which is known before all is read."""
+    said = request.headers.get("content-length", "")
+    if said.isdecimal() and int(said) > MOST_BODY_BYTES:
+        return None
+    body = bytearray()
+    async for part in request.stream():
+        body += part
+        if len(body) > MOST_BODY_BYTES:
+            return None
+    return bytes(body)
+
+
 def application(
     warehouse: str,
     hosts: list[str],
@@ -176,8 +191,11 @@ def application(
         # A form of another site cannot send this type without being asked back first.
         if request.headers.get("content-type") != "application/json":
             return _answer({"error": "send application/json"}, 415)
+        body = await _body(request)
+        if body is None:
+            return _answer({"error": "a query has at most 1 MB"}, 413)
         try:
-            text = orjson.loads(await request.body())["sql"]
+            text = orjson.loads(body)["sql"]
         except (orjson.JSONDecodeError, KeyError, TypeError):
             text = None
         if not isinstance(text, str):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import signal
@@ -211,6 +212,42 @@ def test_a_plan_is_given_as_text(client: TestClient) -> None:
     for sql in ("/* c */ EXPLAIN SELECT 42 AS answer", ";EXPLAIN ANALYZE SELECT 42 AS answer"):
         answer = client.post("/api/sql", json={"sql": sql})
         assert (answer.status_code, [*answer.json()]) == (200, ["plan"])
+
+
+def test_the_body_of_a_request_has_a_limit(client: TestClient) -> None:
+    """Said by its length, or found while it is read: what comes after is not read."""
+    head = {"Content-Type": "application/json"}
+    answer = client.post("/api/sql", content=b'{"sql": "' + b" " * 1_000_000, headers=head)
+    assert (answer.status_code, answer.json()) == (413, {"error": "a query has at most 1 MB"})
+    sent = []
+
+    def parts() -> Iterator[bytes]:
+        for number in range(100):
+            sent.append(number)
+            yield b" " * 100_000
+
+    async def asked() -> int:
+        chunks = parts()
+        statuses: list[int] = []
+
+        async def receive() -> dict[str, Any]:
+            return {"type": "http.request", "body": next(chunks), "more_body": True}
+
+        async def send(message: Any) -> None:
+            statuses.extend([message["status"]] if "status" in message else [])
+
+        scope = {
+            "type": "http",
+            "method": "POST",
+            "path": "/api/sql",
+            "query_string": b"",
+            "headers": [(b"host", b"127.0.0.1"), (b"content-type", b"application/json")],
+        }
+        await client.app(scope, receive, send)  # type: ignore[arg-type]
+        return statuses[0]
+
+    assert asyncio.run(asked()) == 413
+    assert len(sent) == 11
 
 
 @pytest.mark.parametrize("content", [b"", b"[]", b'{"sql": 1}', b"{"])
