@@ -100,6 +100,11 @@ class Output:
             if not self.path.absolute().parent.is_dir():
                 raise diagnostics.CliError(f"{self.path}: the folder to write it in does not exist")
 
+    def abandon(self) -> None:
+        """Remove what is written so far, before the process is ended by force."""
+        if self.path is not None:
+            _part(self.path.resolve()).unlink(missing_ok=True)
+
     @contextmanager
     def sink(self) -> Iterator[IO[bytes]]:
         """Where the bytes go: stdout, or a file that appears when all is written."""
@@ -117,7 +122,7 @@ def whole(path: Path) -> Iterator[Path]:
     """A path to write at, so that the file appears when all of it is written, or not at all."""
     goal = path.resolve()
     special = path.exists() and not path.is_file()  # a named pipe, /dev/null
-    part = goal if special else goal.with_name(f".{goal.name}.{os.getpid()}.part")
+    part = goal if special else _part(goal)
     try:
         yield part
         if not special:
@@ -129,6 +134,10 @@ def whole(path: Path) -> Iterator[Path]:
     finally:
         if not special:
             part.unlink(missing_ok=True)
+
+
+def _part(goal: Path) -> Path:
+    return goal.with_name(f".{goal.name}.{os.getpid()}.part")
 
 
 def _parquet(result: duckdb.DuckDBPyRelation, sink: IO[bytes]) -> int:

@@ -19,7 +19,12 @@ def ask(sql: str, warehouse: str, output: Output) -> None:
     sql = sys.stdin.read() if sql == "-" else sql
     explained = check(sql)
     output.check()
-    with tracewh.open(warehouse) as opened:
+
+    def tidy() -> None:
+        opened.abandon()
+        output.abandon()
+
+    with tracewh.open(warehouse) as opened, diagnostics.killable(tidy):
         opened.confine()
         if explained:
             print(opened.sql(sql).fetchall()[-1][-1])

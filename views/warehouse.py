@@ -11,6 +11,7 @@ import contextlib
 import inspect
 import os
 import re
+import shutil
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
@@ -70,8 +71,10 @@ class Warehouse:
         self._created: set[str] = set()
         self._creating = threading.Lock()
         # By default it spills into the current folder. Two databases may not share a folder.
-        spill = os.path.join(tempfile.gettempdir(), f"tracewh-{os.getpid()}-{id(self)}")
-        self._con = duckdb.connect(config={"python_scan_all_frames": True, "temp_directory": spill})
+        self._spill = os.path.join(tempfile.gettempdir(), f"tracewh-{os.getpid()}-{id(self)}")
+        self._con = duckdb.connect(
+            config={"python_scan_all_frames": True, "temp_directory": self._spill}
+        )
 
     @property
     def tables(self) -> list[str]:
@@ -166,6 +169,10 @@ class Warehouse:
         """
         with self._creating:
             self._con.interrupt()
+
+    def abandon(self) -> None:
+        """Remove what did not fit into memory, before the process is ended by force."""
+        shutil.rmtree(self._spill, ignore_errors=True)
 
     def close(self) -> None:
         """Let go of the files; relations made before cannot be used any more."""

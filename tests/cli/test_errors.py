@@ -321,6 +321,29 @@ def test_an_interrupt_is_one_line_and_130(warehouse):
     assert (process.returncode, out, err) == (130, b"", b"tracewh: interrupted\n")
 
 
+@pytest.mark.skipif(os.name != "posix", reason="sends SIGINT")
+@pytest.mark.parametrize("interrupts", [1, 2])
+def test_an_interrupt_ends_what_duckdb_does_not_notice(warehouse, tmp_path, interrupts):
+    """One function call that takes hours; nothing is left behind."""
+    import signal
+    import time
+
+    sql = "SELECT levenshtein(repeat('a', 4000000), repeat('b', 4000000))"
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    process = _start("query", sql, "-o", str(tmp_path / "x"), env=environment)
+    words = ["ps", "-o", "cputimes=", "-p", str(process.pid)]
+    while not [*tmp_path.glob(".x.*.part")]:  # from then on only the function takes time
+        time.sleep(0.01)
+    used = int(subprocess.check_output(words))
+    while int(subprocess.check_output(words)) < used + 2:
+        time.sleep(0.01)
+    for _ in range(interrupts):
+        process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=120)
+    assert (process.returncode, out, err) == (130, b"", b"tracewh: interrupted\n")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_bug_keeps_its_traceback(tracewh, warehouse, monkeypatch):
     from tracewh.cli.output import Output
 
