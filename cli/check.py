@@ -18,18 +18,18 @@ COLUMNS = ("run", "worker", "span", "file", "problem", "remedy")
 
 def verify(warehouse: str, run: str | None, output: Output) -> int:
     """Look at every trace, write a row per problem, and give the exit code."""
-    from tracewh.cli import sources
     from tracewh.ingest.api import names
     from tracewh.ingest.check import Problem, check, check_copies, left_behind
     from tracewh.remote import is_url
     from tracewh.views.database import database_problem
+    from tracewh.views.names import pick
     from tracewh.views.warehouse import find
 
     output.check()
     if not is_url(warehouse) and not Path(warehouse, "data").is_dir():
         find(warehouse)
     if run is not None:
-        sources.named(names(warehouse), {"run": run})
+        run = pick(names(warehouse), {"run": run})[0]["run"]
     traces = bad = stored_bytes = 0
     problems: list[Problem] = []
     for checked in check(warehouse, run):

@@ -30,7 +30,7 @@ def compare(
     import duckdb
 
     import tracewh
-    from tracewh.cli import page, sources
+    from tracewh.cli import page
     from tracewh.cli.changes import Comparison, figures, unit_of
     from tracewh.cli.conditions import Condition
     from tracewh.cli.output import Output
@@ -49,7 +49,7 @@ def compare(
     output = Output(path=path)
     output.check()
     with tracewh.open(warehouse) as opened:
-        sources.check(opened, arguments)
+        arguments = opened.resolved(arguments)
         try:
             comparison = Comparison.ask(opened, arguments, level, block)
         except duckdb.InvalidInputException as error:  # the block is none

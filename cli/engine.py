@@ -59,10 +59,3 @@ class Cluster:
                 )
 
             yield ask
-
-
-def names_of(warehouse: str) -> list[tuple[str, str, str]]:
-    """Run, worker and span of each trace, as its folder says."""
-    from tracewh.views.warehouse import listed
-
-    return [(trace.run, trace.worker, trace.span) for trace in listed(warehouse).traces]

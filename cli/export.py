@@ -51,7 +51,7 @@ def export(
     if not is_url(warehouse):
         find(warehouse)
     trace = _one(names(warehouse), run, worker, span)
-    traces = store_of(warehouse).traces(run, trace[1])
+    traces = store_of(warehouse).traces(trace[0], trace[1])
     [stored] = (each for each in traces if each.span == trace[2])
     with stored.fetched() as folder:
         for name in tables():
@@ -75,8 +75,10 @@ def export(
 
 
 def _one(traces: list[Trace], run: str, worker: str | None, span: str | None) -> Trace:
+    from tracewh.views.names import pick
+
     wanted = {"run": run, "worker": worker, "span": span}
-    found = sources.named(traces, {key: name for key, name in wanted.items() if name is not None})
+    found = pick(traces, {key: name for key, name in wanted.items() if name is not None})[1]
     if len(found) > 1:
         places = {"worker": 1, "span": 2}
         differ = [name for name, at in places.items() if len({trace[at] for trace in found}) > 1]
@@ -85,7 +87,7 @@ def _one(traces: list[Trace], run: str, worker: str | None, span: str | None) ->
             for trace in sorted(found)
         ]
         diagnostics.refuse(
-            f"a file holds one trace, and run {run!r} has {len(found)} of them: name the"
+            f"a file holds one trace, and run {found[0][0]!r} has {len(found)} of them: name the"
             f" {' and '.join(differ)} ({sources.some(words)})"
         )
     return found[0]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tracewh.cli import diagnostics, options
-from tracewh.cli.engine import Cluster, names_of
+from tracewh.cli.engine import Cluster
 from tracewh.cli.helptext import Command, Group, option_rows, write_sections
 from tracewh.cli.output import Format, Output, whole_number
 from tracewh.cli.sources import SOURCE
@@ -132,13 +132,15 @@ def show(
     if view.deprecated:
         diagnostics.warn(f"{view.object_name} is deprecated: {view.deprecated}")
     if cluster:
-        sources.check_among(names_of(warehouse), arguments)
+        from tracewh.views.names import resolved
+        from tracewh.views.warehouse import listed
+
+        arguments = resolved(arguments, listed(warehouse).names())  # before Spark starts
         with cluster.asked(warehouse) as ask:
             if not output.write(ask(view.name, view.version, **arguments)):
                 sources.explain(ask, view, arguments)
         return
     with tracewh.open(warehouse) as opened:
-        sources.check(opened, arguments)
         try:
             rows = output.write(opened.view(view.name, view.version, **arguments))
         except duckdb.InvalidInputException as error:  # a view refuses a value by error('...')

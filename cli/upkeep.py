@@ -10,9 +10,9 @@ from tracewh.cli import diagnostics
 
 def remove(warehouse: str, run: str, worker: str | None, span: str | None, *, ask: bool) -> None:
     """Remove the traces of a run from the warehouse."""
-    from tracewh.cli import sources
     from tracewh.ingest.api import drop, names
     from tracewh.remote import is_url
+    from tracewh.views.names import pick
     from tracewh.views.warehouse import find
 
     if not is_url(warehouse):
@@ -21,7 +21,8 @@ def remove(warehouse: str, run: str, worker: str | None, span: str | None, *, as
     if not traces:
         raise diagnostics.CliError(f"{warehouse}: holds no traces")
     wanted = {"run": run, "worker": worker, "span": span}
-    found = sources.named(traces, {key: name for key, name in wanted.items() if name})
+    whole, found = pick(traces, {key: name for key, name in wanted.items() if name is not None})
+    run = whole["run"]
     what = f"{len(found)} {'trace' if len(found) == 1 else 'traces'} of run {run!r}"
     if ask:
         if not sys.stdin.isatty():
@@ -30,17 +31,17 @@ def remove(warehouse: str, run: str, worker: str | None, span: str | None, *, as
 
         if not typer.confirm(f"Remove {what} from {warehouse}?", err=True):
             raise diagnostics.CliError("nothing removed")
-    removed = drop(warehouse, run, worker, span)
+    removed = drop(warehouse, run, whole.get("worker"), whole.get("span"))
     diagnostics.line(f"removed {removed} {'trace' if removed == 1 else 'traces'} of run {run!r}")
 
 
 def compact(warehouse: str, run: str, *, force: bool) -> None:
     """Copy the small tables of a run's traces to one file a table."""
-    from tracewh.cli import sources
     from tracewh.cli.progress import size
     from tracewh.ingest import compact as module
     from tracewh.ingest.api import names
     from tracewh.remote import is_url
+    from tracewh.views.names import pick
     from tracewh.views.warehouse import find
 
     def tell(copied: module.Copied) -> None:
@@ -54,7 +55,8 @@ def compact(warehouse: str, run: str, *, force: bool) -> None:
         traces = names(warehouse)
         if not traces:
             raise diagnostics.CliError(f"{warehouse}: holds no traces")
-        sources.named(traces, {"run": run})
+        run = pick(traces, {"run": run})[0]["run"]
+        done = module.compact(warehouse, run, force, tell)
     many = f"{done.traces:,} {'trace' if done.traces == 1 else 'traces'}"
     if not done.tables:
         why = "it is one trace" if done.traces == 1 else "its files are large"

@@ -33,7 +33,8 @@ _INDEX = f"""\
 Ask a view from the command line (`tracewh show step_breakdown --run R`), from Python
 (`warehouse.step_breakdown(run="R")`), or in SQL (`FROM step_breakdown(run := 'R')`). The name alone
 is the newest version; `step_breakdown_v1` stays what it is. Parameters are named, and those with a
-default may be left out. Durations are in microseconds, instants in nanoseconds since 1970, sizes in
+default may be left out. The command line and Python accept
+[shorter names](warehouse.md#run-worker-span) of runs, workers and spans. Durations are in microseconds, instants in nanoseconds since 1970, sizes in
 bytes, shares in percent; NULL means that the trace does not say.
 
 The page of a view shows what it answers, as a terminal of {WIDTH} columns does: mostly on the

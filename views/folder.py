@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import glob
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -59,6 +61,18 @@ class Folder:
         self._divided: dict[str, tuple[list[str], list[Part]]] = {}
         #: What the manifests of copies say, by their paths: they never change.
         self._manifests: dict[str, tuple[Compacted, ...]] = {}
+
+    def names(self, runs: Iterable[str] | None) -> list[tuple[str, str, str]]:
+        """Run, worker and span of each trace.
+
+        Args:
+            runs: Where there are traces of all of these, only theirs are listed; None for all.
+        """
+        data = self.path / "data"
+        each = [_traces(data, [layout.run(run)])[0] for run in dict.fromkeys(runs or ())]
+        found = [*chain(*each)] if each and all(each) else _traces(data)[0]
+        paths = (os.path.relpath(trace.folder, data) for trace in found)
+        return [keys for path in paths if (keys := layout.keys(path.replace(os.sep, "/")))]
 
     def look(self, with_copies: bool = True) -> set[str]:
         """Look for traces and copies; the tables whose views have to be created anew."""
@@ -132,10 +146,10 @@ def _shape(divided: tuple[list[str], list[Part]] | None) -> tuple[bool, list[Par
     return divided and (bool(divided[0]), divided[1])
 
 
-def _traces(data: Path) -> tuple[list[_Trace], list[str]]:
-    """The traces in order, and the folders of runs that have copies."""
+def _traces(data: Path, runs: Iterable[str] | None = None) -> tuple[list[_Trace], list[str]]:
+    """The traces in order, and the folders of runs that have copies; of all runs or of some folders."""
     found, compact = [], []
-    for run in compacted.names(str(data)):
+    for run in compacted.names(str(data)) if runs is None else runs:
         workers = compacted.names(f"{data}/{run}")
         is_copied = any(layout.copies_of(f"{run}/{name}") for name in workers)
         if is_copied:

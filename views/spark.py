@@ -15,7 +15,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from tracewh.spark.errors import SparkError
 from tracewh.spark.share import Share, local_folder
 from tracewh.spark.tasks import context_of, map_in_arrow, one_a_task
-from tracewh.views import groups
+from tracewh.views import groups, names
 from tracewh.views.registry import Call, UnknownViewError, did_you_mean, installed
 from tracewh.views.store import Listing
 from tracewh.views.warehouse import WarehouseError, listed
@@ -44,7 +44,9 @@ def view(
     """As `tracewh.spark.view`."""
     call = installed().call(name, version, **arguments)
     nothing = groups.without_traces(call)
-    listing = groups.touched(call, listed(_named(spark, warehouse)))
+    listing = listed(_named(spark, warehouse))
+    call = installed().call(name, version, **names.resolved(call.values, listing.names()))
+    listing = groups.touched(call, listing)
     schema = from_arrow_schema(nothing.schema)
     if not listing.traces:
         return _here(spark, nothing, schema)
@@ -72,7 +74,7 @@ def table(
     spark: SparkSession,
     name: str,
     warehouse: str | os.PathLike[str] | None,
-    names: Mapping[str, str | None],
+    source: Mapping[str, str | None],
 ) -> DataFrame:
     """As `tracewh.spark.table`."""
     known = [spec.name for spec in installed().tables()]
@@ -80,12 +82,9 @@ def table(
         hint = did_you_mean(name, known) or f"; there is {', '.join(known)}"
         raise UnknownViewError(f"no table named {name!r}{hint}")
     listing = listed(_named(spark, warehouse))
-    wanted = [(key, value) for key, value in names.items() if value is not None]
-    listing = listing.only(
-        trace
-        for trace in listing.traces
-        if all(getattr(trace, key) == value for key, value in wanted)
-    )
+    wanted = {key: value for key, value in source.items() if value is not None}
+    found = {*names.pick(listing.names(), wanted)[1]}
+    listing = listing.only(trace for trace in listing.traces if trace.keys in found)
     with duckdb.connect() as con:
         installed().create(con, [name])
         nothing = con.sql(f"FROM {name}").to_arrow_table()

@@ -101,6 +101,10 @@ class Listing:
         copies = (each for each in self.compacted if each.gone(versions) is not None)
         return replace(self, traces=some, compacted=tuple(copies))
 
+    def names(self, runs: Iterable[str] | None = None) -> list[tuple[str, str, str]]:
+        """Run, worker and span of each trace, of whatever run: they are all known."""
+        return [trace.keys for trace in self.traces]
+
     def files(self, table: str) -> list[str]:
         """The paths or URLs of a table's files."""
         keys = [trace.files[table].key for trace in self.traces if table in trace.files]

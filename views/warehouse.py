@@ -14,7 +14,7 @@ import re
 import shutil
 import tempfile
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -22,6 +22,7 @@ from typing import Any, Self
 import duckdb
 
 from tracewh.remote import is_url
+from tracewh.views import names
 from tracewh.views.folder import Folder, Pattern
 from tracewh.views.registry import Registry, did_you_mean, installed
 from tracewh.views.spec import Spec
@@ -120,12 +121,25 @@ class Warehouse:
         Args:
             name: Name of the view.
             version: A version to pin; None for the newest.
-            **arguments: The view's parameters. What is left out has the default of the header.
+            **arguments: The view's parameters. What is left out has the default of the header. Runs,
+                workers and spans may be shortened, as tracewh/views/names.py says.
 
         Raises:
             ViewError: The name, the version or an argument is wrong.
         """
-        return self.sql(self.registry.call(name, version, **arguments).sql)
+        call = self.registry.call(name, version, **arguments)
+        whole = self.resolved(call.values)
+        return self.sql(self.registry.call(name, version, **whole).sql)
+
+    def resolved(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """The arguments of a view with the whole names of runs, workers and spans.
+
+        Raises:
+            ViewError: A name is unknown, or several names match it.
+        """
+        if not names.given(arguments):
+            return dict(arguments)
+        return names.resolved(arguments, self._files.names(names.runs(arguments)))
 
     def confine(self, memory_mb: int | None = None) -> None:
         """See the files of the warehouse and nothing else from now on, and no settings change any more.
@@ -156,9 +170,9 @@ class Warehouse:
         Raises:
             WarehouseError: There is no such table.
         """
-        names = [spec.name for spec in self.registry.tables()]
-        if table not in names:
-            raise WarehouseError(f"no table named {table!r}{did_you_mean(table, names)}")
+        known = [spec.name for spec in self.registry.tables()]
+        if table not in known:
+            raise WarehouseError(f"no table named {table!r}{did_you_mean(table, known)}")
         listing = self._files if isinstance(self._files, Listing) else Listing.of(self.path)
         return listing.files(table)
 
@@ -270,7 +284,7 @@ def holds_traces(root: Path) -> bool:
 def create(
     con: duckdb.DuckDBPyConnection,
     registry: Registry,
-    names: list[str],
+    objects: list[str],
     files: Pattern | Folder | Listing,
 ) -> None:
     """Create objects, the tables among them as views over the Parquet files of a warehouse.
@@ -278,7 +292,7 @@ def create(
     Over a listing of no traces they are empty.
     """
     tables = {table.name: table for table in registry.tables()}
-    for name in names:
+    for name in objects:
         if name not in tables or (isinstance(files, Listing) and not files.traces):
             registry.create(con, [name])
             continue

@@ -6,7 +6,7 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tracewh.cli import diagnostics, sources
+from tracewh.cli import diagnostics
 from tracewh.cli.output import Output, whole
 from tracewh.cli.report.page import Trace, render
 
@@ -42,12 +42,13 @@ def chosen(
     warehouse: Warehouse, run: str, worker: str | None, span: str | None, baseline: str | None
 ) -> Trace:
     """The trace that is named, or the first one: the lowest rank's, and its first recording."""
-    named = {"run": run, "worker": worker, "span": span, "baseline": baseline}
-    traces = sources.check(warehouse, {name: value for name, value in named.items() if value})
-    rows = warehouse.sql(
-        "FROM traces SELECT worker, span, start_ns, end_ns WHERE run = ?"
-        " ORDER BY rank NULLS LAST, worker, try_cast(span AS INTEGER), span",
-        [run],
-    ).fetchall()
-    first = next(row for row in rows if (run, row[0], row[1]) in traces)
-    return Trace(run, first[0], first[1], first[2], first[3], len(rows) - 1, baseline or None)
+    named = {"run": run, "worker": worker, "span": span, "baseline": baseline or None}
+    whole = warehouse.resolved(named)
+    run, baseline = whole["run"], whole["baseline"]
+    worker, span, start_ns, end_ns, traces = warehouse.sql(
+        "FROM traces SELECT worker, span, start_ns, end_ns, count(*) OVER () AS traces WHERE run = $1"
+        " QUALIFY worker = coalesce($2, worker) AND span = coalesce($3, span)"
+        " ORDER BY rank NULLS LAST, worker, try_cast(span AS INTEGER), span LIMIT 1",
+        [run, whole["worker"], whole["span"]],
+    ).fetchall()[0]
+    return Trace(run, worker, span, start_ns, end_ns, traces - 1, baseline)

@@ -28,9 +28,9 @@ READS = (
         ("show kernel_stats --group-by x", 2, "group_by must be one of 'name', 'launch', not 'x'"),
         ("show diff_kernels --baseline base", 2, "diff_kernels_v2 needs experiment: Run to compare."),
         ("show step_breakdown --run bas", 2, "no run named 'bas'; did you mean 'base'?"),
-        ("show step_breakdown --run zz", 2, "no run named 'zz'; there is base, tuned"),
+        ("show step_breakdown --run zz", 2, "no run named 'zz'; the runs are base, tuned"),
         ("show step_breakdown --worker host_2", 2, "no worker named 'host_2'; did you mean 'host_1'?"),
-        ("show step_breakdown --span 1", 2, "no span named '1'; there is default"),
+        ("show step_breakdown --span 1", 2, "no span named '1'; the only span is default"),
         (
             "show diff_kernels --baseline base --experiment tund",
             2,
@@ -71,7 +71,7 @@ READS = (
         ("ingest x --jobs 0", 2, "--jobs takes a whole number from 1 up, not '0'"),
         ("views step_breakdwn", 2, "no view named 'step_breakdwn'; did you mean 'step_breakdown'?"),
         ("drop bse --yes", 2, "no run named 'bse'; did you mean 'base'?"),
-        ("drop base --worker x --yes", 2, "no worker named 'x'; there is host_1"),
+        ("drop base --worker x --yes", 2, "no worker named 'x'; the only worker is host_1"),
         (
             "runs -w nowhere",
             1,

@@ -192,8 +192,8 @@ def test_a_trace_without_events(stored, tracewh):
     ("words", "code", "message"),
     [
         ("none -o x.json", 2, "no run named 'none'; did you mean 'one'?"),
-        ("one --worker x -o x.json", 2, "no worker named 'x'; there is w"),
-        ("one --span 2 -o x.json", 2, "no span named '2'; there is default"),
+        ("one --worker x -o x.json", 2, "no worker named 'x'; the only worker is w"),
+        ("one --span 2 -o x.json", 2, "no span named '2'; the only span is default"),
         ("one -o x.txt", 2, "-o: 'x.txt' ends neither in .json nor in .json.gz"),
         ("one -o no/x.json", 1, "no/x.json: the folder to write it in does not exist"),
         ("one -o folder.json", 1, "folder.json is a folder; -o takes a file"),

@@ -51,6 +51,8 @@ def test_views_and_filters(url: str, local: Path) -> None:
             for view in ("step_breakdown", "operator_stats", "kernel_stats", "memory_curve"):
                 want = one.view(view, run=run).fetchall()
                 assert other.view(view, run=run).fetchall() == want, view
+        shortened = other.view("step_breakdown", run="b c*", worker="*")
+        assert shortened.fetchall() == one.view("step_breakdown", run="a/b c%20ü").fetchall()
         assert other.sql("SHOW TABLES").fetchall() == one.sql("SHOW TABLES").fetchall()
 
 

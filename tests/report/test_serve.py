@@ -89,6 +89,16 @@ def test_what_is_not_there(client: TestClient, path: str, status: int, said: str
     assert (answer.status_code, answer.json()["error"]) == (status, said)
 
 
+def test_a_run_may_be_shortened(client: TestClient) -> None:
+    for given, picked in (
+        ({"run": "*loo"}, "ddp_gloo"),
+        ({"run": "workers_2", "baseline": "workers_0"}, "resnet_workers_2"),
+    ):
+        assert f'<option value="{picked}" selected>' in client.get("/", params=given).text
+    said = client.get("/", params={"run": "resnet*"}).json()["error"]
+    assert said == "'resnet*' matches 2 runs; name one:\n  resnet_workers_0\n  resnet_workers_2"
+
+
 def test_sql_is_asked(client: TestClient) -> None:
     answer = client.post("/api/sql", json={"sql": "SELECT run, steps FROM runs() ORDER BY run"})
     found = answer.json()

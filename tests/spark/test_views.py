@@ -205,10 +205,25 @@ def test_errors_come_before_any_job(
         tracewh.spark.table(spark, "kernels", warehouse)
     names = ", ".join(table.name for table in REGISTRY.tables())
     assert str(caught.value) == f"no table named 'kernels'; there is {names}"
+    matched = "'*' matches 5 runs; name one:\n  counted\n  ddp_gloo\n  h100_bert_2025"
+    matched += "\n  lightning\n  two_ranks_nccl_2023"
+    refuses(matched, "kernel_stats", run="*", **there)
+    with pytest.raises(ViewError) as caught:
+        tracewh.spark.table(spark, "steps", warehouse, run="*")
+    assert str(caught.value) == matched
     # Where there is nothing to ask, nobody is asked.
-    nothing = tracewh.spark.view(spark, "kernel_stats", warehouse, run="none")
-    assert (nothing.count(), nothing.columns[:4]) == (0, ["run", "worker", "span", "name"])
-    assert tracewh.spark.table(spark, "steps", warehouse, run="none").count() == 0
+    nothing = tracewh.spark.view(spark, "trend", warehouse, figure="step_us", runs="none*")
+    assert (nothing.count(), nothing.columns[:2]) == (0, ["run", "first_ns"])
+
+
+def test_a_name_may_be_shortened(spark: SparkSession, warehouse: Path) -> None:
+    with tracewh.open(warehouse) as opened:
+        steps = opened.steps.filter("run = 'ddp_gloo' AND worker = 'rank1'").count("*").fetchall()
+        rows = opened.step_breakdown(run="ddp_gloo", worker="rank1").count("*").fetchall()
+    frame = tracewh.spark.view(spark, "step_breakdown", warehouse, run="_gloo", worker="*1")
+    assert [(frame.count(),)] == rows
+    table = tracewh.spark.table(spark, "steps", warehouse, run="ddp*", worker="k1")
+    assert [(table.count(),)] == steps
 
 
 def test_of_a_store_nobody_reads_more_than_a_run(

@@ -125,12 +125,12 @@ def table(
         name: Name of the table.
         warehouse: Folder or URL of the warehouse; None for what the session's setting
             spark.tracewh.warehouse says.
-        run: Name of one run; None for all.
-        worker: Name of one worker; None for all.
-        span: Name of one recording; None for all.
+        run: Name of one run, or a part that only one has; None for all.
+        worker: Name of one worker, as well; None for all.
+        span: Name of one recording, as well; None for all.
 
     Raises:
-        ViewError: There is no such table.
+        ViewError: There is no such table, run, worker or span, or several match a name.
         WarehouseError: There is no warehouse, or it holds no traces.
         SparkError: No warehouse is named.
     """

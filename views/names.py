@@ -1,0 +1,151 @@
+"""Names of runs, workers and spans, as a caller may shorten them.
+
+A name is the whole name, or a part of it that only one name has: its end, at a slash first and then
+anywhere, or a glob with ``*``, ``?`` and ``[]``. The exact name always wins. SQL compares whole
+names: Python resolves what a caller gives before it binds the parameter.
+"""
+
+from __future__ import annotations
+
+import difflib
+import heapq
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from fnmatch import fnmatchcase
+from typing import Any
+
+from tracewh.layout import KEYS
+from tracewh.views.registry import ArgumentError
+
+#: Parameters that name a run to compare, alone or before `_worker` and `_span`.
+SIDES = ("baseline", "experiment")
+#: So many matches of an ambiguous name are listed.
+MOST_LISTED = 20
+#: So many names are suggested in the place of an unknown one.
+MOST_SUGGESTED = 3
+#: From this similarity on, a name is one that the caller may have meant.
+CLOSE = 0.6
+#: So many names are compared letter by letter; the others differ in which letters they have.
+MOST_COMPARED = 50
+
+Trace = tuple[str, str, str]
+
+
+def given(arguments: Mapping[str, Any]) -> list[dict[str, str]]:
+    """The names among the arguments of a view, by parameter; those of one run together."""
+    sides = [KEYS, *((side, *(f"{side}_{key}" for key in KEYS[1:])) for side in SIDES)]
+    found = ({p: arguments[p] for p in side if arguments.get(p) is not None} for side in sides)
+    return [names for names in found if names]
+
+
+def runs(arguments: Mapping[str, Any]) -> list[str] | None:
+    """The runs that the arguments of a view name; None where a worker or span may be of any run."""
+    found = [names[p] for names in given(arguments) for p in ("run", *SIDES) if p in names]
+    return found if len(found) == len(given(arguments)) else None
+
+
+def resolved(arguments: Mapping[str, Any], traces: Iterable[Trace]) -> dict[str, Any]:
+    """The arguments of a view with whole names of runs, workers and spans.
+
+    Args:
+        traces: Run, worker and span of each trace there is.
+
+    Raises:
+        ArgumentError: A name is unknown, or several names match it.
+    """
+    whole, known = dict(arguments), list(traces)
+    for names in given(arguments):
+        whole |= pick(known, names)[0]
+    return whole
+
+
+def pick(traces: Iterable[Trace], names: Mapping[str, str]) -> tuple[dict[str, str], list[Trace]]:
+    """Resolve the names of one trace or of several: the whole names, and the traces that have them.
+
+    Args:
+        traces: Run, worker and span of each trace there is.
+        names: By what they name: ``run``, ``worker``, ``span``, or a parameter such as
+            ``baseline`` and ``baseline_worker``. A worker is looked for among those of the run.
+
+    Raises:
+        ArgumentError: A name is unknown, or several names match it.
+    """
+    left, whole = list(traces), {}
+    for parameter, name in names.items():
+        what = parameter.rpartition("_")[2]
+        what = what if what in KEYS else "run"
+        position = KEYS.index(what)
+        known = sorted({trace[position] for trace in left})
+        found = matches(str(name), known)
+        if not found:
+            raise ArgumentError(f"no {what} named {str(name)!r}{_instead(str(name), what, known)}")
+        if len(found) > 1:
+            listed = [f"  {each}" for each in found[:MOST_LISTED]]
+            listed += [f"  and {len(found) - MOST_LISTED:,} more"] * (len(found) > MOST_LISTED)
+            raise ArgumentError(
+                "\n".join([f"{str(name)!r} matches {len(found):,} {what}s; name one:", *listed])
+            )
+        whole[parameter] = found[0]
+        left = [trace for trace in left if trace[position] == found[0]]
+    return whole, left
+
+
+def matches(name: str, known: Iterable[str]) -> list[str]:
+    """The known names that a name stands for, of the first rule that any of them meets."""
+    known = list(known)
+    rules: tuple[Callable[[str], bool], ...] = (
+        lambda each: each == name,
+        lambda each: each.endswith(f"/{name}"),
+        lambda each: each.endswith(name) and not _cuts_a_number(each, len(each) - len(name)),
+        lambda each: any(fnmatchcase(part, name) for part in _ends(each)),
+    )
+    for rule in rules if name else rules[:1]:
+        if found := [each for each in known if rule(each)]:
+            return found
+    return []
+
+
+def nearest(name: str, known: Iterable[str]) -> list[tuple[float, str]]:
+    """The names that are most like an unknown one, each with how much, 1 for the most."""
+
+    def likeness(measure: str) -> Callable[[str], float]:
+        compared = difflib.SequenceMatcher(b=name.lower(), autojunk=False)
+
+        def of(each: str) -> float:
+            ratios = []
+            for part in _ends(each.lower()):
+                compared.set_seq1(part)
+                ratios.append(getattr(compared, measure)())
+            return 1.0 if name and name.lower() in each.lower() else max(ratios)
+
+        return of
+
+    some = heapq.nlargest(MOST_COMPARED, known, likeness("quick_ratio"))
+    ratio = likeness("ratio")
+    return heapq.nlargest(MOST_SUGGESTED, [(ratio(each), each) for each in some], lambda r: r[0])
+
+
+def _cuts_a_number(name: str, at: int) -> bool:
+    """Whether a name has a digit on both sides of a place: the 1 of worker 11 is not worker 1."""
+    return re.fullmatch("[0-9]{2}", name[at - 1 : at + 1]) is not None
+
+
+def _ends(name: str) -> list[str]:
+    """A name, and what stands behind each of its slashes."""
+    parts = name.split("/")
+    return ["/".join(parts[at:]) for at in range(len(parts))]
+
+
+def _instead(name: str, what: str, known: Sequence[str]) -> str:
+    """What the caller may have meant, or what there is."""
+    if not known:
+        return ""
+    found = nearest(name, known)
+    if close := [each for likeness, each in found if likeness >= CLOSE]:
+        *others, last = map(repr, close)
+        return f"; did you mean {' or '.join(filter(None, [', '.join(others), last]))}?"
+    if len(known) == 1:
+        return f"; the only {what} is {known[0]}"
+    if len(known) <= MOST_SUGGESTED:
+        return f"; the {what}s are {', '.join(known)}"
+    return f"; the nearest of {len(known):,} are {', '.join(each for _, each in found)}"
