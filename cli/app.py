@@ -157,6 +157,7 @@ def check(
     output: options.PathOption = None,
     limit: options.LimitOption = None,
     sort: options.SortOption = None,
+    full_names: options.FullNamesOption = False,
     warehouse: options.WarehouseOption = options.DEFAULT_WAREHOUSE,
 ) -> None:
     """Look for damage: every byte of every trace, its rows and links, and what was left behind.
@@ -165,7 +166,7 @@ def check(
     """
     from tracewh.cli.check import verify
 
-    raise typer.Exit(verify(warehouse, run, Output.parse(format, output, limit, sort)))
+    raise typer.Exit(verify(warehouse, run, Output.parse(format, output, limit, sort, full_names)))
 
 
 @app.command(cls=Command, rich_help_panel=KEEP)
@@ -219,12 +220,15 @@ def runs(
     output: options.PathOption = None,
     limit: options.LimitOption = None,
     sort: options.SortOption = None,
+    full_names: options.FullNamesOption = False,
     warehouse: options.WarehouseOption = options.DEFAULT_WAREHOUSE,
 ) -> None:
     """List the runs in the warehouse."""
     from tracewh.cli.show import show
 
-    show(registry().get("runs"), {}, warehouse, Output.parse(format, output, limit, sort))
+    show(
+        registry().get("runs"), {}, warehouse, Output.parse(format, output, limit, sort, full_names)
+    )
 
 
 @app.command(cls=Command, rich_help_panel=ASK)
@@ -237,11 +241,12 @@ def views(
     output: options.PathOption = None,
     limit: options.LimitOption = None,
     sort: options.SortOption = None,
+    full_names: options.FullNamesOption = False,
 ) -> None:
     """List the views, or say all about one of them."""
     from tracewh.cli.listing import list_views
 
-    list_views(name, sql=sql, output=Output.parse(format, output, limit, sort))
+    list_views(name, sql=sql, output=Output.parse(format, output, limit, sort, full_names))
 
 
 @app.command(cls=Command, rich_help_panel=ASK)
@@ -253,6 +258,7 @@ def query(
     output: options.PathOption = None,
     limit: options.LimitOption = None,
     sort: options.SortOption = None,
+    full_names: options.FullNamesOption = False,
     warehouse: options.WarehouseOption = options.DEFAULT_WAREHOUSE,
 ) -> None:
     """Ask in SQL: the views are table functions, the events are tables.
@@ -264,7 +270,7 @@ def query(
     """
     from tracewh.cli.query import ask
 
-    ask(sql, warehouse, Output.parse(format, output, limit, sort))
+    ask(sql, warehouse, Output.parse(format, output, limit, sort, full_names))
 
 
 @app.command(cls=Command, rich_help_panel=ASK)

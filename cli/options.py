@@ -59,6 +59,15 @@ SortOption = Annotated[
     ),
 ]
 
+FullNamesOption = Annotated[
+    bool,
+    typer.Option(
+        "--full-names",
+        rich_help_panel=OUTPUT,
+        help="Show whole names in a table, even where its lines are longer than the terminal is wide.",
+    ),
+]
+
 JobsOption = Annotated[
     str | None,
     typer.Option(

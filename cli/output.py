@@ -43,22 +43,31 @@ class Output:
     Attributes:
         limit: So many rows at most; 0 for all; None for all, but a screenful on a terminal.
         sort: A column, perhaps with ``:asc`` or ``:desc``, or None for the result's own order.
+        full_names: Whether a table on a terminal may have lines that are too long.
     """
 
     format: Format = Format.TABLE
     path: Path | None = None
     limit: int | None = None
     sort: str | None = None
+    full_names: bool = False
 
     @classmethod
-    def parse(cls, format: str, path: Path | None, limit: str | None, sort: str | None) -> Output:
+    def parse(
+        cls,
+        format: str,
+        path: Path | None,
+        limit: str | None,
+        sort: str | None,
+        full_names: bool = False,
+    ) -> Output:
         """Take the words of a command line."""
         known = [known.value for known in Format]
         if format not in known:
             hint = diagnostics.did_you_mean(format, known) or f"; there is {', '.join(known)}"
             diagnostics.refuse(f"--format: there is no {format!r}{hint}")
         rows = None if limit is None else whole_number("--limit", limit, least=0)
-        return cls(Format(format), path, rows, sort)
+        return cls(Format(format), path, rows, sort, full_names)
 
     def write(self, result: duckdb.DuckDBPyRelation) -> int:
         """Write a result and give its number of rows."""
@@ -70,7 +79,7 @@ class Output:
             from tracewh.cli.screen import write_table
 
             with self.sink() as sink:
-                return write_table(result, sink, self.limit)
+                return write_table(result, sink, self.limit, full_names=self.full_names)
         if self.limit:
             result = result.limit(self.limit)
         from tracewh.cli import excel, lines

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from textwrap import wrap
 from typing import IO, TYPE_CHECKING, Any
 
@@ -25,11 +26,14 @@ SCREENFUL = 40
 FEWEST = 10
 
 
-def write_table(result: duckdb.DuckDBPyRelation, sink: IO[bytes], limit: int | None) -> int:
+def write_table(
+    result: duckdb.DuckDBPyRelation, sink: IO[bytes], limit: int | None, *, full_names: bool = False
+) -> int:
     """Write a table to a terminal or a file and give the number of rows of the whole result.
 
     Args:
         limit: See `tracewh.cli.output.Output`.
+        full_names: See `tracewh.cli.output.Output`.
     """
     on_screen = sink.isatty()
     most = limit if limit is not None else SCREENFUL if on_screen else 0
@@ -41,7 +45,7 @@ def write_table(result: duckdb.DuckDBPyRelation, sink: IO[bytes], limit: int | N
             cells.column(name, [row[number] for row in rows], numeric=numeric[number])
             for number, name in enumerate(result.columns)
         ]
-        return lines(columns, on_screen=on_screen)
+        return lines(columns, on_screen=on_screen, full_names=full_names)
 
     if rows:
         shown = drawn(rows)
@@ -55,7 +59,9 @@ def write_table(result: duckdb.DuckDBPyRelation, sink: IO[bytes], limit: int | N
     return total
 
 
-def lines(columns: Sequence[cells.Column], *, on_screen: bool) -> list[str]:
+def lines(
+    columns: Sequence[cells.Column], *, on_screen: bool, full_names: bool = False
+) -> list[str]:
     """The lines of a table with at least one row."""
     if not on_screen:
         return table.render(columns, table.Look())
@@ -65,7 +71,8 @@ def lines(columns: Sequence[cells.Column], *, on_screen: bool) -> list[str]:
     shown = [c for c in columns if c not in empty and c not in shared] or columns
     # Where rows have a worker, what they are about is the first column after the source.
     keys = sum(c.name in SOURCE for c in shown) + 1 if "worker" in [c.name for c in columns] else 1
-    drawn = table.render(shown, look, keys=min(keys, len(shown)))
+    fitted = replace(look, width=None) if full_names else look
+    drawn = table.render(shown, fitted, keys=min(keys, len(shown)))
     if shared:
         drawn = [*_aside("  ".join(f"{c.name} {c.cells[0]}" for c in shared), look), "", *drawn]
     if empty and len(shown) < len(columns):

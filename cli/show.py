@@ -76,7 +76,8 @@ def view_command(view: Spec) -> ViewCommand:
     """Turn a header into a command."""
 
     def run(**given: Any) -> None:
-        output = Output.parse(*(given.pop(name) for name in ("format", "output", "limit", "sort")))
+        words = ("format", "output", "limit", "sort", "full_names")
+        output = Output.parse(*(given.pop(name) for name in words))
         warehouse = given.pop("warehouse")
         cluster = Cluster.parse(given.pop("engine"), given.pop("master"))
         given.pop("version")
@@ -93,6 +94,7 @@ def view_command(view: Spec) -> ViewCommand:
         "output": (options.PathOption, None),
         "limit": (options.LimitOption, None),
         "sort": (options.SortOption, None),
+        "full_names": (options.FullNamesOption, False),
         "warehouse": (options.WarehouseOption, options.DEFAULT_WAREHOUSE),
         "engine": (options.EngineOption, options.DEFAULT_ENGINE),
         "master": (options.MasterOption, None),

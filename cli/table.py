@@ -1,19 +1,20 @@
 """Tables that fit the terminal.
 
 What does not fit is made narrower in this order: titles break at their underscores, texts lose
-their middle, a few rows stand up as columns, and at last the columns continue in another block
+what they have in common, a few rows stand up as columns, and at last the columns continue in another block
 below. Numbers are never cut and no column goes missing. Without a width nothing is made narrower.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from textwrap import wrap
 
 from rich.cells import cell_len
 
 from tracewh.cli.cells import Column
+from tracewh.cli.labels import distinct
 
 GAP = "  "
 #: A text is not shortened below this: head and tail of a kernel's name must stay recognisable.
@@ -80,20 +81,6 @@ def render(columns: Sequence[Column], look: Look, *, keys: int = 1) -> list[str]
     return _blocks([_wrapped(_natural(column, look), look) for column in columns], look, keys)
 
 
-def shorten(text: str, width: int, ellipsis: str = "…") -> str:
-    """Take out the middle of a text: the head of a kernel's name says most, its end tells the type."""
-    if cell_len(text) <= width:
-        return text
-    room = max(width - cell_len(ellipsis), 1)
-    end = room // 3
-    head, tail = text[: room - end], text[len(text) - end :]
-    while cell_len(head) > room - end:  # some characters are two cells wide
-        head = head[:-1]
-    while cell_len(tail) > end:
-        tail = tail[1:]
-    return head + ellipsis + tail
-
-
 def _natural(column: Column, look: Look) -> _Fit:
     return _Fit(column, (column.name,), max(cell_len(column.name), _cells_width(column, look)))
 
@@ -153,8 +140,9 @@ def _draw(fits: Sequence[_Fit], look: Look) -> list[str]:
         placed = [_place(piece, fit) for piece, fit in zip(pieces, fits, strict=True)]
         lines.append(look.title(GAP.join(placed).rstrip()))
     lines.append(look.faint(GAP.join(look.rule * fit.width for fit in fits)))
+    labels = [_labels(fit.column, fit.width, look) for fit in fits]
     for row in range(len(fits[0].column.cells)):
-        cells = [_cell(fit, row, look) for fit in fits]
+        cells = [_cell(fit, row, look, shown) for fit, shown in zip(fits, labels, strict=True)]
         for level in range(max(map(len, cells))):
             placed = [
                 cell[level] if level < len(cell) else _place("", fit)
@@ -169,7 +157,14 @@ def _place(text: str, fit: _Fit) -> str:
     return space + text if fit.column.numeric else text + space
 
 
-def _cell(fit: _Fit, row: int, look: Look) -> list[str]:
+def _labels(column: Column, width: int, look: Look) -> dict[str, str]:
+    """What stands for each text of a column of names."""
+    is_names = not column.numeric and not column.prose
+    texts = [cell for cell in column.cells if cell is not None] if is_names else []
+    return distinct(texts, width, look.ellipsis)
+
+
+def _cell(fit: _Fit, row: int, look: Look, labels: Mapping[str, str]) -> list[str]:
     """The lines of one cell: one, but for prose."""
     cell = fit.column.cells[row]
     if cell is None:
@@ -180,7 +175,7 @@ def _cell(fit: _Fit, row: int, look: Look) -> list[str]:
         return [_place(line, fit) for line in wrap(cell, fit.width, break_on_hyphens=False)] or [
             _place("", fit)
         ]
-    return [_place(shorten(cell, fit.width, look.ellipsis), fit)]
+    return [_place(labels[cell], fit)]
 
 
 def _upright(columns: Sequence[Column], look: Look) -> list[str]:
@@ -190,17 +185,19 @@ def _upright(columns: Sequence[Column], look: Look) -> list[str]:
     rows = len(columns[0].cells)
     room = max((look.width - names) // max(rows, 1) - len(GAP), SHORTEST_TEXT)
 
-    def cell(column: Column, text: str | None) -> str:
-        if text is None:
-            return look.null
-        return text.rstrip() if column.numeric else shorten(text, room, look.ellipsis)
+    def cells(column: Column) -> list[str]:
+        texts = [text for text in column.cells if text is not None]
+        labels = {} if column.numeric else distinct(texts, room, look.ellipsis)
+        return [
+            look.null if text is None else labels.get(text, text.rstrip()) for text in column.cells
+        ]
 
-    shown = [[cell(column, text) for text in column.cells] for column in columns]
+    shown = [cells(column) for column in columns]
     widths = [max(cell_len(cells[row]) for cells in shown) for row in range(rows)]
     lines = []
-    for column, cells in zip(columns, shown, strict=True):
+    for column, texts in zip(columns, shown, strict=True):
         name = look.title(column.name) + " " * (names - cell_len(column.name))
-        placed = [" " * (w - cell_len(c)) + c for c, w in zip(cells, widths, strict=True)]
+        placed = [" " * (w - cell_len(c)) + c for c, w in zip(texts, widths, strict=True)]
         lines.append(GAP.join([name, *placed]).rstrip())
     return lines
 

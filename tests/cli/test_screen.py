@@ -10,7 +10,8 @@ import sys
 import pytest
 
 from tracewh.cli.cells import Column, column
-from tracewh.cli.table import Look, render, shorten
+from tracewh.cli.labels import shorten
+from tracewh.cli.table import Look, render
 
 pty = pytest.importorskip("pty", reason="needs a Unix terminal")
 
@@ -103,6 +104,28 @@ def test_a_screenful_is_fewer_rows_where_columns_continue_below(warehouse):
     assert rows and 10 <= int(rows[1]) < 40
     asked = plain(on_terminal(80, "query", query, "--limit", "40"))
     assert "tracewh: 40 of 100 rows" in asked, "an explicit limit is kept"
+
+
+def test_full_names(warehouse, kernel_name):
+    sent = plain(on_terminal(80, "show", "kernel_stats", "--full-names"))
+    assert sent.count(kernel_name) == 2
+    assert "…" not in sent
+    rows = plain(on_terminal(80, "show", "kernel_stats")).splitlines()
+    assert kernel_name not in "".join(rows)
+
+
+def test_names_that_differ_look_different_in_every_part_of_a_table():
+    names = [NAME.replace("<4,", f"<{n},") for n in range(2, 10)]
+    columns = [texts("name", *names)]
+    columns += [column(f"value_{n}_us", [123456.7] * 8) for n in range(9)]
+    for block in "\n".join(render(columns, Look(width=80))).split("\n\n"):
+        labels = [line.split("  ")[0].strip() for line in block.splitlines()[-8:]]
+        assert len(set(labels)) == 8
+    few = render(
+        [texts("name", *names[:3]), *(column(c.name, [1.5] * 3) for c in columns[1:])],
+        Look(width=90),
+    )
+    assert len({*few[0].split("  ")[1:]}) == 3, "standing up"
 
 
 def test_parquet_is_not_for_a_terminal(warehouse):
