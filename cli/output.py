@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
@@ -69,8 +69,12 @@ class Output:
         rows = None if limit is None else whole_number("--limit", limit, least=0)
         return cls(Format(format), path, rows, sort, full_names)
 
-    def write(self, result: duckdb.DuckDBPyRelation) -> int:
-        """Write a result and give its number of rows."""
+    def write(self, result: duckdb.DuckDBPyRelation, keys: Sequence[str] = ()) -> int:
+        """Write a result and give its number of rows.
+
+        Args:
+            keys: The columns that say what a row is, which a wide table repeats.
+        """
         if len(set(result.columns)) < len(result.columns):
             result = result.project("*")  # numbers the names that come twice
         if self.sort:
@@ -79,7 +83,7 @@ class Output:
             from tracewh.cli.screen import write_table
 
             with self.sink() as sink:
-                return write_table(result, sink, self.limit, full_names=self.full_names)
+                return write_table(result, sink, self.limit, keys=keys, full_names=self.full_names)
         if self.limit:
             result = result.limit(self.limit)
         from tracewh.cli import excel, lines

@@ -27,12 +27,18 @@ FEWEST = 10
 
 
 def write_table(
-    result: duckdb.DuckDBPyRelation, sink: IO[bytes], limit: int | None, *, full_names: bool = False
+    result: duckdb.DuckDBPyRelation,
+    sink: IO[bytes],
+    limit: int | None,
+    *,
+    keys: Sequence[str] = (),
+    full_names: bool = False,
 ) -> int:
     """Write a table to a terminal or a file and give the number of rows of the whole result.
 
     Args:
         limit: See `tracewh.cli.output.Output`.
+        keys: See `tracewh.cli.output.Output.write`.
         full_names: See `tracewh.cli.output.Output`.
     """
     on_screen = sink.isatty()
@@ -45,7 +51,7 @@ def write_table(
             cells.column(name, [row[number] for row in rows], numeric=numeric[number])
             for number, name in enumerate(result.columns)
         ]
-        return lines(columns, on_screen=on_screen, full_names=full_names)
+        return lines(columns, on_screen=on_screen, keys=keys, full_names=full_names)
 
     if rows:
         shown = drawn(rows)
@@ -60,7 +66,11 @@ def write_table(
 
 
 def lines(
-    columns: Sequence[cells.Column], *, on_screen: bool, full_names: bool = False
+    columns: Sequence[cells.Column],
+    *,
+    on_screen: bool,
+    keys: Sequence[str] = (),
+    full_names: bool = False,
 ) -> list[str]:
     """The lines of a table with at least one row."""
     if not on_screen:
@@ -69,10 +79,12 @@ def lines(
     empty = [c for c in columns if all(cell is None for cell in c.cells)]
     shared = [c for c in columns if c.name in SOURCE and c not in empty and len(set(c.cells)) == 1]
     shown = [c for c in columns if c not in empty and c not in shared] or columns
-    # Where rows have a worker, what they are about is the first column after the source.
-    keys = sum(c.name in SOURCE for c in shown) + 1 if "worker" in [c.name for c in columns] else 1
+    known = [c.name for c in shown if c.name in (*SOURCE, *keys)]
+    # Often it is the first column after the source that says what a row is about, an operator say.
+    first = [c for c in shown if c.name not in SOURCE][:1]
+    known += [c.name for c in first if c.name not in known and (not c.numeric or not known)]
     fitted = replace(look, width=None) if full_names else look
-    drawn = table.render(shown, fitted, keys=min(keys, len(shown)))
+    drawn = table.render(shown, fitted, keys=known)
     if shared:
         drawn = [*_aside("  ".join(f"{c.name} {c.cells[0]}" for c in shared), look), "", *drawn]
     if empty and len(shown) < len(columns):

@@ -139,12 +139,12 @@ def show(
 
         arguments = resolved(arguments, listed(warehouse).names())  # before Spark starts
         with cluster.asked(warehouse) as ask:
-            if not output.write(ask(view.name, view.version, **arguments)):
+            if not output.write(ask(view.name, view.version, **arguments), view.keys):
                 sources.explain(ask, view, arguments)
         return
     with tracewh.open(warehouse) as opened:
         try:
-            rows = output.write(opened.view(view.name, view.version, **arguments))
+            rows = output.write(opened.view(view.name, view.version, **arguments), view.keys)
         except duckdb.InvalidInputException as error:  # a view refuses a value by error('...')
             if diagnostics.is_damage(error):
                 raise

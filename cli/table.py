@@ -19,7 +19,7 @@ from tracewh.cli.labels import distinct
 GAP = "  "
 #: A text is not shortened below this: head and tail of a kernel's name must stay recognisable.
 SHORTEST_TEXT = 24
-#: The same for what says which row it is; these are short, or differ at their ends.
+#: The same for what else says which row it is; these are short, or differ at their ends.
 SHORTEST_KEY = 12
 #: Prose is not wrapped narrower than this.
 NARROWEST_PROSE = 40
@@ -60,14 +60,16 @@ class _Fit:
     width: int
 
 
-def render(columns: Sequence[Column], look: Look, *, keys: int = 1) -> list[str]:
+def render(columns: Sequence[Column], look: Look, *, keys: Sequence[str] = ()) -> list[str]:
     """Draw a table.
 
     Args:
         columns: At least one.
         look: See `Look`.
-        keys: So many columns at the left say what a row is; they are repeated in further blocks.
+        keys: Names of the columns that say what a row is, which each block repeats; by default the
+            first.
     """
+    keys = keys or [columns[0].name]
     fits = [_natural(column, look) for column in columns]
     if look.width is None or _total(fits) <= look.width:
         return _draw(fits, look)
@@ -103,15 +105,17 @@ def _wrapped(fit: _Fit, look: Look) -> _Fit:
     return replace(fit, title=tuple(title), width=width)
 
 
-def _shortened(fits: list[_Fit], width: int, keys: int) -> list[_Fit]:
+def _shortened(fits: Sequence[_Fit], width: int, keys: Sequence[str]) -> list[_Fit]:
     """Take from the widest text until the line fits or no text may lose more."""
     fits = list(fits)
+    named = [fit for fit in fits if fit.column.name in keys and not fit.column.numeric]
+    longest = max(named, key=lambda fit: fit.width, default=None)
     floor = {
         i: max(
             NARROWEST_PROSE
             if fit.column.prose
             else SHORTEST_KEY
-            if i < keys - 1
+            if fit in named and fit is not longest
             else SHORTEST_TEXT,
             *map(cell_len, fit.title),
         )
@@ -202,21 +206,36 @@ def _upright(columns: Sequence[Column], look: Look) -> list[str]:
     return lines
 
 
-def _blocks(fits: Sequence[_Fit], look: Look, keys: int) -> list[str]:
-    """As many columns as fit, then the next ones below; a number says which rows belong together."""
+def _blocks(fits: Sequence[_Fit], look: Look, keys: Sequence[str]) -> list[str]:
+    """As many columns as fit, then the next ones below, each time beside those that name the row."""
     assert look.width is not None
-    numbers = Column("#", [str(row) for row in range(1, len(fits[0].column.cells) + 1)], True)
-    numbered = [_natural(numbers, look)] if keys > 1 else []
-    block = _shortened([*numbered, *fits[:keys]], look.width, len(numbered) + keys)
-    left = _shortened([*numbered, fits[keys - 1]], look.width // 2, 1)
+    left = _left(fits, look, keys)
+    repeated = [fit.column for fit in left]
+    rest = [fit for fit in fits if fit.column not in repeated]
     lines: list[str] = []
-    for fit in fits[keys:]:
-        if _total([*block, fit]) > look.width:
-            if len(block) > len(left):
-                lines += [*_draw(block, look), ""]
-            block = list(left)
+    block = left
+    for fit in rest:
+        if len(block) > len(left) and _total([*block, fit]) > look.width:
+            lines += [*_draw(block, look), ""]
+            block = left
         room = look.width - _total(block) - len(GAP)
         if not fit.column.numeric and fit.width > room:
             fit = replace(fit, width=max(room, *map(cell_len, fit.title), 1))
-        block.append(fit)
+        block = [*block, fit]
     return [*lines, *_draw(block, look)]
+
+
+def _left(fits: Sequence[_Fit], look: Look, keys: Sequence[str]) -> list[_Fit]:
+    """What each block begins with: the keys, as far as they have room; else a number for each row."""
+    assert look.width is not None
+    named = [fit for fit in fits if fit.column.name in keys]
+    left = _shortened(named, look.width // 2, keys)
+    while len(left) > 1 and _total(left) > look.width * 2 // 3:
+        alike = [fit for fit in named if len(set(fit.column.cells)) == 1]
+        named.remove(alike[-1] if alike else named[-1])
+        left = _shortened(named, look.width // 2, keys)
+    rows = [*zip(*(fit.column.cells for fit in left), strict=True)]
+    if len(set(rows)) == len(rows):
+        return left
+    numbers = Column("#", [str(number) for number, _ in enumerate(rows, 1)], True)
+    return [_natural(numbers, look), *left]

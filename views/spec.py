@@ -168,6 +168,11 @@ class Spec:
         return f"{self.name}_v{self.version}" if self.kind == "view" else self.name
 
     @property
+    def keys(self) -> list[str]:
+        """The columns that say what a row is."""
+        return [column.name for column in self.columns if column.unit == "key"]
+
+    @property
     def signature(self) -> str:
         """The opening of the CREATE MACRO statement that this header calls for."""
         inside = ", ".join(param.declaration for param in self.params)

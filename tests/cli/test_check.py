@@ -106,7 +106,7 @@ def test_the_database(tracewh, real, how):
 
 def test_no_such_run_and_no_warehouse(tracewh, real, tmp_path):
     done = tracewh("check", "d", "-w", real)
-    assert (done.code, done.err) == (2, "tracewh: no run named 'd'; there is a b, c\n")
+    assert (done.code, done.err) == (2, "tracewh: no run named 'd'; the runs are a b, c\n")
     done = tracewh("check", "-w", tmp_path / "nowhere")
     assert done.code == 1
     assert "does not exist; `tracewh ingest LOGDIR" in done.err

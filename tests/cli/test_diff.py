@@ -236,7 +236,7 @@ def test_conditions(tracewh, pair, condition, code):
         (["--alpha", "2"], 2, "--alpha takes a number between 0 and 1, not '2'"),
         (["--alpha", "x"], 2, "--alpha takes a number between 0 and 1, not 'x'"),
         (["--format", "html"], 2, "--format: there is no 'html'; there is text, markdown, json"),
-        (["--experiment-span", "2"], 2, "no span named '2'; there is 1"),
+        (["--experiment-span", "2"], 2, "no span named '2'; the only span is 1"),
     ],
 )  # fmt: skip
 def test_mistakes(tracewh, pair, words, code, message):
