@@ -214,8 +214,20 @@ app.command(cls=Command, rich_help_panel=ASK)(report)
 app.command(cls=Command, rich_help_panel=ASK)(serve)
 
 
+#: What fits into a line of a terminal: when it was recorded, how long its steps are, how large it is.
+RUNS_COLUMNS = ("run", "first_ns", "workers", "gpus", "steps", "mean_step_us", "source_bytes")
+
+
 @app.command(cls=Command, rich_help_panel=ASK)
 def runs(
+    all_columns: Annotated[
+        bool,
+        typer.Option(
+            "--all-columns",
+            rich_help_panel=options.OUTPUT,
+            help="Show all columns in a table on a terminal.",
+        ),
+    ] = False,
     format: options.FormatOption = Format.TABLE.value,
     output: options.PathOption = None,
     limit: options.LimitOption = None,
@@ -223,12 +235,12 @@ def runs(
     full_names: options.FullNamesOption = False,
     warehouse: options.WarehouseOption = options.DEFAULT_WAREHOUSE,
 ) -> None:
-    """List the runs in the warehouse."""
+    """List the runs in the warehouse, the latest first."""
     from tracewh.cli.show import show
 
-    show(
-        registry().get("runs"), {}, warehouse, Output.parse(format, output, limit, sort, full_names)
-    )
+    written = Output.parse(format, output, limit, sort, full_names)
+    only = () if all_columns else RUNS_COLUMNS
+    show(registry().get("runs"), {}, warehouse, written, only=only)
 
 
 @app.command(cls=Command, rich_help_panel=ASK)

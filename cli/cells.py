@@ -12,13 +12,18 @@ import math
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
 #: From here on an integer is easier to read in groups of three.
 GROUPED_FROM = 10_000
-#: An instant in ns since the epoch: meant to be copied into an argument, so never grouped.
+#: From here on a number of ns is an instant since 1970, and not one since the machine was started.
 INSTANT_FROM = 10**15
+#: From here on it is none that a date can be made of.
+INSTANT_TO = 2**63
+#: How exactly an instant may be shown: characters of ``2023-06-07 14:03:12.348426851``.
+EXACT_TO = (16, 19, 23, 26, 29)
 #: Columns that hold sentences.
 PROSE = ("message", "summary", "documentation", "comment")
 
@@ -43,16 +48,21 @@ class Column:
         return self.name in PROSE
 
 
-def column(name: str, values: Sequence[Any], *, numeric: bool | None = None) -> Column:
+def column(
+    name: str, values: Sequence[Any], *, numeric: bool | None = None, dates: bool = False
+) -> Column:
     """Choose how the values of one column look.
 
     Args:
         numeric: Whether it holds numbers; None to see from the values, of which NULL says nothing.
+        dates: Whether instants are shown as date and time, in UTC.
     """
     known = [value for value in values if value is not None]
     if not known:
         return Column(name, values, numeric=bool(numeric))
     if all(isinstance(value, int) and not isinstance(value, bool) for value in known):
+        if dates and name.endswith("_ns") and max(known) >= INSTANT_FROM:
+            return Column(name, _instants(values), numeric=True)
         return Column(name, _integers(name, values), numeric=True)
     if all(isinstance(value, float | Decimal) for value in known):
         return Column(name, _floats(name, values), numeric=True)
@@ -73,6 +83,27 @@ def _visible(char: str) -> str:
     if unicodedata.category(char) not in ("Cc", "Cf", "Cs", "Zl", "Zp"):
         return char
     return char.encode("unicode_escape").decode("ascii")
+
+
+def _instants(values: Sequence[int | None]) -> list[str | None]:
+    """Dates and times, as exact as it takes to tell those that differ apart."""
+    texts = [None if value is None else _instant(value) for value in values]
+    different = len(set(texts))
+    cut = ([text[:end] if text and "." in text else text for text in texts] for end in EXACT_TO)
+    return next(some for some in cut if len(set(some)) == different)
+
+
+def is_dated(column: Column) -> bool:
+    """Whether a column holds dates and times."""
+    known = [cell for cell in column.cells if cell]
+    return column.name.endswith("_ns") and bool(known) and all("-" in cell[1:] for cell in known)
+
+
+def _instant(value: int) -> str:
+    if not INSTANT_FROM <= value < INSTANT_TO:
+        return str(value)
+    seconds, ns = divmod(value, 10**9)
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M:%S}.{ns:09}"
 
 
 def _integers(name: str, values: Sequence[int | None]) -> list[str | None]:

@@ -69,11 +69,17 @@ class Output:
         rows = None if limit is None else whole_number("--limit", limit, least=0)
         return cls(Format(format), path, rows, sort, full_names)
 
-    def write(self, result: duckdb.DuckDBPyRelation, keys: Sequence[str] = ()) -> int:
+    def write(
+        self,
+        result: duckdb.DuckDBPyRelation,
+        keys: Sequence[str] = (),
+        only: Sequence[str] = (),
+    ) -> int:
         """Write a result and give its number of rows.
 
         Args:
             keys: The columns that say what a row is, which a wide table repeats.
+            only: The columns that a table on a terminal shows, each row in a line; () for all.
         """
         if len(set(result.columns)) < len(result.columns):
             result = result.project("*")  # numbers the names that come twice
@@ -83,7 +89,9 @@ class Output:
             from tracewh.cli.screen import write_table
 
             with self.sink() as sink:
-                return write_table(result, sink, self.limit, keys=keys, full_names=self.full_names)
+                return write_table(
+                    result, sink, self.limit, keys=keys, only=only, full_names=self.full_names
+                )
         if self.limit:
             result = result.limit(self.limit)
         from tracewh.cli import excel, lines

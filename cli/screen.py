@@ -1,8 +1,8 @@
 """The table format: what a person reads.
 
 On a terminal a table is fitted to its width, shows a screenful of rows, names a run, worker or span
-that all rows share once above the table, and leaves out columns without any value; each time it
-says so. Piped, nothing is shortened or left out.
+that all rows share once above the table, leaves out columns without any value, each time saying so,
+and shows instants as dates. Piped, nothing is shortened or left out.
 """
 
 from __future__ import annotations
@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 
 #: Rows on a terminal unless --limit says otherwise.
 SCREENFUL = 40
+#: Texts are not shortened below this where each row has to stay in a line.
+SHORTEST = 6
+#: An instant that is no more exact than this keeps its date.
+MINUTES = "2023-06-07 14:03"
 #: As few as that where the columns of a wide table continue below it.
 FEWEST = 10
 
@@ -32,6 +36,7 @@ def write_table(
     limit: int | None,
     *,
     keys: Sequence[str] = (),
+    only: Sequence[str] = (),
     full_names: bool = False,
 ) -> int:
     """Write a table to a terminal or a file and give the number of rows of the whole result.
@@ -39,19 +44,34 @@ def write_table(
     Args:
         limit: See `tracewh.cli.output.Output`.
         keys: See `tracewh.cli.output.Output.write`.
+        only: See there.
         full_names: See `tracewh.cli.output.Output`.
     """
     on_screen = sink.isatty()
+    only = only if on_screen else ()
+    left_out = [name for name in result.columns if only and name not in only]
+    result = result.project(", ".join(only)) if only else result
     most = limit if limit is not None else SCREENFUL if on_screen else 0
     rows, total = _fetch(result, most)
     numeric = [NUMERIC.fullmatch(str(kind)) is not None for kind in result.types]
 
     def drawn(rows: list[tuple[Any, ...]]) -> list[str]:
         columns = [
-            cells.column(name, [row[number] for row in rows], numeric=numeric[number])
+            cells.column(
+                name,
+                [row[number] for row in rows],
+                numeric=numeric[number],
+                dates=on_screen,
+            )
             for number, name in enumerate(result.columns)
         ]
-        return lines(columns, on_screen=on_screen, keys=keys, full_names=full_names)
+        return lines(
+            columns,
+            on_screen=on_screen,
+            keys=keys,
+            shortest=SHORTEST if only else None,
+            full_names=full_names,
+        )
 
     if rows:
         shown = drawn(rows)
@@ -60,6 +80,8 @@ def write_table(
             shown = drawn(rows)
         sink.write("".join(f"{line}\n" for line in shown).encode())
         sink.flush()
+    if rows and left_out:
+        diagnostics.note(f"--all-columns also shows {', '.join(left_out)}")
     if len(rows) < total:
         diagnostics.note(f"{len(rows):,} of {total:,} rows; --limit 0 shows all, --limit N more")
     return total
@@ -70,26 +92,44 @@ def lines(
     *,
     on_screen: bool,
     keys: Sequence[str] = (),
+    shortest: int | None = None,
     full_names: bool = False,
 ) -> list[str]:
     """The lines of a table with at least one row."""
     if not on_screen:
         return table.render(columns, table.Look())
-    look = _look()
+    look = replace(_look(), shortest=shortest)
     empty = [c for c in columns if all(cell is None for cell in c.cells)]
     shared = [c for c in columns if c.name in SOURCE and c not in empty and len(set(c.cells)) == 1]
     shown = [c for c in columns if c not in empty and c not in shared] or columns
+    day, shown = (None, shown) if shortest else _same_day(shown)
     known = [c.name for c in shown if c.name in (*SOURCE, *keys)]
     # Often it is the first column after the source that says what a row is about, an operator say.
     first = [c for c in shown if c.name not in SOURCE][:1]
     known += [c.name for c in first if c.name not in known and (not c.numeric or not known)]
     fitted = replace(look, width=None) if full_names else look
     drawn = table.render(shown, fitted, keys=known)
-    if shared:
-        drawn = [*_aside("  ".join(f"{c.name} {c.cells[0]}" for c in shared), look), "", *drawn]
+    above = [f"{c.name} {c.cells[0]}" for c in shared] + [f"date {day} UTC"] * (day is not None)
+    if above:
+        drawn = [*_aside("  ".join(above), look), "", *drawn]
     if empty and len(shown) < len(columns):
         drawn += ["", *_aside(f"without a value: {', '.join(c.name for c in empty)}", look)]
     return drawn
+
+
+def _same_day(
+    shown: Sequence[cells.Column],
+) -> tuple[str | None, Sequence[cells.Column]]:
+    """The date of all instants where they are of one day and told apart by their seconds.
+
+    The columns then have the time of day alone.
+    """
+    instants = [c for c in shown if cells.is_dated(c)]
+    days = {cell[:10] for c in instants for cell in c.cells if cell}
+    if len(days) != 1 or max(len(cell or "") for c in instants for cell in c.cells) <= len(MINUTES):
+        return None, shown
+    cut = {c.name: replace(c, cells=[cell and cell[11:] for cell in c.cells]) for c in instants}
+    return days.pop(), [cut.get(c.name, c) for c in shown]
 
 
 def _aside(text: str, look: table.Look) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -123,8 +123,13 @@ def show(
     warehouse: str,
     output: Output,
     cluster: Cluster | None = None,
+    only: Sequence[str] = (),
 ) -> None:
-    """Ask a view, here or on a cluster, and write its answer."""
+    """Run a view, here or on a cluster, and write its rows.
+
+    Args:
+        only: See `tracewh.cli.output.Output.write`.
+    """
     import duckdb
 
     import tracewh
@@ -144,7 +149,7 @@ def show(
         return
     with tracewh.open(warehouse) as opened:
         try:
-            rows = output.write(opened.view(view.name, view.version, **arguments), view.keys)
+            rows = output.write(opened.view(view.name, view.version, **arguments), view.keys, only)
         except duckdb.InvalidInputException as error:  # a view refuses a value by error('...')
             if diagnostics.is_damage(error):
                 raise

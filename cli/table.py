@@ -41,6 +41,8 @@ class Look:
         faint: Applied to NULL and to rules.
         rule: The character below titles.
         ellipsis: What stands for the missing middle of a text.
+        shortest: Texts other than keys may become as short as this before columns continue below; None
+            for the usual.
     """
 
     width: int | None = None
@@ -48,6 +50,7 @@ class Look:
     faint: Callable[[str], str] = _plain
     rule: str = "─"
     ellipsis: str = "…"
+    shortest: int | None = None
     null: str = "-"
 
 
@@ -73,7 +76,8 @@ def render(columns: Sequence[Column], look: Look, *, keys: Sequence[str] = ()) -
     fits = [_natural(column, look) for column in columns]
     if look.width is None or _total(fits) <= look.width:
         return _draw(fits, look)
-    fits = _shortened([_wrapped(fit, look) for fit in fits], look.width, keys)
+    fits = [_wrapped(fit, look) for fit in fits]
+    fits = _shortened(fits, look.width, keys, look.shortest)
     if _total(fits) <= look.width:
         return _draw(fits, look)
     if len(columns[0].cells) <= FEW_ROWS:
@@ -105,7 +109,9 @@ def _wrapped(fit: _Fit, look: Look) -> _Fit:
     return replace(fit, title=tuple(title), width=width)
 
 
-def _shortened(fits: Sequence[_Fit], width: int, keys: Sequence[str]) -> list[_Fit]:
+def _shortened(
+    fits: Sequence[_Fit], width: int, keys: Sequence[str], shortest: int | None = None
+) -> list[_Fit]:
     """Take from the widest text until the line fits or no text may lose more."""
     fits = list(fits)
     named = [fit for fit in fits if fit.column.name in keys and not fit.column.numeric]
@@ -115,8 +121,8 @@ def _shortened(fits: Sequence[_Fit], width: int, keys: Sequence[str]) -> list[_F
             NARROWEST_PROSE
             if fit.column.prose
             else SHORTEST_KEY
-            if fit in named and fit is not longest
-            else SHORTEST_TEXT,
+            if fit in named and (shortest or fit is not longest)
+            else shortest or SHORTEST_TEXT,
             *map(cell_len, fit.title),
         )
         for i, fit in enumerate(fits)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 
@@ -267,3 +268,72 @@ def test_prose_wraps():
 )
 def test_digits_suit_the_column(name, values, cells):
     assert list(column(name, values).cells) == cells
+
+
+@pytest.mark.parametrize(
+    ("values", "cells"),
+    [
+        ([1623142623460072000, 1716423322416788066], ["2021-06-08 08:57", "2024-05-23 00:15"]),
+        ([1623142623460072000, 1623142624460072000], ["2021-06-08 08:57:03", "2021-06-08 08:57:04"]),
+        ([1623142623460072001, None], ["2021-06-08 08:57", None]),
+        (
+            [1623142623460072001, 1623142623460072002],
+            ["2021-06-08 08:57:03.460072001", "2021-06-08 08:57:03.460072002"],
+        ),
+        ([4173780405233, 1623142623460072000], ["4173780405233", "2021-06-08 08:57"]),
+        ([4173780405233], ["4,173,780,405,233"]),  # since the machine was started
+        ([10**30], [str(10**30)]),
+    ],
+)  # fmt: skip
+def test_instants_are_dates_on_a_screen(values, cells):
+    assert list(column("start_ns", values, dates=True).cells) == cells
+    numbers = column("start_ns", values).cells
+    assert [cell and cell.replace(",", "") for cell in numbers] == [v and str(v) for v in values]
+    assert list(column("steps", values, dates=True).cells) == list(column("steps", values).cells)
+
+
+def test_no_epoch_nanoseconds_on_a_screen(warehouse):
+    for words in (
+        "runs",
+        "runs --all-columns",
+        "show trend --figure step_us",
+        "query 'FROM steps'",
+    ):
+        assert not re.search(r"\d{16}", on_terminal(100, *shlex.split(words))), words
+
+
+def test_instants_of_one_day_name_it_once(warehouse):
+    query = "SELECT 1623142623460072000 + i AS start_ns, i FROM range(3) AS r(i)"
+    lines = plain(on_terminal(80, "query", query)).splitlines()
+    assert lines[0] == "date 2021-06-08 UTC"
+    assert [line.split()[0] for line in lines[-3:]] == [f"08:57:03.46007200{n}" for n in range(3)]
+    piped = subprocess.run(
+        [sys.executable, "-c", "import sys; from tracewh.cli.app import main; sys.exit(main())",
+         "query", query], capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert "1623142623460072000" in piped.stdout
+
+
+@pytest.mark.parametrize("width", [80, 100, 140])
+def test_runs_has_one_line_for_each(samples, width):
+    sent = plain(on_terminal(width, "runs", "-w", str(samples.path)))
+    lines = sent[: sent.index("tracewh: ")].splitlines()
+    rule = next(at for at, line in enumerate(lines) if line.startswith("─"))
+    titles = "".join(lines[:rule])
+    for name in ("run", "first_", "workers", "steps", "mean_", "source_"):
+        assert name in titles
+    rows, below = lines[rule + 1 : rule + 4], lines[rule + 4 :]
+    assert below == ["", "without a value: gpus"]
+    assert all(re.match(r"[dr]\S+ +20\d\d-\d\d-\d\d \d\d:\d\d", row) for row in rows)
+    assert "--all-columns also shows spans, traces, events, last_ns" in sent
+    whole = plain(on_terminal(width, "runs", "--all-columns", "-w", str(samples.path)))
+    assert "world_" in whole and "--all-columns" not in whole
+
+
+def test_runs_has_all_columns_in_other_formats(tracewh, warehouse):
+    from tracewh.views.registry import installed
+
+    names = [column.name for column in installed().get("runs").columns]
+    assert list(tracewh("runs", "--format", "json").json[0]) == names
+    assert tracewh("runs", "--format", "csv").out.splitlines()[0].split(",") == names
+    assert tracewh("runs").out.splitlines()[0].split() == names

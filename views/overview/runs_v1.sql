@@ -4,7 +4,7 @@
 -- summary: What the warehouse holds, one row per run, the latest first.
 -- grain: one row per run
 -- distributes: run
--- combines: traces; steps; used_devices()
+-- combines: traces; steps; used_devices(); devices
 -- order: last_ns DESC, run
 -- uses: used_devices
 -- carries: spark
@@ -18,10 +18,12 @@
 --   traces        BIGINT   -      Trace files, one for each worker and recording.
 --   steps         BIGINT   -      Profiler steps in all of them.
 --   events        BIGINT   -      Events in all of them.
+--   mean_step_us  DOUBLE   us     Mean length of a step, as step_breakdown has it; without those that are tail.
 --   source_bytes  BIGINT   bytes  Size of the files, as stored.
 --   first_ns      BIGINT   ns     Start of the first event, nanoseconds since the epoch.
 --   last_ns       BIGINT   ns     End of the last event.
 --   devices       BIGINT   -      Devices that ran something; a device that two workers used counts twice.
+--   gpus          VARCHAR  -      Models of the devices, e.g. 'NVIDIA A100-SXM4-40GB'; NULL where no trace says.
 --   world_size    INTEGER  -      Ranks in the job, of which some may not be here; NULL where no trace says.
 --   backend       VARCHAR  -      Backend of the job's communication, e.g. 'nccl'; NULL where no trace says.
 CREATE MACRO runs_v1() AS TABLE
@@ -43,7 +45,12 @@ CREATE MACRO runs_v1() AS TABLE
     ),
 
     numbered_steps AS (
-        SELECT s.run, count(s.step) AS steps
+        SELECT
+            s.run,
+            count(s.step) AS steps,
+            avg((s.extended_end_ns - s.extended_start_ns) / 1000) FILTER (
+                WHERE s.step IS NOT NULL AND NOT s.is_tail
+            ) AS mean_step_us
         FROM steps AS s
         GROUP BY s.run
     ),
@@ -58,6 +65,12 @@ CREATE MACRO runs_v1() AS TABLE
         SELECT d.run, count(*) AS devices
         FROM used_devices AS d
         GROUP BY d.run
+    ),
+
+    named_devices AS (
+        SELECT d.run, string_agg(DISTINCT d.name, ', ' ORDER BY d.name) AS gpus
+        FROM devices AS d
+        GROUP BY d.run
     )
 
     SELECT
@@ -67,13 +80,16 @@ CREATE MACRO runs_v1() AS TABLE
         f.traces,
         coalesce(s.steps, 0) AS steps,
         f.events,
+        s.mean_step_us,
         f.source_bytes,
         f.first_ns,
         f.last_ns,
         coalesce(d.devices, 0) AS devices,
+        n.gpus,
         f.world_size,
         f.backend
     FROM files AS f
     LEFT JOIN numbered_steps AS s ON f.run = s.run
     LEFT JOIN counted_devices AS d ON f.run = d.run
+    LEFT JOIN named_devices AS n ON f.run = n.run
     ORDER BY f.last_ns DESC NULLS LAST, f.run ASC;
