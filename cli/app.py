@@ -82,13 +82,16 @@ def ingest(
     force: Annotated[
         bool, typer.Option("--force", help="Take in again what is in already.")
     ] = False,
+    format: options.FormatOption = Format.TABLE.value,
+    output: options.PathOption = None,
     engine: options.EngineOption = options.DEFAULT_ENGINE,
     master: options.MasterOption = None,
 ) -> None:
-    """Take traces into the warehouse.
+    """Ingest trace files into a warehouse.
 
-    Folders are searched for *.json, *.json.gz and *.json.zst at any depth. A file that is in already is
-    skipped, a file that is no trace is named and skipped.
+    Folders are searched for *.json, *.json.gz and *.json.zst at any depth. A file that was ingested
+    before is skipped; a file that is not a trace is named and skipped. The table lists problems first, then
+    the runs; the other formats have a row for each file.
     """
     from tracewh.cli.intake import take_in
 
@@ -98,7 +101,11 @@ def ingest(
     if cluster and jobs is not None:
         diagnostics.refuse("--jobs is for this machine; Spark has cores: set spark.cores.max")
     workers = None if jobs is None else whole_number("--jobs", jobs, least=1)
-    code = take_in(paths, warehouse, run=run, jobs=workers, force=force, cluster=cluster)
+    written = Output.parse(format, output, None, None)
+    written.check()
+    code = take_in(
+        paths, warehouse, run=run, jobs=workers, force=force, cluster=cluster, output=written
+    )
     raise typer.Exit(code)
 
 

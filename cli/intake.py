@@ -11,11 +11,17 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tracewh.cli import diagnostics
+from tracewh.cli.output import Format, Output
 from tracewh.cli.progress import Display, display, size
 
 if TYPE_CHECKING:
     from tracewh.cli.engine import Cluster
     from tracewh.ingest.outcome import Outcome
+
+#: So many problems are listed on a terminal.
+MOST_PROBLEMS = 40
+#: So many runs are listed.
+MOST_RUNS = 20
 
 
 def take_in(
@@ -26,8 +32,9 @@ def take_in(
     jobs: int | None = None,
     force: bool = False,
     cluster: Cluster | None = None,
+    output: Output | None = None,
 ) -> int:
-    """Ingest with a display, sum it up, and give the exit code."""
+    """Ingest with a display, summarize it, and give the exit code."""
     from tracewh.ingest.discover import discover
     from tracewh.ingest.objects import store_of
     from tracewh.views.database import ensure_database, preparing
@@ -51,7 +58,7 @@ def take_in(
                 "interrupted; the traces that are in stay in, the same command goes on"
             )
             return diagnostics.interrupted(interrupt)
-        summarize(outcomes, time.monotonic() - started)
+        summarize(outcomes, time.monotonic() - started, output)
         try:
             ensure_database(warehouse, prepared)
         except WarehouseError as error:  # the traces are in: what is said of them comes first
@@ -84,29 +91,18 @@ def _engine(
     return partial(engine.ingest_sources, spark, on_wait=wait)
 
 
-def summarize(outcomes: list[Outcome], seconds: float) -> None:
-    """Print a table with a row per file, and the totals below it."""
-    from tracewh.cli import cells, screen
-
-    columns: dict[str, list[Any]] = {
-        "run": [outcome.run for outcome in outcomes],
-        "worker": [outcome.worker for outcome in outcomes],
-        "span": [outcome.span for outcome in outcomes],
-        "file": _below_common_folder([str(outcome.source) for outcome in outcomes]),
-        "status": [outcome.status for outcome in outcomes],
-        "events": [outcome.events if outcome.status != "refused" else None for outcome in outcomes],
-        "source_mb": [outcome.source_bytes / 1e6 for outcome in outcomes],
-        "stored_mb": [o.stored_bytes / 1e6 if o.status != "refused" else None for o in outcomes],
-        "seconds": [round(outcome.seconds, 3) for outcome in outcomes],
-    }
-    shown = [cells.column(name, values) for name, values in columns.items()]
-    for line in screen.lines(shown, on_screen=sys.stdout.isatty()):
-        print(line)
-    sys.stdout.flush()
+def summarize(outcomes: list[Outcome], seconds: float, output: Output | None = None) -> None:
+    """Print the problems, a row per run, and the totals; in other formats than a table, a row per file."""
+    output = output or Output()
+    if output.format is not Format.TABLE or output.path is not None:
+        _write(outcomes, output)
+    else:
+        tables = [table for table in (_problems(outcomes), _by_run(outcomes)) if table]
+        print("\n\n".join("\n".join(table) for table in tables), flush=True)
     counts = {status: 0 for status in ("ingested", "unchanged", "refused")}
     for outcome in outcomes:
         counts[outcome.status] += 1
-    said = ", ".join(f"{count} {status}" for status, count in counts.items() if count)
+    said = ", ".join(f"{count:,} {status}" for status, count in counts.items() if count)
     new = [outcome for outcome in outcomes if outcome.status == "ingested"]
     if new:
         events = sum(outcome.events for outcome in new)
@@ -114,6 +110,81 @@ def summarize(outcomes: list[Outcome], seconds: float) -> None:
         said += f"; {events:,} events in {seconds:.1f} s ({events / max(seconds, 1e-3):,.0f}/s), "
         said += f"{size(source)} stored as {size(stored)}"
     diagnostics.note(said)
+
+
+def _problems(outcomes: list[Outcome]) -> list[str]:
+    """A row for each file that was refused, then for each that was repaired or lost events."""
+    files = _below_common_folder([str(outcome.source) for outcome in outcomes])
+    found = [(file, _problem(each)) for file, each in zip(files, outcomes, strict=True)]
+    found = [(file, problem) for file, problem in found if problem]
+    found.sort(key=lambda row: not row[1].startswith("refused"))
+    shown = found[:MOST_PROBLEMS] if sys.stdout.isatty() else found
+    if not shown:
+        return []
+    lines = _table({"file": [row[0] for row in shown], "message": [row[1] for row in shown]})
+    more = len(found) - len(shown)
+    return lines + [f"and {more:,} more; --format json lists every file"] * (more > 0)
+
+
+def _problem(outcome: Outcome) -> str:
+    if outcome.status == "refused":
+        return f"refused: {outcome.reason}"
+    words = []
+    if skipped := outcome.skipped_events:
+        words.append(f"skipped {skipped:,} event{'' if skipped == 1 else 's'}")
+    if outcome.repairs:
+        causes = (
+            f"{count:,} {cause.replace('_', ' ')}" for cause, count in outcome.repairs.items()
+        )
+        words.append(f"repaired or left out: {', '.join(causes)}")
+    return "; ".join(words)
+
+
+def _by_run(outcomes: list[Outcome]) -> list[str]:
+    """A row for each run; nothing where there are many, which `tracewh runs` lists."""
+    runs: dict[str, list[Outcome]] = {}
+    for outcome in outcomes:
+        if outcome.run is not None:
+            runs.setdefault(outcome.run, []).append(outcome)
+    if not runs or len(runs) > MOST_RUNS:
+        return []
+    return _table(
+        {
+            "run": list(runs),
+            "traces": [len(each) for each in runs.values()],
+            "ingested": [sum(o.status == "ingested" for o in each) for each in runs.values()],
+            "events": [sum(o.events for o in each) for each in runs.values()],
+            "source_mb": [sum(o.source_bytes for o in each) / 1e6 for each in runs.values()],
+            "stored_mb": [sum(o.stored_bytes for o in each) / 1e6 for each in runs.values()],
+        }
+    )
+
+
+def _table(columns: dict[str, list[Any]]) -> list[str]:
+    from tracewh.cli import cells, screen
+
+    shown = [cells.column(name, values) for name, values in columns.items()]
+    # A single run or file is a row of its own here, and not a line above the table.
+    return screen.lines(shown, on_screen=sys.stdout.isatty(), share=False)
+
+
+def _write(outcomes: list[Outcome], output: Output) -> None:
+    """Write a row per file."""
+    import json
+
+    import duckdb
+    import pyarrow
+
+    names = ("run", "worker", "span", "status", "reason", "events", "skipped_events")
+    columns: dict[str, list[Any]] = {"file": [str(outcome.source) for outcome in outcomes]}
+    columns |= {name: [getattr(outcome, name) for outcome in outcomes] for name in names}
+    columns["repairs"] = [json.dumps(dict(outcome.repairs)) for outcome in outcomes]
+    for name in ("source_bytes", "stored_bytes", "seconds"):
+        columns[name] = [getattr(outcome, name) for outcome in outcomes]
+    columns["reason"] = [outcome.reason or None for outcome in outcomes]
+    with duckdb.connect() as con:
+        table = pyarrow.table({name: pyarrow.array(each) for name, each in columns.items()})
+        output.write(con.from_arrow(table).project("* REPLACE (CAST(repairs AS JSON) AS repairs)"))
 
 
 def _below_common_folder(files: list[str]) -> list[str]:

@@ -94,13 +94,19 @@ def lines(
     keys: Sequence[str] = (),
     shortest: int | None = None,
     full_names: bool = False,
+    share: bool = True,
 ) -> list[str]:
-    """The lines of a table with at least one row."""
+    """The lines of a table with at least one row.
+
+    Args:
+        share: Whether a run, worker or span that all rows share stands above the table.
+    """
     if not on_screen:
         return table.render(columns, table.Look())
     look = replace(_look(), shortest=shortest)
     empty = [c for c in columns if all(cell is None for cell in c.cells)]
-    shared = [c for c in columns if c.name in SOURCE and c not in empty and len(set(c.cells)) == 1]
+    source = SOURCE if share else ()
+    shared = [c for c in columns if c.name in source and c not in empty and len(set(c.cells)) == 1]
     shown = [c for c in columns if c not in empty and c not in shared] or columns
     day, shown = (None, shown) if shortest else _same_day(shown)
     known = [c.name for c in shown if c.name in (*SOURCE, *keys)]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 from tracewh.ingest.discover import Source
@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of one file. Sizes in bytes; `reason` is one line, '' unless refused.
+    """The result of one file. Sizes in bytes; `reason` is one line, '' unless refused.
 
+    `repairs` says what was repaired or left out of a file that was ingested, and how often.
     `source` is a Path, or for a file in a store an object that is its URL in text.
     """
 
@@ -33,6 +34,7 @@ class Outcome:
     stored_bytes: int = 0
     events: int = 0
     skipped_events: int = 0
+    repairs: Mapping[str, int] = field(default_factory=dict)
     seconds: float = 0.0
 
 
@@ -59,6 +61,7 @@ def ingested(source: Source, taken: Taken) -> Outcome:
         stored_bytes=taken.stored_bytes,
         events=taken.events,
         skipped_events=taken.skipped_events,
+        repairs=taken.repairs,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -25,11 +25,15 @@ HOST_EVENT_BYTES = 800
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """What a trace holds, the bytes that it takes in the warehouse, and the span that it got."""
+    """What a trace holds, the bytes that it takes in the warehouse, and the span that it got.
+
+    `repairs` says what was repaired or left out, and how often: docs/repairs.md.
+    """
 
     events: int
     skipped_events: int
     stored_bytes: int
+    repairs: Mapping[str, int]
     span: str = ""
 
 
@@ -102,7 +106,7 @@ def _take_in(
             reasons = {**reader.reasons, **({} if is_all_plain else odd_values(con))}
             running = databases.session.running
             stored = write(con, staged, reader.metadata, facts, reasons, running, at_once)
-            return Taken(reader.events, reader.skipped_events, stored)
+            return Taken(reader.events, reader.skipped_events, stored, reasons)
     return _take_in(databases, source, staged, on_bytes, on_events, unpadded=True)
 
 

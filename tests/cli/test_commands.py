@@ -41,20 +41,12 @@ def statuses(out: str) -> list[str]:
 
 def test_ingest_takes_in_skips_and_refuses(tracewh, logs, tmp_path):
     warehouse = tmp_path / "wh"
+    as_json = ("--format", "json")
     done = tracewh("ingest", logs, "-w", warehouse)
-    assert (done.code, statuses(done.out)) == (0, ["ingested", "ingested"])
-    titles = done.out.splitlines()[0].split()
-    assert titles == [
-        "run",
-        "worker",
-        "span",
-        "file",
-        "status",
-        "events",
-        "source_mb",
-        "stored_mb",
-        "seconds",
-    ]
+    assert done.code == 0
+    table = [line.split() for line in done.out.splitlines()]
+    assert table[0] == ["run", "traces", "ingested", "events", "source_mb", "stored_mb"]
+    assert [row[:4] for row in table[2:]] == [["base", "1", "1", "1"], ["tuned", "1", "1", "1"]]
     *lines, total = done.err.splitlines()
     assert sorted(line.split(": ")[0] for line in lines) == [
         str(logs / "base/host_1.pt.trace.json"),
@@ -66,23 +58,66 @@ def test_ingest_takes_in_skips_and_refuses(tracewh, logs, tmp_path):
     )
     assert re.match(r"tracewh: 2 ingested; 2 events in [\d.]+ s \([\d,]+/s\), ", total)
 
-    done = tracewh("ingest", logs, "-w", warehouse)
+    done = tracewh("ingest", logs, "-w", warehouse, *as_json)
     assert (done.code, statuses(done.out)) == (0, ["unchanged", "unchanged"])
     assert done.err.endswith("tracewh: 2 unchanged\n")
 
-    done = tracewh("ingest", logs, "-w", warehouse, "--force", "--jobs", "1")
+    done = tracewh("ingest", logs, "-w", warehouse, "--force", "--jobs", "1", *as_json)
     assert (done.code, statuses(done.out)) == (0, ["ingested", "ingested"])
 
     bad = logs / "base" / "notes.json"
     bad.write_text('{"hello": "world"}')
-    done = tracewh("ingest", logs, "-w", warehouse)
+    done = tracewh("ingest", logs, "-w", warehouse, *as_json)
     assert (done.code, sorted(statuses(done.out))) == (3, ["refused", "unchanged", "unchanged"])
+    assert [row["file"] for row in done.json if row["reason"]] == [str(bad)]
     assert re.search(rf"^{bad}: refused: not a Kineto trace", done.err, flags=re.MULTILINE)
     assert done.err.endswith("tracewh: 2 unchanged, 1 refused\n")
 
     done = tracewh("ingest", bad, "-w", warehouse)
     assert (done.code, statuses(done.out)) == (1, ["refused"])
+    assert done.out.splitlines()[2].startswith("notes.json  refused: not a Kineto trace")
     assert [row["run"] for row in tracewh("runs", "-w", warehouse, "--sort", "run", "--format", "json").json] == ["base", "tuned"]  # fmt: skip
+
+
+def test_ingest_lists_problems_first_and_each_file_once(tracewh, tmp_path):
+    logs = tmp_path / "logs"
+    event = (
+        '{"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 1.5, "dur": 2}'
+    )
+    start = f'{{"traceEvents": [{event}'
+    files = {f"run{n:02}/w.pt.trace.json": start + "]}" for n in range(60)}
+    files["run07/w.pt.trace.json"] = f"{start}, {event[:40]}"
+    files["run09/w.pt.trace.json"] = "no trace"
+    for name, text in files.items():
+        (logs / name).parent.mkdir(parents=True)
+        (logs / name).write_text(text)
+    done = tracewh("ingest", logs, "-w", tmp_path / "wh")
+    assert done.code == 3
+    _, _, refused, repaired = done.out.splitlines()
+    assert refused.startswith("run09/w.pt.trace.json  refused: ")
+    assert repaired == "run07/w.pt.trace.json  repaired or left out: 40 truncated bytes"
+    *lines, total = done.err.splitlines()
+    assert len(lines) == len({line.split(": ")[0] for line in lines}) == 60
+    assert total.startswith("tracewh: 59 ingested, 1 refused; 59 events in ")
+    done = tracewh(
+        "ingest", logs, "-w", tmp_path / "wh", "--format", "csv", "-o", tmp_path / "all.csv"
+    )
+    assert (done.out, len((tmp_path / "all.csv").read_text().splitlines())) == ("", 61)
+
+
+def test_ingest_lists_a_screenful_of_problems_on_a_terminal(capsys, monkeypatch):
+    from tracewh.cli.intake import summarize
+    from tracewh.ingest.outcome import Outcome
+
+    monkeypatch.setenv("COLUMNS", "80")
+    refused = [Outcome(Path(f"logs/{n}.json"), "refused", "not a trace") for n in range(1000)]
+    summarize(refused, 1.0)
+    piped = capsys.readouterr()
+    assert len(piped.out.splitlines()) == 1002
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    summarize(refused, 1.0)
+    lines = capsys.readouterr().out.splitlines()
+    assert (len(lines), lines[-1]) == (43, "and 960 more; --format json lists every file")
 
 
 def test_ingest_may_name_the_run(tracewh, logs, tmp_path):
@@ -127,7 +162,7 @@ def test_a_terminal_gets_a_bar_and_the_refused_files(logs, tmp_path):
     os.close(ours)
     out, _ = process.communicate()
     assert process.returncode == 3
-    assert sorted(statuses(out.decode())) == ["ingested", "ingested", "refused"]
+    assert out.decode().splitlines()[2].startswith("base/notes.json  refused: not a Kineto trace")
     shown = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", sent.decode())
     assert "3/3 files" in shown
     assert "notes.json: refused: not a Kineto trace" in shown
