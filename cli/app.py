@@ -22,12 +22,12 @@ from tracewh.cli.output import Format, Output, whole_number
 from tracewh.cli.show import ViewGroup, registry
 from tracewh.cli.spark_sql import spark_sql
 
-FILL, ASK, KEEP = "Fill a warehouse", "Ask it", "Keep it"
+FILL, ASK, KEEP = "Ingest", "Analyze", "Maintain"
 
 app = typer.Typer(
     name="tracewh",
     cls=Commands,
-    help="Ask PyTorch profiler traces anything, in SQL.",
+    help="Analyze PyTorch profiler traces with SQL.",
     epilog=EPILOG,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -36,8 +36,8 @@ app.add_typer(
     typer.Typer(rich_markup_mode=None),
     name="show",
     cls=ViewGroup,
-    help="Ask a view. Each has its own page: tracewh show VIEW --help",
-    short_help="Ask a view: step_breakdown, operator_stats, kernel_stats, ...",
+    help="Run a view and print its rows. Each view has a help page: tracewh show VIEW --help",
+    short_help="Run a view and print its rows: step_breakdown, operator_stats, ...",
     subcommand_metavar="VIEW [OPTIONS]",
     rich_help_panel=ASK,
 )
@@ -55,9 +55,7 @@ def _version(wanted: bool) -> None:
 def tracewh(
     version: Annotated[
         bool,
-        typer.Option(
-            "--version", callback=_version, is_eager=True, help="Say which tracewh this is."
-        ),
+        typer.Option("--version", callback=_version, is_eager=True, help="Show the version."),
     ] = False,
 ) -> None:
     """Nothing of its own: the commands do the work."""
@@ -76,11 +74,11 @@ def ingest(
     warehouse: options.WarehouseOption = options.DEFAULT_WAREHOUSE,
     run: Annotated[
         str | None,
-        typer.Option("--run", metavar="NAME", help="Name of the run, instead of the folder's."),
+        typer.Option("--run", metavar="NAME", help="Name of the run, instead of the folder name."),
     ] = None,
     jobs: options.JobsOption = None,
     force: Annotated[
-        bool, typer.Option("--force", help="Take in again what is in already.")
+        bool, typer.Option("--force", help="Ingest files again that were ingested before.")
     ] = False,
     format: options.FormatOption = Format.TABLE.value,
     output: options.PathOption = None,
@@ -97,9 +95,9 @@ def ingest(
 
     cluster = Cluster.parse(engine, master)
     if cluster and "-" in paths:
-        diagnostics.refuse("- is standard input, which only this machine reads: leave out --engine")
+        diagnostics.refuse("- is standard input, which Spark cannot read: leave out --engine")
     if cluster and jobs is not None:
-        diagnostics.refuse("--jobs is for this machine; Spark has cores: set spark.cores.max")
+        diagnostics.refuse("--jobs applies to this machine only; for Spark set spark.cores.max")
     workers = None if jobs is None else whole_number("--jobs", jobs, least=1)
     written = Output.parse(format, output, None, None)
     written.check()
@@ -115,23 +113,23 @@ def watch(
         list[str],
         typer.Argument(
             metavar="LOGDIR",
-            help="Log folders; s3://BUCKET/PATH and the like; one that is not there yet may come.",
+            help="Log folders, or s3://BUCKET/PATH and the like. A folder may be created later.",
         ),
     ],
     warehouse: options.WarehouseOption = options.DEFAULT_WAREHOUSE,
     run: Annotated[
         str | None,
-        typer.Option("--run", metavar="NAME", help="Name of the run, whatever the folders."),
+        typer.Option("--run", metavar="NAME", help="Name of the run, instead of the folder names."),
     ] = None,
     jobs: options.JobsOption = None,
     interval: Annotated[
-        str, typer.Option("--interval", metavar="SECONDS", help="From one look to the next.")
+        str, typer.Option("--interval", metavar="SECONDS", help="Time between two scans.")
     ] = "5",
 ) -> None:
-    """Take in traces as training jobs write them, until Ctrl-C, which is exit status 0.
+    """Ingest traces as training jobs write them, until Ctrl-C, which is exit status 0.
 
-    A file is taken in when two looks in a row find it the same and it reads to its end. One that is
-    no whole trace is named once and left alone until it changes.
+    A file is ingested when two scans in a row find it unchanged and it is complete. An incomplete file
+    is named once and skipped until it changes.
     """
     from tracewh.cli.watch import follow
 
@@ -145,11 +143,14 @@ def demo(
     warehouse: Annotated[
         str | None,
         typer.Option(
-            "-w", "--warehouse", metavar="FOLDER", help="Instead of a new temporary folder."
+            "-w",
+            "--warehouse",
+            metavar="FOLDER",
+            help="Warehouse to fill. By default in a new temporary folder.",
         ),
     ] = None,
 ) -> None:
-    """Take in the bundled sample traces and look at them."""
+    """Ingest the bundled sample traces and show some results."""
     from tracewh.cli.demo import play
 
     raise typer.Exit(play(warehouse))
@@ -157,9 +158,7 @@ def demo(
 
 @app.command(cls=Command, rich_help_panel=KEEP)
 def check(
-    run: Annotated[
-        str | None, typer.Argument(metavar="[RUN]", help="Only the traces of this run.")
-    ] = None,
+    run: Annotated[str | None, typer.Argument(metavar="[RUN]", help="Check only this run.")] = None,
     format: options.FormatOption = Format.TABLE.value,
     output: options.PathOption = None,
     limit: options.LimitOption = None,
@@ -167,9 +166,9 @@ def check(
     full_names: options.FullNamesOption = False,
     warehouse: options.WarehouseOption = options.DEFAULT_WAREHOUSE,
 ) -> None:
-    """Look for damage: every byte of every trace, its rows and links, and what was left behind.
+    """Verify every byte of every trace, its rows and links, and look for leftover files.
 
-    A row per problem, with the command that repairs it; no row where all is sound.
+    Prints a row per problem, with the command that repairs it, and no row where there is none.
     """
     from tracewh.cli.check import verify
 
@@ -181,10 +180,10 @@ def drop(
     run: Annotated[str, typer.Argument(metavar="RUN", help="The run to remove.")],
     worker: options.WorkerOption = None,
     span: options.SpanOption = None,
-    yes: Annotated[bool, typer.Option("-y", "--yes", help="Do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("-y", "--yes", help="Do not ask for confirmation.")] = False,
     warehouse: options.WarehouseOption = options.DEFAULT_WAREHOUSE,
 ) -> None:
-    """Remove traces from the warehouse. The trace files themselves stay where they are."""
+    """Remove traces from the warehouse. The trace files themselves are not deleted."""
     from tracewh.cli.upkeep import remove
 
     remove(warehouse, run, worker, span, ask=not yes)
@@ -194,14 +193,14 @@ def drop(
 def compact(
     run: Annotated[str, typer.Argument(metavar="RUN", help="The run to compact.")],
     force: Annotated[
-        bool, typer.Option("--force", help="Copy again what is copied already.")
+        bool, typer.Option("--force", help="Merge again what was merged before.")
     ] = False,
     warehouse: options.WarehouseOption = options.DEFAULT_WAREHOUSE,
 ) -> None:
-    """Copy the small tables of a run's traces to one file a table, so that it is asked sooner.
+    """Merge a run's small Parquet files so that queries open fewer files.
 
-    Worth it for hundreds of traces, in a store above all. The traces stay as they are; what is
-    ingested later is asked beside the copies until they are made anew.
+    Useful for runs of hundreds of traces, above all in an object store. The traces themselves do not
+    change. Traces that you ingest later are read beside the merged files until you compact again.
     """
     from tracewh.cli.upkeep import compact as copy
 
@@ -210,7 +209,7 @@ def compact(
 
 @app.command(cls=Command, rich_help_panel=KEEP)
 def relink(warehouse: options.WarehouseOption = options.DEFAULT_WAREHOUSE) -> None:
-    """Write tracewh.duckdb anew, after the warehouse was moved or tracewh was upgraded."""
+    """Rewrite tracewh.duckdb after you moved the warehouse or upgraded tracewh."""
     from tracewh.cli.upkeep import relink as write
 
     write(warehouse)
@@ -253,16 +252,18 @@ def runs(
 @app.command(cls=Command, rich_help_panel=ASK)
 def views(
     name: Annotated[
-        str | None, typer.Argument(metavar="[VIEW]", help="Only this one, whole.")
+        str | None, typer.Argument(metavar="[VIEW]", help="Describe only this view.")
     ] = None,
-    sql: Annotated[bool, typer.Option("--sql", help="Print the SQL that defines it.")] = False,
+    sql: Annotated[
+        bool, typer.Option("--sql", help="Print the SQL that defines the view.")
+    ] = False,
     format: options.FormatOption = Format.TABLE.value,
     output: options.PathOption = None,
     limit: options.LimitOption = None,
     sort: options.SortOption = None,
     full_names: options.FullNamesOption = False,
 ) -> None:
-    """List the views, or say all about one of them."""
+    """List the views, or describe one of them."""
     from tracewh.cli.listing import list_views
 
     list_views(name, sql=sql, output=Output.parse(format, output, limit, sort, full_names))
@@ -271,7 +272,8 @@ def views(
 @app.command(cls=Command, rich_help_panel=ASK)
 def query(
     sql: Annotated[
-        str, typer.Argument(metavar="SQL", help="One statement that reads; - for stdin.")
+        str,
+        typer.Argument(metavar="SQL", help="One statement that only reads; - reads it from stdin."),
     ],
     format: options.FormatOption = Format.TABLE.value,
     output: options.PathOption = None,
@@ -280,7 +282,7 @@ def query(
     full_names: options.FullNamesOption = False,
     warehouse: options.WarehouseOption = options.DEFAULT_WAREHOUSE,
 ) -> None:
-    """Ask in SQL: the views are table functions, the events are tables.
+    """Run an SQL query: views are table functions, events are tables.
 
     \b
     tracewh query "SELECT name, calls FROM operator_stats() WHERE calls > 100"
@@ -294,10 +296,10 @@ def query(
 
 @app.command(cls=Command, rich_help_panel=ASK)
 def export(
-    run: Annotated[str, typer.Argument(metavar="RUN", help="The run to take a trace of.")],
+    run: Annotated[str, typer.Argument(metavar="RUN", help="The run to export a trace of.")],
     output: Annotated[
         Path,
-        typer.Option("-o", "--output", metavar="FILE", help="What to write: .json or .json.gz."),
+        typer.Option("-o", "--output", metavar="FILE", help="File to write: .json or .json.gz."),
     ],
     worker: options.WorkerOption = None,
     span: options.SpanOption = None,
@@ -306,7 +308,7 @@ def export(
         typer.Option(
             "--critical-path",
             metavar="STEP",
-            help="Mark the critical path of this step, or of all of them: all.",
+            help="Mark the critical path of this step, or of all steps: all.",
         ),
     ] = None,
     warehouse: options.WarehouseOption = options.DEFAULT_WAREHOUSE,
@@ -327,7 +329,7 @@ def export(
 
 @app.command(cls=Command, rich_help_panel=ASK)
 def shell(warehouse: options.WarehouseOption = options.DEFAULT_WAREHOUSE) -> None:
-    """Open the DuckDB shell on the warehouse, to read."""
+    """Open the DuckDB shell on the warehouse, read-only."""
     from tracewh.cli.shell import start
 
     raise typer.Exit(start(warehouse))

@@ -47,7 +47,7 @@ def verify(warehouse: str, run: str | None, output: Output) -> int:
     _write(problems, output)
     looked = f"{traces:,} {'trace' if traces == 1 else 'traces'}, {size(stored_bytes)}"
     if not problems:
-        diagnostics.note(f"{looked}: sound")
+        diagnostics.note(f"{looked}: no problems found")
         return diagnostics.OK
     diagnostics.note(
         "\n".join(

@@ -60,7 +60,7 @@ class Condition:
         figure, name, unit = found["figure"], found["name"], found["unit"]
         if figure not in figures:
             hint = diagnostics.did_you_mean(figure, figures)
-            refuse(f"there is no figure {figure!r}{hint or '; there is ' + ', '.join(figures)}")
+            refuse(f"unknown figure {figure!r}{hint or '; choose one of ' + ', '.join(figures)}")
         if figures[figure] and not name:
             refuse(f"{figure} needs a name, as in '{figure}[NAME] > 5%'")
         if name is not None and not figures[figure]:

@@ -23,13 +23,13 @@ INTERRUPTED, TERMINATED = 128 + signal.SIGINT, 128 + signal.SIGTERM
 
 #: What `tracewh --help` says about them.
 EXIT_CODES = (
-    (OK, "done; of ingest: every trace is in"),
-    (FAILED, "failed; of ingest: no trace could be taken in; of check: something is wrong"),
-    (WRONG_CALL, "wrong call: an unknown name, option or value"),
-    (SOME_REFUSED, "ingest took in some files and refused others"),
+    (OK, "success; ingest: all files were ingested"),
+    (FAILED, "failure; ingest: no file was ingested; check: there are problems"),
+    (WRONG_CALL, "wrong usage: an unknown name, option or value"),
+    (SOME_REFUSED, "ingest: some files were ingested, others refused"),
     (LIMIT_EXCEEDED, "diff: a --fail-if condition holds"),
     (INTERRUPTED, "interrupted"),
-    (TERMINATED, "terminated: ingest, which leaves nothing half done"),
+    (TERMINATED, "terminated (SIGTERM)"),
 )
 
 

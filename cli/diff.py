@@ -37,8 +37,8 @@ def compare(
 
     if format not in page.FORMATS:
         known = list(page.FORMATS)
-        hint = diagnostics.did_you_mean(format, known) or f"; there is {', '.join(known)}"
-        diagnostics.refuse(f"--format: there is no {format!r}{hint}")
+        hint = diagnostics.did_you_mean(format, known) or f"; choose one of {', '.join(known)}"
+        diagnostics.refuse(f"--format: unknown format {format!r}{hint}")
     try:
         level = float(alpha)
     except ValueError:

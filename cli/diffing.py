@@ -13,23 +13,37 @@ def diff(
     baseline: Annotated[str, typer.Argument(metavar="BASELINE", help="Run to compare with.")],
     experiment: Annotated[str, typer.Argument(metavar="EXPERIMENT", help="Run to compare.")],
     baseline_worker: Annotated[
-        str | None, typer.Option("--baseline-worker", metavar="WORKER", help="By default all.")
+        str | None,
+        typer.Option(
+            "--baseline-worker", metavar="WORKER", help="Worker of the baseline. By default all."
+        ),
     ] = None,
     experiment_worker: Annotated[
-        str | None, typer.Option("--experiment-worker", metavar="WORKER", help="By default all.")
+        str | None,
+        typer.Option(
+            "--experiment-worker",
+            metavar="WORKER",
+            help="Worker of the experiment. By default all.",
+        ),
     ] = None,
     baseline_span: Annotated[
-        str | None, typer.Option("--baseline-span", metavar="SPAN", help="By default all.")
+        str | None,
+        typer.Option(
+            "--baseline-span", metavar="SPAN", help="Recording of the baseline. By default all."
+        ),
     ] = None,
     experiment_span: Annotated[
-        str | None, typer.Option("--experiment-span", metavar="SPAN", help="By default all.")
+        str | None,
+        typer.Option(
+            "--experiment-span", metavar="SPAN", help="Recording of the experiment. By default all."
+        ),
     ] = None,
     block: Annotated[
         str | None,
         typer.Option(
             "--block",
             metavar="PATH",
-            help="Look into a block of the timeline, e.g. '/ProfilerStep[2]/forward'; "
+            help="Compare only a block of the timeline, e.g. '/ProfilerStep[2]/forward'; "
             "`tracewh show diff_modules` lists them.",
         ),
     ] = None,
@@ -38,19 +52,21 @@ def diff(
         typer.Option(
             "--fail-if",
             metavar="CONDITION",
-            help="Exit with 4 if it holds, e.g. 'step_us > 5%', 'peak_memory_bytes > 100MB', "
+            help="Exit with status 4 if this holds, e.g. 'step_us > 5%', 'peak_memory_bytes > 100MB', "
             "'operator_host_self_us[aten::mm] > 1ms'. May be given several times.",
         ),
     ] = None,
     only_significant: Annotated[
         bool,
         typer.Option(
-            "--only-significant", help="Show, and fail for, only what chance does not explain."
+            "--only-significant", help="Show significant differences only, and fail only for those."
         ),
     ] = False,
     alpha: Annotated[
         str,
-        typer.Option("--alpha", metavar="LEVEL", help="Below it a p-value is significant."),
+        typer.Option(
+            "--alpha", metavar="LEVEL", help="Significance level: a smaller p-value is significant."
+        ),
     ] = "0.05",
     format: Annotated[
         str,
@@ -65,7 +81,7 @@ def diff(
     output: options.PathOption = None,
     warehouse: options.WarehouseOption = options.DEFAULT_WAREHOUSE,
 ) -> None:
-    """Say what became slower from one run to another, and where.
+    """Compare two runs: what became slower, and where.
 
     The figures are those of the views diff_overview, diff_steps, diff_modules, diff_operators and
     diff_kernels.

@@ -29,8 +29,10 @@ class Cluster:
     def parse(cls, engine: str, master: str | None) -> Cluster | None:
         """Take the words of a command line; None where this machine shall do the work."""
         if engine not in ENGINES:
-            hint = diagnostics.did_you_mean(engine, ENGINES) or f"; there is {', '.join(ENGINES)}"
-            diagnostics.refuse(f"--engine: there is no {engine!r}{hint}")
+            hint = (
+                diagnostics.did_you_mean(engine, ENGINES) or f"; choose one of {', '.join(ENGINES)}"
+            )
+            diagnostics.refuse(f"--engine: unknown engine {engine!r}{hint}")
         if engine == "spark":
             return cls(master)
         if master is not None:

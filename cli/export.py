@@ -105,7 +105,7 @@ def _ran(warehouse: Warehouse, trace: Trace, wanted: str) -> pyarrow.Table:
     steps = [number for (number,) in rows]
     if step not in (None, *steps):
         known = f"there is {sources.some([str(n) for n in steps])}" if steps else "it has no steps"
-        diagnostics.refuse(f"--critical-path: the trace has no step {step}; {known}; or say all")
+        diagnostics.refuse(f"--critical-path: the trace has no step {step}; {known}; or use all")
     return warehouse.sql(RAN, [*trace, step]).to_arrow_table()
 
 

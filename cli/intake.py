@@ -55,7 +55,7 @@ def take_in(
                 )
         except KeyboardInterrupt as interrupt:
             diagnostics.note(
-                "interrupted; the traces that are in stay in, the same command goes on"
+                "interrupted; ingested traces are kept; run the command again to continue"
             )
             return diagnostics.interrupted(interrupt)
         summarize(outcomes, time.monotonic() - started, output)

@@ -1,4 +1,4 @@
-"""`tracewh views`: what can be asked. Needs no warehouse: the headers say it all."""
+"""`tracewh views`: list the views. Needs no warehouse, only their headers."""
 
 from __future__ import annotations
 

@@ -17,19 +17,21 @@ def report(
         str | None, typer.Option("--baseline", metavar="RUN", help="Run to compare it with.")
     ] = None,
     output: Annotated[
-        Path, typer.Option("-o", "--output", metavar="FILE", help="The page that is written.")
+        Path, typer.Option("-o", "--output", metavar="FILE", help="HTML file to write.")
     ] = Path("report.html"),
     worker: Annotated[
-        str | None, typer.Option("--worker", metavar="WORKER", help="By default the first.")
+        str | None,
+        typer.Option("--worker", metavar="WORKER", help="Worker to show. By default the first."),
     ] = None,
     span: Annotated[
-        str | None, typer.Option("--span", metavar="SPAN", help="By default the first.")
+        str | None,
+        typer.Option("--span", metavar="SPAN", help="Recording to show. By default the first."),
     ] = None,
     warehouse: options.WarehouseOption = options.DEFAULT_WAREHOUSE,
 ) -> None:
-    """Write an HTML page about a run, to look at and to send: one file that needs no network.
+    """Write an HTML report about a run: one file that needs no network.
 
-    Every picture and table names the SQL that made it. With a baseline the page begins with what differs.
+    Every chart and table shows the SQL that made it. With a baseline the report begins with the differences.
     """
     from tracewh.cli.report.write import write
 
@@ -39,10 +41,14 @@ def report(
 def serve(
     host: Annotated[
         str,
-        typer.Option("--host", metavar="HOST", help="Address to listen on; others want a token."),
+        typer.Option(
+            "--host",
+            metavar="HOST",
+            help="Address to listen on. Others than the default require a token.",
+        ),
     ] = "127.0.0.1",
     port: Annotated[
-        str, typer.Option("--port", metavar="N", help="Port; 0 takes one that is free.")
+        str, typer.Option("--port", metavar="N", help="Port to listen on; 0 picks a free one.")
     ] = "8765",
     time_limit: Annotated[
         str, typer.Option("--time-limit", metavar="SECONDS", help="Longest time a query may run.")
@@ -55,9 +61,9 @@ def serve(
     ] = "1000",
     warehouse: options.WarehouseOption = options.DEFAULT_WAREHOUSE,
 ) -> None:
-    """Show the report live over a whole warehouse, in a browser, until Ctrl-C.
+    """Serve the report of every run in a browser, until Ctrl-C.
 
-    Choose run, worker and span, ask any view or SQL; nothing can be written.
+    Choose a run, worker and span, and run any view or SQL query. Nothing can be written.
     """
     seconds = whole_number("--time-limit", time_limit, least=1)
     memory_mb = whole_number("--memory-limit", memory_limit, least=100)

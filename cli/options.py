@@ -36,7 +36,11 @@ FormatOption = Annotated[
 PathOption = Annotated[
     Path | None,
     typer.Option(
-        "-o", "--output", metavar="FILE", rich_help_panel=OUTPUT, help="Write to a file, whole."
+        "-o",
+        "--output",
+        metavar="FILE",
+        rich_help_panel=OUTPUT,
+        help="Write the whole result to a file.",
     ),
 ]
 LimitOption = Annotated[
@@ -45,7 +49,7 @@ LimitOption = Annotated[
         "--limit",
         metavar="N",
         rich_help_panel=OUTPUT,
-        help="At most N rows; 0 for all. By default all, and 40 where a table meets a terminal.",
+        help="Print at most N rows; 0 prints all. By default all, or 40 in a table on a terminal.",
     ),
 ]
 SortOption = Annotated[
@@ -54,8 +58,8 @@ SortOption = Annotated[
         "--sort",
         metavar="COLUMN",
         rich_help_panel=OUTPUT,
-        help="Order by a column: numbers from the largest, texts from A to Z. "
-        "COLUMN:asc and COLUMN:desc say it outright.",
+        help="Order by a column: numbers descending, texts ascending. "
+        "COLUMN:asc or COLUMN:desc sets the direction.",
     ),
 ]
 
@@ -73,7 +77,7 @@ JobsOption = Annotated[
     typer.Option(
         "--jobs",
         metavar="N",
-        help="Files at a time. By default one per core, or as many as fit into 1.5 GiB of memory.",
+        help="Number of files to read at the same time. By default one per core, or as many as fit into 1.5 GiB of memory.",
     ),
 ]
 
@@ -92,14 +96,14 @@ MasterOption = Annotated[
     typer.Option(
         "--master",
         metavar="URL",
-        help="Of the cluster: spark://HOST:PORT and the like. By default what Spark's own settings "
-        "say, else local[*].",
+        help="URL of the cluster: spark://HOST:PORT and the like. By default the one in Spark's own "
+        "settings, else local[*].",
     ),
 ]
 
 WorkerOption = Annotated[
-    str | None, typer.Option("--worker", metavar="WORKER", help="Only this worker of it.")
+    str | None, typer.Option("--worker", metavar="WORKER", help="Only this worker of the run.")
 ]
 SpanOption = Annotated[
-    str | None, typer.Option("--span", metavar="SPAN", help="Only this recording of it.")
+    str | None, typer.Option("--span", metavar="SPAN", help="Only this recording of the run.")
 ]

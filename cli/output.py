@@ -64,8 +64,8 @@ class Output:
         """Take the words of a command line."""
         known = [known.value for known in Format]
         if format not in known:
-            hint = diagnostics.did_you_mean(format, known) or f"; there is {', '.join(known)}"
-            diagnostics.refuse(f"--format: there is no {format!r}{hint}")
+            hint = diagnostics.did_you_mean(format, known) or f"; choose one of {', '.join(known)}"
+            diagnostics.refuse(f"--format: unknown format {format!r}{hint}")
         rows = None if limit is None else whole_number("--limit", limit, least=0)
         return cls(Format(format), path, rows, sort, full_names)
 
@@ -110,7 +110,9 @@ class Output:
         """Refuse before the query runs what could only fail after it."""
         binary = self.format in (Format.PARQUET, Format.XLSX)
         if binary and self.path is None and sys.stdout.isatty():
-            diagnostics.refuse(f"{self.format} is not for a terminal; name a file with -o FILE")
+            diagnostics.refuse(
+                f"{self.format} cannot be printed on a terminal; name a file with -o FILE"
+            )
         if self.format is Format.XLSX:
             from tracewh.cli import excel
 
@@ -189,10 +191,10 @@ def _sorted(result: duckdb.DuckDBPyRelation, wanted: str) -> duckdb.DuckDBPyRela
     name, _, direction = wanted.partition(":")
     if name not in result.columns:
         hint = diagnostics.did_you_mean(name, result.columns)
-        hint = hint or f"; there is {', '.join(result.columns)}"
+        hint = hint or f"; the columns are {', '.join(result.columns)}"
         diagnostics.refuse(f"--sort: no column named {name!r}{hint}")
     if direction not in ("", "asc", "desc"):
-        diagnostics.refuse(f"--sort: after the colon comes asc or desc, not {direction!r}")
+        diagnostics.refuse(f"--sort: the direction is asc or desc, not {direction!r}")
     if not direction:
         kind = str(result.types[result.columns.index(name)])
         direction = "desc" if NUMERIC.fullmatch(kind) else "asc"

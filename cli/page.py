@@ -142,7 +142,7 @@ def _blocks(comparison: Comparison, most: int) -> list[Line]:
         (plain(row["name"]), comparison.block_change(row), "us") for row in comparison.blocks
     )
     moved = _kept(inside, most, False)
-    name = comparison.block or "timeline of a trace each"
+    name = comparison.block or "time per aligned block (one trace per run)"
     return [(name, *top[1:]), *((f"  {line[0]}", *line[1:]) for line in moved)] if moved else []
 
 
@@ -209,7 +209,7 @@ def _cells(line: Line) -> tuple[str, ...]:
 
 
 def _chance(change: Change) -> str:
-    return {True: "significant", False: "may be chance", None: "too few steps to tell"}[
+    return {True: "significant", False: "not significant", None: "too few steps to tell"}[
         change.significant
     ]
 

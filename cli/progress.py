@@ -124,7 +124,7 @@ def sentence(outcome: Outcome) -> str:
     if outcome.status == "refused":
         return f"{outcome.source}: refused: {outcome.reason}"
     if outcome.status == "unchanged":
-        return f"{outcome.source}: unchanged, it is in already"
+        return f"{outcome.source}: unchanged, already ingested"
     skipped = f", {outcome.skipped_events:,} skipped" if outcome.skipped_events else ""
     events = f"{outcome.events:,} event{'' if outcome.events == 1 else 's'}"
     return (

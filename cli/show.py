@@ -1,4 +1,4 @@
-"""`tracewh show VIEW`: one command per view, made from its header when it is asked for."""
+"""`tracewh show VIEW`: one command per view, built from its header on demand."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ def explain(
             if quality in view.needs:
                 messages.setdefault(message, []).append(f"{run}/{worker}/{span}")
         reasons = [f"  {some(traces)}: {message}" for message, traces in messages.items()]
-    diagnostics.note("\n".join([f"{view.name} has no rows for what was asked", *reasons]))
+    diagnostics.note("\n".join([f"{view.name} has no rows for these parameters", *reasons]))
 
 
 def some(names: list[str], most: int = 3) -> str:

@@ -15,12 +15,12 @@ def spark_sql(
         list[str] | None,
         typer.Argument(
             metavar="[VIEW]...",
-            help="Only these, e.g. kernel_stats or kernel_stats_v1; by default all that carry over.",
+            help="Views to include, e.g. kernel_stats or kernel_stats_v1. By default all that Spark SQL can run.",
         ),
     ] = None,
     warehouse: options.WarehouseOption = options.DEFAULT_WAREHOUSE,
 ) -> None:
-    """Print SQL that makes the warehouse part of Spark: tables, and views as table functions.
+    """Print SQL that defines the tables and views of the warehouse in Spark SQL.
 
     For Spark 4.1 or later. What it creates lasts as long as the session, and has the traces that are
     in the warehouse then.

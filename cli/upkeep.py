@@ -26,7 +26,9 @@ def remove(warehouse: str, run: str, worker: str | None, span: str | None, *, as
     what = f"{len(found)} {'trace' if len(found) == 1 else 'traces'} of run {run!r}"
     if ask:
         if not sys.stdin.isatty():
-            diagnostics.refuse(f"this removes {what}; say --yes where nobody can be asked")
+            diagnostics.refuse(
+                f"this removes {what}; confirm it with --yes where there is no terminal"
+            )
         import typer
 
         if not typer.confirm(f"Remove {what} from {warehouse}?", err=True):
@@ -62,7 +64,7 @@ def compact(warehouse: str, run: str, *, force: bool) -> None:
         why = "it is one trace" if done.traces == 1 else "its files are large"
         diagnostics.note(f"nothing to compact in run {run!r}, of {many}: {why}")
     else:
-        what = "is compact already" if done.unchanged else "is compact"
+        what = "was compacted before" if done.unchanged else "was compacted"
         diagnostics.note(f"run {run!r} {what}: {len(done.tables)} tables of {many}")
 
 

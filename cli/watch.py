@@ -1,4 +1,4 @@
-"""`tracewh watch`: a line for each trace that is taken in, until somebody ends it."""
+"""`tracewh watch`: a line for each trace that is ingested, until it is stopped."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def follow(
             diagnostics.line(sentence(outcome))
 
     def left(source: Source, reason: str) -> None:
-        once(str(source.path), f"{source.path}: left alone until it changes: {reason}")
+        once(str(source.path), f"{source.path}: skipped until it changes: {reason}")
 
     def unreached(path: str, reason: str) -> None:
         once(path, f"{reason}; trying again")
@@ -53,7 +53,7 @@ def follow(
             on_store_error=unreached,
         )
         many = ", ".join(paths)
-        diagnostics.note(f"watching {many}, every {interval} s; Ctrl-C ends it")
+        diagnostics.note(f"watching {many}, every {interval} s; press Ctrl-C to stop")
         while True:
             try:
                 with diagnostics.terminable():

@@ -146,7 +146,7 @@ class _Run:
             except TaskLostError as lost:
                 error = RefusedError(
                     f"its ingest ended the process it ran in at every attempt, at last on {lost.host}: "
-                    "it may need more memory than executors have there; take it in without --engine spark"
+                    "it may need more memory than executors have there; ingest it without --engine spark"
                 )
                 self._settle(number, outcome.refused(self._plan[number].source, error))
         return [self._outcomes[number] for number in range(len(self._plan))]

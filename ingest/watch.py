@@ -42,7 +42,7 @@ class Watch:
         run: Name of the run that all files belong to, instead of their folders' names.
         jobs: Files taken in side by side; all cores by default.
         on_outcome: Called once per file that was tried, as soon as it is settled.
-        on_left: Called with a file that is left alone until it changes, and why; once.
+        on_left: Called with a file that is skipped until it changes, and why; once.
         on_store_error: Called with a path whose store cannot be asked, and why; at every look.
 
     Raises:

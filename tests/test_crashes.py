@@ -141,7 +141,9 @@ def test_an_interrupted_ingest_leaves_nothing(
     _, err = process.communicate(timeout=60)
     assert process.returncode == code
     *files, last = err.splitlines()
-    assert last == "tracewh: interrupted; the traces that are in stay in, the same command goes on"
+    assert (
+        last == "tracewh: interrupted; ingested traces are kept; run the command again to continue"
+    )
     assert all(": ingested " in line for line in files)
     assert list((warehouse / ".staging").iterdir()) == []
     assert 0 < len(rows(warehouse)) < 12
@@ -176,7 +178,9 @@ sys.exit(main(["ingest", {str(tmp_path / "w.json")!r}, "-w", {str(tmp_path / "wh
     finally:
         process.kill()
     assert process.returncode == 130
-    assert err == "tracewh: interrupted; the traces that are in stay in, the same command goes on\n"
+    assert (
+        err == "tracewh: interrupted; ingested traces are kept; run the command again to continue\n"
+    )
     assert list((tmp_path / "wh" / ".staging").iterdir()) == []
 
 

@@ -32,10 +32,10 @@ def size(warehouse: Path, run: str = "*") -> str:
 def test_sound(tracewh, real):
     done = tracewh("check", "-w", real)
     assert (done.code, done.out) == (0, "")
-    assert done.err == f"tracewh: 2 traces, {size(real)}: sound\n"
+    assert done.err == f"tracewh: 2 traces, {size(real)}: no problems found\n"
     done = tracewh("check", "c", "-w", real, "--format", "json")
     assert (done.code, done.out) == (0, "[]\n")
-    assert done.err == f"tracewh: 1 trace, {size(real, 'run=c')}: sound\n"
+    assert done.err == f"tracewh: 1 trace, {size(real, 'run=c')}: no problems found\n"
 
 
 def test_what_is_wrong_and_what_to_do(tracewh, real):

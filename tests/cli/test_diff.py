@@ -81,7 +81,7 @@ step                                          203 us      403 us      +200 us   
   kernel                                     31.5 us     41.5 us       +10 us   +31.7 %  significant
   cpu_exec                                     15 us        5 us       -10 us   -66.7 %  significant
 GPU utilization                               13.1 %       9.4 %  -3.7 points
-timeline of a trace each                      962 us     1.76 ms      +800 us   +83.2 %
+time per aligned block (one trace per run)    962 us     1.76 ms      +800 us   +83.2 %
   DataLoader                                  406 us     1.21 ms      +800 us  +197.0 %
 operators, whole recording (4 and 4 steps)
   aten::mm (device)                           126 us      166 us       +40 us   +31.7 %  significant
@@ -153,7 +153,7 @@ def test_one_block(tracewh, pair):
 
 def test_only_what_is_significant(tracewh, pair):
     page = tracewh("diff", "before", "after", "--only-significant").out
-    assert "dataloader" in page and "aten::mm" in page and "may be chance" not in page
+    assert "dataloader" in page and "aten::mm" in page and "not significant" not in page
     fail = ("--fail-if", "step_us > 5%")
     assert tracewh("diff", "before", "short", *fail).code == 4
     done = tracewh("diff", "before", "short", *fail, "--only-significant")
@@ -201,7 +201,7 @@ def test_conditions(tracewh, pair, condition, code):
         (
             ["--fail-if", "steps_us > 5%"],
             2,
-            "--fail-if 'steps_us > 5%': there is no figure 'steps_us'; did you mean 'step_us'?",
+            "--fail-if 'steps_us > 5%': unknown figure 'steps_us'; did you mean 'step_us'?",
         ),
         (
             ["--fail-if", "step_us > 5MB"],
@@ -235,7 +235,7 @@ def test_conditions(tracewh, pair, condition, code):
         ),
         (["--alpha", "2"], 2, "--alpha takes a number between 0 and 1, not '2'"),
         (["--alpha", "x"], 2, "--alpha takes a number between 0 and 1, not 'x'"),
-        (["--format", "html"], 2, "--format: there is no 'html'; there is text, markdown, json"),
+        (["--format", "html"], 2, "--format: unknown format 'html'; choose one of text, markdown, json"),
         (["--experiment-span", "2"], 2, "no span named '2'; the only span is 1"),
     ],
 )  # fmt: skip
@@ -246,7 +246,7 @@ def test_mistakes(tracewh, pair, words, code, message):
 
 def test_an_unknown_figure_is_answered_with_all_there_are(tracewh, pair):
     done = tracewh("diff", "before", "after", "--fail-if", "zz > 1")
-    [figures] = re.findall(r"there is no figure 'zz'; there is (.*)", done.err)
+    [figures] = re.findall(r"unknown figure 'zz'; choose one of (.*)", done.err)
     assert {"step_us", "dataloader_us", "other_us", "operator_host_self_us", "kernel_total_us"} <= set(figures.split(", "))  # fmt: skip
     assert "total_us" not in figures.split(", ")
 

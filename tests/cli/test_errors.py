@@ -44,14 +44,14 @@ READS = (
         (
             "show step_breakdown --sort step:up",
             2,
-            "--sort: after the colon comes asc or desc, not 'up'",
+            "--sort: the direction is asc or desc, not 'up'",
         ),
         ("show step_breakdown --limit -1", 2, "--limit takes a whole number from 0 up, not '-1'"),
-        ("show step_breakdown --format cvs", 2, "--format: there is no 'cvs'; did you mean 'csv'?"),
+        ("show step_breakdown --format cvs", 2, "--format: unknown format 'cvs'; did you mean 'csv'?"),
         (
             "show step_breakdown --format x",
             2,
-            "--format: there is no 'x'; there is table, csv, json, markdown, parquet, xlsx",
+            "--format: unknown format 'x'; choose one of table, csv, json, markdown, parquet, xlsx",
         ),
         (
             "show step_breakdown --stp 1",
@@ -233,7 +233,7 @@ def test_query_does_not_see_our_variables(tracewh, warehouse):
 def test_an_empty_view_says_so(tracewh, warehouse):
     done = tracewh("show", "step_breakdown", "--step", "99")
     assert (done.code, done.out) == (0, "")
-    assert done.err == "tracewh: step_breakdown has no rows for what was asked\n"
+    assert done.err == "tracewh: step_breakdown has no rows for these parameters\n"
 
 
 def test_an_empty_view_says_why(tracewh, tmp_path, write_trace):
@@ -242,7 +242,7 @@ def test_an_empty_view_says_why(tracewh, tmp_path, write_trace):
     done = tracewh("show", "gpu_summary", "-w", tmp_path)
     assert (done.code, done.out) == (0, "")
     first, second = done.err.splitlines()
-    assert first == "tracewh: gpu_summary has no rows for what was asked"
+    assert first == "tracewh: gpu_summary has no rows for these parameters"
     checks = tracewh("show", "trace_quality", "-w", tmp_path, "--format", "json").json
     [message] = [row["message"] for row in checks if row["check"] == "no_device_events"]
     assert second == f"  cpu/w/1: {message}"
@@ -252,7 +252,7 @@ def test_an_empty_view_says_why(tracewh, tmp_path, write_trace):
 def test_views_of_counters_say_how_to_record_them(tracewh, warehouse):
     done = tracewh("show", "kernel_counters", "--run", "base")
     assert done.err == (
-        "tracewh: kernel_counters has no rows for what was asked\n"
+        "tracewh: kernel_counters has no rows for these parameters\n"
         "  base/host_1/default: No CUPTI counters: record them by themselves, with"
         " experimental_config=torch.profiler._ExperimentalConfig("
         'profiler_metrics=["dram__bytes_read.sum", ...], profiler_measure_per_kernel=True).\n'

@@ -178,7 +178,7 @@ def test_a_trace_without_steps_has_a_path_too(stored, tracewh):
     written = json.loads((stored / "out.json").read_text("utf-8"))
     assert list(written) == ["traceEvents"]
     done = tracewh("export", "bare", "--critical-path", "3", "-o", stored / "x.json")
-    said = "tracewh: --critical-path: the trace has no step 3; it has no steps; or say all\n"
+    said = "tracewh: --critical-path: the trace has no step 3; it has no steps; or use all\n"
     assert (done.code, done.err) == (2, said)
 
 
@@ -197,7 +197,7 @@ def test_a_trace_without_events(stored, tracewh):
         ("one -o x.txt", 2, "-o: 'x.txt' ends neither in .json nor in .json.gz"),
         ("one -o no/x.json", 1, "no/x.json: the folder to write it in does not exist"),
         ("one -o folder.json", 1, "folder.json is a folder; -o takes a file"),
-        ("one --critical-path 4 -o x.json", 2, "--critical-path: the trace has no step 4; there is 3; or say all"),
+        ("one --critical-path 4 -o x.json", 2, "--critical-path: the trace has no step 4; there is 3; or use all"),
         (
             "one --critical-path last -o x.json",
             2,

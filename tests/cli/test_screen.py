@@ -131,7 +131,7 @@ def test_names_that_differ_look_different_in_every_part_of_a_table():
 
 def test_parquet_is_not_for_a_terminal(warehouse):
     with pytest.raises(
-        AssertionError, match="parquet is not for a terminal; name a file with -o FILE"
+        AssertionError, match="parquet cannot be printed on a terminal; name a file with -o FILE"
     ):
         on_terminal(80, "runs", "--format", "parquet")
 

@@ -209,7 +209,7 @@ def test_a_training_job(tmp_path: Path, sent: signal.Signals) -> None:
     )  # fmt: skip
     assert watching.stderr is not None
     first = watching.stderr.readline()
-    assert first == f"tracewh: watching {logs.parent}, every 1 s; Ctrl-C ends it\n"
+    assert first == f"tracewh: watching {logs.parent}, every 1 s; press Ctrl-C to stop\n"
     subprocess.run([sys.executable, "-c", TRAIN, logs], check=True, capture_output=True)
     lines = [watching.stderr.readline() for _ in range(4)]
     time.sleep(0.5)
@@ -256,9 +256,9 @@ def test_what_it_says(
     out, err = capsys.readouterr()
     first, second, third, fourth, last = err.splitlines()
     assert (out, last) == ("", "tracewh: stopped")
-    assert first == f"tracewh: watching {logs}, every 7 s; Ctrl-C ends it"
+    assert first == f"tracewh: watching {logs}, every 7 s; press Ctrl-C to stop"
     assert second == (
-        f"{bad}: left alone until it changes: not a Kineto trace: a JSON object without traceEvents"
+        f"{bad}: skipped until it changes: not a Kineto trace: a JSON object without traceEvents"
     )
     assert third.startswith(f"{good}: ingested 200 events, ")
     assert fourth == "cannot write the warehouse; trying again"

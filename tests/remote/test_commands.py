@@ -57,7 +57,7 @@ def test_commands(s3: Any, local: Path, tmp_path: Path, capsys: pytest.CaptureFi
         assert main(["ingest", str(SAMPLE), "-w", url, *more]) == 0
     assert main(["check", "-w", url]) == 0
     _, err = capsys.readouterr()
-    assert err.splitlines()[-1].endswith(": sound")
+    assert err.splitlines()[-1].endswith(": no problems found")
     words = ["export", "ddp_gloo", "--worker", "rank0", "-o"]
     for warehouse in (url, str(local)):
         path = tmp_path / f"{warehouse[:2].strip('/')}.json"

@@ -331,7 +331,7 @@ def test_what_the_command_says(
     *lines, last = capsys.readouterr().err.splitlines()
     assert [line.partition(":")[0] for line in lines] == list(TABLES)
     assert lines[-1].startswith("traces: 4 files, ") and lines[-1].endswith(" kB in one")
-    assert last == "tracewh: run 'run' is compact: 13 tables of 4 traces"
+    assert last == "tracewh: run 'run' was compacted: 13 tables of 4 traces"
     assert main(["compact", "run", *where]) == 0
-    said = "run 'run' is compact already: 13 tables of 4 traces"
+    said = "run 'run' was compacted before: 13 tables of 4 traces"
     assert capsys.readouterr().err == f"tracewh: {said}\n"

@@ -122,7 +122,7 @@ def test_a_trace_that_ends_its_process_is_refused_and_no_other(
     assert (refused.source, refused.status) == (killer, "refused")
     assert refused.reason == (
         "its ingest ended the process it ran in at every attempt, at last on 127.0.0.1: it may need more "
-        "memory than executors have there; take it in without --engine spark"
+        "memory than executors have there; ingest it without --engine spark"
     )
     assert len(outcomes) == 5
     found, whole = rows(tmp_path / "wh"), rows(local)

@@ -24,7 +24,7 @@ def test_options_that_do_not_go_together(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     said = {
-        ("--engine", "sprak"): "--engine: there is no 'sprak'; did you mean 'spark'?",
+        ("--engine", "sprak"): "--engine: unknown engine 'sprak'; did you mean 'spark'?",
         ("--master", "local[2]"): "--master is for --engine spark",
         ("--engine", "spark", "--jobs", "2"): (
             "--jobs is for this machine; Spark has cores: set spark.cores.max"
