@@ -21,6 +21,7 @@ TERMS: dict[str, dict[str, tuple[str, ...]]] = {
         "Module": ("module_costs",),
         "Stack": ("stacks",),
         "Eligible for tensor cores": ("tensor_core_operators",),
+        "What the names of kernels say": ("kernel_patterns",),
         "Operations and bytes from shapes": ("operator_work",),
     },
     "Devices": {

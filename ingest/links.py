@@ -20,6 +20,11 @@ def settle_costs(con: duckdb.DuckDBPyConnection) -> None:
     derive(con, "call_costs")
 
 
+def _launch(con: duckdb.DuckDBPyConnection) -> None:
+    create_block(con, "kernel_patterns")
+    derive(con, "launches")
+
+
 def _nest(con: duckdb.DuckDBPyConnection) -> None:
     derive(con, "host")
     derive(con, "family")
@@ -33,7 +38,7 @@ LINKS = {
     # Takes away what the two before it made.
     "links_in_order": Task(partial(derive, name="links_in_order"), ("stacks",)),
     "launched": Task(partial(derive, name="launched")),
-    "launches": Task(partial(derive, name="launches"), ("links_in_order", "launched")),
+    "launches": Task(_launch, ("links_in_order", "launched")),
     "costs": Task(settle_costs, ("launches",)),
     "steps": Task(partial(derive, name="steps"), ("launches",)),
     "flows": Task(partial(derive, name="flows")),

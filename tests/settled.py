@@ -35,7 +35,8 @@ def _settle_costs(con: duckdb.DuckDBPyConnection, keys: tuple[str, ...]) -> None
     con.execute(f"CREATE TABLE host_links AS FROM host_events {of_trace}", keys)
     con.execute("CREATE TABLE raw_host AS SELECT event_id, category, name FROM host_links")
     con.execute(
-        f"CREATE TABLE raw_device AS SELECT duration_ns AS dur_ns FROM device_events {of_trace}",
+        "CREATE TABLE raw_device AS SELECT category, duration_ns AS dur_ns"
+        f" FROM device_events {of_trace}",
         keys,
     )
     con.execute(f"CREATE TABLE device_links AS FROM device_events {of_trace}", keys)
@@ -50,6 +51,8 @@ def _settle_costs(con: duckdb.DuckDBPyConnection, keys: tuple[str, ...]) -> None
             plain_below_ns = c.plain_below_ns,
             tensor_core_self_ns = c.tensor_core_self_ns,
             tensor_core_below_ns = c.tensor_core_below_ns,
+            unknown_self_ns = c.unknown_self_ns,
+            unknown_below_ns = c.unknown_below_ns,
             tensor_core_eligible = c.tensor_core_eligible
         FROM with_costs('raw_host') AS c
         WHERE (h.run, h.worker, h.span) = ($1, $2, $3) AND h.event_id = c.event_id

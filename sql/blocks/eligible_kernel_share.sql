@@ -11,7 +11,7 @@
 -- columns
 --   run, worker, span
 --   share_pct          DOUBLE   pct  Kernel time that they launched, of that of all operators.
---   uses_tensor_cores  BOOLEAN  -    Whether a kernel of the trace used tensor cores.
+--   uses_tensor_cores  BOOLEAN  -    Whether a kernel of the trace used tensor cores; NULL where none is known to, and the name of one cannot tell.
 CREATE MACRO eligible_kernel_share(
     run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
 ) AS TABLE
@@ -23,7 +23,9 @@ CREATE MACRO eligible_kernel_share(
             d.span,
             d.op_id,
             sum(d.duration_ns) AS kernel_ns,
-            coalesce(bool_or(d.uses_tensor_cores), FALSE) AS uses_tensor_cores
+            coalesce(bool_or(d.uses_tensor_cores), FALSE) AS uses_tensor_cores,
+            coalesce(bool_or(d.uses_tensor_cores IS NULL AND d.category = 'kernel'), FALSE)
+                AS is_unknown
         FROM device_events AS d
         WHERE
             d.kind IN ('compute', 'communication')
@@ -38,7 +40,10 @@ CREATE MACRO eligible_kernel_share(
             k.run,
             k.worker,
             k.span,
-            bool_or(k.uses_tensor_cores) AS uses_tensor_cores,
+            CASE
+                WHEN bool_or(k.uses_tensor_cores) THEN TRUE
+                WHEN NOT bool_or(k.is_unknown) THEN FALSE
+            END AS uses_tensor_cores,
             row_number() OVER () << 40 AS first_id
         FROM _kernels AS k
         GROUP BY k.run, k.worker, k.span

@@ -36,6 +36,8 @@
 --   device_total_ns        BIGINT   ns    The same, with everything below it.
 --   tensor_core_self_ns    BIGINT   ns    The part of device_self_ns in kernels that use tensor cores.
 --   tensor_core_total_ns   BIGINT   ns    The part of device_total_ns in such kernels.
+--   unknown_self_ns        BIGINT   ns    The part of device_self_ns in kernels whose name cannot tell.
+--   unknown_total_ns       BIGINT   ns    The part of device_total_ns in such kernels.
 --   tensor_core_eligible   BOOLEAN  -     Whether it or an operator below it can use tensor cores.
 CREATE MACRO operator_costs(
     run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
@@ -57,11 +59,13 @@ CREATE MACRO operator_costs(
         h.start_ns,
         h.self_duration_ns + h.inner_self_ns AS host_self_ns,
         h.duration_ns AS host_total_ns,
-        h.plain_self_ns + h.tensor_core_self_ns AS device_self_ns,
+        h.plain_self_ns + h.tensor_core_self_ns + h.unknown_self_ns AS device_self_ns,
         h.plain_self_ns + h.plain_below_ns + h.tensor_core_self_ns + h.tensor_core_below_ns
-            AS device_total_ns,
+        + h.unknown_self_ns + h.unknown_below_ns AS device_total_ns,
         h.tensor_core_self_ns,
         h.tensor_core_self_ns + h.tensor_core_below_ns AS tensor_core_total_ns,
+        h.unknown_self_ns,
+        h.unknown_self_ns + h.unknown_below_ns AS unknown_total_ns,
         h.tensor_core_eligible
     FROM host_events AS h
     WHERE

@@ -10,6 +10,8 @@ SELECT
     s.plain_ns - coalesce(s.plain_self_ns, 0) AS plain_below_ns,
     s.tensor_core_self_ns,
     s.tensor_core_ns - coalesce(s.tensor_core_self_ns, 0) AS tensor_core_below_ns,
+    s.unknown_self_ns,
+    s.unknown_ns - coalesce(s.unknown_self_ns, 0) AS unknown_below_ns,
     s.is_eligible
 FROM (
     SELECT
@@ -19,13 +21,15 @@ FROM (
         sum(c.plain_ns)::BIGINT AS plain_ns,
         sum(c.tensor_core_ns) FILTER (WHERE c.is_own)::BIGINT AS tensor_core_self_ns,
         sum(c.tensor_core_ns)::BIGINT AS tensor_core_ns,
+        sum(c.unknown_ns) FILTER (WHERE c.is_own)::BIGINT AS unknown_self_ns,
+        sum(c.unknown_ns)::BIGINT AS unknown_ns,
         bool_or(c.is_eligible) AS is_eligible
     FROM costs AS c
     ANTI JOIN inner_calls AS i ON c.event_id = i.event_id
     GROUP BY c.event_id
 ) AS s
 UNION ALL
-SELECT i.event_id, TRUE, NULL, NULL, NULL, NULL, NULL, NULL
+SELECT i.event_id, TRUE, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
 FROM inner_calls AS i;
 
 -- Host events with what they cost, where they stand for a call.
@@ -52,6 +56,14 @@ CREATE MACRO with_costs(rel VARCHAR) AS TABLE
             WHEN h.category = 'cpu_op' AND c.is_inner IS NOT TRUE
                 THEN coalesce(c.tensor_core_below_ns, w.no_work_ns)
         END AS tensor_core_below_ns,
+        CASE
+            WHEN h.category = 'cpu_op' AND c.is_inner IS NOT TRUE
+                THEN coalesce(c.unknown_self_ns, w.no_work_ns)
+        END AS unknown_self_ns,
+        CASE
+            WHEN h.category = 'cpu_op' AND c.is_inner IS NOT TRUE
+                THEN coalesce(c.unknown_below_ns, w.no_work_ns)
+        END AS unknown_below_ns,
         CASE
             WHEN h.category = 'cpu_op' AND c.is_inner IS NOT TRUE
                 THEN coalesce(c.is_eligible, FALSE)

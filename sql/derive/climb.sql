@@ -12,6 +12,7 @@ SELECT
     sum(c.inner_ns)::BIGINT,
     sum(c.plain_ns)::BIGINT,
     sum(c.tensor_core_ns)::BIGINT,
+    sum(c.unknown_ns)::BIGINT,
     bool_or(c.is_eligible)
 FROM costs AS c
 INNER JOIN climbs AS u ON c.event_id = u.event_id

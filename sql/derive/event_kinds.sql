@@ -58,7 +58,7 @@ CREATE MACRO has_device_as_process(category) AS
     coalesce(category IN ('gpu_user_annotation', 'cuda_profiler_range', 'mtia_ccp_events'), false);
 
 -- The role of a device event. Collective kernels are told by the arguments that newer files carry,
--- else by the libraries' names; ROCm 7 runs copies as kernels.
+-- else by the names in kernel_patterns; ROCm 7 runs copies as kernels.
 CREATE MACRO device_kind(category, name, collective) AS
     CASE
         WHEN category = 'gpu_memcpy' THEN 'memcpy'
@@ -67,8 +67,7 @@ CREATE MACRO device_kind(category, name, collective) AS
         WHEN category IN ('gpu_user_annotation', 'cuda_profiler_range') THEN 'annotation'
         WHEN
             collective IS NOT NULL OR category = 'collective_comm'
-            OR name ILIKE '%nccl%' OR name ILIKE '%rccl%' OR name ILIKE 'hccl%'
-            OR name LIKE '%cross_device_reduce%'
+            OR regexp_matches(name, getvariable('names_that_say')['communication'])
             THEN 'communication'
         WHEN name LIKE '\_\_amd\_rocclr\_copyBuffer%' ESCAPE '\' OR name LIKE 'MEMORY\_COPY\_%' ESCAPE '\'
             THEN 'memcpy'
@@ -78,29 +77,14 @@ CREATE MACRO device_kind(category, name, collective) AS
         ELSE 'compute'
     END;
 
--- Kernels that use tensor cores, or the matrix cores of AMD, by the marks in their names. The first
--- list is the TensorBoard plugin's, of 2021: what cuBLAS, cuDNN and CUTLASS wrote up to Ampere. The
--- second holds what came after:
---   nvjet, gmma, tcgen05, Umma          cuBLAS and CUTLASS on Hopper and Blackwell
---   tensorop, SM90_64x64x16, OpClassTensorOp     CUTLASS and CuTe, plain and mangled
---   _tensor16x8x8                       cuDNN's implicit GEMMs, the shape of the instruction
---   flash_fwd, FlashAttn, fmha_cutlassF_f16, wmma  attention
---   triton_tem_fused_mm                 the templates of torch.compile, which are products of matrices
---   _MI16x16, mfma, xdl, gtcx, attn_fwd  Tensile, assembly, Composable Kernel, MIOpen, AOTriton
+-- Whether a kernel uses tensor cores, or the matrix cores of AMD. NULL where its name cannot tell.
 CREATE MACRO uses_tensor_cores(name) AS
-    regexp_matches(
-        name,
-        'h884|s884|h1688|s1688|hmma|i8816|16816|dgrad_1x1_stride_2x2|first_layer_wgrad_kernel'
-        || '|conv1x1|conv2d_c1_k1|direct_group|xmma_implicit_gemm|xmma_sparse_conv'
-        || '|xmma_warp_specialized_implicit_gemm|xmma_gemm|xmma_sparse_gemm|c1688'
-    )
-    OR regexp_matches(
-        name,
-        'nvjet|[gG]mma|tcgen05|Umma|UMMA|tensorop|SM\d+_\d+x\d+x\d+|OpClass(Wmma)?TensorOp'
-        || '|_tensor\d+x\d+x\d+|flash_(fwd|bwd)|FlashAttn|fmha_cutlass[FB]_b?f16|wmma'
-        || '|triton_tem_fused_\w*(mm|conv|attention)'
-        || '|_MI\d+x\d+|mfma|xdl|_gtcx|^attn_(fwd|bwd)'
-    );
+    CASE
+        WHEN regexp_matches(name, getvariable('names_that_say')['exempt']) THEN FALSE
+        WHEN regexp_matches(name, getvariable('names_that_say')['tensor_cores']) THEN TRUE
+        WHEN regexp_matches(name, getvariable('names_that_say')['unclear']) THEN NULL
+        WHEN regexp_matches(name, getvariable('names_that_say')['plain']) THEN FALSE
+    END;
 
 -- c10::DeviceType by its number.
 CREATE MACRO device_type(number) AS

@@ -4,6 +4,22 @@
 --
 -- Without a call (`launched`) the operator is the host event that carries the same external id.
 --
+-- CUPTI's counters of tensor-core instructions count before the names of kernels, for every kernel of the
+-- same name. A kernel whose name says nothing communicates where the nearest operator around its launch is
+-- one of a collective: of those that such an operator launches, kernels with a known name are what the name
+-- says (to flatten and to copy is work of the device as elsewhere), and copies stay copies.
+--
+-- All patterns that say one thing are one expression. A variable is a constant to a query, so that each
+-- of them is compiled once.
+SET VARIABLE names_that_say = (
+    SELECT map_from_entries(list((e.says, e.expression)))
+    FROM (
+        SELECT p.says, string_agg(p.pattern, '|') AS expression
+        FROM kernel_patterns() AS p
+        GROUP BY p.says
+    ) AS e
+);
+
 -- In steps, so that no more than one large hash table is needed at a time.
 CREATE TABLE launchers AS
 SELECT l.event_id, l.launch_id, o.op_id
@@ -22,15 +38,47 @@ GROUP BY d.event_id;
 
 CREATE TABLE device_links AS
 WITH
+counted AS (
+    SELECT
+        d.name,
+        CASE
+            WHEN bool_or(try_cast(c.value AS DOUBLE) > 0) THEN TRUE
+            -- Instructions of one type that were not executed say nothing about the others.
+            WHEN bool_or(NOT regexp_matches(c.key, '[hidqbo]mma')) THEN FALSE
+        END AS uses_tensor_cores
+    FROM raw_device AS d, json_each(d.args) AS c
+    WHERE
+        d.category = 'cuda_profiler_range'
+        AND regexp_matches(c.key, 'pipe_tensor|ops_path_tensor|op_[hidqbo]mma')
+        AND try_cast(c.value AS DOUBLE) IS NOT NULL
+    GROUP BY d.name
+),
+
 -- What a device event is by its words: there are few of them and many events.
 words AS (
     SELECT
         d.category,
         d.name,
         d.collective,
-        device_kind(d.category, d.name, d.collective) AS kind,
-        CASE WHEN d.category = 'kernel' THEN uses_tensor_cores(d.name) END AS uses_tensor_cores
-    FROM (SELECT DISTINCT r.category, r.name, r.collective FROM raw_device AS r) AS d
+        d.kind,
+        CASE
+            WHEN d.category = 'kernel'
+                THEN
+                    coalesce(
+                        c.uses_tensor_cores,
+                        uses_tensor_cores(d.name),
+                        CASE WHEN d.kind <> 'compute' THEN FALSE END
+                    )
+        END AS uses_tensor_cores
+    FROM (
+        SELECT
+            n.category,
+            n.name,
+            n.collective,
+            device_kind(n.category, n.name, n.collective) AS kind
+        FROM (SELECT DISTINCT r.category, r.name, r.collective FROM raw_device AS r) AS n
+    ) AS d
+    LEFT JOIN counted AS c ON d.category = 'kernel' AND d.name = c.name
 )
 
 SELECT
@@ -52,6 +100,26 @@ LEFT JOIN external_launchers AS x ON d.event_id = x.event_id
 -- As raw_device, so that the two can be read side by side.
 ORDER BY d.place;
 
+-- Kernels whose name says nothing, and who launched them.
+CREATE TABLE unclear_kernels AS
+SELECT d.event_id, h.name AS operator
+FROM (
+    SELECT l.event_id, l.op_id
+    FROM raw_device AS r
+    POSITIONAL JOIN device_links AS l
+    WHERE r.category = 'kernel' AND l.kind = 'compute' AND l.uses_tensor_cores IS NULL
+) AS d
+INNER JOIN raw_host AS h ON d.op_id = h.event_id;
+
+UPDATE device_links SET kind = 'communication', uses_tensor_cores = FALSE
+WHERE
+    device_links.event_id IN (
+        SELECT u.event_id
+        FROM unclear_kernels AS u
+        WHERE regexp_matches(u.operator, getvariable('names_that_say')['communication_operator'])
+    );
+
+DROP TABLE unclear_kernels;
 DROP TABLE launched;
 DROP TABLE launchers;
 DROP TABLE external_launchers;

@@ -46,12 +46,16 @@ SELECT
     NULL::BIGINT AS inner_ns,
     coalesce(sum(d.dur_ns) FILTER (WHERE NOT d.uses_tensor_cores), 0)::BIGINT AS plain_ns,
     coalesce(sum(d.dur_ns) FILTER (WHERE d.uses_tensor_cores), 0)::BIGINT AS tensor_core_ns,
+    coalesce(sum(d.dur_ns) FILTER (WHERE d.uses_tensor_cores IS NULL), 0)::BIGINT AS unknown_ns,
     bool_or(d.uses_tensor_cores AND d.dur_ns > 0) AS is_eligible
 FROM (
     SELECT
         l.op_id AS event_id,
         r.dur_ns,
-        coalesce(l.uses_tensor_cores, FALSE) AS uses_tensor_cores
+        -- Copies, sets and whatever else is no kernel use none.
+        coalesce(
+            l.uses_tensor_cores, CASE WHEN r.category IS DISTINCT FROM 'kernel' THEN FALSE END
+        ) AS uses_tensor_cores
     FROM raw_device AS r
     POSITIONAL JOIN device_links AS l
     WHERE
@@ -64,10 +68,10 @@ CREATE TABLE linked_work AS
 SELECT CASE WHEN EXISTS (FROM costs) THEN 0::BIGINT END AS no_work_ns;
 
 INSERT INTO costs
-SELECT i.parent_id, TRUE, i.self_duration_ns, NULL, NULL, FALSE
+SELECT i.parent_id, TRUE, i.self_duration_ns, NULL, NULL, NULL, FALSE
 FROM inner_calls AS i
 UNION ALL
-SELECT n.event_id, TRUE, NULL, NULL, NULL, TRUE
+SELECT n.event_id, TRUE, NULL, NULL, NULL, NULL, TRUE
 FROM nodes AS n
 WHERE n.is_operator AND n.name_hash IN (SELECT hash(o.name) FROM tensor_core_operators() AS o);
 

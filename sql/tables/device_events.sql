@@ -30,7 +30,7 @@ CREATE TABLE device_events (
     blocks_per_sm DOUBLE,  -- [blocks per SM] Blocks of the grid divided by the multiprocessors.
     warps_per_sm DOUBLE,  -- [warps per SM] Warps of the grid divided by the multiprocessors.
     est_achieved_occupancy_pct DOUBLE,  -- [est. achieved occupancy %] Occupancy that the launch allows, in percent.
-    uses_tensor_cores BOOLEAN,  -- Whether the name is that of a kernel that uses tensor cores (matrix cores); NULL on rows that are not kernels.
+    uses_tensor_cores BOOLEAN,  -- Whether it is a kernel that uses tensor cores (matrix cores), by CUPTI's counters, else by its name; NULL where that cannot tell, and on rows that are not kernels.
     bytes BIGINT,  -- [bytes] Bytes copied or set.
     bandwidth_gbps DOUBLE,  -- [memory bandwidth (GB/s)] Bytes per nanosecond of a copy or set.
     graph_id BIGINT,  -- [graph id] CUDA graph the event was replayed from.

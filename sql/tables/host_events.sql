@@ -30,11 +30,13 @@ CREATE TABLE host_events (
     depth INTEGER,  -- Number of events on the thread that are open where it starts; its parent is the innermost of them.
     self_duration_ns BIGINT,  -- Length minus the direct children; in an operator or annotation Python frames are transparent.
     stack_id BIGINT,  -- What is open around it from its start to its end, and itself, in stacks.
-    inner_self_ns BIGINT,  -- Self time of the operators inside that are one call with this one, mostly 0. NULL, as the next five, on rows that do not stand for a call.
-    plain_self_ns BIGINT,  -- Copies, sets and kernels that use no tensor cores, which the call launched itself; NULL, as the next three, where the trace links no device work to operators.
+    inner_self_ns BIGINT,  -- Self time of the operators inside that are one call with this one, mostly 0. NULL, as the next seven, on rows that do not stand for a call.
+    plain_self_ns BIGINT,  -- Copies, sets and kernels that use no tensor cores, which the call launched itself; NULL, as the next five, where the trace links no device work to operators.
     plain_below_ns BIGINT,  -- The same, launched by the operators below it.
     tensor_core_self_ns BIGINT,  -- Kernels that use tensor cores, which the call launched itself.
     tensor_core_below_ns BIGINT,  -- The same, launched by the operators below it.
+    unknown_self_ns BIGINT,  -- Kernels whose name cannot tell whether they use tensor cores, which the call launched itself.
+    unknown_below_ns BIGINT,  -- The same, launched by the operators below it.
     tensor_core_eligible BOOLEAN,  -- Whether the call or an operator below it can use tensor cores.
     external_id BIGINT,  -- [External id, external id] Profiler's id of the operator; on a runtime call the operator that made it.
     correlation_id BIGINT,  -- [correlation] Joins a runtime or driver call to the device events it launched.

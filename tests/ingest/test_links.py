@@ -292,3 +292,52 @@ def test_the_device_of_annotations_and_counters_is_their_process(take_in: TakeIn
         (1, "ratio", 0.5),
         (1, "sm__cycles.sum", 7.0),
     ]
+
+
+def test_who_launched_a_kernel_that_says_nothing(take_in: TakeIn) -> None:
+    """It communicates where the nearest operator is one of a collective, unless its name is known."""
+    kernels = {
+        "symm_mem::multimem_all_reduce_": "reduce_scatter_v7",
+        "_c10d_functional::all_reduce": "secret_kernel.kd",
+        "c10d::allreduce_": "void at::native::vectorized_elementwise_kernel<4>",
+        "c10d::_allgather_base_": "nvjet_tst_192x192_64x4",
+        "vllm::all_reduce": "oddly_named",
+        "nccl:all_reduce": "oddly_named",
+        "symm_mem::fused_all_gather_matmul": "oddly_named",
+        "aten::mm": "oddly_named",
+    }
+    events = []
+    for at, (operator, name) in enumerate(kernels.items()):
+        events += [
+            host("user_annotation" if operator.startswith("nccl:") else "cpu_op", operator,
+                 10 * at, 10 * at + 9),
+            call(10 * at + 1, 10 * at + 2, at + 1),
+            device(1000 + at, 1001 + at, name=name, correlation=at + 1),
+        ]  # fmt: skip
+    # An operator inside the collective, a copy that the collective makes, and no operator at all.
+    events += [
+        host("cpu_op", "c10d::alltoall_", 100, 130),
+        host("cpu_op", "aten::index", 101, 110),
+        call(102, 103, 21),
+        call(115, 116, 22),
+        device(2000, 2001, name="oddly_named", correlation=21),
+        device(2001, 2002, "gpu_memcpy", "Memcpy DtoD", correlation=22),
+        device(2002, 2003, name="oddly_named", correlation=23),
+    ]
+    rows = take_in(events).rows(
+        "SELECT h.name, t.kind, t.uses_tensor_cores FROM device_events AS t"
+        " LEFT JOIN host_events AS h ON t.op_id = h.event_id ORDER BY t.event_id"
+    )
+    assert rows == [
+        ("symm_mem::multimem_all_reduce_", "communication", False),
+        ("_c10d_functional::all_reduce", "communication", False),
+        ("c10d::allreduce_", "compute", False),
+        ("c10d::_allgather_base_", "compute", True),
+        ("vllm::all_reduce", "communication", False),
+        ("nccl:all_reduce", "communication", False),
+        ("symm_mem::fused_all_gather_matmul", "compute", None),
+        ("aten::mm", "compute", None),
+        ("aten::index", "compute", None),
+        ("c10d::alltoall_", "memcpy", None),
+        (None, "compute", None),
+    ]

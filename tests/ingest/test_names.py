@@ -1,65 +1,100 @@
-"""Words that stand for something: marks in the names of kernels, and numbers of device types."""
+"""Words that stand for something: names of kernels and operators, and numbers of device types."""
 
 from __future__ import annotations
 
-from tests.ingest.conftest import TakeIn, device, memory
+from typing import NamedTuple
 
-# The marks of the TensorBoard plugin, each in a name that no other mark is part of.
-TENSOR_CORE_KERNELS = [
-    "volta_fp16_h884gemm",
-    "volta_fp16_s884cudnn",
-    "turing_h1688gemm",
-    "turing_fp16_s1688gemm",
-    "cutlass_hmma_kernel",
-    "turing_int8_i8816gemm",
-    "ampere_bf16_s16816gemm",
-    "dgrad_1x1_stride_2x2",
-    "first_layer_wgrad_kernel",
-    "conv1x1_tile",
-    "conv2d_c1_k1_nhwc",
-    "direct_group_conv",
-    "sm80_xmma_implicit_gemm",
-    "sm80_xmma_sparse_conv",
-    "sm90_xmma_warp_specialized_implicit_gemm",
-    "sm90_xmma_gemm_bf16",
-    "sm80_xmma_sparse_gemm",
-    "turing_c1688gemm",
-]
-# Of today's libraries, as traces have them.
-TODAYS_TENSOR_CORE_KERNELS = [
-    "nvjet_hsh_128x256_64x4_1x2_h_bz_coopA_NNT",
-    "void cutlass::device_kernel<GemmUniversal<cutlass::gemm::MainloopSm90TmaGmmaWarpSpecialized<7>>>",
-    "void cutlass::device_kernel<cute::SM100_MMA_F16BF16_SS, tcgen05>",
-    "void cutlass::device_kernel<cutlass::gemm::MainloopSm100TmaUmmaWarpSpecialized<4>>",
-    "void cutlass::Kernel2<cutlass_80_wmma_tensorop_bf16_s161616gemm_bf16_32x32_128x2_tn_align8>",
-    "kernel<cute::MMA_Atom<cute::SM90_64x128x16_F32BF16BF16_SS<0, 0>>>",
-    "_ZN7cutlass6KernelINS_4gemm6kernel4GemmINS_4arch15OpClassTensorOpE",
-    "sm80_xmma_wgrad_implicit_gemm_tf32f32_tf32f32_f32_nhwckrsc_nhwc_stage4_g1_tensor16x8x8_kernel",
-    "void pytorch_flash::flash_fwd_kernel<pytorch_flash::Flash_fwd_kernel_traits<64, 128, 128, 4>>",
-    "void cutlass::device_kernel<flash::enable_sm90<flash::FlashAttnFwdSm90<2>>>",
-    "fmha_cutlassF_bf16_aligned_64x64_rf_sm80(PyTorchMemEffAttention::AttentionKernel)",
-    "cudnn_generated_fort_native_sdpa_sm90_flash_fprop_wgmma_f16_knob_3_128x256x64",
-    "triton_tem_fused_addmm_relu_7",
-    "triton_tem_fused_flex_attention_0",
-    "Cijk_Alik_Bljk_BBS_BH_Bias_HA_S_SAV_UserArgs_MT256x128x64_MI16x16x1_SN_LDSB1",
-    "void paged_attention_ll4mi_QKV_mfma16_kernel<0, __hip_bfloat16>",
-    "void ck::kernel_gemm_xdl_cshuffle_v3<ck::GridwiseGemm_xdl_cshuffle_v3>",
-    "igemm_fwd_gtcx2_nhwc_bf16_bx0_ex1_bt128x128x32_wt32x32x8",
-    "attn_fwd",
-]
-OTHER_KERNELS = [
-    "SubTensorOpWithScalar1d",
-    "void compute_summary_kernel<float>",
-    "triton_poi_fused_add_cos_sin_0",
-    "void cutlass::Kernel2<cutlass_80_simt_sgemm_128x32_8x5_nn_align1>",
-    "fmha_cutlassF_f32_aligned_64x64_rf_sm80(PyTorchMemEffAttention::AttentionKernel)",
-    "Cijk_Ailk_Bljk_SB_MT64x64x16_SE_1LDSB0_TT8_8",
-    "void at::native::(anonymous namespace)::GammaBetaBackwardCUDAKernel<float, float>",
-    "volta_sgemm_128x64_nn",
-    "elementwise_kernel",
-    "VOLTA_H884GEMM",
-    "gemm_884",
-]
+import duckdb
+import pytest
+
+from tests.ingest.conftest import TakeIn, device, memory
+from tracewh.ingest.tables import create_block
+
+# The list of the TensorBoard plugin: what it takes is taken here too, but for FP32.
+MARKS_OF_THE_PLUGIN = [
+    "h884", "s884", "h1688", "s1688", "hmma", "i8816", "s16816", "dgrad_1x1_stride_2x2",
+    "first_layer_wgrad_kernel", "conv1x1", "conv2d_c1_k1", "direct_group",
+    "sm80_xmma_implicit_gemm_f16f16", "sm80_xmma_sparse_conv",
+    "sm90_xmma_warp_specialized_implicit_gemm_bf16bf16", "sm90_xmma_gemm_bf16bf16",
+    "sm80_xmma_sparse_gemm_i8i8", "c1688",
+]  # fmt: skip
+
+PATTERNS = """
+    SELECT p.says, p.library, p.pattern, p.seen_on, p.seen_in, p.must_not_match
+    FROM kernel_patterns() AS p
+"""
+
+#: What the rows say of a name, those that say more first.
+VERDICTS = {"exempt": False, "tensor_cores": True, "unclear": None, "plain": False, None: None}
+
+
+class Row(NamedTuple):
+    """A row of kernel_patterns."""
+
+    says: str
+    library: str
+    pattern: str
+    seen_on: str
+    seen_in: str
+    must_not_match: str
+
+    @property
+    def means(self) -> bool | str | None:
+        """What its name is when it counts."""
+        return VERDICTS.get(self.says, self.says)
+
+
+def _read() -> tuple[list[Row], dict[str, set[str]]]:
+    """The rows, and the patterns that match each name in them."""
+    with duckdb.connect() as con:
+        create_block(con, "kernel_patterns")
+        rows = [Row(*row) for row in con.execute(PATTERNS).fetchall()]
+        matches = con.execute(f"""
+            WITH p AS ({PATTERNS})
+            SELECT n.name, list(p.pattern) FILTER (regexp_matches(n.name, p.pattern))
+            FROM (SELECT unnest([p.seen_on, p.must_not_match]) AS name FROM p) AS n, p
+            GROUP BY n.name
+        """).fetchall()
+    return rows, {name: set(patterns or ()) for name, patterns in matches}
+
+
+ROWS, MATCHES = _read()
+each_row = pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.says} {row.pattern}")
+
+
+def verdict(name: str, rows: list[Row], like: Row) -> bool | str | None:
+    """What rows say of the name of a kernel or of an operator, where the row `like` is of one."""
+    said = {row.says for row in rows if row.pattern in MATCHES[name]}
+    if like.says == "communication_operator":
+        return like.says if like.says in said else None
+    if "communication" in said:
+        return "communication"
+    return VERDICTS[next((says for says in VERDICTS if says in said), None)]
+
+
+@each_row
+def test_each_row_is_told_by_the_name_it_was_seen_on(row: Row) -> None:
+    assert row.pattern in MATCHES[row.seen_on]
+    assert verdict(row.seen_on, ROWS, row) == row.means
+
+
+@each_row
+def test_each_row_leaves_a_name_alone(row: Row) -> None:
+    assert row.pattern not in MATCHES[row.must_not_match]
+    if row.says != "plain":
+        assert verdict(row.must_not_match, ROWS, row) != row.means or row.says == "exempt"
+
+
+@each_row
+def test_each_row_is_needed(row: Row) -> None:
+    others = [other for other in ROWS if other is not row]
+    assert verdict(row.seen_on, others, row) != row.means
+
+
+def test_rows_are_complete_and_no_pattern_stands_twice() -> None:
+    assert all(field for row in ROWS for field in row)
+    assert len({row.pattern for row in ROWS}) == len(ROWS)
+
 
 # c10::DeviceType, from 0.
 DEVICE_TYPES = [
@@ -87,13 +122,70 @@ DEVICE_TYPES = [
 ]
 
 
-def test_kernels_that_use_tensor_cores(take_in: TakeIn) -> None:
-    tensor_core_kernels = TENSOR_CORE_KERNELS + TODAYS_TENSOR_CORE_KERNELS
-    names = tensor_core_kernels + OTHER_KERNELS
+def test_ingest_goes_by_the_rows(take_in: TakeIn) -> None:
+    kernels = [row for row in ROWS if row.says != "communication_operator"]
+    names = sorted({name for row in kernels for name in (row.seen_on, row.must_not_match)})
+    found = take_in([device(at, at + 1, name=name) for at, name in enumerate(names)]).rows(
+        "SELECT t.name, t.kind, t.uses_tensor_cores FROM device_events AS t ORDER BY t.event_id"
+    )
+    said = [(name, verdict(name, ROWS, kernels[0])) for name in names]
+    assert found == [
+        ("__amd_rocclr_copyBuffer", "memcpy", False)
+        if name == "__amd_rocclr_copyBuffer"
+        else (name, "communication", False)
+        if means == "communication"
+        else (name, "compute", means)
+        for name, means in said
+    ]
+
+
+def test_kernels_that_use_tensor_cores_to_the_plugin(take_in: TakeIn) -> None:
+    rows = take_in([device(at, at + 1, name=n) for at, n in enumerate(MARKS_OF_THE_PLUGIN)]).rows(
+        "SELECT t.name, t.uses_tensor_cores FROM device_events AS t ORDER BY t.event_id"
+    )
+    assert rows == [(name, True) for name in MARKS_OF_THE_PLUGIN]
+
+
+def test_a_name_that_cannot_tell(take_in: TakeIn) -> None:
+    names = ["triton_red_fused_mm", "triton_", "fused_moe_kernel", "gemm", "my_kernel.kd"]
     rows = take_in([device(at, at + 1, name=name) for at, name in enumerate(names)]).rows(
         "SELECT t.name, t.uses_tensor_cores FROM device_events AS t ORDER BY t.event_id"
     )
-    assert rows == [(name, name in tensor_core_kernels) for name in names]
+    assert rows == [(name, None) for name in names]
+
+
+PIPE = "sm__inst_executed_pipe_tensor.sum"
+HMMA = "sm__inst_executed_pipe_tensor_op_hmma.sum"
+
+
+@pytest.mark.parametrize(
+    ("name", "counters", "said"),
+    [
+        ("my_kernel", {}, None),
+        ("my_kernel", {PIPE: 5}, True),
+        ("my_kernel", {PIPE: 0}, False),
+        ("my_kernel", {HMMA: 7.5}, True),
+        # Products of integers are other instructions.
+        ("my_kernel", {HMMA: 0}, None),
+        ("my_kernel", {HMMA: 0, PIPE: 0}, False),
+        ("my_kernel", {"dram__bytes.sum": 9}, None),
+        ("ampere_bf16_s16816gemm", {PIPE: 0}, False),
+        ("volta_sgemm_128x64_nn", {PIPE: 1}, True),
+        ("ncclDevKernel_Generic", {PIPE: 0}, False),
+    ],
+)
+def test_counters_of_tensor_cores_count_before_names(
+    take_in: TakeIn, name: str, counters: dict[str, float], said: bool | None
+) -> None:
+    events = [device(0, 1, name=name), device(2, 3, name="other")]
+    if counters:
+        events.append(device(0, 1, "cuda_profiler_range", name, **counters))
+    rows = take_in(events).rows(
+        "SELECT t.category, t.uses_tensor_cores FROM device_events AS t"
+        " WHERE t.name <> 'other' ORDER BY t.event_id"
+    )
+    assert rows[0] == ("kernel", said)
+    assert [category for category, of in rows[1:] if of is not None] == []
 
 
 def test_device_types(take_in: TakeIn) -> None:

@@ -13,16 +13,18 @@ import tracewh
 from tests.ingest.conftest import Ingested, Row, TakeIn, call, device, host
 from tracewh.ingest.tables import create_block
 
-#: inner_self_ns and the four parts, and whether eligible.
+#: inner_self_ns and the six parts, and whether eligible.
 Costs = tuple[Any, ...]
 COLUMNS = """
     h.inner_self_ns, h.plain_self_ns, h.plain_below_ns, h.tensor_core_self_ns,
-    h.tensor_core_below_ns
+    h.tensor_core_below_ns, h.unknown_self_ns, h.unknown_below_ns
 """
-NONE = (None,) * 6
+NONE = (None,) * 8
 
-#: A kernel name with the mark of tensor cores in it.
+#: A kernel that uses tensor cores, one that uses none, and one whose name cannot tell.
 HMMA = "volta_fp16_s884gemm"
+SGEMM = "volta_sgemm_64x64_nn"
+GEMM = "gemm"
 
 
 def costs(trace: Ingested) -> list[Costs]:
@@ -38,6 +40,8 @@ def costs(trace: Ingested) -> list[Costs]:
 
 def test_chains_annotations_and_tensor_cores(take_in: TakeIn) -> None:
     """Time in us; K, L and M are kernels of 100, 10 and 7 us, Y a synchronisation of 1000 us.
+
+    L uses no tensor cores, the name of M cannot tell.
 
         0    5    10   15   20   25   30   35
     0   aten::linear--------                        0-20
@@ -64,19 +68,19 @@ def test_chains_annotations_and_tensor_cores(take_in: TakeIn) -> None:
             call(29, 31, 2),
             call(32, 33, 3),
             device(100, 200, name=HMMA, correlation=1),
-            device(200, 210, correlation=2),
+            device(200, 210, name=SGEMM, correlation=2),
             device(1000, 2000, "cuda_sync", "Stream Sync", correlation=2),
-            device(210, 217, correlation=3),
+            device(210, 217, name=GEMM, correlation=3),
         ]
     )
     # Of the chain, the outer 14 - 10 us are in self_duration_ns, and the inner 10 - 6 here.
     assert costs(trace) == [
-        (0, 0, 0, 0, 100, True),
-        (0, 0, 0, 0, 0, False),
-        (0, 0, 0, 100, 0, True),
+        (0, 0, 0, 0, 100, 0, 0, True),
+        (0, 0, 0, 0, 0, 0, 0, False),
+        (0, 0, 0, 100, 0, 0, 0, True),
         NONE,
         NONE,
-        (4, 17, 0, 0, 0, False),
+        (4, 10, 0, 0, 0, 7, 0, False),
         *[NONE] * 4,
     ]
 
@@ -94,7 +98,7 @@ def test_what_is_no_chain(take_in: TakeIn) -> None:
             host("user_annotation", "apart", 41, 49),
             host("cpu_op", "apart", 42, 48),
             call(43, 44, 1),
-            device(100, 103, correlation=1),
+            device(100, 103, name=SGEMM, correlation=1),
         ]
     )
     assert [row[:3] for row in costs(trace)] == [
@@ -116,9 +120,9 @@ def test_a_trace_that_links_no_device_work(take_in: TakeIn) -> None:
         ]
     )
     assert costs(trace) == [
-        (5, None, None, None, None, True),
+        (5, *[None] * 6, True),
         NONE,
-        (0, None, None, None, None, False),
+        (0, *[None] * 6, False),
     ]
 
 
@@ -126,23 +130,26 @@ def test_a_kernel_without_length_makes_nothing_eligible(take_in: TakeIn) -> None
     trace = take_in(
         [host("cpu_op", "op", 0, 20), call(1, 2, 1), device(9, 9, name=HMMA, correlation=1)]
     )
-    assert costs(trace)[0] == (0, 0, 0, 0, 0, False)
+    assert costs(trace)[0] == (0, 0, 0, 0, 0, 0, 0, False)
 
 
 def test_a_tree_as_deep_as_the_trace_is_long(take_in: TakeIn) -> None:
-    """One operator inside the other; each launches a kernel of 1 us, every third on tensor cores."""
+    """One operator inside the other; each launches a kernel of 1 us, of the three kinds in turn."""
     depth = 3000
     events = [host("cpu_op", f"op{i % 7}", 2 * i, 4 * depth - i) for i in range(depth)]
     events += [call(2 * i + 1, 2 * i + 2, i + 1) for i in range(depth)]
     events += [
-        device(9 * i, 9 * i + 1, name=HMMA if i % 3 == 2 else "gemm", correlation=i + 1)
+        device(9 * i, 9 * i + 1, name=(GEMM, SGEMM, HMMA)[i % 3], correlation=i + 1)
         for i in range(depth)
     ]
     expected = []
     for i in range(depth):
-        own, in_all = int(i % 3 == 2), depth // 3 - i // 3
-        plain = (1 - own, depth - i - in_all - (1 - own))
-        expected.append((0, *plain, own, in_all - own, True))
+        # Of each kind its own, and those below: one in three, the next of which is this one.
+        own = [int(i % 3 == kind) for kind in (1, 2, 0)]
+        in_all = [sum(j % 3 == kind for j in range(i % 3, 3)) for kind in (1, 2, 0)]
+        below = [depth // 3 - i // 3 - 1 + n - own_ for n, own_ in zip(in_all, own, strict=True)]
+        parts = [part for pair in zip(own, below, strict=True) for part in pair]
+        expected.append((0, *parts, True))
     assert costs(take_in(events))[:depth] == expected
 
 
@@ -161,7 +168,7 @@ def test_a_tree_as_deep_as_the_trace_is_long(take_in: TakeIn) -> None:
         max_size=60,
     ),
     st.lists(
-        st.tuples(st.integers(0, 20), st.integers(1, 4), st.sampled_from(["gemm", HMMA])),
+        st.tuples(st.integers(0, 20), st.integers(1, 4), st.sampled_from([GEMM, SGEMM, HMMA])),
         max_size=12,
     ),
 )
@@ -219,27 +226,26 @@ def walked(con: duckdb.DuckDBPyConnection, where: str) -> dict[int, Costs]:
         if children[parent] == 1
     }
     work = con.execute(f"""
-        SELECT h.op_id, h.duration_ns, coalesce(h.uses_tensor_cores, FALSE)
+        SELECT h.op_id, h.duration_ns,
+            coalesce(h.uses_tensor_cores::INTEGER, CASE h.category WHEN 'kernel' THEN 2 ELSE 0 END)
         FROM device_events AS h
         WHERE {where} AND h.op_id IS NOT NULL
             AND h.kind IN ('compute', 'communication', 'memcpy', 'memset')
     """).fetchall()
-    found = {id_: [0, 0, 0, 0, 0, False] for id_ in nodes}
+    found = {id_: [*[0] * 7, False] for id_ in nodes}
 
-    def climb(here: int | None, inner_ns: int, plain: int, tensor: int, eligible: bool) -> None:
+    def climb(here: int | None, inner_ns: int, part: int, ns: int, eligible: bool) -> None:
         own = True
         while here is not None:
             figures, (_, parent, is_operator, *_) = found[here], nodes[here]
             figures[0] += inner_ns if own else 0
-            figures[1 if own else 2] += plain
-            figures[3 if own else 4] += tensor
-            figures[5] = figures[5] or eligible
+            figures[(1 if own else 2) + 2 * part] += ns
+            figures[7] = figures[7] or eligible
             own = own and (not is_operator or here in inner)
             here = parent
 
-    for op_id, ns, on_tensor_cores in work:
-        plain, tensor = (0, ns) if on_tensor_cores else (ns, 0)
-        climb(op_id, 0, plain, tensor, tensor > 0)
+    for op_id, ns, part in work:
+        climb(op_id, 0, part, ns, part == 1 and ns > 0)
     listed = tensor_core_operators()
     for id_, parent, is_operator, name, self_ns in rows:
         if id_ in inner:
@@ -247,7 +253,7 @@ def walked(con: duckdb.DuckDBPyConnection, where: str) -> dict[int, Costs]:
         if is_operator and name in listed:
             climb(id_, 0, 0, 0, True)
     return {
-        id_: (inner_ns, *(device if work else [None] * 4), eligible)
+        id_: (inner_ns, *(device if work else [None] * 6), eligible)
         for id_, (inner_ns, *device, eligible) in found.items()
         if nodes[id_][2] and id_ not in inner
     }

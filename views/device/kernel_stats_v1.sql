@@ -40,7 +40,7 @@
 --   stddev_us                        DOUBLE     us     Sample standard deviation; NULL for one call.
 --   share_pct                        DOUBLE     pct    Share of total_us in that of all listed rows of the same run, worker and span.
 --   cumulative_pct                   DOUBLE     pct    The same with all rows above it.
---   uses_tensor_cores                BOOLEAN    -      Whether its name is that of a kernel that uses tensor cores.
+--   uses_tensor_cores                BOOLEAN    -      Whether it uses tensor cores, by its name or by CUPTI's counters; NULL where neither tells.
 --   mean_blocks_per_sm               DOUBLE     -      Blocks of the grid divided by the multiprocessors.
 --   mean_est_achieved_occupancy_pct  DOUBLE     pct    Occupancy that the launch allows.
 CREATE MACRO kernel_stats_v1(

@@ -17,6 +17,9 @@
 -- kernels, copies and sets that were launched, counted twice where two of them overlap; a launch
 -- belongs to the nearest operator around it, and to the totals of all operators around that.
 --
+-- Kernels are known by their names to use tensor cores or not to. The two shares of unknown kernels say
+-- by how much the shares of tensor cores could be larger.
+--
 -- Shares are of self time, for totals count what is inside them again.
 --
 -- The TensorBoard plugin's operator table has the same figures, but for the runtime calls of
@@ -30,22 +33,24 @@
 --   step      BIGINT   -     NULL     Only operators that start inside this step as recorded, on any thread; NULL takes all.
 --   per_span
 -- columns
---   name                   type     unit  meaning
+--   name                           type     unit  meaning
 --   run, worker, span
---   name                   VARCHAR  key   Name of the operator.
---   input_dims             JSON     key   Shape of each input; NULL where not recorded or not grouped by it.
---   call_stack             VARCHAR  key   Python frames, innermost first; NULL where not grouped by it.
---   calls                  BIGINT   -     Number of calls.
---   host_self_us           DOUBLE   us    Host time of the operator itself.
---   host_total_us          DOUBLE   us    Host time from start to end.
---   device_self_us         DOUBLE   us    Device work that it launched itself; NULL where the trace links none to operators.
---   device_total_us        DOUBLE   us    The same, with the operators below it.
---   tensor_core_eligible   BOOLEAN  -     Whether it, or an operator below it, can use tensor cores.
---   tensor_core_self_pct   DOUBLE   pct   Share of device_self_us in kernels that use tensor cores; NULL where there is none to share.
---   tensor_core_total_pct  DOUBLE   pct   Share of device_total_us in such kernels.
---   host_share_pct         DOUBLE   pct   Share of host_self_us in that of all listed rows of the same run, worker and span.
---   device_share_pct       DOUBLE   pct   The same of device_self_us.
---   cumulative_pct         DOUBLE   pct   device_share_pct with all rows above it; host_share_pct where no row has device_self_us.
+--   name                           VARCHAR  key   Name of the operator.
+--   input_dims                     JSON     key   Shape of each input; NULL where not recorded or not grouped by it.
+--   call_stack                     VARCHAR  key   Python frames, innermost first; NULL where not grouped by it.
+--   calls                          BIGINT   -     Number of calls.
+--   host_self_us                   DOUBLE   us    Host time of the operator itself.
+--   host_total_us                  DOUBLE   us    Host time from start to end.
+--   device_self_us                 DOUBLE   us    Device work that it launched itself; NULL where the trace links none to operators.
+--   device_total_us                DOUBLE   us    The same, with the operators below it.
+--   tensor_core_eligible           BOOLEAN  -     Whether it, or an operator below it, can use tensor cores.
+--   tensor_core_self_pct           DOUBLE   pct   Share of device_self_us in kernels that use tensor cores; NULL where there is none to share.
+--   tensor_core_total_pct          DOUBLE   pct   Share of device_total_us in such kernels.
+--   tensor_core_unknown_self_pct   DOUBLE   pct   Share of device_self_us in kernels whose name cannot tell whether they use tensor cores.
+--   tensor_core_unknown_total_pct  DOUBLE   pct   Share of device_total_us in such kernels.
+--   host_share_pct                 DOUBLE   pct   Share of host_self_us in that of all listed rows of the same run, worker and span.
+--   device_share_pct               DOUBLE   pct   The same of device_self_us.
+--   cumulative_pct                 DOUBLE   pct   device_share_pct with all rows above it; host_share_pct where no row has device_self_us.
 CREATE MACRO operator_stats_v1(
     run VARCHAR := NULL,
     worker VARCHAR := NULL,
@@ -78,6 +83,8 @@ CREATE MACRO operator_stats_v1(
             sum(c.device_total_ns) AS device_total_ns,
             sum(c.tensor_core_self_ns) AS tensor_core_self_ns,
             sum(c.tensor_core_total_ns) AS tensor_core_total_ns,
+            sum(c.unknown_self_ns) AS unknown_self_ns,
+            sum(c.unknown_total_ns) AS unknown_total_ns,
             bool_or(c.tensor_core_eligible) AS tensor_core_eligible
         FROM operator_costs(run, worker, span) AS c
         WHERE
@@ -142,6 +149,8 @@ CREATE MACRO operator_stats_v1(
         g.tensor_core_eligible,
         100.0 * g.tensor_core_self_ns / nullif(g.device_self_ns, 0) AS tensor_core_self_pct,
         100.0 * g.tensor_core_total_ns / nullif(g.device_total_ns, 0) AS tensor_core_total_pct,
+        100.0 * g.unknown_self_ns / nullif(g.device_self_ns, 0) AS tensor_core_unknown_self_pct,
+        100.0 * g.unknown_total_ns / nullif(g.device_total_ns, 0) AS tensor_core_unknown_total_pct,
         100.0 * g.host_self_ns / g.host_ns AS host_share_pct,
         100.0 * g.device_self_ns / g.device_ns AS device_share_pct,
         CASE

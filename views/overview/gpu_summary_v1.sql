@@ -18,8 +18,9 @@
 -- each instant the kernels that run have the sum of their blocks per multiprocessor, at most 1.
 -- Achieved occupancy is what the launch allows, weighted by time. The part of tensor cores looks at
 -- kernels that operators launched, anywhere in the trace, through an annotation or not, and tells them
--- by their names. A column is NULL where the trace does not record what it takes, as on AMD and MTIA
--- devices.
+-- by their names. Where a name cannot tell, as that of most kernels written in Triton, the kernel is
+-- in the part that is not known, by which the part of tensor cores could be larger. A column is NULL
+-- where the trace does not record what it takes, as on AMD and MTIA devices.
 --
 -- The definitions are those of the TensorBoard profiler plugin.
 --
@@ -36,6 +37,7 @@
 --   est_sm_efficiency_pct       DOUBLE   pct    Multiprocessors in use, averaged over the window.
 --   est_achieved_occupancy_pct  DOUBLE   pct    Occupancy of the kernels, averaged over their time.
 --   tensor_core_time_pct        DOUBLE   pct    Part of the kernel time of operators that is in kernels which use tensor cores.
+--   tensor_core_unknown_pct     DOUBLE   pct    Part of the same time in kernels whose name cannot tell whether they do.
 CREATE MACRO gpu_summary_v1(
     run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
 ) AS TABLE
@@ -63,6 +65,7 @@ CREATE MACRO gpu_summary_v1(
             d.device_id,
             d.op_id,
             d.duration_ns,
+            d.category = 'kernel' AS is_kernel,
             d.uses_tensor_cores,
             d.blocks_per_sm,
             d.est_achieved_occupancy_pct,
@@ -130,12 +133,14 @@ CREATE MACRO gpu_summary_v1(
             k.device_id,
             k.op_id,
             sum(k.duration_ns) AS kernel_ns,
-            coalesce(sum(k.duration_ns) FILTER (WHERE k.uses_tensor_cores), 0) AS tensor_core_ns
+            coalesce(sum(k.duration_ns) FILTER (WHERE k.uses_tensor_cores), 0) AS tensor_core_ns,
+            coalesce(sum(k.duration_ns) FILTER (WHERE k.uses_tensor_cores IS NULL), 0)
+                AS unknown_ns
         FROM kernel_runs AS k
-        WHERE k.op_id IS NOT NULL AND k.uses_tensor_cores IS NOT NULL
+        WHERE k.op_id IS NOT NULL AND k.is_kernel
         GROUP BY k.trace, k.device_id, k.op_id
         UNION ALL
-        SELECT l.trace, l.device_id, a.parent_op_id, l.kernel_ns, l.tensor_core_ns
+        SELECT l.trace, l.device_id, a.parent_op_id, l.kernel_ns, l.tensor_core_ns, l.unknown_ns
         FROM launched AS l
         INNER JOIN annotations AS a ON l.trace = a.trace AND l.op_id = a.event_id
         WHERE a.parent_op_id IS NOT NULL
@@ -145,7 +150,8 @@ CREATE MACRO gpu_summary_v1(
         SELECT
             l.trace,
             l.device_id,
-            100.0 * sum(l.tensor_core_ns) / nullif(sum(l.kernel_ns), 0) AS time_pct
+            100.0 * sum(l.tensor_core_ns) / nullif(sum(l.kernel_ns), 0) AS time_pct,
+            100.0 * sum(l.unknown_ns) / nullif(sum(l.kernel_ns), 0) AS unknown_pct
         FROM launched AS l
         -- What launches is an operator or an annotation.
         ANTI JOIN annotations AS a ON l.trace = a.trace AND l.op_id = a.event_id
@@ -165,7 +171,8 @@ CREATE MACRO gpu_summary_v1(
         CASE WHEN u.has_blocks THEN 100.0 * b.filled_ns / nullif(w.end_ns - w.start_ns, 0) END
             AS est_sm_efficiency_pct,
         u.occupancy_pct AS est_achieved_occupancy_pct,
-        c.time_pct AS tensor_core_time_pct
+        c.time_pct AS tensor_core_time_pct,
+        c.unknown_pct AS tensor_core_unknown_pct
     FROM used_devices AS u
     INNER JOIN windows AS w ON u.trace = w.trace
     LEFT JOIN busy AS b ON u.number = b.number
