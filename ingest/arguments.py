@@ -142,13 +142,15 @@ def _read(column: Column, key: str, kind: str) -> str:
             WHEN {kind} IN ('UBIGINT', 'BIGINT', 'VARCHAR') THEN {value}
             WHEN {kind} = 'DOUBLE' THEN CASE WHEN {written} = {value} THEN {value} END
         END"""
-    return value
+    # Whoever writes an empty text recorded nothing.
+    empty = {"VARCHAR": "''", "JSON": "'\"\"'"}.get(column.type)
+    return f"nullif({value}, {empty})" if empty else value
 
 
 def _held(column: Column, key: str, kind: str, value: str) -> str:
     """Whether the column gives the value under a key back exactly."""
     if column.type == "JSON":
-        return f"{kind} <> 'NULL'"
+        return f"{kind} <> 'NULL' AND {value} IS NOT NULL"
     if column.as_text:
         return f"""{kind} = 'VARCHAR' AND '[' || array_to_string({value}, ', ') || ']' = r.a."{key}\""""
     if column.type.endswith("[]"):

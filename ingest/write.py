@@ -199,7 +199,7 @@ def _devices(con: duckdb.DuckDBPyConnection, metadata: Mapping[str, Any]) -> Non
     )
     columns = tables()["devices"].columns
     read = ", ".join(
-        f"""try_cast(json_extract_string(e.entry, '$."{column.keys[0]}"') AS {column.type})"""
+        f"""try_cast(nullif(json_extract_string(e.entry, '$."{column.keys[0]}"'), '') AS {column.type})"""
         f" AS {column.name}"
         for column in columns
         if column.keys

@@ -46,7 +46,10 @@ static const char *argument(Reader *r, Kind *kind, int at_column, const char *at
     case FLAG:
         return read_flag(r, at, &value->whole);
     case TEXT:
-        return read_text(r, at, &value->text);
+        at = read_text(r, at, &value->text);
+        if (at && r->is_plain && !value->text.length)
+            r->unheld |= BIT(at_column); /* nothing was recorded */
+        return at;
     case SHAPE:
         return read_shape(r, at, &value->text);
     case WHOLES:

@@ -9,7 +9,10 @@ facts AS (
         o.tid,
         o.name,
         o.event_id,
-        json_extract_string(o.args, ['$.name', '$.labels', '$.sort_index']) AS said
+        list_transform(
+            json_extract_string(o.args, ['$.name', '$.labels', '$.sort_index']),
+            LAMBDA text: nullif(text, '')
+        ) AS said
     FROM raw_other AS o
     WHERE o.phase = 'M'
 ),

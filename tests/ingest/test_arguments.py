@@ -188,6 +188,38 @@ LISTS = [
     ),
 ]
 
+#: As a profiler without with_stack wrote them: the event says nothing, and comes back as it was.
+EMPTY = [
+    case(
+        "no stack and no modules",
+        op_args(**{"Call stack": "", "Module Hierarchy": "", "External id": 3}),
+        "host_events",
+        {
+            "call_stack": None,
+            "module_hierarchy": None,
+            "external_id": 3,
+            "args": '{"Call stack":"","Module Hierarchy":""}',
+        },
+    ),
+    case(
+        "no stack, left to the full parse",
+        op_args(**{"Call stack": "", "External id": "3"}),
+        "host_events",
+        {"call_stack": None, "external_id": 3},
+    ),
+    case(
+        "no collective",
+        kernel(**{"Collective name": "", "dtype": "", "Process Group Name": ""}),
+        "device_events",
+        {"collective": None, "collective_dtype": None, "group_name": None, "kind": "compute"},
+    ),
+    case("no group", kernel(**{"Process Group Description": ""}), "device_events", {"group_description": None}),
+    case("no ranks", kernel(**{"Process Group Ranks": ""}), "device_events", {"group_ranks": None}),
+    case("no shapes", op_args(**{"Input Dims": "", "Input Strides": "", "Input type": ""}), "host_events", {"input_dims": None, "input_strides": None, "input_types": None}),
+    case("no thread", op_args(**{"Fwd thread id": "", "Python module id": ""}), "host_events", {"forward_thread_id": None, "python_module_id": None}),
+    case("no name", op(name=""), "host_events", {"name": ""}),
+]  # fmt: skip
+
 MEMORY = [
     case(
         "on the host",
@@ -207,7 +239,7 @@ MEMORY = [
     case("the older phase", memory(Bytes=1) | {"ph": "I"}, "memory_records", {"bytes": 1}),
 ]  # fmt: skip
 
-CASES = cases(numbers=NUMBERS, lists=LISTS, memory=MEMORY)
+CASES = cases(numbers=NUMBERS, lists=LISTS, empty=EMPTY, memory=MEMORY)
 
 
 @pytest.mark.parametrize(("number", "each"), CASES)
@@ -232,6 +264,7 @@ def test_rebuilt(odd: Odd, number: int, each: Case) -> None:
         ({"external id": None, "External id": None}, (None, None, None)),
         ({"external id": 2**63}, (None, None, None)),
         ({"Input dims": "[None]"}, (None, '"[None]"', None)),
+        ({"Input dims": ""}, (None, None, None)),
         ({"Input dims": 'a "b"'}, (None, '"a \\"b\\""', None)),
         ({"Ev Idx": "3", "Profiler Event Index": 4, "Input dims": None}, (None, None, 3)),
     ],

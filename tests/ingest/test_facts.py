@@ -24,6 +24,8 @@ def test_processes(take_in: TakeIn) -> None:
             named("thread_name", 10, 2, name="thread"),
             named("thread_name", 10, 2, name="thread 2"),
             named("process_name", 0, 0, name="python"),
+            named("process_labels", 5, 0, labels=""),
+            named("thread_name", 5, 1, name=""),
             named("process_labels", 0, 0, labels="GPU 0"),
             named("thread_sort_index", "Spans", "PyTorch Profiler", sort_index=2**31),
         ]
@@ -35,13 +37,16 @@ def test_processes(take_in: TakeIn) -> None:
         ("0", None, "python", "GPU 0", None, None, None),
         ("10", "1", "python", "CPU", 10, "thread 1", 3),
         ("10", "2", "python", "CPU", 10, "thread 2", None),
+        ("5", "1", None, None, None, None, None),
         ("Spans", "PyTorch Profiler", None, None, None, None, 2**31),
     ]
 
 
 def test_devices(take_in: TakeIn) -> None:
     entry = {"id": 1, "name": "NVIDIA H100", "totalGlobalMem": 85_000_000_000, "computeMajor": 9}
-    trace = take_in([], {"deviceProperties": [{"id": 0, "numSms": "132", "extra": [1]}, entry]})
+    trace = take_in(
+        [], {"deviceProperties": [{"id": 0, "name": "", "numSms": "132", "extra": [1]}, entry]}
+    )
     assert trace.rows(
         "SELECT t.device_id, t.name, t.total_memory_bytes, t.compute_major, t.num_sms,"
         " t.properties->'extra' FROM devices AS t ORDER BY t.device_id"

@@ -146,7 +146,7 @@ def test_texts_are_read_as_json_says(name: str, in_ascii: bool, types: list[str]
         assert found is None
     else:
         assert found is not None
-        assert (found["name"], found["call_stack"]) == (name, name)
+        assert (found["name"], found["call_stack"]) == (name, name or None)
         assert found["input_types"] == types
 
 
@@ -165,6 +165,18 @@ def test_values_that_mean_none_stay_in_args_in_their_order() -> None:
     assert found is not None
     assert found["args"] == '{"stream":-1,"External id":0,"correlation":0}'
     assert (found["stream_id"], found["device_id"], found["queued_ns"]) == (None, 3, 0)
+
+
+def test_empty_texts_stay_in_args() -> None:
+    """Nothing was recorded under them. In lists they are what the profiler says of a tensor."""
+    args = {"Call stack": "", "Input type": ["", "float"], "Module Hierarchy": "", "new": ""}
+    text = json.dumps(HOST | {"args": args})
+    found = taken(text, "host")
+    assert found is not None
+    assert json.loads(found["args"]) == {"Call stack": "", "Module Hierarchy": "", "new": ""}
+    assert (found["call_stack"], found["module_hierarchy"]) == (None, None)
+    assert found["input_types"] == ["", "float"]
+    assert tables([text], full=False) == tables([text], full=True)
 
 
 def test_nulls_stay_in_args() -> None:
