@@ -142,12 +142,14 @@ def show(
         from tracewh.views.names import resolved
         from tracewh.views.warehouse import listed
 
-        arguments = resolved(arguments, listed(warehouse).names())  # before Spark starts
+        traces = listed(warehouse).names()
+        arguments = resolved(arguments, traces)  # before Spark starts
         with cluster.asked(warehouse) as ask:
             if not output.write(ask(view.name, view.version, **arguments), view.keys):
-                sources.explain(ask, view, arguments)
+                sources.explain(ask, traces, view, arguments)
         return
     with tracewh.open(warehouse) as opened:
+        arguments = opened.resolved(arguments)
         try:
             rows = output.write(opened.view(view.name, view.version, **arguments), view.keys, only)
         except duckdb.InvalidInputException as error:  # a view refuses a value by error('...')
@@ -155,7 +157,7 @@ def show(
                 raise
             diagnostics.refuse(str(error).removeprefix("Invalid Input Error: "))
         if not rows:
-            sources.explain(opened.view, view, arguments)
+            sources.explain(opened.view, sources.all_of(opened), view, arguments)
 
 
 def _keyword(name: str, kind: Any, default: Any) -> inspect.Parameter:

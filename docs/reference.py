@@ -10,6 +10,7 @@ tests/released.txt.
 
 from __future__ import annotations
 
+import re
 import shlex
 import sys
 import tempfile
@@ -122,6 +123,11 @@ def _rules(view: Spec) -> list[str]:
         parts.append(
             f"No rows for a trace? {checks} in [trace_quality](trace_quality.md) says what was not "
             "recorded, and how to record it."
+        )
+    if view.empty:
+        why = re.sub(r"\{(\w+)\}", r"`\1`", view.empty)
+        parts.append(
+            f"{'Where it has nothing to say' if view.needs else 'No rows for a trace'}: {why}"
         )
     return parts
 

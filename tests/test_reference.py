@@ -24,6 +24,7 @@ VIEW = """\
 -- distributes: trace
 -- order: gap_us DESC
 -- needs: no_device_events no_operators
+-- empty: No gap on {device}.
 -- example: drawn --device 1 --run 'a b' --limit 3
 -- reading: Gaps are long.
 -- deprecated: counts them twice; use gaps_v2
@@ -90,6 +91,8 @@ What a gap is.
 
 No rows for a trace? `no_device_events` or `no_operators` in [trace_quality](trace_quality.md) says what was not recorded, and how to record it.
 
+Where it has nothing to say: No gap on `device`.
+
 ## How to ask
 
 {INTERFACE}
@@ -124,6 +127,8 @@ What a gap is.
 
 No rows for a trace? `no_device_events` or `no_operators` in [trace_quality](trace_quality.md) says what was not recorded, and how to record it.
 
+Where it has nothing to say: No gap on `device`.
+
 {INTERFACE}
 {COLUMNS}
 Rows come in the order of `gap_us DESC`. They distribute by `trace`: the rows of a trace depend on that trace alone.
@@ -148,7 +153,7 @@ Rows come in the order of `gap_us DESC`. They distribute by `trace`: the rows of
 
 def test_a_view_without_rules_or_parameters() -> None:
     plain = VIEW.replace("--\n-- What a gap is.\n", "").replace(
-        "-- needs: no_device_events no_operators\n", ""
+        "-- needs: no_device_events no_operators\n-- empty: No gap on {device}.\n", ""
     )
     plain = plain.replace("-- params\n--   device  INTEGER  -  -  Device a|b.\n--   run\n", "")
     plain = plain.replace("device INTEGER, run VARCHAR := NULL", "")

@@ -31,7 +31,7 @@ MEASURED = ("ns", "us", "bytes", "pct", "gbps")
 FACTS = (
     *KINDS,
     *("version", "since", "summary", "grain", "distributes", "combines", "order", "carries"),
-    *("uses", "needs", "example", "reading", "deprecated"),
+    *("uses", "needs", "empty", "example", "reading", "deprecated"),
 )
 
 #: What the rows of a view depend on, as `distributes:` says it. The answers for all groups of that
@@ -132,7 +132,9 @@ class Spec:
             the view can be asked from; views/groups.py says how.
         order: How the rows of a view come, in SQL, by its columns; otherwise ``''``.
         carries: Of a view that other SQL can say as well, one of `DIALECTS`; otherwise ``''``.
-        needs: Checks of trace_quality that explain why the view has no rows for a trace.
+        needs: Checks of trace_quality with each of which the view has no rows for a trace.
+        empty: Of a view, why it has no rows for a trace if none of these checks found anything, and
+            what to change; or ``''``. A parameter in braces stands for its value.
         example: What the page of a view shows: the traces, and the options of `tracewh show`.
         reading: What that says, or ``''``.
         deprecated: What is wrong with a view and what to use instead, or ``''``.
@@ -154,6 +156,7 @@ class Spec:
     doc: str = field(repr=False)
     uses: tuple[str, ...]
     needs: tuple[str, ...]
+    empty: str
     example: str
     reading: str
     deprecated: str
@@ -208,6 +211,8 @@ def parse(text: str, path: str) -> Spec:
         header.refuse(1, f"a view distributes by {', '.join(SIZES)}, not {facts['distributes']!r}")
     if "carries" in facts and (kind != "view" or facts["carries"] not in DIALECTS):
         header.refuse(1, f"a view carries over to {', '.join(DIALECTS)}, not {facts['carries']!r}")
+    if (why := facts.get("empty")) and not re.fullmatch(r"[A-Z].*\.", why):
+        header.refuse(1, "'empty:' is a sentence: it starts with a capital, ends with a period")
     spec = Spec(
         kind=kind,
         name=facts[kind],
@@ -223,6 +228,7 @@ def parse(text: str, path: str) -> Spec:
         order=facts.get("order", ""),
         uses=tuple(facts.get("uses", "").replace(",", " ").split()),
         needs=tuple(facts.get("needs", "").replace(",", " ").split()),
+        empty=facts.get("empty", ""),
         example=facts.get("example", ""),
         reading=facts.get("reading", ""),
         deprecated=facts.get("deprecated", ""),
@@ -333,6 +339,10 @@ def _measured(name: str) -> str | None:
 
 
 def _check_against_sql(spec: Spec, header: _Header) -> None:
+    names = {param.name for param in spec.params}
+    for name in re.findall(r"\{(\w+)\}", spec.empty):
+        if name not in names:
+            header.refuse(1, f"'empty:' names {{{name}}}, which is no parameter")
     file = f"{spec.object_name}.sql"
     if PurePosixPath(spec.path).name != file:
         header.refuse(1, f"a file that defines {spec.object_name} is called {file}")

@@ -230,10 +230,43 @@ def test_query_does_not_see_our_variables(tracewh, warehouse):
     assert (done.code, done.out, ours.num_rows) == (1, "", 1)
 
 
-def test_an_empty_view_says_so(tracewh, warehouse):
-    done = tracewh("show", "step_breakdown", "--step", "99")
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        ("step_breakdown --step 99", ["There are rows without --step 99."]),
+        ("step_breakdown --run base --step 99", ["There are rows without --step 99."]),
+        ("kernel_stats --step 7 --group-by launch --run base --step 8", ["There are rows without --step 8."]),
+        ("memory_curve --device cpu", ["base/host_1/default, tuned/host_1/default: No allocations: record with profile_memory=True."]),
+        ("gpu_gaps", ["base/host_1/default, tuned/host_1/default: No device was without work for 500 us or longer between its first work and its last: min_us takes a lower limit."]),
+        ("gpu_gaps --min-us 7 --run tuned", ["tuned/host_1/default: No device was without work for 7 us or longer between its first work and its last: min_us takes a lower limit."]),
+        (
+            "operator_stats --group-by call_stack",
+            [
+                "There are rows without --group-by call_stack.",
+                "No operator has a call stack of its own, which group_by 'call_stack' asks for: only torch before 1.12 recorded them, with with_stack=True; source_lines has the lines of later traces.",
+            ],
+        ),
+        ("kernel_counters --run base --worker host_1", ["base/host_1/default: No CUPTI counters: record them by themselves, with experimental_config=torch.profiler._ExperimentalConfig(profiler_metrics=[\"dram__bytes_read.sum\", ...], profiler_measure_per_kernel=True)."]),
+        ("kernel_stats --step 8 --group-by launch", ["There are rows without --step 8."]),
+        ("memory_stats --device cpu --from-ns 5", ["base/host_1/default, tuned/host_1/default: No allocations: record with profile_memory=True."]),
+        ("flamegraph --metric bytes --run base", ["There are rows without --metric bytes.", "Nothing of metric 'bytes' was recorded: 'host' takes ProfilerActivity.CPU, 'device' ProfilerActivity.CUDA (or XPU, ...), 'bytes' profile_memory=True."]),
+        ("diff_operators --baseline base --experiment tuned --only-significant", ["There are rows without --only-significant True."]),
+    ],
+)  # fmt: skip
+def test_an_empty_view_says_what_to_change(tracewh, warehouse, words, why):
+    done = tracewh("show", *words.split())
     assert (done.code, done.out) == (0, "")
-    assert done.err == "tracewh: step_breakdown has no rows for these parameters\n"
+    first, *lines = done.err.splitlines()
+    assert first == f"tracewh: {words.split()[0]} has no rows for what was asked"
+    assert lines == [f"  {line}" for line in why]
+
+
+def test_an_empty_warehouse_is_a_reason(tracewh, tmp_path, write_trace):
+    write_trace(tmp_path, {"traces": []}, "cpu", "w", "1")
+    done = tracewh("show", "runs", "-w", tmp_path)
+    assert done.err.splitlines()[1:] == [
+        "  The warehouse has no traces: run tracewh ingest LOGDIR."
+    ]
 
 
 def test_an_empty_view_says_why(tracewh, tmp_path, write_trace):

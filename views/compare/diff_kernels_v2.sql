@@ -5,6 +5,7 @@
 -- distributes: warehouse
 -- combines: kernel_stats_v1(group_by := group_by, per_span := TRUE) WHERE block IS NULL; kernel_steps(group_by := group_by) WHERE block IS NULL; steps
 -- order: abs(delta_total_us) DESC, name, operator, grid, block, registers_per_thread, shared_memory_bytes
+-- empty: Neither run has kernels: record with ProfilerActivity.CUDA (or XPU, ...) among the activities.
 -- uses: diff_kernels_v1, kernel_steps, step_changes
 -- example: drawn --baseline old --experiment new
 --

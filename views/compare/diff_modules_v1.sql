@@ -4,6 +4,7 @@
 -- summary: The timelines of two runs side by side, block by block, and where their time differs.
 -- distributes: warehouse
 -- order: abs(delta_us) DESC, position
+-- empty: Neither run has an event that lasts: record with ProfilerActivity.CPU among the activities.
 -- uses: aligned_blocks
 -- example: samples --baseline resnet_workers_0 --experiment resnet_workers_2 --depth 2 --limit 8
 -- reading: The loader takes 2.6 to 4.2 ms less of each step. The third forward pass and the first backward pass took longer, so that the trace is no shorter for it.

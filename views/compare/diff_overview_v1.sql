@@ -6,6 +6,7 @@
 -- distributes: warehouse
 -- combines: trace_figures(figures := ['step_us', 'gpu_utilization_pct', 'est_sm_efficiency_pct', 'peak_memory_bytes', 'mean_memory_bytes', 'peak_host_memory_bytes', 'mean_host_memory_bytes']); step_breakdown_v1(); used_devices(); devices
 -- order: baseline_step_us
+-- empty: Neither run has an event that lasts: record with ProfilerActivity.CPU among the activities.
 -- uses: diff_steps_v1, trace_figures, used_devices
 -- example: samples --baseline resnet_workers_0 --experiment resnet_workers_2
 -- reading: A step is a tenth shorter, and six steps on either side cannot tell this from chance. The traces have no devices.

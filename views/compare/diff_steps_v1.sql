@@ -6,6 +6,7 @@
 -- distributes: warehouse
 -- combines: step_breakdown_v1()
 -- order: abs(delta_mean_us) DESC, list_position(['kernel', 'memcpy', 'memset', 'communication', 'runtime', 'dataloader', 'cpu_exec', 'other', 'total'], category)
+-- empty: Neither run has an event that lasts: record with ProfilerActivity.CPU among the activities.
 -- uses: step_breakdown_v1, step_changes
 -- example: samples --baseline resnet_workers_0 --experiment resnet_workers_2
 -- reading: Loading data left the step, and operators took longer, for three processes share the cores. Whether the step as a whole became shorter six steps on either side cannot tell.

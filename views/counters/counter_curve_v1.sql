@@ -6,6 +6,7 @@
 -- distributes: trace
 -- order: run, worker, span, device_id, pid, counter, series, time_ns, event_id
 -- carries: spark
+-- empty: No counter was sampled over time, as PM sampling of NVIDIA GPUs does.
 -- example: drawn --counter sm%
 --
 -- The samples of a counter stand for the time from one to the next; how long the last one holds is not

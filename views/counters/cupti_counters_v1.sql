@@ -6,7 +6,8 @@
 -- distributes: trace
 -- order: run, worker, span, event_id, counter
 -- carries: spark
--- needs: no_device_events no_counters
+-- needs: no_counters
+-- empty: No kernel has CUPTI counters: on NVIDIA GPUs record with ProfilerActivity.CUDA and the experimental_config that docs/views/kernel_counters.md names.
 -- uses: counter_values
 -- example: drawn --counter dram%
 --

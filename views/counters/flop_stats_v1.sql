@@ -4,7 +4,8 @@
 -- summary: Floating-point operations that CUPTI counted, per kernel, operator or module.
 -- distributes: worker
 -- order: self_flops DESC, total_flops DESC, run, worker, span, name
--- needs: no_device_events no_counters
+-- needs: no_counters
+-- empty: No kernel has CUPTI counters: on NVIDIA GPUs record with ProfilerActivity.CUDA and the experimental_config that docs/views/kernel_counters.md names.
 -- uses: checked_choice, kernel_counters_v1, profiled_kernels, trace_names
 -- example: drawn --group-by module
 --

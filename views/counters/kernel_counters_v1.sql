@@ -5,7 +5,8 @@
 -- grain: one row per cuda_profiler_range event
 -- distributes: trace
 -- order: flops DESC, run, worker, span, event_id
--- needs: no_device_events no_counters
+-- needs: no_counters
+-- empty: No kernel has CUPTI counters: on NVIDIA GPUs record with ProfilerActivity.CUDA and the experimental_config that docs/views/kernel_counters.md names.
 -- uses: profiled_kernels
 -- example: drawn
 --

@@ -5,7 +5,8 @@
 -- grain: one row per operator and counter
 -- distributes: worker
 -- order: sum DESC, run, worker, span, counter, operator
--- needs: no_device_events no_counters
+-- needs: no_counters
+-- empty: No kernel has CUPTI counters: on NVIDIA GPUs record with ProfilerActivity.CUDA and the experimental_config that docs/views/kernel_counters.md names.
 -- uses: counter_values, kernel_counters_v1
 -- example: drawn
 --

@@ -5,7 +5,8 @@
 -- grain: one row per kernel, or per operator and device
 -- distributes: trace
 -- order: duration_us DESC, flops DESC, run, worker, span, name, device_id
--- needs: no_device_events no_counters
+-- needs: no_counters
+-- empty: No kernel has CUPTI counters: on NVIDIA GPUs record with ProfilerActivity.CUDA and the experimental_config that docs/views/kernel_counters.md names.
 -- uses: checked_choice, kernel_counters_v1, profiled_kernels
 -- example: drawn
 --

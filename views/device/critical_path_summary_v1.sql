@@ -5,6 +5,7 @@
 -- grain: one row per kind of bound on the critical paths, or per step and kind
 -- distributes: trace
 -- order: run, worker, span, step, duration_us DESC, bound
+-- empty: No event that lasts was recorded: record with ProfilerActivity.CPU among the activities.
 -- uses: critical_path_v1
 -- example: samples --run ddp_gloo --worker rank0
 -- reading: The mean step of rank 0 is as long as it is because of its operators and of data that is not there yet.

@@ -5,6 +5,7 @@
 -- grain: one row per piece of the chain of a step; the pieces of a step follow each other without a gap
 -- distributes: trace
 -- order: run, worker, span, step, start_ns
+-- empty: No event that lasts was recorded: record with ProfilerActivity.CPU among the activities.
 -- uses: critical_pieces
 -- example: samples --run ddp_gloo --step 3 --limit 12
 --

@@ -6,6 +6,7 @@
 -- distributes: trace
 -- order: duration_us DESC, run, worker, span, device_id, start_ns
 -- needs: no_device_events
+-- empty: No device was without work for {min_us} us or longer between its first work and its last: min_us takes a lower limit.
 -- uses: interval_totals, overhangs, trace_names
 -- example: drawn
 --

@@ -7,6 +7,7 @@
 -- order: idle_us DESC, run, worker, span, device_id, stream_id, idle_category
 -- carries: spark
 -- needs: no_device_events
+-- empty: No stream was idle between its first work and its last.
 -- uses: trace_names
 -- example: drawn
 --

@@ -7,6 +7,7 @@
 -- order: device_us DESC, run, worker, span, pattern
 -- carries: spark
 -- needs: no_operators no_device_events
+-- empty: No call launched {min_length} kernels, copies and fills or more, of those that are linked to their launch: min_length takes a lower limit.
 -- uses: trace_names
 -- example: drawn
 --

@@ -6,6 +6,7 @@
 -- order: total_us DESC, run, worker, span, name, operator, grid, block, registers_per_thread, shared_memory_bytes
 -- carries: spark
 -- needs: no_device_events
+-- empty: The devices ran no kernels, only copies and fills.
 -- uses: checked_choice, operator_names, trace_names
 -- example: drawn --group-by launch
 --

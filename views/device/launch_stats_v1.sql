@@ -5,7 +5,8 @@
 -- distributes: worker
 -- order: host_us DESC, run, worker, span, name, operator, launch_call
 -- carries: spark
--- needs: no_device_events launches_without_kernels
+-- needs: no_device_events
+-- empty: No work of a device is linked to the call that launched it: record with both ProfilerActivity.CPU and ProfilerActivity.CUDA (or XPU, ...), and give the schedule a warmup step.
 -- uses: operator_names trace_names
 -- example: drawn
 --

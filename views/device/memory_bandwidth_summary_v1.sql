@@ -6,6 +6,7 @@
 -- order: run, worker, span, device_id, copy_type
 -- carries: spark
 -- needs: no_device_events
+-- empty: No copy or fill with a size was recorded; on some devices of AMD and MTIA the profiler records no sizes.
 -- uses: bandwidth_pieces
 -- example: drawn
 --

@@ -6,6 +6,7 @@
 -- order: total_us DESC, run, worker, span, operation
 -- carries: spark
 -- needs: no_device_events
+-- empty: The devices ran no copies and no fills, only kernels.
 -- example: drawn
 --
 -- Operations are told apart by the name that the profiler gave them. It says which way a copy went,

@@ -5,7 +5,8 @@
 -- distributes: trace
 -- order: run, worker, span, device_id, stream_id
 -- carries: spark
--- needs: no_device_events kernels_without_launches
+-- needs: no_device_events
+-- empty: No work of a device is linked to a call that launched it before it started: record with both ProfilerActivity.CPU and ProfilerActivity.CUDA (or XPU, ...), and give the schedule a warmup step.
 -- uses: queue_changes
 -- example: drawn
 --

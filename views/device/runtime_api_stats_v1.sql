@@ -5,7 +5,7 @@
 -- distributes: worker
 -- order: total_us DESC, run, worker, span, name
 -- carries: spark
--- needs: no_device_events
+-- empty: No call of a runtime or driver was recorded: record with ProfilerActivity.CUDA (or XPU, ...) among the activities.
 -- example: drawn
 --
 -- Calls of every runtime and driver are listed, CUDA, HIP or any other, whether they launch work, wait

@@ -7,6 +7,7 @@
 -- order: run, worker, span, device_id, start_ns
 -- carries: spark
 -- needs: no_device_events
+-- empty: No kernel says its blocks per multiprocessor, which the profiler does not record of devices of AMD and MTIA.
 -- example: drawn
 --
 -- While kernels run they have the sum of their blocks per multiprocessor, at most 1; a piece begins

@@ -7,6 +7,7 @@
 -- order: run, worker, span, device_id, start_ns
 -- carries: spark
 -- needs: no_device_events
+-- empty: The devices ran no kernels, only copies and fills.
 -- uses: interval_totals
 -- example: drawn --buckets 3
 --

@@ -6,7 +6,7 @@
 -- distributes: run
 -- combines: collective_calls()
 -- order: total_us DESC, run, worker, span, name
--- needs: no_device_events rank_unknown
+-- empty: No collective was recorded, on a device or on the host: a job of one process has none; of NCCL and RCCL record with ProfilerActivity.CUDA.
 -- uses: matched_collectives, transfer_totals
 -- example: samples --run ddp_gloo
 -- reading: Broadcasts move little and take long: rank 0 spends most of their time waiting for rank 1.

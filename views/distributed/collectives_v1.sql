@@ -6,7 +6,7 @@
 -- distributes: run
 -- combines: collective_calls()
 -- order: duration_us DESC, run, worker, span, start_ns, event_id
--- needs: no_device_events rank_unknown
+-- empty: No collective was recorded, on a device or on the host: a job of one process has none; of NCCL and RCCL record with ProfilerActivity.CUDA.
 -- uses: matched_collectives
 -- example: samples --run ddp_gloo --limit 6
 -- reading: The longest are broadcasts of a few bytes, which mostly wait for the other rank.

@@ -6,7 +6,7 @@
 -- distributes: trace
 -- order: run, worker, span, step NULLS FIRST
 -- carries: spark
--- needs: no_operators no_device_events
+-- empty: Neither operators nor annotations nor kernels were recorded: record with ProfilerActivity.CPU, and with ProfilerActivity.CUDA (or XPU, ...) where the job uses a device.
 -- example: samples --run ddp_gloo
 -- reading: On the CPU this says little, for what is around a collective counts as computation. On a GPU communication_us is what could be saved.
 --

@@ -6,7 +6,7 @@
 -- distributes: run
 -- combines: collective_calls()
 -- order: run, span, step NULLS FIRST, lateness_us DESC, worker
--- needs: no_device_events rank_unknown
+-- empty: No collective was recorded by two workers of the run that waited for each other: it takes the traces of all ranks, in one run.
 -- uses: matched_collectives
 -- example: samples --run ddp_gloo
 -- reading: Nearly all lateness is that of rank 0, and most of it from one collective in step 2: that is chance.

@@ -5,6 +5,7 @@
 -- distributes: trace
 -- order: live_bytes DESC, run, worker, span, device, operator, module, source_file, source_line, blocks
 -- needs: no_memory
+-- empty: The records of memory have no totals, which torch records since 1.10.
 -- uses: operator_names, trace_names
 -- example: samples --run resnet_workers_0 --span 1 --limit 6
 -- reading: What two relus (aten::clamp_min) of Block_0 gave, and the backward pass still needs, is a fifth of the peak.

@@ -6,6 +6,7 @@
 -- order: run, worker, span, device, time_ns
 -- carries: spark
 -- needs: no_memory
+-- empty: The records of memory have no totals, which torch records since 1.10.
 -- example: samples --run resnet_workers_0 --span 1 --limit 8
 -- reading: The first point is the first picture: 3 x 384 x 384 numbers of 4 bytes.
 --

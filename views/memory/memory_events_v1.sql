@@ -5,6 +5,7 @@
 -- distributes: trace
 -- order: size_bytes DESC, run, worker, span, device, coalesce(allocated_ns, released_ns), address
 -- needs: no_memory
+-- empty: The records of memory have no addresses, which torch records since 1.10; memory_stats needs none.
 -- uses: operator_names, trace_names
 -- example: samples --run resnet_workers_0 --span 1 --limit 6
 -- reading: Each of the largest blocks is a picture, which lives for a millisecond or two, until it is shrunk.

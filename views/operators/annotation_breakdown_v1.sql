@@ -6,7 +6,7 @@
 -- distributes: worker
 -- order: coalesce(host_us, device_us) DESC, run, worker, span, name, device_us IS NOT NULL, device_id
 -- carries: spark
--- needs: no_steps
+-- empty: No annotation was recorded: mark what is of interest with torch.profiler.record_function('name').
 -- example: samples --run resnet_workers_0 --span 1 --limit 6
 --
 -- Annotations are what record_function marks: by the user, by the optimizer, the data loader and

@@ -4,7 +4,7 @@
 -- summary: Time or memory by call stack, for a flame graph.
 -- distributes: trace
 -- order: value_us DESC, run, worker, span, stack
--- needs: no_operators no_device_events no_memory
+-- empty: Nothing of metric '{metric}' was recorded: 'host' takes ProfilerActivity.CPU, 'device' ProfilerActivity.CUDA (or XPU, ...), 'bytes' profile_memory=True.
 -- uses: checked_choice, trace_names
 -- example: samples --run resnet_workers_0 --span 1 --limit 6
 -- reading: The widest stack of the flame graph is that of drawing pictures at random.

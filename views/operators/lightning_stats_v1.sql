@@ -4,7 +4,8 @@
 -- summary: What each module and hook of PyTorch Lightning cost on the host and on the device.
 -- distributes: worker
 -- order: device_total_us DESC, host_total_us DESC, run, worker, span, kind, module
--- needs: no_lightning no_operators
+-- needs: no_lightning
+-- empty: PyTorch Lightning's profiler wrote no rows: record with Trainer(profiler=PyTorchProfiler(...)); module_stats has the modules of a job without Lightning.
 -- uses: module_costs
 -- example: lightning --limit 8
 --

@@ -5,6 +5,7 @@
 -- distributes: trace
 -- order: run, worker, span, start_ns, depth, event_id
 -- needs: no_modules
+-- empty: No call of an nn.Module was recorded: record with ProfilerActivity.CPU, with_stack=True and with_modules=True.
 -- uses: module_costs
 -- example: samples --run resnet_workers_0 --span 1 --limit 6
 -- reading: The first forward pass, from the whole network inwards.

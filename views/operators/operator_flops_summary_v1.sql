@@ -6,6 +6,7 @@
 -- distributes: worker
 -- order: device_us DESC, total_flops DESC, run, worker, span, name, dtype, input_dims, flops, bytes
 -- needs: no_operators no_shapes
+-- empty: No call is a matrix product, a convolution or a fused attention whose shapes were recorded; other operators are not listed.
 -- uses: operator_flops_v1
 -- example: samples --run resnet_workers_0 --span 1 --limit 6
 --

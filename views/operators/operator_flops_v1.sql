@@ -5,6 +5,7 @@
 -- distributes: trace
 -- order: device_us DESC, flops DESC, run, worker, span, start_ns, event_id
 -- needs: no_operators no_shapes
+-- empty: No call is a matrix product, a convolution or a fused attention whose shapes were recorded; other operators are not listed.
 -- uses: operator_work
 -- example: samples --run resnet_workers_0 --span 1 --limit 6
 --

@@ -5,7 +5,8 @@
 -- distributes: worker
 -- order: device_self_us DESC, host_self_us DESC, run, worker, span, name, input_dims, call_stack
 -- carries: spark
--- needs: no_operators no_stacks
+-- needs: no_operators
+-- empty: No operator has a call stack of its own, which group_by '{group_by}' asks for: only torch before 1.12 recorded them, with with_stack=True; source_lines has the lines of later traces.
 -- uses: operator_costs, checked_choice
 -- example: samples --run resnet_workers_0 --span 1 --limit 8
 -- reading: Drawing pictures at random (aten::uniform_) costs more than the backward passes of all convolutions: the loop waits for its data.

@@ -5,6 +5,7 @@
 -- distributes: trace
 -- order: host_self_us DESC, run, worker, span, source_file, source_line, source_function
 -- needs: no_stacks
+-- empty: No line of Python was recorded: record with ProfilerActivity.CPU and with_stack=True.
 -- uses: trace_names
 -- example: samples --run resnet_workers_0 --span 1 --limit 6
 -- reading: The function in record.py that draws the pictures costs more than all of the backward pass, which autograd/graph.py runs.

@@ -6,6 +6,7 @@
 -- distributes: trace
 -- order: run, worker, span, list_position(['kernel', 'memcpy', 'memset', 'communication', 'runtime', 'dataloader', 'cpu_exec', 'other', 'total'], category)
 -- carries: spark
+-- empty: No step was recorded as a whole, and no event that lasts beside steps: record for longer, with ProfilerActivity.CPU among the activities.
 -- uses: step_breakdown_v1
 -- example: samples --run ddp_gloo --worker rank0
 -- reading: Nearly half of the mean step is communication, and a third waits for data.

@@ -6,6 +6,7 @@
 -- distributes: trace
 -- order: run, worker, span, step
 -- carries: spark
+-- empty: No event that lasts was recorded: record with ProfilerActivity.CPU among the activities.
 -- example: samples --run ddp_gloo
 -- reading: In step 3 rank 1 loads data for longer than rank 0, which spends that time in collectives: it waits.
 --

@@ -6,6 +6,7 @@
 -- distributes: run
 -- combines: traces; steps; collective_calls(); trace_contents()
 -- order: list_position(['error', 'warning', 'info'], severity), run, worker, span, "check"
+-- empty: No check found anything that is missing or odd.
 -- uses: clocks_apart, trace_contents
 -- example: samples --run ddp_gloo --worker rank0
 --
