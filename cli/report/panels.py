@@ -115,7 +115,7 @@ OPERATORS = Section(
             "Lines of Python",
             "FROM source_lines({trace})\n"
             "SELECT source_file || ':' || source_line AS line, source_function, calls, host_self_us,\n"
-            "    host_total_us, device_us, allocated_bytes\n"
+            "    host_total_us, device_us, allocated_bytes, is_library, callee\n"
             f"LIMIT {MOST_ROWS}",
             "source_lines",
             _top("line", "host_self_us", "device_us", "allocated_bytes"),

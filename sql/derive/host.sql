@@ -25,7 +25,10 @@ SELECT
         WHEN is_op_category(h.category) OR h.category = 'python_function' THEN 0 ELSE 1
     END::TINYINT AS is_call,
     0::TINYINT AS is_memory,
-    hash(stack_name(h.name), h.category, executed_line(h.category, h.call_stack)) AS name_hash
+    -- Operators that the same line ran for different callers are on different stacks.
+    hash(
+        stack_name(h.name), h.category, CASE WHEN h.category = 'cpu_op' THEN h.call_stack END
+    ) AS name_hash
 FROM raw_host AS h
 INNER JOIN threads AS t ON h.pid IS NOT DISTINCT FROM t.pid AND h.tid IS NOT DISTINCT FROM t.tid
 UNION ALL

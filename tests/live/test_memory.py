@@ -181,7 +181,7 @@ def test_the_peak_is_held_by_who_allocated_it(live: Live, trace: Trace) -> None:
         of[:] = [of[0] + 1, of[1] + record["bytes"]]
     if before:
         theirs[None, None, None] = [len(before), -sum(each["bytes"] for each in before.values())]
-    rows = live.rows(trace, "memory_at_peak")
+    rows = live.rows(trace, "memory_at_peak", frame="innermost")
     ours = {
         (
             row["operator"],

@@ -172,7 +172,7 @@ def test_each_instant_belongs_to_the_innermost_line(live: Live, trace: Trace) ->
             round(row["host_self_us"] * 1000),
             round(row["host_total_us"] * 1000),
         ]
-        for row in live.rows(trace, "source_lines")
+        for row in live.rows(trace, "source_lines", frame="innermost")
     }
     assert ours == theirs
 
@@ -190,7 +190,7 @@ def test_memory_belongs_to_the_line_around_its_operator(live: Live, trace: Trace
                 theirs[int(lines[0][2])] += record["bytes"]
     ours = {
         row["source_line"]: row["allocated_bytes"]
-        for row in live.rows(trace, "source_lines")
+        for row in live.rows(trace, "source_lines", frame="innermost")
         if row["source_file"] == "models.py" and row["allocated_bytes"]
     }
     assert ours == theirs

@@ -65,7 +65,7 @@ def test_operators_modules_and_lines_are_those_around_the_allocation(
 ) -> None:
     """By the times of the frames on a thread, without the links between events."""
     _, keys = plugin(trace)
-    rows = corpus.memory_at_peak(**keys).fetchall()
+    rows = corpus.memory_at_peak(**keys, frame="innermost").fetchall()
     peaks = {row[3]: row[11] for row in rows}
     frames = corpus.sql(
         "SELECT h.tid, h.start_ns, h.start_ns + h.duration_ns, h.name, h.python_module_id,"
@@ -99,3 +99,15 @@ def test_records_without_address_and_totals_give_no_rows(
     said, keys = plugin(OLD)
     assert said["memory_records"]["count"] > 10_000
     assert corpus.memory_at_peak(**keys).fetchall() == []
+
+
+def test_the_users_lines_have_the_same_sums(corpus: tracewh.Warehouse) -> None:
+    """On every trace, by operator and module."""
+    found = [
+        corpus.memory_at_peak(frame=frame)
+        .aggregate("run, worker, span, device, operator, module, sum(live_bytes), sum(blocks)")
+        .order("ALL")
+        .fetchall()
+        for frame in ("user", "innermost")
+    ]
+    assert found[0] == found[1] != []

@@ -38,15 +38,42 @@ def test_figures_are_those_of_the_raw_file(
     trace: str, shared: Path, plugin: Peer, corpus: tracewh.Warehouse
 ) -> None:
     _, keys = plugin(trace)
-    rows = corpus.source_lines(**keys).fetchall()
+    rows = corpus.source_lines(**keys, frame="innermost").fetchall()
     [path] = (shared / "traces").glob(f"{trace}.json*")
     with gzip.open(path) as file:
         events = json.load(file, parse_float=Decimal)["traceEvents"]
     expected = _figures(events, frames=TRACES[trace] == "definition")
     assert {row[6] for row in rows} == {TRACES[trace]}
-    assert {f"{row[3]}({row[4]}): {row[5]}": list(row[7:]) for row in rows} == {
+    assert {f"{row[3]}({row[4]}): {row[5]}": list(row[7:12]) for row in rows} == {
         line: [pytest.approx(float(x), abs=1e-6) for x in row] for line, row in expected.items()
     }
+
+
+def test_the_users_lines_have_the_same_sums(corpus: tracewh.Warehouse) -> None:
+    """On every trace. A function has the same calls and total time, too."""
+    rows = {frame: corpus.source_lines(frame=frame).fetchall() for frame in ("user", "innermost")}
+    sums: dict[str, dict[tuple[str, ...], list[float]]] = {}
+    for frame, found in rows.items():
+        of_trace: dict[tuple[str, ...], list[float]] = defaultdict(lambda: [0.0, 0.0, 0.0])
+        for row in found:
+            for position, value in enumerate((row[8], row[10], row[11])):
+                of_trace[row[:3]][position] += value or 0
+        sums[frame] = of_trace
+    assert len(sums["user"]) > 8
+    assert sums["user"].keys() == sums["innermost"].keys()
+    for trace, values in sums["user"].items():
+        assert values == pytest.approx(sums["innermost"][trace], rel=1e-9)
+    functions = {row[:6]: (row[7], row[9]) for row in rows["innermost"] if row[6] == "definition"}
+    for row in rows["user"]:
+        if row[6] == "definition":
+            assert (row[7], row[9]) == functions[row[:6]]
+
+
+def test_the_first_lines_of_a_script_are_its_own(corpus: tracewh.Warehouse) -> None:
+    """What the innermost lines of 2021 had in torch was called by one file of the user's."""
+    rows = corpus.source_lines(run="v100_resnet50_2021/resnet50_num_workers_0").fetchall()
+    assert {row[3] for row in rows[:4]} == {"resnet50_profiler_api.py"}
+    assert all("site-packages" in row[13] for row in rows[:4])
 
 
 def _figures(events: list[dict[str, Any]], *, frames: bool) -> dict[str, Figures]:

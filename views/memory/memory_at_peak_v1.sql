@@ -6,7 +6,7 @@
 -- order: live_bytes DESC, run, worker, span, device, operator, module, source_file, source_line, blocks
 -- needs: no_memory
 -- empty: The records of memory have no totals, which torch records since 1.10.
--- uses: operator_names, trace_names
+-- uses: checked_choice, library_files, operator_names, trace_names
 -- example: samples --run resnet_workers_0 --span 1 --limit 6
 -- reading: What two relus (aten::clamp_min) of Block_0 gave, and the backward pass still needs, is a fifth of the peak.
 --
@@ -17,8 +17,10 @@
 -- that another process sent, as the workers of a data loader do: the totals leave it out.
 --
 -- The module is the innermost one around the operator that allocated, and the line that of the innermost
--- Python frame around it with a source file: as recorded since torch 1.12, where it is the line of the
--- function's def, or else the first of the operator's call stack. Both are told from the thread of the
+-- Python frame around it that is the user's: not of torch, of another package, or of the standard library (the
+-- block library_files says which). Where there is none, or with frame 'innermost', it is the innermost with a
+-- source file. Frames are those recorded since torch 1.12, whose line is that of the function's def, or else
+-- those of the operator's call stack. Both are told from the thread of the
 -- allocation, so that those of the backward pass are mostly NULL. Where an annotation allocated and no
 -- operator, they are those around it. Traces recorded before torch 1.10 have neither addresses nor
 -- totals, and give no rows.
@@ -27,6 +29,7 @@
 --   name    type     unit  default  meaning
 --   run, worker, span
 --   device  VARCHAR  -     NULL     Device as in the column, e.g. 'cpu' or 'cuda:0'; NULL takes all.
+--   frame   VARCHAR  -     'user'   'user' or 'innermost': the innermost line outside of libraries, or the innermost of all.
 -- columns
 --   name         type     unit   meaning
 --   run, worker, span
@@ -39,11 +42,14 @@
 --   blocks       BIGINT   -      Number of the blocks; NULL for what was allocated before the recording and not released in it.
 --   share_pct    DOUBLE   pct    Part of all that was allocated at the highest point.
 --   peak_ns      BIGINT   ns     When that was, nanoseconds since the epoch.
+--   is_library   BOOLEAN  -      Whether the line is a library's; NULL where there is none.
+--   callee       VARCHAR  -      Line of a library that it called and through which the most of live_bytes was allocated, as 'file(line): function'; NULL where the line itself did.
 CREATE MACRO memory_at_peak_v1(
     run VARCHAR := NULL,
     worker VARCHAR := NULL,
     span VARCHAR := NULL,
-    device VARCHAR := NULL
+    device VARCHAR := NULL,
+    frame VARCHAR := 'user'
 ) AS TABLE
     WITH RECURSIVE
     names AS MATERIALIZED (
@@ -172,15 +178,16 @@ CREATE MACRO memory_at_peak_v1(
         WHERE l.parent_id IS NOT NULL
     ),
 
-    -- Frames are events with a file of their own, or a text of the operator.
-    said AS (
+    -- Frames are events with a file of their own, or texts of the operator.
+    said AS MATERIALIZED (
         SELECT
             o.op_id,
             o.time_ns,
             o.levels,
             h.source_file,
             h.source_line,
-            regexp_extract(h.call_stack, '^([^;]*)\((\d+)\): ', ['file', 'line']) AS frame,
+            h.source_function,
+            h.call_stack,
             CASE
                 WHEN h.python_module_id IS NOT NULL
                     THEN regexp_replace(h.name, '^nn\.Module: ', '')
@@ -195,28 +202,99 @@ CREATE MACRO memory_at_peak_v1(
             (
                 h.source_file IS NOT NULL
                 OR h.python_module_id IS NOT NULL
-                OR h.call_stack <> ''
+                OR h.call_stack IS NOT NULL
             )
             -- An event may last longer than the one in which it starts: that is around it no more.
             AND h.start_ns + h.duration_ns > o.time_ns
     ),
 
-    innermost AS (
-        SELECT
-            s.op_id,
-            s.time_ns,
-            arg_min(s.module, s.levels) AS module,
-            arg_min(
-                { 'file': s.source_file, 'line': s.source_line }, s.levels
-            ) FILTER (WHERE s.source_file IS NOT NULL) AS recorded,
-            arg_min(
-                { 'file': s.frame.file, 'line': try_cast(s.frame.line AS INTEGER) }, s.levels
-            ) FILTER (WHERE s.frame.file <> '') AS written
+    modules AS (
+        SELECT s.op_id, s.time_ns, arg_min(s.module, s.levels) AS module
         FROM said AS s
         GROUP BY s.op_id, s.time_ns
     ),
 
-    grouped AS (
+    frames AS MATERIALIZED (
+        SELECT
+            s.op_id,
+            s.time_ns,
+            FALSE AS is_written,
+            s.levels,
+            0 AS position,
+            s.source_file,
+            s.source_line,
+            s.source_function
+        FROM said AS s
+        WHERE s.source_file IS NOT NULL
+        UNION ALL
+        SELECT
+            w.op_id,
+            w.time_ns,
+            TRUE,
+            w.levels,
+            w.position,
+            w.place.source_file,
+            try_cast(w.place.source_line AS INTEGER),
+            w.place.source_function
+        FROM (
+            SELECT
+                s.op_id,
+                s.time_ns,
+                s.levels,
+                unnest(range(len(string_split(s.call_stack, ';')))) AS position,
+                regexp_extract(
+                    unnest(string_split(s.call_stack, ';')),
+                    '^(.*)\((\d+)\): (.*)$',
+                    ['source_file', 'source_line', 'source_function']
+                ) AS place
+            FROM said AS s
+            WHERE s.call_stack IS NOT NULL
+        ) AS w
+        WHERE w.place.source_file <> ''
+    ),
+
+    libraries AS (
+        SELECT l.source_file FROM library_files('frames') AS l
+    ),
+
+    called AS (
+        SELECT
+            f.*,
+            l.source_file IS NOT NULL AS is_library,
+            lag(format('{}({}): {}', f.source_file, f.source_line, f.source_function)) OVER (
+                PARTITION BY f.op_id, f.time_ns, f.is_written ORDER BY f.levels, f.position
+            ) AS callee
+        FROM frames AS f
+        LEFT JOIN libraries AS l ON f.source_file = l.source_file
+    ),
+
+    innermost AS (
+        SELECT
+            c.op_id,
+            c.time_ns,
+            arg_min(
+                {
+                    'file': c.source_file,
+                    'line': c.source_line,
+                    'is_library': c.is_library,
+                    'callee': CASE WHEN NOT c.is_library AND frame = 'user' THEN c.callee END
+                },
+                {
+                    'is_last': frame = 'user' AND c.is_library,
+                    'is_written': c.is_written,
+                    'levels': c.levels,
+                    'position': c.position
+                }
+            ) AS source
+        FROM called AS c
+        WHERE (
+            SELECT a.is_allowed
+            FROM checked_choice('frame', frame, ['user', 'innermost']) AS a
+        )
+        GROUP BY c.op_id, c.time_ns
+    ),
+
+    by_callee AS (
         SELECT
             a.run,
             a.worker,
@@ -227,15 +305,33 @@ CREATE MACRO memory_at_peak_v1(
                     THEN format('{} ({})', p.operator, o.operator)
                 ELSE o.operator
             END AS operator,
-            i.module,
-            coalesce(i.recorded, i.written) AS source,
+            m.module,
+            i.source.file AS source_file,
+            i.source.line AS source_line,
+            i.source.is_library,
+            i.source.callee,
             sum(a.bytes) AS live_bytes,
             sum(a.counted_bytes) AS counted_bytes,
             count(*) AS blocks
         FROM alive AS a
         LEFT JOIN names AS o ON a.op_id = o.id
         LEFT JOIN names AS p ON o.parent_id = p.id
+        LEFT JOIN modules AS m ON a.op_id = m.op_id AND a.time_ns = m.time_ns
         LEFT JOIN innermost AS i ON a.op_id = i.op_id AND a.time_ns = i.time_ns
+        GROUP BY ALL
+    ),
+
+    grouped AS (
+        SELECT
+            b.* EXCLUDE (callee, live_bytes, counted_bytes, blocks),
+            arg_max(
+                { 'callee': b.callee },
+                { 'live_bytes': b.live_bytes, 'callee': coalesce(b.callee, '') }
+            ).callee AS callee,
+            sum(b.live_bytes) AS live_bytes,
+            sum(b.counted_bytes) AS counted_bytes,
+            sum(b.blocks)::BIGINT AS blocks
+        FROM by_callee AS b
         GROUP BY ALL
     ),
 
@@ -247,10 +343,12 @@ CREATE MACRO memory_at_peak_v1(
             g.device,
             g.operator,
             g.module,
-            g.source.file AS source_file,
-            g.source.line AS source_line,
+            g.source_file,
+            g.source_line,
             g.live_bytes,
-            g.blocks
+            g.blocks,
+            g.is_library,
+            g.callee
         FROM grouped AS g
         UNION ALL
         SELECT
@@ -263,6 +361,8 @@ CREATE MACRO memory_at_peak_v1(
             NULL,
             NULL,
             p.total_allocated_bytes - coalesce(sum(g.counted_bytes), 0) AS live_bytes,
+            NULL,
+            NULL,
             NULL
         FROM peaks AS p
         LEFT JOIN grouped AS g
@@ -284,7 +384,9 @@ CREATE MACRO memory_at_peak_v1(
         h.live_bytes::BIGINT AS live_bytes,
         h.blocks,
         100.0 * h.live_bytes / nullif(p.total_allocated_bytes, 0) AS share_pct,
-        p.at.time_ns AS peak_ns
+        p.at.time_ns AS peak_ns,
+        h.is_library,
+        h.callee
     FROM held AS h
     INNER JOIN peaks AS p
         ON h.run = p.run AND h.worker = p.worker AND h.span = p.span AND h.device = p.device

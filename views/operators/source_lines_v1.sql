@@ -6,16 +6,22 @@
 -- order: host_self_us DESC, run, worker, span, source_file, source_line, source_function
 -- needs: no_stacks
 -- empty: No line of Python was recorded: record with ProfilerActivity.CPU and with_stack=True.
--- uses: trace_names
+-- uses: checked_choice, library_files, trace_names
 -- example: samples --run resnet_workers_0 --span 1 --limit 6
--- reading: The function in record.py that draws the pictures costs more than all of the backward pass, which autograd/graph.py runs.
+-- reading: The function in record.py that draws the pictures costs more than all of the backward pass, which the training loop starts.
 --
 -- Where Python frames were recorded a line is that of a function's definition, which is all that the
 -- profiler says since torch 1.12: the figures are those of the function, and line_kind is 'definition'.
 -- Without frames it is the innermost line of the call stack of an operator: the figures are those of
 -- the operators that it ran, and line_kind is 'executed'.
 --
--- An instant on a thread is the self time of the innermost line: operators, runtime calls, builtin
+-- With frame 'user' a library's lines count for the user's line that called it: libraries are torch, what is
+-- installed in site-packages, the standard library, and what they generate (the block library_files says
+-- which). Where no line of the user is around, as on the threads of autograd, it is the innermost line, and
+-- is_library says so. With frame 'innermost' every line counts for itself. Either way the self times, the
+-- device work and the memory add up to the same, and a function has the same calls and total time.
+--
+-- An instant on a thread is the self time of the innermost such line: operators, runtime calls, builtin
 -- functions and what else has no line of its own belong to the line that called them. Total time is
 -- that in which the line was open, counted once where it calls itself. So the self times of a thread
 -- add up to the time that any line was open. What lasts longer than the event in which it starts is
@@ -24,8 +30,9 @@
 -- operator which allocated it; releases are not counted.
 --
 -- params
---   name  type  unit  default  meaning
+--   name   type     unit  default  meaning
 --   run, worker, span
+--   frame  VARCHAR  -     'user'   'user' or 'innermost': the innermost line outside of libraries, or the innermost of all.
 -- columns
 --   name             type     unit   meaning
 --   run, worker, span
@@ -34,14 +41,17 @@
 --   source_function  VARCHAR  key    Name of the function.
 --   line_kind        VARCHAR  -      'definition' or 'executed'.
 --   calls            BIGINT   -      Calls of the function; operators that an executed line ran itself.
---   host_self_us     DOUBLE   us     Host time in which it was the innermost line.
+--   host_self_us     DOUBLE   us     Host time in which it was the innermost line, for frame 'user' of the user's.
 --   host_total_us    DOUBLE   us     Host time in which it was open.
 --   device_us        DOUBLE   us     Device work that it launched; NULL where the trace links none to the host.
 --   allocated_bytes  BIGINT   bytes  Memory that its operators allocated; NULL where memory was not recorded.
+--   is_library       BOOLEAN  -      Whether the line is a library's.
+--   callee           VARCHAR  -      Line of a library that it called and that took the most of host_self_us, as 'file(line): function'; NULL where the line itself did.
 CREATE MACRO source_lines_v1(
     run VARCHAR := NULL,
     worker VARCHAR := NULL,
-    span VARCHAR := NULL
+    span VARCHAR := NULL,
+    frame VARCHAR := 'user'
 ) AS TABLE
     WITH RECURSIVE
     with_lines AS MATERIALIZED (
@@ -59,21 +69,11 @@ CREATE MACRO source_lines_v1(
         GROUP BY ALL
     ),
 
-    nodes AS MATERIALIZED (
+    read AS MATERIALIZED (
         SELECT
-            r.first_id,
+            r.*,
             r.first_id + r.stack_id AS id,
-            r.first_id + r.outer_stack_id AS outer_id,
-            r.is_frame,
-            CASE
-                WHEN (r.is_frame OR NOT w.has_frames) AND r.source_line IS NOT NULL
-                    THEN hash(r.source_file, r.source_line, r.source_function)
-            END AS line_id,
-            r.source_file,
-            r.source_line,
-            r.source_function,
-            r.calls,
-            r.self_duration_ns
+            w.has_frames
         FROM (
             SELECT
                 list_position(t.names, s.run || chr(0) || s.worker || chr(0) || s.span)
@@ -96,13 +96,119 @@ CREATE MACRO source_lines_v1(
         INNER JOIN with_lines AS w ON r.first_id = w.first_id
     ),
 
-    -- Each stack with the innermost line in it, whether its last event enters that, and all lines.
+    -- The call stacks of operators, where there are no frames: the operators of a stack have the same.
+    written AS MATERIALIZED (
+        SELECT c.call_stack, list(c.id) AS ids
+        FROM (
+            SELECT
+                list_position(t.names, e.run || chr(0) || e.worker || chr(0) || e.span)
+                * (1::BIGINT << 40) + e.stack_id AS id,
+                any_value(e.call_stack) AS call_stack
+            FROM host_events AS e
+            CROSS JOIN trace_names(run, worker, span) AS t
+            WHERE
+                frame = 'user'
+                AND e.category = 'cpu_op'
+                AND e.call_stack IS NOT NULL
+                AND (run IS NULL OR e.run = run)
+                AND (worker IS NULL OR e.worker = worker)
+                AND (span IS NULL OR e.span = span)
+            GROUP BY ALL
+        ) AS c
+        GROUP BY c.call_stack
+    ),
+
+    called AS MATERIALIZED (
+        SELECT
+            f.call_stack,
+            f.position,
+            f.place.source_file,
+            try_cast(f.place.source_line AS INTEGER) AS source_line,
+            f.place.source_function
+        FROM (
+            SELECT
+                w.call_stack,
+                unnest(range(1, len(string_split(w.call_stack, ';')) + 1)) AS position,
+                regexp_extract(
+                    unnest(string_split(w.call_stack, ';')),
+                    '^(.*)\((\d+)\): (.*)$',
+                    ['source_file', 'source_line', 'source_function']
+                ) AS place
+            FROM written AS w
+        ) AS f
+    ),
+
+    files AS (
+        SELECT r.source_file FROM read AS r
+        UNION
+        SELECT c.source_file FROM called AS c
+    ),
+
+    libraries AS MATERIALIZED (
+        SELECT l.source_file FROM library_files('files') AS l
+    ),
+
+    -- The user's line of each call stack, and the one that it called.
+    entered AS MATERIALIZED (
+        SELECT
+            unnest(w.ids) AS id,
+            u.source_file,
+            u.source_line,
+            u.source_function,
+            hash(b.source_file, b.source_line, b.source_function) AS callee_id,
+            b.position IS NOT NULL AS has_callee
+        FROM (
+            SELECT c.call_stack, min(c.position) AS position
+            FROM called AS c
+            ANTI JOIN libraries AS l ON c.source_file = l.source_file
+            WHERE c.source_line IS NOT NULL AND c.source_file <> ''
+            GROUP BY c.call_stack
+        ) AS p
+        INNER JOIN called AS u ON p.call_stack = u.call_stack AND p.position = u.position
+        INNER JOIN written AS w ON p.call_stack = w.call_stack
+        LEFT JOIN called AS b
+            ON
+                p.call_stack = b.call_stack AND p.position - 1 = b.position
+                AND b.source_line IS NOT NULL
+    ),
+
+    nodes AS MATERIALIZED (
+        SELECT
+            r.first_id,
+            r.id,
+            r.first_id + r.outer_stack_id AS outer_id,
+            r.is_frame,
+            coalesce(e.source_file, r.source_file) AS source_file,
+            coalesce(e.source_line, r.source_line) AS source_line,
+            coalesce(e.source_function, r.source_function) AS source_function,
+            l.source_file IS NOT NULL AND e.id IS NULL AS is_library,
+            CASE
+                WHEN (r.is_frame OR NOT r.has_frames) AND r.source_line IS NOT NULL
+                    THEN
+                        hash(
+                            coalesce(e.source_file, r.source_file),
+                            coalesce(e.source_line, r.source_line),
+                            coalesce(e.source_function, r.source_function)
+                        )
+            END AS line_id,
+            CASE WHEN e.has_callee THEN e.callee_id END AS callee_id,
+            r.calls,
+            r.self_duration_ns
+        FROM read AS r
+        LEFT JOIN libraries AS l ON r.source_file = l.source_file
+        LEFT JOIN entered AS e ON r.id = e.id AND NOT r.has_frames
+    ),
+
+    -- Each stack with the innermost line in it, the user's and the one that this called, whether its last
+    -- event enters a line, and all lines.
     placed AS (
         SELECT
             n.first_id,
             n.id,
-            n.line_id,
-            n.line_id IS NOT NULL AS is_entry,
+            n.line_id AS inner_id,
+            CASE WHEN NOT n.is_library THEN n.line_id END AS user_id,
+            n.callee_id,
+            n.line_id AS entry_id,
             CASE WHEN n.line_id IS NULL THEN [] ELSE [n.line_id] END AS line_ids,
             n.calls,
             n.self_duration_ns
@@ -112,9 +218,18 @@ CREATE MACRO source_lines_v1(
         SELECT
             n.first_id,
             n.id,
-            coalesce(n.line_id, o.line_id) AS line_id,
-            n.line_id IS NOT NULL AND (n.is_frame OR n.line_id IS DISTINCT FROM o.line_id)
-                AS is_entry,
+            coalesce(n.line_id, o.inner_id) AS inner_id,
+            CASE
+                WHEN n.line_id IS NULL OR n.is_library THEN o.user_id ELSE n.line_id
+            END AS user_id,
+            CASE
+                WHEN n.line_id IS NULL THEN o.callee_id
+                WHEN NOT n.is_library THEN n.callee_id
+                WHEN o.user_id IS NOT NULL THEN coalesce(o.callee_id, n.line_id)
+            END AS callee_id,
+            CASE
+                WHEN n.is_frame OR (n.line_id IS DISTINCT FROM o.inner_id) THEN n.line_id
+            END AS entry_id,
             CASE
                 WHEN n.line_id IS NULL OR list_contains(o.line_ids, n.line_id) THEN o.line_ids
                 ELSE list_append(o.line_ids, n.line_id)
@@ -123,6 +238,24 @@ CREATE MACRO source_lines_v1(
             n.self_duration_ns
         FROM placed AS o
         INNER JOIN nodes AS n ON o.id = n.outer_id
+    ),
+
+    counted AS (
+        SELECT
+            p.first_id,
+            p.id,
+            CASE WHEN frame = 'user' THEN coalesce(p.user_id, p.inner_id) ELSE p.inner_id END
+                AS line_id,
+            CASE WHEN frame = 'user' THEN p.callee_id END AS callee_id,
+            p.entry_id,
+            p.line_ids,
+            p.calls,
+            p.self_duration_ns
+        FROM placed AS p
+        WHERE (
+            SELECT a.is_allowed
+            FROM checked_choice('frame', frame, ['user', 'innermost']) AS a
+        )
     ),
 
     -- A launch is told by its call, and where that is lost by the operator.
@@ -180,32 +313,37 @@ CREATE MACRO source_lines_v1(
 
     by_stack AS (
         SELECT
-            p.first_id,
-            p.line_id,
-            CASE WHEN p.is_entry THEN p.calls END AS calls,
-            p.self_duration_ns AS self_ns,
+            c.first_id,
+            c.line_id,
+            c.callee_id,
+            NULL::BIGINT AS calls,
+            c.self_duration_ns AS self_ns,
             NULL::BIGINT AS total_ns,
             NULL::BIGINT AS device_ns,
             NULL::BIGINT AS bytes
-        FROM placed AS p
+        FROM counted AS c
         UNION ALL
-        SELECT p.first_id, unnest(p.line_ids), NULL, NULL, p.self_duration_ns, NULL, NULL
-        FROM placed AS p
+        SELECT c.first_id, c.entry_id, NULL, c.calls, NULL, NULL, NULL, NULL
+        FROM counted AS c
         UNION ALL
-        SELECT p.first_id, p.line_id, NULL, NULL, NULL, a.device_ns, a.bytes
-        FROM placed AS p
+        SELECT c.first_id, unnest(c.line_ids), NULL, NULL, NULL, c.self_duration_ns, NULL, NULL
+        FROM counted AS c
+        UNION ALL
+        SELECT c.first_id, c.line_id, NULL, NULL, NULL, NULL, a.device_ns, a.bytes
+        FROM counted AS c
         INNER JOIN (
             SELECT
                 m.id, sum(m.device_ns)::BIGINT AS device_ns, sum(m.bytes)::BIGINT AS bytes
             FROM amounts AS m
             GROUP BY m.id
-        ) AS a ON p.id = a.id
+        ) AS a ON c.id = a.id
     ),
 
-    by_line AS (
+    by_callee AS MATERIALIZED (
         SELECT
             b.first_id,
             b.line_id,
+            b.callee_id,
             sum(b.calls)::BIGINT AS calls,
             sum(b.self_ns) AS self_ns,
             sum(b.total_ns) AS total_ns,
@@ -213,13 +351,44 @@ CREATE MACRO source_lines_v1(
             sum(b.bytes)::BIGINT AS bytes
         FROM by_stack AS b
         WHERE b.line_id IS NOT NULL
-        GROUP BY b.first_id, b.line_id
+        GROUP BY b.first_id, b.line_id, b.callee_id
     ),
 
-    lines AS (
-        SELECT DISTINCT n.line_id, n.source_file, n.source_line, n.source_function
-        FROM nodes AS n
-        WHERE n.line_id IS NOT NULL
+    lines AS MATERIALIZED (
+        SELECT
+            p.*,
+            hash(p.source_file, p.source_line, p.source_function) AS line_id,
+            l.source_file IS NOT NULL AS is_library,
+            format('{}({}): {}', p.source_file, p.source_line, p.source_function) AS callee
+        FROM (
+            SELECT n.source_file, n.source_line, n.source_function
+            FROM nodes AS n
+            WHERE n.line_id IS NOT NULL
+            UNION
+            SELECT c.source_file, c.source_line, c.source_function
+            FROM called AS c
+            WHERE c.source_line IS NOT NULL
+        ) AS p
+        LEFT JOIN libraries AS l ON p.source_file = l.source_file
+    ),
+
+    -- A line without self time, that of a library which only the user's are in, is no row of its own.
+    by_line AS (
+        SELECT
+            b.first_id,
+            b.line_id,
+            arg_max(
+                { 'callee': c.callee },
+                { 'self_ns': b.self_ns, 'callee': coalesce(c.callee, '') }
+            ) FILTER (WHERE b.self_ns IS NOT NULL).callee AS callee,
+            sum(b.calls)::BIGINT AS calls,
+            sum(b.self_ns) AS self_ns,
+            sum(b.total_ns) AS total_ns,
+            sum(b.device_ns) AS device_ns,
+            sum(b.bytes)::BIGINT AS bytes
+        FROM by_callee AS b
+        LEFT JOIN lines AS c ON b.callee_id = c.line_id
+        GROUP BY b.first_id, b.line_id
     ),
 
     found AS (
@@ -228,9 +397,11 @@ CREATE MACRO source_lines_v1(
             l.source_file,
             l.source_line,
             l.source_function,
+            l.is_library,
             w.has_frames,
+            b.callee,
             b.calls,
-            b.self_ns,
+            coalesce(b.self_ns, 0) AS self_ns,
             b.total_ns,
             CASE WHEN r.has_device THEN coalesce(b.device_ns, 0) END AS device_ns,
             CASE WHEN r.has_memory THEN coalesce(b.bytes, 0) END AS bytes
@@ -239,6 +410,7 @@ CREATE MACRO source_lines_v1(
         CROSS JOIN trace_names(run, worker, span) AS t
         INNER JOIN with_lines AS w ON b.first_id = w.first_id
         LEFT JOIN recorded AS r ON b.first_id = r.first_id
+        WHERE b.self_ns IS NOT NULL OR NOT l.is_library
     )
 
     SELECT
@@ -253,7 +425,9 @@ CREATE MACRO source_lines_v1(
         f.self_ns / 1000.0 AS host_self_us,
         f.total_ns / 1000.0 AS host_total_us,
         f.device_ns / 1000.0 AS device_us,
-        f.bytes AS allocated_bytes
+        f.bytes AS allocated_bytes,
+        f.is_library,
+        f.callee
     FROM found AS f
     ORDER BY
         f.self_ns DESC, f.trace ASC, f.source_file ASC, f.source_line ASC, f.source_function ASC;
