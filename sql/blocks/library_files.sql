@@ -16,20 +16,24 @@ CREATE MACRO library_files(rel VARCHAR) AS TABLE
     _files AS MATERIALIZED (
         SELECT
             d.source_file,
-            replace(d.source_file, '\', '/') AS path
+            replace(d.source_file, '\', '/') AS path,
+            regexp_replace(split_part(replace(d.source_file, '\', '/'), '/', 1), '\.pyc?$', '')
+                AS package
         FROM (SELECT DISTINCT r.source_file FROM query_table(rel) AS r) AS d
         WHERE d.source_file IS NOT NULL
     ),
 
-    _installed AS (
-        SELECT f.source_file
+    _told AS MATERIALIZED (
+        SELECT f.source_file, f.path, p.name IS NOT NULL AS is_installed
         FROM _files AS f
-        SEMI JOIN library_packages() AS p
-            ON regexp_replace(split_part(f.path, '/', 1), '\.pyc?$', '') = p.name
+        LEFT JOIN library_packages() AS p ON f.package = p.name
     )
 
-    SELECT i.source_file FROM _installed AS i
+    SELECT i.source_file FROM _told AS i
+    WHERE i.is_installed
     UNION
+    -- Few are left: a pattern that is not written in the query is compiled for each.
     SELECT f.source_file
-    FROM _files AS f
-    INNER JOIN library_paths() AS p ON regexp_matches(f.path, p.pattern);
+    FROM _told AS f
+    INNER JOIN library_paths() AS p ON regexp_matches(f.path, p.pattern)
+    WHERE NOT f.is_installed;
