@@ -88,8 +88,14 @@ def typed_select(name: str, common: str, columns: Sequence[Column], older_keys: 
             r.*,
             CASE
                 WHEN r.held = r.n THEN '{{}}'
-                WHEN r.held = list_count(r.k) THEN json_merge_patch(r.args, '{{{known}}}')::VARCHAR
-                ELSE json_merge_patch(r.args, '{{' || concat_ws(',', {drop}) || '}}')::VARCHAR
+                ELSE merged_arguments(
+                    r.text,
+                    r.args,
+                    CASE
+                        WHEN r.held = list_count(r.k) THEN '{{{known}}}'
+                        ELSE '{{' || concat_ws(',', {drop}) || '}}'
+                    END
+                )
             END AS rest,
             {f"concat_ws(',', {marks})" if older else "''"} AS marks
         FROM (

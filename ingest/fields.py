@@ -142,8 +142,9 @@ def base_sql() -> str:
             WHEN {thread} AND is_whole_number(t.f.tid)
                 THEN '{{"tid":' || to_json(t.f.tid)::VARCHAR || '}}'
             WHEN t.keys = {held} THEN NULL
-            ELSE json_merge_patch(t.text, '{{' || concat_ws(',', {drop}) || '}}')
-        END AS raw
+            ELSE merged_as_written(t.text, '{{' || concat_ws(',', {drop}) || '}}')
+        END AS raw,
+        t.text
     FROM placed AS t
     """
 
@@ -159,7 +160,10 @@ def insert_sql(kind: str, older_keys: bool) -> str:
     if kind in TYPED:
         rows = typed_select(kind, _COMMON, tables()[TYPED[kind]].arguments, older_keys)
     else:
-        rows = f"SELECT {_COMMON}, r.args, r.raw FROM base AS r WHERE r.tbl = '{kind}'"
+        rows = (
+            f"SELECT {_COMMON}, arguments_as_written(r.text, r.args), r.raw FROM base AS r"
+            f" WHERE r.tbl = '{kind}'"
+        )
     return f"INSERT INTO raw_{kind} {rows}"
 
 

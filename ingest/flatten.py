@@ -32,6 +32,7 @@ def prepare(con: duckdb.DuckDBPyConnection, unpadded: bool = False) -> None:
         unpadded: Read decimals as sql/derive/unpadded.sql says.
     """
     derive(con, "event_kinds")
+    derive(con, "written_numbers")
     if unpadded:
         derive(con, "unpadded")
     for name, table in fields.TYPED.items():

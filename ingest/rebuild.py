@@ -92,6 +92,7 @@ def _opened(folder: Path) -> Iterator[duckdb.DuckDBPyConnection]:
                 f"CREATE VIEW {name} AS FROM read_parquet('{path}', hive_partitioning = false)"
             )
         derive(con, "event_kinds")
+        derive(con, "written_numbers")
         derive(con, "rebuild")
         con.execute("SET VARIABLE base_ns = (SELECT coalesce(t.base_time_ns, 0) FROM traces AS t)")
         con.execute("SET VARIABLE unpadded = (SELECT t.generation = '2024-03' FROM traces AS t)")

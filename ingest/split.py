@@ -26,6 +26,19 @@ CACHED_BYTES = 1 << 18
 
 _CLOSE, _OPEN, _COMMA, _SPACE = b"}{, "
 _STARTS = re.compile(rb"\s*\{")
+_INVALID = r"""
+    SELECT p.position
+    FROM pieces AS p
+    WHERE
+        NOT json_valid(p.text)
+        OR CASE
+            WHEN regexp_matches(p.text, ',\s*[\]}]')
+                THEN regexp_matches(
+                    regexp_replace(p.text, '"(?:[^"\\]|\\.)*"', '""', 'g'), ',\s*[\]}]'
+                )
+        END
+    ORDER BY p.position
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,11 +105,12 @@ class Splitter:
         return Cut(Block(len(texts), ids, texts), used, ended)
 
     def _invalid(self, texts: pa.StringArray) -> list[int]:
-        """Positions of the pieces that are not JSON, but for the numbers that `flatten` looks for."""
+        """Positions of the pieces that are not JSON, but for the numbers that `flatten` looks for.
+
+        DuckDB also takes a comma before a closing bracket.
+        """
         pieces = pa.table({"text": texts, "position": numbered(0, len(texts))})
-        rows = self._check.execute(
-            "SELECT p.position FROM pieces AS p WHERE NOT json_valid(p.text) ORDER BY p.position"
-        ).fetchall()
+        rows = self._check.execute(_INVALID).fetchall()
         assert len(pieces) == len(texts)  # DuckDB found it by its name
         return [position for (position,) in rows]
 

@@ -69,7 +69,7 @@ CREATE MACRO rebuilt_args(members, args) AS
         WHEN args IS NULL THEN object_of(members)
         ELSE
             '{' || array_to_string(members, ',')
-            || behind(json_merge_patch(args, without_keys_of(object_of(members)))) || '}'
+            || behind(merged_as_written(args::VARCHAR, without_keys_of(object_of(members)))) || '}'
     END;
 
 CREATE MACRO rebuilt_flows() AS TABLE

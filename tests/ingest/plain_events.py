@@ -184,3 +184,15 @@ def events(draw: st.DrawFn) -> str:
             target.pop(key, None)
     separators = draw(st.sampled_from([(",", ":"), (", ", ": "), (" ,\n ", " :\t")]))
     return json.dumps(event, separators=separators, ensure_ascii=draw(st.booleans()))
+
+
+def left(texts: list[str], *, full: bool) -> list[tuple[str | None, str | None]]:
+    """The args and raw of every event, as they are written, in the order of the file."""
+    con, flattener = database()
+    flattener.add(block(texts, Splitter() if full else None))
+    flattener.finish()
+    select = " UNION ALL ".join(f"SELECT event_id, args, raw FROM raw_{name}" for name in TABLES)
+    found = con.execute(f"SELECT args, raw FROM ({select}) ORDER BY event_id").fetchall()
+    for name in TABLES:
+        con.execute(f"TRUNCATE raw_{name}")
+    return found[:-1]

@@ -14,11 +14,13 @@ from tests.ingest.plain_events import (
     DEVICE,
     HOST,
     INSTANT,
+    MEMORY,
     METADATA,
     PLAIN,
     SPAN,
     block,
     events,
+    left,
     tables,
     taken,
 )
@@ -191,6 +193,46 @@ def test_nulls_stay_in_args() -> None:
     spoilt = text.replace("3}", '3, "Python id": 4}')
     found = block([json.dumps(HOST), spoilt, json.dumps(HOST)]).plain["host"].to_pylist()
     assert [row["input_types"] for row in found] == [["float", ""]] * 2
+
+
+NUMBERS = [
+    *("1.50", "1e3", "-0", "1E+2", "123456789012345678901234567890", "-0.0", "1.0", "0.000001"),
+    *("1234567890.25", "0.1000000000000000055511151231257827", "1e999", '[1.50, {"b": -0}]'),
+]
+
+
+@pytest.mark.parametrize("full", [True, False])
+@pytest.mark.parametrize("event", [HOST, DEVICE, MEMORY, METADATA, INSTANT])
+@pytest.mark.parametrize("number", NUMBERS)
+def test_numbers_stay_as_they_are_written(number: str, event: dict[str, Any], full: bool) -> None:
+    text = json.dumps(event).replace('"args": {', f'"args": {{"new": {number}, ')
+    [(args, _)] = left([text], full=full)
+    assert args is not None
+    assert args.startswith('{"new":' + number.replace(" ", ""))
+    [(_, raw)] = left([json.dumps(event)[:-1] + f', "odd": {number}}}'], full=full)
+    assert raw is not None
+    assert '"odd":' + number.replace(" ", "") in raw
+
+
+@pytest.mark.parametrize(
+    "text", ["#1.50", "##", ": 1.50,", '\\"#2.50', "\\u0023x", "#", "\\u0022#1"]
+)
+def test_texts_that_look_like_such_numbers_stay_texts(text: str) -> None:
+    event = json.dumps(HOST).replace('"args": {', f'"args": {{"{text}": 1.50, "b": "{text}", ')
+    for full in (True, False):
+        [(args, _)] = left([event], full=full)
+        assert args is not None
+        assert json.loads(args, parse_float=str) == json.loads(
+            f'{{"{text}": "1.50", "b": "{text}"}}'
+        )
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.from_regex(r"\A-?(0|[1-9][0-9]{0,20})(\.[0-9]{1,20})?([eE][+-]?[0-9]{1,2})?\Z"))
+def test_both_parses_leave_any_number_as_it_is_written(number: str) -> None:
+    text = json.dumps(HOST).replace('"args": {', f'"args": {{"new": {number}, ')
+    assert left([text], full=False) == left([text], full=True)
+    assert left([text], full=True) == [(f'{{"new":{number}}}', None)]
 
 
 def test_arguments_without_a_column_stay_in_args() -> None:

@@ -6,10 +6,13 @@ import gzip
 import random
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from tests.ingest.conftest import canonical
 from tests.ingest.whole import Whole, whole
+from tracewh.ingest.flatten import prepare
+from tracewh.ingest.plain import Parser, is_available
 from tracewh.ingest.reader import TraceReader
 
 ONE = b'{"ph": "X", "cat": "cpu_op", "name": "one", "pid": 1, "tid": 2, "ts": 5, "dur": 3}'
@@ -376,3 +379,28 @@ def test_gzip_that_cannot_be_read_to_the_end(tmp_path: Path, cut: int, damaged: 
     causes = {"truncated_bytes", "damaged_compression"} if damaged else {"truncated_bytes"}
     assert found.reasons.keys() - {"unreadable_event"} == causes
     assert found.metadata == {}
+
+
+@pytest.mark.skipif(not is_available(), reason="ingest/native was not compiled")
+@pytest.mark.parametrize(
+    ("text", "commas"),
+    [
+        (b'{"ph": "X", "args": {"a": 1,}}', 1),
+        (b'{"ph": "X", "args": {"a": [1, ], "b": ",]"} , }', 1),
+        (b'{"ph": "X"}, , {"ph": "i"},, {"ph": "i", "args": {},}', 3),
+        (b'{"ph": "X", "name": "f<(lambda: 1, )>, }"}', 0),
+    ],
+)
+def test_both_readers_count_stray_commas_alike(tmp_path: Path, text: bytes, commas: int) -> None:
+    """DuckDB takes a comma before a closing bracket for sound JSON."""
+    file = tmp_path / "trace.json"
+    file.write_bytes(trace(ONE, text, TWO))
+    with duckdb.connect() as con:
+        prepare(con)
+        found = []
+        for parser in (None, Parser(con)):
+            opened = TraceReader(file, parser=parser)
+            assert sum(block.events for block in opened.blocks()) == opened.events
+            found.append((opened.events, opened.reasons))
+    assert found[0] == found[1]
+    assert found[0][1] == ({"stray_commas": commas} if commas else {})
