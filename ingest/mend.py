@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tracewh.ingest.repair import (
+    COMMAS,
     EVENT_START,
     SPACE,
     SURE_START,
@@ -39,6 +40,7 @@ _GOES_ON = re.compile(rb"[\s\]}]*,[\s\]},]*\{|[\s\]},]*" + EVENT_START.pattern)
 _AFTER_ARRAY = re.compile(
     rb'\s*(?:[^\s,]|\Z|,\s*(?:\}|\Z|"[^"\\]*+(?:\\.[^"\\]*+)*+(?:\Z|"\s*(?::|\Z))))', re.DOTALL
 )
+_BRACKETS = re.compile(rb"\](?:\s*+\])*+")
 _PUNCTUATION = re.compile(rb"[\s,\[\]{}]*+")
 _COMMA, _END, _OPEN = b",]{"
 
@@ -86,16 +88,19 @@ class Mender:
             at = _skip(text, at)
             if at == len(text):
                 return Walk("more", at, events)
-            if text[at] == _COMMA:
-                self.reasons["stray_commas"] += 1
-                at += 1
+            if commas := COMMAS.match(text, at):
+                self.reasons["stray_commas"] += text.count(b",", at, commas.end())
+                at = commas.end()
                 continue
             if text[at] == _END:
                 ended = _is_end(text, at, last)
                 if ended is not False:
                     return Walk("ended" if ended else "more", at, events)
-                self.reasons["stray_bytes"] += 1
-                at += 1
+                brackets = _BRACKETS.match(text, at)
+                assert brackets
+                # What holds of the first of them holds of all.
+                self.reasons["stray_bytes"] += text.count(b"]", at, brackets.end())
+                at = brackets.end()
                 continue
             value = self._read(text, at, last)
             if value is None:

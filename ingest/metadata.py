@@ -10,7 +10,7 @@ from typing import Any
 
 from tracewh.ingest.repair import IncompleteError, Scanner, UnreadableError
 from tracewh.ingest.strict import is_strict
-from tracewh.ingest.text import Text
+from tracewh.ingest.text import BLANKS, Text
 
 WHITESPACE = b" \t\r\n"
 
@@ -18,8 +18,8 @@ WHITESPACE = b" \t\r\n"
 MOST_BYTES = 64 << 20
 
 _KEY = b'"traceEvents"'
-_LIST = re.compile(rb"\s*:\s*\[")
-_UNDECIDED = re.compile(rb"\s*:?\s*\Z")
+_LIST = re.compile(rb"[\x00-\x20]*:[\x00-\x20]*\[")
+_UNDECIDED = re.compile(rb"[\x00-\x20]*:?[\x00-\x20]*\Z")
 _FIRST_PHASE = re.compile(rb'\s*\[\s*\{\s*"ph"\s*:')
 #: So many keys of that name may stand deeper in the metadata.
 _TRIES = 16
@@ -97,13 +97,13 @@ def metadata(text: bytes, reasons: Counter[str]) -> dict[str, Any]:
         try:
             end = scanner.read().end
         except IncompleteError:
-            reasons["truncated_bytes"] += len(text[scanner.whole_end :].strip(WHITESPACE + b","))
+            reasons["truncated_bytes"] += len(text[scanner.whole_end :].strip(BLANKS + b","))
             value = parsed(scanner.whole_members(), reasons)
         except UnreadableError:
             reasons["unreadable_metadata"] += 1
             value = parsed(scanner.whole_members(), reasons)
         else:
-            reasons["bytes_after_the_end"] += len(text[end:].strip(WHITESPACE))
+            reasons["bytes_after_the_end"] += len(text[end:].strip(BLANKS))
             value = parsed(text[:end], reasons)
     return {key: found for key, found in (value or {}).items() if key != "traceEvents"}
 
@@ -113,7 +113,7 @@ def parsed(text: bytes, reasons: Counter[str]) -> dict[str, Any] | None:
 
     Numbers beyond 64 bits are kept; those beyond a double are their text.
     """
-    text = text.strip(WHITESPACE)
+    text = text.strip(BLANKS)
     if not is_strict(text):
         try:
             value = Scanner(text, 0).read()

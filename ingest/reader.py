@@ -27,7 +27,7 @@ from tracewh.ingest.metadata import (
 )
 from tracewh.ingest.plain import Parser
 from tracewh.ingest.split import Block, Splitter
-from tracewh.ingest.text import Text
+from tracewh.ingest.text import BLANKS, Blanks, Text
 
 #: Decompressed bytes per block. Large enough that a block's fixed costs vanish, small enough that
 #: much of what is made of it stays in the cache.
@@ -81,9 +81,11 @@ class TraceReader:
             digest.update(chunk)
             self.on_bytes(len(chunk))
 
-        text = Text(decompressed(lambda: self.path.open("rb"), stored))
+        blanks = Blanks(decompressed(lambda: self.path.open("rb"), stored))
         with ThreadPoolExecutor(1) as pool:
-            yield from self._blocks(text, pool)
+            yield from self._blocks(Text(iter(blanks)), pool)
+        if blanks.runs:
+            self.reasons["long_blanks"] = blanks.runs
         self.content_hash = digest.hexdigest()
 
     def _blocks(self, text: Text, pool: ThreadPoolExecutor) -> Iterator[Block]:
@@ -112,8 +114,9 @@ class TraceReader:
 
     def _head(self, text: Text) -> bytes:
         """What stands up to the `[` of the events; the buffer then holds what follows."""
-        while text.grow() and not text.buffer.strip(WHITESPACE):
+        while text.grow() and not text.buffer.strip(BLANKS):
             pass
+        text.drop(len(text.buffer) - len(text.buffer.lstrip(b"\0")))  # padding
         if text.buffer.startswith(_BYTE_ORDER_MARK):
             text.drop(len(_BYTE_ORDER_MARK))
             self.reasons["byte_order_mark"] += 1
@@ -130,14 +133,14 @@ class TraceReader:
         """Read the metadata, and count what is missing at the end of the file."""
         rest = bytes(text.buffer)
         if not ended:
-            cut_off = len(rest.strip(WHITESPACE + b","))
+            cut_off = len(rest.strip(BLANKS + b","))
             if cut_off or head != _BARE:  # a bare list may end without its bracket
                 self.reasons["truncated_bytes"] += cut_off
             rest = b"]}"
         if head != _BARE:
             self.metadata = metadata(head + rest, self.reasons)
         elif ended:
-            self.reasons["bytes_after_the_end"] += len(rest[1:].strip(WHITESPACE))
+            self.reasons["bytes_after_the_end"] += len(rest[1:].strip(BLANKS))
         self.reasons["bytes_after_the_end"] += text.count_rest()
         if text.cut:
             damaged = text.cut.reason.startswith("damaged")

@@ -27,6 +27,7 @@ _IN_OBJECT = (
 _IN_LIST = rb"(?:\]" + _WHITE + rb"(?:[,}\]]|\Z)|," + _WHITE + rb'["\-0-9\[{tfnNIi\]])'
 
 SPACE = re.compile(_WHITE)
+COMMAS = re.compile(b",(?:" + _WHITE + b",)*+")
 _SOUND = re.compile(_STRING)
 _MEMBER = re.compile(
     _STRING + _WHITE + b":" + _WHITE
@@ -145,8 +146,8 @@ class Scanner:
             self._whole = (len(self._out), self._copied, at)
         at = comma = self._skip(at)
         has_comma = self._data[at] == _COMMA
-        while self._data[at] == _COMMA:
-            at = self._skip(at + 1)
+        if commas := COMMAS.match(self._data, at):
+            at = self._skip(commas.end())
         is_end = self._data[at] == self._open[-1] + 2  # ASCII has each pair two apart
         if has_comma and (is_end or opened):
             self._replace(comma, at, b"", "stray_commas")

@@ -19,10 +19,14 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tracewh.ingest.mend import EVENT_BYTES, Mender
+from tracewh.ingest.repair import SPACE
 
 #: How many bytes are compared at a time: what is made of more than that goes to fresh memory, and
 #: getting it from the system takes longer than comparing.
 CACHED_BYTES = 1 << 18
+
+#: So many blanks are skipped everywhere at a time; there are few longer runs of them.
+FEW_BLANKS = 64
 
 _CLOSE, _OPEN, _COMMA, _SPACE = b"}{, "
 _STARTS = re.compile(rb"\s*\{")
@@ -185,9 +189,14 @@ def _skip_whitespace(
     last = len(data) - 1
     at = np.minimum(at, last)
     moving = np.flatnonzero((data[at] <= _SPACE) & (at < last))
-    while len(moving):
+    for _ in range(FEW_BLANKS):
+        if not len(moving):
+            return at
         at[moving] += 1
         moving = moving[(data[at[moving]] <= _SPACE) & (at[moving] < last)]
+    for position in moving:
+        blanks = SPACE.match(data, at[position])
+        at[position] = min(blanks.end(), last) if blanks else last
     return at
 
 

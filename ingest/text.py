@@ -12,6 +12,12 @@ from tracewh.ingest.errors import CutError
 #: Buffers that are kept until their blocks are done with: so many blocks are on their way at a time.
 BUFFERS_KEPT = 4
 
+#: No sound text has so many blanks in a row.
+MOST_BLANKS = 1 << 20
+#: White space, and what a writer may pad a file with.
+BLANKS = bytes(range(0x21))
+_SPACE = 0x20
+
 
 def fill_in_python(buffer: bytearray, parts: list[bytes | bytearray], /) -> None:
     """What `fill` does, while all other threads of Python wait."""
@@ -26,6 +32,38 @@ except ImportError:
     fill = fill_in_python
 else:
     fill = _events.fill
+
+
+class Blanks:
+    """Chunks of at most MOST_BLANKS bytes, without the blanks that follow so many others.
+
+    Attributes:
+        runs: In how many places some were left out.
+    """
+
+    def __init__(self, source: Iterator[bytes]) -> None:
+        self.runs = 0
+        self._source = source
+        self._run = 0  # blanks at the end of what was given
+        self._is_cut = False
+
+    def __iter__(self) -> Iterator[bytes]:
+        for chunk in self._source:
+            before = self._run
+            first = len(chunk) - len(chunk.lstrip(BLANKS)) if chunk[0] <= _SPACE else 0
+            if first == len(chunk):
+                self._run += first
+            else:
+                self._run = len(chunk) - len(chunk.rstrip(BLANKS)) if chunk[-1] <= _SPACE else 0
+            excess = min(before + first - MOST_BLANKS, first)
+            if excess <= 0:
+                self._is_cut = False
+                yield chunk
+                continue
+            self.runs += not self._is_cut
+            self._is_cut = first == len(chunk)
+            if left := chunk[excess:]:
+                yield left
 
 
 class Text:
@@ -70,11 +108,14 @@ class Text:
         self.buffer = self.buffer[count:]
 
     def count_rest(self) -> int:
-        """Read to the end of the file without keeping it; the number of bytes."""
-        count = 0
+        """Read to the end of the file without keeping it; the number of bytes but for blanks at the end."""
+        count = end = 0
         while chunks := self._read(1):
-            count += sum(map(len, chunks))
-        return count
+            for chunk in chunks:
+                if left := len(chunk.rstrip(BLANKS)):
+                    end = count + left
+                count += len(chunk)
+        return end
 
     def _joined(self, parts: list[bytes | bytearray]) -> bytearray:
         """The parts in a row, in a buffer that was in use before if there is one.

@@ -202,16 +202,25 @@ NUMBERS = [
 
 
 @pytest.mark.parametrize("full", [True, False])
-@pytest.mark.parametrize("event", [HOST, DEVICE, MEMORY, METADATA, INSTANT])
-@pytest.mark.parametrize("number", NUMBERS)
-def test_numbers_stay_as_they_are_written(number: str, event: dict[str, Any], full: bool) -> None:
-    text = json.dumps(event).replace('"args": {', f'"args": {{"new": {number}, ')
-    [(args, _)] = left([text], full=full)
-    assert args is not None
-    assert args.startswith('{"new":' + number.replace(" ", ""))
-    [(_, raw)] = left([json.dumps(event)[:-1] + f', "odd": {number}}}'], full=full)
-    assert raw is not None
-    assert '"odd":' + number.replace(" ", "") in raw
+def test_numbers_stay_as_they_are_written(full: bool) -> None:
+    numbers = NUMBERS * 5
+    written = [number.replace(" ", "") for number in numbers]
+    events = [
+        json.dumps(event) for event in (HOST, DEVICE, MEMORY, METADATA, INSTANT) for _ in NUMBERS
+    ]
+    inside = [
+        event.replace('"args": {', f'"args": {{"new": {number}, ')
+        for event, number in zip(events, numbers, strict=True)
+    ]
+    for number, (args, _) in zip(written, left(inside, full=full), strict=True):
+        assert args is not None
+        assert args.startswith(f'{{"new":{number}')
+    beside = [
+        f'{event[:-1]}, "odd": {number}}}' for event, number in zip(events, numbers, strict=True)
+    ]
+    for number, (_, raw) in zip(written, left(beside, full=full), strict=True):
+        assert raw is not None
+        assert f'"odd":{number}' in raw
 
 
 @pytest.mark.parametrize(
