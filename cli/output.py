@@ -143,7 +143,7 @@ class Output:
 @contextmanager
 def whole(path: Path) -> Iterator[Path]:
     """A path to write at, so that the file appears when all of it is written, or not at all."""
-    goal = path.resolve()
+    goal = Path(os.path.realpath(path))
     special = path.exists() and not path.is_file()  # a named pipe, /dev/null
     part = goal if special else _part(goal)
     try:

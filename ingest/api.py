@@ -7,12 +7,13 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import ExitStack
 from functools import partial
 from typing import TYPE_CHECKING
 
 from tracewh.ingest.discover import Source, discover
 from tracewh.ingest.errors import IngestError
-from tracewh.ingest.files import STDIN
+from tracewh.ingest.files import Piped
 from tracewh.ingest.outcome import Meter, Outcome, Progress, size
 
 if TYPE_CHECKING:
@@ -73,9 +74,9 @@ def ingest_sources(
     from tracewh.ingest.plan import make_plan
     from tracewh.ingest.settle import settle
 
-    with store.session() as session:
-        if any(source.path is STDIN for source in sources):
-            STDIN.keep(session.path)
+    with store.session() as session, ExitStack() as pipes:
+        for pipe in dict.fromkeys(each.path for each in sources if isinstance(each.path, Piped)):
+            pipes.enter_context(pipe.kept(session.path))
         plan = make_plan(store, sources, force)
         meter = Meter(sources, on_progress, on_outcome)
         new = [size(each.source) for each in plan if each.known is None]

@@ -6,11 +6,13 @@ import errno
 import io
 import os
 import shutil
+import stat
 import sys
 import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -124,31 +126,45 @@ class _Download(io.RawIOBase):
         super().close()
 
 
-class Stdin:
-    """Standard input, kept in a file without a name: it can be read once, and ingest may look twice."""
+class Piped:
+    """Standard input or a named pipe, kept in a file without a name: it can be read once, and ingest may
+    look twice.
 
-    name = "stdin"
+    Args:
+        path: The pipe; None for standard input.
+    """
 
-    def __init__(self) -> None:
+    def __init__(self, path: Path | None = None) -> None:
+        self._path = path
         self._kept: IO[bytes] | None = None
+        self.name = path.name if path else "stdin"
 
     def __str__(self) -> str:
-        return self.name
+        return str(self._path) if self._path else self.name
 
-    def keep(self, folder: Path) -> None:
-        """Read all of it into a folder's file system.
+    @contextmanager
+    def kept(self, folder: Path) -> Iterator[None]:
+        """Read all of it into a folder's file system, and keep it there for so long.
 
         Raises:
-            IngestError: It is a terminal, or there is no room.
+            IngestError: It is a terminal, cannot be read, or there is no room.
         """
-        if sys.stdin is None or sys.stdin.isatty():
+        if self._path is None and (sys.stdin is None or sys.stdin.isatty()):
             raise IngestError("- reads standard input, and no trace is piped into it")
         try:
+            source = self._path.open("rb") if self._path else nullcontext(sys.stdin.buffer)
+        except OSError as error:
+            raise IngestError(f"cannot read {self}: {error.strerror}") from None
+        try:
             self._kept = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115  # read later
-            shutil.copyfileobj(sys.stdin.buffer, self._kept, 1 << 20)
+            with source as opened:
+                shutil.copyfileobj(opened, self._kept, 1 << 20)
             self._kept.flush()
         except OSError as error:
-            raise IngestError(f"cannot keep standard input in {folder}: {error.strerror}") from None
+            what = self._path or "standard input"
+            raise IngestError(f"cannot keep {what} in {folder}: {error.strerror}") from None
+        with self._kept:
+            yield
 
     def open(self, mode: Literal["rb"], /) -> io.BufferedReader:
         """Its bytes, from the first, for one reader at a time."""
@@ -163,7 +179,7 @@ class Stdin:
         return os.fstat(self._kept.fileno())
 
 
-STDIN = Stdin()
+STDIN = Piped()
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +198,7 @@ class Search:
         self._wanted = wanted
         self._names = cache(_names)
         self._beside: dict[str, Sequence[str]] = {}
+        self._pipes: dict[Path, Piped] = {}
 
     def folders(self, given: str | os.PathLike[str]) -> Iterator[Folder]:
         """The folder of a file that was named, or every folder below one, hidden ones left out.
@@ -196,16 +213,20 @@ class Search:
                 known = IngestError if isinstance(error, FileNotFoundError) else StoreError
                 raise known(f"{error.filename}: {error.strerror}") from None
             return
-        path = Path(given).resolve()
-        if path.is_file():
+        kind = _kind(given)
+        if stat.S_ISFIFO(kind):
+            pipe = Path(os.path.abspath(given))
+            yield Folder(pipe.parent.name, [self._pipes.setdefault(pipe, Piped(pipe))], [])
+            return
+        path = Path(os.path.realpath(given))
+        if stat.S_ISREG(kind):
             yield Folder(path.parent.name, [path], self._names(path.parent))
-        elif path.is_dir():
+        else:
             for folder, names in _walk(path):
                 relative = folder.relative_to(path).as_posix()
                 files = [folder / name for name in names if self._wanted(name)]
+                files = [file for file in files if not _is_special(file)]
                 yield Folder(path.name if relative == "." else relative, files, names)
-        else:
-            raise IngestError(f"no such file or folder: {given}")
 
     def _remote(self, url: str) -> Iterator[Folder]:
         place = locate(url)
@@ -228,6 +249,52 @@ class Search:
                 _remote_file(place, names[name]) for name in sorted(names) if self._wanted(name)
             ]
             yield Folder(folder or top, files, list(names))
+
+
+def is_pipe(path: str | os.PathLike[str]) -> bool:
+    """Whether a path names a pipe, which can be read once."""
+    try:
+        return stat.S_ISFIFO(os.stat(path).st_mode)
+    except OSError:
+        return False
+
+
+def _kind(given: str | os.PathLike[str]) -> int:
+    """The type of a file, folder or pipe.
+
+    Raises:
+        IngestError: There is nothing by that name, or something else, or nobody may look at it.
+    """
+    try:
+        kind = os.stat(given).st_mode
+        if stat.S_ISDIR(kind):
+            os.scandir(given).close()
+    except (FileNotFoundError, NotADirectoryError):
+        if os.path.islink(given):
+            target = os.readlink(given)
+            raise IngestError(f"{given} is a link to {target}, which does not exist") from None
+        raise IngestError(f"no such file or folder: {given}") from None
+    except (OSError, ValueError) as error:
+        why = (
+            "a link that leads to itself" if _is_loop(error) else getattr(error, "strerror", error)
+        )
+        raise IngestError(f"cannot read {given}: {why}") from None
+    if stat.S_ISREG(kind) or stat.S_ISDIR(kind) or stat.S_ISFIFO(kind):
+        return kind
+    what = "socket" if stat.S_ISSOCK(kind) else "device"
+    raise IngestError(f"{given} is a {what}; give a trace file, a folder or a pipe")
+
+
+def _is_loop(error: Exception) -> bool:
+    return isinstance(error, OSError) and error.errno == errno.ELOOP
+
+
+def _is_special(file: Path) -> bool:
+    """Whether a name in a folder is that of a pipe, a socket or a device: only who names it means it."""
+    try:
+        return not stat.S_ISREG(file.stat().st_mode)
+    except OSError:  # its ingest will say why
+        return False
 
 
 def _names(folder: Path) -> Sequence[str]:

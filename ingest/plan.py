@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tracewh.ingest.discover import Source
+from tracewh.ingest.files import Piped
 from tracewh.ingest.manifest import content_hash
 from tracewh.ingest.store import Known, Store, free_span
 
@@ -44,7 +45,9 @@ def make_plan(store: Store | ObjectStore, sources: Sequence[Source], force: bool
         worker = source.run, source.worker
         known = None if force else _same_content(source, stored[worker])
         if known is None:
-            span = free_span(source.span, str(source.path), taken[worker])
+            # Another trace comes through a pipe each time.
+            path = "" if isinstance(source.path, Piped) else str(source.path)
+            span = free_span(source.span, path, taken[worker])
             source = replace(source, span=span)
             taken[worker][span] = str(source.path)
         newest = survey.generations.get((*worker, source.span), 0)

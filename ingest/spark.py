@@ -25,7 +25,7 @@ from tracewh.ingest.databases import Databases, Limits
 from tracewh.ingest.discover import Source
 from tracewh.ingest.errors import IngestError, RefusedError
 from tracewh.ingest.faults import refusal
-from tracewh.ingest.files import STDIN
+from tracewh.ingest.files import STDIN, Piped
 from tracewh.ingest.objects import ObjectStore
 from tracewh.ingest.outcome import Meter, Outcome, Progress
 from tracewh.ingest.plan import Planned, make_plan
@@ -90,10 +90,10 @@ def ingest_sources(
         IngestError: The call cannot start.
         SparkError: The cluster cannot do the work. Traces that are in stay in.
     """
-    if any(source.path is STDIN for source in sources):
-        raise IngestError(
-            "- is standard input, which no executor can read; ingest it without Spark"
-        )
+    for source in sources:
+        if isinstance(source.path, Piped):
+            what = "- is standard input" if source.path is STDIN else f"{source.path} is a pipe"
+            raise IngestError(f"{what}, which no executor can read; ingest it without Spark")
     with ExitStack() as stack:
         sign = None
         if isinstance(store, Store):

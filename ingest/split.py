@@ -195,7 +195,7 @@ def _skip_whitespace(
         at[moving] += 1
         moving = moving[(data[at[moving]] <= _SPACE) & (at[moving] < last)]
     for position in moving:
-        blanks = SPACE.match(data, at[position])
+        blanks = SPACE.match(data.data, int(at[position]))
         at[position] = min(blanks.end(), last) if blanks else last
     return at
 

@@ -18,7 +18,7 @@ import pyarrow as pa
 from tracewh import compacted, layout
 from tracewh.ingest import manifest
 from tracewh.ingest.errors import IngestError
-from tracewh.ingest.files import STDIN
+from tracewh.ingest.files import Piped
 from tracewh.ingest.manifest import Origin
 from tracewh.ingest.staging import Session, left_behind, sweep
 from tracewh.layout import Attempt
@@ -98,7 +98,7 @@ class Store:
     """A warehouse folder."""
 
     def __init__(self, path: Path) -> None:
-        self.path = path.resolve()
+        self.path = Path(os.path.realpath(path))
         self.data = self.path / "data"
         #: What a user calls it by, from any folder.
         self.name = str(self.path)
@@ -186,7 +186,8 @@ class Store:
         with self.locked():
             stored = self.traces(source.run, source.worker)
             taken = {trace.span: trace.origin.source_path for trace in stored}
-            span = free_span(source.span, origin.source_path, taken)
+            path = "" if isinstance(source.path, Piped) else origin.source_path
+            span = free_span(source.span, path, taken)
             session.place(staged, self.folder(source.run, source.worker, span))
         return span
 
@@ -256,11 +257,11 @@ def free_span(span: str, source_path: str, taken: Mapping[str, str]) -> str:
 
     Args:
         span: What its name says.
-        source_path: The file.
+        source_path: The file; '' where it is none that may come again.
         taken: The spans of its worker that are in the warehouse, and the files they are of.
     """
     for known, path in taken.items():
-        if path == source_path != str(STDIN):  # another trace comes through it each time
+        if path == source_path:
             return known
     number = 1
     while span in taken:

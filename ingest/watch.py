@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from tracewh.ingest.api import Outcome, ingest_sources
 from tracewh.ingest.discover import Source, discover
 from tracewh.ingest.errors import IngestError, RefusedError, StoreError
+from tracewh.ingest.files import is_pipe
 from tracewh.ingest.objects import store_of
 from tracewh.ingest.reader import TraceReader
 
@@ -64,6 +65,8 @@ class Watch:
         self._paths = [os.fspath(path) for path in paths]
         if "-" in self._paths:
             raise IngestError("- is standard input, which can be read once: tracewh ingest -")
+        for path in filter(is_pipe, self._paths):
+            raise IngestError(f"{path} is a pipe, which can be read once: tracewh ingest {path}")
         self._store.make()
         self._stored: set[tuple[str, int, int]] = set()
         self._run = run

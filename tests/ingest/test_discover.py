@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import socket
 from collections.abc import Callable
 from pathlib import Path
 
@@ -144,3 +146,45 @@ def test_errors(lay: Lay) -> None:
         str(error.value)
         == f"no trace files (*.json, *.json.gz, *.json.zst) in {logs / 'a'}, {logs / 'b'}"
     )
+
+
+def test_links_that_lead_nowhere(tmp_path: Path) -> None:
+    itself, one, other, dangling = (tmp_path / name for name in ("a.json", "b", "c", "d.json"))
+    itself.symlink_to(itself)
+    one.symlink_to(other)
+    other.symlink_to(one)
+    dangling.symlink_to("gone.json")
+    for link in (itself, one):
+        assert refused(link) == f"cannot read {link}: a link that leads to itself"
+    assert refused(dangling) == f"{dangling} is a link to gone.json, which does not exist"
+    assert [name for name, *_ in found(tmp_path)] == ["a.json", "d.json"]  # refused one by one
+
+
+def test_what_is_neither_file_nor_folder(tmp_path: Path) -> None:
+    remedy = "give a trace file, a folder or a pipe"
+    assert refused(Path("/dev/null")) == f"/dev/null is a device; {remedy}"
+    with socket.socket(socket.AF_UNIX) as opened:
+        path = tmp_path / "s.json"
+        opened.bind(os.path.relpath(path))
+        assert refused(path) == f"{path} is a socket; {remedy}"
+        os.mkfifo(tmp_path / "p.json")
+        (tmp_path / "w.json").touch()
+        assert [name for name, *_ in found(tmp_path)] == ["w.json"]  # of a folder, its files
+    assert refused(Path("a" * 300)) == f"cannot read {'a' * 300}: File name too long"
+    assert refused(Path("a\0b")) == "cannot read a\0b: embedded null byte"
+    assert (
+        refused(tmp_path / "w.json" / "x") == f"no such file or folder: {tmp_path / 'w.json' / 'x'}"
+    )
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_a_folder_without_permission(tmp_path: Path) -> None:
+    folder = tmp_path / "closed"
+    folder.mkdir(0o000)
+    assert refused(folder) == f"cannot read {folder}: Permission denied"
+
+
+def refused(path: Path) -> str:
+    with pytest.raises(IngestError) as error:
+        discover([path])
+    return str(error.value)

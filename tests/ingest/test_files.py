@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ import tracewh
 from tracewh.ingest import files
 from tracewh.ingest.discover import discover
 from tracewh.ingest.errors import IngestError
+from tracewh.ingest.watch import Watch
 
 EVENT = '{"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": %s, "dur": 5}'
 TRACE = ('{"schemaVersion": 1, "traceEvents": [' + EVENT % "10" + "]}").encode()
@@ -109,3 +111,28 @@ def test_a_folder_is_listed_once_for_all_files_that_are_named(
     found = discover(sorted(tmp_path.iterdir()))
     assert [source.span for source in found] == [str(number) for number in range(1, 21)]
     assert len(listed) == 2  # iterdir above, and one
+
+
+def test_a_named_pipe_is_read_as_standard_input_is(tmp_path: Path) -> None:
+    pipe = tmp_path / "run" / "w.json"
+    pipe.parent.mkdir()
+    os.mkfifo(pipe)
+    other = TRACE.replace(b'"ts"', b'"new": 1, "ts"')
+    assert other != TRACE
+    spans = []
+    for content in (TRACE, TRACE, other):
+        with ThreadPoolExecutor(1) as pool:
+            pool.submit(pipe.write_bytes, content)
+            [outcome] = tracewh.ingest([pipe, pipe], tmp_path / "wh")
+        assert (outcome.run, outcome.worker, outcome.events) == ("run", "w", 1)
+        assert outcome.source_bytes == len(content)
+        spans.append((outcome.status, outcome.span))
+    assert spans == [("ingested", "default"), ("unchanged", "default"), ("ingested", "2")]
+
+
+def test_a_pipe_is_not_watched(tmp_path: Path) -> None:
+    pipe = tmp_path / "w.json"
+    os.mkfifo(pipe)
+    with pytest.raises(IngestError) as error:
+        Watch([pipe], tmp_path / "wh")
+    assert str(error.value) == f"{pipe} is a pipe, which can be read once: tracewh ingest {pipe}"
