@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from tracewh import layout
 from tracewh.ingest.errors import IngestError
 from tracewh.ingest.files import STDIN, File, Search
 
@@ -66,6 +67,11 @@ def discover(paths: Iterable[str | os.PathLike[str]], run: str | None = None) ->
     if run is not None:
         several = len({source.run for source in sources}) > 1
         sources = [replace(s, run=f"{run}/{s.run}" if several else run) for s in sources]
+    for source in sources:
+        for key in layout.KEYS:
+            if said := layout.problem(key, getattr(source, key)):
+                remedy = "" if key != "run" else "; give it one with --run"
+                raise IngestError(f"{source.path}: {said}{remedy}")
     return sorted(sources, key=lambda s: (s.run, s.worker, s.span.rjust(9), str(s.path)))
 
 

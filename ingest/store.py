@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from io import BufferedReader
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
-from urllib.parse import quote
 
 import pyarrow as pa
 
@@ -130,7 +129,7 @@ class Store:
         One that is damaged is among them, as the trace of an unknown file.
         """
         wanted = "/".join(
-            f"{key}={'*' if name is None else quote(name, safe='')}"
+            f"{key}=*" if name is None else layout.part(key, name)
             for key, name in zip(layout.KEYS, (run, worker, None), strict=True)
         )
         for folder in sorted(self.data.glob(wanted)):

@@ -25,6 +25,10 @@ KEYS = ("run", "worker", "span")
 #: The manifest of a trace. Spark, Hive and Arrow take a name with an underscore for no data.
 MANIFEST = "_manifest.json"
 PARQUET = ".parquet"
+#: What a file system takes for the name of a file or folder.
+MOST_BYTES = 255
+#: What Hive, and so DuckDB, Spark and Arrow, read as NULL.
+_NULL = "__HIVE_DEFAULT_PARTITION__"
 
 _COPIES = re.compile(r"run=([^/]+)/_compact\.([1-9][0-9]*)-([0-9a-f]{8})")
 _NAME = re.compile(
@@ -81,8 +85,24 @@ def newest(names: Iterable[str]) -> Attempt | None:
 
 def folder(run: str, worker: str, span: str) -> str:
     """The folder of a trace below data/. Characters that a path cannot hold are percent-encoded."""
-    names = zip(KEYS, (run, worker, span), strict=True)
-    return "/".join(f"{key}={quote(name, safe='')}" for key, name in names)
+    return "/".join(part(key, name) for key, name in zip(KEYS, (run, worker, span), strict=True))
+
+
+def part(key: str, name: str) -> str:
+    """The name of one of these folders."""
+    encoded = quote(name, safe="")
+    if name == _NULL:
+        encoded = encoded.replace("_", "%5F", 1)
+    return f"{key}={encoded}"
+
+
+def problem(key: str, name: str) -> str:
+    """Why no trace can have such a run, worker or span; '' where it can."""
+    if not name:
+        return f"a {key} needs a name"
+    if (size := len(part(key, name))) > MOST_BYTES:
+        return f"the name of a {key} is too long for a folder, {size} bytes with '{key}=': {name[:40]}..."
+    return ""
 
 
 def keys(path: str) -> tuple[str, str, str] | None:
@@ -96,7 +116,7 @@ def keys(path: str) -> tuple[str, str, str] | None:
 
 def run(name: str) -> str:
     """The folder of a run below data/."""
-    return f"run={quote(name, safe='')}"
+    return part("run", name)
 
 
 def copies(name: str, attempt: Attempt) -> str:

@@ -1,0 +1,89 @@
+"""Names of runs and workers that a path, a file system or Hive would take for something else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import duckdb
+import pytest
+
+import tracewh
+from tracewh import layout
+from tracewh.ingest.api import drop, ingest, names
+from tracewh.ingest.check import check
+from tracewh.ingest.errors import IngestError
+from tracewh.views.database import write_database
+
+TRACE = '{"traceEvents": [{"ph": "X", "cat": "cpu_op", "name": "a", "pid": 1, "tid": 1, "ts": 1, "dur": 5}]}'
+NULL = "__HIVE_DEFAULT_PARTITION__"
+NAMES = [
+    *(NULL, "%5F_HIVE_DEFAULT_PARTITION__", "a=b", "50%", "%5F_x", "..", ".", "a/b/../c", "a\nb"),
+    *("a b'\"", "null", "NULL", "é" * 40, "A", "a", "run=x", "123", "1.0", "true", "2024-01-01"),
+    *("\\x", "*?[a]", "$x", "~", " a ", "_compact.1-00000000", "x" * 251),
+]
+
+
+@pytest.fixture
+def logs(tmp_path: Path) -> Path:
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    for worker in (NULL, "w"):
+        (folder / f"{worker}.json").write_text(TRACE)
+    return folder
+
+
+def test_every_name_is_read_as_it_was_given(tmp_path: Path, logs: Path) -> None:
+    """From Python, in tracewh.duckdb, by `check` and by `drop`."""
+    warehouse = tmp_path / "wh"
+    for name in NAMES:
+        assert {outcome.status for outcome in ingest([logs], warehouse, run=name)} == {"ingested"}
+    expected = sorted((name, worker, "default") for name in NAMES for worker in (NULL, "w"))
+    select = "FROM traces SELECT run, worker, span"
+    with tracewh.open(warehouse) as opened:
+        assert sorted(opened.sql(select).fetchall()) == expected
+        for name in NAMES:
+            rows = opened.view("operator_stats", run=name, worker=NULL).project("run, worker")
+            assert rows.fetchall() == [(name, NULL)]
+    with duckdb.connect(str(write_database(warehouse)), read_only=True) as con:
+        assert sorted(con.execute(select).fetchall()) == expected
+    assert sorted(names(warehouse)) == expected
+    assert not any(each.problems for each in check(warehouse))
+    for name in NAMES:
+        assert drop(warehouse, name, NULL) == 1
+        assert drop(warehouse, name) == 1
+    assert names(warehouse) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("", "a run needs a name; give it one with --run"),
+        (
+            "é" * 60,
+            (
+                f"the name of a run is too long for a folder, 364 bytes with 'run=': {'é' * 40}...;"
+                " give it one with --run"
+            ),
+        ),
+    ],
+)
+def test_names_that_no_folder_can_have(tmp_path: Path, logs: Path, name: str, said: str) -> None:
+    with pytest.raises(IngestError) as error:
+        ingest([logs], tmp_path / "wh", run=name)
+    assert str(error.value) == f"{logs / f'{NULL}.json'}: {said}"
+    assert not (tmp_path / "wh" / "data").exists() or not any((tmp_path / "wh" / "data").iterdir())
+
+
+def test_a_worker_whose_name_is_too_long(tmp_path: Path) -> None:
+    file = tmp_path / f"{'é' * 60}.json"
+    file.write_text(TRACE)
+    with pytest.raises(IngestError) as error:
+        ingest([file], tmp_path / "wh")
+    assert str(error.value) == (
+        f"{file}: the name of a worker is too long for a folder, 367 bytes with 'worker=': {'é' * 40}..."
+    )
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_folder_says_what_it_is_of(name: str) -> None:
+    assert layout.keys(layout.folder(name, name, name)) == (name, name, name)
