@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shlex
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +23,7 @@ from tracewh.ingest.store import STAGING, Known, Store
 from tracewh.ingest.tables import SQL, tables
 from tracewh.layout import MANIFEST
 from tracewh.remote.listing import Folder
+from tracewh.temporary import temporary
 
 #: What the check of one trace's links may use; beyond it the database spills to disk.
 MEMORY = "1GiB"
@@ -227,8 +227,8 @@ def _record(folder: Path, record: Manifest) -> Iterator[tuple[str, str]]:
 def _links(folder: Path) -> Iterator[tuple[str, str]]:
     """Links that point to no row of the trace."""
     with (
-        tempfile.TemporaryDirectory(prefix="tracewh-") as spill,
-        duckdb.connect(config={"memory_limit": MEMORY, "temp_directory": spill}) as con,
+        temporary() as spill,
+        duckdb.connect(config={"memory_limit": MEMORY, "temp_directory": str(spill)}) as con,
     ):
         try:
             for name, table in tables().items():

@@ -10,8 +10,6 @@
 from __future__ import annotations
 
 import ctypes
-import errno
-import fcntl
 import os
 import shutil
 import tempfile
@@ -25,14 +23,11 @@ from typing import TYPE_CHECKING
 import duckdb
 
 from tracewh.layout import MANIFEST
+from tracewh.temporary import ABANDONED_SECONDS, SCRATCH, is_held, is_old, try_lock
+from tracewh.temporary import sweep as remove_abandoned
 
 if TYPE_CHECKING:
     from tracewh.remote.listing import Folder
-
-#: Where a file system has no locks, what nobody wrote to for so long was left behind.
-ABANDONED_SECONDS = 24 * 3600
-
-_SCRATCH = "tracewh-scratch-"
 
 
 class Session:
@@ -51,7 +46,7 @@ class Session:
         # Locked before it has its name: nobody ever finds it free while we live.
         lock = self.path / "lock.new"
         self._lock = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
-        _try_lock(self._lock)
+        try_lock(self._lock)
         os.rename(lock, self.path / "lock")
 
         self._running: list[duckdb.DuckDBPyConnection] = []
@@ -134,12 +129,8 @@ def scratch(
         remedy: What to do where its disk is full, besides making room.
     """
     top = top or Path(tempfile.gettempdir())
-    for lock in top.glob(f"{_SCRATCH}*/*/lock"):
-        if _is_dead(lock.parent):
-            shutil.rmtree(lock.parents[1], ignore_errors=True)
-    with tempfile.TemporaryDirectory(
-        prefix=_SCRATCH, dir=top, ignore_cleanup_errors=True
-    ) as folder:
+    remove_abandoned(top)
+    with tempfile.TemporaryDirectory(prefix=SCRATCH, dir=top, ignore_cleanup_errors=True) as folder:
         session = Session(Path(folder), remedy)
         try:
             yield session
@@ -201,33 +192,12 @@ def left_behind(folder: Folder) -> tuple[list[str], list[str]]:
 def _is_dead(session: Path) -> bool:
     """Whether no living process holds the lock of a session, on this host or another."""
     try:
-        descriptor = os.open(session / "lock", os.O_RDWR | os.O_CLOEXEC)
+        held = is_held(session / "lock")
     except FileNotFoundError:  # it died when it began or ended
         return True
     except OSError:  # another user's
         return False
-    try:
-        free = _try_lock(descriptor)
-    finally:
-        os.close(descriptor)
-    return _is_old(session) if free is None else free
-
-
-def _is_old(session: Path) -> bool:
-    newest = 0.0
-    for path in session.rglob("*"):
-        with suppress(FileNotFoundError):
-            newest = max(newest, path.stat().st_mtime)
-    return time.time() - newest > ABANDONED_SECONDS
-
-
-def _try_lock(descriptor: int) -> bool | None:
-    """Lock a file unless it is locked; None where the file system knows no locks."""
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        return False if error.errno in (errno.EWOULDBLOCK, errno.EACCES) else None
-    return True
+    return is_old(session) if held is None else not held
 
 
 def _sync(path: Path) -> None:

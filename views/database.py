@@ -17,11 +17,11 @@ import uuid
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import duckdb
 
 from tracewh.remote import is_url
+from tracewh.temporary import temporary
 from tracewh.views.folder import Pattern
 from tracewh.views.registry import installed
 from tracewh.views.values import quoted
@@ -71,7 +71,7 @@ def preparing(path: str | os.PathLike[str]) -> Iterator[Callable[[], Path | None
         made: Future[Path] | None = None
         if not is_url(path) and not _is_current(Path(os.path.abspath(path))):
             with contextlib.suppress(OSError):  # no room: it will be made in place
-                folder = stack.enter_context(TemporaryDirectory(prefix="tracewh-"))
+                folder = stack.enter_context(temporary())
                 pool = stack.enter_context(ThreadPoolExecutor(1))
                 made = pool.submit(_create_macros, Path(folder, DATABASE))
 

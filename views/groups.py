@@ -11,16 +11,17 @@ whatever it reads from.
 from __future__ import annotations
 
 import re
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import chain, groupby
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import duckdb
 
 from tracewh.layout import KEYS
+from tracewh.temporary import temporary
 from tracewh.views.registry import ArgumentError, Call, installed
 from tracewh.views.spec import SIZES, Spec
 from tracewh.views.store import Listing, Trace
@@ -224,8 +225,8 @@ def _connected(share: Share | None = None) -> Iterator[duckdb.DuckDBPyConnection
     config = dict(share or {})
     where = config.pop("temp_directory", None)
     with (
-        tempfile.TemporaryDirectory(prefix="tracewh-", dir=where) as folder,
-        duckdb.connect(config={**config, "temp_directory": folder}) as con,
+        temporary(Path(str(where)) if where else None) as folder,
+        duckdb.connect(config={**config, "temp_directory": str(folder)}) as con,
     ):
         yield con
 

@@ -11,9 +11,8 @@ import contextlib
 import inspect
 import os
 import re
-import shutil
-import tempfile
 import threading
+import weakref
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
@@ -22,6 +21,7 @@ from typing import Any, Self
 import duckdb
 
 from tracewh.remote import is_url
+from tracewh.temporary import Temporary
 from tracewh.views import names
 from tracewh.views.folder import Folder, Pattern
 from tracewh.views.registry import Registry, did_you_mean, installed
@@ -72,9 +72,10 @@ class Warehouse:
         self._created: set[str] = set()
         self._creating = threading.Lock()
         # By default it spills into the current folder. Two databases may not share a folder.
-        self._spill = os.path.join(tempfile.gettempdir(), f"tracewh-{os.getpid()}-{id(self)}")
+        spill = Temporary()
+        self._remove = weakref.finalize(self, spill.close)
         self._con = duckdb.connect(
-            config={"python_scan_all_frames": True, "temp_directory": self._spill}
+            config={"python_scan_all_frames": True, "temp_directory": str(spill.path / "spill")}
         )
 
     @property
@@ -186,11 +187,12 @@ class Warehouse:
 
     def abandon(self) -> None:
         """Remove what did not fit into memory, before the process is ended by force."""
-        shutil.rmtree(self._spill, ignore_errors=True)
+        self._remove()
 
     def close(self) -> None:
         """Let go of the files; relations made before cannot be used any more."""
         self._con.close()
+        self._remove()
 
     def __enter__(self) -> Self:
         return self

@@ -21,6 +21,7 @@ from pathlib import Path
 import orjson
 
 from tracewh.cli.report.frames import CANCEL, GRACE_SECONDS, Answer, Question, Setup, read, write
+from tracewh.temporary import Temporary
 
 
 class LineFullError(Exception):
@@ -163,7 +164,7 @@ class Pool:
         self._seconds, self._too_long = seconds, too_long
         self._threads = ThreadPoolExecutor(size, thread_name_prefix="tracewh-pool")
         self._lock = threading.Lock()
-        self._folder = Path(tempfile.mkdtemp(prefix=f"tracewh-{os.getpid()}-"))
+        self._folder = Temporary()
         self._count = 0
         self._is_closed = False
         self._workers: set[Worker] = set()
@@ -194,7 +195,7 @@ class Pool:
         self._threads.shutdown()  # those in line see that it is closed
         for worker in workers:
             worker.bury()
-        shutil.rmtree(self._folder, ignore_errors=True)
+        self._folder.close()
 
     def _done(self, _: Future[Answer]) -> None:
         with self._lock:
@@ -252,7 +253,7 @@ class Pool:
         return ended
 
     def _start(self) -> Worker:
-        worker = Worker(self._setup, self._folder)
+        worker = Worker(self._setup, self._folder.path)
         self._workers.add(worker)
         return worker
 

@@ -26,6 +26,7 @@ import orjson
 from tracewh.cli.diagnostics import CliError
 from tracewh.cli.report import live
 from tracewh.cli.report.frames import CANCEL, GRACE_SECONDS, Answer, Question, Setup, read, write
+from tracewh.temporary import sweep
 from tracewh.views import ViewError
 from tracewh.views.warehouse import Warehouse, WarehouseError
 
@@ -147,8 +148,7 @@ def _tidy() -> None:
     """Remove what DuckDB spilled. The folder is this child's own, the one around it the server's."""
     folder = Path(tempfile.gettempdir())
     shutil.rmtree(folder, ignore_errors=True)
-    with suppress(OSError):  # of other children
-        folder.parent.rmdir()
+    sweep(folder.parent.parent)  # the server may have been killed
 
 
 def _error(text: str, status: int, *, is_spent: bool = False) -> Answer:

@@ -9,7 +9,6 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -377,7 +376,13 @@ def test_a_line_that_is_full_says_so(samples: tracewh.Warehouse) -> None:
 
 
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
-def test_no_process_outlives_the_server(samples: tracewh.Warehouse, ending: signal.Signals) -> None:
+def test_nothing_outlives_the_server(
+    samples: tracewh.Warehouse,
+    ending: signal.Signals,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
     server, address = started(samples, "--time-limit", "3600")
     clients = [sent(address, sql) for sql in (ENDLESS, DEAF)]
     assert answer_of(sent(address, "SELECT 42"))["values"] == [[42]]
@@ -386,7 +391,7 @@ def test_no_process_outlives_the_server(samples: tracewh.Warehouse, ending: sign
     server.send_signal(ending)
     server.wait()
     until(lambda: not pids & processes().keys())
-    until(lambda: not [*Path(tempfile.gettempdir()).glob(f"tracewh-{server.pid}-*")])
+    until(lambda: not [*tmp_path.iterdir()])
     for client in clients:
         client.close()
     assert server.stderr is not None
