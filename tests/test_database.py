@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
+import random
 import shutil
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -17,7 +18,14 @@ import tracewh
 from tests.test_warehouse import add_trace, two_runs
 from tracewh.views import Registry
 from tracewh.views import database as module
-from tracewh.views.database import DATABASE, ensure_database, preparing, write_database
+from tracewh.views.database import (
+    DATABASE,
+    database_problem,
+    ensure_database,
+    preparing,
+    relink,
+    write_database,
+)
 from tracewh.views.registry import installed
 
 
@@ -249,3 +257,26 @@ def test_a_warehouse_without_traces_gets_no_database(tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     assert not ensure_database(tmp_path)
     assert not (tmp_path / DATABASE).exists()
+
+
+def test_check_sees_every_flipped_bit_of_it(root: Path) -> None:
+    """Wherever it is: DuckDB looks at what it reads."""
+    ensure_database(root)
+    path = root / DATABASE
+    sound = path.read_bytes()
+    assert database_problem(root) is None
+    random.seed(1)
+    for _ in range(100):
+        at = random.randrange(len(sound))
+        path.write_bytes(
+            sound[:at] + bytes([sound[at] ^ 1 << random.randrange(8)]) + sound[at + 1 :]
+        )
+        found = database_problem(root)
+        assert found == (
+            DATABASE,
+            "its bytes are not those that were written",
+            f"tracewh relink -w {root}",
+        )
+    relink(root)
+    assert database_problem(root) is None
+    assert path.read_bytes() != b""

@@ -32,6 +32,8 @@ DATABASE = "tracewh.duckdb"
 #: Says what tracewh.duckdb was made from. A file of its own, because a database that somebody else
 #: has open for writing cannot be read.
 FINGERPRINT = ".tracewh.duckdb.origin"
+#: What it says before the hash of the file.
+_BYTES = "sha256 "
 
 
 def ensure_database(
@@ -110,6 +112,8 @@ def database_problem(path: str | os.PathLike[str]) -> tuple[str, str, str] | Non
             said = "it is missing" if holds_traces(root) else ""
         elif not _is_current(root):
             said = "it is not finished, or was made by another tracewh or for another folder"
+        elif _is_changed(root):
+            said = "its bytes are not those that were written"
         else:
             said = ""
             with duckdb.connect(root / DATABASE, read_only=True) as con:
@@ -125,8 +129,19 @@ def database_problem(path: str | os.PathLike[str]) -> tuple[str, str, str] | Non
 def _is_current(root: Path) -> bool:
     with contextlib.suppress(OSError):
         said = (root / FINGERPRINT).read_text("utf-8")
-        return said == _fingerprint(root) and (root / DATABASE).is_file()
+        return said.partition(_BYTES)[0] == _fingerprint(root) and (root / DATABASE).is_file()
     return False
+
+
+def _is_changed(root: Path) -> bool:
+    """Whether tracewh.duckdb is not what was written: DuckDB would not see all damage to it."""
+    _, known, digest = (root / FINGERPRINT).read_text("utf-8").partition(_BYTES)
+    return bool(known) and digest.strip() != _digest(root / DATABASE)
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 @contextlib.contextmanager
@@ -157,10 +172,11 @@ def _write(root: Path, origin: int, prepared: Path | None = None) -> None:
         else:
             _create_macros(new)
         _create_views(root, new)
+        digest = _digest(new)
         os.replace(new, root / DATABASE)
     finally:
         _remove(new, log)
-    os.pwrite(origin, _fingerprint(root).encode(), 0)
+    os.pwrite(origin, f"{_fingerprint(root)}{_BYTES}{digest}\n".encode(), 0)
 
 
 def _remove(*paths: Path) -> None:
