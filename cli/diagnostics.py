@@ -214,14 +214,38 @@ def sql_error(error: Exception) -> str:
     """DuckDB's message, which already says where, without the name of its class in Python."""
     text = str(error).strip()
     if is_damage(error):
-        text += "\n`tracewh check` says which traces are damaged, and what to do."
+        return _damage(text)
     return text
 
 
 def is_damage(error: Exception) -> bool:
     """Whether DuckDB could not read a Parquet file."""
-    return re.match(r"IO Error|Invalid Input Error|File '", str(error)) is not None and (
-        ".parquet" in str(error)
+    text = str(error)
+    return text.startswith(_BROKEN) or (
+        re.match(r"IO Error|Invalid Input Error|File '", text) is not None and ".parquet" in text
+    )
+
+
+#: How messages begin that do not name the file.
+_BROKEN = ("TProtocolException", "TTransportException")
+_FILE = re.compile(
+    r"['\"]([^'\"]*)/data/(run=[^/]+/worker=[^/]+/span=[^/]+)/([^/'\"]+\.parquet)['\"]"
+)
+
+
+def _damage(text: str) -> str:
+    """Which trace is damaged, and the command that repairs it, as far as the message names the file."""
+    from tracewh import layout
+    from tracewh.ingest.check import repair
+
+    said = text.partition("\n")[0].partition(": ")[2]
+    named = _FILE.search(text)
+    keys = layout.keys(named[2]) if named else None
+    if named is None or keys is None:
+        return f"a trace is damaged ({said}); `tracewh check` says which, and what to do"
+    return (
+        f"the trace {'/'.join(keys)} is damaged: {named[3]} cannot be read; to repair:\n"
+        f"  {repair(named[1], *keys)}"
     )
 
 

@@ -50,6 +50,7 @@ def compare(
     output.check()
     with tracewh.open(warehouse) as opened:
         arguments = opened.resolved(arguments)
+        opened.keep(None, arguments)
         try:
             comparison = Comparison.ask(opened, arguments, level, block)
         except duckdb.InvalidInputException as error:  # the block is none

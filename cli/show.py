@@ -150,6 +150,7 @@ def show(
         return
     with tracewh.open(warehouse) as opened:
         arguments = opened.resolved(arguments)
+        opened.keep(view, arguments)
         try:
             rows = output.write(opened.view(view.name, view.version, **arguments), view.keys, only)
         except duckdb.InvalidInputException as error:  # a view refuses a value by error('...')
@@ -157,7 +158,7 @@ def show(
                 raise
             diagnostics.refuse(str(error).removeprefix("Invalid Input Error: "))
         if not rows:
-            sources.explain(opened.view, sources.all_of(opened), view, arguments)
+            sources.explain(opened.view, opened.names(), view, arguments)
 
 
 def _keyword(name: str, kind: Any, default: Any) -> inspect.Parameter:

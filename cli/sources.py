@@ -13,18 +13,12 @@ if TYPE_CHECKING:
     import duckdb
 
     from tracewh.views import Spec
-    from tracewh.views.warehouse import Warehouse
 
     Ask = Callable[..., duckdb.DuckDBPyRelation]
     Trace = tuple[str, str, str]
 
 #: What says where a row comes from, in nearly every view.
 SOURCE = ("run", "worker", "span")
-
-
-def all_of(warehouse: Warehouse) -> list[Trace]:
-    """Run, worker and span of every trace."""
-    return warehouse.sql("FROM traces SELECT run, worker, span ORDER BY ALL").fetchall()
 
 
 def explain(ask: Ask, traces: list[Trace], view: Spec, arguments: dict[str, Any]) -> None:

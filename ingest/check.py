@@ -250,6 +250,14 @@ def _links(folder: Path) -> Iterator[tuple[str, str]]:
         )
 
 
+def repair(warehouse: str, run: str, worker: str, span: str) -> str:
+    """The command that makes a trace in a folder whole again."""
+    store = Store(Path(warehouse))
+    found = next((trace for trace in store.traces(run, worker) if trace.span == span), None)
+    where = f"-w {shlex.quote(store.name)}"
+    return _remedy(store.name, found) if found else f"tracewh check {where}"
+
+
 def _remedy(warehouse: str, trace: Known) -> str:
     """The command that makes a trace whole again, or takes it out where its source is gone."""
     where = f"-w {shlex.quote(warehouse)}"

@@ -11,7 +11,7 @@ import pytest
 
 import tracewh
 from tests.conftest import made_once
-from tracewh.cli.sources import SOURCE, all_of, reasons
+from tracewh.cli.sources import SOURCE, reasons
 from tracewh.views import Spec
 from tracewh.views.registry import installed
 
@@ -120,7 +120,7 @@ def with_rows(warehouse: tracewh.Warehouse, view: Spec, **arguments: Any) -> set
     found = set(rows.project(", ".join(keys)).distinct().fetchall())
     return {
         trace
-        for trace in all_of(warehouse)
+        for trace in warehouse.names()
         if tuple(dict(zip(SOURCE, trace, strict=True))[key] for key in keys) in found
     }
 
@@ -137,8 +137,8 @@ def test_no_rows_have_a_reason_that_holds(
     if view.uses == ("critical_path_v1",) and Path(traces.path).parent.name == "corpus":
         return  # it has rows where that has, which takes long to find out
     having = with_rows(traces, view)
-    why = reasons(traces.view, all_of(traces), view, {})
-    assert [trace for trace in all_of(traces) if trace not in having and not why[trace]] == []
+    why = reasons(traces.view, traces.names(), view, {})
+    assert [trace for trace in traces.names() if trace not in having and not why[trace]] == []
     assert [row for row in checks if row[3] in view.needs and row[:3] in having] == []
 
 
@@ -147,5 +147,5 @@ def test_no_rows_have_a_reason_that_holds(
 def test_no_rows_of_two_runs_have_a_reason(drawn: tracewh.Warehouse, run: str, view: Spec) -> None:
     arguments = {"baseline": run, "experiment": run}
     rows = drawn.view(view.name, view.version, **arguments).limit(1).fetchall()
-    why = reasons(drawn.view, all_of(drawn), view, arguments)
+    why = reasons(drawn.view, drawn.names(), view, arguments)
     assert rows or why[run, "w", "default"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     from tracewh.views.spec import Spec
 
+#: Run, worker and span.
+Keys = tuple[str, str, str]
 #: The variable that holds the folders of the traces that a query is about: were each table to look
 #: for them itself, a trace that arrives between two looks would be in one table and not in another.
 #: A table that was compacted has one of its own, with those that no copy stands for.
@@ -57,12 +59,14 @@ class Folder:
         self.path = path
         self._pattern = Pattern(path)
         self._folders: list[str] = []
+        #: Which traces there are for readers, by run, worker and span; None for all.
+        self._kept: Callable[[Keys], bool] | None = None
         #: Of the tables that were compacted, the traces to be read from their own folders, and copies.
         self._divided: dict[str, tuple[list[str], list[Part]]] = {}
         #: What the manifests of copies say, by their paths: they never change.
         self._manifests: dict[str, tuple[Compacted, ...]] = {}
 
-    def names(self, runs: Iterable[str] | None) -> list[tuple[str, str, str]]:
+    def names(self, runs: Iterable[str] | None = None) -> list[Keys]:
         """Run, worker and span of each trace.
 
         Args:
@@ -77,7 +81,7 @@ class Folder:
     def look(self, with_copies: bool = True) -> set[str]:
         """Look for traces and copies; the tables whose views have to be created anew."""
         before, self._divided = self._divided, {}
-        found, runs = _traces(self.path / "data")
+        found, runs = _traces(self.path / "data", kept=self._kept)
         self._folders = [trace.folder for trace in found]
         if with_copies and runs:
             self._divide(found, self._compacted(runs))
@@ -97,6 +101,22 @@ class Folder:
                     copied = copies.traces(table)
                     own[runs] = [trace.folder for trace in found if trace.keys not in copied]
                 self._divided[table] = own[runs], parts
+
+    def keep(self, kept: Callable[[Keys], bool]) -> None:
+        """From the next look on, find some traces only."""
+        self._kept = kept
+
+    def prefer(self, first: Callable[[Keys], bool]) -> None:
+        """Put some traces before the others, until the next look: what binds a query opens the first."""
+        data = f"{self.path}/data/"
+
+        def is_later(folder: str) -> bool:
+            keys = layout.keys(folder.removeprefix(data))
+            return not (keys and first(keys))
+
+        self._folders.sort(key=is_later)
+        for own, _ in self._divided.values():
+            own.sort(key=is_later)
 
     def tell(self, con: duckdb.DuckDBPyConnection, most: int | None = None) -> None:
         """Let the views read the traces that were found, or some of them."""
@@ -146,8 +166,17 @@ def _shape(divided: tuple[list[str], list[Part]] | None) -> tuple[bool, list[Par
     return divided and (bool(divided[0]), divided[1])
 
 
-def _traces(data: Path, runs: Iterable[str] | None = None) -> tuple[list[_Trace], list[str]]:
-    """The traces in order, and the folders of runs that have copies; of all runs or of some folders."""
+def _traces(
+    data: Path,
+    runs: Iterable[str] | None = None,
+    kept: Callable[[Keys], bool] | None = None,
+) -> tuple[list[_Trace], list[str]]:
+    """The traces in order, and the folders of runs that have copies.
+
+    Args:
+        runs: Folders of runs to look into; None for all.
+        kept: Which traces are wanted; None for all.
+    """
     found, compact = [], []
     for run in compacted.names(str(data)) if runs is None else runs:
         workers = compacted.names(f"{data}/{run}")
@@ -162,7 +191,9 @@ def _traces(data: Path, runs: Iterable[str] | None = None) -> tuple[list[_Trace]
                     stat = os.stat(file)
                 except (FileNotFoundError, NotADirectoryError):  # no trace
                     continue
-                keys = layout.keys(path) if is_copied else None
+                keys = layout.keys(path) if is_copied or kept else None
+                if kept and not (keys and kept(keys)):
+                    continue
                 if keys:
                     traces = Object(file, stat.st_size, stat.st_mtime_ns)
                     found.append(_Trace(f"{data}/{path}", keys, compacted.version(traces)))

@@ -20,15 +20,18 @@ from typing import Any, Self
 
 import duckdb
 
+from tracewh.layout import KEYS
 from tracewh.remote import is_url
 from tracewh.temporary import Temporary
 from tracewh.views import names
-from tracewh.views.folder import Folder, Pattern
+from tracewh.views.folder import Folder, Keys, Pattern
 from tracewh.views.registry import Registry, did_you_mean, installed
 from tracewh.views.spec import Spec
 from tracewh.views.store import Listing
 from tracewh.views.values import quoted
 
+#: How many of run, worker and span tell apart what the rows of a view depend on, by `distributes:`.
+_SIZES = {"trace": 3, "worker": 2, "run": 1}
 #: SQL that asks what there is, so that everything has to be there.
 _INTROSPECTION = re.compile(r"\b(show|information_schema|duckdb_\w+|pg_\w+)\b", re.IGNORECASE)
 
@@ -107,12 +110,7 @@ class Warehouse:
             query: One SELECT or FROM statement.
             params: Values for the ``?`` or ``$name`` placeholders of the query.
         """
-        self._prepare(None if _INTROSPECTION.search(query) else query)
-        try:
-            return self._con.sql(query, params=params)
-        except duckdb.CatalogException:  # DuckDB suggests a name, of those that are there
-            self._prepare(None)
-            return self._con.sql(query, params=params)
+        return self._ask(query, params)
 
     def view(
         self, name: str, /, version: int | None = None, **arguments: Any
@@ -128,9 +126,31 @@ class Warehouse:
         Raises:
             ViewError: The name, the version or an argument is wrong.
         """
-        call = self.registry.call(name, version, **arguments)
-        whole = self.resolved(call.values)
-        return self.sql(self.registry.call(name, version, **whole).sql)
+        view = self.registry.get(name, version)
+        whole = self.resolved(self.registry.call(name, version, **arguments).values)
+        call = self.registry.call(name, version, **whole)
+        return self._ask(call.sql, None, asked_for(view, whole))
+
+    def names(self) -> list[Keys]:
+        """Run, worker and span of each trace; no file is opened."""
+        return self._files.names()
+
+    def keep(self, view: Spec | None, arguments: Mapping[str, Any]) -> None:
+        """Open the files of some traces only from now on: those that a view needs for an answer.
+
+        Damage to others is no matter then. Where there are none of these names, all are kept.
+
+        Args:
+            view: The view; None for all that is asked of the runs.
+            arguments: Its arguments.
+        """
+        wanted = asked_for(view, arguments)
+        if wanted is None or not any(map(wanted, self.names())):
+            return
+        if isinstance(self._files, Folder):
+            self._files.keep(wanted)
+        else:
+            self._files = self._files.only(t for t in self._files.traces if wanted(t.keys))
 
     def resolved(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """The arguments of a view with the whole names of runs, workers and spans.
@@ -221,7 +241,22 @@ class Warehouse:
         hint = did_you_mean(name, [*self.tables, *self.views])
         raise AttributeError(f"no table or view named {name!r}{hint}", name=name, obj=self)
 
-    def _prepare(self, sql: str | None, with_copies: bool = True) -> None:
+    def _ask(
+        self, query: str, params: object, first: Callable[[Keys], bool] | None = None
+    ) -> duckdb.DuckDBPyRelation:
+        self._prepare(None if _INTROSPECTION.search(query) else query, first=first)
+        try:
+            return self._con.sql(query, params=params)
+        except duckdb.CatalogException:  # DuckDB suggests a name, of those that are there
+            self._prepare(None, first=first)
+            return self._con.sql(query, params=params)
+
+    def _prepare(
+        self,
+        sql: str | None,
+        with_copies: bool = True,
+        first: Callable[[Keys], bool] | None = None,
+    ) -> None:
         """Look for traces, and create what a query names: all there is would take longer than most.
 
         What is created is bound, which looks at each file of each table that it mentions: of one
@@ -230,6 +265,8 @@ class Warehouse:
         missing = [name for name in self.registry.needs(sql) if name not in self._created]
         if isinstance(self._files, Folder):
             changed = self._files.look(with_copies) & self._created
+            if first:
+                self._files.prefer(first)
             self._files.tell(self._con, most=1)
             with self._creating:
                 create(self._con, self.registry, [*sorted(changed), *missing], self._files)
@@ -238,6 +275,24 @@ class Warehouse:
             with self._creating:
                 create(self._con, self.registry, missing, self._files)
         self._created.update(missing)
+
+
+def asked_for(view: Spec | None, arguments: Mapping[str, Any]) -> Callable[[Keys], bool] | None:
+    """Which traces an answer depends on; None for all of them.
+
+    Args:
+        view: A view; None for all that is asked of the runs.
+        arguments: Its arguments.
+    """
+    given = {name: value for name, value in arguments.items() if value is not None}
+    if all(side in given for side in names.SIDES):
+        runs = {given[side] for side in names.SIDES}
+        return lambda keys: keys[0] in runs
+    size = view.distributes if view else "run"
+    wanted = [given.get(name) for name in KEYS[: _SIZES.get(size, 0)]]
+    if not any(wanted):
+        return None
+    return lambda keys: all(n in (None, key) for n, key in zip(wanted, keys, strict=False))
 
 
 def find(path: str | os.PathLike[str]) -> Path:

@@ -27,6 +27,8 @@ def write(
 
     Output(path=output).check()
     with tracewh.open(warehouse) as opened:
+        runs = {"run": run} if baseline is None else {"baseline": baseline, "experiment": run}
+        opened.keep(None, opened.resolved(runs))
         opened.confine()
         trace = chosen(opened, run, worker, span, baseline)
         with whole(output) as part, part.open("w", encoding="utf-8") as file:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import tracewh as library
+from tracewh.views.registry import installed
 
 EVENT = {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 10, "dur": 5}
 
@@ -69,9 +70,72 @@ def test_who_reads_a_damaged_file_hears_of_it(tracewh, real, words, damage):
     (real / "data/run=c/worker=w/span=default/traces.parquet").write_bytes(damage)
     done = tracewh(*words, "-w", real)
     assert (done.code, done.out) == (1, "")
-    first, last = done.err.splitlines()
-    assert "/data/run=c/worker=w/span=default/traces.parquet'" in first
-    assert last == "`tracewh check` says which traces are damaged, and what to do."
+    source = real.parent / "logs" / "c" / "w.json"
+    assert done.err == (
+        "tracewh: the trace c/w/default is damaged: traces.parquet cannot be read; to repair:\n"
+        f"  tracewh ingest --force --run c -w {real} {source}\n"
+    )
+
+
+@pytest.fixture
+def damaged(real):
+    """The same, the run `a b` cut off."""
+    for file in (real / "data/run=a%20b/worker=w/span=default").glob("*.parquet"):
+        file.write_bytes(file.read_bytes()[:-100])
+    return real
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("show", "operator_stats", "--run", "c"),
+        ("show", "trace_quality", "--run", "c", "--worker", "w"),
+        ("show", "critical_path_summary", "--run", "c"),
+        ("show", "diff_overview", "--baseline", "c", "--experiment", "c"),
+        ("diff", "c", "c"),
+        ("report", "c", "-o", "page.html"),
+    ],
+)
+def test_a_damaged_trace_blocks_no_other_run(tracewh, damaged, words, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    done = tracewh(*words, "-w", damaged)
+    assert done.code == 0, done.err
+
+
+@pytest.mark.parametrize("is_compacted", [False, True])
+def test_a_damaged_trace_blocks_no_view_of_another_run(tracewh, real, is_compacted):
+    if is_compacted:
+        assert tracewh("compact", "c", "-w", real).code == 0
+    for file in (real / "data/run=a%20b/worker=w/span=default").glob("*.parquet"):
+        file.write_bytes(file.read_bytes()[:-100])
+    with library.open(real) as opened:
+        opened.keep(None, {"run": "c"})
+        for view in installed().newest():
+            names = {param.name for param in view.params}
+            sides = {"baseline": "c", "experiment": "c"} if "baseline" in names else {}
+            arguments = sides or ({"run": "c"} if "run" in names else None)
+            if arguments is not None:
+                assert isinstance(opened.view(view.name, **arguments).fetchall(), list)
+
+
+def test_who_asks_for_a_damaged_trace_hears_which_it_is(tracewh, damaged):
+    done = tracewh("show", "operator_stats", "-w", damaged)
+    assert (done.code, done.out) == (1, "")
+    source = damaged.parent / "logs" / "a b" / "w.json"
+    said, remedy = done.err.splitlines()
+    assert said.startswith("tracewh: the trace a b/w/default is damaged: ")
+    assert said.endswith(".parquet cannot be read; to repair:")
+    assert remedy == f"  tracewh ingest --force --run 'a b' -w {damaged} '{source}'"
+
+
+def test_damage_in_a_message_that_names_no_file(tracewh, real):
+    file = real / "data/run=c/worker=w/span=default/traces.parquet"
+    data = file.read_bytes()
+    file.write_bytes(data[:-200] + bytes(192) + data[-8:])
+    done = tracewh("query", "FROM traces", "-w", real)
+    assert (done.code, done.out) == (1, "")
+    said = "(Invalid data); `tracewh check` says which, and what to do"
+    assert done.err == f"tracewh: a trace is damaged {said}\n"
 
 
 def test_a_damaged_trace_can_be_dropped(tracewh, real):
