@@ -1,15 +1,21 @@
-"""Which event encloses which, on every thread.
+"""Which event is inside which, on every thread.
 
-Intervals are half-open, in the order of start, longer first, then the file's. What encloses a row is
-the last candidate before it in that order that is still open where it starts: whether intervals nest
-or overlap only in part, nothing is dropped. The database sorts, spilling what does not fit; what
-comes in that order is linked in arrays, a part at a time.
+The ancestors of an event are those of its thread that are still open when it begins; what has ended is
+nobody's ancestor any more, even where something that began inside it is still open. So an event that
+lasts longer than the one in which it starts is not inside that one but beside it, in what contains both:
+a tree whatever the intervals do, and nothing is dropped. Intervals are half-open, in the order of start,
+longer first, then the file's.
 
-The self time of a row is its length less the parts of its children that lie inside it. In the self
-time of an operator Python frames are transparent: its children are the operators, annotations,
-runtime and driver calls whose nearest operator it is, less calls made inside other calls.
+Operators and annotations nest by this rule among themselves: a Python frame that is never closed takes
+nothing from the operator in which it starts. What can contain none of them, such as a call that launches a
+kernel, belongs to the innermost of them that is open when it begins, as long as it may last.
 
-Stacks are told here too, see `tracewh.ingest.stacks`.
+The self time of an event is that in which nothing that started later was open. Beside operators and
+annotations Python frames do not count: their self time is that in which no operator, annotation, runtime
+or driver call that started later was open. So what overlaps in part counts against self time too, once.
+
+The database sorts, spilling what does not fit; what comes in that order is linked in arrays, a part at
+a time. Stacks are told here too, see `tracewh.ingest.stacks`.
 """
 
 from __future__ import annotations
@@ -23,7 +29,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tracewh.ingest.split import from_numpy, to_numpy
-from tracewh.ingest.stacks import NONE, Ints, containing, covered, hashed
+from tracewh.ingest.stacks import NONE, Ints, containing, counted, covered, hashed
 
 Flags = npt.NDArray[np.bool_]
 #: Columns by name.
@@ -33,8 +39,8 @@ Rows = dict[str, npt.NDArray[Any]]
 PART_ROWS = 1 << 16
 
 
-def enclosing(start: Ints, end: Ints, is_candidate: Flags) -> tuple[Ints, Ints]:
-    """What encloses each row of one thread.
+def enclosing(start: Ints, end: Ints, is_candidate: Flags) -> Ints:
+    """What is open where each row of one thread starts.
 
     Args:
         start: Start of each row, in the order of nesting.
@@ -42,12 +48,10 @@ def enclosing(start: Ints, end: Ints, is_candidate: Flags) -> tuple[Ints, Ints]:
         is_candidate: Which rows may enclose others; those without a length never do.
 
     Returns:
-        The position of the innermost candidate that is open where a row starts, or `NONE`, and how
-        many are open there.
+        The position of the last candidate before it that is open where a row starts, or `NONE`.
     """
     candidates = np.flatnonzero(is_candidate & (end > start))
     before = np.searchsorted(candidates, np.arange(len(start)))
-    ended = np.searchsorted(np.sort(end[candidates]), start, "right")
     # Of each candidate the nearest before it that is open: skip what has ended, and all that had
     # ended before that began.
     starts, ends = start[candidates], end[candidates]
@@ -60,7 +64,7 @@ def enclosing(start: Ints, end: Ints, is_candidate: Flags) -> tuple[Ints, Ints]:
     moving = np.flatnonzero(~is_candidate | (end <= start))
     while len(moving := _closed(moving, found, ends, start)):
         found[moving] = parents[found[moving]]
-    return np.where(found == NONE, NONE, np.append(candidates, NONE)[found]), before - ended
+    return np.append(candidates, NONE)[found]
 
 
 def _closed(rows: Ints, parents: Ints, ends: Ints, start: Ints) -> Ints:
@@ -76,13 +80,13 @@ def nest(con: duckdb.DuckDBPyConnection, rows: str, part_rows: int = PART_ROWS) 
 
     Args:
         con: Connection that holds the rows; statements run on cursors of it.
-        rows: Relation (place, row_id, thread, start_ns, end_ns, is_op, is_frame, is_call, is_memory,
+        rows: Relation (place, row_id, thread, start_ns, end_ns, is_op, is_frame, is_memory,
             name_hash), the flags as 0 or 1.
         part_rows: How many are linked at a time.
     """
     parts = con.sql(f"""
         SELECT r.* EXCLUDE (name_hash), -1::BIGINT AS parent_id, -1::BIGINT AS op_id,
-            0::BIGINT AS depth, 0::BIGINT AS children_ns, 0::BIGINT AS covered_ns,
+            0::BIGINT AS depth, 0::BIGINT AS covered_ns, 0::BIGINT AS named_ns,
             r.name_hash AS stack_hash, 0::UBIGINT AS outer_hash
         FROM {rows} AS r ORDER BY r.thread, r.start_ns, r.end_ns DESC, r.row_id
     """).to_arrow_reader(part_rows)
@@ -115,29 +119,26 @@ def _link(line: Rows, known: int) -> None:
     """Fill the last columns of the rows of one thread, of which the first were `known` before."""
     start, end, row_id = line["start_ns"], line["end_ns"], line["row_id"]
     is_host, is_op = line["is_memory"] == 0, line["is_op"] == 1
-    parent, depth = enclosing(start, end, is_host)
-    op, _ = enclosing(start, end, is_op)
-    for name, found in (
-        ("parent_id", np.where(parent == NONE, NONE, row_id[parent])),
-        ("op_id", np.where(op == NONE, NONE, row_id[op])),
-        ("depth", depth),
-    ):
-        line[name][known:] = found[known:]
+    parent, op = enclosing(start, end, is_host), enclosing(start, end, is_op)
     outer = containing(parent, end)
+    outer_op = np.where(is_op, containing(op, end), op)
+    for name, found in (("parent_id", outer), ("op_id", outer_op)):
+        line[name][known:] = np.where(found == NONE, NONE, row_id[found])[known:]
+    line["depth"] = counted(outer, line["depth"], known)
     line["stack_hash"] = hashed(outer, line["stack_hash"], known)
     inside = np.flatnonzero(outer[known:] != NONE) + known
     line["outer_hash"][inside] = line["stack_hash"][outer[inside]]
     is_host[:known] = False  # counted before
     at, ns = covered(parent, outer, start, end, np.flatnonzero(is_host))
     np.add.at(line["covered_ns"], at, ns)
-    in_call = (parent != NONE) & (line["is_call"][parent] == 1)
-    for above, counts in (
-        (parent, is_host & ~is_op[parent]),
-        (op, is_host & (line["is_frame"] == 0) & ~in_call),
-    ):
-        inner = np.flatnonzero(counts & (above != NONE))
-        above = above[inner]
-        np.add.at(line["children_ns"], above, np.minimum(end[inner], end[above]) - start[inner])
+    if line["is_frame"].any():
+        named = np.flatnonzero((line["is_memory"] == 0) & (line["is_frame"] == 0))
+        start, end = start[named], end[named]
+        parent = enclosing(start, end, np.ones(len(named), np.bool_))
+        outer = containing(parent, end)
+        at, ns = covered(parent, outer, start, end, np.flatnonzero(named >= known))
+        at = named[at]
+    np.add.at(line["named_ns"], at, ns)
 
 
 def _append(con: duckdb.DuckDBPyConnection, rows: Rows) -> None:
@@ -148,7 +149,8 @@ def _append(con: duckdb.DuckDBPyConnection, rows: Rows) -> None:
         SELECT
             f.place, f.row_id, f.is_memory = 1, nullif(f.parent_id, -1),
             CASE WHEN f.is_op = 1 THEN f.row_id ELSE nullif(f.op_id, -1) END, nullif(f.op_id, -1),
-            f.depth, greatest(f.end_ns - f.start_ns - f.children_ns, 0),
+            f.depth,
+            f.end_ns - f.start_ns - CASE WHEN f.is_op = 1 THEN f.named_ns ELSE f.covered_ns END,
             f.stack_hash, nullif(f.outer_hash, 0), f.end_ns - f.start_ns - f.covered_ns
         FROM found AS f
     """)

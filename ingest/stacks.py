@@ -61,6 +61,28 @@ def _beyond(rows: Ints, under: Ints, since: Ints, end: Ints) -> tuple[Ints, Ints
     return rows[longer], under[longer], since[longer]
 
 
+def counted(outer: Ints, depth: Ints, known: int) -> Ints:
+    """How many rows contain each row, one in the other.
+
+    Args:
+        outer: What `containing` says.
+        depth: Of the first `known` rows the answer.
+        known: How many those are.
+    """
+    value: Ints = (outer != NONE).astype(np.int64)
+    value[:known] = depth[:known]
+    # Twice as far up in each round.
+    link = outer.copy()
+    link[:known] = NONE
+    moving = np.flatnonzero(link != NONE)
+    while len(moving):
+        to = link[moving]
+        value[moving] += value[to]
+        link[moving] = link[to]
+        moving = moving[link[moving] != NONE]
+    return value
+
+
 def hashed(outer: Ints, hashes: Hashes, known: int) -> Hashes:
     """The hash of the stack of each row.
 

@@ -3,13 +3,13 @@
 -- summary: What each thread does at each instant: its time, cut where what is innermost changes.
 -- grain: one row per piece of the time of a thread, without gaps between the pieces
 --
--- Where an event lasts longer than the one in which it starts, the rest of it counts as what is around
--- both.
+-- Where an event lasts longer than the one in which it starts, its time is its own, also after the end
+-- of that one: innermost is what started last and is still open.
 --
 -- params
 --   name    type     unit  default  meaning
 --   cuts    VARCHAR  -     -        Name of a relation with lane and at_ns: times that end a piece in any case, from the first to the last of a thread.
---   events  VARCHAR  -     -        Name of a relation with lane, event_id, start_ns, end_ns and is_op: what the threads are busy with.
+--   events  VARCHAR  -     -        Name of a relation with lane, event_id, start_ns, end_ns, until_ns (as cut_events gives) and is_op: what the threads are busy with.
 -- columns
 --   name      type     unit  meaning
 --   lane      BIGINT   key   The thread.
@@ -24,7 +24,7 @@ CREATE MACRO host_slices(cuts VARCHAR, events VARCHAR) AS TABLE
         SELECT c.lane, c.at_ns, 0 AS turn, 0 AS tie, NULL::BIGINT AS event_id, FALSE AS ends_op
         FROM query_table(cuts) AS c
         UNION ALL
-        SELECT e.lane, e.end_ns, 1, -e.start_ns, -e.event_id, e.is_op
+        SELECT e.lane, e.until_ns, 1, -e.start_ns, -e.event_id, e.is_op
         FROM query_table(events) AS e
         UNION ALL
         SELECT e.lane, e.start_ns, 2, -e.end_ns, e.event_id, FALSE

@@ -2,15 +2,15 @@
 -- since: 0.1
 -- summary: What each call of a module cost on the host and on the device, and what is around it.
 -- grain: one row per call
--- uses: trace_names
+-- uses: cut_events, host_slices, module_events, open_around, trace_names
 --
--- A module is an event that stands for a call of one: with kind 'module' the frame of an nn.Module,
--- with 'lightning_module' or 'lightning_hook' what PyTorch Lightning's profiler writes of its modules
--- and hooks. Modules of another kind are nothing special then.
+-- A module is an event that stands for a call of one, and is inside those that module_events says: one
+-- that has ended is around nothing any more.
 --
--- Host self time is the length of the call without the modules, operators, annotations, runtime and
--- driver calls inside it; plain Python frames are part of it. Device work is a plain sum, as that of
--- operators is, and belongs to the innermost module around its launch, whatever is in between.
+-- Host self time is the time in which no module, operator, annotation, runtime or driver call that
+-- started later was open. The Python frames inside a module are part of it, and one that outlives it is
+-- not. Device work is a plain sum, as that of operators is, and belongs to the innermost module that is
+-- open when it is launched, whatever is in between.
 --
 -- params
 --   name  type     unit  default   meaning
@@ -76,89 +76,75 @@ CREATE MACRO module_costs(
         ) AS r
     ),
 
-    _traces AS MATERIALIZED (
-        SELECT DISTINCT m.first_id
-        FROM _modules AS m
+    _events AS MATERIALIZED (FROM module_events(run, worker, span, kind)),
+
+    _interrupted AS MATERIALIZED (
+        SELECT e.lane, e.id, e.start_ns, e.end_ns, e.at_ns
+        FROM _events AS e
+        WHERE e.at_ns IS NOT NULL
     ),
 
-    _host AS MATERIALIZED (
-        SELECT
-            r.first_id + r.event_id AS id,
-            r.first_id + r.parent_id AS parent_id,
-            CASE
-                WHEN r.is_module THEN 'module'
-                WHEN r.category = 'python_function' THEN 'frame'
-                WHEN r.category = 'user_annotation' THEN 'annotation'
-                WHEN r.category = 'cpu_op' THEN 'operator'
-                ELSE 'call'
-            END AS what,
-            r.start_ns,
-            r.start_ns + r.duration_ns AS end_ns
-        FROM (
-            SELECT
-                list_position(t.names, h.run || chr(0) || h.worker || chr(0) || h.span)
-                * (1::BIGINT << 40) AS first_id,
-                h.event_id,
-                h.parent_id,
-                h.category,
-                CASE kind
-                    WHEN 'module' THEN h.python_module_id IS NOT NULL
-                    WHEN 'lightning_module' THEN starts_with(h.name, '[pl][module]')
-                    WHEN 'lightning_hook' THEN starts_with(h.name, '[pl][profile]')
-                END AS is_module,
-                h.start_ns,
-                h.duration_ns
-            FROM host_events AS h
-            CROSS JOIN trace_names(run, worker, span) AS t
-            WHERE
-                (run IS NULL OR h.run = run)
-                AND (worker IS NULL OR h.worker = worker)
-                AND (span IS NULL OR h.span = span)
-        ) AS r
-        INNER JOIN _traces AS w ON r.first_id = w.first_id
+    _inside AS MATERIALIZED (
+        SELECT e.lane, e.id, e.what, e.module_id, e.start_ns, e.end_ns, e.at_ns
+        FROM _events AS e
+        WHERE e.module_id IS NOT NULL OR e.what = 'module'
     ),
 
-    -- What is inside each module and inside no other one within it, from the top down.
-    _contents AS (
+    -- Also a frame that starts in a module and outlives it ends the time that is the module's own.
+    _busy AS (
         SELECT
-            h.id,
-            h.id AS module_id,
-            'frame' AS what,
-            TRUE AS is_direct,
-            TRUE AS is_own,
-            h.start_ns,
-            h.end_ns,
-            h.end_ns AS module_end_ns
-        FROM _host AS h
-        WHERE h.what = 'module'
-        UNION ALL
-        SELECT
-            h.id,
-            c.module_id,
-            h.what,
-            c.is_direct AND c.what = 'frame' AS is_direct,
-            c.is_own AND c.what IN ('frame', 'annotation') AS is_own,
-            h.start_ns,
-            h.end_ns,
-            c.module_end_ns
-        FROM _contents AS c
-        INNER JOIN _host AS h ON c.id = h.parent_id
-        WHERE c.what <> 'module'
+            i.lane,
+            i.id AS event_id,
+            i.start_ns,
+            i.end_ns,
+            coalesce(i.at_ns, i.end_ns) AS until_ns,
+            FALSE AS is_op
+        FROM _inside AS i
+        WHERE i.end_ns > i.start_ns
+    ),
+
+    _no_cuts AS (
+        SELECT NULL::BIGINT AS lane, NULL::BIGINT AS at_ns
+        WHERE FALSE
     ),
 
     _host_costs AS (
         SELECT
-            c.module_id AS id,
-            count(*) FILTER (WHERE c.is_own AND c.what = 'operator') AS operators,
-            sum(
-                CASE
-                    WHEN c.is_direct AND c.what <> 'frame'
-                        THEN least(c.end_ns, c.module_end_ns) - c.start_ns
-                    ELSE 0
-                END
-            )::BIGINT AS inner_ns
-        FROM _contents AS c
-        GROUP BY c.module_id
+            s.event_id AS id,
+            sum(s.end_ns - s.start_ns)::BIGINT AS host_ns
+        FROM host_slices('_no_cuts', '_busy') AS s
+        GROUP BY s.event_id
+    ),
+
+    -- Operators and calls, of which the innermost that is open calls an operator where it began later
+    -- than the module.
+    _callers AS (
+        SELECT i.lane, i.id, i.start_ns, i.end_ns
+        FROM _inside AS i
+        WHERE i.what IN ('operator', 'call')
+    ),
+
+    _cut_callers AS MATERIALIZED (FROM cut_events('_callers', '_interrupted')),
+
+    _operators AS MATERIALIZED (
+        SELECT i.lane, i.id, i.module_id, i.start_ns, i.end_ns
+        FROM _inside AS i
+        WHERE i.what = 'operator'
+    ),
+
+    _operator_counts AS (
+        SELECT
+            o.module_id AS id,
+            count(*) AS operators
+        FROM _operators AS o
+        INNER JOIN _inside AS m ON o.module_id = m.id
+        LEFT JOIN open_around('_cut_callers', '_operators') AS a ON o.id = a.id
+        LEFT JOIN _inside AS c ON a.around_id = c.id
+        WHERE
+            c.id IS NULL
+            OR c.start_ns < m.start_ns
+            OR (c.start_ns = m.start_ns AND (-c.end_ns, c.id) < (-m.end_ns, m.id))
+        GROUP BY o.module_id
     ),
 
     -- A launch is told by its call, and where that is not in the trace by the operator.
@@ -186,26 +172,32 @@ CREATE MACRO module_costs(
 
     _device_costs AS (
         SELECT
-            c.module_id AS id,
+            CASE WHEN i.what = 'module' THEN i.id ELSE i.module_id END AS id,
             sum(l.duration_ns)::BIGINT AS device_ns
         FROM _launches AS l
-        INNER JOIN _contents AS c ON l.id = c.id
-        GROUP BY c.module_id
+        INNER JOIN _inside AS i ON l.id = i.id
+        GROUP BY ALL
+    ),
+
+    _outer AS MATERIALIZED (
+        SELECT i.id, i.module_id AS outer_id
+        FROM _inside AS i
+        WHERE i.what = 'module'
     ),
 
     -- Each module with those around it, itself included.
     _around AS (
         SELECT
-            m.id,
-            m.id AS outer_id
-        FROM _modules AS m
+            o.id,
+            o.id AS outer_id
+        FROM _outer AS o
         UNION ALL
         SELECT
             a.id,
-            c.module_id AS outer_id
+            o.outer_id
         FROM _around AS a
-        INNER JOIN _contents AS c ON a.outer_id = c.id
-        WHERE c.what = 'module'
+        INNER JOIN _outer AS o ON a.outer_id = o.id
+        WHERE o.outer_id IS NOT NULL
     ),
 
     _device_totals AS (
@@ -223,16 +215,16 @@ CREATE MACRO module_costs(
             m.module AS path,
             0 AS depth
         FROM _modules AS m
-        ANTI JOIN (SELECT c.id FROM _contents AS c WHERE c.what = 'module') AS i ON m.id = i.id
+        INNER JOIN _outer AS o ON m.id = o.id
+        WHERE o.outer_id IS NULL
         UNION ALL
         SELECT
-            c.id,
+            o.id,
             p.path || ';' || m.module AS path,
             p.depth + 1 AS depth
         FROM _paths AS p
-        INNER JOIN _contents AS c ON p.id = c.module_id
-        INNER JOIN _modules AS m ON c.id = m.id
-        WHERE c.what = 'module'
+        INNER JOIN _outer AS o ON p.id = o.outer_id
+        INNER JOIN _modules AS m ON o.id = m.id
     )
 
     SELECT
@@ -245,14 +237,15 @@ CREATE MACRO module_costs(
         m.module_id,
         p.depth,
         m.start_ns,
-        h.operators,
-        m.duration_ns - h.inner_ns AS host_self_ns,
+        coalesce(c.operators, 0) AS operators,
+        coalesce(h.host_ns, 0) AS host_self_ns,
         m.duration_ns AS host_total_ns,
         CASE WHEN l.first_id IS NOT NULL THEN coalesce(d.device_ns, 0) END AS device_self_ns,
         CASE WHEN l.first_id IS NOT NULL THEN coalesce(t.device_ns, 0) END AS device_total_ns
     FROM _modules AS m
     INNER JOIN _paths AS p ON m.id = p.id
-    INNER JOIN _host_costs AS h ON m.id = h.id
+    LEFT JOIN _host_costs AS h ON m.id = h.id
+    LEFT JOIN _operator_counts AS c ON m.id = c.id
     LEFT JOIN _device_costs AS d ON m.id = d.id
     LEFT JOIN _device_totals AS t ON m.id = t.id
     LEFT JOIN (SELECT DISTINCT s.first_id FROM _launches AS s) AS l ON m.first_id = l.first_id;

@@ -38,6 +38,8 @@ CREATE MACRO trace_contents(
             f.first_id,
             f.first_id + h.event_id AS id,
             f.first_id + h.parent_id AS parent_id,
+            CASE WHEN h.parent_id IS NULL THEN h.pid || chr(0) || h.tid END AS thread,
+            h.start_ns,
             h.start_ns + h.duration_ns AS end_ns,
             (ends_with(h.category, '_runtime') OR ends_with(h.category, '_driver'))
             AND contains(h.name, 'Launch')
@@ -75,10 +77,19 @@ CREATE MACRO trace_contents(
     ),
 
     _overlapping AS (
+        -- Such an event is beside the one that it began in, and next to that or to what contains it.
         SELECT c.first_id, count(*) AS partial_overlaps
-        FROM _host AS c
-        INNER JOIN _host AS p ON c.parent_id = p.id
-        WHERE c.end_ns > p.end_ns
+        FROM (
+            SELECT
+                h.first_id,
+                h.start_ns,
+                lag(h.end_ns) OVER (
+                    PARTITION BY h.first_id, h.parent_id, h.thread
+                    ORDER BY h.start_ns ASC, h.end_ns DESC, h.id ASC
+                ) AS before_ns
+            FROM _host AS h
+        ) AS c
+        WHERE c.before_ns > c.start_ns
         GROUP BY c.first_id
     ),
 

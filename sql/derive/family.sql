@@ -2,8 +2,8 @@
 -- since: 0.1
 -- summary: Parent, operator, self time and stack of host events and memory records; see ingest/nesting.py.
 --
--- Operators and annotations enclose everything else on their thread, memory records included; other
--- host events enclose host events.
+-- Operators and annotations are around everything else on their thread, memory records included; other
+-- host events are around host events.
 CREATE TABLE family (
     place BIGINT,  -- Where raw_host or raw_memory has it.
     event_id BIGINT,

@@ -21,9 +21,6 @@ SELECT
     h.ts_ns + greatest(h.dur_ns, 0) AS end_ns,
     CASE WHEN is_op_category(h.category) THEN 1 ELSE 0 END::TINYINT AS is_op,
     CASE WHEN h.category = 'python_function' THEN 1 ELSE 0 END::TINYINT AS is_frame,
-    CASE
-        WHEN is_op_category(h.category) OR h.category = 'python_function' THEN 0 ELSE 1
-    END::TINYINT AS is_call,
     0::TINYINT AS is_memory,
     -- Operators that the same line ran for different callers are on different stacks.
     hash(
@@ -34,6 +31,6 @@ INNER JOIN threads AS t ON h.pid IS NOT DISTINCT FROM t.pid AND h.tid IS NOT DIS
 UNION ALL
 SELECT
     m.rowid, m.event_id, t.thread, m.ts_ns AS start_ns, m.ts_ns AS end_ns,
-    0::TINYINT, 0::TINYINT, 0::TINYINT, 1::TINYINT, 0::UBIGINT
+    0::TINYINT, 0::TINYINT, 1::TINYINT, 0::UBIGINT
 FROM raw_memory AS m
 INNER JOIN threads AS t ON m.pid IS NOT DISTINCT FROM t.pid AND m.tid IS NOT DISTINCT FROM t.tid;

@@ -4,8 +4,17 @@
 -- grain: one row per complete event on a host thread
 --
 -- Nesting is per (pid, tid) over half-open intervals ordered by start, longer first, file order on
--- ties. Where two events overlap only in part the later one becomes a child of the deepest event
--- that contains its start, and only the contained part counts against its parent's self time.
+-- ties. The ancestors of an event are those that are still open when it begins; what has ended is nobody's
+-- ancestor any more, even where something that began inside it is still open. So an event that lasts longer
+-- than the one in which it starts is not inside that one but beside it, in what contains both. The part
+-- that overlaps still counts against self time.
+--
+-- The rule holds among operators and annotations, among modules (the block module_events), and in stacks
+-- among all events. A Python frame that is never closed thus takes no work from the operator and the module
+-- in which it starts. What can contain none of them, a call that launches a kernel above all, belongs to
+-- the innermost operator, and the innermost module, that is open when it begins, as long as it may last. An
+-- asynchronous annotation is an ancestor of nothing on other threads, and on its own of what begins while it
+-- is open.
 --
 -- An operator whose only child is an operator of the same name is one call with it, and the outermost
 -- row of such a chain stands for all of them. What a call cost is settled by ingest, so that no question
@@ -24,11 +33,11 @@ CREATE TABLE host_events (
     thread_id BIGINT,  -- The thread as a number, where it is one.
     start_ns BIGINT,  -- Start, nanoseconds since the epoch.
     duration_ns BIGINT,  -- Length in nanoseconds.
-    parent_id BIGINT,  -- Enclosing host event on the same thread; NULL at the top.
-    op_id BIGINT,  -- Nearest enclosing operator or annotation, the event itself included.
-    parent_op_id BIGINT,  -- Nearest enclosing operator or annotation, the event itself excluded.
-    depth INTEGER,  -- Number of events on the thread that are open where it starts; its parent is the innermost of them.
-    self_duration_ns BIGINT,  -- Length minus the direct children; in an operator or annotation Python frames are transparent.
+    parent_id BIGINT,  -- Innermost host event of the same thread that is open from its start to its end; NULL at the top.
+    op_id BIGINT,  -- Nearest operator or annotation around it, the event itself included.
+    parent_op_id BIGINT,  -- Nearest operator or annotation around it, the event itself excluded.
+    depth INTEGER,  -- Number of its ancestors: 0 at the top, else one more than that of its parent.
+    self_duration_ns BIGINT,  -- Time in which nothing that started later was open; in an operator or annotation Python frames do not count.
     stack_id BIGINT,  -- What is open around it from its start to its end, and itself, in stacks.
     inner_self_ns BIGINT,  -- Self time of the operators inside that are one call with this one, mostly 0. NULL, as the next seven, on rows that do not stand for a call.
     plain_self_ns BIGINT,  -- Copies, sets and kernels that use no tensor cores, which the call launched itself; NULL, as the next five, where the trace links no device work to operators.

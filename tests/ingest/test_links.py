@@ -83,7 +83,7 @@ def test_parents_and_operators(drawn: Ingested) -> None:
         (None, None, None, 0),
         (None, 11, None, 0),
         (None, 12, None, 0),
-        (12, 13, 12, 1),
+        (None, 13, None, 0),  # beside the one that it starts in and outlives
         (None, None, None, 0),
         (None, None, None, 0),
     ]

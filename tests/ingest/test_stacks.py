@@ -20,7 +20,7 @@ Rows = Sequence[tuple[int, int]]
 def told(rows: Rows) -> tuple[list[int], list[int]]:
     """What contains each row, and how long each is innermost."""
     start, end = (np.array([row[c] for row in rows]) for c in (0, 1))
-    parent, _ = enclosing(start, end, np.ones(len(rows), bool))
+    parent = enclosing(start, end, np.ones(len(rows), bool))
     outer = containing(parent, end)
     own = end - start
     at, ns = covered(parent, outer, start, end, np.arange(len(rows)))
@@ -89,7 +89,7 @@ def test_a_staircase_takes_no_time() -> None:
     """Each starts in the one before and outlives it: nothing contains anything."""
     start = np.arange(200_000)
     end = start + 100_000
-    parent, _ = enclosing(start, end, np.ones(len(start), bool))
+    parent = enclosing(start, end, np.ones(len(start), bool))
     outer = containing(parent, end)
     assert set(outer.tolist()) == {NONE}
     at, ns = covered(parent, outer, start, end, start)

@@ -6,7 +6,7 @@
 -- order: self_flops DESC, total_flops DESC, run, worker, span, name
 -- needs: no_counters
 -- empty: No kernel has CUPTI counters: on NVIDIA GPUs record with ProfilerActivity.CUDA and the experimental_config that docs/views/kernel_counters.md names.
--- uses: checked_choice, kernel_counters_v1, profiled_kernels, trace_names
+-- uses: checked_choice, kernel_counters_v1, module_costs, module_events, profiled_kernels, trace_names
 -- example: drawn --group-by module
 --
 -- Operations are those of the CUDA cores, as in kernel_counters; those of tensor cores are not counted.
@@ -36,7 +36,7 @@ CREATE MACRO flop_stats_v1(
     group_by VARCHAR := 'kernel',
     per_span BOOLEAN := FALSE
 ) AS TABLE
-    WITH RECURSIVE
+    WITH
     kernels_counted AS MATERIALIZED (
         SELECT
             k.run,
@@ -52,44 +52,14 @@ CREATE MACRO flop_stats_v1(
         WHERE k.flops IS NOT NULL
     ),
 
-    traces_counted AS MATERIALIZED (
-        SELECT DISTINCT k.run, k.worker, k.span
-        FROM kernels_counted AS k
-        WHERE group_by = 'module'
-    ),
-
-    nodes AS MATERIALIZED (
+    modules AS MATERIALIZED (
         SELECT
-            list_position(t.names, h.run || chr(0) || h.worker || chr(0) || h.span)
-            * (1::BIGINT << 40) + h.event_id AS id,
-            list_position(t.names, h.run || chr(0) || h.worker || chr(0) || h.span)
-            * (1::BIGINT << 40) + h.parent_id AS parent_id,
-            CASE
-                WHEN h.python_module_id IS NOT NULL THEN regexp_replace(h.name, '^nn\.Module: ', '')
-            END AS module
-        FROM host_events AS h
-        INNER JOIN traces_counted AS c
-            ON h.run = c.run AND h.worker = c.worker AND h.span = c.span
+            list_position(t.names, m.run || chr(0) || m.worker || chr(0) || m.span)
+            * (1::BIGINT << 40) + m.event_id AS id,
+            string_split(m.path, ';') AS names
+        FROM module_costs(run, worker, span) AS m
         CROSS JOIN trace_names(run, worker, span) AS t
-    ),
-
-    -- From each launch to the top.
-    climbs AS (
-        SELECT DISTINCT
-            k.launch_id,
-            k.launch_id AS next_id,
-            []::VARCHAR[] AS modules
-        FROM kernels_counted AS k
-        WHERE k.launch_id IS NOT NULL
-        UNION ALL
-        SELECT
-            c.launch_id,
-            n.parent_id AS next_id,
-            CASE
-                WHEN n.module IS NULL THEN c.modules ELSE list_prepend(n.module, c.modules)
-            END AS modules
-        FROM climbs AS c
-        INNER JOIN nodes AS n ON c.next_id = n.id
+        WHERE group_by = 'module'
     ),
 
     -- What is around each kernel, outermost first.
@@ -102,10 +72,11 @@ CREATE MACRO flop_stats_v1(
         FROM kernel_counters_v1(run, worker, span) AS k
         WHERE group_by = 'operator' AND k.flops IS NOT NULL
         UNION ALL
-        SELECT k.run, k.worker, k.span, k.flops, c.modules
+        SELECT k.run, k.worker, k.span, k.flops, m.names
         FROM kernels_counted AS k
-        LEFT JOIN (SELECT a.* FROM climbs AS a WHERE a.next_id IS NULL) AS c
-            ON k.launch_id = c.launch_id
+        LEFT JOIN module_events(run, worker, span) AS e
+            ON group_by = 'module' AND k.launch_id = e.id
+        LEFT JOIN modules AS m ON e.module_id = m.id
         WHERE group_by = 'module'
     ),
 

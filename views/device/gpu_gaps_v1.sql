@@ -7,7 +7,7 @@
 -- order: duration_us DESC, run, worker, span, device_id, start_ns
 -- needs: no_device_events
 -- empty: No device was without work for {min_us} us or longer between its first work and its last: min_us takes a lower limit.
--- uses: interval_totals, overhangs, trace_names
+-- uses: interrupted, interval_totals, trace_names
 -- example: drawn
 --
 -- A gap is time between the first and the last work of a device in which nothing ran on any of its
@@ -191,32 +191,22 @@ CREATE MACRO gpu_gaps_v1(
             h.first_id + h.parent_id AS parent_id,
             h.start_ns,
             h.end_ns,
-            t.key
+            t.key AS lane
         FROM host AS h
         INNER JOIN threads AS t ON h.first_id = t.first_id AND h.pid = t.pid AND h.tid = t.tid
     ),
 
-    cuts AS MATERIALIZED (FROM overhangs('on_threads')),
-
-    -- Events, in parts where they overhang: each is inside the next.
+    -- Up to where something that lasts longer starts in it: so each is inside its parent, and apart from
+    -- what else that contains.
     parts AS (
         SELECT
-            h.key,
+            h.lane AS key,
             h.id,
-            h.parent_id AS around_id,
+            h.parent_id,
             h.start_ns,
-            coalesce(c.at_ns, h.end_ns) AS end_ns
+            coalesce(i.at_ns, h.end_ns) AS end_ns
         FROM on_threads AS h
-        LEFT JOIN (
-            SELECT c.id, min(c.start_ns) AS at_ns
-            FROM cuts AS c
-            GROUP BY c.id
-        ) AS c ON h.id = c.id
-        UNION ALL
-        SELECT h.key, c.id, coalesce(o.id, c.around_id), c.start_ns, c.end_ns
-        FROM cuts AS c
-        INNER JOIN on_threads AS h ON c.id = h.id
-        LEFT JOIN cuts AS o ON c.around_id = o.part_id
+        LEFT JOIN interrupted('on_threads') AS i ON h.lane = i.lane AND h.id = i.id
     ),
 
     -- The weight of an event is by how much its number is above that of the event around it. So the
@@ -225,7 +215,7 @@ CREATE MACRO gpu_gaps_v1(
         SELECT
             p.key,
             0 AS slot,
-            (p.id - coalesce(p.around_id, 0))::HUGEINT AS weight,
+            (p.id - coalesce(p.parent_id, 0))::HUGEINT AS weight,
             p.start_ns,
             p.end_ns - p.start_ns AS duration_ns
         FROM parts AS p

@@ -1,0 +1,41 @@
+-- block: cut_events
+-- since: 0.1
+-- summary: Some events of threads, each up to where one of them starts in it that lasts longer.
+-- grain: one row per event
+--
+-- So they are in each other or apart, and the innermost of them at an instant is the one that started
+-- last and is still open. Others that start in an event and last longer, a Python frame that is never
+-- closed for one, do not cut it.
+--
+-- params
+--   name    type     unit  default  meaning
+--   events  VARCHAR  -     -        Name of a relation with lane, id, start_ns and end_ns.
+--   rel     VARCHAR  -     -        Name of a relation as the block interrupted gives, of all events of the threads.
+-- columns
+--   name      type    unit  meaning
+--   lane      BIGINT  key   As given.
+--   id        BIGINT  key   As given.
+--   start_ns  BIGINT  ns    As given.
+--   end_ns    BIGINT  ns    As given.
+--   until_ns  BIGINT  ns    Start of the first one that begins in it and lasts longer, else its end.
+CREATE MACRO cut_events(events VARCHAR, rel VARCHAR) AS TABLE
+    SELECT
+        e.lane,
+        e.id,
+        e.start_ns,
+        e.end_ns,
+        coalesce(c.at_ns, e.end_ns) AS until_ns
+    FROM query_table(events) AS e
+    LEFT JOIN (
+        SELECT
+            i.id,
+            min(o.start_ns) AS at_ns
+        FROM query_table(rel) AS i
+        INNER JOIN query_table(events) AS o
+            ON
+                i.lane = o.lane
+                AND i.at_ns <= o.start_ns
+                AND i.end_ns > o.start_ns
+                AND i.end_ns < o.end_ns
+        GROUP BY i.id
+    ) AS c ON e.id = c.id;

@@ -1,0 +1,123 @@
+-- block: module_events
+-- since: 0.1
+-- summary: Calls of modules, and the events with a name in the same threads, each with the module that it is inside.
+-- grain: one row per event, but for Python frames that are no module
+-- uses: cut_events, interrupted, open_around, trace_names
+--
+-- A module is an event that stands for a call of one: with kind 'module' the frame of an nn.Module,
+-- with 'lightning_module' or 'lightning_hook' what PyTorch Lightning's profiler writes of its modules
+-- and hooks. Modules of another kind are nothing special then.
+--
+-- An event is inside the modules that are open when it begins, and a module inside those that are open
+-- from its start to its end. So a module that has ended is around nothing any more; one that outlives the
+-- module in which it starts is beside it, and what begins then is inside the one that started last. What
+-- else is open counts for nothing: what begins in a frame that is never closed is inside the module in
+-- which that starts, as long as the module is open.
+--
+-- params
+--   name  type     unit  default   meaning
+--   run, worker, span
+--   kind  VARCHAR  -     'module'  'module', 'lightning_module' or 'lightning_hook'.
+-- columns
+--   name       type     unit  meaning
+--   first_id   BIGINT   key   The trace, numbered as trace_names says.
+--   id         BIGINT   key   The event, numbered likewise.
+--   lane       BIGINT   -     Number of the thread.
+--   what       VARCHAR  -     'module', 'operator', 'annotation' or 'call'.
+--   module_id  BIGINT   -     The innermost module that it is inside, numbered as id; NULL where there is none.
+--   start_ns   BIGINT   ns    Start.
+--   end_ns     BIGINT   ns    End.
+--   at_ns      BIGINT   ns    Start of the first event of any kind that begins in it and lasts longer; NULL where none does.
+CREATE MACRO module_events(
+    run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL, kind VARCHAR := 'module'
+) AS TABLE
+    WITH
+    _host AS MATERIALIZED (
+        SELECT
+            list_position(t.names, h.run || chr(0) || h.worker || chr(0) || h.span)
+            * (1::BIGINT << 40) AS first_id,
+            h.event_id,
+            h.parent_id,
+            CASE
+                WHEN
+                    CASE kind
+                        WHEN 'module' THEN h.python_module_id IS NOT NULL
+                        WHEN 'lightning_module' THEN starts_with(h.name, '[pl][module]')
+                        WHEN 'lightning_hook' THEN starts_with(h.name, '[pl][profile]')
+                    END
+                    THEN 'module'
+                WHEN h.category = 'python_function' THEN 'frame'
+                WHEN h.category = 'user_annotation' THEN 'annotation'
+                WHEN h.category = 'cpu_op' THEN 'operator'
+                ELSE 'call'
+            END AS what,
+            h.pid,
+            h.tid,
+            h.start_ns,
+            h.start_ns + h.duration_ns AS end_ns
+        FROM host_events AS h
+        CROSS JOIN trace_names(run, worker, span) AS t
+        WHERE
+            (run IS NULL OR h.run = run)
+            AND (worker IS NULL OR h.worker = worker)
+            AND (span IS NULL OR h.span = span)
+    ),
+
+    _threads AS MATERIALIZED (
+        SELECT
+            m.first_id,
+            m.pid,
+            m.tid,
+            row_number() OVER () AS lane
+        FROM (
+            SELECT DISTINCT h.first_id, h.pid, h.tid
+            FROM _host AS h
+            WHERE h.what = 'module'
+        ) AS m
+    ),
+
+    _all AS MATERIALIZED (
+        SELECT
+            t.lane,
+            h.first_id,
+            h.first_id + h.event_id AS id,
+            h.first_id + h.parent_id AS parent_id,
+            h.what,
+            h.start_ns,
+            h.end_ns
+        FROM _host AS h
+        INNER JOIN _threads AS t
+            ON
+                h.first_id = t.first_id
+                AND h.pid IS NOT DISTINCT FROM t.pid
+                AND h.tid IS NOT DISTINCT FROM t.tid
+    ),
+
+    _modules AS (
+        SELECT a.lane, a.id, a.start_ns, a.end_ns
+        FROM _all AS a
+        WHERE a.what = 'module'
+    ),
+
+    _interrupted AS MATERIALIZED (FROM interrupted('_all')),
+
+    _cut AS MATERIALIZED (FROM cut_events('_modules', '_interrupted')),
+
+    _named AS MATERIALIZED (
+        SELECT a.lane, a.first_id, a.id, a.what, a.start_ns, a.end_ns
+        FROM _all AS a
+        WHERE a.what <> 'frame'
+    )
+
+    SELECT
+        n.first_id,
+        n.id,
+        n.lane,
+        n.what,
+        o.around_id AS module_id,
+        n.start_ns,
+        n.end_ns,
+        i.at_ns
+    FROM _named AS n
+    LEFT JOIN open_around('_cut', '_named') AS o ON n.id = o.id
+    LEFT JOIN _interrupted AS i ON n.id = i.id;
