@@ -34,4 +34,4 @@ def test_a_device_that_the_plugin_does_not_know(corpus: tracewh.Warehouse) -> No
     """An MTIA, of which the file tells little: kernels in 414085.123 us of 459666.360."""
     [row] = corpus.gpu_summary(run="mtia_inference_2026").fetchall()
     busy = pytest.approx(90.084, abs=0.001)
-    assert row[3:] == (17, "ARTEMIS", None, None, None, busy, None, None, None)
+    assert row[3:] == (17, "ARTEMIS", None, None, None, busy, None, None, None, None)
