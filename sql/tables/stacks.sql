@@ -4,7 +4,8 @@
 -- grain: one row per stack of a trace
 --
 -- Settled by ingest: there are few stacks and many events. A stack has all events that are around
--- each other on a thread: annotations, Python frames, operators, calls. It is the same one whenever and
+-- each other on a thread: annotations, Python frames, operators, calls. Operators with different texts in
+-- call_stack are on different ones. It is the same one whenever and
 -- on whichever thread it occurs, the steps of the profiler being one. An event that lasts longer than
 -- the one in which it starts is not inside that one, but beside it in what is around both. Each instant
 -- of a thread belongs to the stack of the event that started last and is still open.

@@ -98,7 +98,7 @@ def test_a_staircase_takes_no_time() -> None:
 
 
 def test_of_a_trace(take_in: TakeIn) -> None:
-    """Steps are one, threads are put together, and the line that an operator came from is part of it."""
+    """Steps are one, threads are put together, and the call stack of an operator is part of it."""
     trace = take_in(
         [
             host("cpu_op", "aten::mm", 3, 5, **{"Call stack": "b.py(2): g;a.py(1): f"}),
@@ -114,10 +114,11 @@ def test_of_a_trace(take_in: TakeIn) -> None:
     )
     rows = trace.rows("SELECT * EXCLUDE (run, worker, span) FROM stacks ORDER BY stack_id")
     assert rows == [
-        (1, 3, "cpu_op", "aten::mm", "b.py", 2, "g", 2, 3_000),
+        (1, 3, "cpu_op", "aten::mm", "b.py", 2, "g", 1, 2_000),
         (2, None, "user_annotation", "ProfilerStep*", None, None, None, 3, 9_000),
         (3, 2, "python_function", "a.py(1): f", "a.py", 1, "f", 2, 9_000),
         (4, 3, "cpu_op", "aten::mm", "b.py", 3, "g", 1, 3_000),
+        (5, 3, "cpu_op", "aten::mm", "b.py", 2, "g", 1, 1_000),
     ]
     found = trace.rows("SELECT stack_id FROM host_events ORDER BY event_id")
-    assert [row[0] for row in found] == [1, 2, 3, 2, 3, 4, 1, 2]
+    assert [row[0] for row in found] == [1, 2, 3, 2, 3, 4, 5, 2]

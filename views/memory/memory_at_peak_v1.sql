@@ -323,7 +323,15 @@ CREATE MACRO memory_at_peak_v1(
 
     grouped AS (
         SELECT
-            b.* EXCLUDE (callee, live_bytes, counted_bytes, blocks),
+            b.run,
+            b.worker,
+            b.span,
+            b.device,
+            b.operator,
+            b.module,
+            b.source_file,
+            b.source_line,
+            b.is_library,
             arg_max(
                 { 'callee': b.callee },
                 { 'live_bytes': b.live_bytes, 'callee': coalesce(b.callee, '') }
