@@ -132,7 +132,7 @@ def test_a_disk_that_fills_up_keeps_nothing_of_it(
     assert list(cache.iterdir()) == []
 
 
-@pytest.mark.parametrize("fails", ["TemporaryDirectory", "_create_macros"])
+@pytest.mark.parametrize("fails", ["temporary", "_create_macros"])
 def test_without_room_aside_it_is_made_in_place(
     root: Path, monkeypatch: pytest.MonkeyPatch, fails: str
 ) -> None:
