@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from tracewh.cli import diagnostics, options
+from tracewh.cli import diagnostics, memory, options
 from tracewh.cli.diffing import diff
 from tracewh.cli.engine import Cluster
 from tracewh.cli.helptext import EPILOG, Command, Commands
@@ -344,7 +344,8 @@ def main(argv: list[str] | None = None) -> int:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     if "_TRACEWH_COMPLETE" in os.environ:  # the shell asks what could follow
         app(prog_name="tracewh")
-    return diagnostics.guarded(lambda: _run(sys.argv[1:] if argv is None else argv))
+    words = sys.argv[1:] if argv is None else argv
+    return diagnostics.guarded(lambda: memory.check(words) or _run(words))
 
 
 def _run(argv: list[str]) -> int:

@@ -174,8 +174,16 @@ def _flushed(code: int) -> int:
     return code
 
 
+#: What Python and the loader of libraries say where memory is short.
+_NO_MEMORY = ("can't start new thread", "failed to map segment")
+
+
 def _foreseen(error: Exception) -> tuple[int, str] | None:
     """Exit code and message of an error that the other parts raise on purpose."""
+    if isinstance(error, MemoryError) or any(said in str(error) for said in _NO_MEMORY):
+        from tracewh.cli import memory
+
+        return FAILED, memory.exhausted()
     from typer.exceptions import TyperException
 
     if isinstance(error, TyperException):
