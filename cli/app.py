@@ -164,6 +164,7 @@ def check(
     limit: options.LimitOption = None,
     sort: options.SortOption = None,
     full_names: options.FullNamesOption = False,
+    escape_formulas: options.EscapeOption = False,
     warehouse: options.WarehouseOption = options.DEFAULT_WAREHOUSE,
 ) -> None:
     """Verify every byte of every trace, its rows and links, and look for leftover files.
@@ -172,7 +173,11 @@ def check(
     """
     from tracewh.cli.check import verify
 
-    raise typer.Exit(verify(warehouse, run, Output.parse(format, output, limit, sort, full_names)))
+    raise typer.Exit(
+        verify(
+            warehouse, run, Output.parse(format, output, limit, sort, full_names, escape_formulas)
+        )
+    )
 
 
 @app.command(cls=Command, rich_help_panel=KEEP)
@@ -239,12 +244,13 @@ def runs(
     limit: options.LimitOption = None,
     sort: options.SortOption = None,
     full_names: options.FullNamesOption = False,
+    escape_formulas: options.EscapeOption = False,
     warehouse: options.WarehouseOption = options.DEFAULT_WAREHOUSE,
 ) -> None:
     """List the runs in the warehouse, the latest first."""
     from tracewh.cli.show import show
 
-    written = Output.parse(format, output, limit, sort, full_names)
+    written = Output.parse(format, output, limit, sort, full_names, escape_formulas)
     only = () if all_columns else RUNS_COLUMNS
     show(registry().get("runs"), {}, warehouse, written, only=only)
 
@@ -262,11 +268,14 @@ def views(
     limit: options.LimitOption = None,
     sort: options.SortOption = None,
     full_names: options.FullNamesOption = False,
+    escape_formulas: options.EscapeOption = False,
 ) -> None:
     """List the views, or describe one of them."""
     from tracewh.cli.listing import list_views
 
-    list_views(name, sql=sql, output=Output.parse(format, output, limit, sort, full_names))
+    list_views(
+        name, sql=sql, output=Output.parse(format, output, limit, sort, full_names, escape_formulas)
+    )
 
 
 @app.command(cls=Command, rich_help_panel=ASK)
@@ -280,6 +289,7 @@ def query(
     limit: options.LimitOption = None,
     sort: options.SortOption = None,
     full_names: options.FullNamesOption = False,
+    escape_formulas: options.EscapeOption = False,
     warehouse: options.WarehouseOption = options.DEFAULT_WAREHOUSE,
 ) -> None:
     """Run an SQL query: views are table functions, events are tables.
@@ -291,7 +301,7 @@ def query(
     """
     from tracewh.cli.query import ask
 
-    ask(sql, warehouse, Output.parse(format, output, limit, sort, full_names))
+    ask(sql, warehouse, Output.parse(format, output, limit, sort, full_names, escape_formulas))
 
 
 @app.command(cls=Command, rich_help_panel=ASK)

@@ -18,18 +18,28 @@ if TYPE_CHECKING:
     import duckdb
 
 BATCH_ROWS = 20_000
+#: How a cell begins that a spreadsheet runs, as OWASP lists it under CSV injection.
+FORMULA = re.compile(r"^[=+\-@\t\r]")
 #: Numbers that JSON has no word for. The names may also stand inside a text, which is harmless.
 NOT_JSON = re.compile(rb"NaN|Infinity")
 
 
-def csv(result: duckdb.DuckDBPyRelation, sink: IO[bytes]) -> int:
-    """RFC 4180 with a line of names; NULL is empty and an empty text is ``""``."""
-    sink.write((",".join(_csv_field(name) for name in result.columns) + "\n").encode())
+def csv(result: duckdb.DuckDBPyRelation, sink: IO[bytes], escape_formulas: bool = False) -> int:
+    """RFC 4180 with a line of names; NULL is empty and an empty text is ``""``.
+
+    Args:
+        result: What to write.
+        sink: Where.
+        escape_formulas: Put an apostrophe before each text that a spreadsheet would run.
+    """
+    names = result.columns
+    if escape_formulas:
+        names = [f"'{name}" if FORMULA.match(name) else name for name in names]
+    sink.write((",".join(map(_csv_field, names)) + "\n").encode())
     cells = [
         f"coalesce({cell}, '')"
         if _is_plain(kind)
-        else f"CASE WHEN {cell} = '' OR regexp_matches({cell}, '[\",\\r\\n]') "
-        f"THEN '\"' || replace({cell}, '\"', '\"\"') || '\"' ELSE coalesce({cell}, '') END"
+        else _csv_cell(_without_formula(cell) if escape_formulas else cell)
         for cell, kind in _cells(result)
     ]
     return _pour(result, f"""concat({", ',', ".join(cells)}, chr(10))""", sink)
@@ -110,6 +120,21 @@ def _blocks(result: duckdb.DuckDBPyRelation, line: str) -> Iterator[tuple[int, m
         ends = memoryview(offsets).cast("q")
         first, last = ends[column.offset], ends[column.offset + len(column)]
         yield len(column), memoryview(data)[first:last]
+
+
+def _without_formula(cell: str) -> str:
+    """A text that no spreadsheet runs. What is a number stays one."""
+    return (
+        f"CASE WHEN regexp_matches({cell}, {_literal(FORMULA.pattern)})"
+        f" AND try_cast({cell} AS DOUBLE) IS NULL THEN concat(chr(39), {cell}) ELSE {cell} END"
+    )
+
+
+def _csv_cell(cell: str) -> str:
+    return (
+        f"CASE WHEN {cell} = '' OR regexp_matches({cell}, '[\",\\r\\n]')"
+        f" THEN '\"' || replace({cell}, '\"', '\"\"') || '\"' ELSE coalesce({cell}, '') END"
+    )
 
 
 def _csv_field(text: str) -> str:

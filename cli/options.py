@@ -52,6 +52,14 @@ LimitOption = Annotated[
         help="Print at most N rows; 0 prints all. By default all, or 40 in a table on a terminal.",
     ),
 ]
+EscapeOption = Annotated[
+    bool,
+    typer.Option(
+        "--escape-formulas",
+        rich_help_panel=OUTPUT,
+        help="CSV only: an apostrophe before each text that a spreadsheet would run as a formula, as =1+2.",
+    ),
+]
 SortOption = Annotated[
     str | None,
     typer.Option(

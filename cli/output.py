@@ -10,10 +10,11 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
@@ -44,6 +45,7 @@ class Output:
         limit: So many rows at most; 0 for all; None for all, but a screenful on a terminal.
         sort: A column, perhaps with ``:asc`` or ``:desc``, or None for the result's own order.
         full_names: Whether a table on a terminal may have lines that are too long.
+        escape_formulas: Whether no cell of a CSV file may be a spreadsheet's formula.
     """
 
     format: Format = Format.TABLE
@@ -51,6 +53,7 @@ class Output:
     limit: int | None = None
     sort: str | None = None
     full_names: bool = False
+    escape_formulas: bool = False
 
     @classmethod
     def parse(
@@ -60,6 +63,7 @@ class Output:
         limit: str | None,
         sort: str | None,
         full_names: bool = False,
+        escape_formulas: bool = False,
     ) -> Output:
         """Take the words of a command line."""
         known = [known.value for known in Format]
@@ -67,7 +71,9 @@ class Output:
             hint = diagnostics.did_you_mean(format, known) or f"; choose one of {', '.join(known)}"
             diagnostics.refuse(f"--format: unknown format {format!r}{hint}")
         rows = None if limit is None else whole_number("--limit", limit, least=0)
-        return cls(Format(format), path, rows, sort, full_names)
+        if escape_formulas and format != Format.CSV:
+            diagnostics.refuse("--escape-formulas is for --format csv")
+        return cls(Format(format), path, rows, sort, full_names, escape_formulas)
 
     def write(
         self,
@@ -96,8 +102,8 @@ class Output:
             result = result.limit(self.limit)
         from tracewh.cli import excel, lines
 
-        write = {
-            Format.CSV: lines.csv,
+        write: dict[Format, Callable[[duckdb.DuckDBPyRelation, IO[bytes]], int]] = {
+            Format.CSV: partial(lines.csv, escape_formulas=self.escape_formulas),
             Format.JSON: lines.json,
             Format.MARKDOWN: lines.markdown,
             Format.PARQUET: _parquet,

@@ -76,7 +76,7 @@ def view_command(view: Spec) -> ViewCommand:
     """Turn a header into a command."""
 
     def run(**given: Any) -> None:
-        words = ("format", "output", "limit", "sort", "full_names")
+        words = ("format", "output", "limit", "sort", "full_names", "escape_formulas")
         output = Output.parse(*(given.pop(name) for name in words))
         warehouse = given.pop("warehouse")
         cluster = Cluster.parse(given.pop("engine"), given.pop("master"))
@@ -95,6 +95,7 @@ def view_command(view: Spec) -> ViewCommand:
         "limit": (options.LimitOption, None),
         "sort": (options.SortOption, None),
         "full_names": (options.FullNamesOption, False),
+        "escape_formulas": (options.EscapeOption, False),
         "warehouse": (options.WarehouseOption, options.DEFAULT_WAREHOUSE),
         "engine": (options.EngineOption, options.DEFAULT_ENGINE),
         "master": (options.MasterOption, None),

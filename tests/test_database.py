@@ -6,6 +6,7 @@ import errno
 import hashlib
 import os
 import random
+import shlex
 import shutil
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -275,7 +276,7 @@ def test_check_sees_every_flipped_bit_of_it(root: Path) -> None:
         assert found == (
             DATABASE,
             "its bytes are not those that were written",
-            f"tracewh relink -w {root}",
+            f"tracewh relink -w {shlex.quote(str(root))}",
         )
     relink(root)
     assert database_problem(root) is None

@@ -173,3 +173,29 @@ def test_nothing_but_the_result_is_on_stdout(tracewh, warehouse, tmp_path):
     path = Path(tmp_path / "x.csv")
     tracewh("show", "step_breakdown", "--limit", "1", "-o", path, "--format", "csv")
     assert duckdb.sql(f"SELECT count(*) FROM '{path}'").fetchall() == [(1,)]
+
+
+def test_formulas_are_escaped_where_that_is_asked_for(tracewh, warehouse):
+    """Numbers stay numbers, and NULL and an empty text stay apart."""
+    cells = {
+        "=1+2": "'=1+2",
+        "+x": "'+x",
+        "-5": "-5",
+        "-1e3": "-1e3",
+        "-5 us": "'-5 us",
+        "@SUM(A1)": "'@SUM(A1)",
+        "\t=1": "'\t=1",
+        "\r=1": '"\'\r=1"',
+        '=q, "1"': '"\'=q, ""1"""',
+        "a=b": "a=b",
+        "": '""',
+        None: "",
+    }
+    rows = ", ".join("(NULL)" if cell is None else f"('{cell}')" for cell in cells)
+    sql = f'SELECT c AS "=name", -5 AS n FROM (VALUES {rows}) AS t(c)'
+    words = ["query", sql, "-w", warehouse, "--format", "csv"]
+    escaped = tracewh(*words, "--escape-formulas").out
+    assert escaped == "'=name,n\n" + "".join(f"{cell},-5\n" for cell in cells.values())
+    assert tracewh(*words).out == escaped.replace("'", "")
+    done = tracewh("runs", "-w", warehouse, "--escape-formulas")
+    assert (done.code, done.err) == (2, "tracewh: --escape-formulas is for --format csv\n")
