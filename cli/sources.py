@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from tracewh.cli import diagnostics
-from tracewh.views.names import SIDES
 
 if TYPE_CHECKING:
     import duckdb
@@ -49,6 +48,8 @@ def reasons(
     """
     if not traces:
         return {(): ["The warehouse has no traces: run tracewh ingest LOGDIR."]}
+    from tracewh.views.names import SIDES  # with DuckDB, which a page of help does not wait for
+
     of_traces = {*SOURCE, *SIDES, *(f"{side}_{what}" for side in SIDES for what in SOURCE[1:])}
     given = {param.name for param in view.params if param.required or param.name in of_traces}
     others = [name for name in arguments if name not in given]
@@ -91,6 +92,8 @@ def _lacking(
 
 def _asked(traces: list[Trace], arguments: dict[str, Any]) -> list[Trace]:
     """The traces that arguments name, for either side where they compare two runs."""
+    from tracewh.views.names import SIDES
+
     groups: list[dict[str, Any]] = [
         {"run": arguments[side]} | {what: arguments.get(f"{side}_{what}") for what in SOURCE[1:]}
         for side in SIDES
