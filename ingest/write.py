@@ -46,6 +46,11 @@ FIRST = (
     *("flows", "traces.parquet", "flows.parquet", "drop flows"),
     *("nesting", "stacks", "links_in_order", "memory_records.parquet", "drop memory"),
 )
+#: What the step activity of a trace is worked out by, in the order in which they call each other.
+STEP_BLOCKS = (
+    *("event_roles", "interval_totals", "merged_intervals", "step_slots"),
+    *("step_intervals", "step_roles"),
+)
 #: With the longest times and durations that are read, sums stay within 64 bits. It is the year 2096.
 MOST_BASE_NS = 4 * 10**18
 
@@ -130,7 +135,7 @@ def base_time_ns(metadata: Mapping[str, Any]) -> int:
 
 def _step_activity(con: duckdb.DuckDBPyConnection) -> None:
     derive(con, "out_step_activity")
-    for block in ("event_roles", "interval_totals", "step_slots", "step_intervals", "step_roles"):
+    for block in STEP_BLOCKS:
         create_block(con, block)
     con.execute("CREATE TABLE role_intervals AS FROM step_intervals()")
     con.execute("CREATE VIEW out_step_activity AS FROM step_roles('role_intervals')")

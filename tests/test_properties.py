@@ -94,6 +94,34 @@ def test_comm_overlap(rows: list[Row], borders: list[int], touching: bool, table
     assert [[round(value * 1000) for value in row] for row in got] == want
 
 
+def test_a_hundred_thousand_events_of_each_role_at_once(tables: Tables) -> None:
+    """All of them begin in the first us. Those of a role end with it, 1 us after the role before it."""
+    _fill(tables, [], [(0, 200_000)])
+    roles = {
+        "kernel": ("device_events", "kind", "compute", None),
+        "memcpy": ("device_events", "kind", "memcpy", None),
+        "memset": ("device_events", "kind", "memset", None),
+        "device_communication": ("device_events", "kind", "communication", None),
+        "host_communication": ("host_events", "category", "user_annotation", "gloo:all_reduce"),
+        **{role: ("host_events", "category", *HOST[role]) for role in list(HOST)[1:]},
+    }
+    for place, (table, column, value, name) in enumerate(roles.values(), 2):
+        tables.con.execute(
+            f"""
+            INSERT INTO {table} (run, worker, span, event_id, {column}, name, start_ns, duration_ns)
+            SELECT 'r', 'w', 'default', n.n, $value, $name, n.n % 1000, $place * 1000 - n.n % 1000
+            FROM range(100_000) AS n (n)
+            """,
+            {"value": value, "name": name, "place": place},
+        )
+    settle(tables.con, ["step_activity"])
+    found = tables.con.execute(
+        f"SELECT {', '.join(roles)}, duration_ns FROM step_activity ORDER BY ALL DESC"
+    ).fetchall()
+    gone = [[False] * n + [True] * (len(roles) - n) for n in range(len(roles))]
+    assert found == [(*row, 1000 if n else 2000) for n, row in enumerate(gone)]
+
+
 def _fill(tables: Tables, rows: list[Row], steps: list[tuple[int, int]]) -> None:
     """The tables of one trace that lasts as long as its last event may."""
     con = tables.con

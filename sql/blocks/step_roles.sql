@@ -27,28 +27,49 @@ CREATE MACRO step_roles(rel VARCHAR) AS TABLE
     WITH
     _slots AS MATERIALIZED (FROM step_slots()),
 
+    -- One bit for each role: a role is active at most once at a time.
+    _weighted AS (
+        SELECT
+            r.key,
+            r.slot,
+            CASE r.role
+                WHEN 'kernel' THEN 1
+                WHEN 'memcpy' THEN 2
+                WHEN 'memset' THEN 4
+                WHEN 'device_communication' THEN 8
+                WHEN 'host_communication' THEN 16
+                WHEN 'runtime' THEN 32
+                WHEN 'dataloader' THEN 64
+                WHEN 'cpu_exec' THEN 128
+                ELSE 0
+            END AS weight,
+            r.start_ns,
+            r.duration_ns
+        FROM query_table(rel) AS r
+    ),
+
     _sums AS (
-        SELECT i.key AS trace, i.slot, i.weight, i.duration_ns
-        FROM interval_totals(rel) AS i
+        SELECT i.key AS trace, i.slot, i.weight::BIGINT AS weight, i.duration_ns
+        FROM interval_totals('_weighted') AS i
         WHERE i.weight > 0
         UNION ALL
-        SELECT DISTINCT r.key, 0, r.weight, 0
-        FROM query_table(rel) AS r
-        WHERE r.weight > 0 AND NOT coalesce(r.duration_ns > 0, FALSE)
+        SELECT DISTINCT w.key, 0, w.weight, 0
+        FROM _weighted AS w
+        WHERE w.weight > 0 AND w.duration_ns = 0
     ),
 
     _sets AS (
         SELECT
             s.trace,
             s.slot,
-            s.weight >> 91 > 0 AS kernel,
-            (s.weight >> 79) & 4095 > 0 AS memcpy,
-            (s.weight >> 67) & 4095 > 0 AS memset,
-            (s.weight >> 55) & 4095 > 0 AS device_communication,
-            (s.weight >> 42) & 8191 > 0 AS host_communication,
-            (s.weight >> 28) & 16383 > 0 AS runtime,
-            (s.weight >> 16) & 4095 > 0 AS dataloader,
-            s.weight & 65535 > 0 AS cpu_exec,
+            s.weight & 1 > 0 AS kernel,
+            s.weight & 2 > 0 AS memcpy,
+            s.weight & 4 > 0 AS memset,
+            s.weight & 8 > 0 AS device_communication,
+            s.weight & 16 > 0 AS host_communication,
+            s.weight & 32 > 0 AS runtime,
+            s.weight & 64 > 0 AS dataloader,
+            s.weight & 128 > 0 AS cpu_exec,
             sum(s.duration_ns)::BIGINT AS duration_ns
         FROM _sums AS s
         GROUP BY ALL
