@@ -49,11 +49,7 @@ def _order_windows(holder: exp.Subquery) -> None:
     that are numbered in whatever order are numbered by what they are grouped by: Spark works a CTE out
     anew for each that reads it, and all have to see the same numbers.
     """
-    ordered = {
-        cte.alias: cte.this.args["order"].expressions
-        for cte in holder.find_all(exp.CTE)
-        if cte.this.args.get("order")
-    }
+    ordered = _ordered(holder)
     for window in list(holder.find_all(exp.Window)):
         if any(window.args.get(part) for part in ("order", "partition_by", "alias")):
             continue
@@ -73,6 +69,26 @@ def _order_windows(holder: exp.Subquery) -> None:
         else:
             continue
         window.set("order", exp.Order(expressions=keys))
+
+
+def _ordered(holder: exp.Subquery) -> dict[str, list[exp.Ordered]]:
+    """By what the rows of a CTE are ordered: as it says, or as the one is that it reads and hands on."""
+    ctes = {cte.alias: cte.this for cte in holder.find_all(exp.CTE)}
+    ordered = {
+        name: cte.args["order"].expressions for name, cte in ctes.items() if cte.args.get("order")
+    }
+    for _ in ctes:  # each may read another
+        for name, cte in ctes.items():
+            source = cte.args.get("from_")
+            keys = ordered.get(source.this.name) if source else None
+            mixes = any(cte.args.get(part) for part in ("joins", "group", "distinct"))
+            if name not in ordered and keys and not mixes:
+                handed_on = {
+                    column.name for column in cte.expressions if isinstance(column, exp.Column)
+                }
+                if handed_on >= {by.this.name for by in keys}:
+                    ordered[name] = keys
+    return ordered
 
 
 def _spark(template: str, *values: exp.Expression) -> exp.Expression:

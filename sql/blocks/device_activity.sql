@@ -2,7 +2,7 @@
 -- since: 0.1
 -- summary: How long each set of kinds of work ran at once on each device, idling among them.
 -- grain: one row per device that ran work, and set of kinds that ran on it at once for a time
--- uses: interval_totals
+-- uses: interval_totals merged_intervals
 --
 -- The time of a device goes from the start of its first work to the end of its last. A device of which
 -- all work has no length has one row, of no time.
@@ -44,17 +44,15 @@ CREATE MACRO device_activity(
         GROUP BY w.run, w.worker, w.span, w.device_id
     ),
 
-    -- A digit for each kind, as wide as the events that may run at once are many.
-    _intervals AS (
+    _by_kind AS (
         SELECT
-            v.number AS key,
-            0 AS slot,
-            CASE w.kind
-                WHEN 'compute' THEN 1::HUGEINT << 72
-                WHEN 'communication' THEN 1::HUGEINT << 48
-                WHEN 'memcpy' THEN 1::HUGEINT << 24
-                ELSE 1::HUGEINT
-            END AS weight,
+            v.number * 4
+            + CASE w.kind
+                WHEN 'compute' THEN 0
+                WHEN 'communication' THEN 1
+                WHEN 'memcpy' THEN 2
+                ELSE 3
+            END AS key,
             w.start_ns,
             w.duration_ns
         FROM _work AS w
@@ -62,6 +60,17 @@ CREATE MACRO device_activity(
             ON
                 w.run = v.run AND w.worker = v.worker AND w.span = v.span
                 AND w.device_id IS NOT DISTINCT FROM v.device_id
+    ),
+
+    -- A bit for each kind: merged, it runs at most once at a time.
+    _intervals AS (
+        SELECT
+            m.key // 4 AS key,
+            0 AS slot,
+            CASE m.key % 4 WHEN 0 THEN 1 WHEN 1 THEN 2 WHEN 2 THEN 4 ELSE 8 END AS weight,
+            m.start_ns,
+            m.duration_ns
+        FROM merged_intervals('_by_kind') AS m
         UNION ALL
         SELECT v.number, 1, 0, v.start_ns, v.end_ns - v.start_ns
         FROM _devices AS v
@@ -72,10 +81,10 @@ CREATE MACRO device_activity(
         v.worker,
         v.span,
         v.device_id,
-        coalesce(t.weight >> 72 > 0, FALSE) AS compute,
-        coalesce((t.weight >> 48) & 16777215 > 0, FALSE) AS communication,
-        coalesce((t.weight >> 24) & 16777215 > 0, FALSE) AS memcpy,
-        coalesce(t.weight & 16777215 > 0, FALSE) AS memset,
+        coalesce(t.weight & 1 > 0, FALSE) AS compute,
+        coalesce((t.weight >> 1) & 1 > 0, FALSE) AS communication,
+        coalesce((t.weight >> 2) & 1 > 0, FALSE) AS memcpy,
+        coalesce((t.weight >> 3) & 1 > 0, FALSE) AS memset,
         coalesce(sum(t.duration_ns), 0)::BIGINT AS duration_ns
     FROM _devices AS v
     LEFT JOIN interval_totals('_intervals') AS t ON v.number = t.key

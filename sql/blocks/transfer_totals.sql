@@ -2,7 +2,7 @@
 -- since: 0.1
 -- summary: How long collectives ran, and how much of that they transferred.
 -- grain: one row per key under which a collective ran for a time
--- uses: interval_totals
+-- uses: interval_totals merged_intervals
 --
 -- Time in which several run at once counts once, as transfer where one of them transfers. A transfer
 -- ends when its collective ends: what comes before it is waiting.
@@ -18,33 +18,37 @@
 --   transfer_ns  BIGINT  ns    Time in which one of these transferred.
 CREATE MACRO transfer_totals(rel VARCHAR) AS TABLE
     WITH
-    -- One digit for any collective, one for a compared one, one for a transfer.
+    -- 0 is a collective that could not be compared, 1 one that could, 2 a transfer.
     _ranges AS (
         SELECT
-            r.key,
-            0 AS slot,
-            CASE
-                WHEN r.transfer_ns IS NULL THEN 1::HUGEINT << 80
-                ELSE (1::HUGEINT << 80) + (1::HUGEINT << 40)
-            END AS weight,
+            r.key * 4 + CASE WHEN r.transfer_ns IS NULL THEN 0 ELSE 1 END AS key,
             r.start_ns,
             r.duration_ns
         FROM query_table(rel) AS r
         UNION ALL
-        SELECT r.key, 0, 1, r.start_ns + r.duration_ns - r.transfer_ns, r.transfer_ns
+        SELECT r.key * 4 + 2, r.start_ns + r.duration_ns - r.transfer_ns, r.transfer_ns
         FROM query_table(rel) AS r
         WHERE r.transfer_ns IS NOT NULL
+    ),
+
+    -- A bit for each: merged, it runs at most once at a time.
+    _weighted AS (
+        SELECT
+            m.key // 4 AS key,
+            0 AS slot,
+            CASE m.key % 4 WHEN 0 THEN 1 WHEN 1 THEN 2 ELSE 4 END AS weight,
+            m.start_ns,
+            m.duration_ns
+        FROM merged_intervals('_ranges') AS m
     )
 
     SELECT
         i.key,
         sum(i.duration_ns)::BIGINT AS total_ns,
-        coalesce(
-            sum(i.duration_ns) FILTER (WHERE (i.weight >> 40) & ((1::HUGEINT << 40) - 1) > 0), 0
-        )::BIGINT AS compared_ns,
-        coalesce(
-            sum(i.duration_ns) FILTER (WHERE i.weight & ((1::HUGEINT << 40) - 1) > 0), 0
-        )::BIGINT AS transfer_ns
-    FROM interval_totals('_ranges') AS i
+        coalesce(sum(i.duration_ns) FILTER (WHERE (i.weight >> 1) & 1 > 0), 0)::BIGINT
+            AS compared_ns,
+        coalesce(sum(i.duration_ns) FILTER (WHERE (i.weight >> 2) & 1 > 0), 0)::BIGINT
+            AS transfer_ns
+    FROM interval_totals('_weighted') AS i
     WHERE i.weight > 0
     GROUP BY i.key;
