@@ -83,7 +83,7 @@ def write(
     prepare: dict[str, Callable[[duckdb.DuckDBPyConnection], None]] = {
         "traces": partial(_traces, metadata=metadata, source=source, reasons=reasons),
         "devices": partial(_devices, metadata=metadata),
-        "step_activity": _step_activity,
+        "step_activity": partial(_step_activity, metadata=metadata),
         "stacks": lambda _: None,  # as they were linked
     }
     level = 12 if source["events"] < FEW_EVENTS else 3
@@ -133,12 +133,27 @@ def base_time_ns(metadata: Mapping[str, Any]) -> int:
     return _integer(metadata.get("baseTimeNanoseconds"), MOST_BASE_NS) or 0
 
 
-def _step_activity(con: duckdb.DuckDBPyConnection) -> None:
+def _step_activity(con: duckdb.DuckDBPyConnection, metadata: Mapping[str, Any]) -> None:
     derive(con, "out_step_activity")
+    distributed = _distributed(metadata)
+    con.execute(
+        "CREATE TABLE traces AS SELECT '' AS run, '' AS worker, '' AS span,"
+        " $backend AS backend, $metadata::JSON AS metadata",
+        {
+            "backend": _text(distributed.get("backend")),
+            "metadata": json.dumps({"distributedInfo": distributed}),
+        },
+    )
     for block in STEP_BLOCKS:
         create_block(con, block)
     con.execute("CREATE TABLE role_intervals AS FROM step_intervals()")
     con.execute("CREATE VIEW out_step_activity AS FROM step_roles('role_intervals')")
+
+
+def _distributed(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """What the file says of the job, and nothing where it says so in no object."""
+    found = metadata.get("distributedInfo")
+    return found if isinstance(found, dict) else {}
 
 
 def _traces(
@@ -147,8 +162,7 @@ def _traces(
     source: Mapping[str, Any],
     reasons: Mapping[str, int],
 ) -> None:
-    distributed = metadata.get("distributedInfo")
-    distributed = distributed if isinstance(distributed, dict) else {}
+    distributed = _distributed(metadata)
     rank = _integer(distributed.get("rank"))
     if rank is None and (named := re.search(r"rank[-_ ]?(\d+)", source["trace_name"])):
         rank = int(named[1])

@@ -23,11 +23,13 @@ DEVICE = {
     "communication": "communication",
 }
 HOST = {
-    "communication": ("user_annotation", "nccl:all_reduce"),
+    "communication": ("user_annotation", "gloo:all_reduce"),
     "runtime": ("cuda_runtime", "cudaLaunchKernel"),
     "dataloader": ("user_annotation", "enumerate(DataLoader)#x"),
     "cpu_exec": ("cpu_op", "aten::mm"),
 }
+#: Of NCCL, the row on the host only launches where there is a kernel.
+LAUNCH = ("user_annotation", "nccl:all_reduce")
 ROLES = [*DEVICE, *list(HOST)[1:]]
 
 Row = tuple[bool, str, int, int]
@@ -37,7 +39,10 @@ rows = st.lists(
             st.just(True), st.sampled_from(list(DEVICE)), st.integers(0, END), st.integers(0, 8)
         ),
         st.tuples(
-            st.just(False), st.sampled_from(list(HOST)), st.integers(0, END), st.integers(0, 8)
+            st.just(False),
+            st.sampled_from([*HOST, "launch"]),
+            st.integers(0, END),
+            st.integers(0, 8),
         ),
     ),
     max_size=12,
@@ -60,6 +65,7 @@ def test_step_breakdown(
 ) -> None:
     steps = list(pairwise(borders))[:: 1 if touching else 2]
     _fill(tables, rows, steps)
+    rows = _by_role(rows)
     got = tables.con.execute(
         f"SELECT {', '.join(f'{role}_us' for role in [*ROLES, 'other', 'total'])} FROM step_breakdown()"
     ).fetchall()
@@ -78,12 +84,12 @@ def test_step_breakdown(
 def test_comm_overlap(rows: list[Row], borders: list[int], touching: bool, tables: Tables) -> None:
     steps = list(pairwise(borders))[:: 1 if touching else 2]
     _fill(tables, rows, steps)
+    rows = _by_role(rows)
     got = tables.con.execute(
         "SELECT computation_us, overlap_us, communication_us, other_us FROM comm_overlap()"
     ).fetchall()
-    on_device = any(device and role in ("kernel", "communication") for device, role, _, _ in rows)
-    compute = "kernel" if on_device else "cpu_exec"
-    counted = [row for row in rows if row[0] == on_device and row[1] in (compute, "communication")]
+    compute = "kernel" if _has_kernels(rows) else "cpu_exec"
+    counted = [row for row in rows if row[1] in (compute, "communication")]
     want = []
     for start, end in [(0, END + 8), *steps] if counted else []:
         sums = {(True, False): 0, (True, True): 0, (False, True): 0, (False, False): 0}
@@ -122,6 +128,16 @@ def test_a_hundred_thousand_events_of_each_role_at_once(tables: Tables) -> None:
     assert found == [(*row, 1000 if n else 2000) for n, row in enumerate(gone)]
 
 
+def _has_kernels(rows: list[Row]) -> bool:
+    return any(device and role in ("kernel", "communication") for device, role, _, _ in rows)
+
+
+def _by_role(rows: list[Row]) -> list[Row]:
+    """What launches a collective is a collective where no kernel was recorded, else an operator."""
+    role = "cpu_exec" if _has_kernels(rows) else "communication"
+    return [(row[0], role if row[1] == "launch" else row[1], *row[2:]) for row in rows]
+
+
 def _fill(tables: Tables, rows: list[Row], steps: list[tuple[int, int]]) -> None:
     """The tables of one trace that lasts as long as its last event may."""
     con = tables.con
@@ -132,12 +148,12 @@ def _fill(tables: Tables, rows: list[Row], steps: list[tuple[int, int]]) -> None
     for number, (start, end) in enumerate(steps):
         step = {"step": number, "event_id": number, "is_tail": False}
         _insert(con, "steps", {**step, "extended_start_ns": start, "extended_end_ns": end})
-    for on_device, role, start, length in rows:
-        span = {"start_ns": start, "duration_ns": length}
+    for event, (on_device, role, start, length) in enumerate(rows):
+        span = {"event_id": event, "start_ns": start, "duration_ns": length}
         if on_device:
             _insert(con, "device_events", {"kind": DEVICE[role], **span})
         else:
-            category, name = HOST[role]
+            category, name = HOST.get(role, LAUNCH)
             _insert(con, "host_events", {"category": category, "name": name, **span})
     settle(con, ["step_activity"])
 

@@ -7,11 +7,14 @@ SELECT
     '' AS run,
     '' AS worker,
     '' AS span,
+    h.event_id,
+    l.parent_id,
     h.category,
     h.name,
     h.ts_ns AS start_ns,
     h.dur_ns AS duration_ns
-FROM raw_host AS h;
+FROM raw_host AS h
+POSITIONAL JOIN host_links AS l;
 
 CREATE VIEW device_events AS
 SELECT
@@ -19,6 +22,7 @@ SELECT
     '' AS worker,
     '' AS span,
     l.kind,
+    l.op_id,
     d.ts_ns AS start_ns,
     d.dur_ns AS duration_ns
 FROM raw_device AS d

@@ -26,12 +26,14 @@ def test_every_nanosecond_is_that_of_the_raw_file(
 def _figures(events: list[dict[str, Any]]) -> list[int]:
     """Computation alone, both, communication alone and neither, in ns, independent of SQL."""
     device = [event for event in events if _is_kernel(event["cat"].lower(), event["name"])]
-    work = device or [
+    host = [
         event
         for event in events
         if event["cat"] in ("cpu_op", "user_annotation")
         and not event["name"].startswith(("ProfilerStep#", "enumerate(Data"))
     ]
+    gloo = [event for event in host if event["name"].startswith("gloo:")]
+    work = [*device, *gloo] if device else host
     changes = []
     for event in work:
         start = int(event["ts"] * 1000)

@@ -45,7 +45,9 @@ TODAY = {
     "Memcpy": "gpu_memcpy",
     "Memset": "gpu_memset",
 }
-COLLECTIVE = ("nccl:", "gloo:", "c10d::")  # every c10d operator of these traces is a collective
+ON_HOST = ("gloo:",)
+#: Every c10d operator of these traces is a collective, and those beside kernels call NCCL.
+ON_DEVICE = ("nccl:", "c10d::")
 LOADER = ("enumerate(DataLoader)#", "enumerate(DataPipe)#")
 ROLES = ["kernel", "memcpy", "memset", "communication", "runtime", "dataloader", "cpu_exec"]
 DEVICE = ROLES[:4]
@@ -64,6 +66,13 @@ def _figures(events: list[dict[str, Any]]) -> list[tuple[int | None, list[int]]]
     spans: dict[str, Spans] = defaultdict(list)
     for event in timed:
         event["role"] = _role(event["cat"], event["name"])
+    has_kernels = any(
+        event["role"] == "kernel" or (event["role"] == "communication" and _on_device(event))
+        for event in timed
+    )
+    for event in timed:
+        if has_kernels and not _on_device(event) and event["name"].startswith(ON_DEVICE):
+            event["role"] = "cpu_exec"  # what only launches
         spans[event["role"]].append([event["s"], event["e"]])
     unions = [_union(spans[role]) for role in ROLES]
     figures = []
@@ -75,6 +84,10 @@ def _figures(events: list[dict[str, Any]]) -> list[tuple[int | None, list[int]]]
             rest = left
         figures.append((step, [*row, _length(rest), end - start]))
     return figures
+
+
+def _on_device(event: dict[str, Any]) -> bool:
+    return event["cat"] not in ("cpu_op", "user_annotation")
 
 
 def _role(category: str, name: str) -> str:
@@ -93,7 +106,7 @@ def _role(category: str, name: str) -> str:
         return "runtime"
     if not on_host or name.startswith("ProfilerStep#"):
         return "none"
-    if name.startswith(COLLECTIVE):
+    if name.startswith(ON_HOST + ON_DEVICE):
         return "communication"
     return "dataloader" if name.startswith(LOADER) else "cpu_exec"
 
@@ -113,7 +126,7 @@ def _steps(events: list[dict[str, Any]]) -> list[tuple[int | None, int, int]]:
     outside: list[dict[str, Any]] = []
     marks.sort(key=lambda mark: int(mark["s"]))
     for event in events:
-        if event["role"] in DEVICE and event["cat"] not in ("cpu_op", "user_annotation"):
+        if event["role"] in DEVICE and _on_device(event):
             call = calls.get(event["args"].get("correlation"))
             owner = outside
             for mark, launched in zip(marks, work, strict=True):

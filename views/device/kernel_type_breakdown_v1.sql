@@ -12,7 +12,8 @@
 --
 -- Each instant of a device at which anything runs counts once, for the set of kinds that run then, on
 -- any of its streams. So the rows of a trace add up to busy_us in gpu_time. Memory is copies and
--- fills. The devices of a trace are added up; what runs on two of them is no overlap.
+-- fills. The devices of a trace are added up; what runs on two of them is no overlap. Collectives that
+-- run on the host are not here; comm_overlap has them too, and says how the two views agree.
 --
 -- params
 --   run, worker, span

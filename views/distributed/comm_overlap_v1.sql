@@ -10,12 +10,18 @@
 -- example: samples --run ddp_gloo
 -- reading: On the CPU this says little, for what is around a collective counts as computation. On a GPU communication_us is what could be saved.
 --
--- The four durations are disjoint and add up to the length of the step, or of the trace. Where a
--- trace has kernels, communication is its collective kernels and computation is all others, on any
--- stream of any device; the host rows of collectives do not count, for they only wait. Where it has
--- none, as with gloo on the CPU, communication is the collectives on the host and computation is
--- the other operators and annotations there, those that enclose a collective among them, but not
--- waiting for the data loader.
+-- The four durations are disjoint and add up to the length of the step, or of the trace.
+-- Communication is collectives where they run: the kernels of NCCL, on any stream of any device, and
+-- the rows of Gloo and MPI on the host. The rows of the host that only launch a collective on a device
+-- do not count, unless the trace has no kernels. Computation is the kernels that are no collectives.
+-- Where a trace has no kernels, as with gloo on the CPU, it is the operators and annotations on the
+-- host, those that enclose a collective among them, but not waiting for the data loader.
+--
+-- overlap_us and communication_us add up to the time in which the roles of step_breakdown have a
+-- collective, before kernels, copies and fills take their instants from it: communication_us there is
+-- communication_us here without the instants at which only copies or fills ran beside it. Where all
+-- collectives run on one device, the sum is also what kernel_type_breakdown has with 'communication' in
+-- its kind, and overlap_us what it has with 'compute' too. It adds up devices; here they are one.
 --
 -- Steps are extended to the device work that they launched, as in step_breakdown, and cut off what
 -- runs over their ends; the whole trace is not cut to its steps.
@@ -37,7 +43,7 @@ CREATE MACRO comm_overlap_v1(
     run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL, step BIGINT := NULL
 ) AS TABLE
     WITH
-    -- Where the trace has kernels the device counts, else the host.
+    -- What computes is the device where the trace has kernels, else the host.
     activity AS (
         SELECT
             a.run,
@@ -48,11 +54,7 @@ CREATE MACRO comm_overlap_v1(
                 WHEN bool_or(a.kernel OR a.device_communication) OVER of_trace THEN a.kernel
                 ELSE a.cpu_exec
             END AS computes,
-            CASE
-                WHEN bool_or(a.kernel OR a.device_communication) OVER of_trace
-                    THEN a.device_communication
-                ELSE a.host_communication
-            END AS communicates,
+            a.device_communication OR a.host_communication AS communicates,
             a.duration_ns
         FROM step_activity AS a
         WHERE

@@ -11,11 +11,14 @@
 -- reading: In step 3 rank 1 loads data for longer than rank 0, which spends that time in collectives: it waits.
 --
 -- An instant of a step belongs to the first of these that is active then: kernels (device work that
--- is no collective), copies, fills, communication (collectives on the device, and on the host the
--- rows of the nccl:, gloo:, mpi: and c10d:: collectives), runtime and driver calls, the data loader,
--- other operators and annotations. What is left is 'other'. So the eight add up to the length of the
--- step, kernel_us is the time in which any kernel ran, and cpu_exec_us only the time that nothing
--- above it hides.
+-- is no collective), copies, fills, communication (collectives on the device, and on the host those
+-- of Gloo and MPI, which run there), runtime and driver calls, the data loader, other operators and
+-- annotations. What is left is 'other'. So the eight add up to the length of the step, kernel_us is the
+-- time in which any kernel ran, and cpu_exec_us only the time that nothing above it hides.
+--
+-- The rows of the host that only launch a collective on a device, nccl: and the c10d operators around
+-- them, are other operators, unless the trace has no kernels. So communication is the same as in
+-- comm_overlap, which says how the two views agree.
 --
 -- A step lasts until the last device work that it launched ends, and begins no earlier than the step
 -- before it ends. A tail step is one that recording cut short; averages leave it out.
@@ -25,7 +28,8 @@
 -- has neither operators nor annotations. The rest still adds up to the total.
 --
 -- The definition is that of the TensorBoard profiler plugin, without its double counting where a step
--- is busy throughout, and with driver calls and every collective known.
+-- is busy throughout, with driver calls and every collective known, and without the rows of the host
+-- that launch a collective, which it counts as communication.
 --
 -- params
 --   run, worker, span
