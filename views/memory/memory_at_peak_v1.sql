@@ -6,7 +6,7 @@
 -- order: live_bytes DESC, run, worker, span, device, operator, module, source_file, source_line, blocks
 -- needs: no_memory
 -- empty: The records of memory have no totals, which torch records since 1.10.
--- uses: checked_choice, library_files, operator_names, trace_names
+-- uses: checked_choice, library_files, module_events, operator_names, trace_names
 -- example: samples --run resnet_workers_0 --span 1 --limit 6
 -- reading: What two relus (aten::clamp_min) of Block_0 gave, and the backward pass still needs, is a fifth of the peak.
 --
@@ -187,11 +187,7 @@ CREATE MACRO memory_at_peak_v1(
             h.source_file,
             h.source_line,
             h.source_function,
-            h.call_stack,
-            CASE
-                WHEN h.python_module_id IS NOT NULL
-                    THEN regexp_replace(h.name, '^nn\.Module: ', '')
-            END AS module
+            h.call_stack
         FROM host_events AS h
         CROSS JOIN trace_names(run, worker, span) AS t
         INNER JOIN around AS o
@@ -199,19 +195,27 @@ CREATE MACRO memory_at_peak_v1(
                 list_position(t.names, h.run || chr(0) || h.worker || chr(0) || h.span)
                 * (1::BIGINT << 40) + h.event_id = o.id
         WHERE
-            (
-                h.source_file IS NOT NULL
-                OR h.python_module_id IS NOT NULL
-                OR h.call_stack IS NOT NULL
-            )
+            (h.source_file IS NOT NULL OR h.call_stack IS NOT NULL)
             -- An event may last longer than the one in which it starts: that is around it no more.
             AND h.start_ns + h.duration_ns > o.time_ns
     ),
 
+    -- Not by parents: what begins in a frame that is never closed is still inside the module.
+    inside AS MATERIALIZED (
+        SELECT e.id, e.module_id, e.end_ns
+        FROM module_events(run, worker, span) AS e
+    ),
+
     modules AS (
-        SELECT s.op_id, s.time_ns, arg_min(s.module, s.levels) AS module
-        FROM said AS s
-        GROUP BY s.op_id, s.time_ns
+        SELECT a.op_id, a.time_ns, regexp_replace(h.name, '^nn\.Module: ', '') AS module
+        FROM (SELECT DISTINCT w.op_id, w.time_ns FROM alive AS w) AS a
+        INNER JOIN inside AS e ON a.op_id = e.id
+        INNER JOIN inside AS m ON e.module_id = m.id AND m.end_ns > a.time_ns
+        CROSS JOIN trace_names(run, worker, span) AS t
+        INNER JOIN host_events AS h
+            ON
+                list_position(t.names, h.run || chr(0) || h.worker || chr(0) || h.span)
+                * (1::BIGINT << 40) + h.event_id = m.id
     ),
 
     frames AS MATERIALIZED (
