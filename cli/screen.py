@@ -118,8 +118,10 @@ def lines(
     above = [f"{c.name} {c.cells[0]}" for c in shared] + [f"date {day} UTC"] * (day is not None)
     if above:
         drawn = [*_aside("  ".join(above), look), "", *drawn]
-    if empty and len(shown) < len(columns):
-        drawn += ["", *_aside(f"without a value: {', '.join(c.name for c in empty)}", look)]
+    # A source that no row names is all of them.
+    unknown = [c.name for c in empty if c.name not in SOURCE]
+    if unknown and len(shown) < len(columns):
+        drawn += ["", *_aside(f"without a value: {', '.join(unknown)}", look)]
     return drawn
 
 

@@ -35,7 +35,7 @@ def explain(ask: Ask, traces: list[Trace], view: Spec, arguments: dict[str, Any]
         f"  {some(names)}: {message}" if any(names) else f"  {message}"
         for message, names in told.items()
     ]
-    diagnostics.note("\n".join([f"{view.name} has no rows for what was asked", *lines]))
+    diagnostics.note("\n".join([f"{view.name} has no rows for these parameters", *lines]))
 
 
 def reasons(
@@ -46,8 +46,6 @@ def reasons(
     What was asked for besides traces may be the reason; else what the traces lack, as trace_quality
     says it, or else what the header of the view says.
     """
-    if not traces:
-        return {(): ["The warehouse has no traces: run tracewh ingest LOGDIR."]}
     from tracewh.views.names import SIDES  # with DuckDB, which a page of help does not wait for
 
     of_traces = {*SOURCE, *SIDES, *(f"{side}_{what}" for side in SIDES for what in SOURCE[1:])}

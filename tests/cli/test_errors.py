@@ -257,16 +257,8 @@ def test_an_empty_view_says_what_to_change(tracewh, warehouse, words, why):
     done = tracewh("show", *words.split())
     assert (done.code, done.out) == (0, "")
     first, *lines = done.err.splitlines()
-    assert first == f"tracewh: {words.split()[0]} has no rows for what was asked"
+    assert first == f"tracewh: {words.split()[0]} has no rows for these parameters"
     assert lines == [f"  {line}" for line in why]
-
-
-def test_an_empty_warehouse_is_a_reason(tracewh, tmp_path, write_trace):
-    write_trace(tmp_path, {"traces": []}, "cpu", "w", "1")
-    done = tracewh("show", "runs", "-w", tmp_path)
-    assert done.err.splitlines()[1:] == [
-        "  The warehouse has no traces: run tracewh ingest LOGDIR."
-    ]
 
 
 def test_an_empty_view_says_why(tracewh, tmp_path, write_trace):

@@ -231,7 +231,7 @@ def test_a_damaged_trace_leaves_no_file(stored, _stored_once, tracewh):
     done = tracewh("export", "one", "-w", folder, "-o", stored / "out.json")
     assert (done.code, done.out) == (1, "")
     assert "device_events.parquet" in done.err.splitlines()[0]
-    assert "`tracewh check`" in done.err
+    assert "to repair:\n  tracewh ingest --force" in done.err
     assert not list(stored.glob("*out.json*"))
     damaged.unlink()
     done = tracewh("export", "one", "-w", folder, "-o", stored / "out.json")

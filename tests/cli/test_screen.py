@@ -70,7 +70,7 @@ def test_every_line_fits_and_no_number_is_cut(warehouse, width):
 def test_what_all_rows_share_stands_above_and_empty_columns_are_named(warehouse):
     sent = plain(on_terminal(80, "show", "kernel_stats", "--run", "base"))
     first, *rest = sent.splitlines()
-    assert first == "run base  worker host_1  span default"
+    assert first == "run base  worker host_1", "all spans together"
     assert "worker" not in "\n".join(rest)
     assert "without a value: operator, grid, block" in "\n".join(rest)
 
