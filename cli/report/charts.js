@@ -115,7 +115,7 @@ const CHARTS = {
       const first = order.slice(0, most);
       const rest = order.slice(most).reduce((sum, row) => sum + by.values[row], 0);
       const bars = first.map((row) => [String(names[row]), by.values[row]]);
-      if (rest && by.unit !== "-") bars.push([`${order.length - most} others`, rest]);
+      if (rest && spec.sums.includes(by.name)) bars.push([`${order.length - most} others`, rest]);
       bars.reverse();
       const x = axis(by.unit, bars.map((bar) => bar[1]));
       chart(box, 60 + 22 * bars.length, label)(() => ({

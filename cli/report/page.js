@@ -32,7 +32,10 @@ function show(article) {
     try {
       const panel = data ? data[id] : await ask(`api/panel/${id}${location.search}`);
       if (panel.rows) await draw(holder, id, panel, article.querySelector("h3").textContent);
-      else said.hidden = false;
+      else {
+        said.textContent = panel.empty;
+        said.hidden = false;
+      }
     } catch (error) {
       said.textContent = error.message;
       said.hidden = false;

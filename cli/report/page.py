@@ -16,6 +16,8 @@ import orjson
 
 from tracewh.cli.report.panels import COMPARED, MOST_ROWS, SECTIONS, STRETCHES, Panel, Section
 from tracewh.cli.report.rows import by_column
+from tracewh.cli.sources import reasons
+from tracewh.layout import KEYS
 from tracewh.views.values import quoted
 
 if TYPE_CHECKING:
@@ -114,7 +116,21 @@ def asked(warehouse: Warehouse, panel: Panel, trace: Trace) -> dict[str, Any]:
     meanings = {column.name: column for column in warehouse.registry.get(panel.view).columns}
     found = by_column(relation, meanings)
     is_cut = found["rows"] == MOST_ROWS
-    return {**found, "chart": panel.chart, "table": panel.table, "is_cut": is_cut}
+    empty = "" if found["rows"] else _why(warehouse, panel, trace)
+    drawn = {"chart": panel.chart, "table": panel.table, "is_cut": is_cut}
+    return {**found, **drawn, "empty": empty}
+
+
+def _why(warehouse: Warehouse, panel: Panel, trace: Trace) -> str:
+    """Why a panel has no rows, as `tracewh show` says it."""
+    keys = (trace.run, trace.worker, trace.span)
+    view = warehouse.registry.get(panel.view)
+    given = dict(zip(KEYS, keys, strict=True))
+    if any(param.required for param in view.params):
+        given = {"baseline": trace.baseline or "", "experiment": trace.run}
+    found = reasons(warehouse.view, [keys], view, given)
+    said = [message for messages in found.values() for message in messages]
+    return " ".join(dict.fromkeys(said)) or "Nothing of this was recorded."
 
 
 def _sql(panel: Panel, trace: Trace) -> str:
@@ -164,7 +180,7 @@ def _panel(panel: Panel, trace: Trace) -> str:
     return (
         f'<article id="panel-{panel.id}" data-panel="{panel.id}" aria-labelledby="{panel.id}-title">\n'
         f'<h3 id="{panel.id}-title">{html.escape(panel.title)}</h3>\n'
-        f'<p class="empty" hidden>{html.escape(panel.empty)}</p>\n'
+        '<p class="empty" hidden></p>\n'
         '<div class="content"></div>\n'
         f"<details><summary>SQL</summary><pre><code>{html.escape(_sql(panel, trace))}</code></pre>"
         '<button type="button" class="copy">Copy</button></details>\n</article>\n'

@@ -24,7 +24,6 @@ class Panel:
         view: The view whose header describes the columns.
         chart: What the page draws of the rows; None for a table alone.
         table: Whether the rows are listed too.
-        empty: What to say where there are no rows.
     """
 
     id: str
@@ -33,7 +32,6 @@ class Panel:
     view: str
     chart: Mapping[str, Any] | None = None
     table: bool = True
-    empty: str = "Nothing of this was recorded."
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +55,16 @@ ROLES = (
 )
 
 
-def _top(label: str, *values: str) -> dict[str, Any]:
-    return {"kind": "top", "label": label, "values": values}
+def _top(label: str, *values: str, sums: tuple[str, ...]) -> dict[str, Any]:
+    """A bar chart of the largest rows.
+
+    Args:
+        label: The column that names a row.
+        values: Columns to choose from.
+        sums: Those of which rows add up, so that what is left can be one bar; what is nested, as a
+            total is, would count again and again.
+    """
+    return {"kind": "top", "label": label, "values": values, "sums": sums}
 
 
 OVERVIEW = Section(
@@ -71,14 +77,12 @@ OVERVIEW = Section(
             "FROM recommendations({trace})\n"
             "SELECT severity, rule, cost_per_step_us, confidence, message",
             "recommendations",
-            empty="No rule found anything to improve.",
         ),
         Panel(
             "gpus",
             "Devices",
             "FROM gpu_summary({trace})\nSELECT * EXCLUDE (run, worker, span)",
             "gpu_summary",
-            empty="The trace has no device work.",
         ),
         Panel(
             "steps",
@@ -92,7 +96,6 @@ OVERVIEW = Section(
             "What the trace lacks",
             'FROM trace_quality({trace})\nSELECT severity, "check", count, message',
             "trace_quality",
-            empty="No check found anything.",
         ),
     ),
 )
@@ -108,7 +111,14 @@ OPERATORS = Section(
             "SELECT * EXCLUDE (run, worker, span, input_dims, call_stack)\n"
             f"LIMIT {MOST_ROWS}",
             "operator_stats",
-            _top("name", "device_self_us", "host_self_us", "host_total_us", "calls"),
+            _top(
+                "name",
+                "device_self_us",
+                "host_self_us",
+                "host_total_us",
+                "calls",
+                sums=("device_self_us", "host_self_us"),
+            ),
         ),
         Panel(
             "lines",
@@ -118,8 +128,13 @@ OPERATORS = Section(
             "    host_total_us, device_us, allocated_bytes, is_library, callee\n"
             f"LIMIT {MOST_ROWS}",
             "source_lines",
-            _top("line", "host_self_us", "device_us", "allocated_bytes"),
-            empty="No Python frames were recorded: profile with with_stack=True.",
+            _top(
+                "line",
+                "host_self_us",
+                "device_us",
+                "allocated_bytes",
+                sums=("host_self_us", "device_us", "allocated_bytes"),
+            ),
         ),
     ),
 )
@@ -134,7 +149,6 @@ KERNELS = Section(
             "FROM kernel_type_breakdown({trace})\nSELECT * EXCLUDE (run, worker, span)",
             "kernel_type_breakdown",
             {"kind": "pie", "label": "kind", "value": "total_us"},
-            empty="The trace has no device work.",
         ),
         Panel(
             "kernels-table",
@@ -144,8 +158,7 @@ KERNELS = Section(
             "    uses_tensor_cores, mean_blocks_per_sm, mean_est_achieved_occupancy_pct\n"
             f"LIMIT {MOST_ROWS}",
             "kernel_stats",
-            _top("name", "total_us", "calls", "mean_us"),
-            empty="The trace has no kernels.",
+            _top("name", "total_us", "calls", "mean_us", sums=("total_us",)),
         ),
     ),
 )
@@ -154,6 +167,13 @@ MEMORY = Section(
     "memory",
     "Memory",
     (
+        Panel(
+            "memory-stats",
+            "Allocations by operator",
+            "FROM memory_stats({trace})\n"
+            f"SELECT * EXCLUDE (run, worker, span)\nLIMIT {MOST_ROWS}",
+            "memory_stats",
+        ),
         Panel(
             "memory-curve",
             "Memory over time",
@@ -174,7 +194,6 @@ MEMORY = Section(
                 "filters": "memory-events",
             },
             table=False,
-            empty="Memory was not recorded: profile with profile_memory=True.",
         ),
         Panel(
             "memory-events",
@@ -185,7 +204,6 @@ MEMORY = Section(
             "    (released_ns - {start}) / 1e6 AS released_ms, lifetime_us\n"
             f"ORDER BY size_bytes DESC, allocated_ns\nLIMIT {MOST_ROWS}",
             "memory_events",
-            empty="Memory was not recorded: profile with profile_memory=True.",
         ),
         Panel(
             "memory-peak",
@@ -193,7 +211,6 @@ MEMORY = Section(
             "FROM memory_at_peak({trace})\n"
             f"SELECT * EXCLUDE (run, worker, span, peak_ns)\nLIMIT {MOST_ROWS}",
             "memory_at_peak",
-            empty="Memory was not recorded: profile with profile_memory=True.",
         ),
     ),
 )
@@ -215,7 +232,6 @@ COMMUNICATION = Section(
                 "by": "worker",
                 "values": ("computation_us", "overlap_us", "communication_us", "other_us"),
             },
-            empty="The run has no communication.",
         ),
         Panel(
             "wait",
@@ -229,14 +245,12 @@ COMMUNICATION = Section(
                 "by": "worker",
                 "values": ("transfer_us", "synchronizing_us", "uncompared_us"),
             },
-            empty="The run has no communication.",
         ),
         Panel(
             "collectives",
             "Collectives",
             f"FROM collective_stats({{run}})\nSELECT * EXCLUDE (run, span)\nLIMIT {MOST_ROWS}",
             "collective_stats",
-            empty="The run has no communication.",
         ),
     ),
 )
@@ -254,15 +268,15 @@ MODULES = Section(
             f"GROUP BY path\nORDER BY host_self_us DESC\nLIMIT {MOST_ROWS}",
             "module_tree",
             {"kind": "flame", "path": "path", "values": ("device_self_us", "host_self_us")},
-            empty="No modules were recorded: profile with with_stack=True or with_modules=True.",
         ),
         Panel(
             "modules-table",
             "Modules by time",
             f"FROM module_stats({{trace}})\nSELECT * EXCLUDE (run, worker, span)\nLIMIT {MOST_ROWS}",
             "module_stats",
-            _top("module", "device_total_us", "host_total_us", "host_self_us"),
-            empty="No modules were recorded: profile with with_stack=True or with_modules=True.",
+            _top(
+                "module", "device_total_us", "host_total_us", "host_self_us", sums=("host_self_us",)
+            ),
         ),
         Panel(
             "stacks",
@@ -327,7 +341,6 @@ COMPARED = Section(
             f"LIMIT {MOST_ROWS}",
             "diff_kernels",
             {"kind": "delta", "label": "name", "values": ("delta_total_us", "delta_calls")},
-            empty="Neither run has kernels.",
         ),
     ),
 )

@@ -7,6 +7,7 @@ import json
 import re
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import expect
@@ -36,10 +37,7 @@ def test_it_needs_nothing_but_itself(
 
 
 def test_panels_show_what_their_sql_gives(samples: tracewh.Warehouse, compared: Path) -> None:
-    text = compared.read_text("utf-8")
-    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.DOTALL)
-    assert found is not None
-    data = json.loads(found[1])
+    text, data = compared.read_text("utf-8"), data_of(compared)
     queries = re.findall(r'data-panel="([^"]+)".*?<pre><code>(.*?)</code>', text, re.DOTALL)
     assert [name for name, _ in queries] == [
         panel.id for section in (COMPARED, *SECTIONS) for panel in section.panels
@@ -55,6 +53,84 @@ def test_panels_show_what_their_sql_gives(samples: tracewh.Warehouse, compared: 
         names = [known["name"] for known in data[name]["columns"]]
         sizes = data[name]["values"][names.index(column)]
         assert sizes == sorted(sizes, reverse=True)  # so that a limit leaves out the least
+
+
+def data_of(page: Path) -> dict[str, Any]:
+    """The rows of the panels of a page."""
+    text = page.read_text("utf-8")
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.DOTALL)
+    assert found is not None
+    read: dict[str, Any] = json.loads(found[1])
+    return read
+
+
+def test_memory_without_addresses_is_memory(visit: Visit, tmp_path: Path) -> None:
+    """As torch wrote it in 2021: operators allocate and release, and nothing tells the blocks apart."""
+    events = [
+        {
+            "ph": "X",
+            "cat": "Operator",
+            "name": "aten::empty",
+            "pid": 1,
+            "tid": 1,
+            "ts": 10,
+            "dur": 5,
+        },
+        *(
+            {"ph": "i", "name": "[memory]", "pid": 1, "tid": 1, "ts": ts, "s": "t"}
+            | {"args": {"Device Type": 0, "Device Id": -1, "Bytes": size}}
+            for ts, size in ((11, 64), (13, 32), (20, -64))
+        ),
+    ]
+    trace = tmp_path / "old.json"
+    trace.write_text(json.dumps({"schemaVersion": 1, "traceEvents": events}), "utf-8")
+    tracewh.ingest([trace], tmp_path / "warehouse")
+    page = tmp_path / "report.html"
+    with tracewh.open(tmp_path / "warehouse") as warehouse:
+        [(run,)] = warehouse.sql("FROM traces SELECT run").fetchall()
+    assert main(["report", run, "-w", str(tmp_path / "warehouse"), "-o", str(page)]) == 0
+    data = data_of(page)
+    assert data["memory-stats"]["rows"] == 2 and data["memory-stats"]["empty"] == ""
+    assert data["memory-events"]["rows"] == 0
+    visit.page.goto(page.as_uri())
+    said = visit.panel("memory-events").locator(".empty").inner_text()
+    assert said == data["memory-events"]["empty"]
+    assert "profile_memory" not in said and "address" in said
+
+
+def bars(visit: Visit, panel: str) -> dict[str, float]:
+    """Names and lengths of the bars of a chart."""
+    found: list[list[Any]] = visit.panel(panel).evaluate(
+        """panel => {
+            const chart = echarts.getInstanceByDom(panel.querySelector("[_echarts_instance_]"));
+            const { yAxis, series } = chart.getOption();
+            return yAxis[0].data.map((name, row) => [name, series[0].data[row]]);
+        }"""
+    )
+    return dict(found)
+
+
+def test_what_is_nested_is_not_added_up(visit: Visit, report: Path) -> None:
+    """An operator's total has the totals of those inside it: the rest of them is no bar."""
+    visit.page.goto(report.as_uri())
+    data = data_of(report)["operators-table"]
+    chosen = visit.panel("operators-table").locator("label.picker select").first
+    names = [column["name"] for column in data["columns"]]
+
+    def others() -> list[str]:
+        return [name for name in bars(visit, "operators-table") if name.endswith(" others")]
+
+    chosen.select_option("host_self_us")
+    self_us = data["values"][names.index("host_self_us")]
+    shown = bars(visit, "operators-table")
+    assert len(others()) == 1
+    largest = max(self_us)
+    # The axis may be in another unit; the bars are in proportion.
+    assert sum(shown.values()) / max(v for k, v in shown.items() if k not in others()) == (
+        pytest.approx(sum(self_us) / largest)
+    )
+    chosen.select_option("host_total_us")
+    assert others() == []
 
 
 def test_a_table_is_sorted_by_mouse_and_by_key(visit: Visit, report: Path) -> None:
@@ -218,9 +294,9 @@ def test_without_a_mouse(visit: Visit, report: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["nope"], "no run named 'nope'; there is ddp_gloo, resnet_workers_0, resnet_workers_2"),
-        (["ddp_gloo", "--baseline", "ddp"], "no run named 'ddp'; there is ddp_gloo, resnet"),
-        (["ddp_gloo", "--worker", "rank7"], "no worker named 'rank7'; did you mean 'rank1'?"),
+        (["nope"], "no run named 'nope'; the runs are ddp_gloo, resnet_workers_0, resnet_workers_2"),
+        (["ddp_gloo", "--baseline", "ddp"], "no run named 'ddp'; did you mean 'ddp_gloo'?"),
+        (["ddp_gloo", "--worker", "rank7"], "no worker named 'rank7'; did you mean 'rank0' or 'rank1'?"),
         (
             ["ddp_gloo", "-o", "missing/report.html"],
             "missing/report.html: the folder to write it in does not exist",
