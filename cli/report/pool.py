@@ -38,7 +38,7 @@ class Worker:
         self._is_busy = False
         # In a session of its own: Ctrl-C in a terminal reaches the server alone.
         self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "tracewh.cli.report.worker"],
+            [sys.executable, "-P", "-m", "tracewh.cli.report.worker", str(self._folder)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env={

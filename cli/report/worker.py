@@ -11,7 +11,6 @@ import resource
 import shutil
 import signal
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Callable
@@ -145,8 +144,11 @@ def _limit_memory(size: int) -> None:
 
 
 def _tidy() -> None:
-    """Remove what DuckDB spilled. The folder is this child's own, the one around it the server's."""
-    folder = Path(tempfile.gettempdir())
+    """Remove what DuckDB spilled into this child's own folder, which the server names.
+
+    Never the folder that the system gives for temporary files: it gives another one where this is gone.
+    """
+    folder = Path(sys.argv[1])
     shutil.rmtree(folder, ignore_errors=True)
     sweep(folder.parent.parent)  # the server may have been killed
 

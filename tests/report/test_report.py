@@ -294,9 +294,15 @@ def test_without_a_mouse(visit: Visit, report: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["nope"], "no run named 'nope'; the runs are ddp_gloo, resnet_workers_0, resnet_workers_2"),
+        (
+            ["nope"],
+            "no run named 'nope'; the runs are ddp_gloo, resnet_workers_0, resnet_workers_2",
+        ),
         (["ddp_gloo", "--baseline", "ddp"], "no run named 'ddp'; did you mean 'ddp_gloo'?"),
-        (["ddp_gloo", "--worker", "rank7"], "no worker named 'rank7'; did you mean 'rank0' or 'rank1'?"),
+        (
+            ["ddp_gloo", "--worker", "rank7"],
+            "no worker named 'rank7'; did you mean 'rank0' or 'rank1'?",
+        ),
         (
             ["ddp_gloo", "-o", "missing/report.html"],
             "missing/report.html: the folder to write it in does not exist",

@@ -382,6 +382,8 @@ def test_nothing_outlives_the_server(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    other = tmp_path / "of another program"
+    other.touch()
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     server, address = started(samples, "--time-limit", "3600")
     clients = [sent(address, sql) for sql in (ENDLESS, DEAF)]
@@ -391,7 +393,7 @@ def test_nothing_outlives_the_server(
     server.send_signal(ending)
     server.wait()
     until(lambda: not pids & processes().keys())
-    until(lambda: not [*tmp_path.iterdir()])
+    until(lambda: [*tmp_path.iterdir()] == [other])
     for client in clients:
         client.close()
     assert server.stderr is not None
