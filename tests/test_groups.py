@@ -37,7 +37,7 @@ TRACES = listing("a/0/1", "a/0/2", "a/1/1", "b/0/1", "night/0/1")
     ("view", "arguments", "expected"),
     [
         ("kernel_stats", {}, "a/0/1 a/0/2 a/1/1 b/0/1 night/0/1"),
-        ("kernel_stats", {"run": "a", "span": "1"}, "a/0/1 a/1/1"),
+        ("step_breakdown", {"run": "a", "span": "1"}, "a/0/1 a/1/1"),
         ("kernel_stats", {"worker": "1"}, "a/1/1"),
         ("kernel_stats", {"run": None}, "a/0/1 a/0/2 a/1/1 b/0/1 night/0/1"),
         ("kernel_stats", {"run": "c"}, ""),
