@@ -245,7 +245,7 @@ NO_EXAMPLE = "the header needs an 'example:' line that starts with one of sample
         ("-- example: other --run x\n", NO_EXAMPLE),
         (
             "-- example: lightning --run x\n",
-            "tracewh show kernel_stats --run x: tracewh: no run named 'x'; there is lightning",
+            "tracewh show kernel_stats --run x: tracewh: no run named 'x'; the only run is lightning",
         ),
         (
             "-- example: lightning\n",

@@ -27,10 +27,10 @@ def test_options_that_do_not_go_together(
         ("--engine", "sprak"): "--engine: unknown engine 'sprak'; did you mean 'spark'?",
         ("--master", "local[2]"): "--master is for --engine spark",
         ("--engine", "spark", "--jobs", "2"): (
-            "--jobs is for this machine; Spark has cores: set spark.cores.max"
+            "--jobs applies to this machine only; for Spark set spark.cores.max"
         ),
         ("--engine", "spark", "-"): (
-            "- is standard input, which only this machine reads: leave out --engine"
+            "- is standard input, which Spark cannot read: leave out --engine"
         ),
     }
     for words, line in said.items():
