@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
 #: The frame that stops the question that is being answered.
 CANCEL = b""
+#: The first frame of a child: it has the warehouse open, and can answer.
+READY = b"ready"
 #: A child has so many seconds to stop by itself, before it is killed.
 GRACE_SECONDS = 1.0
 _LENGTH = struct.Struct(">Q")

@@ -20,8 +20,20 @@ from pathlib import Path
 
 import orjson
 
-from tracewh.cli.report.frames import CANCEL, GRACE_SECONDS, Answer, Question, Setup, read, write
+from tracewh.cli.report.frames import (
+    CANCEL,
+    GRACE_SECONDS,
+    READY,
+    Answer,
+    Question,
+    Setup,
+    read,
+    write,
+)
 from tracewh.temporary import Temporary
+
+#: A child that has not opened the warehouse by then never will.
+OPEN_SECONDS = 120
 
 
 class LineFullError(Exception):
@@ -36,6 +48,7 @@ class Worker:
         self._lock = threading.Lock()
         self._asked = 0
         self._is_busy = False
+        self._is_open = False
         # In a session of its own: Ctrl-C in a terminal reaches the server alone.
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-m", "tracewh.cli.report.worker", str(self._folder)],
@@ -57,6 +70,17 @@ class Worker:
     def is_alive(self) -> bool:
         """Whether it can be asked."""
         return self._process.poll() is None
+
+    def open(self) -> bool:
+        """Wait until it can answer, which is no part of the time of a question; False where it ended."""
+        if not self._is_open:
+            timer = threading.Timer(OPEN_SECONDS, self.kill)
+            timer.daemon = True
+            timer.start()
+            assert self._process.stdout is not None
+            self._is_open = read(self._process.stdout) == READY
+            timer.cancel()
+        return self._is_open
 
     def ask(self, question: bytes, asked: Asked) -> Answer | None:
         """What it answers; None where it ended instead."""
@@ -205,13 +229,14 @@ class Pool:
         worker = self._take()
         if worker is None:
             return _error("the server ends", 503)
+        is_open = worker.open()
         if not asked.given_to(worker):
             self._keep(worker)
             return _error("nobody waits for it", 503)
         timer = threading.Timer(self._seconds, asked.stop)
         timer.daemon = True
         timer.start()
-        answer = worker.ask(question, asked)
+        answer = worker.ask(question, asked) if is_open else None
         timer.cancel()
         asked.given_to(None)
         if answer is not None and not answer.is_spent:

@@ -24,7 +24,16 @@ import orjson
 
 from tracewh.cli.diagnostics import CliError
 from tracewh.cli.report import live
-from tracewh.cli.report.frames import CANCEL, GRACE_SECONDS, Answer, Question, Setup, read, write
+from tracewh.cli.report.frames import (
+    CANCEL,
+    GRACE_SECONDS,
+    READY,
+    Answer,
+    Question,
+    Setup,
+    read,
+    write,
+)
 from tracewh.temporary import sweep
 from tracewh.views import ViewError
 from tracewh.views.warehouse import Warehouse, WarehouseError
@@ -63,6 +72,8 @@ class Child:
             failed: Answer | None = _error(str(error), 400, is_spent=True)
         else:
             failed = None
+        with suppress(BrokenPipeError):
+            write(self._answers, READY)
         while (question := self._questions.get()) is not None:
             answer = failed or self._answer(question)
             self._idle.set()

@@ -9,10 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 import tracewh
 from tracewh.cli.report.write import write
+
+# A machine may be busy: what never comes is waited for longer than what comes late.
+expect.set_options(timeout=60_000)
 
 
 @pytest.fixture(scope="session")
@@ -56,6 +59,7 @@ class Visit:
 def visit(browser: Browser) -> Iterator[Visit]:
     """A new window; that it complained of nothing is tested at the end."""
     context = browser.new_context(viewport={"width": 1280, "height": 800})
+    context.set_default_timeout(120_000)
     visited = Visit(context.new_page())
 
     def console(message: Any) -> None:
