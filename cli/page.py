@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 from tracewh.cli.cells import text as plain
 from tracewh.cli.changes import Change, Comparison, Row, unit_of
+from tracewh.cli.labels import distinct
 from tracewh.cli.progress import size
 
 #: Rows of each kind; the views have all. Markdown folds most of them away.
@@ -33,7 +34,7 @@ def text(comparison: Comparison, only_significant: bool, failed: Sequence[str]) 
     for title, found in (("operators", _operators), ("kernels", _kernels)):
         lines = _kept(found(comparison), FEW, only_significant)
         rows += [(f"{title}, {_scope(comparison)}", *[""] * 5)] if lines else []
-        rows += [(f"  {_short(cells[0], NARROW)}", *cells[1:]) for cells in map(_cells, lines)]
+        rows += [(f"  {cells[0]}", *cells[1:]) for cells in _shortened(lines, NARROW)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     drawn = []
     for row in rows:
@@ -220,18 +221,16 @@ def _table(title: str, lines: list[Line]) -> list[str]:
         ("---", "---:", "---:", "---:", "---:", "---"),
     ]
     rows += [
-        (_code(_short(cells[0], WIDE)) if title else cells[0].strip(), *cells[1:])
-        for cells in map(_cells, lines)
+        (_code(cells[0]) if title else cells[0].strip(), *cells[1:])
+        for cells in _shortened(lines, WIDE)
     ]
     return [f"| {' | '.join(row)} |" for row in rows]
 
 
-def _short(name: str, width: int) -> str:
-    """A name without its middle: what tells kernels apart often stands at the end."""
-    if len(name) <= width:
-        return name
-    end = width // 3
-    return f"{name[: width - end - 1]}…{name[-end:]}"
+def _shortened(lines: list[Line], width: int) -> list[tuple[str, ...]]:
+    """The cells of lines, their names shortened so that no two look the same."""
+    labels = distinct([line[0] for line in lines], width)
+    return [(labels[cells[0]], *cells[1:]) for cells in map(_cells, lines)]
 
 
 def _code(name: str) -> str:

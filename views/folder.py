@@ -102,8 +102,8 @@ class Folder:
                     own[runs] = [trace.folder for trace in found if trace.keys not in copied]
                 self._divided[table] = own[runs], parts
 
-    def keep(self, kept: Callable[[Keys], bool]) -> None:
-        """From the next look on, find some traces only."""
+    def keep(self, kept: Callable[[Keys], bool] | None) -> None:
+        """From the next look on, find some traces only; all where None."""
         self._kept = kept
 
     def prefer(self, first: Callable[[Keys], bool]) -> None:

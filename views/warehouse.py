@@ -13,7 +13,7 @@ import os
 import re
 import threading
 import weakref
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -70,6 +70,7 @@ class Warehouse:
         else:
             with _as_warehouse_error():
                 self._files = Listing.of(path) if is_url(path) else Folder(find(path))
+        self._all = self._files  # where it is a listing, `keep` puts a part of it in its place
         self.path = self._files.path
         self.registry = installed()
         self._created: set[str] = set()
@@ -133,24 +134,29 @@ class Warehouse:
 
     def names(self) -> list[Keys]:
         """Run, worker and span of each trace; no file is opened."""
-        return self._files.names()
+        return self._all.names()
 
     def keep(self, view: Spec | None, arguments: Mapping[str, Any]) -> None:
-        """Open the files of some traces only from now on: those that a view needs for an answer.
+        """Open the files of some traces only, until called again: those that a view needs for an answer.
 
         Damage to others is no matter then. Where there are none of these names, all are kept.
 
         Args:
             view: The view; None for all that is asked of the runs.
-            arguments: Its arguments.
+            arguments: Its arguments; where they name no trace, all are kept.
         """
         wanted = asked_for(view, arguments)
-        if wanted is None or not any(map(wanted, self.names())):
+        if wanted is not None and not any(map(wanted, self.names())):
+            wanted = None
+        if isinstance(self._all, Folder):
+            self._all.keep(wanted)
             return
-        if isinstance(self._files, Folder):
-            self._files.keep(wanted)
-        else:
-            self._files = self._files.only(t for t in self._files.traces if wanted(t.keys))
+        some = (
+            self._all.only(t for t in self._all.traces if wanted(t.keys)) if wanted else self._all
+        )
+        if some != self._files:
+            self._files = some
+            self._created -= {table.name for table in self.registry.tables()}
 
     def resolved(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """The arguments of a view with the whole names of runs, workers and spans.
@@ -160,7 +166,7 @@ class Warehouse:
         """
         if not names.given(arguments):
             return dict(arguments)
-        return names.resolved(arguments, self._files.names(names.runs(arguments)))
+        return names.resolved(arguments, self._all.names(names.runs(arguments)))
 
     def confine(self, memory_mb: int | None = None) -> None:
         """See the files of the warehouse and nothing else from now on, and no settings change any more.
@@ -268,13 +274,18 @@ class Warehouse:
             if first:
                 self._files.prefer(first)
             self._files.tell(self._con, most=1)
-            with self._creating:
-                create(self._con, self.registry, [*sorted(changed), *missing], self._files)
+            self._created -= changed
+            self._create([*sorted(changed), *missing])
             self._files.tell(self._con)
         else:
-            with self._creating:
-                create(self._con, self.registry, missing, self._files)
-        self._created.update(missing)
+            self._create(missing)
+
+    def _create(self, names: Iterable[str]) -> None:
+        """Create objects one by one: where a damaged file ends that, the next query goes on from there."""
+        with self._creating:
+            for name in names:
+                create(self._con, self.registry, [name], self._files)
+                self._created.add(name)
 
 
 def asked_for(view: Spec | None, arguments: Mapping[str, Any]) -> Callable[[Keys], bool] | None:

@@ -9,7 +9,7 @@ from tracewh.cli.query import check
 from tracewh.cli.report.page import asked, document
 from tracewh.cli.report.panels import COMPARED, SECTIONS
 from tracewh.cli.report.rows import bounded
-from tracewh.cli.report.write import chosen
+from tracewh.cli.report.write import chosen, keep
 from tracewh.views.values import quoted
 
 if TYPE_CHECKING:
@@ -22,11 +22,11 @@ PANELS = {panel.id: panel for section in (COMPARED, *SECTIONS) for panel in sect
 
 def page(warehouse: Warehouse, given: dict[str, str]) -> str:
     """The page of the trace that is given, or of the first one of the newest run."""
-    traces = warehouse.sql("FROM traces SELECT run, worker, span ORDER BY ALL").fetchall()
     trace = _trace(warehouse, given)
-    runs = dict.fromkeys(row[0] for row in traces)
-    workers = dict.fromkeys(row[1] for row in traces if row[0] == trace.run)
-    spans = dict.fromkeys(row[2] for row in traces if row[:2] == (trace.run, trace.worker))
+    traces = sorted(warehouse.names())
+    runs = dict.fromkeys(keys[0] for keys in traces)
+    workers = dict.fromkeys(keys[1] for keys in traces if keys[0] == trace.run)
+    spans = dict.fromkeys(keys[2] for keys in traces if keys[:2] == (trace.run, trace.worker))
     header = (
         '<h1 class="product">tracewh</h1>\n'
         + _choice("run", runs, trace.run)
@@ -44,15 +44,19 @@ def panel(warehouse: Warehouse, id: str, given: dict[str, str]) -> dict[str, Any
 
 def query(warehouse: Warehouse, sql: str) -> dict[str, Any]:
     """The first rows of a query, or its plan where it is an EXPLAIN."""
+    warehouse.keep(None, {})
     if check(sql):
         return {"plan": warehouse.sql(sql).fetchall()[-1][-1]}
     return {**bounded(warehouse.sql(sql)), "chart": None}
 
 
 def _trace(warehouse: Warehouse, given: dict[str, str]) -> Trace:
+    """The trace that is asked for; from now on only those are open that belong to its runs."""
     run = given.get("run")
     if run is None:
+        warehouse.keep(None, {})
         [(run,)] = warehouse.sql("FROM traces SELECT run ORDER BY start_ns DESC LIMIT 1").fetchall()
+    keep(warehouse, run, given.get("baseline"))
     return chosen(warehouse, run, given.get("worker"), given.get("span"), given.get("baseline"))
 
 

@@ -22,7 +22,7 @@ from typing import IO, Any
 import duckdb
 import orjson
 
-from tracewh.cli.diagnostics import CliError
+from tracewh.cli.diagnostics import CliError, sql_error
 from tracewh.cli.report import live
 from tracewh.cli.report.frames import (
     CANCEL,
@@ -113,7 +113,9 @@ class Child:
             return Answer(200, orjson.dumps(found, default=str), is_spent=self._is_spent())
         except (MemoryError, duckdb.OutOfMemoryException) as error:
             return _error(self._out_of_memory(error), 400, is_spent=True)
-        except (CliError, ViewError, WarehouseError, duckdb.Error) as error:
+        except duckdb.Error as error:
+            return _error(sql_error(error), 400, is_spent=self._is_spent())
+        except (CliError, ViewError, WarehouseError) as error:
             return _error(str(error), 400, is_spent=self._is_spent())
 
     def _out_of_memory(self, error: Exception) -> str:

@@ -27,8 +27,7 @@ def write(
 
     Output(path=output).check()
     with tracewh.open(warehouse) as opened:
-        runs = {"run": run} if baseline is None else {"baseline": baseline, "experiment": run}
-        opened.keep(None, opened.resolved(runs))
+        keep(opened, run, baseline)
         opened.confine()
         trace = chosen(opened, run, worker, span, baseline)
         with whole(output) as part, part.open("w", encoding="utf-8") as file:
@@ -38,6 +37,12 @@ def write(
         f"wrote {shlex.quote(str(output))}, {size:.1f} MB: "
         f"run {trace.run}, worker {trace.worker}, span {trace.span}"
     )
+
+
+def keep(warehouse: Warehouse, run: str, baseline: str | None) -> None:
+    """Open the files of a run, and of the one that it is compared with, and no others."""
+    runs = {"baseline": baseline, "experiment": run} if baseline else {"run": run}
+    warehouse.keep(None, warehouse.resolved(runs))
 
 
 def chosen(

@@ -123,6 +123,22 @@ def test_markdown_is_a_table_and_more_to_unfold(tracewh, pair):
     assert sum(line.startswith("<details>") for line in lines) == lines.count("</details>") == 3
 
 
+@pytest.mark.parametrize("format", ["text", "markdown"])
+def test_two_kernels_never_look_alike(tracewh, tmp_path, format):
+    for run, steps in (("before", BEFORE), ("after", AFTER)):
+        events = trace(steps)
+        for number, kernel in enumerate(event for event in events if event["cat"] == "kernel"):
+            tile = "64x64" if number % 2 else "32x64"
+            kernel["name"] = f"void cutlass::{'Kernel<' * 12}gemm_{tile}_32x6_tn_align8>(Params)"
+        path = tmp_path / "logs" / run / "w.json"
+        path.parent.mkdir(parents=True)
+        path.write_text(json.dumps({"traceEvents": events}), "utf-8")
+    library.ingest(tmp_path / "logs", tmp_path / "wh")
+    done = tracewh("diff", "before", "after", "--format", format, "-w", tmp_path / "wh")
+    names = re.findall(r"void cutlass\S*", done.out)
+    assert len(names) == len(set(names)) == 2, done.out
+
+
 def test_a_run_does_not_differ_from_itself(tracewh, pair):
     done = tracewh(
         "diff", "before", "before", "--fail-if", "step_us > 0", "--fail-if", "kernel_us >= 0.1%"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -272,6 +273,22 @@ def test_the_body_of_a_request_has_a_limit(client: TestClient) -> None:
 def test_a_question_that_is_none(client: TestClient, content: bytes) -> None:
     answer = client.post("/api/sql", content=content, headers={"Content-Type": "application/json"})
     assert (answer.status_code, answer.json()) == (400, {"error": 'send {"sql": "..."}'})
+
+
+def test_a_damaged_trace_blocks_no_other_run(samples: tracewh.Warehouse, tmp_path: Path) -> None:
+    copy = Path(shutil.copytree(samples.path, tmp_path / "warehouse"))
+    for file in copy.glob("data/run=ddp_gloo/worker=rank0/span=1/*.parquet"):
+        file.write_bytes(file.read_bytes()[:-100])
+    said = "the trace ddp_gloo/rank0/1 is damaged: "
+    run = {"run": "resnet_workers_2", "baseline": "resnet_workers_0"}
+    with tracewh.open(copy) as damaged, visitor(damaged, seconds=600) as client:
+        for _ in range(2):
+            assert client.get("/", params=run).status_code == 200
+            for panel in ("steps", "operators-table", "diff-operators"):
+                assert client.get(f"/api/panel/{panel}", params=run).json()["rows"] > 0
+            assert ask(client, "FROM operator_stats()").startswith(said)
+            assert client.get("/").json()["error"].startswith(said)
+            assert client.get("/", params={"run": "ddp_gloo"}).json()["error"].startswith(said)
 
 
 def test_another_site_cannot_ask(client: TestClient) -> None:
