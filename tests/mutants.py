@@ -46,7 +46,8 @@ OF_DERIVE = [
     )
 ]  # fmt: skip
 WANTED_PCT = 95
-SECONDS = 300
+#: A mutant whose tests take longer counts as killed: it may never end.
+SECONDS = 1800
 
 #: By the text of a token, in upper case: what stands in its place.
 TOKENS = {
