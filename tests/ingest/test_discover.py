@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -177,11 +178,17 @@ def test_what_is_neither_file_nor_folder(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
-def test_a_folder_without_permission(tmp_path: Path) -> None:
-    folder = tmp_path / "closed"
-    folder.mkdir(0o000)
-    assert refused(folder) == f"cannot read {folder}: Permission denied"
+def test_a_folder_without_permission() -> None:
+    with tempfile.TemporaryDirectory() as open_to_all:
+        folder = Path(open_to_all) / "closed"
+        folder.mkdir(0o000)
+        os.chmod(open_to_all, 0o755)
+        user = os.geteuid()
+        os.seteuid(user or 65534)  # root may read everything
+        try:
+            assert refused(folder) == f"cannot read {folder}: Permission denied"
+        finally:
+            os.seteuid(user)
 
 
 def refused(path: Path) -> str:
