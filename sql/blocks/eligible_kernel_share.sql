@@ -23,9 +23,8 @@ CREATE MACRO eligible_kernel_share(
             d.span,
             d.op_id,
             sum(d.duration_ns) AS kernel_ns,
-            coalesce(bool_or(d.uses_tensor_cores), FALSE) AS uses_tensor_cores,
-            coalesce(bool_or(d.uses_tensor_cores IS NULL AND d.category = 'kernel'), FALSE)
-                AS is_unknown
+            bool_or(d.uses_tensor_cores) AS uses_tensor_cores,
+            bool_or(d.uses_tensor_cores IS NULL AND d.category = 'kernel') AS is_unknown
         FROM device_events AS d
         WHERE
             d.kind IN ('compute', 'communication')

@@ -48,9 +48,9 @@ CREATE MACRO runs_v1() AS TABLE
         SELECT
             s.run,
             count(s.step) AS steps,
-            avg((s.extended_end_ns - s.extended_start_ns) / 1000) FILTER (
+            avg(s.extended_end_ns - s.extended_start_ns) FILTER (
                 WHERE s.step IS NOT NULL AND NOT s.is_tail
-            ) AS mean_step_us
+            ) / 1000 AS mean_step_us
         FROM steps AS s
         GROUP BY s.run
     ),
