@@ -1,23 +1,10 @@
-"""Runs the .test files: tiny tables in, rows out, one pytest item per query.
-
-A file is a list of paragraphs. The first word of a paragraph says what it is:
-
-    given TABLE      a header line and one line per row; fields are two or more spaces apart
-    query TITLE      SQL, a line of dashes, the rows it must return, in order
-    error TITLE      SQL, a line of dashes, a part of the message it must fail with
-
-Values are compared as the text DuckDB prints, so 0.1 is 0.1, NULL is NULL and the empty text is ''.
-A list is written [1, 2], JSON as it is. Columns that a `given` leaves out are NULL, except run,
-worker and span, which are then 'r', 'w' and 'default'. Tables persist to the end of the file; a
-later `given` adds rows. A line that starts with # is a comment.
-"""
+"""Runs the .test files, one pytest item per query, counts skips, and makes what tests share."""
 
 from __future__ import annotations
 
 import fcntl
 import functools
 import os
-import re
 import signal
 from collections.abc import Callable, Iterator
 from fnmatch import fnmatch
@@ -28,8 +15,7 @@ import duckdb
 import pytest
 from _pytest._code.code import TerminalRepr
 
-from tests.given import Mismatch, Tables, paragraphs
-from tests.settled import settle
+from tests.given import Case, Mismatch, Tables, cases
 from tracewh.views import ViewError
 
 if TYPE_CHECKING:
@@ -43,17 +29,6 @@ SHARED = Path(os.environ.get("TRACEWH_SHARED", ROOT.parent / "shared")).resolve(
 
 # What a shell runs in the background ignores interrupts, and so would all that tests start and interrupt.
 signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
-def _shown(value: str | None) -> str:
-    return {None: "NULL", "": "''"}.get(value, value)
-
-
-def _difference(want: list[list[str]], got: list[list[str]]) -> list[str]:
-    lines = [f"- {'  '.join(row)}" for row in want if row not in got]
-    lines += [f"+ {'  '.join(row)}" for row in got if row not in want]
-    same = "same rows, in another order or number; got:"
-    return lines or [same, *(f"  {'  '.join(row)}" for row in got)]
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
@@ -76,59 +51,22 @@ class SqlFile(pytest.File):
     """A .test file."""
 
     def collect(self) -> Iterator[pytest.Item]:
-        given: list[str] = []
-        for line, paragraph in paragraphs(self.path.read_text("utf-8")):
-            first, _, body = paragraph.partition("\n")
-            word, _, title = first.partition(" ")
-            if word == "given":
-                given.append(paragraph)
-            elif word in ("query", "error") and "\n----" in body:
-                yield SqlItem.from_parent(
-                    self, name=title, word=word, body=body, given=list(given), line=line
-                )
-            else:
-                raise self.CollectError(
-                    f"{self.path}:{line + 1}: not a given, query or error paragraph"
-                )
+        try:
+            for case in cases(self.path):
+                yield SqlItem.from_parent(self, name=case.title, case=case)
+        except ValueError as error:
+            raise self.CollectError(str(error)) from None
 
 
 class SqlItem(pytest.Item):
     """One query or error of a .test file."""
 
-    def __init__(self, *, word: str, body: str, given: list[str], line: int, **kwargs: Any) -> None:
+    def __init__(self, *, case: Case, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.word, self.given, self.line = word, given, line
-        self.query, self.expected = (
-            part.strip() for part in re.split(r"\n-{4,}", body, maxsplit=1)
-        )
+        self.case = case
 
     def runtest(self) -> None:
-        tables = _tables()
-        tables.prepare(self.query)
-        tables.con.execute("BEGIN")
-        try:
-            for paragraph in self.given:
-                tables.insert(paragraph)
-            settle(tables.con, tables.registry.needs(self.query))
-            self._compare(tables.con)
-        finally:
-            tables.con.execute("ROLLBACK")
-
-    def _compare(self, con: duckdb.DuckDBPyConnection) -> None:
-        query = self.query.rstrip(";")
-        if self.word == "error":
-            try:
-                got = [str(row) for row in con.execute(query).fetchall()]
-            except duckdb.Error as error:
-                got = [str(error)]
-                if self.expected in got[0]:
-                    return
-            raise Mismatch(query, f"- {self.expected}", *(f"+ {line}" for line in got))
-        rows = con.execute(f"SELECT CAST(COLUMNS(*) AS VARCHAR) FROM (\n{query}\n)").fetchall()
-        have = [[_shown(value) for value in row] for row in rows]
-        want = [re.split(r"\s{2,}", line.strip()) for line in self.expected.splitlines()]
-        if have != want:
-            raise Mismatch(query, *_difference(want, have))
+        self.case.run(_tables())
 
     def repr_failure(
         self, excinfo: pytest.ExceptionInfo[BaseException], style: object = None
@@ -138,7 +76,7 @@ class SqlItem(pytest.Item):
         return super().repr_failure(excinfo)
 
     def reportinfo(self) -> tuple[Path, int, str]:
-        return self.path, self.line, f"{self.path.name}: {self.name}"
+        return self.path, self.case.line, f"{self.path.name}: {self.name}"
 
 
 def pytest_collect_file(parent: pytest.Collector, file_path: Path) -> pytest.Collector | None:

@@ -1,13 +1,27 @@
-"""The tables of a .test file; tests/conftest.py says what such a file looks like."""
+"""The .test files: tiny tables in, rows out.
+
+A file is a list of paragraphs. The first word of a paragraph says what it is:
+
+    given TABLE      a header line and one line per row; fields are two or more spaces apart
+    query TITLE      SQL, a line of dashes, the rows it must return, in order
+    error TITLE      SQL, a line of dashes, a part of the message it must fail with
+
+Values are compared as the text DuckDB prints, so 0.1 is 0.1, NULL is NULL and the empty text is ''.
+A list is written [1, 2], JSON as it is. Columns that a `given` leaves out are NULL, except run,
+worker and span, which are then 'r', 'w' and 'default'. Tables persist to the end of the file; a
+later `given` adds rows. A line that starts with # is a comment.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
 
 import duckdb
 
-from tests.settled import STEP_ROLES
+from tests.settled import STEP_ROLES, settle
 from tracewh.views.registry import installed
 
 #: Filled in for every `given` that does not say.
@@ -36,8 +50,8 @@ class Tables:
             self.prepare(spec.name)
         self.prepare(STEP_ROLES)
 
-    def prepare(self, sql: str) -> None:
-        """Create what a piece of SQL names, where that is not there yet."""
+    def prepare(self, sql: str | None) -> None:
+        """Create what a piece of SQL names, where that is not there yet; everything for None."""
         for name in self.registry.needs(sql):
             if name not in self.created:
                 self.registry.create(self.con, [name])
@@ -61,6 +75,86 @@ class Tables:
                 f"INSERT INTO {table} ({', '.join((*keys, *names))}) VALUES ({marks})",
                 [*(KEYS[key] for key in keys), *values],
             )
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One query or error of a file.
+
+    Attributes:
+        title: What stands behind its first word.
+        given: The paragraphs of tables in front of it.
+        line: Of its first word, from 0.
+    """
+
+    title: str
+    query: str
+    expected: str
+    is_error: bool
+    given: tuple[str, ...]
+    line: int
+
+    def run(self, tables: Tables) -> None:
+        """Ask it, and leave the tables empty.
+
+        Raises:
+            Mismatch: It gives other rows than the file says, or another message.
+        """
+        tables.prepare(self.query)
+        tables.con.execute("BEGIN")
+        try:
+            for paragraph in self.given:
+                tables.insert(paragraph)
+            settle(tables.con, tables.registry.needs(self.query))
+            self._compare(tables.con)
+        finally:
+            tables.con.execute("ROLLBACK")
+
+    def _compare(self, con: duckdb.DuckDBPyConnection) -> None:
+        query = self.query.rstrip(";")
+        if self.is_error:
+            try:
+                got = [str(row) for row in con.execute(query).fetchall()]
+            except duckdb.Error as error:
+                got = [str(error)]
+                if self.expected in got[0]:
+                    return
+            raise Mismatch(query, f"- {self.expected}", *(f"+ {line}" for line in got))
+        rows = con.execute(f"SELECT CAST(COLUMNS(*) AS VARCHAR) FROM (\n{query}\n)").fetchall()
+        have = [[_shown(value) for value in row] for row in rows]
+        want = [re.split(r"\s{2,}", line.strip()) for line in self.expected.splitlines()]
+        if have != want:
+            raise Mismatch(query, *_difference(want, have))
+
+
+def cases(path: Path) -> Iterator[Case]:
+    """The queries of a file.
+
+    Raises:
+        ValueError: A paragraph is of no kind.
+    """
+    given: list[str] = []
+    for line, paragraph in paragraphs(path.read_text("utf-8")):
+        first, _, body = paragraph.partition("\n")
+        word, _, title = first.partition(" ")
+        if word == "given":
+            given.append(paragraph)
+        elif word in ("query", "error") and "\n----" in body:
+            query, expected = (part.strip() for part in re.split(r"\n-{4,}", body, maxsplit=1))
+            yield Case(title, query, expected, word == "error", tuple(given), line)
+        else:
+            raise ValueError(f"{path}:{line + 1}: not a given, query or error paragraph")
+
+
+def _shown(value: str | None) -> str:
+    return "NULL" if value is None else value or "''"
+
+
+def _difference(want: list[list[str]], got: list[list[str]]) -> list[str]:
+    lines = [f"- {'  '.join(row)}" for row in want if row not in got]
+    lines += [f"+ {'  '.join(row)}" for row in got if row not in want]
+    same = "same rows, in another order or number; got:"
+    return lines or [same, *(f"  {'  '.join(row)}" for row in got)]
 
 
 def _value(field: str) -> str | None:

@@ -7,6 +7,9 @@ coalesce, condition, order or constant changed. Its tests are the .test files wh
 sql/derive the tests of ingest as well. One that cannot be created is drawn anew. A survivor that
 `equivalent_mutants.txt` names answers the same for every input, and the file says why.
 
+Each is tried in a process of its own, which has all macros and replaces one. For sql/derive that is
+pytest in a copy of the checkout.
+
 It prints each survivor and exits with 1 where fewer than 95 % of the others are killed.
 """
 
@@ -17,11 +20,12 @@ import os
 import random
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import traceback
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,7 +33,7 @@ import duckdb
 from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.tokens import Token, TokenType
 
-from tests.given import paragraphs
+from tests.given import Mismatch, Tables, cases, paragraphs
 from tests.settled import STEP_ROLES
 from tracewh.views.registry import Registry, ViewError, installed
 from tracewh.views.spec import HeaderError, parse
@@ -48,6 +52,8 @@ OF_DERIVE = [
 WANTED_PCT = 95
 #: A mutant whose tests take longer counts as killed: it may never end.
 SECONDS = 1800
+#: How a process ends that tried one; by a signal, too, it is killed.
+SURVIVED, KILLED, BROKEN = 0, 1, 2
 
 #: By the text of a token, in upper case: what stands in its place.
 TOKENS = {
@@ -116,7 +122,8 @@ def _changes(
     end, word = token.end + 1, sql[token.start : token.end + 1]
     after = following[0].text.upper() if following else ""
     last = before[-1].text.upper() if before else ""
-    if token.token_type is TokenType.STRING:
+    is_half = word in "<>" and (sql[token.start - 1] in "<>" or sql[end] in "<>")  # of << or >>
+    if token.token_type is TokenType.STRING or is_half:
         return
     if word.upper() == "IS" and following:
         if after == "NULL":
@@ -203,56 +210,50 @@ def is_created(mutant: Mutant) -> bool:
     return True
 
 
-def survives(mutant: Mutant, files: Sequence[str]) -> bool:
-    """Whether all tests pass with the mutant in a copy of the checkout."""
+def survives(mutant: Mutant, files: Sequence[str], tables: Tables) -> bool:
+    """Whether all tests pass with the mutant."""
+    if mutant.path.startswith("sql/derive/"):
+        return _survives_in_a_copy(mutant, files)
+    sql = parse(mutant.applied(), Path(mutant.path)).sql
+    tables.con.execute(
+        re.sub("^CREATE (MACRO|VIEW)", r"CREATE OR REPLACE \1", sql, flags=re.MULTILINE)
+    )
+    try:
+        for file in files:
+            for case in cases(ROOT / file):
+                case.run(tables)
+    except (Mismatch, ViewError, duckdb.Error):
+        return False
+    return True
+
+
+def _survives_in_a_copy(mutant: Mutant, files: Sequence[str]) -> bool:
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "checkout"
-        kept = (
-            "views",
-            "sql",
-            "ingest",
-            "cli",
-            "tracewh",
-            "tests",
-            "docs",
-            "samples",
-            "pyproject.toml",
-        )
-        copy.mkdir()
-        for name in kept:
-            source = ROOT / name
-            if source.is_dir():
-                skipped = shutil.ignore_patterns("__pycache__", "fuzz")
-                shutil.copytree(source, copy / name, symlinks=True, ignore=skipped)
-            else:
-                shutil.copy(source, copy)
+        skipped = shutil.ignore_patterns("__pycache__", "fuzz", ".*", "build")
+        shutil.copytree(ROOT, copy, symlinks=True, ignore=skipped)
         (copy / mutant.path).write_text(mutant.applied(), "utf-8")
-        done = None
-        try:
-            done = subprocess.run(
-                [
-                    sys.executable,
-                    "-m",
-                    "pytest",
-                    "-n0",
-                    "-x",
-                    "-q",
-                    "-p",
-                    "no:cacheprovider",
-                    *files,
-                ],
-                cwd=copy,
-                env={**os.environ, "PYTHONPATH": str(copy), "CI": "false"},
-                capture_output=True,
-                text=True,
-                timeout=SECONDS,
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
-            return False
+        done = subprocess.run(
+            [sys.executable, "-m", "pytest", "-n0", "-x", "-q", "-p", "no:cacheprovider", *files],
+            cwd=copy,
+            env={**os.environ, "PYTHONPATH": str(copy), "CI": "false"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
     if done.returncode not in (0, 1):
         raise RuntimeError(f"{mutant}\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
     return done.returncode == 0
+
+
+def _try(mutant: Mutant, files: Sequence[str], tables: Tables) -> int:
+    """The exit status of a process that tries one."""
+    signal.alarm(SECONDS)
+    try:
+        return SURVIVED if survives(mutant, files, tables) else KILLED
+    except BaseException:  # noqa: BLE001  # whatever it is, the parent's work is not its
+        traceback.print_exc()
+        return BROKEN
 
 
 def equivalents() -> dict[str, str]:
@@ -292,18 +293,27 @@ def main() -> int:
     tests = Tests(installed())
     known = equivalents()
     drawn = draw(given.count, given.seed, given.only)
+    unknown = [mutant for mutant in drawn if str(mutant) not in known]
+    named = len(drawn) - len(unknown)
     survivors: list[Mutant] = []
-    named = 0
-
-    def tried(mutant: Mutant) -> tuple[Mutant, bool]:
-        return mutant, str(mutant) not in known and survives(mutant, tests.of(mutant.path))
-
-    with ThreadPoolExecutor(given.jobs) as pool:
-        for mutant, survived in pool.map(tried, drawn):
-            named += str(mutant) in known
-            if survived:
-                survivors.append(mutant)
-                print(f"{mutant.path}:{mutant.line}\n    {mutant}", flush=True)
+    tables = Tables()
+    tables.prepare(None)
+    running: dict[int, Mutant] = {}
+    while unknown or running:
+        while unknown and len(running) < given.jobs:
+            mutant = unknown.pop()
+            pid = os.fork()
+            if pid == 0:
+                os._exit(_try(mutant, tests.of(mutant.path), tables))
+            running[pid] = mutant
+        pid, status = os.wait()
+        mutant, code = running.pop(pid), os.waitstatus_to_exitcode(status)
+        if code == BROKEN:
+            raise RuntimeError(f"{mutant}: see above")
+        if code == SURVIVED:
+            survivors.append(mutant)
+            print(f"{mutant.path}:{mutant.line}\n    {mutant}", flush=True)
+        print(f"\r{len(unknown) + len(running)} left ", end="", file=sys.stderr, flush=True)
     counted = len(drawn) - named
     killed = counted - len(survivors)
     print(
