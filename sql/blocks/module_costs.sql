@@ -84,10 +84,32 @@ CREATE MACRO module_costs(
         WHERE e.at_ns IS NOT NULL
     ),
 
+    -- What an operator or a call of the same module contains, and nothing outlives, is neither the module's
+    -- own time nor called by it: of most traces that is nearly everything.
     _inside AS MATERIALIZED (
-        SELECT e.lane, e.id, e.what, e.module_id, e.start_ns, e.end_ns, e.at_ns
+        SELECT
+            e.lane,
+            e.id,
+            e.what,
+            e.module_id,
+            e.start_ns,
+            e.end_ns,
+            e.at_ns,
+            e.what <> 'module' AND p.id IS NOT NULL AS is_covered
         FROM _events AS e
+        LEFT JOIN _events AS p
+            ON
+                e.parent_id = p.id
+                AND e.module_id = p.module_id
+                AND p.what IN ('operator', 'call')
+                AND p.at_ns IS NULL
         WHERE e.module_id IS NOT NULL OR e.what = 'module'
+    ),
+
+    _outermost AS MATERIALIZED (
+        SELECT i.*
+        FROM _inside AS i
+        WHERE NOT i.is_covered
     ),
 
     -- Also a frame that starts in a module and outlives it ends the time that is the module's own.
@@ -99,7 +121,7 @@ CREATE MACRO module_costs(
             i.end_ns,
             coalesce(i.at_ns, i.end_ns) AS until_ns,
             FALSE AS is_op
-        FROM _inside AS i
+        FROM _outermost AS i
         WHERE i.end_ns > i.start_ns
     ),
 
@@ -120,7 +142,7 @@ CREATE MACRO module_costs(
     -- than the module.
     _callers AS (
         SELECT i.lane, i.id, i.start_ns, i.end_ns
-        FROM _inside AS i
+        FROM _outermost AS i
         WHERE i.what IN ('operator', 'call')
     ),
 
@@ -128,7 +150,7 @@ CREATE MACRO module_costs(
 
     _operators AS MATERIALIZED (
         SELECT i.lane, i.id, i.module_id, i.start_ns, i.end_ns
-        FROM _inside AS i
+        FROM _outermost AS i
         WHERE i.what = 'operator'
     ),
 
@@ -137,9 +159,9 @@ CREATE MACRO module_costs(
             o.module_id AS id,
             count(*) AS operators
         FROM _operators AS o
-        INNER JOIN _inside AS m ON o.module_id = m.id
+        INNER JOIN _outermost AS m ON o.module_id = m.id
         LEFT JOIN open_around('_cut_callers', '_operators') AS a ON o.id = a.id
-        LEFT JOIN _inside AS c ON a.around_id = c.id
+        LEFT JOIN _outermost AS c ON a.around_id = c.id
         WHERE
             c.id IS NULL
             OR c.start_ns < m.start_ns

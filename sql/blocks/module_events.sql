@@ -24,6 +24,7 @@
 --   id         BIGINT   key   The event, numbered likewise.
 --   lane       BIGINT   -     Number of the thread.
 --   what       VARCHAR  -     'module', 'operator', 'annotation' or 'call'.
+--   parent_id  BIGINT   -     Its parent in host_events, numbered as id.
 --   module_id  BIGINT   -     The innermost module that it is inside, numbered as id; NULL where there is none.
 --   start_ns   BIGINT   ns    Start.
 --   end_ns     BIGINT   ns    End.
@@ -104,7 +105,7 @@ CREATE MACRO module_events(
     _cut AS MATERIALIZED (FROM cut_events('_modules', '_interrupted')),
 
     _named AS MATERIALIZED (
-        SELECT a.lane, a.first_id, a.id, a.what, a.start_ns, a.end_ns
+        SELECT a.lane, a.first_id, a.id, a.parent_id, a.what, a.start_ns, a.end_ns
         FROM _all AS a
         WHERE a.what <> 'frame'
     )
@@ -114,6 +115,7 @@ CREATE MACRO module_events(
         n.id,
         n.lane,
         n.what,
+        n.parent_id,
         o.around_id AS module_id,
         n.start_ns,
         n.end_ns,
