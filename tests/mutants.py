@@ -205,7 +205,8 @@ def is_created(mutant: Mutant) -> bool:
             for spec in installed().all()
         )
         with duckdb.connect() as con:
-            registry.create(con, registry.needs(Path(mutant.path).stem))
+            name = Path(mutant.path).stem
+            registry.create(con, registry.needs(f"FROM {name}, {name}()"))
     except (duckdb.Error, HeaderError, ViewError):
         return False
     return True
@@ -215,7 +216,7 @@ def survives(mutant: Mutant, files: Sequence[str], tables: Tables) -> bool:
     """Whether all tests pass with the mutant."""
     if mutant.path.startswith("sql/derive/"):
         return _survives_in_a_copy(mutant, files)
-    sql = parse(mutant.applied(), Path(mutant.path)).sql
+    sql = parse(mutant.applied(), mutant.path).sql
     tables.con.execute(
         re.sub("^CREATE (MACRO|VIEW)", r"CREATE OR REPLACE \1", sql, flags=re.MULTILINE)
     )

@@ -206,16 +206,26 @@ CREATE MACRO memory_at_peak_v1(
         FROM module_events(run, worker, span) AS e
     ),
 
+    module_names AS MATERIALIZED (
+        SELECT
+            list_position(t.names, h.run || chr(0) || h.worker || chr(0) || h.span)
+            * (1::BIGINT << 40) + h.event_id AS id,
+            regexp_replace(h.name, '^nn\.Module: ', '') AS module
+        FROM host_events AS h
+        CROSS JOIN trace_names(run, worker, span) AS t
+        WHERE
+            h.python_module_id IS NOT NULL
+            AND (run IS NULL OR h.run = run)
+            AND (worker IS NULL OR h.worker = worker)
+            AND (span IS NULL OR h.span = span)
+    ),
+
     modules AS (
-        SELECT a.op_id, a.time_ns, regexp_replace(h.name, '^nn\.Module: ', '') AS module
+        SELECT a.op_id, a.time_ns, n.module
         FROM (SELECT DISTINCT w.op_id, w.time_ns FROM alive AS w) AS a
         INNER JOIN inside AS e ON a.op_id = e.id
         INNER JOIN inside AS m ON e.module_id = m.id AND m.end_ns > a.time_ns
-        CROSS JOIN trace_names(run, worker, span) AS t
-        INNER JOIN host_events AS h
-            ON
-                list_position(t.names, h.run || chr(0) || h.worker || chr(0) || h.span)
-                * (1::BIGINT << 40) + h.event_id = m.id
+        INNER JOIN module_names AS n ON m.id = n.id
     ),
 
     frames AS MATERIALIZED (
