@@ -10,6 +10,7 @@ import pytest
 
 import tracewh as library
 from tracewh.views.registry import installed
+from tracewh.views.warehouse import Warehouse, listed
 
 EVENT = {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 10, "dur": 5}
 
@@ -116,6 +117,16 @@ def test_a_damaged_trace_blocks_no_view_of_another_run(tracewh, real, is_compact
             arguments = sides or ({"run": "c"} if "run" in names else None)
             if arguments is not None:
                 assert isinstance(opened.view(view.name, **arguments).fetchall(), list)
+
+
+@pytest.mark.parametrize("opened", [lambda path: path, listed], ids=["folder", "listing"])
+def test_what_is_kept_open_can_be_changed(real, opened):
+    with Warehouse(opened(real)) as warehouse:
+        for run, seen in (("c", ["c"]), ("a b", ["a b"]), (None, ["a b", "c"])):
+            warehouse.keep(None, {"run": run})
+            rows = warehouse.sql("FROM cpu_ops SELECT run ORDER BY run").fetchall()
+            assert rows == [(each,) for each in seen]
+            assert sorted(keys[0] for keys in warehouse.names()) == ["a b", "c"]
 
 
 def test_who_asks_for_a_damaged_trace_hears_which_it_is(tracewh, damaged):
