@@ -128,6 +128,8 @@ def _why(warehouse: Warehouse, panel: Panel, trace: Trace) -> str:
     given = dict(zip(KEYS, keys, strict=True))
     if any(param.required for param in view.params):
         given = {"baseline": trace.baseline or "", "experiment": trace.run}
+    if panel.left_out and warehouse.view(view.name, **given).limit(1).fetchall():
+        return panel.left_out
     found = reasons(warehouse.view, [keys], view, given)
     said = [message for messages in found.values() for message in messages]
     return " ".join(dict.fromkeys(said)) or "Nothing of this was recorded."

@@ -24,6 +24,7 @@ class Panel:
         view: The view whose header describes the columns.
         chart: What the page draws of the rows; None for a table alone.
         table: Whether the rows are listed too.
+        left_out: Why there may be no row although the view has some: what the query leaves out.
     """
 
     id: str
@@ -32,6 +33,7 @@ class Panel:
     view: str
     chart: Mapping[str, Any] | None = None
     table: bool = True
+    left_out: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,6 +234,7 @@ COMMUNICATION = Section(
                 "by": "worker",
                 "values": ("computation_us", "overlap_us", "communication_us", "other_us"),
             },
+            left_out="Nothing was communicated in this run.",
         ),
         Panel(
             "wait",

@@ -3,6 +3,8 @@
 
 // With so few rows there is nothing to search.
 const FEW = 8;
+// A sentence is broken into lines no shorter than this, in pixels.
+const LEAST_PROSE = 240;
 const tables = new Map(); // panel -> Tabulator
 
 // A number that is looked for has the unit in which most people would write it.
@@ -50,7 +52,7 @@ function listed(holder, id, panel) {
       headerTooltip: column.meaning || false,
       hozAlign: column.numeric ? "right" : "left",
       cssClass: column.name === "message" ? "prose" : "",
-      ...(column.name === "message" ? { width: 760, variableHeight: true } : { maxWidth: 640 }),
+      ...(column.name === "message" ? { variableHeight: true } : { maxWidth: 640 }),
       sorter: column.numeric ? inOrder : "string",
       sorterParams: { alignEmptyValues: "bottom" },
       headerSortStartingDir: column.numeric ? "desc" : "asc",
@@ -80,6 +82,17 @@ function listed(holder, id, panel) {
     }
     said();
   });
+  if (known.some((column) => column.name === "message")) {
+    table.on("renderComplete", () => { // a sentence has the room that the other columns leave
+      const message = table.getColumn("message");
+      const others = table.getColumns().reduce((sum, column) => sum + column.getWidth(), -message.getWidth());
+      const room = box.querySelector(".tabulator-tableholder").clientWidth;
+      const wanted = Math.max(LEAST_PROSE, room - others);
+      if (message.getWidth() === wanted) return;
+      message.setWidth(wanted);
+      for (const row of table.getRows()) row.normalizeHeight();
+    });
+  }
   table.on("dataFiltered", () => setTimeout(said));
   search.addEventListener("input", () => {
     const wanted = search.value.toLowerCase();

@@ -92,10 +92,22 @@ def test_memory_without_addresses_is_memory(visit: Visit, tmp_path: Path) -> Non
     data = data_of(page)
     assert data["memory-stats"]["rows"] == 2 and data["memory-stats"]["empty"] == ""
     assert data["memory-events"]["rows"] == 0
+    assert data["overlap"]["empty"] == "Nothing was communicated in this run."
     visit.page.goto(page.as_uri())
     said = visit.panel("memory-events").locator(".empty").inner_text()
     assert said == data["memory-events"]["empty"]
     assert "profile_memory" not in said and "address" in said
+
+
+@pytest.mark.parametrize("width", [900, 1280, 1800])
+def test_a_sentence_is_read_without_scrolling(visit: Visit, report: Path, width: int) -> None:
+    visit.page.set_viewport_size({"width": width, "height": 800})
+    visit.page.goto(report.as_uri())
+    for name in ("recommendations", "quality"):
+        rows = visit.panel(name).locator(".tabulator-tableholder")
+        assert rows.evaluate("rows => rows.scrollWidth - rows.clientWidth") == 0
+        cells = visit.panel(name).locator('.tabulator-row [tabulator-field="message"]')
+        assert cells.evaluate_all("cells => cells.every(c => c.scrollHeight <= c.clientHeight)")
 
 
 def bars(visit: Visit, panel: str) -> dict[str, float]:
