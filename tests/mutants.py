@@ -51,7 +51,7 @@ OF_DERIVE = [
 ]  # fmt: skip
 WANTED_PCT = 95
 #: A mutant whose tests take longer counts as killed: it may never end.
-SECONDS = 1800
+SECONDS = 600
 #: How a process ends that tried one; by a signal, too, it is killed.
 SURVIVED, KILLED, BROKEN = 0, 1, 2
 
@@ -300,6 +300,7 @@ def main() -> int:
     survivors: list[Mutant] = []
     tables = Tables()
     tables.prepare(None)
+    tables.con.execute("SET memory_limit = '2GB'; SET temp_directory = ''")  # joins may explode
     running: dict[int, Mutant] = {}
     while unknown or running:
         while unknown and len(running) < given.jobs:
