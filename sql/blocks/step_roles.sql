@@ -58,21 +58,20 @@ CREATE MACRO step_roles(rel VARCHAR) AS TABLE
         WHERE w.weight > 0 AND w.duration_ns = 0
     ),
 
-    _sets AS (
+    _sets AS MATERIALIZED (
         SELECT
             s.trace,
             s.slot,
-            s.weight & 1 > 0 AS kernel,
-            s.weight & 2 > 0 AS memcpy,
-            s.weight & 4 > 0 AS memset,
-            s.weight & 8 > 0 AS device_communication,
-            s.weight & 16 > 0 AS host_communication,
-            s.weight & 32 > 0 AS runtime,
-            s.weight & 64 > 0 AS dataloader,
-            s.weight & 128 > 0 AS cpu_exec,
-            sum(s.duration_ns)::BIGINT AS duration_ns
+            s.weight & 1 <> 0 AS kernel,
+            s.weight & 2 <> 0 AS memcpy,
+            s.weight & 4 <> 0 AS memset,
+            s.weight & 8 <> 0 AS device_communication,
+            s.weight & 16 <> 0 AS host_communication,
+            s.weight & 32 <> 0 AS runtime,
+            s.weight & 64 <> 0 AS dataloader,
+            s.weight & 128 <> 0 AS cpu_exec,
+            s.duration_ns
         FROM _sums AS s
-        GROUP BY ALL
     )
 
     SELECT

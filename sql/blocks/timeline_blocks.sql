@@ -160,7 +160,6 @@ CREATE MACRO timeline_blocks(
                 o.own_ns,
                 o.end_ns
             FROM _own AS o
-            WHERE o.own_ns > 0
         ) AS e
         WINDOW so_far AS (ORDER BY e.at_ns ROWS UNBOUNDED PRECEDING)
     ),
@@ -199,7 +198,7 @@ CREATE MACRO timeline_blocks(
         GROUP BY l.point
     ),
 
-    -- Time from each point to the next.
+    -- Time from each point to the next; the last one is the end of the trace, and has none.
     _stretches AS MATERIALIZED (
         SELECT
             p.point,
@@ -208,9 +207,8 @@ CREATE MACRO timeline_blocks(
             p.block_id,
             p.position,
             p.at_ns,
-            coalesce(p.next_ns, p.at_ns) AS next_ns,
-            coalesce(p.next_ns - p.at_ns - (p.next_busy_ns - p.busy_ns), 0)
-            + coalesce(l.own_ns, 0) AS time_ns,
+            p.next_ns,
+            p.next_ns - p.at_ns - (p.next_busy_ns - p.busy_ns) + coalesce(l.own_ns, 0) AS time_ns,
             coalesce(l.duration_ns, 0) AS device_ns,
             coalesce(l.launches, 0) AS launches
         FROM (

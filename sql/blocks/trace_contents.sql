@@ -37,7 +37,7 @@ CREATE MACRO trace_contents(
         SELECT
             f.first_id,
             f.first_id + h.event_id AS id,
-            f.first_id + h.parent_id AS parent_id,
+            h.parent_id,
             CASE WHEN h.parent_id IS NULL THEN h.pid || chr(0) || h.tid END AS thread,
             h.start_ns,
             h.start_ns + h.duration_ns AS end_ns,
@@ -98,7 +98,7 @@ CREATE MACRO trace_contents(
         FROM _host AS h
         WHERE
             h.is_launch
-            AND NOT EXISTS (SELECT 1 FROM _device AS d WHERE d.launch_id = h.id)
+            AND NOT EXISTS (FROM _device AS d WHERE d.launch_id = h.id)
         GROUP BY h.first_id
     ),
 

@@ -36,7 +36,7 @@ CREATE MACRO transfer_totals(rel VARCHAR) AS TABLE
         SELECT
             m.key // 4 AS key,
             0 AS slot,
-            CASE m.key % 4 WHEN 0 THEN 1 WHEN 1 THEN 2 ELSE 4 END AS weight,
+            1 << (m.key % 4) AS weight,
             m.start_ns,
             m.duration_ns
         FROM merged_intervals('_ranges') AS m
@@ -50,5 +50,4 @@ CREATE MACRO transfer_totals(rel VARCHAR) AS TABLE
         coalesce(sum(i.duration_ns) FILTER (WHERE (i.weight >> 2) & 1 > 0), 0)::BIGINT
             AS transfer_ns
     FROM interval_totals('_weighted') AS i
-    WHERE i.weight > 0
     GROUP BY i.key;
