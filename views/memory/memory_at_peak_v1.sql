@@ -291,7 +291,8 @@ CREATE MACRO memory_at_peak_v1(
                     'file': c.source_file,
                     'line': c.source_line,
                     'is_library': c.is_library,
-                    'callee': CASE WHEN NOT c.is_library AND frame = 'user' THEN c.callee END
+                    -- The innermost called none.
+                    'callee': c.callee
                 },
                 {
                     'is_last': frame = 'user' AND c.is_library,

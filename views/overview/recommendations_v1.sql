@@ -124,14 +124,11 @@ CREATE MACRO recommendations_v1(
             m.full_pct,
             m.full_devices,
             h.has_data_parallel,
-            coalesce(h.trains, FALSE) AS trains,
-            coalesce(
-                h.has_ddp AND NOT h.has_nccl AND h.trains
-                AND g.communicates IS NOT TRUE
-                AND NOT coalesce(contains(g.backend, 'nccl'), FALSE)
-                AND g.capability >= 3.5,
-                FALSE
-            ) AS is_without_nccl,
+            h.trains,
+            h.has_ddp AND NOT h.has_nccl AND h.trains
+            AND g.communicates IS NOT TRUE
+            AND NOT coalesce(contains(g.backend, 'nccl'), FALSE)
+            AND g.capability >= 3.5 AS is_without_nccl,
             c.share_pct AS eligible_pct,
             c.uses_tensor_cores,
             l.launches,
