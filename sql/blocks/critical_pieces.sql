@@ -154,8 +154,7 @@ CREATE MACRO critical_pieces(windows VARCHAR) AS TABLE
             k.launch_lane,
             w.done_ns,
             w.lane AS done_lane,
-            coalesce(k.launch_ns >= greatest(k.before_ns, w.done_ns, k.launch_ns), FALSE)
-                AS was_launched_last,
+            k.launch_ns >= greatest(k.before_ns, w.done_ns, k.launch_ns) AS was_launched_last,
             coalesce(w.done_ns > k.before_ns, w.done_ns IS NOT NULL) AS waited_for_event
         FROM _work AS k
         LEFT JOIN _waits AS w
