@@ -57,7 +57,8 @@ CREATE MACRO lost_time(
             any_value(b.mean_us) FILTER (WHERE b.category = 'total') AS total_us,
             any_value(b.mean_us) FILTER (WHERE b.category = 'memcpy') AS memcpy_us,
             coalesce(any_value(b.mean_us) FILTER (WHERE b.category = 'runtime'), 0) AS runtime_us,
-            coalesce(any_value(b.mean_us) FILTER (WHERE b.category = 'dataloader'), 0) AS dataloader_us,
+            coalesce(any_value(b.mean_us) FILTER (WHERE b.category = 'dataloader'), 0)
+                AS dataloader_us,
             any_value(b.mean_us) FILTER (WHERE b.category = 'communication') AS communication_us,
             coalesce(sum(b.mean_us) FILTER (WHERE b.category IN ('runtime', 'cpu_exec')), 0)
                 AS host_us,
