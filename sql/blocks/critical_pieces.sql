@@ -154,8 +154,7 @@ CREATE MACRO critical_pieces(windows VARCHAR) AS TABLE
             k.launch_lane,
             w.done_ns,
             w.lane AS done_lane,
-            coalesce(k.launch_ns >= greatest(k.before_ns, w.done_ns, k.launch_ns), FALSE)
-                AS was_launched_last,
+            k.launch_ns >= greatest(k.before_ns, w.done_ns, k.launch_ns) AS was_launched_last,
             coalesce(w.done_ns > k.before_ns, w.done_ns IS NOT NULL) AS waited_for_event
         FROM _work AS k
         LEFT JOIN _waits AS w
@@ -248,24 +247,26 @@ CREATE MACRO critical_pieces(windows VARCHAR) AS TABLE
     ),
 
     _ends AS (
-        SELECT
-            w.chain,
-            w.from_ns,
-            CASE WHEN h.end_ns > coalesce(d.end_ns, h.end_ns - 1) THEN h.lane ELSE d.lane END
-                AS lane,
-            CASE
-                WHEN h.end_ns > coalesce(d.end_ns, h.end_ns - 1)
-                    THEN CASE WHEN w.event_id IS NULL THEN h.end_ns ELSE w.to_ns END
-                ELSE d.end_ns
-            END AS to_ns
-        FROM query_table(windows) AS w
-        LEFT JOIN _host_ends AS h ON w.chain = h.chain
-        ASOF LEFT JOIN (
-            SELECT k.trace, k.end_ns, max(k.lane) AS lane
-            FROM _work AS k
-            GROUP BY k.trace, k.end_ns
-        ) AS d
-            ON w.trace = d.trace AND w.to_ns >= d.end_ns
+        SELECT l.chain, l.from_ns, l.last.lane AS lane, l.last.to_ns AS to_ns
+        FROM (
+            SELECT
+                w.chain,
+                w.from_ns,
+                CASE
+                    WHEN d.end_ns >= coalesce(h.end_ns, d.end_ns)
+                        THEN { 'lane': d.lane, 'to_ns': d.end_ns }
+                    WHEN w.event_id IS NULL THEN { 'lane': h.lane, 'to_ns': h.end_ns }
+                    ELSE { 'lane': h.lane, 'to_ns': w.to_ns }
+                END AS last
+            FROM query_table(windows) AS w
+            LEFT JOIN _host_ends AS h ON w.chain = h.chain
+            ASOF LEFT JOIN (
+                SELECT k.trace, k.end_ns, max(k.lane) AS lane
+                FROM _work AS k
+                GROUP BY k.trace, k.end_ns
+            ) AS d
+                ON w.trace = d.trace AND w.to_ns >= d.end_ns
+        ) AS l
     ),
 
     _first_runs AS MATERIALIZED (

@@ -7,7 +7,7 @@
 -- which call an event was recorded: the wait is for what had been launched last on that stream, and a
 -- stream that waits does so before what is launched on it next. Other calls with Synchronize in their
 -- name take what ended last on any stream, of their device where that is recorded. A copy waits for
--- itself.
+-- itself, if it takes any time.
 --
 -- params
 --   name   type     unit  default  meaning
@@ -107,7 +107,7 @@ CREATE MACRO device_waits(traces VARCHAR, calls VARCHAR, work VARCHAR) AS TABLE
         SELECT c.trace, c.event_id, c.start_ns, c.end_ns, w.end_ns AS done_ns, w.lane
         FROM query_table(work) AS w
         INNER JOIN query_table(calls) AS c ON w.trace = c.trace AND w.launch_id = c.event_id
-        WHERE w.kind = 'memcpy'
+        WHERE w.kind = 'memcpy' AND w.end_ns > w.start_ns
     )
 
     SELECT

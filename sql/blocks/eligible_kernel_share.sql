@@ -53,7 +53,7 @@ CREATE MACRO eligible_kernel_share(
             t.first_id + h.event_id AS id,
             t.first_id + h.parent_op_id AS parent_id,
             h.inner_self_ns IS NOT NULL AS is_call,
-            coalesce(h.tensor_core_eligible, FALSE) AS is_eligible
+            h.tensor_core_eligible AS is_eligible
         FROM host_events AS h
         INNER JOIN _traces AS t ON h.run = t.run AND h.worker = t.worker AND h.span = t.span
         WHERE h.category IN ('cpu_op', 'user_annotation')

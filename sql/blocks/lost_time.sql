@@ -54,17 +54,18 @@ CREATE MACRO lost_time(
             b.run,
             b.worker,
             b.span,
-            max(b.mean_us) FILTER (WHERE b.category = 'total') AS total_us,
-            max(b.mean_us) FILTER (WHERE b.category = 'memcpy') AS memcpy_us,
-            coalesce(max(b.mean_us) FILTER (WHERE b.category = 'runtime'), 0) AS runtime_us,
-            coalesce(max(b.mean_us) FILTER (WHERE b.category = 'dataloader'), 0) AS dataloader_us,
-            max(b.mean_us) FILTER (WHERE b.category = 'communication') AS communication_us,
+            any_value(b.mean_us) FILTER (WHERE b.category = 'total') AS total_us,
+            any_value(b.mean_us) FILTER (WHERE b.category = 'memcpy') AS memcpy_us,
+            coalesce(any_value(b.mean_us) FILTER (WHERE b.category = 'runtime'), 0) AS runtime_us,
+            coalesce(any_value(b.mean_us) FILTER (WHERE b.category = 'dataloader'), 0)
+                AS dataloader_us,
+            any_value(b.mean_us) FILTER (WHERE b.category = 'communication') AS communication_us,
             coalesce(sum(b.mean_us) FILTER (WHERE b.category IN ('runtime', 'cpu_exec')), 0)
                 AS host_us,
-            max(b.share_pct) FILTER (WHERE b.category = 'dataloader') AS dataloader_pct,
-            max(b.share_pct) FILTER (WHERE b.category = 'communication') AS communication_pct,
-            max(b.share_pct) FILTER (WHERE b.category = 'runtime') AS runtime_pct,
-            max(b.share_pct) FILTER (WHERE b.category = 'cpu_exec') AS cpu_exec_pct,
+            any_value(b.share_pct) FILTER (WHERE b.category = 'dataloader') AS dataloader_pct,
+            any_value(b.share_pct) FILTER (WHERE b.category = 'communication') AS communication_pct,
+            any_value(b.share_pct) FILTER (WHERE b.category = 'runtime') AS runtime_pct,
+            any_value(b.share_pct) FILTER (WHERE b.category = 'cpu_exec') AS cpu_exec_pct,
             sum(b.share_pct) FILTER (WHERE b.category IN ('runtime', 'cpu_exec')) AS host_pct
         FROM step_breakdown_summary_v1(run := run, span := span) AS b
         GROUP BY b.run, b.worker, b.span
@@ -78,7 +79,7 @@ CREATE MACRO lost_time(
             s.span,
             s.communication_us - min(s.communication_us) OVER job AS waited_us,
             100.0 * (s.communication_us - min(s.communication_us) OVER job)
-            / nullif(s.total_us, 0) AS waited_pct,
+            / s.total_us AS waited_pct,
             s.dataloader_us - min(s.dataloader_us) OVER job AS more_loading_us,
             s.host_us - min(s.host_us) OVER job AS more_host_us,
             row_number() OVER (
@@ -110,7 +111,7 @@ CREATE MACRO lost_time(
             d.run,
             d.worker,
             d.span,
-            max(d.value) FILTER (WHERE d.rule = 'blocking_copies') AS blocking_pct,
+            any_value(d.value) FILTER (WHERE d.rule = 'blocking_copies') AS blocking_pct,
             bool_or(d.rule = 'device_gaps') AS has_gaps
         FROM query_table(rules) AS d
         GROUP BY d.run, d.worker, d.span
