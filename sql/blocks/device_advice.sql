@@ -149,7 +149,7 @@ CREATE MACRO device_advice(
             arg_max(c.place, (c.wait_ns, c.place)) FILTER (WHERE c.wait_ns IS NOT NULL) AS place,
             100.0 * sum(c.pageable_ns) / any_value(c.all_ns) AS pageable_pct,
             count(c.pageable_ns) AS pageable_copies,
-            sum(c.pageable_bytes) / sum(c.pageable_ns) AS pageable_gbps
+            sum(c.pageable_bytes) / nullif(sum(c.pageable_ns), 0) AS pageable_gbps
         FROM _copies AS c
         GROUP BY c.run, c.worker, c.span
     )

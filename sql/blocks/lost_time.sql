@@ -79,7 +79,7 @@ CREATE MACRO lost_time(
             s.span,
             s.communication_us - min(s.communication_us) OVER job AS waited_us,
             100.0 * (s.communication_us - min(s.communication_us) OVER job)
-            / s.total_us AS waited_pct,
+            / nullif(s.total_us, 0) AS waited_pct,
             s.dataloader_us - min(s.dataloader_us) OVER job AS more_loading_us,
             s.host_us - min(s.host_us) OVER job AS more_host_us,
             row_number() OVER (
