@@ -247,7 +247,7 @@ CREATE MACRO critical_pieces(windows VARCHAR) AS TABLE
     ),
 
     _ends AS (
-        SELECT l.chain, l.from_ns, l.last.lane AS lane, l.last.to_ns AS to_ns
+        SELECT l.chain, l.from_ns, l.last.lane, l.last.to_ns
         FROM (
             SELECT
                 w.chain,
