@@ -50,8 +50,8 @@ OF_DERIVE = [
     )
 ]  # fmt: skip
 WANTED_PCT = 95
-#: A mutant whose tests take longer counts as killed: it may never end.
-SECONDS = 600
+#: A mutant whose tests take longer counts as killed: many of recursive queries never end.
+SECONDS = 300
 #: How a process ends that tried one; by a signal, too, it is killed.
 SURVIVED, KILLED, BROKEN = 0, 1, 2
 

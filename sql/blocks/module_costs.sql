@@ -79,7 +79,7 @@ CREATE MACRO module_costs(
     _events AS MATERIALIZED (FROM module_events(run, worker, span, kind)),
 
     _interrupted AS MATERIALIZED (
-        SELECT e.lane, e.id, e.start_ns, e.end_ns, e.at_ns
+        SELECT e.lane, e.id, e.what, e.start_ns, e.end_ns, e.at_ns
         FROM _events AS e
         WHERE e.at_ns IS NOT NULL
     ),
@@ -112,17 +112,23 @@ CREATE MACRO module_costs(
         WHERE NOT i.is_covered
     ),
 
+    _lasting AS MATERIALIZED (
+        SELECT o.lane, o.id, o.start_ns, o.end_ns
+        FROM _outermost AS o
+        WHERE o.end_ns > o.start_ns
+    ),
+
     -- Also a frame that starts in a module and outlives it ends the time that is the module's own.
     _busy AS (
         SELECT
-            i.lane,
-            i.id AS event_id,
-            i.start_ns,
-            i.end_ns,
-            coalesce(i.at_ns, i.end_ns) AS until_ns,
+            c.lane,
+            c.id AS event_id,
+            c.start_ns,
+            c.end_ns,
+            least(c.until_ns, m.at_ns) AS until_ns,
             FALSE AS is_op
-        FROM _outermost AS i
-        WHERE i.end_ns > i.start_ns
+        FROM cut_events('_lasting', '_interrupted') AS c
+        LEFT JOIN _interrupted AS m ON c.id = m.id AND m.what = 'module'
     ),
 
     _no_cuts AS (
