@@ -128,7 +128,7 @@ def _why(warehouse: Warehouse, panel: Panel, trace: Trace) -> str:
     given = dict(zip(KEYS, keys, strict=True))
     if any(param.required for param in view.params):
         given = {"baseline": trace.baseline or "", "experiment": trace.run}
-    if panel.left_out and warehouse.view(view.name, **given).limit(1).fetchall():
+    if panel.left_out and warehouse.view(view.name, None, **given).limit(1).fetchall():
         return panel.left_out
     found = reasons(warehouse.view, [keys], view, given)
     said = [message for messages in found.values() for message in messages]
