@@ -1,4 +1,7 @@
-"""What `tracewh serve` and its child processes say to each other: frames of bytes on a pipe."""
+"""What `tracewh serve` and its child processes say to each other: frames of bytes on a pipe.
+
+A child writes an empty frame when it has the warehouse open, then two for each question.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +14,6 @@ if TYPE_CHECKING:
 
 #: The frame that stops the question that is being answered.
 CANCEL = b""
-#: The first frame of a child: it has the warehouse open, and can answer.
-READY = b"ready"
 #: A child has so many seconds to stop by itself, before it is killed.
 GRACE_SECONDS = 1.0
 _LENGTH = struct.Struct(">Q")

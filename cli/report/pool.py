@@ -20,16 +20,7 @@ from pathlib import Path
 
 import orjson
 
-from tracewh.cli.report.frames import (
-    CANCEL,
-    GRACE_SECONDS,
-    READY,
-    Answer,
-    Question,
-    Setup,
-    read,
-    write,
-)
+from tracewh.cli.report.frames import CANCEL, GRACE_SECONDS, Answer, Question, Setup, read, write
 from tracewh.temporary import Temporary
 
 #: A child that has not opened the warehouse by then never will.
@@ -78,7 +69,7 @@ class Worker:
             timer.daemon = True
             timer.start()
             assert self._process.stdout is not None
-            self._is_open = read(self._process.stdout) == READY
+            self._is_open = read(self._process.stdout) is not None
             timer.cancel()
         return self._is_open
 

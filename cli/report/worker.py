@@ -24,16 +24,7 @@ import orjson
 
 from tracewh.cli.diagnostics import CliError, sql_error
 from tracewh.cli.report import live
-from tracewh.cli.report.frames import (
-    CANCEL,
-    GRACE_SECONDS,
-    READY,
-    Answer,
-    Question,
-    Setup,
-    read,
-    write,
-)
+from tracewh.cli.report.frames import CANCEL, GRACE_SECONDS, Answer, Question, Setup, read, write
 from tracewh.temporary import sweep
 from tracewh.views import ViewError
 from tracewh.views.warehouse import Warehouse, WarehouseError
@@ -73,7 +64,7 @@ class Child:
         else:
             failed = None
         with suppress(BrokenPipeError):
-            write(self._answers, READY)
+            write(self._answers, b"")  # it can answer from now on
         while (question := self._questions.get()) is not None:
             answer = failed or self._answer(question)
             self._idle.set()

@@ -291,7 +291,6 @@ CREATE MACRO memory_at_peak_v1(
                     'file': c.source_file,
                     'line': c.source_line,
                     'is_library': c.is_library,
-                    -- The innermost called none.
                     'callee': c.callee
                 },
                 {
