@@ -97,7 +97,7 @@ def test_tables_and_views_are_the_same(place: str) -> None:
 
 
 def test_fewer_requests(s3: Any, logs: list[Path]) -> None:
-    url = f"{s3.url}/requests"
+    url = f"{s3.url}/fewer"
     tracewh.ingest(logs, url)
 
     def asked() -> list[str]:
