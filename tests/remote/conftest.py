@@ -155,14 +155,31 @@ AZURITE_KEY = (
 def gcs_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     """gcp-storage-emulator."""
     folder = tmp_path_factory.mktemp("gcs")
-    emulator = program("gcp-storage-emulator")
-    assert emulator is not None
-    command = [emulator, "start", "--host", "127.0.0.1", "-M", "--default-bucket", BUCKET]
+    options = ["start", "--host", "127.0.0.1", "-M", "--default-bucket", BUCKET]
+    command = [sys.executable, "-c", GCS_EMULATOR, *options]
     with serving(lambda port: [*command, "--port", str(port)], folder) as (port, log):
         host = f"127.0.0.1:{port}"
         opened = fs.GcsFileSystem(anonymous=True, scheme="http", endpoint_override=host)
         environ = {"STORAGE_EMULATOR_HOST": f"http://{host}"}
         yield Store(opened, environ, f"gs://{BUCKET}", f"http://{host}", log)
+
+
+#: It takes one request at a time and lets five wait. A client that is turned away asks how much of its file is
+#: there, and the answer to that is one byte where there is none.
+GCS_EMULATOR = """
+from http.server import HTTPServer
+from gcp_storage_emulator.__main__ import main
+from gcp_storage_emulator.handlers import objects
+
+def incomplete(response, storage, upload_id, fallback_end=0):
+    response.status = objects.GoogleHTTPStatus.RESUME_INCOMPLETE
+    if received := storage.get_resumable_byte_count(upload_id):
+        response["Range"] = f"bytes=0-{received - 1}"
+
+objects._resumable_incomplete = incomplete
+HTTPServer.request_queue_size = 128
+main()
+"""
 
 
 def within(monkeypatch: pytest.MonkeyPatch, store: Store) -> Store:
