@@ -13,6 +13,7 @@ kernel, belongs to the innermost of them that is open when it begins, as long as
 The self time of an event is that in which nothing that started later was open. Beside operators and
 annotations Python frames do not count: their self time is that in which no operator, annotation, runtime
 or driver call that started later was open. So what overlaps in part counts against self time too, once.
+Of an event in which one starts that lasts longer, `overlap_start_ns` says when the first such one does.
 
 The database sorts, spilling what does not fit; what comes in that order is linked in arrays, a part at
 a time. Stacks are told here too, see `tracewh.ingest.stacks`.
@@ -29,12 +30,14 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tracewh.ingest.split import from_numpy, to_numpy
-from tracewh.ingest.stacks import NONE, Ints, containing, counted, covered, hashed
+from tracewh.ingest.stacks import NONE, Ints, containing, counted, covered, hashed, overlapped
 
 Flags = npt.NDArray[np.bool_]
 #: Columns by name.
 Rows = dict[str, npt.NDArray[Any]]
 
+#: Start of an overlap where there is none.
+NEVER = np.iinfo(np.int64).max
 #: Rows linked at a time.
 PART_ROWS = 1 << 16
 
@@ -87,7 +90,7 @@ def nest(con: duckdb.DuckDBPyConnection, rows: str, part_rows: int = PART_ROWS) 
     parts = con.sql(f"""
         SELECT r.* EXCLUDE (name_hash), -1::BIGINT AS parent_id, -1::BIGINT AS op_id,
             0::BIGINT AS depth, 0::BIGINT AS covered_ns, 0::BIGINT AS named_ns,
-            r.name_hash AS stack_hash, 0::UBIGINT AS outer_hash
+            r.name_hash AS stack_hash, 0::UBIGINT AS outer_hash, {NEVER} AS overlap_start_ns
         FROM {rows} AS r ORDER BY r.thread, r.start_ns, r.end_ns DESC, r.row_id
     """).to_arrow_reader(part_rows)
     open_rows: Rows = {}  # of the thread at hand, what may enclose rows of the next part
@@ -129,6 +132,9 @@ def _link(line: Rows, known: int) -> None:
     inside = np.flatnonzero(outer[known:] != NONE) + known
     line["outer_hash"][inside] = line["stack_hash"][outer[inside]]
     is_host[:known] = False  # counted before
+    np.minimum.at(
+        line["overlap_start_ns"], *overlapped(parent, outer, start, np.flatnonzero(is_host))
+    )
     at, ns = covered(parent, outer, start, end, np.flatnonzero(is_host))
     np.add.at(line["covered_ns"], at, ns)
     if line["is_frame"].any():
@@ -151,9 +157,10 @@ def _append(con: duckdb.DuckDBPyConnection, rows: Rows) -> None:
             CASE WHEN f.is_op = 1 THEN f.row_id ELSE nullif(f.op_id, -1) END, nullif(f.op_id, -1),
             f.depth,
             f.end_ns - f.start_ns - CASE WHEN f.is_op = 1 THEN f.named_ns ELSE f.covered_ns END,
-            f.stack_hash, nullif(f.outer_hash, 0), f.end_ns - f.start_ns - f.covered_ns
+            f.stack_hash, nullif(f.outer_hash, 0), f.end_ns - f.start_ns - f.covered_ns,
+            nullif(f.overlap_start_ns, $never)
         FROM found AS f
-    """)
+    """, {"never": NEVER})
     con.unregister("found")
 
 

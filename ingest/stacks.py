@@ -61,6 +61,30 @@ def _beyond(rows: Ints, under: Ints, since: Ints, end: Ints) -> tuple[Ints, Ints
     return rows[longer], under[longer], since[longer]
 
 
+def overlapped(parent: Ints, outer: Ints, start: Ints, rows: Ints) -> tuple[Ints, Ints]:
+    """Which rows end before something that starts in them does.
+
+    Args:
+        outer: What `containing` says.
+        rows: Those to tell of.
+
+    Returns:
+        Positions of other rows, and for each the start of a row that begins in it and lasts longer. A
+        position may occur often; the first of those starts is always with it.
+    """
+    rows = rows[parent[rows] != outer[rows]]
+    under = parent[rows]
+    found: list[tuple[Ints, Ints]] = []
+    while len(rows):
+        found.append((under, start[rows]))
+        under = outer[under]
+        is_shorter = under != outer[rows]
+        rows, under = rows[is_shorter], under[is_shorter]
+    if not found:
+        return np.empty(0, np.int64), np.empty(0, np.int64)
+    return np.concatenate([at for at, _ in found]), np.concatenate([ns for _, ns in found])
+
+
 def counted(outer: Ints, depth: Ints, known: int) -> Ints:
     """How many rows contain each row, one in the other.
 

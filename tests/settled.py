@@ -12,6 +12,18 @@ from tracewh.ingest.tables import derive
 
 #: What step_activity holds, asked of the events.
 STEP_ROLES = "WITH i AS (FROM step_intervals()) SELECT * FROM step_roles('i')"
+SAME_TRACE = "h.run = o.run AND h.worker = o.worker AND h.span = o.span"
+#: Host events in which another one begins that lasts longer, and when the first such one does.
+OVERLAPS = f"""
+    SELECT h.run, h.worker, h.span, h.event_id, min(o.start_ns) AS start_ns
+    FROM host_events AS h
+    INNER JOIN host_events AS o
+        ON {SAME_TRACE} AND h.pid IS NOT DISTINCT FROM o.pid AND h.tid IS NOT DISTINCT FROM o.tid
+        AND h.start_ns < o.start_ns
+        AND h.start_ns + h.duration_ns > o.start_ns
+        AND h.start_ns + h.duration_ns < o.start_ns + o.duration_ns
+    GROUP BY ALL
+"""
 
 
 def settle(con: duckdb.DuckDBPyConnection, needed: Iterable[str]) -> None:
@@ -19,6 +31,11 @@ def settle(con: duckdb.DuckDBPyConnection, needed: Iterable[str]) -> None:
     needed = set(needed)
     if "step_activity" in needed:
         con.execute(f"INSERT INTO step_activity BY NAME {STEP_ROLES}")
+    if "host_events" in needed:
+        con.execute(f"""
+            UPDATE host_events AS h SET overlap_start_ns = o.start_ns
+            FROM ({OVERLAPS}) AS o WHERE {SAME_TRACE} AND h.event_id = o.event_id
+        """)
     if "operator_costs" in needed:
         for keys in con.execute("SELECT DISTINCT run, worker, span FROM host_events").fetchall():
             _settle_costs(con, keys)

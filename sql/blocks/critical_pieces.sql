@@ -2,7 +2,7 @@
 -- since: 0.1
 -- summary: What lies on the critical path of each step, as critical_path says; times that nothing explains are missing.
 -- grain: one row per piece of a chain
--- uses: chains cut_events device_waits device_work host_slices interrupted thread_activity
+-- uses: chains cut_events device_waits device_work host_slices thread_activity
 --
 -- Lanes are threads and, below 0, streams. On a lane the chain just goes back in time, until a jump
 -- takes it to another one. Only the jumps need a walk, and that does not go one by one.
@@ -68,37 +68,26 @@ CREATE MACRO critical_pieces(windows VARCHAR) AS TABLE
 
     -- What is inside a call that waited is part of it.
     _busy AS MATERIALIZED (
-        SELECT h.trace, h.lane, h.event_id, h.start_ns, h.end_ns, h.is_op
+        SELECT h.trace, h.lane, h.event_id, h.start_ns, h.end_ns, h.overlap_start_ns, h.is_op
         FROM _host AS h
         LEFT JOIN _waits AS w ON h.trace = w.trace AND h.parent_id = w.event_id
         WHERE h.end_ns > h.start_ns AND h.end_ns > h.from_ns AND w.event_id IS NULL
     ),
 
-    _events AS MATERIALIZED (
-        SELECT
-            t.lane,
-            h.event_id + (t.trace::BIGINT << 40) AS id,
-            h.parent_id + (t.trace::BIGINT << 40) AS parent_id,
-            h.start_ns,
-            h.start_ns + h.duration_ns AS end_ns
-        FROM host_events AS h
-        INNER JOIN _traces AS a ON h.run = a.run AND h.worker = a.worker AND h.span = a.span
-        INNER JOIN _threads AS t ON a.trace = t.trace AND h.pid = t.pid AND h.tid = t.tid
-        WHERE h.start_ns < a.to_ns AND h.start_ns + h.duration_ns > a.from_ns
-    ),
-
-    _interrupted AS MATERIALIZED (FROM interrupted('_events')),
-
     _busy_ids AS (
-        SELECT b.lane, (b.trace::BIGINT << 40) + b.event_id AS id, b.start_ns, b.end_ns
+        SELECT
+            b.lane,
+            (b.trace::BIGINT << 40) + b.event_id AS id,
+            b.start_ns,
+            b.end_ns,
+            b.overlap_start_ns
         FROM _busy AS b
     ),
 
     _innermost AS (
         SELECT b.lane, b.event_id, b.start_ns, b.end_ns, c.until_ns, b.is_op
         FROM _busy AS b
-        INNER JOIN cut_events('_busy_ids', '_interrupted') AS c
-            ON (b.trace::BIGINT << 40) + b.event_id = c.id
+        INNER JOIN cut_events('_busy_ids') AS c ON (b.trace::BIGINT << 40) + b.event_id = c.id
     ),
 
     _cuts AS (

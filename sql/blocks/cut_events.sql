@@ -9,8 +9,7 @@
 --
 -- params
 --   name    type     unit  default  meaning
---   events  VARCHAR  -     -        Name of a relation with lane, id, start_ns and end_ns.
---   rel     VARCHAR  -     -        Name of a relation as the block interrupted gives, of all events of the threads.
+--   events  VARCHAR  -     -        Name of a relation with lane, id, start_ns, end_ns and overlap_start_ns (as in host_events).
 -- columns
 --   name      type    unit  meaning
 --   lane      BIGINT  key   As given.
@@ -18,7 +17,7 @@
 --   start_ns  BIGINT  ns    As given.
 --   end_ns    BIGINT  ns    As given.
 --   until_ns  BIGINT  ns    Start of the first one that begins in it and lasts longer, else its end.
-CREATE MACRO cut_events(events VARCHAR, rel VARCHAR) AS TABLE
+CREATE MACRO cut_events(events VARCHAR) AS TABLE
     SELECT
         e.lane,
         e.id,
@@ -30,12 +29,13 @@ CREATE MACRO cut_events(events VARCHAR, rel VARCHAR) AS TABLE
         SELECT
             i.id,
             min(o.start_ns) AS at_ns
-        FROM query_table(rel) AS i
+        FROM query_table(events) AS i
         INNER JOIN query_table(events) AS o
             ON
                 i.lane = o.lane
-                AND i.at_ns <= o.start_ns
+                AND i.overlap_start_ns <= o.start_ns
                 AND i.end_ns > o.start_ns
                 AND i.end_ns < o.end_ns
+        WHERE i.overlap_start_ns IS NOT NULL
         GROUP BY i.id
     ) AS c ON e.id = c.id;

@@ -78,12 +78,6 @@ CREATE MACRO module_costs(
 
     _events AS MATERIALIZED (FROM module_events(run, worker, span, kind)),
 
-    _interrupted AS MATERIALIZED (
-        SELECT e.lane, e.id, e.what, e.start_ns, e.end_ns, e.at_ns
-        FROM _events AS e
-        WHERE e.at_ns IS NOT NULL
-    ),
-
     -- What an operator or a call of the same module contains, and nothing outlives, is neither the module's
     -- own time nor called by it: of most traces that is nearly everything.
     _inside AS MATERIALIZED (
@@ -94,7 +88,7 @@ CREATE MACRO module_costs(
             e.module_id,
             e.start_ns,
             e.end_ns,
-            e.at_ns,
+            e.overlap_start_ns,
             e.what <> 'module' AND p.id IS NOT NULL AS is_covered
         FROM _events AS e
         LEFT JOIN _events AS p
@@ -102,7 +96,7 @@ CREATE MACRO module_costs(
                 e.parent_id = p.id
                 AND e.module_id = p.module_id
                 AND p.what IN ('operator', 'call')
-                AND p.at_ns IS NULL
+                AND p.overlap_start_ns IS NULL
         WHERE e.module_id IS NOT NULL OR e.what = 'module'
     ),
 
@@ -113,7 +107,7 @@ CREATE MACRO module_costs(
     ),
 
     _lasting AS MATERIALIZED (
-        SELECT o.lane, o.id, o.start_ns, o.end_ns
+        SELECT o.lane, o.id, o.what, o.start_ns, o.end_ns, o.overlap_start_ns
         FROM _outermost AS o
         WHERE o.end_ns > o.start_ns
     ),
@@ -125,10 +119,14 @@ CREATE MACRO module_costs(
             c.id AS event_id,
             c.start_ns,
             c.end_ns,
-            least(c.until_ns, m.at_ns) AS until_ns,
+            least(c.until_ns, m.overlap_start_ns) AS until_ns,
             FALSE AS is_op
-        FROM cut_events('_lasting', '_interrupted') AS c
-        LEFT JOIN _interrupted AS m ON c.id = m.id AND m.what = 'module'
+        FROM cut_events('_lasting') AS c
+        LEFT JOIN (
+            SELECT l.id, l.overlap_start_ns
+            FROM _lasting AS l
+            WHERE l.what = 'module' AND l.overlap_start_ns IS NOT NULL
+        ) AS m ON c.id = m.id
     ),
 
     _no_cuts AS (
@@ -147,12 +145,12 @@ CREATE MACRO module_costs(
     -- Operators and calls, of which the innermost that is open calls an operator where it began later
     -- than the module.
     _callers AS (
-        SELECT i.lane, i.id, i.start_ns, i.end_ns
+        SELECT i.lane, i.id, i.start_ns, i.end_ns, i.overlap_start_ns
         FROM _outermost AS i
         WHERE i.what IN ('operator', 'call')
     ),
 
-    _cut_callers AS MATERIALIZED (FROM cut_events('_callers', '_interrupted')),
+    _cut_callers AS MATERIALIZED (FROM cut_events('_callers')),
 
     _operators AS MATERIALIZED (
         SELECT i.lane, i.id, i.module_id, i.start_ns, i.end_ns

@@ -2,7 +2,7 @@
 -- since: 0.1
 -- summary: Calls of modules, and the events with a name in the same threads, each with the module that it is inside.
 -- grain: one row per event, but for Python frames that are no module
--- uses: cut_events, interrupted, open_around, trace_names
+-- uses: cut_events, open_around, trace_names
 --
 -- A module is an event that stands for a call of one: with kind 'module' the frame of an nn.Module,
 -- with 'lightning_module' or 'lightning_hook' what PyTorch Lightning's profiler writes of its modules
@@ -19,16 +19,16 @@
 --   run, worker, span
 --   kind  VARCHAR  -     'module'  'module', 'lightning_module' or 'lightning_hook'.
 -- columns
---   name       type     unit  meaning
---   first_id   BIGINT   key   The trace, numbered as trace_names says.
---   id         BIGINT   key   The event, numbered likewise.
---   lane       BIGINT   -     Number of the thread.
---   what       VARCHAR  -     'module', 'operator', 'annotation' or 'call'.
---   parent_id  BIGINT   -     Its parent in host_events, numbered as id.
---   module_id  BIGINT   -     The innermost module that it is inside, numbered as id; NULL where there is none.
---   start_ns   BIGINT   ns    Start.
---   end_ns     BIGINT   ns    End.
---   at_ns      BIGINT   ns    Start of the first event of any kind that begins in it and lasts longer; NULL where none does.
+--   name              type     unit  meaning
+--   first_id          BIGINT   key   The trace, numbered as trace_names says.
+--   id                BIGINT   key   The event, numbered likewise.
+--   lane              BIGINT   -     Number of the thread.
+--   what              VARCHAR  -     'module', 'operator', 'annotation' or 'call'.
+--   parent_id         BIGINT   -     Its parent in host_events, numbered as id.
+--   module_id         BIGINT   -     The innermost module that it is inside, numbered as id; NULL where there is none.
+--   start_ns          BIGINT   ns    Start.
+--   end_ns            BIGINT   ns    End.
+--   overlap_start_ns  BIGINT   ns    Start of the first event of any kind that begins in it and lasts longer; NULL where none does.
 CREATE MACRO module_events(
     run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL, kind VARCHAR := 'module'
 ) AS TABLE
@@ -55,7 +55,8 @@ CREATE MACRO module_events(
             h.pid,
             h.tid,
             h.start_ns,
-            h.start_ns + h.duration_ns AS end_ns
+            h.start_ns + h.duration_ns AS end_ns,
+            h.overlap_start_ns
         FROM host_events AS h
         CROSS JOIN trace_names(run, worker, span) AS t
         WHERE
@@ -85,7 +86,8 @@ CREATE MACRO module_events(
             h.first_id + h.parent_id AS parent_id,
             h.what,
             h.start_ns,
-            h.end_ns
+            h.end_ns,
+            h.overlap_start_ns
         FROM _host AS h
         INNER JOIN _threads AS t
             ON
@@ -95,17 +97,23 @@ CREATE MACRO module_events(
     ),
 
     _modules AS (
-        SELECT a.lane, a.id, a.start_ns, a.end_ns
+        SELECT a.lane, a.id, a.start_ns, a.end_ns, a.overlap_start_ns
         FROM _all AS a
         WHERE a.what = 'module'
     ),
 
-    _interrupted AS MATERIALIZED (FROM interrupted('_all')),
-
-    _cut AS MATERIALIZED (FROM cut_events('_modules', '_interrupted')),
+    _cut AS MATERIALIZED (FROM cut_events('_modules')),
 
     _named AS MATERIALIZED (
-        SELECT a.lane, a.first_id, a.id, a.parent_id, a.what, a.start_ns, a.end_ns
+        SELECT
+            a.lane,
+            a.first_id,
+            a.id,
+            a.parent_id,
+            a.what,
+            a.start_ns,
+            a.end_ns,
+            a.overlap_start_ns
         FROM _all AS a
         WHERE a.what <> 'frame'
     )
@@ -119,7 +127,6 @@ CREATE MACRO module_events(
         o.around_id AS module_id,
         n.start_ns,
         n.end_ns,
-        i.at_ns
+        n.overlap_start_ns
     FROM _named AS n
-    LEFT JOIN open_around('_cut', '_named') AS o ON n.id = o.id
-    LEFT JOIN _interrupted AS i ON n.id = i.id;
+    LEFT JOIN open_around('_cut', '_named') AS o ON n.id = o.id;

@@ -10,17 +10,18 @@
 --   traces   VARCHAR  -     -        Name of a relation with run, worker, span, trace (a number), from_ns and to_ns: the time.
 --   threads  VARCHAR  -     -        Name of a relation with trace, pid, tid and lane (a number): all threads of the traces.
 -- columns
---   trace           BIGINT   key  Number of the trace.
---   lane            BIGINT   key  Number of the thread.
---   from_ns         BIGINT   ns   As given of the trace.
---   event_id        BIGINT   key  The event.
---   parent_id       BIGINT   key  What is around it on the thread, of any category.
---   name            VARCHAR  -    Its name.
---   is_op           BOOLEAN  -    Whether it is an operator.
---   is_call         BOOLEAN  -    Whether it is a runtime or driver call.
---   start_ns        BIGINT   ns   Its start.
---   end_ns          BIGINT   ns   Its end.
---   correlation_id  BIGINT   -    Of a call, what joins it to the device.
+--   trace             BIGINT   key  Number of the trace.
+--   lane              BIGINT   key  Number of the thread.
+--   from_ns           BIGINT   ns   As given of the trace.
+--   event_id          BIGINT   key  The event.
+--   parent_id         BIGINT   key  What is around it on the thread, of any category.
+--   name              VARCHAR  -    Its name.
+--   is_op             BOOLEAN  -    Whether it is an operator.
+--   is_call           BOOLEAN  -    Whether it is a runtime or driver call.
+--   start_ns          BIGINT   ns   Its start.
+--   end_ns            BIGINT   ns   Its end.
+--   overlap_start_ns  BIGINT   ns   Start of the first event of any category that begins in it and lasts longer; NULL where none does.
+--   correlation_id    BIGINT   -    Of a call, what joins it to the device.
 CREATE MACRO thread_activity(traces VARCHAR, threads VARCHAR) AS TABLE
     WITH
     -- Numbers first: texts join slowly.
@@ -36,6 +37,7 @@ CREATE MACRO thread_activity(traces VARCHAR, threads VARCHAR) AS TABLE
             h.tid,
             h.start_ns,
             h.start_ns + h.duration_ns AS end_ns,
+            h.overlap_start_ns,
             h.correlation_id
         FROM host_events AS h
         INNER JOIN query_table(traces) AS a
@@ -67,6 +69,7 @@ CREATE MACRO thread_activity(traces VARCHAR, threads VARCHAR) AS TABLE
         e.category NOT IN ('cpu_op', 'user_annotation') AS is_call,
         e.start_ns,
         e.end_ns,
+        e.overlap_start_ns,
         e.correlation_id
     FROM _events AS e
     INNER JOIN query_table(threads) AS t

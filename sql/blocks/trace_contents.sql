@@ -37,10 +37,6 @@ CREATE MACRO trace_contents(
         SELECT
             f.first_id,
             f.first_id + h.event_id AS id,
-            h.parent_id,
-            CASE WHEN h.parent_id IS NULL THEN h.pid || chr(0) || h.tid END AS thread,
-            h.start_ns,
-            h.start_ns + h.duration_ns AS end_ns,
             (ends_with(h.category, '_runtime') OR ends_with(h.category, '_driver'))
             AND contains(h.name, 'Launch')
             AND (contains(h.name, 'Kernel') OR contains(h.name, 'Graph')) AS is_launch,
@@ -77,19 +73,14 @@ CREATE MACRO trace_contents(
     ),
 
     _overlapping AS (
-        -- Such an event is beside the one that it began in, and next to that or to what contains it.
+        -- No two of these start together: of two at one start the shorter is inside the longer.
         SELECT c.first_id, count(*) AS partial_overlaps
         FROM (
-            SELECT
-                h.first_id,
-                h.start_ns,
-                lag(h.end_ns) OVER (
-                    PARTITION BY h.first_id, h.parent_id, h.thread
-                    ORDER BY h.start_ns ASC, h.end_ns DESC, h.id ASC
-                ) AS before_ns
-            FROM _host AS h
+            SELECT DISTINCT f.first_id, h.pid, h.tid, h.overlap_start_ns
+            FROM host_events AS h
+            INNER JOIN _files AS f ON h.run = f.run AND h.worker = f.worker AND h.span = f.span
+            WHERE h.overlap_start_ns IS NOT NULL
         ) AS c
-        WHERE c.before_ns > c.start_ns
         GROUP BY c.first_id
     ),
 

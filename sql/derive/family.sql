@@ -15,5 +15,6 @@ CREATE TABLE family (
     self_duration_ns BIGINT,
     stack_hash UBIGINT,  -- Of what is open around the event from its start to its end, and itself.
     outer_hash UBIGINT,  -- The same without itself.
-    innermost_ns BIGINT  -- How long nothing that started later was open.
+    innermost_ns BIGINT,  -- How long nothing that started later was open.
+    overlap_start_ns BIGINT  -- Start of the first host event that begins in it and lasts longer.
 );

@@ -6,7 +6,8 @@
 -- is.
 CREATE TABLE host_links AS
 SELECT
-    f.event_id, f.parent_id, f.op_id, f.parent_op_id, f.depth, f.self_duration_ns, s.stack_id
+    f.event_id, f.parent_id, f.op_id, f.parent_op_id, f.depth, f.self_duration_ns,
+    f.overlap_start_ns, s.stack_id
 FROM family AS f
 INNER JOIN linked_stacks AS s ON f.stack_hash = s.stack_hash
 WHERE NOT f.is_memory

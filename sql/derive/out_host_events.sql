@@ -18,6 +18,7 @@ SELECT
     l.parent_op_id,
     l.depth,
     l.self_duration_ns,
+    l.overlap_start_ns + base_ns() AS overlap_start_ns,
     l.stack_id
 FROM raw_host AS h
 POSITIONAL JOIN host_links AS l;

@@ -38,6 +38,7 @@ CREATE TABLE host_events (
     parent_op_id BIGINT,  -- Nearest operator or annotation around it, the event itself excluded.
     depth INTEGER,  -- Number of its ancestors: 0 at the top, else one more than that of its parent.
     self_duration_ns BIGINT,  -- Time in which nothing that started later was open; in an operator or annotation Python frames do not count.
+    overlap_start_ns BIGINT,  -- Start of the first host event of the same thread that begins in it and ends after it; NULL where there is none, as nearly always.
     stack_id BIGINT,  -- What is open around it from its start to its end, and itself, in stacks.
     inner_self_ns BIGINT,  -- Self time of the operators inside that are one call with this one, mostly 0. NULL, as the next seven, on rows that do not stand for a call.
     plain_self_ns BIGINT,  -- Copies, sets and kernels that use no tensor cores, which the call launched itself; NULL, as the next five, where the trace links no device work to operators.

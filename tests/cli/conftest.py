@@ -95,7 +95,7 @@ def _write_trace(
                     f"INSERT INTO {table.name} ({', '.join(values)}) VALUES ({marks})",
                     [*values.values()],
                 )
-        settle(con, ["step_activity", "operator_costs", "stacks"])
+        settle(con, ["host_events", "step_activity", "operator_costs", "stacks"])
         for table in registry.tables():
             con.execute(
                 f"COPY (SELECT * EXCLUDE (run, worker, span) FROM {table.name}) "

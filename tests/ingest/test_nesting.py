@@ -22,7 +22,7 @@ Row = tuple[int, int, int, str]
 
 
 class Link(NamedTuple):
-    """What the table family says of a row, as places in the list."""
+    """What the table family says of a row, with places in the list."""
 
     parent: int | None
     op: int | None
@@ -30,6 +30,7 @@ class Link(NamedTuple):
     depth: int
     self_ns: int
     innermost_ns: int
+    overlap_start_ns: int | None = None
 
 
 #: One for all tests: to connect takes longer than what is tested.
@@ -58,7 +59,9 @@ def linked(rows: Sequence[Row], part_rows: int = 1000) -> list[Link]:
         part_rows,
     )
     found = DATABASE.execute("""
-        SELECT f.parent_id, f.op_id, f.parent_op_id, f.depth, f.self_duration_ns, f.innermost_ns
+        SELECT
+            f.parent_id, f.op_id, f.parent_op_id, f.depth, f.self_duration_ns, f.innermost_ns,
+            f.overlap_start_ns
         FROM family AS f ORDER BY f.place
     """).fetchall()
     return [Link(*row) for row in found]
@@ -78,6 +81,9 @@ def walked(rows: Sequence[Row]) -> list[Link]:
             and place(other) < place(n)
             and rows[other][2] > rows[n][1]
         )
+
+    def outlives(other: int, n: int) -> bool:
+        return rows[other][3] != "memory" and rows[other][2] > rows[n][2]
 
     def last(those: list[int]) -> int | None:
         return max(those, key=place, default=None)
@@ -110,6 +116,7 @@ def walked(rows: Sequence[Row]) -> list[Link]:
             depth(n),
             (innermost_named if rows[n][3] == "op" else innermost)[n],
             innermost[n],
+            min((rows[m][1] for m in everything if is_open(n, m) and outlives(m, n)), default=None),
         )
         for n in everything
     ]
@@ -211,6 +218,26 @@ def test_jitter_between_siblings() -> None:
     assert told(rows) == [(None, 0, 1), (0, 1, 4), (0, 1, 4), (2, 2, 2), (0, 1, 1)]
 
 
+def test_where_what_lasts_longer_starts() -> None:
+    """In all that is open then and ends before it; of several the first counts."""
+    rows = timeline(
+        "--------------------",
+        " ---------",
+        "   ----",
+        "    -",
+        "     -------",
+        "       --------------------",
+        "              ---",
+        "                           --",
+        "|",
+    )
+    rows.append((1, 5, 30, "op"))  # of another thread
+    assert linked(rows) == walked(rows)
+    assert [row.overlap_start_ns for row in linked(rows)] == [
+        7, 5, 5, None, 7, None, None, None, None, None,
+    ]  # fmt: skip
+
+
 def test_ties() -> None:
     """At one start the longer encloses the shorter, and of equals the first in the file the others."""
     rows = timeline(
@@ -234,7 +261,7 @@ def test_a_frame_that_is_never_closed_takes_nothing_from_an_operator() -> None:
         "            ---",
     )
     assert linked(rows) == [
-        Link(None, 0, None, 0, 6, 1),
+        Link(None, 0, None, 0, 6, 1, 1),
         Link(None, 0, 0, 0, 9, 9),
         Link(1, 2, 0, 1, 3, 3),
         Link(1, 0, 0, 1, 3, 3),

@@ -60,6 +60,34 @@ BROKEN = {
         FROM host_events AS h
         WHERE h.self_duration_ns NOT BETWEEN 0 AND h.duration_ns
     """,
+    "what overlaps an event in part begins in it and ends after it": f"""
+        SELECT h.run, h.event_id
+        FROM ({HOST}) AS h
+        WHERE h.overlap_start_ns IS NOT NULL AND NOT EXISTS (
+            FROM ({HOST}) AS o
+            WHERE
+                h.run = o.run AND h.worker = o.worker AND h.span = o.span
+                AND h.pid = o.pid AND h.tid = o.tid
+                AND o.start_ns = h.overlap_start_ns AND o.end_ns > h.end_ns
+                AND o.start_ns > h.start_ns AND o.start_ns < h.end_ns
+        )
+    """,
+    "where an event begins and the one beside it is open, that says so": f"""
+        SELECT c.run, c.event_id
+        FROM (
+            SELECT h.*, lag(h.end_ns) OVER (
+                PARTITION BY {TRACE}, h.pid, h.tid, h.parent_id
+                ORDER BY h.start_ns ASC, h.end_ns DESC, h.event_id ASC
+            ) AS before_ns
+            FROM ({HOST}) AS h
+        ) AS c
+        WHERE c.before_ns > c.start_ns AND NOT EXISTS (
+            FROM host_events AS i
+            WHERE
+                i.run = c.run AND i.worker = c.worker AND i.span = c.span
+                AND i.pid = c.pid AND i.tid = c.tid AND i.overlap_start_ns = c.start_ns
+        )
+    """,
     "device work of an operator was launched while it was open": """
         SELECT o.run, o.event_id
         FROM operator_calls() AS o

@@ -7,7 +7,7 @@
 -- order: duration_us DESC, run, worker, span, device_id, start_ns
 -- needs: no_device_events
 -- empty: No device was without work for {min_us} us or longer between its first work and its last: min_us takes a lower limit.
--- uses: interrupted, interval_totals, trace_names
+-- uses: interval_totals, trace_names
 -- example: drawn
 --
 -- A gap is time between the first and the last work of a device in which nothing ran on any of its
@@ -147,7 +147,7 @@ CREATE MACRO gpu_gaps_v1(
             h.pid,
             h.tid,
             h.start_ns,
-            h.start_ns + h.duration_ns AS end_ns
+            coalesce(h.overlap_start_ns, h.start_ns + h.duration_ns) AS end_ns
         FROM host_events AS h
         CROSS JOIN trace_names(run, worker, span) AS t
         WHERE
@@ -185,28 +185,17 @@ CREATE MACRO gpu_gaps_v1(
         FROM launched_gaps AS g
     ),
 
-    on_threads AS MATERIALIZED (
-        SELECT
-            h.first_id + h.event_id AS id,
-            h.first_id + h.parent_id AS parent_id,
-            h.start_ns,
-            h.end_ns,
-            t.key AS lane
-        FROM host AS h
-        INNER JOIN threads AS t ON h.first_id = t.first_id AND h.pid = t.pid AND h.tid = t.tid
-    ),
-
     -- Up to where something that lasts longer starts in it: so each is inside its parent, and apart from
     -- what else that contains.
     parts AS (
         SELECT
-            h.lane AS key,
-            h.id,
-            h.parent_id,
+            t.key,
+            h.first_id + h.event_id AS id,
+            h.first_id + h.parent_id AS parent_id,
             h.start_ns,
-            coalesce(i.at_ns, h.end_ns) AS end_ns
-        FROM on_threads AS h
-        LEFT JOIN interrupted('on_threads') AS i ON h.lane = i.lane AND h.id = i.id
+            h.end_ns
+        FROM host AS h
+        INNER JOIN threads AS t ON h.first_id = t.first_id AND h.pid = t.pid AND h.tid = t.tid
     ),
 
     -- The weight of an event is by how much its number is above that of the event around it. So the
