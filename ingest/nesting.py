@@ -150,7 +150,8 @@ def _link(line: Rows, known: int) -> None:
 def _append(con: duckdb.DuckDBPyConnection, rows: Rows) -> None:
     found = pa.table({name: from_numpy(column) for name, column in rows.items()})
     con.register("found", found)
-    con.execute("""
+    con.execute(
+        """
         INSERT INTO family
         SELECT
             f.place, f.row_id, f.is_memory = 1, nullif(f.parent_id, -1),
@@ -160,7 +161,9 @@ def _append(con: duckdb.DuckDBPyConnection, rows: Rows) -> None:
             f.stack_hash, nullif(f.outer_hash, 0), f.end_ns - f.start_ns - f.covered_ns,
             nullif(f.overlap_start_ns, $never)
         FROM found AS f
-    """, {"never": NEVER})
+    """,
+        {"never": NEVER},
+    )
     con.unregister("found")
 
 
