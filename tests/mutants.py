@@ -3,12 +3,12 @@
     python -m tests.mutants --seed 1 --count 200
 
 A mutant is a view, a block, a slice or a derived table with one comparison, sign, join, aggregate,
-coalesce, condition, order or constant changed. Its tests are the .test files whose queries need it; for
-sql/derive the tests of ingest as well. One that cannot be created is drawn anew. A survivor that
+coalesce, condition, order or constant changed. Its tests are the .test files whose queries need it and, of a
+view, tests/test_<view>.py; for sql/derive the tests of ingest as well. One that cannot be created is drawn anew. A survivor that
 `equivalent_mutants.txt` names answers the same for every input, and the file says why.
 
-Each is tried in a process of its own, which has all macros and replaces one. For sql/derive that is
-pytest in a copy of the checkout.
+Each is tried in a process of its own, which has all macros and replaces one. Tests in Python run in a
+copy of the checkout.
 
 It prints each survivor and exits with 1 where fewer than 95 % of the others are killed.
 """
@@ -191,7 +191,11 @@ class Tests:
             return [*OF_DERIVE, *(file for file, needed in self._needs.items() if needed & settled)]
         name = Path(path).stem
         wanted = [file for file, needed in self._needs.items() if name in needed]
-        return sorted(wanted, key=lambda file: Path(file).stem != name)
+        in_python = f"tests/test_{re.sub(r'_v[0-9]+$', '', name)}.py"
+        return [
+            *sorted(wanted, key=lambda file: Path(file).stem != name),
+            *([in_python] if (ROOT / in_python).exists() else []),
+        ]
 
 
 def is_created(mutant: Mutant) -> bool:
@@ -222,11 +226,13 @@ def survives(mutant: Mutant, files: Sequence[str], tables: Tables) -> bool:
     )
     try:
         for file in files:
-            for case in cases(ROOT / file):
-                case.run(tables)
+            if file.endswith(".test"):
+                for case in cases(ROOT / file):
+                    case.run(tables)
     except (Mismatch, ViewError, duckdb.Error):
         return False
-    return True
+    in_python = [file for file in files if file.endswith(".py")]
+    return not in_python or _survives_in_a_copy(mutant, in_python)
 
 
 def _survives_in_a_copy(mutant: Mutant, files: Sequence[str]) -> bool:

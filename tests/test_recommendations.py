@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.settled import settle
+
 if TYPE_CHECKING:
     from tests.conftest import Tables
 
@@ -47,6 +49,38 @@ def test_small_kernels(tables: Tables, launches: int, small: int, fires: bool) -
         if fires
         else []
     )
+
+
+@pytest.mark.parametrize(("call_us", "cause"), [(5, "launch_bound"), (4, None)])
+def test_what_explains_small_kernels(tables: Tables, call_us: int, cause: str | None) -> None:
+    """For 600 or 480 of 1000 us the device waits for 120 launches; it then runs kernels of 2 us."""
+    given(tables)
+    tables.con.execute(
+        "INSERT INTO steps BY NAME SELECT 'r' AS run, 'w' AS worker, 'default' AS span, 1 AS step,"
+        " 1000 AS event_id, 0 AS start_ns, 1000000 AS end_ns, 0 AS extended_start_ns,"
+        " 1000000 AS extended_end_ns, FALSE AS is_tail"
+    )
+    tables.con.execute(
+        "INSERT INTO host_events BY NAME SELECT 'r' AS run, 'w' AS worker, 'default' AS span,"
+        " i AS event_id, 'cuda_runtime' AS category, 'cudaLaunchKernel' AS name,"
+        " i * $call_us * 1000 AS start_ns, $call_us * 1000 AS duration_ns FROM range(120) AS n (i)",
+        {"call_us": call_us},
+    )
+    tables.con.execute(
+        "INSERT INTO device_events BY NAME SELECT 'r' AS run, 'w' AS worker, 'default' AS span,"
+        " 2000 + i AS event_id, 'kernel' AS category, 'compute' AS kind, 0 AS device_id,"
+        " i AS launch_id, (120 * $call_us + 2 * i) * 1000 AS start_ns, 2000 AS duration_ns"
+        " FROM range(120) AS n (i)",
+        {"call_us": call_us},
+    )
+    settle(tables.con, ["step_activity"])
+    found = tables.con.execute(
+        "SELECT v.explained_by FROM recommendations_v1(every_rule := TRUE) AS v"
+        " WHERE v.rule = 'small_kernels'"
+    ).fetchall()
+    assert found == [(cause,)]
+    assert bool(asked(tables, "launch_bound")) == bool(cause)
+    assert bool(asked(tables, "small_kernels")) == (not cause)
 
 
 @pytest.mark.parametrize(
