@@ -13,7 +13,7 @@ kernel, belongs to the innermost of them that is open when it begins, as long as
 The self time of an event is that in which nothing that started later was open. Beside operators and
 annotations Python frames do not count: their self time is that in which no operator, annotation, runtime
 or driver call that started later was open. So what overlaps in part counts against self time too, once.
-Of an event in which one starts that lasts longer, `overlap_start_ns` says when the first such one does.
+`overlap_start_ns` is the start of the first event that begins in one and ends after it.
 
 The database sorts, spilling what does not fit; what comes in that order is linked in arrays, a part at
 a time. Stacks are told here too, see `tracewh.ingest.stacks`.

@@ -50,9 +50,15 @@ def covered(parent: Ints, outer: Ints, start: Ints, end: Ints, rows: Ints) -> tu
         until = np.minimum(end[rows], end[under])
         found.append((under, until - since))
         rows, under, since = _beyond(rows, outer[under], until, end)
-    if not found:
-        return np.empty(0, np.int64), np.empty(0, np.int64)
-    return np.concatenate([at for at, _ in found]), np.concatenate([ns for _, ns in found])
+    return _joined(found)
+
+
+def _joined(found: list[tuple[Ints, Ints]]) -> tuple[Ints, Ints]:
+    nothing = np.empty(0, np.int64)
+    return (
+        np.concatenate([nothing, *(at for at, _ in found)]),
+        np.concatenate([nothing, *(ns for _, ns in found)]),
+    )
 
 
 def _beyond(rows: Ints, under: Ints, since: Ints, end: Ints) -> tuple[Ints, Ints, Ints]:
@@ -62,7 +68,7 @@ def _beyond(rows: Ints, under: Ints, since: Ints, end: Ints) -> tuple[Ints, Ints
 
 
 def overlapped(parent: Ints, outer: Ints, start: Ints, rows: Ints) -> tuple[Ints, Ints]:
-    """Which rows end before something that starts in them does.
+    """Which rows another one outlives that starts in them.
 
     Args:
         outer: What `containing` says.
@@ -80,9 +86,7 @@ def overlapped(parent: Ints, outer: Ints, start: Ints, rows: Ints) -> tuple[Ints
         under = outer[under]
         is_shorter = under != outer[rows]
         rows, under = rows[is_shorter], under[is_shorter]
-    if not found:
-        return np.empty(0, np.int64), np.empty(0, np.int64)
-    return np.concatenate([at for at, _ in found]), np.concatenate([ns for _, ns in found])
+    return _joined(found)
 
 
 def counted(outer: Ints, depth: Ints, known: int) -> Ints:

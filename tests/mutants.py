@@ -3,9 +3,9 @@
     python -m tests.mutants --seed 1 --count 200
 
 A mutant is a view, a block, a slice or a derived table with one comparison, sign, join, aggregate,
-coalesce, condition, order or constant changed. Its tests are the .test files whose queries need it and, of a
-view, tests/test_<view>.py; for sql/derive the tests of ingest as well. One that cannot be created is drawn anew. A survivor that
-`equivalent_mutants.txt` names answers the same for every input, and the file says why.
+coalesce, condition, order or constant changed. Its tests are the .test files whose queries need it and, for a
+view, tests/test_<view>.py; for sql/derive the tests of ingest as well. One that cannot be created is drawn
+anew. A survivor that `equivalent_mutants.txt` names answers the same for every input, and the file says why.
 
 Each is tried in a process of its own, which has all macros and replaces one. Tests in Python run in a
 copy of the checkout.

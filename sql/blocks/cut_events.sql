@@ -36,6 +36,7 @@ CREATE MACRO cut_events(events VARCHAR) AS TABLE
                 AND i.overlap_start_ns <= o.start_ns
                 AND i.end_ns > o.start_ns
                 AND i.end_ns < o.end_ns
+        -- Few are: without this the join would pair all events of a thread.
         WHERE i.overlap_start_ns IS NOT NULL
         GROUP BY i.id
     ) AS c ON e.id = c.id;

@@ -73,7 +73,8 @@ CREATE MACRO trace_contents(
     ),
 
     _overlapping AS (
-        -- No two of these start together: of two at one start the shorter is inside the longer.
+        -- One event may outlive several. It is told by its start: of two that start together the shorter is
+        -- inside the longer.
         SELECT c.first_id, count(*) AS partial_overlaps
         FROM (
             SELECT DISTINCT f.first_id, h.pid, h.tid, h.overlap_start_ns

@@ -114,6 +114,16 @@ def test_self_time(drawn: Ingested) -> None:
     ]
 
 
+def test_where_an_event_begins_that_lasts_longer(take_in: TakeIn) -> None:
+    """In nanoseconds since the epoch, as all times."""
+    base = 1_775_078_550_000_000_000
+    rows = [host("cpu_op", "a", 0, 10), host("cpu_op", "b", 1, 9), host("cpu_op", "c", 6, 14)]
+    trace = take_in([*rows, host("cpu_op", "d", 14, 15)], {"baseTimeNanoseconds": base})
+    assert trace.rows(
+        "SELECT t.name, t.overlap_start_ns FROM host_events AS t ORDER BY t.event_id"
+    ) == [("a", base + 6000), ("b", base + 6000), ("c", None), ("d", None)]
+
+
 def test_python_frames_are_split(drawn: Ingested) -> None:
     assert drawn.rows(
         "SELECT t.source_file, t.source_line, t.source_function FROM host_events AS t"

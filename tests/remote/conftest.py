@@ -164,8 +164,8 @@ def gcs_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
         yield Store(opened, environ, f"gs://{BUCKET}", f"http://{host}", log)
 
 
-#: It takes one request at a time and lets five wait. A client that is turned away asks how much of its file is
-#: there, and the answer to that is one byte where there is none.
+#: The emulator serves one request at a time and refuses the sixth that waits. A client that was refused asks
+#: how much of its file has arrived; the emulator says one byte where nothing has, and the upload fails.
 GCS_EMULATOR = """
 from http.server import HTTPServer
 from gcp_storage_emulator.__main__ import main
