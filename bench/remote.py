@@ -32,7 +32,7 @@ ASK = """
 import json, sys, time
 from urllib.request import urlopen
 import tracewh
-from tracewh.remote import dataset
+from tracewh.storage.remote import dataset
 view, counts, at_once = sys.argv[1:]
 dataset.AT_ONCE = int(at_once) or dataset.AT_ONCE
 for turn in range(2):

@@ -13,14 +13,14 @@ from typing import Annotated
 
 import typer
 
-from tracewh.cli import diagnostics, memory, options
-from tracewh.cli.diffing import diff
+from tracewh.cli import diagnostics, memory_limit, options
+from tracewh.cli.commands.diff import diff
+from tracewh.cli.commands.report import report, serve
+from tracewh.cli.commands.show import ViewGroup, registry
+from tracewh.cli.commands.spark_sql import spark_sql
 from tracewh.cli.engine import Cluster
 from tracewh.cli.helptext import EPILOG, Command, Commands
-from tracewh.cli.looking import report, serve
-from tracewh.cli.output import Format, Output, whole_number
-from tracewh.cli.show import ViewGroup, registry
-from tracewh.cli.spark_sql import spark_sql
+from tracewh.cli.output.output import Format, Output, whole_number
 
 FILL, ASK, KEEP = "Ingest", "Analyze", "Maintain"
 
@@ -91,7 +91,7 @@ def ingest(
     before is skipped; a file that is not a trace is named and skipped. The table lists problems first, then
     the runs; the other formats have a row for each file.
     """
-    from tracewh.cli.intake import take_in
+    from tracewh.cli.commands.ingest import take_in
 
     cluster = Cluster.parse(engine, master)
     if cluster and "-" in paths:
@@ -131,7 +131,7 @@ def watch(
     A file is ingested when two scans in a row find it unchanged and it is complete. An incomplete file
     is named once and skipped until it changes.
     """
-    from tracewh.cli.watch import follow
+    from tracewh.cli.commands.watch import follow
 
     workers = None if jobs is None else whole_number("--jobs", jobs, least=1)
     seconds = whole_number("--interval", interval, least=1)
@@ -151,7 +151,7 @@ def demo(
     ] = None,
 ) -> None:
     """Ingest the bundled sample traces and show some results."""
-    from tracewh.cli.demo import play
+    from tracewh.cli.commands.demo import play
 
     raise typer.Exit(play(warehouse))
 
@@ -171,7 +171,7 @@ def check(
 
     Prints a row per problem, with the command that repairs it, and no row where there is none.
     """
-    from tracewh.cli.check import verify
+    from tracewh.cli.commands.check import verify
 
     raise typer.Exit(
         verify(
@@ -189,7 +189,7 @@ def drop(
     warehouse: options.WarehouseOption = options.DEFAULT_WAREHOUSE,
 ) -> None:
     """Remove traces from the warehouse. The trace files themselves are not deleted."""
-    from tracewh.cli.upkeep import remove
+    from tracewh.cli.commands.maintenance import remove
 
     remove(warehouse, run, worker, span, ask=not yes)
 
@@ -207,7 +207,7 @@ def compact(
     Useful for runs of hundreds of traces, above all in an object store. The traces themselves do not
     change. Traces that you ingest later are read beside the merged files until you compact again.
     """
-    from tracewh.cli.upkeep import compact as copy
+    from tracewh.cli.commands.maintenance import compact as copy
 
     copy(warehouse, run, force=force)
 
@@ -215,7 +215,7 @@ def compact(
 @app.command(cls=Command, rich_help_panel=KEEP)
 def relink(warehouse: options.WarehouseOption = options.DEFAULT_WAREHOUSE) -> None:
     """Rewrite tracewh.duckdb after you moved the warehouse or upgraded tracewh."""
-    from tracewh.cli.upkeep import relink as write
+    from tracewh.cli.commands.maintenance import relink as write
 
     write(warehouse)
 
@@ -248,7 +248,7 @@ def runs(
     warehouse: options.WarehouseOption = options.DEFAULT_WAREHOUSE,
 ) -> None:
     """List the runs in the warehouse, the latest first."""
-    from tracewh.cli.show import show
+    from tracewh.cli.commands.show import show
 
     written = Output.parse(format, output, limit, sort, full_names, escape_formulas)
     only = () if all_columns else RUNS_COLUMNS
@@ -271,7 +271,7 @@ def views(
     escape_formulas: options.EscapeOption = False,
 ) -> None:
     """List the views, or describe one of them."""
-    from tracewh.cli.listing import list_views
+    from tracewh.cli.commands.views import list_views
 
     list_views(
         name, sql=sql, output=Output.parse(format, output, limit, sort, full_names, escape_formulas)
@@ -299,7 +299,7 @@ def query(
     tracewh query "FROM kernels SELECT name, sum(duration_ns) GROUP BY ALL"
     tracewh query "DESCRIBE host_events"
     """
-    from tracewh.cli.query import ask
+    from tracewh.cli.commands.query import ask
 
     ask(sql, warehouse, Output.parse(format, output, limit, sort, full_names, escape_formulas))
 
@@ -332,7 +332,7 @@ def export(
     tracewh export resnet -o resnet.json.gz
     tracewh export ddp --worker rank0 --critical-path 12 -o step12.json
     """
-    from tracewh.cli.export import export as write
+    from tracewh.cli.commands.export import export as write
 
     write(warehouse, run, worker, span, critical_path, output)
 
@@ -340,7 +340,7 @@ def export(
 @app.command(cls=Command, rich_help_panel=ASK)
 def shell(warehouse: options.WarehouseOption = options.DEFAULT_WAREHOUSE) -> None:
     """Open the DuckDB shell on the warehouse, read-only."""
-    from tracewh.cli.shell import start
+    from tracewh.cli.commands.shell import start
 
     raise typer.Exit(start(warehouse))
 
@@ -355,7 +355,7 @@ def main(argv: list[str] | None = None) -> int:
     if "_TRACEWH_COMPLETE" in os.environ:  # the shell asks what could follow
         app(prog_name="tracewh")
     words = sys.argv[1:] if argv is None else argv
-    return diagnostics.guarded(lambda: memory.check(words) or _run(words))
+    return diagnostics.guarded(lambda: memory_limit.check(words) or _run(words))
 
 
 def _run(argv: list[str]) -> int:

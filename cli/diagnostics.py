@@ -181,9 +181,9 @@ _NO_MEMORY = ("can't start new thread", "failed to map segment")
 def _foreseen(error: Exception) -> tuple[int, str] | None:
     """Exit code and message of an error that the other parts raise on purpose."""
     if isinstance(error, MemoryError) or any(said in str(error) for said in _NO_MEMORY):
-        from tracewh.cli import memory
+        from tracewh.cli import memory_limit
 
-        return FAILED, memory.exhausted()
+        return FAILED, memory_limit.exhausted()
     from typer.exceptions import TyperException
 
     if isinstance(error, TyperException):
@@ -191,7 +191,7 @@ def _foreseen(error: Exception) -> tuple[int, str] | None:
 
     import duckdb
 
-    from tracewh.ingest.errors import IngestError
+    from tracewh.errors import IngestError
     from tracewh.spark.errors import SparkError
     from tracewh.views import ViewError
     from tracewh.views.warehouse import WarehouseError
@@ -243,8 +243,8 @@ _FILE = re.compile(
 
 def _damage(text: str) -> str:
     """Which trace is damaged, and the command that repairs it, as far as the message names the file."""
-    from tracewh import layout
-    from tracewh.ingest.check import repair
+    from tracewh.storage import layout
+    from tracewh.storage.check import repair
 
     said = text.partition("\n")[0].partition(": ")[2]
     named = _FILE.search(text)

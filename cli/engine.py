@@ -45,8 +45,8 @@ class Cluster:
         import duckdb
 
         from tracewh import spark as face
+        from tracewh.spark.distributed import in_order
         from tracewh.spark.session import session
-        from tracewh.views.groups import in_order
         from tracewh.views.registry import installed
 
         with session(self.master) as spark, duckdb.connect() as con:

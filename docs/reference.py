@@ -20,7 +20,7 @@ from pathlib import Path
 from docs import definitions, peers, table_pages, transcripts
 from docs.examples import WIDTH, ExampleError, Examples, command, path_of_test
 from docs.markdown import cell, sentence, table
-from tracewh.cli.show import TITLES
+from tracewh.cli.commands.show import TITLES
 from tracewh.views import GROUPS, SIZES, Registry, Spec
 from tracewh.views.registry import installed
 

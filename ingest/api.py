@@ -11,15 +11,15 @@ from contextlib import ExitStack
 from functools import partial
 from typing import TYPE_CHECKING
 
-from tracewh.ingest.discover import Source, discover
-from tracewh.ingest.errors import IngestError
-from tracewh.ingest.files import Piped
-from tracewh.ingest.outcome import Meter, Outcome, Progress, size
+from tracewh.errors import IngestError
+from tracewh.ingest.result import Meter, Outcome, Progress, size
+from tracewh.ingest.sources.discover import Source, discover
+from tracewh.ingest.sources.files import Piped
 
 if TYPE_CHECKING:
-    from tracewh.ingest.objects import ObjectStore
     from tracewh.ingest.plan import Planned
-    from tracewh.ingest.store import Store
+    from tracewh.storage.local_store import Store
+    from tracewh.storage.object_store import ObjectStore
 
 __all__ = ["IngestError", "Outcome", "Progress", "drop", "ingest"]
 
@@ -54,7 +54,7 @@ def ingest(
     """
     if jobs is not None and jobs < 1:
         raise IngestError(f"jobs is {jobs}; it must be at least 1")
-    from tracewh.ingest.objects import store_of
+    from tracewh.storage.object_store import store_of
 
     store = store_of(warehouse)
     return ingest_sources(discover(paths, run), store, jobs, force, on_progress, on_outcome)
@@ -70,9 +70,9 @@ def ingest_sources(
 ) -> list[Outcome]:
     """As `ingest`, of files that were found already; at least one."""
     # Here, so that importing tracewh does not load DuckDB and Arrow.
-    from tracewh.ingest.databases import Databases, side_by_side
+    from tracewh.ingest.database_pool import Databases, side_by_side
+    from tracewh.ingest.ingest_file import settle
     from tracewh.ingest.plan import make_plan
-    from tracewh.ingest.settle import settle
 
     with store.session() as session, ExitStack() as pipes:
         for pipe in dict.fromkeys(each.path for each in sources if isinstance(each.path, Piped)):
@@ -123,13 +123,13 @@ def drop(
     Returns:
         The number of traces removed; 0 when nothing has that name.
     """
-    from tracewh.ingest.objects import store_of
+    from tracewh.storage.object_store import store_of
 
     return store_of(warehouse).drop(run, worker, span)
 
 
 def names(warehouse: str | os.PathLike[str]) -> list[tuple[str, str, str]]:
     """Run, worker and span of every stored trace, damaged ones included."""
-    from tracewh.ingest.objects import store_of
+    from tracewh.storage.object_store import store_of
 
     return store_of(warehouse).names()

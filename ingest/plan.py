@@ -7,13 +7,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from tracewh.ingest.discover import Source
-from tracewh.ingest.files import Piped
-from tracewh.ingest.manifest import content_hash
-from tracewh.ingest.store import Known, Store, free_span
+from tracewh.ingest.sources.discover import Source
+from tracewh.ingest.sources.files import Piped
+from tracewh.storage.local_store import Known, Store, free_span
+from tracewh.storage.manifest import content_hash
 
 if TYPE_CHECKING:
-    from tracewh.ingest.objects import ObjectStore
+    from tracewh.storage.object_store import ObjectStore
 
 
 @dataclass(frozen=True, slots=True)

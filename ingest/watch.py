@@ -11,12 +11,12 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from tracewh.errors import IngestError, RefusedError, StoreError
 from tracewh.ingest.api import Outcome, ingest_sources
-from tracewh.ingest.discover import Source, discover
-from tracewh.ingest.errors import IngestError, RefusedError, StoreError
-from tracewh.ingest.files import is_pipe
-from tracewh.ingest.objects import store_of
-from tracewh.ingest.reader import TraceReader
+from tracewh.ingest.read.reader import TraceReader
+from tracewh.ingest.sources.discover import Source, discover
+from tracewh.ingest.sources.files import is_pipe
+from tracewh.storage.object_store import store_of
 
 #: A file that could not be taken in, though it is whole, is tried again after 1, 2, 4, ... looks, up
 #: to so many: disks get room, and nobody wants to hear of them at every look.

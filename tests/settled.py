@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 import duckdb
 
-from tracewh.ingest.links import settle_costs
-from tracewh.ingest.nesting import nest
+from tracewh.ingest.link.link_tasks import settle_costs
+from tracewh.ingest.link.nesting import nest
 from tracewh.ingest.tables import derive
 
 #: What step_activity holds, asked of the events.

@@ -18,8 +18,8 @@ from pathlib import Path
 import pytest
 
 import tracewh
-from tracewh.ingest.check import check, left_behind
 from tracewh.ingest.tables import tables
+from tracewh.storage.check import check, left_behind
 from tracewh.views.database import database_problem
 
 SAMPLES = Path(__file__).parents[1] / "samples"
@@ -159,8 +159,8 @@ def test_an_interrupt_ends_what_the_database_is_doing(tmp_path: Path) -> None:
     (tmp_path / "w.json").write_text('{"traceEvents": []}', "utf-8")
     code = f"""
 import signal, sys, threading
-from tracewh.ingest.links import LINKS
-from tracewh.ingest.together import Task
+from tracewh.ingest.link.link_tasks import LINKS
+from tracewh.ingest.link.task_graph import Task
 from tracewh.cli.app import main
 def nest(con):
     sys.stdout.write("linking\\n")
@@ -291,9 +291,9 @@ def test_a_disk_that_spilling_fills_up(tmp_path: Path, on_a_small_disk: Callable
         f"""
         '{sys.executable}' -c '
 import sys
-from tracewh.ingest import databases
+from tracewh.ingest import database_pool
 from tracewh.cli.app import main
-databases.MEMORY_BYTES = 60 << 20
+database_pool.MEMORY_BYTES = 60 << 20
 sys.exit(main(["ingest", "{tmp_path / "w.json"}", "-w", "wh"]))' > $OUT/table 2> $OUT/said
         echo $? > $OUT/code
         find wh > $OUT/list

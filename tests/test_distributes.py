@@ -20,11 +20,11 @@ import pytest
 import tracewh
 from tests.conftest import made_once
 from tests.test_every_view import A100, alike, assert_same, crowd_of
+from tracewh.spark.distributed import combined, parts, touched
 from tracewh.views import SIZES, Spec
-from tracewh.views.folder import Pattern
-from tracewh.views.groups import combined, parts, touched
+from tracewh.views.listing import Listing
+from tracewh.views.local_tables import Pattern
 from tracewh.views.registry import installed
-from tracewh.views.store import Listing
 from tracewh.views.warehouse import create, listed
 
 REGISTRY = installed()

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from tracewh.remote.listing import Object
-from tracewh.views.groups import packed, read_by, touched
+from tracewh.spark.distributed import packed, read_by, touched
+from tracewh.storage.remote.listing import Object
+from tracewh.views.listing import Listing, Trace
 from tracewh.views.registry import installed
-from tracewh.views.store import Listing, Trace
 
 REGISTRY = installed()
 

@@ -11,7 +11,7 @@ import pytest
 
 import tracewh
 from tests.conftest import made_once
-from tracewh.cli.sources import SOURCE, reasons
+from tracewh.cli.output.empty_result import SOURCE, reasons
 from tracewh.views import Spec
 from tracewh.views.registry import installed
 

@@ -20,9 +20,9 @@ from pathlib import Path
 
 import duckdb
 
-from tracewh.remote import is_url
+from tracewh.storage.remote import is_url
 from tracewh.temporary import temporary
-from tracewh.views.folder import Pattern
+from tracewh.views.local_tables import Pattern
 from tracewh.views.registry import installed
 from tracewh.views.values import quoted
 from tracewh.views.warehouse import WarehouseError, create, find, holds_traces

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any
 
-from tracewh.layout import KEYS
+from tracewh.storage.layout import KEYS
 from tracewh.views.registry import ArgumentError
 
 #: Parameters that name a run to compare, alone or before `_worker` and `_span`.

@@ -129,7 +129,7 @@ class Spec:
         uses: Object names of the blocks and pinned views that the SQL calls.
         distributes: Of a view, one of `SIZES`; otherwise ``''``.
         combines: Calls of blocks and views, and tables, that can be worked out trace by trace and that
-            the view can be asked from; views/groups.py says how.
+            the view can be asked from; tracewh/spark/distributed.py says how.
         order: How the rows of a view come, in SQL, by its columns; otherwise ``''``.
         carries: Of a view that other SQL can say as well, one of `DIALECTS`; otherwise ``''``.
         needs: Checks of trace_quality with each of which the view has no rows for a trace.

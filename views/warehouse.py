@@ -20,14 +20,14 @@ from typing import Any, Self
 
 import duckdb
 
-from tracewh.layout import KEYS
-from tracewh.remote import is_url
+from tracewh.storage.layout import KEYS
+from tracewh.storage.remote import is_url
 from tracewh.temporary import Temporary
 from tracewh.views import names
-from tracewh.views.folder import Folder, Keys, Pattern
+from tracewh.views.listing import Listing
+from tracewh.views.local_tables import Folder, Keys, Pattern
 from tracewh.views.registry import Registry, did_you_mean, installed
 from tracewh.views.spec import Spec
-from tracewh.views.store import Listing
 from tracewh.views.values import quoted
 
 #: How many of run, worker and span tell apart what the rows of a view depend on, by `distributes:`.
@@ -57,7 +57,7 @@ class Warehouse:
 
     Args:
         path: Folder of the warehouse, or its URL in a store; or a listing of either, for some of its
-            traces (tracewh/views/store.py).
+            traces (tracewh/views/listing.py).
 
     Raises:
         WarehouseError: There is no warehouse, or it holds no traces.

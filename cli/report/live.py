@@ -5,10 +5,10 @@ from __future__ import annotations
 import html
 from typing import TYPE_CHECKING, Any
 
-from tracewh.cli.query import check
+from tracewh.cli.commands.query import check
 from tracewh.cli.report.page import asked, document
 from tracewh.cli.report.panels import COMPARED, SECTIONS
-from tracewh.cli.report.rows import bounded
+from tracewh.cli.report.row_json import bounded
 from tracewh.cli.report.write import chosen, keep
 from tracewh.views.values import quoted
 

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from tracewh.cli.output.empty_result import reasons
 from tracewh.cli.report.panels import COMPARED, MOST_ROWS, SECTIONS, STRETCHES, Panel, Section
-from tracewh.cli.report.rows import by_column
-from tracewh.cli.sources import reasons
-from tracewh.layout import KEYS
+from tracewh.cli.report.row_json import by_column
+from tracewh.storage.layout import KEYS
 from tracewh.views.values import quoted
 
 if TYPE_CHECKING:

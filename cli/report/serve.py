@@ -26,10 +26,10 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from tracewh.cli import diagnostics
-from tracewh.cli.report.frames import Answer, Question, Setup
 from tracewh.cli.report.live import PANELS
-from tracewh.cli.report.pool import LineFullError, Pool
-from tracewh.remote import is_url
+from tracewh.cli.report.messages import Answer, Question, Setup
+from tracewh.cli.report.worker_pool import LineFullError, Pool
+from tracewh.storage.remote import is_url
 from tracewh.views.warehouse import find, listed
 
 if TYPE_CHECKING:

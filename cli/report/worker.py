@@ -24,7 +24,7 @@ import orjson
 
 from tracewh.cli.diagnostics import CliError, sql_error
 from tracewh.cli.report import live
-from tracewh.cli.report.frames import CANCEL, GRACE_SECONDS, Answer, Question, Setup, read, write
+from tracewh.cli.report.messages import CANCEL, GRACE_SECONDS, Answer, Question, Setup, read, write
 from tracewh.temporary import sweep
 from tracewh.views import ViewError
 from tracewh.views.warehouse import Warehouse, WarehouseError

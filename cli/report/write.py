@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tracewh.cli import diagnostics
-from tracewh.cli.output import Output, whole
+from tracewh.cli.output.output import Output, whole
 from tracewh.cli.report.page import Trace, render
 
 if TYPE_CHECKING:

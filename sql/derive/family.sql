@@ -1,6 +1,6 @@
 -- derive: family
 -- since: 0.1
--- summary: Parent, operator, self time and stack of host events and memory records; see ingest/nesting.py.
+-- summary: Parent, operator, self time and stack of host events and memory records; see ingest/link/nesting.py.
 --
 -- Operators and annotations are around everything else on their thread, memory records included; other
 -- host events are around host events.

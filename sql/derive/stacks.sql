@@ -1,6 +1,6 @@
 -- derive: stacks
 -- since: 0.1
--- summary: Each stack of `family` once, by number and by name; see ingest/stacks.py.
+-- summary: Each stack of `family` once, by number and by name; see ingest/link/stacks.py.
 CREATE TABLE linked_stacks AS
 SELECT
     row_number() OVER (ORDER BY s.first_event_id) AS stack_id,

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tracewh.cli.progress import size
+from tracewh.cli.output.progress import size
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 TRACE = {
@@ -106,8 +106,8 @@ def test_ingest_lists_problems_first_and_each_file_once(tracewh, tmp_path):
 
 
 def test_ingest_lists_a_screenful_of_problems_on_a_terminal(capsys, monkeypatch):
-    from tracewh.cli.intake import summarize
-    from tracewh.ingest.outcome import Outcome
+    from tracewh.cli.commands.ingest import summarize
+    from tracewh.ingest.result import Outcome
 
     monkeypatch.setenv("COLUMNS", "80")
     refused = [Outcome(Path(f"logs/{n}.json"), "refused", "not a trace") for n in range(1000)]

@@ -287,7 +287,7 @@ def test_views_of_counters_say_how_to_record_them(tracewh, warehouse):
 def test_a_deprecated_view_warns(tracewh, warehouse, monkeypatch):
     from dataclasses import replace
 
-    from tracewh.cli import show
+    from tracewh.cli.commands import show
 
     view = replace(show.registry().get("step_breakdown"), deprecated="it is slow; use step_times")
     monkeypatch.setattr(type(show.registry()), "get", lambda *_: view)
@@ -370,7 +370,7 @@ def test_an_interrupt_ends_what_duckdb_does_not_notice(warehouse, tmp_path, inte
 
 
 def test_a_bug_keeps_its_traceback(tracewh, warehouse, monkeypatch):
-    from tracewh.cli.output import Output
+    from tracewh.cli.output.output import Output
 
     def broken(*_: object) -> int:
         raise ZeroDivisionError("bug")

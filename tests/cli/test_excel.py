@@ -9,8 +9,8 @@ import zipfile
 import openpyxl
 import pytest
 
-from tracewh.cli import excel
 from tracewh.cli.app import main
+from tracewh.cli.output import excel
 
 ODD = """
 SELECT * FROM (VALUES

@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tracewh.ingest.api import ingest
-from tracewh.ingest.store import Store
+from tracewh.storage.local_store import Store
 
 Event = dict[str, Any]
 

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from tracewh.cli.show import TITLES, view_command
+from tracewh.cli.commands.show import TITLES, view_command
 from tracewh.views import GROUPS
 from tracewh.views.registry import installed
 
@@ -97,7 +97,7 @@ def test_version_picks_the_options_of_that_version(tracewh, warehouse, monkeypat
     """A second version with another parameter: its option exists there and only there."""
     from dataclasses import replace
 
-    from tracewh.cli import show
+    from tracewh.cli.commands import show
 
     real = show.registry()
     one = real.get("step_breakdown")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 import tracewh
-from tracewh.cli.labels import distinct, shorten
+from tracewh.cli.output.labels import distinct, shorten
 
 CUTLASS = "void cutlass::Kernel2<cutlass_80_tensorop_bf16_s16816gemm_relu_bf16_64x64_{}_tn_align8>(Params)"
 TEXTS = st.lists(

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tracewh.cli import memory
+from tracewh.cli import memory_limit
 
 MIB = 1 << 20
 EVENT = {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 10, "dur": 5}
@@ -88,7 +88,7 @@ def test_memory_that_ends_all_the_same(
     done = tracewh("runs", "-w", tmp_path)
     assert (done.code, done.out) == (1, "")
     assert done.err == "tracewh: out of memory, or the system gives no more threads\n"
-    monkeypatch.setattr(memory, "_limit", lambda: 1 << 40)
+    monkeypatch.setattr(memory_limit, "_limit", lambda: 1 << 40)
     done = tracewh("runs", "-w", tmp_path)
     said = "the address space is limited to 1,048,576 MiB (ulimit -v); raise that limit"
     assert done.err == f"tracewh: out of memory: {said}\n"

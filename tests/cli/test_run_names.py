@@ -9,7 +9,7 @@ import pytest
 import tracewh as python
 from tests.cli.conftest import Done
 from tracewh.views import ViewError
-from tracewh.views.store import Listing
+from tracewh.views.listing import Listing
 from tracewh.views.warehouse import Warehouse
 
 RUNS = ("v100_2021/workers_0", "v100_2021/workers_4")

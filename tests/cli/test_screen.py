@@ -10,9 +10,9 @@ import sys
 
 import pytest
 
-from tracewh.cli.cells import Column, column
-from tracewh.cli.labels import shorten
-from tracewh.cli.table import Look, render
+from tracewh.cli.output.cell_format import Column, column
+from tracewh.cli.output.labels import shorten
+from tracewh.cli.output.table import Look, render
 
 pty = pytest.importorskip("pty", reason="needs a Unix terminal")
 

@@ -16,11 +16,11 @@ from typing import Any
 import atheris
 
 with atheris.instrument_imports(include=["tracewh.ingest"]):
-    from tracewh.ingest import mend, reader, repair, split
-    from tracewh.ingest.errors import RefusedError
+    from tracewh.errors import RefusedError
+    from tracewh.ingest.read import chunks, json_repair, reader, resync
 
 #: One connection for all files: opening one takes longer than reading one.
-_CON = split.duckdb.connect()
+_CON = chunks.duckdb.connect()
 
 
 def no_number(word: str) -> Any:
@@ -29,9 +29,9 @@ def no_number(word: str) -> Any:
 
 def fuzz(data: bytes) -> None:
     """Read one file, in blocks whose size is told by its first byte."""
-    split.duckdb.connect = _CON.cursor
+    chunks.duckdb.connect = _CON.cursor
     reader.BLOCK_BYTES = 1 + 37 * (data[0] if data else 0)
-    mend.EVENT_BYTES = split.EVENT_BYTES = 20_000
+    resync.EVENT_BYTES = chunks.EVENT_BYTES = 20_000
     FILE.write_bytes(data[1:])
     opened = reader.TraceReader(FILE)
     try:
@@ -44,7 +44,7 @@ def fuzz(data: bytes) -> None:
     )
     for text in texts:
         # DuckDB takes a comma too many; the scanner does not.
-        content = repair.Scanner(text.encode(), 0).read().text
+        content = json_repair.Scanner(text.encode(), 0).read().text
         event = json.loads(content, parse_constant=no_number, parse_int=str)
         assert isinstance(event, dict), text
         assert _CON.execute("SELECT json_valid(?)", [text]).fetchone() == (True,), text

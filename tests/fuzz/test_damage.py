@@ -17,11 +17,12 @@ from hypothesis import strategies as st
 from tests.fuzz.grammar import Trace, damaged, trace
 from tests.ingest.conftest import canonical
 from tests.ingest.whole import LEFT_OUT, Whole, whole
-from tracewh.ingest import inflate, mend, plain, reader, split
-from tracewh.ingest.errors import RefusedError
-from tracewh.ingest.flatten import prepare
-from tracewh.ingest.plain import Parser
-from tracewh.ingest.repair import Scanner
+from tracewh.errors import RefusedError
+from tracewh.ingest.parse import fast_parser
+from tracewh.ingest.parse.fast_parser import Parser
+from tracewh.ingest.parse.sql_parser import prepare
+from tracewh.ingest.read import chunks, decompress, reader, resync
+from tracewh.ingest.read.json_repair import Scanner
 
 #: More of them for a long run: see README.md.
 EXAMPLES = int(os.environ.get("TRACEWH_FUZZ_EXAMPLES", "0"))
@@ -73,14 +74,14 @@ def test_reader(
     file = tmp_path_factory.getbasetemp() / "reader.json"
     file.write_bytes(content)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(inflate, "READ_BYTES", data.draw(st.integers(1, 500), "bytes per read"))
+        patch.setattr(decompress, "READ_BYTES", data.draw(st.integers(1, 500), "bytes per read"))
         patch.setattr(reader, "FIRST_BYTES", 1)
         patch.setattr(reader, "BLOCK_BYTES", data.draw(st.integers(50, 2000), "bytes per block"))
-        patch.setattr(mend, "_LOOK_AHEAD", 300)
+        patch.setattr(resync, "_LOOK_AHEAD", 300)
         if data.draw(st.booleans(), "short events"):
-            patch.setattr(mend, "EVENT_BYTES", 6000)
-            patch.setattr(split, "EVENT_BYTES", 6000)
-            patch.setattr(plain, "EVENT_BYTES", 6000)
+            patch.setattr(resync, "EVENT_BYTES", 6000)
+            patch.setattr(chunks, "EVENT_BYTES", 6000)
+            patch.setattr(fast_parser, "EVENT_BYTES", 6000)
         started = time.monotonic()
         found = read(file)
         check_columns(found, file)

@@ -14,8 +14,8 @@ import pytest
 from _pytest.mark import ParameterSet
 
 from tracewh.ingest.api import ingest
-from tracewh.ingest.rebuild import events
-from tracewh.ingest.store import Store
+from tracewh.ingest.reconstruct import events
+from tracewh.storage.local_store import Store
 
 
 def rows(warehouse: Path, table: str) -> list[tuple[Any, ...]]:

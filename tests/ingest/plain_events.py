@@ -9,9 +9,9 @@ from typing import Any
 import duckdb
 from hypothesis import strategies as st
 
-from tracewh.ingest.flatten import Flattener, prepare
-from tracewh.ingest.plain import KINDS, Parser
-from tracewh.ingest.split import Block, Splitter
+from tracewh.ingest.parse.fast_parser import KINDS, Parser
+from tracewh.ingest.parse.sql_parser import Flattener, prepare
+from tracewh.ingest.read.chunks import Block, Splitter
 
 HOST = {
     "ph": "X",

@@ -12,8 +12,8 @@ import pytest
 
 import tracewh
 from tracewh.ingest.api import ingest
-from tracewh.ingest.check import Problem, check, left_behind
 from tracewh.ingest.tables import tables
+from tracewh.storage.check import Problem, check, left_behind
 
 SAMPLE = (
     Path(__file__).parents[2]
@@ -205,7 +205,7 @@ def test_a_link_to_a_row_that_is_not_there(
     warehouse: Path, trace: Path, table: str, column: str, value: int
 ) -> None:
     """Hashes are right: only an ingest with a mistake in it writes such a file."""
-    from tracewh.ingest.manifest import seal
+    from tracewh.storage.manifest import seal
 
     path = trace / f"{table}.parquet"
     [(rows,)] = duckdb.execute(
@@ -227,7 +227,7 @@ def test_a_link_to_a_row_that_is_not_there(
 
 
 def test_a_table_of_another_version(warehouse: Path, trace: Path) -> None:
-    from tracewh.ingest.manifest import seal
+    from tracewh.storage.manifest import seal
 
     duckdb.execute(f"COPY (SELECT 1 AS old) TO '{trace / 'steps.parquet'}' (FORMAT parquet)")
     seal(trace)
@@ -237,7 +237,7 @@ def test_a_table_of_another_version(warehouse: Path, trace: Path) -> None:
 
 
 def test_a_column_that_an_older_version_did_not_write(warehouse: Path, trace: Path) -> None:
-    from tracewh.ingest.manifest import seal
+    from tracewh.storage.manifest import seal
 
     path = trace / "host_events.parquet"
     duckdb.execute(
@@ -268,7 +268,7 @@ def test_traces_that_come_and_go_are_no_problem(
     warehouse: Path, trace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each trace is taken out or replaced after it was listed, and half of it was looked at."""
-    from tracewh.ingest import check as module
+    from tracewh.storage import check as module
 
     real, turns = module._files, [0]
 

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 import duckdb
 import pytest
 
-from tracewh.ingest.databases import Database, Databases, Limits
-from tracewh.ingest.flatten import prepare
-from tracewh.ingest.staging import Session, scratch
+from tracewh.ingest.database_pool import Database, Databases, Limits
+from tracewh.ingest.parse.sql_parser import prepare
 from tracewh.ingest.tables import derive
+from tracewh.storage.staging import Session, scratch
 
 LIMITS = Limits(1, 64 << 20)
 ALL = """

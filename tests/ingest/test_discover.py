@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tracewh.ingest.discover import discover
-from tracewh.ingest.errors import IngestError
+from tracewh.errors import IngestError
+from tracewh.ingest.sources.discover import discover
 
 Lay = Callable[..., Path]
 

@@ -17,10 +17,11 @@ from typing import Any
 import duckdb
 import pytest
 
-from tracewh.ingest import api, staging, trace
+from tracewh.ingest import api, ingest_trace
 from tracewh.ingest.api import Outcome, drop, ingest
-from tracewh.ingest.staging import Session
-from tracewh.ingest.store import Store
+from tracewh.storage import staging
+from tracewh.storage.local_store import Store
+from tracewh.storage.staging import Session
 
 
 def written(path: Path, *operators: str) -> Path:
@@ -66,13 +67,13 @@ def planned_together(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
 
     def together(count: int) -> None:
         barrier = threading.Barrier(count)
-        real = trace._take_in
+        real = ingest_trace._take_in
 
         def wait(*arguments: object, **options: object) -> object:
             barrier.wait(timeout=60)
             return real(*arguments, **options)  # type: ignore[arg-type]
 
-        monkeypatch.setattr(trace, "_take_in", wait)
+        monkeypatch.setattr(ingest_trace, "_take_in", wait)
 
     return together
 
@@ -172,7 +173,7 @@ def test_an_interrupt_as_soon_as_a_worker_starts(
         started.set()
 
     monkeypatch.setattr(api, "ThreadPoolExecutor", Pool)
-    monkeypatch.setattr(trace, "take_in", take_in)
+    monkeypatch.setattr(ingest_trace, "take_in", take_in)
     with pytest.raises(KeyboardInterrupt):
         ingest([written(tmp_path / "run" / "w.json", "new")], warehouse)
     assert not started.is_set()
@@ -268,13 +269,13 @@ def test_a_file_that_changes_while_it_is_read(
     tmp_path: Path, warehouse: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = written(tmp_path / "run" / "w.json", "aten::mm")
-    real = trace.write
+    real = ingest_trace.write
 
     def change(*arguments: object) -> int:
         os.utime(path, ns=(1, 1))
         return real(*arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(trace, "write", change)
+    monkeypatch.setattr(ingest_trace, "write", change)
     [outcome] = ingest([path], warehouse)
     assert (outcome.status, outcome.reason) == (
         "refused",

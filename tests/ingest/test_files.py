@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 import tracewh
-from tracewh.ingest import files
-from tracewh.ingest.discover import discover
-from tracewh.ingest.errors import IngestError
+from tracewh.errors import IngestError
+from tracewh.ingest.sources import files
+from tracewh.ingest.sources.discover import discover
 from tracewh.ingest.watch import Watch
 
 EVENT = '{"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": %s, "dur": 5}'

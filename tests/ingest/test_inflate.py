@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tracewh.ingest import inflate
-from tracewh.ingest.errors import CutError
+from tracewh.errors import CutError
+from tracewh.ingest.read import decompress
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -37,8 +37,8 @@ def read(stored: bytes) -> tuple[bytes, CutError | None]:
     out, seen = bytearray(), bytearray()
     cut = None
     try:
-        for data in inflate.decompressed(lambda: BytesIO(stored), seen.extend):
-            assert 0 < len(data) <= inflate.OUT_BYTES
+        for data in decompress.decompressed(lambda: BytesIO(stored), seen.extend):
+            assert 0 < len(data) <= decompress.OUT_BYTES
             out += data
     except CutError as error:
         cut = error
@@ -157,8 +157,8 @@ def test_any_damage_ends_in_an_error_and_not_before_the_good_data(data: st.DataO
     at = data.draw(st.integers(4, len(stored) - 1))
     stored[at : at + data.draw(st.integers(1, 9))] = data.draw(st.binary(max_size=9))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(inflate, "READ_BYTES", data.draw(st.integers(4, 4096)))
-        patch.setattr(inflate, "OUT_BYTES", data.draw(st.integers(1, 4096)))
+        patch.setattr(decompress, "READ_BYTES", data.draw(st.integers(4, 4096)))
+        patch.setattr(decompress, "OUT_BYTES", data.draw(st.integers(1, 4096)))
         out, cut = read(bytes(stored))
     assert cut is not None or out == 2 * text
     if at >= len(stored) // 2 + 4 and form == "gzip":

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tracewh.ingest import inflate, mend, reader, repair, split, text
-from tracewh.ingest.reader import TraceReader
-from tracewh.ingest.text import BLANKS, Blanks, Text
+from tracewh.ingest.read import buffers, chunks, decompress, json_repair, reader, resync
+from tracewh.ingest.read.buffers import BLANKS, Blanks, Text
+from tracewh.ingest.read.reader import TraceReader
 
 EVENT = b'{"ph": "X", "cat": "cpu_op", "name": "one", "pid": 1, "tid": 2, "ts": 5, "dur": 3}'
 #: A file, cut where the blanks are put, and whether they are in a text.
@@ -39,8 +39,8 @@ PLACES = {
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Everything a thousandth of its size."""
-    monkeypatch.setattr(inflate, "READ_BYTES", 1000)
-    monkeypatch.setattr(text, "MOST_BLANKS", 1000)
+    monkeypatch.setattr(decompress, "READ_BYTES", 1000)
+    monkeypatch.setattr(buffers, "MOST_BLANKS", 1000)
     monkeypatch.setattr(reader, "FIRST_BYTES", 1000)
     monkeypatch.setattr(reader, "BLOCK_BYTES", 2000)
 
@@ -90,7 +90,7 @@ def test_of_each_run_the_first_blanks_are_kept(parts: list[bytes], most: int) ->
     """However the runs are cut into chunks of at most so many bytes."""
     chunks = [part[:most] for part in parts if part]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(text, "MOST_BLANKS", most)
+        patch.setattr(buffers, "MOST_BLANKS", most)
         blanks = Blanks(iter(chunks))
         found = b"".join(blanks)
     # A run that began inside a chunk is cut in the next.
@@ -108,8 +108,8 @@ def test_separators_behind_long_runs(monkeypatch: pytest.MonkeyPatch, few: int) 
     data = b"".join(random.choice([b"}", b",", b"{", b" " * 3, b"\n" * 500]) for _ in range(5000))
     commas = (at for at in range(len(data)) if data[at : at + 1] == b",")
     expected = [at for at in commas if is_separator(data, at)]
-    monkeypatch.setattr(split, "FEW_BLANKS", few)
-    assert split.separators(np.frombuffer(bytearray(data), np.uint8)).tolist() == expected
+    monkeypatch.setattr(chunks, "FEW_BLANKS", few)
+    assert chunks.separators(np.frombuffer(bytearray(data), np.uint8)).tolist() == expected
 
 
 def is_separator(data: bytes, at: int) -> bool:
@@ -127,8 +127,8 @@ def test_a_run_between_events_is_read_in_one_go(
 ) -> None:
     """A look at what follows a bracket is a look at all of the run, so few of them are allowed."""
     looks: list[Any] = []
-    monkeypatch.setattr(mend, "_is_end", counted(mend._is_end, looks))
-    monkeypatch.setattr(mend, "_skip", counted(mend._skip, looks))
+    monkeypatch.setattr(resync, "_is_end", counted(resync._is_end, looks))
+    monkeypatch.setattr(resync, "_skip", counted(resync._skip, looks))
     content = b'{"traceEvents": [' + EVENT + run * 200_000 + EVENT + b"]}"
     assert read(tmp_path / "t.json", content)[:3] == (2, 0, reasons | separator(run))
     assert len(looks) < 100
@@ -149,7 +149,7 @@ def counted(function: Callable[..., Any], calls: list[Any]) -> Callable[..., Any
 
 def test_commas_inside_an_event_are_read_in_one_go(monkeypatch: pytest.MonkeyPatch) -> None:
     skips: list[Any] = []
-    monkeypatch.setattr(repair.Scanner, "_skip", counted(repair.Scanner._skip, skips))
-    value = repair.Scanner(b'{"a": 1' + b", " * 100_000 + b'"b": 2}', 0).read()
+    monkeypatch.setattr(json_repair.Scanner, "_skip", counted(json_repair.Scanner._skip, skips))
+    value = json_repair.Scanner(b'{"a": 1' + b", " * 100_000 + b'"b": 2}', 0).read()
     assert (value.text, value.causes) == (b'{"a": 1,"b": 2}', {"stray_commas"})
     assert len(skips) < 20

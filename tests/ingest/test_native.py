@@ -12,9 +12,11 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from tests.ingest.plain_events import PLAIN, events
-from tracewh.ingest import plain
+from tracewh.ingest.parse import fast_parser
 
-pytestmark = pytest.mark.skipif(not plain.is_available(), reason="ingest/native was not compiled")
+pytestmark = pytest.mark.skipif(
+    not fast_parser.is_available(), reason="ingest/parse/native was not compiled"
+)
 
 
 def joined(texts: list[str]) -> bytearray:
@@ -33,7 +35,7 @@ def events_before(reader: Any, text: bytearray) -> tuple[int, int, str]:
 
 
 def reader() -> Any:
-    return plain._events.Reader(*map(plain._specs, plain.KINDS))
+    return fast_parser._events.Reader(*map(fast_parser._specs, fast_parser.KINDS))
 
 
 def test_a_text_that_ends_anywhere_ends_and_is_not_odd() -> None:
@@ -121,11 +123,11 @@ def test_values_too_deep_are_not_taken() -> None:
 @pytest.mark.parametrize(
     "call",
     [
-        lambda: plain._events.Reader([], [], [], []),
-        lambda: plain._events.Reader([("key", 99, (0, 1), (0, 1), 0)], [], [], [], []),
-        lambda: plain._events.Reader([("key", 0, (0, 1), (0, 1), 1)], [], [], [], []),
-        lambda: plain._events.Reader([("key", 0, (0, 1), (0, 1), 0)] * 60, [], [], [], []),
-        lambda: plain._events.Reader((), [], [], [], []),
+        lambda: fast_parser._events.Reader([], [], [], []),
+        lambda: fast_parser._events.Reader([("key", 99, (0, 1), (0, 1), 0)], [], [], [], []),
+        lambda: fast_parser._events.Reader([("key", 0, (0, 1), (0, 1), 1)], [], [], [], []),
+        lambda: fast_parser._events.Reader([("key", 0, (0, 1), (0, 1), 0)] * 60, [], [], [], []),
+        lambda: fast_parser._events.Reader((), [], [], [], []),
         lambda: reader().read(b"{}", 0),
         lambda: reader().read(bytearray(b"{}"), 3),
         lambda: reader().read(bytearray(b"{}"), -1),

@@ -10,22 +10,25 @@ import pytest
 
 from tests.ingest.conftest import rows
 from tests.ingest.plain_events import DEVICE, FLOW, HOST, LAST, MEMORY, PLAIN, block, database
-from tracewh.ingest import inflate, plain
-from tracewh.ingest import reader as trace_reader
 from tracewh.ingest.api import ingest
-from tracewh.ingest.plain import Parser
+from tracewh.ingest.parse import fast_parser
+from tracewh.ingest.parse.fast_parser import Parser
+from tracewh.ingest.read import decompress
+from tracewh.ingest.read import reader as trace_reader
 from tracewh.ingest.tables import tables as written_tables
 
-SAMPLES = Path(plain.__file__).parents[1] / "samples"
+SAMPLES = Path(fast_parser.__file__).parents[2] / "samples"
 
-pytestmark = pytest.mark.skipif(not plain.is_available(), reason="ingest/native was not compiled")
+pytestmark = pytest.mark.skipif(
+    not fast_parser.is_available(), reason="ingest/parse/native was not compiled"
+)
 
 
 def test_more_events_after_what_was_read_ahead(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Two profilers wrote into one file; the second list is sought in what was read beside the first."""
-    monkeypatch.setattr(inflate, "READ_BYTES", 50)
+    monkeypatch.setattr(decompress, "READ_BYTES", 50)
     monkeypatch.setattr(trace_reader, "FIRST_BYTES", 1)
     monkeypatch.setattr(trace_reader, "BLOCK_BYTES", 200)
     between = {f"key {number}": number for number in range(1000)}
@@ -42,7 +45,7 @@ def test_without_a_compiler_the_tables_are_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ingest([SAMPLES], tmp_path / "compiled")
-    monkeypatch.setattr(plain, "_events", None)
+    monkeypatch.setattr(fast_parser, "_events", None)
     ingest([SAMPLES], tmp_path / "not")
     for table in written_tables():
         found = rows(tmp_path / "compiled", table)

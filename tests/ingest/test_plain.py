@@ -24,11 +24,13 @@ from tests.ingest.plain_events import (
     tables,
     taken,
 )
-from tracewh.ingest import plain
-from tracewh.ingest.plain import KINDS
+from tracewh.ingest.parse import fast_parser
+from tracewh.ingest.parse.fast_parser import KINDS
 from tracewh.ingest.tables import tables as written_tables
 
-pytestmark = pytest.mark.skipif(not plain.is_available(), reason="ingest/native was not compiled")
+pytestmark = pytest.mark.skipif(
+    not fast_parser.is_available(), reason="ingest/parse/native was not compiled"
+)
 
 
 @pytest.mark.parametrize("indent", [None, 1])

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tracewh.ingest import inflate, reader
-from tracewh.ingest.errors import RefusedError
-from tracewh.ingest.reader import TraceReader
+from tracewh.errors import RefusedError
+from tracewh.ingest.read import decompress, reader
+from tracewh.ingest.read.reader import TraceReader
 
 Event = dict[str, Any]
 
@@ -136,7 +136,7 @@ def test_a_block_may_end_anywhere(
     """Where a block grows by one byte it ends at every byte once."""
     file = tmp_path / "trace.json"
     file.write_bytes(trace(SIMPLE, layout, {"schemaVersion": 1}, METADATA))
-    monkeypatch.setattr(inflate, "READ_BYTES", 1)
+    monkeypatch.setattr(decompress, "READ_BYTES", 1)
     for size in (1, 2, 7):
         monkeypatch.setattr(reader, "BLOCK_BYTES", size)
         assert read(file) == (SIMPLE, METADATA), f"blocks of {size} bytes"
@@ -155,7 +155,7 @@ def test_a_block_may_end_inside_what_looks_like_the_end_of_an_event(
     file = tmp_path / "trace.json"
     text = trace(events, "kineto", None, {"d": [{}, {}]})
     file.write_bytes(text)
-    monkeypatch.setattr(inflate, "READ_BYTES", 1)
+    monkeypatch.setattr(decompress, "READ_BYTES", 1)
     for size in range(50, len(text), 3):
         monkeypatch.setattr(reader, "BLOCK_BYTES", size)
         assert read(file) == (events, {"d": [{}, {}]}), f"blocks of {size} bytes"
@@ -168,7 +168,7 @@ def test_a_read_may_end_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     plain.write_bytes(text)
     zipped.write_bytes(gzip.compress(text[:300]) + gzip.compress(b"") + gzip.compress(text[300:]))
     for size in (*range(2, 20), 299, 300, 301):
-        monkeypatch.setattr(inflate, "READ_BYTES", size)
+        monkeypatch.setattr(decompress, "READ_BYTES", size)
         assert read(plain) == (TRICKY, METADATA), f"reads of {size} bytes"
         assert read(zipped) == (TRICKY, METADATA), f"reads of {size} bytes, compressed"
 
@@ -239,7 +239,7 @@ def test_any_events(
     text = trace(events, layout, *((metadata, None) if is_before else (None, metadata)))
     longest = max((len(LAYOUTS[layout]([event]).encode()) for event in events), default=1)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(inflate, "READ_BYTES", data.draw(st.integers(1, 50), "bytes per read"))
+        patch.setattr(decompress, "READ_BYTES", data.draw(st.integers(1, 50), "bytes per read"))
         patch.setattr(
             reader, "BLOCK_BYTES", data.draw(st.integers(longest, 4 * longest), "per block")
         )
@@ -326,6 +326,6 @@ def test_refused(tmp_path: Path, content: bytes, reason: str) -> None:
 def test_a_first_event_that_is_longer_than_what_is_read_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(inflate, "READ_BYTES", 50)
+    monkeypatch.setattr(decompress, "READ_BYTES", 50)
     events = [SIMPLE[0] | {"name": "x" * 1000}, *SIMPLE]
     assert reads(tmp_path / "list.json", json.dumps(events).encode()) == (events, {})

@@ -11,9 +11,9 @@ import pytest
 
 from tests.ingest.conftest import canonical
 from tests.ingest.whole import Whole, whole
-from tracewh.ingest.flatten import prepare
-from tracewh.ingest.plain import Parser, is_available
-from tracewh.ingest.reader import TraceReader
+from tracewh.ingest.parse.fast_parser import Parser, is_available
+from tracewh.ingest.parse.sql_parser import prepare
+from tracewh.ingest.read.reader import TraceReader
 
 ONE = b'{"ph": "X", "cat": "cpu_op", "name": "one", "pid": 1, "tid": 2, "ts": 5, "dur": 3}'
 TWO = b'{"ph": "X", "cat": "cpu_op", "name": "two", "pid": 1, "tid": 2, "ts": 9, "dur": 1}'
@@ -381,7 +381,7 @@ def test_gzip_that_cannot_be_read_to_the_end(tmp_path: Path, cut: int, damaged: 
     assert found.metadata == {}
 
 
-@pytest.mark.skipif(not is_available(), reason="ingest/native was not compiled")
+@pytest.mark.skipif(not is_available(), reason="ingest/parse/native was not compiled")
 @pytest.mark.parametrize(
     ("text", "commas"),
     [

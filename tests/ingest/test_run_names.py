@@ -8,10 +8,10 @@ import duckdb
 import pytest
 
 import tracewh
-from tracewh import layout
+from tracewh.errors import IngestError
 from tracewh.ingest.api import drop, ingest, names
-from tracewh.ingest.check import check
-from tracewh.ingest.errors import IngestError
+from tracewh.storage import layout
+from tracewh.storage.check import check
 from tracewh.views.database import write_database
 
 TRACE = '{"traceEvents": [{"ph": "X", "cat": "cpu_op", "name": "a", "pid": 1, "tid": 1, "ts": 1, "dur": 5}]}'

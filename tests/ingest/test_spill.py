@@ -10,18 +10,18 @@ import pytest
 
 import tracewh
 from tests.ingest.conftest import rows
-from tracewh.ingest import databases, trace
+from tracewh.ingest import database_pool, ingest_trace
 from tracewh.ingest.api import ingest
-from tracewh.ingest.databases import MEMORY_BYTES, Database, Limits, side_by_side
+from tracewh.ingest.database_pool import MEMORY_BYTES, Database, Limits, side_by_side
+from tracewh.ingest.ingest_trace import _statements_at_once
 from tracewh.ingest.tables import tables
-from tracewh.ingest.trace import _statements_at_once
 
 SAMPLE = Path(tracewh.__file__).parent / "samples" / "resnet_workers_0"
 
 
 def test_the_same_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ingest([SAMPLE], tmp_path / "at_once")
-    monkeypatch.setattr(trace, "_statements_at_once", lambda con: 1)
+    monkeypatch.setattr(ingest_trace, "_statements_at_once", lambda con: 1)
     ingest([SAMPLE], tmp_path / "one_by_one")
     for table in tables():
         assert rows(tmp_path / "one_by_one", table) == rows(tmp_path / "at_once", table), table
@@ -87,7 +87,7 @@ def test_files_that_are_in_already_take_no_memory(
         asked.append(sizes)
         return side_by_side(sizes, jobs)
 
-    monkeypatch.setattr(databases, "side_by_side", asking)
+    monkeypatch.setattr(database_pool, "side_by_side", asking)
     first, second = sorted(SAMPLE.glob("*.gz"))
     ingest([first], tmp_path / "wh")
     ingest([first, second], tmp_path / "wh")
@@ -122,7 +122,7 @@ def test_a_trace_is_kept_to_its_share_as_soon_as_it_may_need_more(
         expected.append(database.is_large)
 
     monkeypatch.setattr(Database, "expect", noting)
-    monkeypatch.setattr(databases, "MEMORY_BYTES", 64 << 20)
+    monkeypatch.setattr(database_pool, "MEMORY_BYTES", 64 << 20)
     file = tmp_path / "a.pt.trace.json"
     file.write_text(json.dumps({"traceEvents": [event] * count}))
     [outcome] = ingest([file], tmp_path / "wh", jobs=1)

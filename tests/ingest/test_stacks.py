@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.ingest.conftest import TakeIn, host, memory
-from tracewh.ingest.nesting import enclosing
-from tracewh.ingest.stacks import NONE, containing, covered, hashed
+from tracewh.ingest.link.nesting import enclosing
+from tracewh.ingest.link.stacks import NONE, containing, covered, hashed
 
 #: Start and end, in the order of nesting.
 Rows = Sequence[tuple[int, int]]

@@ -16,7 +16,7 @@ import pyarrow.dataset
 import pyarrow.parquet as pq
 import pytest
 
-from tracewh.ingest import trace
+from tracewh.ingest import ingest_trace
 from tracewh.ingest.api import IngestError, Progress, drop, ingest
 from tracewh.ingest.tables import SQL
 
@@ -177,7 +177,7 @@ def test_a_failure_in_the_middle_leaves_what_there_was(
         (folder / "traces.parquet").write_bytes(b"half")
         raise RuntimeError("power cut")
 
-    monkeypatch.setattr(trace, "write", fail)
+    monkeypatch.setattr(ingest_trace, "write", fail)
     [outcome] = ingest([path], warehouse, force=True)
     assert outcome.status == "refused"
     assert outcome.reason == (

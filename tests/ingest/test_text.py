@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import pytest
 
-from tracewh.ingest.text import BUFFERS_KEPT, Text, fill_in_python
+from tracewh.ingest.read.buffers import BUFFERS_KEPT, Text, fill_in_python
 
 Fill = Callable[[bytearray, list[bytes | bytearray]], None]
 
@@ -16,7 +16,9 @@ Fill = Callable[[bytearray, list[bytes | bytearray]], None]
 def fill(request: pytest.FixtureRequest) -> Fill:
     if request.param == "python":
         return fill_in_python
-    events = pytest.importorskip("tracewh.ingest._events", reason="ingest/native was not compiled")
+    events = pytest.importorskip(
+        "tracewh.ingest.parse._events", reason="ingest/parse/native was not compiled"
+    )
     return events.fill  # type: ignore[no-any-return]
 
 

@@ -12,11 +12,11 @@ import pytest
 
 import tracewh
 from tests.ingest.conftest import rows
-from tracewh.ingest import write
 from tracewh.ingest.api import ingest
-from tracewh.ingest.links import LINKS
+from tracewh.ingest.link import write_tables
+from tracewh.ingest.link.link_tasks import LINKS
+from tracewh.ingest.link.task_graph import Running, Task, together
 from tracewh.ingest.tables import tables
-from tracewh.ingest.together import Running, Task, together
 
 SAMPLE = Path(tracewh.__file__).parent / "samples" / "resnet_workers_0"
 
@@ -87,7 +87,7 @@ def test_nothing_is_done_before_what_it_needs(
         names = [*(name for name in tasks if name != last), last]
         together(con, {name: tasks[name] for name in names}, running, 1)
 
-    monkeypatch.setattr(write, "together", one_last)
+    monkeypatch.setattr(write_tables, "together", one_last)
     ingest([SAMPLE], tmp_path)
     for table in tables():
         assert rows(tmp_path, table) == rows(as_ever, table), table

@@ -16,9 +16,9 @@ from pathlib import Path
 import pytest
 
 import tracewh
-from tracewh.ingest import reader
 from tracewh.ingest.api import IngestError, Outcome, ingest
-from tracewh.ingest.discover import Source
+from tracewh.ingest.read import reader
+from tracewh.ingest.sources.discover import Source
 from tracewh.ingest.watch import Watch
 
 EVENTS = [
@@ -155,13 +155,13 @@ def test_a_whole_file_that_was_refused_is_tried_again(
     watched: Watched, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Ever more rarely, and at once when it changes."""
-    from tracewh.ingest import trace
+    from tracewh.ingest import ingest_trace
 
     def fail(*_: object) -> int:
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(trace, "write", fail)
+        patch.setattr(ingest_trace, "write", fail)
         path = watched.write("run/w.json", TEXT)
         tries = [len(watched.look()) for _ in range(16)]
         assert tries == [0, 1, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1]
@@ -229,8 +229,8 @@ def test_what_it_says(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A line for what is taken in and what is left alone; errors once; then it goes on."""
-    from tracewh.cli import watch as command
     from tracewh.cli.app import main
+    from tracewh.cli.commands import watch as command
 
     logs, warehouse = tmp_path / "logs", tmp_path / "wh"
     (logs / "run").mkdir(parents=True)

@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 
 from tests.ingest.conftest import canonical
 from tracewh.ingest.api import ingest
-from tracewh.ingest.rebuild import events
-from tracewh.ingest.store import Store
+from tracewh.ingest.reconstruct import events
+from tracewh.storage.local_store import Store
 
 
 @dataclass(frozen=True, slots=True)

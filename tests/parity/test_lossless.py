@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tracewh.ingest.api import ingest
-from tracewh.ingest.rebuild import events
-from tracewh.ingest.store import Store
+from tracewh.ingest.reconstruct import events
+from tracewh.storage.local_store import Store
 
 if TYPE_CHECKING:
     import tracewh

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tracewh.ingest.store import Store
+from tracewh.storage.local_store import Store
 
 if TYPE_CHECKING:
     import tracewh

@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 from pyarrow import fs
 
-from tracewh.remote import SETTINGS
+from tracewh.storage.remote import SETTINGS
 
 BUCKET = "traces"
 

@@ -10,9 +10,9 @@ from pyarrow import fs
 
 from tests.remote.test_writing import FOLDER, OBJECTS, SAMPLE, W, names, operators, statuses, trace
 from tracewh.cli.app import main
-from tracewh.ingest.adopt import adopt
 from tracewh.ingest.api import ingest
-from tracewh.ingest.check import check
+from tracewh.storage.check import check
+from tracewh.storage.relink import adopt
 
 
 @pytest.fixture(scope="module")

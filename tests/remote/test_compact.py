@@ -23,13 +23,13 @@ from tests.conftest import ROOT
 from tests.remote.test_writing import operators, statuses, trace
 from tests.test_crashes import start
 from tracewh.cli.app import main
-from tracewh.ingest import compact as module
+from tracewh.errors import IngestError
 from tracewh.ingest.api import drop
-from tracewh.ingest.compact import Compaction, Copied, compact
-from tracewh.ingest.errors import IngestError
 from tracewh.ingest.tables import tables
-from tracewh.remote.listing import contents
-from tracewh.views.store import Listing
+from tracewh.storage import compact as module
+from tracewh.storage.compact import Compaction, Copied, compact
+from tracewh.storage.remote.listing import contents
+from tracewh.views.listing import Listing
 
 SAMPLES = [ROOT / "samples" / "ddp_gloo", ROOT / "samples" / "resnet_workers_0"]
 KILLS = 3
@@ -65,7 +65,7 @@ def copies(warehouse: str) -> list[str]:
     """The names of the copies, whole or not."""
     if "://" not in warehouse:
         return sorted(path.name for path in Path(warehouse).glob("data/*/_compact.*"))
-    found = contents(tracewh.remote.locate(warehouse)).copies
+    found = contents(tracewh.storage.remote.locate(warehouse)).copies
     return sorted(f"{a.generation}-{a.token}" for each in found for a in each.attempts)
 
 

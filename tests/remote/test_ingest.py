@@ -16,9 +16,9 @@ import pytest
 from pyarrow import fs
 
 import tracewh
-from tracewh.ingest import files
-from tracewh.ingest.discover import discover
-from tracewh.ingest.errors import IngestError
+from tracewh.errors import IngestError
+from tracewh.ingest.sources import files
+from tracewh.ingest.sources.discover import discover
 
 
 class Store(Protocol):

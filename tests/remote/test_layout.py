@@ -6,10 +6,10 @@ import time
 
 import pytest
 
-from tracewh import layout
-from tracewh.ingest.staging import ABANDONED_SECONDS, left_behind
-from tracewh.layout import Attempt
-from tracewh.remote.listing import Folder, Object
+from tracewh.storage import layout
+from tracewh.storage.layout import Attempt
+from tracewh.storage.remote.listing import Folder, Object
+from tracewh.storage.staging import ABANDONED_SECONDS, left_behind
 
 FIRST, SECOND, THIRD = "1-00000001", "2-00000000", "2-0000000a"
 

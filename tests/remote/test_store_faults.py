@@ -21,9 +21,9 @@ import tracewh
 from tests.remote.test_writing import OBJECTS, names, operators, trace
 from tests.test_crashes import start
 from tracewh.ingest.api import IngestError, Outcome
-from tracewh.ingest.staging import scratch
 from tracewh.ingest.tables import tables
-from tracewh.views.store import Listing
+from tracewh.storage.staging import scratch
+from tracewh.views.listing import Listing
 
 KILLS = 4
 

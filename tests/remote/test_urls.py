@@ -14,9 +14,9 @@ import pytest
 from pyarrow import fs
 
 import tracewh
-from tracewh.ingest.discover import discover
-from tracewh.ingest.errors import IngestError
-from tracewh.remote import explained, is_url, locate
+from tracewh.errors import IngestError
+from tracewh.ingest.sources.discover import discover
+from tracewh.storage.remote import explained, is_url, locate
 
 TRACE = b'{"schemaVersion": 1, "traceEvents": [{"ph": "X", "name": "a", "ts": 1, "dur": 1}]}'
 KEY = "c2VjcmV0"

@@ -10,8 +10,8 @@ import fsspec
 import pytest
 
 from tracewh.cli.app import main
-from tracewh.ingest import reader
-from tracewh.ingest.errors import IngestError
+from tracewh.errors import IngestError
+from tracewh.ingest.read import reader
 from tracewh.ingest.watch import Watch
 
 EVENT = {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 10, "dur": 5}

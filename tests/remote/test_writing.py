@@ -12,16 +12,16 @@ import pytest
 from pyarrow import fs
 
 import tracewh
-from tracewh.ingest import staging
 from tracewh.ingest.api import ingest
-from tracewh.ingest.databases import Databases, Limits
-from tracewh.ingest.discover import discover
-from tracewh.ingest.objects import store_of
+from tracewh.ingest.database_pool import Databases, Limits
+from tracewh.ingest.ingest_trace import take_in
 from tracewh.ingest.plan import make_plan
+from tracewh.ingest.sources.discover import discover
 from tracewh.ingest.tables import tables
-from tracewh.ingest.trace import take_in
+from tracewh.storage import staging
+from tracewh.storage.object_store import store_of
+from tracewh.views.listing import Listing
 from tracewh.views.registry import installed
-from tracewh.views.store import Listing
 
 ROOT = Path(__file__).parents[2]
 #: Of two workers.

@@ -28,7 +28,7 @@ import tracewh
 from tests.report.conftest import Visit
 from tracewh.cli.app import main
 from tracewh.cli.report import serve
-from tracewh.cli.report.rows import by_column
+from tracewh.cli.report.row_json import by_column
 
 TOKEN = "a-token"
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
-from tracewh.layout import KEYS
+from tracewh.storage.layout import KEYS
 from tracewh.views import Column, Spec
 
 if TYPE_CHECKING:

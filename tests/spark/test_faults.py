@@ -26,15 +26,15 @@ from tests.conftest import ROOT
 from tests.remote.conftest import BUCKET, Store
 from tests.spark.conftest import Cluster
 from tests.spark.test_ingest import rows
-from tracewh.ingest import store as folders
-from tracewh.ingest.discover import discover
-from tracewh.ingest.errors import IngestError
-from tracewh.ingest.objects import store_of
-from tracewh.ingest.outcome import Outcome
+from tracewh.errors import IngestError
 from tracewh.ingest.plan import make_plan
-from tracewh.ingest.spark import Job, ingest_sources, take_in
+from tracewh.ingest.result import Outcome
+from tracewh.ingest.sources.discover import discover
 from tracewh.spark import SparkError
+from tracewh.spark.ingest_tasks import Job, ingest_sources, take_in
 from tracewh.spark.tasks import collect, one_a_task
+from tracewh.storage import local_store as folders
+from tracewh.storage.object_store import store_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -13,7 +13,7 @@ import tracewh
 import tracewh.spark
 from tests.conftest import ROOT
 from tests.remote.conftest import BUCKET, Store
-from tracewh.ingest.outcome import Outcome, Progress
+from tracewh.ingest.result import Outcome, Progress
 from tracewh.views.registry import installed
 
 if TYPE_CHECKING:

@@ -23,8 +23,8 @@ from tests.spark.sums import by_arrow, by_duckdb, by_polars, by_spark
 from tests.test_distributes import crowd_of, variants
 from tests.test_readme import fenced
 from tracewh.cli.app import main
+from tracewh.spark.distributed import in_order
 from tracewh.views import Spec, ViewError
-from tracewh.views.groups import in_order
 from tracewh.views.registry import installed
 from tracewh.views.warehouse import WarehouseError
 
@@ -75,7 +75,7 @@ def answers(spark: SparkSession, warehouse: Path) -> Iterator[dict[str, pa.Table
         return tracewh.spark.view(spark, view.object_name, warehouse, **arguments).toArrow()
 
     with pytest.MonkeyPatch.context() as patch, ThreadPoolExecutor(4) as pool:
-        patch.setattr("tracewh.views.spark.TASKS_A_CORE", 1)
+        patch.setattr("tracewh.spark.view_tasks.TASKS_A_CORE", 1)
         found = pool.map(ask, REGISTRY)
         yield {view.object_name: rows for view, rows in zip(REGISTRY, found, strict=True)}
 
@@ -174,7 +174,7 @@ def test_errors_come_before_any_job(
             tracewh.spark.view(spark, name, **arguments)
         assert str(caught.value) == said
 
-    monkeypatch.setattr("tracewh.views.spark.one_a_task", None)
+    monkeypatch.setattr("tracewh.spark.view_tasks.one_a_task", None)
     there = {"warehouse": warehouse}
     refuses(
         "no warehouse is named: say warehouse=..., or set spark.tracewh.warehouse", "kernel_stats"

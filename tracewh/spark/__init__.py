@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from tracewh.ingest.outcome import Outcome, Progress
+    from tracewh.ingest.result import Outcome, Progress
 
 __all__ = ["SparkError", "ingest", "table", "view"]
 
@@ -55,9 +55,9 @@ def ingest(
         IngestError: Nothing could be started: a path does not exist, or no trace is there.
         SparkError: The cluster cannot do the work. Traces that are in by then stay in.
     """
-    from tracewh.ingest import spark as engine
-    from tracewh.ingest.discover import discover
-    from tracewh.ingest.objects import store_of
+    from tracewh.ingest.sources.discover import discover
+    from tracewh.spark import ingest_tasks as engine
+    from tracewh.storage.object_store import store_of
     from tracewh.views.database import ensure_database
 
     if isinstance(paths, (str, os.PathLike)):
@@ -100,7 +100,7 @@ def view(
         WarehouseError: There is no warehouse, or it holds no traces.
         SparkError: No warehouse is named.
     """
-    from tracewh.views import spark as engine
+    from tracewh.spark import view_tasks as engine
 
     return engine.view(spark, name, warehouse, version, parameters)
 
@@ -134,6 +134,6 @@ def table(
         WarehouseError: There is no warehouse, or it holds no traces.
         SparkError: No warehouse is named.
     """
-    from tracewh.views import spark as engine
+    from tracewh.spark import view_tasks as engine
 
     return engine.table(spark, name, warehouse, {"run": run, "worker": worker, "span": span})

@@ -20,8 +20,8 @@ from typing import IO, TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from tracewh.debug import debugging
-from tracewh.remote import SETTINGS
 from tracewh.spark.errors import SparkError
+from tracewh.storage.remote import SETTINGS
 
 if TYPE_CHECKING:
     from pyspark import SparkConf

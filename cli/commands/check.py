@@ -1,0 +1,76 @@
+"""`tracewh check`: whether the warehouse holds what its ingests wrote, and what to do where not."""
+
+from __future__ import annotations
+
+from dataclasses import astuple
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tracewh.cli import diagnostics
+from tracewh.cli.output.output import Output
+from tracewh.cli.output.progress import size
+
+if TYPE_CHECKING:
+    from tracewh.storage.check import Problem
+
+COLUMNS = ("run", "worker", "span", "file", "problem", "remedy")
+
+
+def verify(warehouse: str, run: str | None, output: Output) -> int:
+    """Look at every trace, write a row per problem, and give the exit code."""
+    from tracewh.ingest.api import names
+    from tracewh.storage.check import Problem, check, check_copies, left_behind
+    from tracewh.storage.remote import is_url
+    from tracewh.views.database import database_problem
+    from tracewh.views.names import pick
+    from tracewh.views.warehouse import find
+
+    output.check()
+    if not is_url(warehouse) and not Path(warehouse, "data").is_dir():
+        find(warehouse)
+    if run is not None:
+        run = pick(names(warehouse), {"run": run})[0]["run"]
+    traces = bad = stored_bytes = 0
+    problems: list[Problem] = []
+    for checked in check(warehouse, run):
+        traces += 1
+        bad += bool(checked.problems)
+        stored_bytes += checked.stored_bytes
+        problems += checked.problems
+    problems += check_copies(warehouse, run)
+    if not is_url(warehouse):
+        problems += left_behind(warehouse)
+        if found := database_problem(warehouse):
+            problems.append(Problem(None, None, None, *found))
+    elif not traces:
+        raise diagnostics.CliError(f"{warehouse}: holds no traces")
+    _write(problems, output)
+    looked = f"{traces:,} {'trace' if traces == 1 else 'traces'}, {size(stored_bytes)}"
+    if not problems:
+        diagnostics.note(f"{looked}: no problems found")
+        return diagnostics.OK
+    diagnostics.note(
+        "\n".join(
+            [
+                f"{looked}: {bad:,} damaged; to repair:",
+                *dict.fromkeys(f"  {p.remedy}" for p in problems),
+            ]
+        )
+    )
+    return diagnostics.FAILED
+
+
+def _write(problems: list[Problem], output: Output) -> None:
+    import duckdb
+    import pyarrow
+
+    rows = [astuple(problem) for problem in problems]
+    columns = zip(*rows, strict=True) if rows else [()] * len(COLUMNS)
+    table = pyarrow.table(
+        {
+            name: pyarrow.array(values, pyarrow.string())
+            for name, values in zip(COLUMNS, columns, strict=True)
+        }
+    )
+    with duckdb.connect() as con:
+        output.write(con.from_arrow(table))

@@ -1,0 +1,55 @@
+"""`tracewh demo`: the whole way on the bundled samples."""
+
+from __future__ import annotations
+
+import shlex
+import tempfile
+from pathlib import Path
+
+from tracewh.cli import diagnostics
+from tracewh.cli.commands.ingest import take_in
+from tracewh.cli.options import DEFAULT_WAREHOUSE
+from tracewh.cli.output.output import Output
+
+SAMPLES = Path(__file__).parents[2] / "samples"
+#: The pair that differs in one thing: how many processes load data.
+BASELINE, EXPERIMENT = "resnet_workers_0", "resnet_workers_2"
+
+
+def play(warehouse: str | None) -> int:
+    """Ingest the samples, ask two questions, and say what to try next."""
+    import tracewh
+
+    if not SAMPLES.is_dir():
+        raise diagnostics.CliError(f"the sample traces are missing: there is no folder {SAMPLES}")
+    if warehouse is None:
+        warehouse = str(Path(tempfile.mkdtemp(prefix="tracewh-demo-")) / DEFAULT_WAREHOUSE)
+    diagnostics.line(f"$ tracewh ingest {SAMPLES} -w {warehouse}")
+    code = take_in([str(SAMPLES)], warehouse)
+    if code != diagnostics.OK:
+        return code
+    with tracewh.open(warehouse) as opened:
+        diagnostics.line(
+            "\nWhere did the time of each step go?\n"
+            f"$ tracewh show step_breakdown --run {BASELINE} -w {warehouse}"
+        )
+        Output().write(opened.view("step_breakdown", run=BASELINE))
+        diagnostics.line(
+            "\nWhich operators cost the most?\n"
+            f"$ tracewh show operator_stats --run {BASELINE} --span 1 --limit 10 -w {warehouse}"
+        )
+        Output(limit=10).write(opened.view("operator_stats", run=BASELINE, span="1"))
+    diagnostics.line(_next(warehouse))
+    return diagnostics.OK
+
+
+def _next(warehouse: str) -> str:
+    where = f"-w {shlex.quote(str(warehouse))}"
+    return f"""
+Try next:
+  tracewh report {EXPERIMENT} --baseline {BASELINE} -o report.html {where}
+  tracewh diff {BASELINE} {EXPERIMENT} {where}
+  tracewh show --help
+  tracewh query "FROM cpu_ops SELECT name, count(*) AS calls GROUP BY ALL ORDER BY calls DESC" {where}
+  tracewh shell {where}
+Your own traces: tracewh ingest LOGDIR, then tracewh show step_breakdown"""

@@ -1,0 +1,102 @@
+"""The arguments of `tracewh diff`; as app.py it must stay cheap to import."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from tracewh.cli import options
+
+
+def diff(
+    baseline: Annotated[str, typer.Argument(metavar="BASELINE", help="Run to compare with.")],
+    experiment: Annotated[str, typer.Argument(metavar="EXPERIMENT", help="Run to compare.")],
+    baseline_worker: Annotated[
+        str | None,
+        typer.Option(
+            "--baseline-worker", metavar="WORKER", help="Worker of the baseline. By default all."
+        ),
+    ] = None,
+    experiment_worker: Annotated[
+        str | None,
+        typer.Option(
+            "--experiment-worker",
+            metavar="WORKER",
+            help="Worker of the experiment. By default all.",
+        ),
+    ] = None,
+    baseline_span: Annotated[
+        str | None,
+        typer.Option(
+            "--baseline-span", metavar="SPAN", help="Recording of the baseline. By default all."
+        ),
+    ] = None,
+    experiment_span: Annotated[
+        str | None,
+        typer.Option(
+            "--experiment-span", metavar="SPAN", help="Recording of the experiment. By default all."
+        ),
+    ] = None,
+    block: Annotated[
+        str | None,
+        typer.Option(
+            "--block",
+            metavar="PATH",
+            help="Compare only a block of the timeline, e.g. '/ProfilerStep[2]/forward'; "
+            "`tracewh show diff_modules` lists them.",
+        ),
+    ] = None,
+    fail_if: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--fail-if",
+            metavar="CONDITION",
+            help="Exit with status 4 if this holds, e.g. 'step_us > 5%', 'peak_memory_bytes > 100MB', "
+            "'operator_host_self_us[aten::mm] > 1ms'. May be given several times.",
+        ),
+    ] = None,
+    only_significant: Annotated[
+        bool,
+        typer.Option(
+            "--only-significant", help="Show significant differences only, and fail only for those."
+        ),
+    ] = False,
+    alpha: Annotated[
+        str,
+        typer.Option(
+            "--alpha", metavar="LEVEL", help="Significance level: a smaller p-value is significant."
+        ),
+    ] = "0.05",
+    format: Annotated[
+        str,
+        typer.Option(
+            "--format",
+            metavar="FORMAT",
+            autocompletion=lambda: ["text", "markdown", "json"],
+            rich_help_panel=options.OUTPUT,
+            help="text, markdown or json, which has all rows of the diff views.",
+        ),
+    ] = "text",
+    output: options.PathOption = None,
+    warehouse: options.WarehouseOption = options.DEFAULT_WAREHOUSE,
+) -> None:
+    """Compare two runs: what became slower, and where.
+
+    The figures are those of the views diff_overview, diff_steps, diff_modules, diff_operators and
+    diff_kernels.
+    """
+    from tracewh.cli.diff.compare import compare
+
+    arguments = {
+        "baseline": baseline,
+        "experiment": experiment,
+        "baseline_worker": baseline_worker,
+        "experiment_worker": experiment_worker,
+        "baseline_span": baseline_span,
+        "experiment_span": experiment_span,
+    }
+    given = {name: value for name, value in arguments.items() if value is not None}
+    raise typer.Exit(
+        compare(warehouse, given, block, alpha, only_significant, fail_if or [], format, output)
+    )

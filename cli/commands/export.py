@@ -1,0 +1,138 @@
+"""`tracewh export`: a trace of the warehouse as a file for Perfetto or chrome://tracing again."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, cast
+
+from tracewh.cli import diagnostics
+from tracewh.cli.output import empty_result
+from tracewh.cli.output.output import Output, whole
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import pyarrow
+
+    from tracewh.views.warehouse import Warehouse
+
+#: What ran on the path, without the times in which nothing did.
+RAN = """
+    SELECT
+        dense_rank() OVER (ORDER BY p.step) AS chain,
+        p.event_id,
+        p.start_ns,
+        p.start_ns + round(1000 * p.duration_us)::BIGINT AS end_ns
+    FROM critical_path(run := ?, worker := ?, span := ?, step := ?) AS p
+    WHERE p.event_id IS NOT NULL AND p.bound NOT IN ('launch_delay', 'kernel_kernel_delay', 'other')
+"""
+Trace = tuple[str, str, str]
+
+
+def export(
+    warehouse: str,
+    run: str,
+    worker: str | None,
+    span: str | None,
+    critical_path: str | None,
+    path: Path,
+) -> None:
+    """Write a trace to a file that appears when all of it is written, or not at all."""
+    from tracewh.ingest.api import names
+    from tracewh.ingest.reconstruct import arrows, batches, head
+    from tracewh.ingest.tables import tables
+    from tracewh.storage.object_store import store_of
+    from tracewh.storage.remote import is_url
+    from tracewh.views.warehouse import Warehouse, find
+
+    if not path.name.endswith((".json", ".json.gz")):
+        diagnostics.refuse(f"-o: {path.name!r} ends neither in .json nor in .json.gz")
+    Output(path=path).check()
+    if not is_url(warehouse):
+        find(warehouse)
+    trace = _one(names(warehouse), run, worker, span)
+    traces = store_of(warehouse).traces(trace[0], trace[1])
+    [stored] = (each for each in traces if each.span == trace[2])
+    with stored.fetched() as folder:
+        for name in tables():
+            if not (folder / f"{name}.parquet").exists():
+                raise diagnostics.CliError(
+                    f"{'/'.join(trace)} has no {name}.parquet: it is damaged, or of another version of"
+                    " tracewh; ingest it again with --force"
+                )
+        parts, ran = [batches(folder)], None
+        if critical_path is not None:
+            with Warehouse(warehouse) as opened:
+                ran = _ran(opened, trace, critical_path)
+            parts = [batches(folder, ran), arrows(folder, ran)]
+        with whole(path) as part, part.open("wb") as file, _packed(path, file) as sink:
+            counts = _write(sink, head(folder), parts)
+    text = f"wrote {path}: {counts[0]:,} events of worker {trace[1]}, span {trace[2]}"
+    if ran is not None:
+        marked = len(ran.column("event_id").unique())
+        text += f"; {marked:,} are critical, and {counts[1] // 2:,} arrows lead from one to another"
+    diagnostics.line(text)
+
+
+def _one(traces: list[Trace], run: str, worker: str | None, span: str | None) -> Trace:
+    from tracewh.views.names import pick
+
+    wanted = {"run": run, "worker": worker, "span": span}
+    found = pick(traces, {key: name for key, name in wanted.items() if name is not None})[1]
+    if len(found) > 1:
+        places = {"worker": 1, "span": 2}
+        differ = [name for name, at in places.items() if len({trace[at] for trace in found}) > 1]
+        words = [
+            " ".join(f"--{name} {trace[places[name]]}" for name in differ)
+            for trace in sorted(found)
+        ]
+        diagnostics.refuse(
+            f"a file holds one trace, and run {found[0][0]!r} has {len(found)} of them: name the"
+            f" {' and '.join(differ)} ({empty_result.some(words)})"
+        )
+    return found[0]
+
+
+def _ran(warehouse: Warehouse, trace: Trace, wanted: str) -> pyarrow.Table:
+    if wanted != "all" and not wanted.isdecimal():
+        diagnostics.refuse(f"--critical-path takes the number of a step, or all, not {wanted!r}")
+    step = None if wanted == "all" else int(wanted)
+    rows = warehouse.sql(
+        "SELECT s.step FROM steps AS s WHERE (s.run, s.worker, s.span) = (?, ?, ?)"
+        " AND s.step IS NOT NULL ORDER BY s.start_ns",
+        list(trace),
+    ).fetchall()
+    steps = [number for (number,) in rows]
+    if step not in (None, *steps):
+        known = (
+            f"there is {empty_result.some([str(n) for n in steps])}" if steps else "it has no steps"
+        )
+        diagnostics.refuse(f"--critical-path: the trace has no step {step}; {known}; or use all")
+    return warehouse.sql(RAN, [*trace, step]).to_arrow_table()
+
+
+def _packed(path: Path, file: IO[bytes]) -> AbstractContextManager[IO[bytes]]:
+    if path.suffix != ".gz":
+        return nullcontext(file)
+    from isal import igzip
+
+    # Without a name and a time: the same trace is the same file.
+    return cast("IO[bytes]", igzip.IGzipFile("", "wb", 1, file, 0))  # type: ignore[no-untyped-call]
+
+
+def _write(sink: IO[bytes], head: str, parts: list[Iterator[pyarrow.Array]]) -> list[int]:
+    """Write a file, and give the number of events in each part."""
+    import pyarrow
+    import pyarrow.compute
+
+    counts = [0] * len(parts)
+    sink.write((head[:-1] + ("," if head != "{}" else "") + '"traceEvents":[').encode())
+    for number, part in enumerate(parts):
+        for batch in part:
+            sink.write(b",\n" if any(counts) else b"\n")
+            lines = pyarrow.ListArray.from_arrays([0, len(batch)], batch)
+            sink.write(pyarrow.compute.binary_join(lines, ",\n")[0].as_buffer())
+            counts[number] += len(batch)
+    sink.write(b"\n]}\n")
+    return counts

@@ -1,0 +1,75 @@
+"""The arguments of `tracewh report` and `tracewh serve`; as app.py it must stay cheap to import."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tracewh.cli import diagnostics, options
+from tracewh.cli.output.output import whole_number
+
+
+def report(
+    run: Annotated[str, typer.Argument(metavar="RUN", help="The run to show.")],
+    baseline: Annotated[
+        str | None, typer.Option("--baseline", metavar="RUN", help="Run to compare it with.")
+    ] = None,
+    output: Annotated[
+        Path, typer.Option("-o", "--output", metavar="FILE", help="HTML file to write.")
+    ] = Path("report.html"),
+    worker: Annotated[
+        str | None,
+        typer.Option("--worker", metavar="WORKER", help="Worker to show. By default the first."),
+    ] = None,
+    span: Annotated[
+        str | None,
+        typer.Option("--span", metavar="SPAN", help="Recording to show. By default the first."),
+    ] = None,
+    warehouse: options.WarehouseOption = options.DEFAULT_WAREHOUSE,
+) -> None:
+    """Write an HTML report about a run: one file that needs no network.
+
+    Every chart and table shows the SQL that made it. With a baseline the report begins with the differences.
+    """
+    from tracewh.cli.report.write import write
+
+    write(warehouse, run, worker, span, output, baseline)
+
+
+def serve(
+    host: Annotated[
+        str,
+        typer.Option(
+            "--host",
+            metavar="HOST",
+            help="Address to listen on. Others than the default require a token.",
+        ),
+    ] = "127.0.0.1",
+    port: Annotated[
+        str, typer.Option("--port", metavar="N", help="Port to listen on; 0 picks a free one.")
+    ] = "8765",
+    time_limit: Annotated[
+        str, typer.Option("--time-limit", metavar="SECONDS", help="Longest time a query may run.")
+    ] = "10",
+    memory_limit: Annotated[
+        str,
+        typer.Option(
+            "--memory-limit", metavar="MB", help="Memory for each query; up to 4 run at a time."
+        ),
+    ] = "1000",
+    warehouse: options.WarehouseOption = options.DEFAULT_WAREHOUSE,
+) -> None:
+    """Serve the report of every run in a browser, until Ctrl-C.
+
+    Choose a run, worker and span, and run any view or SQL query. Nothing can be written.
+    """
+    seconds = whole_number("--time-limit", time_limit, least=1)
+    memory_mb = whole_number("--memory-limit", memory_limit, least=100)
+    try:
+        from tracewh.cli.report.serve import serve as listen
+    except ModuleNotFoundError as error:
+        diagnostics.refuse(f"serve needs {error.name}: pip install 'tracewh[serve]'")
+    number = whole_number("--port", port, least=0)
+    raise typer.Exit(listen(warehouse, host, number, seconds, memory_mb))

@@ -1,0 +1,223 @@
+"""`tracewh show VIEW`: one command per view, built from its header on demand."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tracewh.cli import diagnostics, options
+from tracewh.cli.engine import Cluster
+from tracewh.cli.helptext import Command, Group, option_rows, write_sections
+from tracewh.cli.output.empty_result import SOURCE
+from tracewh.cli.output.output import Format, Output, whole_number
+
+if TYPE_CHECKING:
+    from tracewh.views import Column, Param, Registry, Spec
+
+
+#: Titles of sections on the page of a view.
+PARAMETERS, TRACES = "Parameters", "Which traces"
+#: How the groups of views are titled.
+TITLES = {
+    "overview": "Overview",
+    "operators": "Operators, lines, modules",
+    "device": "Kernels and the device",
+    "memory": "Memory",
+    "distributed": "Distributed",
+    "counters": "Counters",
+    "compare": "Comparing two runs",
+}
+
+
+def registry() -> Registry:
+    """The views, not read before they are needed."""
+    from tracewh.views.registry import installed
+
+    return installed()
+
+
+class ViewGroup(Group):
+    """`tracewh show`: its commands are the views there are."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Every view once, by group."""
+        return [view.name for view in registry().newest()]
+
+    def get_command(self, ctx: Any, name: str) -> Any:
+        """The command of a view, or of one version of it when the name says so."""
+        return view_command(registry().get(name))
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Choose the version before the options are read, for each version has its own."""
+        name, *rest = args
+        return name, view_command(registry().get(name, _version(rest))), rest
+
+
+class ViewCommand(Command):
+    """A view as a command; its page also lists the columns."""
+
+    view: Spec
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write what can be asked, what comes back, and how it is written."""
+        rows = option_rows(self, ctx)
+        asked = [row for row in rows if row[0] in (PARAMETERS, TRACES)]
+        write_sections(formatter, asked)
+        columns = [(c.name, f"{c.meaning}{_facts(c.type, _unit(c))}") for c in self.view.columns]
+        write_sections(formatter, [("Columns", row) for row in columns])
+        write_sections(formatter, [row for row in rows if row not in asked])
+
+
+def view_command(view: Spec) -> ViewCommand:
+    """Turn a header into a command."""
+
+    def run(**given: Any) -> None:
+        words = ("format", "output", "limit", "sort", "full_names", "escape_formulas")
+        output = Output.parse(*(given.pop(name) for name in words))
+        warehouse = given.pop("warehouse")
+        cluster = Cluster.parse(given.pop("engine"), given.pop("master"))
+        given.pop("version")
+        arguments = {name: value for name, value in given.items() if value is not None}
+        show(view, arguments, warehouse, output, cluster)
+
+    parameters = {
+        param.name: Annotated[bool | None if _is_flag(param) else str | None, _option(param)]
+        for param in view.params
+    }
+    common: dict[str, tuple[Any, Any]] = {
+        "version": (Annotated[str | None, _version_option(view)], None),
+        "format": (options.FormatOption, Format.TABLE.value),
+        "output": (options.PathOption, None),
+        "limit": (options.LimitOption, None),
+        "sort": (options.SortOption, None),
+        "full_names": (options.FullNamesOption, False),
+        "escape_formulas": (options.EscapeOption, False),
+        "warehouse": (options.WarehouseOption, options.DEFAULT_WAREHOUSE),
+        "engine": (options.EngineOption, options.DEFAULT_ENGINE),
+        "master": (options.MasterOption, None),
+    }
+    run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [_keyword(name, kind, None) for name, kind in parameters.items()]
+        + [_keyword(name, kind, default) for name, (kind, default) in common.items()]
+    )
+    app = typer.Typer(add_completion=False, rich_markup_mode=None)
+    app.command(
+        view.name,
+        cls=ViewCommand,
+        help=_page(view),
+        short_help=view.summary + (" (deprecated)" if view.deprecated else ""),
+        rich_help_panel=TITLES.get(view.group, view.group.capitalize()),
+    )(run)
+    command = typer.main.get_command(app)
+    assert isinstance(command, ViewCommand)
+    command.view = view
+    return command
+
+
+def show(
+    view: Spec,
+    arguments: dict[str, Any],
+    warehouse: str,
+    output: Output,
+    cluster: Cluster | None = None,
+    only: Sequence[str] = (),
+) -> None:
+    """Run a view, here or on a cluster, and write its rows.
+
+    Args:
+        only: See `tracewh.cli.output.output.Output.write`.
+    """
+    import duckdb
+
+    import tracewh
+    from tracewh.cli.output import empty_result
+
+    output.check()
+    if view.deprecated:
+        diagnostics.warn(f"{view.object_name} is deprecated: {view.deprecated}")
+    if cluster:
+        from tracewh.views.names import resolved
+        from tracewh.views.warehouse import listed
+
+        traces = listed(warehouse).names()
+        arguments = resolved(arguments, traces)  # before Spark starts
+        with cluster.asked(warehouse) as ask:
+            if not output.write(ask(view.name, view.version, **arguments), view.keys):
+                empty_result.explain(ask, traces, view, arguments)
+        return
+    with tracewh.open(warehouse) as opened:
+        arguments = opened.resolved(arguments)
+        opened.keep(view, arguments)
+        try:
+            rows = output.write(opened.view(view.name, view.version, **arguments), view.keys, only)
+        except duckdb.InvalidInputException as error:  # a view refuses a value by error('...')
+            if diagnostics.is_damage(error):
+                raise
+            diagnostics.refuse(str(error).removeprefix("Invalid Input Error: "))
+        if not rows:
+            empty_result.explain(opened.view, opened.names(), view, arguments)
+
+
+def _keyword(name: str, kind: Any, default: Any) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
+
+
+def _option(param: Param) -> Any:
+    name = f"--{param.name.replace('_', '-')}"
+    needed = "required" if param.required else ""
+    said = param.default in ("-", "NULL") or _is_flag(param)
+    default = "" if said else f"default: {param.default}"
+    return typer.Option(
+        *dict.fromkeys([name, f"--{param.name}"]),
+        metavar=None if _is_flag(param) else param.type,
+        help=f"{param.meaning}{_facts(_unit(param), needed, default)}",
+        rich_help_panel=TRACES if param.name in SOURCE else PARAMETERS,
+    )
+
+
+def _is_flag(param: Param) -> bool:
+    """Something that is off unless it is asked for."""
+    return (param.type, param.default) == ("BOOLEAN", "FALSE")
+
+
+def _version_option(view: Spec) -> Any:
+    return typer.Option(
+        "--version",
+        metavar="N",
+        help=f"Version of the view; by default the newest.  [this page: {view.version}]",
+    )
+
+
+def _unit(item: Param | Column) -> str:
+    return "" if item.unit in ("-", "key") else item.unit
+
+
+def _facts(*facts: str) -> str:
+    """What to know about a value beside its meaning."""
+    known = [fact for fact in facts if fact]
+    return f"  [{'; '.join(known)}]" if known else ""
+
+
+def _page(view: Spec) -> str:
+    """Summary and free text. Lines that are drawn, not written, keep their shape."""
+    return "\n\n".join([view.summary, *_paragraphs(view.doc)])
+
+
+def _paragraphs(text: str) -> Iterator[str]:
+    for paragraph in re.split(r"\n\s*\n", text.strip()):
+        drawn = re.search(r"^\s|\S {2,}\S|^[-*] ", paragraph, flags=re.MULTILINE)
+        if paragraph:
+            yield f"\b\n{paragraph}" if drawn else paragraph
+
+
+def _version(args: list[str]) -> int | None:
+    """The value of --version, wherever it stands; the parser complains where it is missing."""
+    for word, following in zip(args, [*args, ""][1:], strict=True):
+        found = re.fullmatch(r"--version(?:=(.*))?", word)
+        if found and (text := found[1] or following):
+            return whole_number("--version", text.removeprefix("v"), least=1)
+    return None

@@ -1,0 +1,38 @@
+"""`tracewh spark-sql`: the warehouse as a script for Spark's own SQL shell."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from tracewh.cli import options
+from tracewh.cli.commands.show import registry
+
+
+def spark_sql(
+    views: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[VIEW]...",
+            help="Views to include, e.g. kernel_stats or kernel_stats_v1. By default all that Spark SQL can run.",
+        ),
+    ] = None,
+    warehouse: options.WarehouseOption = options.DEFAULT_WAREHOUSE,
+) -> None:
+    """Print SQL that defines the tables and views of the warehouse in Spark SQL.
+
+    For Spark 4.1 or later. What it creates lasts as long as the session, and has the traces that are
+    in the warehouse then.
+
+    \b
+    tracewh spark-sql > tracewh.sql
+    spark-sql -i tracewh.sql
+    spark-sql> SELECT name, total_us FROM kernel_stats(run => 'resnet') LIMIT 5;
+    """
+    from tracewh.spark.sql_script import chosen, script
+    from tracewh.views.warehouse import listed
+
+    wanted = chosen(registry(), views or ())
+    for statement in script(registry(), listed(warehouse), wanted):
+        print(f"{statement};\n")

@@ -1,0 +1,44 @@
+"""`tracewh views`: list the views. Needs no warehouse, only their headers."""
+
+from __future__ import annotations
+
+import sys
+
+from tracewh.cli.commands.show import registry, view_command
+from tracewh.cli.output.output import Format, Output
+
+
+def list_views(name: str | None, *, sql: bool, output: Output) -> None:
+    """List all views, or print one: its page, or its SQL."""
+    if name is not None:
+        view = registry().get(name)
+        if sql:
+            sys.stdout.write(view.sql)
+        elif output.format is Format.TABLE:
+            command = view_command(view)
+            with command.make_context(
+                f"tracewh show {name}", [], resilient_parsing=True
+            ) as context:
+                print(command.get_help(context))
+        else:
+            _write(f"SELECT * FROM views() WHERE object_name = '{view.object_name}'", output)
+        return
+    if sql:
+        sys.stdout.write("\n".join(view.sql for view in registry().newest()))
+        return
+    output.check()
+    short = 'view_group AS "group", name, version, summary'
+    wanted = (
+        f"SELECT {short} FROM views() WHERE latest"
+        if output.format is Format.TABLE
+        else "FROM views()"
+    )
+    _write(wanted, output)
+
+
+def _write(sql: str, output: Output) -> None:
+    import duckdb
+
+    with duckdb.connect() as con:
+        registry().create(con, ["views"])
+        output.write(con.sql(sql))

@@ -1,0 +1,1 @@
+"""What `tracewh diff` compares, tests and prints."""

@@ -1,0 +1,71 @@
+"""`tracewh diff`: two runs on a page, and an exit code for CI."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from tracewh.cli import diagnostics
+
+
+def compare(
+    warehouse: str,
+    arguments: dict[str, Any],
+    block: str | None,
+    alpha: str,
+    only_significant: bool,
+    fail_if: Sequence[str],
+    format: str,
+    path: Path | None,
+) -> int:
+    """Write the page and give the exit code.
+
+    Args:
+        arguments: Runs, workers and recordings, as the diff views take them.
+        block: Path of a block of diff_modules to look into.
+        only_significant: Leave out, and do not fail for, what chance may explain.
+        fail_if: Conditions, e.g. ``step_us > 5%``.
+    """
+    import duckdb
+
+    import tracewh
+    from tracewh.cli.diff import page
+    from tracewh.cli.diff.comparison import Comparison, figures, unit_of
+    from tracewh.cli.diff.conditions import Condition
+    from tracewh.cli.output.output import Output
+
+    if format not in page.FORMATS:
+        known = list(page.FORMATS)
+        hint = diagnostics.did_you_mean(format, known) or f"; choose one of {', '.join(known)}"
+        diagnostics.refuse(f"--format: unknown format {format!r}{hint}")
+    try:
+        level = float(alpha)
+    except ValueError:
+        level = 0
+    if not 0 < level < 1:
+        diagnostics.refuse(f"--alpha takes a number between 0 and 1, not {alpha!r}")
+    conditions = [Condition.parse(text, figures()) for text in fail_if]
+    output = Output(path=path)
+    output.check()
+    with tracewh.open(warehouse) as opened:
+        arguments = opened.resolved(arguments)
+        opened.keep(None, arguments)
+        try:
+            comparison = Comparison.ask(opened, arguments, level, block)
+        except duckdb.InvalidInputException as error:  # the block is none
+            if diagnostics.is_damage(error):
+                raise
+            diagnostics.refuse(str(error).removeprefix("Invalid Input Error: "))
+    failed = []
+    for condition in conditions:
+        change = comparison.change(condition.figure, condition.name)
+        chance = only_significant and change.tested and not change.significant
+        if condition.holds(change) and not chance:
+            said = page.spoken(change, unit_of(condition.figure))
+            failed.append(f"{condition.text}: {said}")
+    with output.sink() as sink:
+        sink.write(page.FORMATS[format](comparison, only_significant, failed).encode())
+    for line in failed:
+        diagnostics.note(line)
+    return diagnostics.LIMIT_EXCEEDED if failed else diagnostics.OK

@@ -1,0 +1,89 @@
+"""`tracewh diff --fail-if 'step_us > 5%'`: what is written there, and whether it holds."""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NoReturn
+
+from tracewh.cli import diagnostics
+from tracewh.cli.diff.comparison import Change, unit_of
+
+#: How many of a figure's own unit each unit is, by the end of the figure's name.
+UNITS = {
+    "us": {"": 1.0, "us": 1.0, "ms": 1e3, "s": 1e6},
+    "bytes": {"": 1.0, "B": 1.0, "kB": 1e3, "MB": 1e6, "GB": 1e9, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30},
+    "pct": {"": 1.0, "points": 1.0},
+    "": {"": 1.0},
+}  # fmt: skip
+COMPARISONS = {">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": operator.le}
+WRITTEN = re.compile(
+    r"\s*(?P<figure>\w+)\s*(?:\[(?P<name>.*)\])?\s*(?P<comparison>[<>]=?)\s*"
+    r"(?P<number>[-+]?\d+(?:\.\d+)?)\s*(?P<unit>[A-Za-z]*|%)\s*"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A limit for the change of one figure.
+
+    Attributes:
+        text: As it was written.
+        name: Which operator or kernel the figure is of, or None.
+        limit: In the figure's own unit, or in percent of the baseline.
+        relative: Whether it is in percent of the baseline.
+    """
+
+    text: str
+    figure: str
+    name: str | None
+    comparison: str
+    limit: float
+    relative: bool
+
+    @classmethod
+    def parse(cls, text: str, figures: Mapping[str, bool]) -> Condition:
+        """Take a condition apart.
+
+        Args:
+            figures: All there are, and whether each is of an operator or kernel with a name.
+        """
+
+        def refuse(why: str) -> NoReturn:
+            diagnostics.refuse(f"--fail-if {text!r}: {why}")
+
+        found = WRITTEN.fullmatch(text)
+        if not found:
+            refuse("write a figure, a comparison and a limit, as in 'step_us > 5%'")
+        figure, name, unit = found["figure"], found["name"], found["unit"]
+        if figure not in figures:
+            hint = diagnostics.did_you_mean(figure, figures)
+            refuse(f"unknown figure {figure!r}{hint or '; choose one of ' + ', '.join(figures)}")
+        if figures[figure] and not name:
+            refuse(f"{figure} needs a name, as in '{figure}[NAME] > 5%'")
+        if name is not None and not figures[figure]:
+            refuse(f"{figure} takes no name")
+        units = UNITS[unit_of(figure)]
+        if unit not in units and unit != "%":
+            refuse(f"{figure} is in {unit_of(figure) or 'calls'}; "
+                   f"a limit is in {', '.join([*filter(None, units), '%'])}")  # fmt: skip
+        limit = float(found["number"]) * units.get(unit, 1)
+        return cls(text, figure, name, found["comparison"], limit, unit == "%")
+
+    def holds(self, change: Change) -> bool:
+        """Whether the figure changed by so much. One that cannot be compared must not pass."""
+        for side, value in (("baseline", change.baseline), ("experiment", change.experiment)):
+            if value is None:
+                raise diagnostics.CliError(
+                    f"--fail-if {self.text!r}: the {side} does not record it"
+                )
+        changed = change.pct if self.relative else change.delta
+        if changed is None:
+            changed = 0.0  # 0 in both
+            if change.delta:
+                raise diagnostics.CliError(
+                    f"--fail-if {self.text!r}: it is 0 in the baseline; give a limit that is no share"
+                )
+        return bool(COMPARISONS[self.comparison](changed, self.limit))

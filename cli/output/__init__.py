@@ -1,0 +1,1 @@
+"""Rows as text: tables for people, and csv, json, markdown, parquet and xlsx."""

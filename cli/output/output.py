@@ -1,0 +1,212 @@
+"""Results as bytes: a table for people; csv, json, markdown, parquet or xlsx for everything else.
+
+Every format but the table holds every row and column in full. csv, json and markdown are streamed:
+DuckDB writes the lines as text, batch by batch, and the bytes of a batch go out as they are, so a
+result of any size passes through a few megabytes and no Python object is made per row.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import partial
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+from tracewh.cli import diagnostics
+
+if TYPE_CHECKING:
+    import duckdb
+
+NUMERIC = re.compile(r"(U?(TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT)|FLOAT|DOUBLE|DECIMAL\(.*\))")
+
+
+class Format(StrEnum):
+    """What a result is written as."""
+
+    TABLE = "table"
+    CSV = "csv"
+    JSON = "json"
+    MARKDOWN = "markdown"
+    PARQUET = "parquet"
+    XLSX = "xlsx"
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """What the caller wants a result to look like, and where.
+
+    Attributes:
+        limit: So many rows at most; 0 for all; None for all, but a screenful on a terminal.
+        sort: A column, perhaps with ``:asc`` or ``:desc``, or None for the result's own order.
+        full_names: Whether a table on a terminal may have lines that are too long.
+        escape_formulas: Whether no cell of a CSV file may be a spreadsheet's formula.
+    """
+
+    format: Format = Format.TABLE
+    path: Path | None = None
+    limit: int | None = None
+    sort: str | None = None
+    full_names: bool = False
+    escape_formulas: bool = False
+
+    @classmethod
+    def parse(
+        cls,
+        format: str,
+        path: Path | None,
+        limit: str | None,
+        sort: str | None,
+        full_names: bool = False,
+        escape_formulas: bool = False,
+    ) -> Output:
+        """Take the words of a command line."""
+        known = [known.value for known in Format]
+        if format not in known:
+            hint = diagnostics.did_you_mean(format, known) or f"; choose one of {', '.join(known)}"
+            diagnostics.refuse(f"--format: unknown format {format!r}{hint}")
+        rows = None if limit is None else whole_number("--limit", limit, least=0)
+        if escape_formulas and format != Format.CSV:
+            diagnostics.refuse("--escape-formulas is for --format csv")
+        return cls(Format(format), path, rows, sort, full_names, escape_formulas)
+
+    def write(
+        self,
+        result: duckdb.DuckDBPyRelation,
+        keys: Sequence[str] = (),
+        only: Sequence[str] = (),
+    ) -> int:
+        """Write a result and give its number of rows.
+
+        Args:
+            keys: The columns that say what a row is, which a wide table repeats.
+            only: The columns that a table on a terminal shows, each row in a line; () for all.
+        """
+        if len(set(result.columns)) < len(result.columns):
+            result = result.project("*")  # numbers the names that come twice
+        if self.sort:
+            result = _sorted(result, self.sort)
+        if self.format is Format.TABLE:
+            from tracewh.cli.output.screen import write_table
+
+            with self.sink() as sink:
+                return write_table(
+                    result, sink, self.limit, keys=keys, only=only, full_names=self.full_names
+                )
+        if self.limit:
+            result = result.limit(self.limit)
+        from tracewh.cli.output import excel, text_formats
+
+        write: dict[Format, Callable[[duckdb.DuckDBPyRelation, IO[bytes]], int]] = {
+            Format.CSV: partial(text_formats.csv, escape_formulas=self.escape_formulas),
+            Format.JSON: text_formats.json,
+            Format.MARKDOWN: text_formats.markdown,
+            Format.PARQUET: _parquet,
+            Format.XLSX: excel.xlsx,
+        }
+        with self.sink() as sink:
+            return write[self.format](result, sink)
+
+    def check(self) -> None:
+        """Refuse before the query runs what could only fail after it."""
+        binary = self.format in (Format.PARQUET, Format.XLSX)
+        if binary and self.path is None and sys.stdout.isatty():
+            diagnostics.refuse(
+                f"{self.format} cannot be printed on a terminal; name a file with -o FILE"
+            )
+        if self.format is Format.XLSX:
+            from tracewh.cli.output import excel
+
+            excel.check()
+        if self.path is not None:
+            if self.path.is_dir():
+                raise diagnostics.CliError(f"{self.path} is a folder; -o takes a file")
+            if not self.path.absolute().parent.is_dir():
+                raise diagnostics.CliError(f"{self.path}: the folder to write it in does not exist")
+
+    def abandon(self) -> None:
+        """Remove what is written so far, before the process is ended by force."""
+        if self.path is not None:
+            _part(self.path.resolve()).unlink(missing_ok=True)
+
+    @contextmanager
+    def sink(self) -> Iterator[IO[bytes]]:
+        """Where the bytes go: stdout, or a file that appears when all is written."""
+        if self.path is None:
+            sys.stdout.flush()
+            yield sys.stdout.buffer
+            sys.stdout.buffer.flush()
+        else:
+            with whole(self.path) as path, path.open("wb") as sink:
+                yield sink
+
+
+@contextmanager
+def whole(path: Path) -> Iterator[Path]:
+    """A path to write at, so that the file appears when all of it is written, or not at all."""
+    goal = Path(os.path.realpath(path))
+    special = path.exists() and not path.is_file()  # a named pipe, /dev/null
+    part = goal if special else _part(goal)
+    try:
+        yield part
+        if not special:
+            part.replace(goal)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise diagnostics.CliError(f"{path}: {error.strerror or error}") from error
+    finally:
+        if not special:
+            part.unlink(missing_ok=True)
+
+
+def _part(goal: Path) -> Path:
+    return goal.with_name(f".{goal.name}.{os.getpid()}.part")
+
+
+def _parquet(result: duckdb.DuckDBPyRelation, sink: IO[bytes]) -> int:
+    """Not by DuckDB itself: a query may not write files, and a pipe is none."""
+    from pyarrow.parquet import ParquetWriter
+
+    rows = 0
+    batches = result.to_arrow_reader()
+    try:
+        with ParquetWriter(sink, batches.schema, compression="zstd") as writer:
+            for batch in batches:
+                writer.write_batch(batch)
+                rows += batch.num_rows
+    except NotImplementedError as error:
+        raise diagnostics.CliError(f"{error}; cast that column to VARCHAR") from error
+    return rows
+
+
+def whole_number(option: str, text: str, *, least: int) -> int:
+    """The value of an option that counts something."""
+    if not text.isdecimal() or int(text) < least:
+        diagnostics.refuse(f"{option} takes a whole number from {least} up, not {text!r}")
+    return int(text)
+
+
+def _sorted(result: duckdb.DuckDBPyRelation, wanted: str) -> duckdb.DuckDBPyRelation:
+    """Order by one column: numbers largest first, all else from A to Z, unless it says otherwise."""
+    name, _, direction = wanted.partition(":")
+    if name not in result.columns:
+        hint = diagnostics.did_you_mean(name, result.columns)
+        hint = hint or f"; the columns are {', '.join(result.columns)}"
+        diagnostics.refuse(f"--sort: no column named {name!r}{hint}")
+    if direction not in ("", "asc", "desc"):
+        diagnostics.refuse(f"--sort: the direction is asc or desc, not {direction!r}")
+    if not direction:
+        kind = str(result.types[result.columns.index(name)])
+        direction = "desc" if NUMERIC.fullmatch(kind) else "asc"
+    return result.order(f"{quoted(name)} {direction} NULLS LAST")
+
+
+def quoted(name: str) -> str:
+    """A column's name as SQL writes it."""
+    return '"' + name.replace('"', '""') + '"'

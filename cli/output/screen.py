@@ -1,0 +1,175 @@
+"""The table format: what a person reads.
+
+On a terminal a table is fitted to its width, shows a screenful of rows, names a run, worker or span
+that all rows share once above the table, leaves out columns without any value, each time saying so,
+and shows instants as dates. Piped, nothing is shortened or left out.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from textwrap import wrap
+from typing import IO, TYPE_CHECKING, Any
+
+from tracewh.cli import diagnostics
+from tracewh.cli.output import cell_format, table
+from tracewh.cli.output.empty_result import SOURCE
+from tracewh.cli.output.output import NUMERIC
+
+if TYPE_CHECKING:
+    import duckdb
+
+#: Rows on a terminal unless --limit says otherwise.
+SCREENFUL = 40
+#: Texts are not shortened below this where each row has to stay in a line.
+SHORTEST = 6
+#: An instant that is no more exact than this keeps its date.
+MINUTES = "2023-06-07 14:03"
+#: As few as that where the columns of a wide table continue below it.
+FEWEST = 10
+
+
+def write_table(
+    result: duckdb.DuckDBPyRelation,
+    sink: IO[bytes],
+    limit: int | None,
+    *,
+    keys: Sequence[str] = (),
+    only: Sequence[str] = (),
+    full_names: bool = False,
+) -> int:
+    """Write a table to a terminal or a file and give the number of rows of the whole result.
+
+    Args:
+        limit: See `tracewh.cli.output.output.Output`.
+        keys: See `tracewh.cli.output.output.Output.write`.
+        only: See there.
+        full_names: See `tracewh.cli.output.output.Output`.
+    """
+    on_screen = sink.isatty()
+    only = only if on_screen else ()
+    left_out = [name for name in result.columns if only and name not in only]
+    result = result.project(", ".join(only)) if only else result
+    most = limit if limit is not None else SCREENFUL if on_screen else 0
+    rows, total = _fetch(result, most)
+    numeric = [NUMERIC.fullmatch(str(kind)) is not None for kind in result.types]
+
+    def drawn(rows: list[tuple[Any, ...]]) -> list[str]:
+        columns = [
+            cell_format.column(
+                name,
+                [row[number] for row in rows],
+                numeric=numeric[number],
+                dates=on_screen,
+            )
+            for number, name in enumerate(result.columns)
+        ]
+        return lines(
+            columns,
+            on_screen=on_screen,
+            keys=keys,
+            shortest=SHORTEST if only else None,
+            full_names=full_names,
+        )
+
+    if rows:
+        shown = drawn(rows)
+        if limit is None and on_screen and len(shown) > 2 * SCREENFUL:  # it continues in blocks
+            rows = rows[: max(len(rows) * SCREENFUL // len(shown), FEWEST)]
+            shown = drawn(rows)
+        sink.write("".join(f"{line}\n" for line in shown).encode())
+        sink.flush()
+    if rows and left_out:
+        diagnostics.note(f"--all-columns also shows {', '.join(left_out)}")
+    if len(rows) < total:
+        diagnostics.note(f"{len(rows):,} of {total:,} rows; --limit 0 shows all, --limit N more")
+    return total
+
+
+def lines(
+    columns: Sequence[cell_format.Column],
+    *,
+    on_screen: bool,
+    keys: Sequence[str] = (),
+    shortest: int | None = None,
+    full_names: bool = False,
+    share: bool = True,
+) -> list[str]:
+    """The lines of a table with at least one row.
+
+    Args:
+        share: Whether a run, worker or span that all rows share stands above the table.
+    """
+    if not on_screen:
+        return table.render(columns, table.Look())
+    look = replace(_look(), shortest=shortest)
+    empty = [c for c in columns if all(cell is None for cell in c.cells)]
+    source = SOURCE if share else ()
+    shared = [c for c in columns if c.name in source and c not in empty and len(set(c.cells)) == 1]
+    shown = [c for c in columns if c not in empty and c not in shared] or columns
+    day, shown = (None, shown) if shortest else _same_day(shown)
+    known = [c.name for c in shown if c.name in (*SOURCE, *keys)]
+    # Often it is the first column after the source that says what a row is about, an operator say.
+    first = [c for c in shown if c.name not in SOURCE][:1]
+    known += [c.name for c in first if c.name not in known and (not c.numeric or not known)]
+    fitted = replace(look, width=None) if full_names else look
+    drawn = table.render(shown, fitted, keys=known)
+    above = [f"{c.name} {c.cells[0]}" for c in shared] + [f"date {day} UTC"] * (day is not None)
+    if above:
+        drawn = [*_aside("  ".join(above), look), "", *drawn]
+    # A source that no row names is all of them.
+    unknown = [c.name for c in empty if c.name not in SOURCE]
+    if unknown and len(shown) < len(columns):
+        drawn += ["", *_aside(f"without a value: {', '.join(unknown)}", look)]
+    return drawn
+
+
+def _same_day(
+    shown: Sequence[cell_format.Column],
+) -> tuple[str | None, Sequence[cell_format.Column]]:
+    """The date of all instants where they are of one day and told apart by their seconds.
+
+    The columns then have the time of day alone.
+    """
+    instants = [c for c in shown if cell_format.is_dated(c)]
+    days = {cell[:10] for c in instants for cell in c.cells if cell}
+    if len(days) != 1 or max(len(cell or "") for c in instants for cell in c.cells) <= len(MINUTES):
+        return None, shown
+    cut = {c.name: replace(c, cells=[cell and cell[11:] for cell in c.cells]) for c in instants}
+    return days.pop(), [cut.get(c.name, c) for c in shown]
+
+
+def _aside(text: str, look: table.Look) -> list[str]:
+    assert look.width is not None
+    return [look.faint(line) for line in wrap(text, look.width, break_on_hyphens=False)]
+
+
+def _look() -> table.Look:
+    import sys
+
+    styled = diagnostics.colourful(sys.stdout)
+    return table.Look(
+        width=shutil.get_terminal_size().columns,
+        title=_style("1", "22") if styled else str,
+        faint=_style("2", "22") if styled else str,
+    )
+
+
+def _style(on: str, off: str) -> Callable[[str], str]:
+    return lambda text: f"\x1b[{on}m{text}\x1b[{off}m"
+
+
+def _fetch(result: duckdb.DuckDBPyRelation, limit: int) -> tuple[list[tuple[Any, ...]], int]:
+    """The first rows, and how many there are. What is not a number comes as DuckDB's text."""
+    kinds = [str(kind) for kind in result.types]
+    picked = ", ".join(
+        f"_t.c{n}" if NUMERIC.fullmatch(kind) or kind == "BOOLEAN" else f"CAST(_t.c{n} AS VARCHAR)"
+        for n, kind in enumerate(kinds)
+    )
+    names = ", ".join(f"c{n}" for n in range(len(kinds)))
+    texts = result.query("_result", f"SELECT {picked} FROM _result AS _t({names})")
+    assert texts is not None
+    held = texts.materialize()  # in columns, so counting the rows that are not shown is cheap
+    return (held.limit(limit) if limit else held).fetchall(), held.shape[0]

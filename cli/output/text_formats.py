@@ -1,0 +1,146 @@
+"""csv, json and markdown: DuckDB writes the lines, this module passes their bytes on.
+
+Every row of a result becomes one text, in SQL; the texts of a batch lie one after the other in
+memory and are written as they are.
+"""
+
+from __future__ import annotations
+
+import json as _json
+import re
+from typing import IO, TYPE_CHECKING
+
+from tracewh.cli.output.output import NUMERIC
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import duckdb
+
+BATCH_ROWS = 20_000
+#: How a cell begins that a spreadsheet runs, as OWASP lists it under CSV injection.
+FORMULA = re.compile(r"^[=+\-@\t\r]")
+#: Numbers that JSON has no word for. The names may also stand inside a text, which is harmless.
+NOT_JSON = re.compile(rb"NaN|Infinity")
+
+
+def csv(result: duckdb.DuckDBPyRelation, sink: IO[bytes], escape_formulas: bool = False) -> int:
+    """RFC 4180 with a line of names; NULL is empty and an empty text is ``""``.
+
+    Args:
+        result: What to write.
+        sink: Where.
+        escape_formulas: Put an apostrophe before each text that a spreadsheet would run.
+    """
+    names = result.columns
+    if escape_formulas:
+        names = [f"'{name}" if FORMULA.match(name) else name for name in names]
+    sink.write((",".join(map(_csv_field, names)) + "\n").encode())
+    cells = [
+        f"coalesce({cell}, '')"
+        if _is_plain(kind)
+        else _csv_cell(_without_formula(cell) if escape_formulas else cell)
+        for cell, kind in _cells(result)
+    ]
+    return _pour(result, f"""concat({", ',', ".join(cells)}, chr(10))""", sink)
+
+
+def markdown(result: duckdb.DuckDBPyRelation, sink: IO[bytes]) -> int:
+    """A pipe table, numbers to the right; NULL is an empty cell."""
+    names = [name.replace("|", "\\|") for name in result.columns]
+    rules = ["---:" if NUMERIC.fullmatch(str(kind)) else "---" for kind in result.types]
+    for line in (names, rules):
+        sink.write(f"| {' | '.join(line)} |\n".encode())
+    cells = [
+        f"coalesce({cell}, '')"
+        if _is_plain(kind)
+        else f"regexp_replace(replace(coalesce({cell}, ''), '|', '\\|'), '\\r?\\n', '<br>', 'g')"
+        for cell, kind in _cells(result)
+    ]
+    return _pour(result, f"""concat('| ', {", ' | ', ".join(cells)}, ' |', chr(10))""", sink)
+
+
+def json(result: duckdb.DuckDBPyRelation, sink: IO[bytes]) -> int:
+    """An array with one object per line; NULL, NaN and the infinities are null."""
+    names = ", ".join(
+        f"{_literal(name)}, _t.c{number}" for number, name in enumerate(result.columns)
+    )
+    rows = 0
+    for count, block in _blocks(result, f"concat(',', chr(10), json_object({names}))"):
+        sink.write(b"," if rows else b"[")
+        rest = block[1:]  # every line begins with the comma after the one before it
+        sink.write(_finite(rest) if NOT_JSON.search(rest) else rest)
+        rows += count
+    sink.write(b"\n]\n" if rows else b"[]\n")
+    return rows
+
+
+def _finite(block: memoryview) -> bytes:
+    """The lines of a block with null for what JSON cannot say. Rare, so it may take its time."""
+    lines = []
+    for line in bytes(block).split(b"\n"):
+        if NOT_JSON.search(line):
+            body = line.rstrip(b",")
+            value = _json.loads(body, parse_constant=lambda word: None)
+            compact = _json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+            line = compact.encode() + line[len(body) :]
+        lines.append(line)
+    return b"\n".join(lines)
+
+
+def _cells(result: duckdb.DuckDBPyRelation) -> Iterator[tuple[str, str]]:
+    """The columns as texts and their types. Numbered: two columns of a query may share a name."""
+    for number, kind in enumerate(result.types):
+        yield f"CAST(_t.c{number} AS VARCHAR)", str(kind)
+
+
+def _is_plain(kind: str) -> bool:
+    """Whether the text of a type never needs quotes."""
+    return kind in ("BOOLEAN", "DATE") or NUMERIC.fullmatch(kind) is not None
+
+
+def _pour(result: duckdb.DuckDBPyRelation, line: str, sink: IO[bytes]) -> int:
+    rows = 0
+    for count, block in _blocks(result, line):
+        sink.write(block)
+        rows += count
+    return rows
+
+
+def _blocks(result: duckdb.DuckDBPyRelation, line: str) -> Iterator[tuple[int, memoryview]]:
+    """The lines of a result, batch by batch: how many, and their bytes."""
+    import pyarrow
+
+    names = ", ".join(f"c{number}" for number in range(len(result.columns)))
+    texts = result.query("_result", f"SELECT {line} AS line FROM _result AS _t({names})")
+    assert texts is not None
+    for batch in texts.to_arrow_reader(BATCH_ROWS):
+        column = batch.column(0).cast(pyarrow.large_string())
+        _, offsets, data = column.buffers()
+        ends = memoryview(offsets).cast("q")
+        first, last = ends[column.offset], ends[column.offset + len(column)]
+        yield len(column), memoryview(data)[first:last]
+
+
+def _without_formula(cell: str) -> str:
+    """A text that no spreadsheet runs. What is a number stays one."""
+    return (
+        f"CASE WHEN regexp_matches({cell}, {_literal(FORMULA.pattern)})"
+        f" AND try_cast({cell} AS DOUBLE) IS NULL THEN concat(chr(39), {cell}) ELSE {cell} END"
+    )
+
+
+def _csv_cell(cell: str) -> str:
+    return (
+        f"CASE WHEN {cell} = '' OR regexp_matches({cell}, '[\",\\r\\n]')"
+        f" THEN '\"' || replace({cell}, '\"', '\"\"') || '\"' ELSE coalesce({cell}, '') END"
+    )
+
+
+def _csv_field(text: str) -> str:
+    quoted = '"' + text.replace('"', '""') + '"'
+    return quoted if re.search(r'[",\r\n]', text) or not text else text
+
+
+def _literal(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"

@@ -1,0 +1,133 @@
+"""The rows of a query by column, as JSON and a browser keep them without a loss.
+
+Numbers stay numbers where a browser has them exactly. Larger integers, DECIMAL, NaN and infinities
+become text, and so does every type that JSON does not have, as DuckDB writes it.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from tracewh.cli import diagnostics
+from tracewh.cli.output.output import NUMERIC
+from tracewh.cli.report.panels import MOST_ROWS
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from tracewh.views import Column
+
+#: The largest integer up to which a browser, which counts in doubles, has all of them.
+LARGEST = 2**53 - 1
+#: Limits of an answer to a query: bytes of all rows, and characters of one text.
+MOST_BYTES, MOST_CHARACTERS = 8_000_000, 10_000
+#: Types whose values Python receives whole, and lists of them. All else comes as DuckDB's text.
+PLAIN = re.compile(
+    r"(U?(TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT)|FLOAT|DOUBLE|BOOLEAN|VARCHAR)(\[\d*\])*"
+)
+#: Those whose values are never long.
+SHORT = re.compile(r"U?(TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT)|FLOAT|DOUBLE|BOOLEAN")
+
+
+def by_column(relation: duckdb.DuckDBPyRelation, meanings: Mapping[str, Column]) -> dict[str, Any]:
+    """The rows of a relation by column, with what is known of each column."""
+    relation = _distinct(relation)
+    kinds = [str(kind) for kind in relation.types]
+    picked = [None if PLAIN.fullmatch(kind) else "CAST({} AS VARCHAR)" for kind in kinds]
+    rows = _picked(relation, picked).fetchall()
+    return _found(relation, meanings, [[_exact(value) for value in row] for row in rows])
+
+
+def bounded(relation: duckdb.DuckDBPyRelation) -> dict[str, Any]:
+    """The first rows of a relation as `by_column` gives them, and `said`: how many, and what is cut.
+
+    The rows, their bytes and the characters of a text have limits. A list is text as well.
+    """
+    relation = _distinct(relation)
+    kinds = [str(kind) for kind in relation.types]
+    text = f"left(CAST({{}} AS VARCHAR), {MOST_CHARACTERS + 1})"
+    picked = [None if SHORT.fullmatch(kind) else text for kind in kinds]
+    rows: list[list[Any]] = []
+    size, has_more, has_long = 0, False, False
+    for values in _picked(relation.limit(MOST_ROWS + 1), picked).iter_rows(100):
+        row = [_shortened(_exact(value)) for value in values]
+        size += len(orjson.dumps(row))
+        has_more = len(rows) == MOST_ROWS or size > MOST_BYTES
+        if has_more:
+            break
+        rows.append(row)
+        has_long = has_long or any(map(_is_long, row))
+    megabytes = f"{MOST_BYTES // 10**6} MB"
+    if has_more and not rows:
+        diagnostics.refuse(f"one row has more than {megabytes}: select fewer columns")
+    said = f"{len(rows):,} row{'' if len(rows) == 1 else 's'}."
+    if has_more:
+        of = f", {megabytes}" if size > MOST_BYTES else ""
+        said = f"The first {said[:-1]}{of}; the query has more."
+    if has_long:
+        said += f" Texts are cut at {MOST_CHARACTERS:,} characters."
+    return {**_found(relation, {}, rows), "said": said}
+
+
+def _distinct(relation: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
+    """The relation with numbers at the names that occur twice."""
+    is_distinct = len(set(relation.columns)) == len(relation.columns)
+    return relation if is_distinct else relation.project("*")
+
+
+def _picked(
+    relation: duckdb.DuckDBPyRelation, expressions: list[str | None]
+) -> duckdb.DuckDBPyRelation:
+    """The relation with an expression in place of each column that has one; {} in it is the column."""
+    if not any(expressions):
+        return relation
+    picked = ", ".join((text or "{}").format(f"_t.c{n}") for n, text in enumerate(expressions))
+    names = ", ".join(f"c{n}" for n in range(len(expressions)))
+    found = relation.query("_result", f"SELECT {picked} FROM _result AS _t({names})")
+    assert found is not None
+    return found
+
+
+def _found(
+    relation: duckdb.DuckDBPyRelation, meanings: Mapping[str, Column], rows: list[list[Any]]
+) -> dict[str, Any]:
+    columns = [
+        {
+            "name": name,
+            "unit": meanings[name].unit if name in meanings else _unit(name),
+            "meaning": meanings[name].meaning if name in meanings else "",
+            "numeric": NUMERIC.fullmatch(str(kind)) is not None or str(kind) == "BIGNUM",
+        }
+        for name, kind in zip(relation.columns, relation.types, strict=True)
+    ]
+    values = [list(column) for column in zip(*rows, strict=True)]
+    return {"columns": columns, "values": values, "rows": len(rows)}
+
+
+def _is_long(value: Any) -> bool:
+    return isinstance(value, str) and len(value) > MOST_CHARACTERS
+
+
+def _shortened(value: Any) -> Any:
+    return value[:MOST_CHARACTERS] + "…" if _is_long(value) else value
+
+
+def _exact(value: Any) -> Any:
+    """A value as JSON, with text in place of numbers that JSON or a browser does not have."""
+    if isinstance(value, list | tuple):
+        return [_exact(each) for each in value]
+    is_lost = (isinstance(value, int) and abs(value) > LARGEST) or (
+        isinstance(value, float) and not math.isfinite(value)
+    )
+    return str(value) if is_lost else value
+
+
+def _unit(name: str) -> str:
+    """The unit that a name ends in."""
+    ending = name.rpartition("_")[2]
+    return ending if ending in ("us", "ms", "ns", "bytes", "pct") else "-"

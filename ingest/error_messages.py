@@ -1,0 +1,58 @@
+"""Why a file cannot be taken in, said in one line: errors of the system, of the database, and ours."""
+
+from __future__ import annotations
+
+import errno
+import os
+from typing import TYPE_CHECKING
+
+import duckdb
+
+from tracewh.debug import DEBUG
+from tracewh.errors import RefusedError
+from tracewh.ingest.sources.files import File
+
+if TYPE_CHECKING:
+    from tracewh.ingest.database_pool import Limits
+
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+
+
+def refusal(error: Exception, source: File, full: str, limits: Limits) -> RefusedError:
+    """What an error of the system or of the database means for a file.
+
+    Args:
+        error: A `duckdb.Error` or an `OSError`.
+        source: The file.
+        full: What to say where the disk is full that it was being written to.
+        limits: What its ingest was allowed to use.
+    """
+    text = str(error).partition("\n")[0]
+    if is_full(error):
+        return RefusedError(full)
+    if isinstance(error, duckdb.OutOfMemoryException):
+        return RefusedError(
+            f"needs more than {limits.memory_bytes // 2**20} MiB of memory; {limits.remedy}"
+        )
+    if isinstance(error, OSError):
+        return RefusedError(f"{error.strerror}: {error.filename or source}")
+    return RefusedError(text)
+
+
+def bug(error: Exception) -> RefusedError:
+    """What to say of an error that nobody foresaw."""
+    said = f"{type(error).__name__}: {error}".partition("\n")[0]
+    return RefusedError(
+        f"{said}; this is a bug in tracewh: please report it, with the file if you may "
+        f"({DEBUG}=1 shows where)"
+    )
+
+
+def is_full(error: Exception) -> bool:
+    """Whether an error of the system or of the database says that a disk is full."""
+    if isinstance(error, OSError):
+        return error.errno in _FULL
+    # DuckDB gives the system's word for it in its own message; a full folder of temporary files it
+    # takes for a lack of memory.
+    text = str(error).partition("\n")[0]
+    return "max_temp_directory_size" in str(error) or any(os.strerror(no) in text for no in _FULL)

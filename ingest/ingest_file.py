@@ -1,0 +1,54 @@
+"""One file, from its plan to its outcome: what all engines do."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from tracewh.debug import debugging
+from tracewh.errors import RefusedError
+from tracewh.ingest import result
+from tracewh.ingest.database_pool import Databases
+from tracewh.ingest.error_messages import bug
+from tracewh.ingest.ingest_trace import take_in
+from tracewh.ingest.plan import Planned
+from tracewh.ingest.result import Meter, Outcome
+
+
+def settle(
+    planned: Planned,
+    databases: Databases,
+    commit: Callable[[Path], str],
+    meter: Meter,
+) -> Outcome:
+    """Take in a file, unless it is in already. Whatever is wrong with it refuses it.
+
+    Args:
+        planned: The file.
+        databases: Where its trace is put together.
+        commit: Puts the folder that holds the trace into the warehouse, and gives its span.
+        meter: Told of the bytes and the events.
+
+    Raises:
+        InterruptedError: The ingest was interrupted.
+    """
+    started = time.perf_counter()
+    source = planned.source
+    if planned.known is not None:
+        found = result.unchanged(source, planned.known)
+        meter.read(found.source_bytes)
+    else:
+        try:
+            taken = take_in(databases, source, meter.read, meter.count, commit)
+            found = result.ingested(source, taken)
+        except InterruptedError:
+            raise
+        except RefusedError as error:
+            found = result.refused(source, error)
+        except Exception as error:
+            if meter.failed or debugging():
+                raise
+            found = result.refused(source, bug(error))
+    return replace(found, seconds=time.perf_counter() - started)

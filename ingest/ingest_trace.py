@@ -1,0 +1,152 @@
+"""One trace file into one folder of Parquet files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+from pathlib import Path
+
+import duckdb
+
+from tracewh.errors import RefusedError
+from tracewh.ingest.database_pool import Database, Databases
+from tracewh.ingest.error_messages import refusal
+from tracewh.ingest.link.write_tables import odd_values, write
+from tracewh.ingest.parse.fast_parser import Parser, is_available
+from tracewh.ingest.parse.sql_parser import Flattener, is_unpadded, prepare
+from tracewh.ingest.read.chunks import Block
+from tracewh.ingest.read.reader import TraceReader
+from tracewh.ingest.sources.discover import Source
+
+#: What linking takes of an operator that is inside many others.
+HOST_EVENT_BYTES = 800
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What a trace holds, the bytes that it takes in the warehouse, and the span that it got.
+
+    `repairs` says what was repaired or left out, and how often: docs/repairs.md.
+    """
+
+    events: int
+    skipped_events: int
+    stored_bytes: int
+    repairs: Mapping[str, int]
+    span: str = ""
+
+
+def take_in(
+    databases: Databases,
+    source: Source,
+    on_bytes: Callable[[int], None],
+    on_events: Callable[[int], None],
+    commit: Callable[[Path], str],
+) -> Taken:
+    """Ingest one file. The trace is in the warehouse as a whole, or not at all.
+
+    Args:
+        databases: Where it is put together.
+        source: The file.
+        on_bytes: Called with the number of bytes read, as they are read.
+        on_events: Called with the number of events read.
+        commit: Puts the folder that holds the trace into the warehouse, and gives its span.
+
+    Raises:
+        RefusedError: The file is no trace, is damaged, or cannot be read or written.
+    """
+    session = databases.session
+    try:
+        with session.staging() as staged:
+            before = source.path.stat()
+            taken = _take_in(databases, source, staged, on_bytes, on_events)
+            after = source.path.stat()
+            if (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
+                raise RefusedError("it changed while it was read: ingest it again when it is whole")
+            return replace(taken, span=commit(staged))
+    except InterruptedError:
+        raise
+    except (duckdb.Error, OSError) as error:
+        raise refusal(error, source.path, session.full, databases.limits) from None
+
+
+def _take_in(
+    databases: Databases,
+    source: Source,
+    staged: Path,
+    on_bytes: Callable[[int], None],
+    on_events: Callable[[int], None],
+    unpadded: bool = False,
+) -> Taken:
+    stat = source.path.stat()
+    with databases.empty() as database:
+        con = database.con
+        prepare(con, unpadded)
+        # Plain events are taken for what they seem to be.
+        parser = Parser(con.cursor()) if is_available() and not unpadded else None
+        reader = TraceReader(source.path, on_bytes, parser)
+        is_all_plain = _flatten_all(database, reader, on_events)
+        if unpadded or not _may_be_unpadded(con) or not is_unpadded(_first_block(source)):
+            facts = {
+                "source_path": str(source.path),
+                "source_bytes": stat.st_size,
+                "source_mtime_ns": stat.st_mtime_ns,
+                "content_hash": reader.content_hash,
+                "trace_name": source.trace_name,
+                "worker": source.worker,
+                "unpadded": unpadded,
+                "events": reader.events,
+                "skipped_events": reader.skipped_events,
+                "tracewh_version": version("tracewh"),
+            }
+            [(host_events,)] = con.execute("SELECT count(*) FROM raw_host").fetchall()
+            database.expect(host_events * HOST_EVENT_BYTES)
+            at_once = _statements_at_once(con)
+            reasons = {**reader.reasons, **({} if is_all_plain else odd_values(con))}
+            running = databases.session.running
+            stored = write(con, staged, reader.metadata, facts, reasons, running, at_once)
+            return Taken(reader.events, reader.skipped_events, stored, reasons)
+    return _take_in(databases, source, staged, on_bytes, on_events, unpadded=True)
+
+
+def _may_be_unpadded(con: duckdb.DuckDBPyConnection) -> bool:
+    """Whether times are absolute and have decimals, as only files of early 2024 do."""
+    row = con.execute("""
+        SELECT bool_or(h.ts_ns % 1000 <> 0) AND min(h.ts_ns) > epoch_ns(TIMESTAMP '2010-01-01')
+        FROM raw_host AS h
+    """).fetchone()
+    assert row is not None
+    return bool(row[0])
+
+
+def _statements_at_once(con: duckdb.DuckDBPyConnection) -> int:
+    """One, on one thread, where the events alone do not fit into memory; else one per thread."""
+    [(spilled, threads)] = con.execute("""
+        SELECT sum(m.temporary_storage_bytes), current_setting('threads')
+        FROM duckdb_memory() AS m
+    """).fetchall()
+    if spilled:
+        con.execute("SET threads = 1")
+    return 1 if spilled else int(threads)
+
+
+def _first_block(source: Source) -> Block:
+    return next(TraceReader(source.path).blocks())
+
+
+def _flatten_all(database: Database, reader: TraceReader, on_events: Callable[[int], None]) -> bool:
+    """Fill the raw tables; whether all events were plain."""
+    con, threads = database.con, database.limits.threads
+    # One thread a block: the database's own would only get in each other's way. A filter that is
+    # pushed down would parse every event a second time.
+    con.execute("SET threads = 1; SET disabled_optimizers = 'filter_pushdown'")
+    with Flattener(con, threads) as flattener:
+        for block in reader.blocks():
+            flattener.add(block)
+            database.expect(reader.text_bytes)
+            on_events(block.events)
+        flattener.finish()
+    reader.reasons.update(flattener.reasons)
+    con.execute(f"SET threads = {threads}; RESET disabled_optimizers")
+    return flattener.is_all_plain

@@ -1,0 +1,1 @@
+"""What no single event says: nesting, launches, steps and stacks; and the Parquet files."""

@@ -1,0 +1,45 @@
+"""Facts that no single event holds: what encloses, launched and follows what."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import duckdb
+
+from tracewh.ingest.link.nesting import nest
+from tracewh.ingest.link.task_graph import Task
+from tracewh.ingest.tables import create_block, derive
+
+
+def settle_costs(con: duckdb.DuckDBPyConnection) -> None:
+    """Add call_costs and the macro with_costs: what each call of an operator cost."""
+    create_block(con, "tensor_core_operators")
+    derive(con, "own_costs")
+    while con.execute("FROM climbs LIMIT 1").fetchone():
+        derive(con, "climb")
+    derive(con, "call_costs")
+
+
+def _launch(con: duckdb.DuckDBPyConnection) -> None:
+    create_block(con, "kernel_patterns")
+    derive(con, "launches")
+
+
+def _nest(con: duckdb.DuckDBPyConnection) -> None:
+    derive(con, "host")
+    derive(con, "family")
+    nest(con, "intervals")
+
+
+#: Each keeps one core busy at best; others wait for the first.
+LINKS = {
+    "nesting": Task(_nest),
+    "stacks": Task(partial(derive, name="stacks"), ("nesting",)),
+    # Takes away what the two before it made.
+    "links_in_order": Task(partial(derive, name="links_in_order"), ("stacks",)),
+    "launched": Task(partial(derive, name="launched")),
+    "launches": Task(_launch, ("links_in_order", "launched")),
+    "costs": Task(settle_costs, ("launches",)),
+    "steps": Task(partial(derive, name="steps"), ("launches",)),
+    "flows": Task(partial(derive, name="flows")),
+}

@@ -1,0 +1,245 @@
+"""The rows of a trace, linked and written as one Parquet file per table."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from tracewh.ingest.link.link_tasks import LINKS
+from tracewh.ingest.link.task_graph import Running, Task, together
+from tracewh.ingest.parse.event_columns import odd_values_sql
+from tracewh.ingest.tables import Table, create_block, derive, tables
+
+#: Version of the layout on disk: a table or column renamed or dropped means a new one.
+LAYOUT_VERSION = 1
+#: Rows per row group: small enough that a time range touches few of them.
+ROW_GROUP_ROWS = 61_440
+#: Below so many, the schemas of a dozen tables weigh as much as the events, and compressing them well
+#: takes no time.
+FEW_EVENTS = 10_000
+#: Which links the rows of a table wait for. What takes longest goes first, after `FIRST`.
+NEEDS = {
+    "host_events": ("costs",),
+    "step_activity": ("steps",),
+    "device_events": ("launches",),
+    "steps": ("steps",),
+    "memory_records": ("links_in_order",),
+    "flows": ("flows",),
+    "stacks": ("stacks",),
+    "traces": (),
+}
+#: Tables that are in the way once files were written.
+DROPS = {
+    "drop flows": (("raw_flow", "linked_flows"), ("flows.parquet", "traces.parquet")),
+    "drop memory": (("raw_memory", "memory_links"), ("memory_records.parquet",)),
+}
+#: What gives room to the rest, and what that takes.
+FIRST = (
+    *("flows", "traces.parquet", "flows.parquet", "drop flows"),
+    *("nesting", "stacks", "links_in_order", "memory_records.parquet", "drop memory"),
+)
+#: What the step activity of a trace is worked out by, in the order in which they call each other.
+STEP_BLOCKS = (
+    *("event_roles", "interval_totals", "merged_intervals", "step_slots"),
+    *("step_intervals", "step_roles"),
+)
+#: With the longest times and durations that are read, sums stay within 64 bits. It is the year 2096.
+MOST_BASE_NS = 4 * 10**18
+
+
+def write(
+    con: duckdb.DuckDBPyConnection,
+    folder: Path,
+    metadata: Mapping[str, Any],
+    source: Mapping[str, Any],
+    reasons: Mapping[str, int],
+    running: Running,
+    at_once: int,
+) -> int:
+    """Link the rows of a trace, and write every table of it into a folder.
+
+    Args:
+        con: Connection that holds the raw tables.
+        folder: An existing, empty folder.
+        metadata: The file's top-level keys besides traceEvents.
+        source: Values of the columns of `traces` that the events do not tell.
+        reasons: What was odd, repaired or left out, and how often.
+        running: See `together`.
+        at_once: How many statements may share the memory.
+
+    Returns:
+        Bytes written.
+    """
+    # Not a variable: those belong to one connection.
+    con.execute(f"CREATE MACRO base_ns() AS {base_time_ns(metadata)}::BIGINT")
+    prepare: dict[str, Callable[[duckdb.DuckDBPyConnection], None]] = {
+        "traces": partial(_traces, metadata=metadata, source=source, reasons=reasons),
+        "devices": partial(_devices, metadata=metadata),
+        "step_activity": partial(_step_activity, metadata=metadata),
+        "stacks": lambda _: None,  # as they were linked
+    }
+    level = 12 if source["events"] < FEW_EVENTS else 3
+
+    def write_table(con: duckdb.DuckDBPyConnection, name: str) -> None:
+        prepare.get(name, partial(derive, name=f"out_{name}"))(con)
+        _write(con, tables()[name], folder, level)
+
+    def writing(name: str) -> Task:
+        return Task(partial(write_table, name=name), NEEDS.get(name, ()))
+
+    files = {
+        f"{name}.parquet": writing(name) for name in [*NEEDS, *sorted(tables().keys() - NEEDS)]
+    }
+    drops = {
+        name: Task(partial(_drop, names=names), needs) for name, (names, needs) in DROPS.items()
+    }
+    tasks = LINKS | files | drops
+    together(con, {name: tasks[name] for name in [*FIRST, *tasks]}, running, at_once)
+    return sum(path.stat().st_size for path in folder.iterdir())
+
+
+def _write(con: duckdb.DuckDBPyConnection, table: Table, folder: Path, level: int) -> None:
+    columns = ", ".join(
+        f"t.{column.name}::{column.type} AS {column.name}" for column in table.columns
+    )
+    path = str(folder / f"{table.name}.parquet").replace("'", "''")
+    # In the order of the file, which is that of time for each kind of event: a range of time touches
+    # few row groups, and nothing has to be sorted. Bloom filters would be a fifteenth of the bytes, and
+    # nothing that is looked for by value is rare enough to skip a row group.
+    con.execute(f"""
+        COPY (SELECT {columns} FROM out_{table.name} AS t) TO '{path}' (
+            FORMAT parquet, PARQUET_VERSION V2, WRITE_BLOOM_FILTER false,
+            COMPRESSION zstd, COMPRESSION_LEVEL {level},
+            ROW_GROUP_SIZE {ROW_GROUP_ROWS}
+        )
+    """)
+
+
+def _drop(con: duckdb.DuckDBPyConnection, names: tuple[str, ...]) -> None:
+    for name in names:
+        con.execute(f"DROP TABLE {name}")
+
+
+def base_time_ns(metadata: Mapping[str, Any]) -> int:
+    """What is added to every time of the file; 0 where its times are absolute."""
+    return _integer(metadata.get("baseTimeNanoseconds"), MOST_BASE_NS) or 0
+
+
+def _step_activity(con: duckdb.DuckDBPyConnection, metadata: Mapping[str, Any]) -> None:
+    derive(con, "out_step_activity")
+    distributed = _distributed(metadata)
+    con.execute(
+        "CREATE TABLE traces AS SELECT '' AS run, '' AS worker, '' AS span,"
+        " $backend AS backend, $metadata::JSON AS metadata",
+        {
+            "backend": _text(distributed.get("backend")),
+            "metadata": json.dumps({"distributedInfo": distributed}),
+        },
+    )
+    for block in STEP_BLOCKS:
+        create_block(con, block)
+    con.execute("CREATE TABLE role_intervals AS FROM step_intervals()")
+    con.execute("CREATE VIEW out_step_activity AS FROM step_roles('role_intervals')")
+
+
+def _distributed(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """What the file says of the job, and nothing where it says so in no object."""
+    found = metadata.get("distributedInfo")
+    return found if isinstance(found, dict) else {}
+
+
+def _traces(
+    con: duckdb.DuckDBPyConnection,
+    metadata: Mapping[str, Any],
+    source: Mapping[str, Any],
+    reasons: Mapping[str, int],
+) -> None:
+    distributed = _distributed(metadata)
+    rank = _integer(distributed.get("rank"))
+    if rank is None and (named := re.search(r"rank[-_ ]?(\d+)", source["trace_name"])):
+        rank = int(named[1])
+    values: dict[str, Any] = {
+        **source,
+        "schema_version": _integer(metadata.get("schemaVersion")),
+        "base_time_ns": _integer(metadata.get("baseTimeNanoseconds"), MOST_BASE_NS),
+        "framework": _text(metadata.get("Framework")),
+        "hostname": _text(metadata.get("host_name") or metadata.get("hostname")),
+        "rank": rank,
+        "world_size": _integer(distributed.get("world_size")),
+        "backend": _text(distributed.get("backend")),
+        "skipped_reasons": json.dumps(reasons, sort_keys=True),
+        "metadata": json.dumps({k: v for k, v in metadata.items() if not _has_column(k, v)}),
+        "layout_version": LAYOUT_VERSION,
+        "ingested_at": datetime.now(UTC),
+    }
+    derive(con, "out_traces")
+    columns = ", ".join(
+        f"${name} AS {name}" for name in values if name not in ("hostname", "unpadded")
+    )
+    con.execute(
+        f"CREATE TABLE out_traces AS SELECT {columns}, f.*,"
+        " coalesce($hostname, f.worker_hostname) AS hostname"
+        " FROM trace_facts($base_time_ns, $worker, $unpadded) AS f",
+        values,
+    )
+
+
+def odd_values(con: duckdb.DuckDBPyConnection) -> Counter[str]:
+    """Count the odd values of the raw tables by their reasons. Plain events have none."""
+    rows = con.execute(odd_values_sql())
+    names = [column[0] for column in rows.description or ()]
+    return +Counter(dict(zip(names, rows.fetchall()[0], strict=True)))
+
+
+def _has_column(key: str, value: Any) -> bool:
+    """Whether columns of `traces` or `devices` give a top-level key of the file back exactly."""
+    if key in ("schemaVersion", "baseTimeNanoseconds"):
+        most = MOST_BASE_NS if key == "baseTimeNanoseconds" else 2**31 - 1
+        return type(value) is int and abs(value) <= most
+    if key == "Framework":
+        return _text(value) is not None
+    if key == "deviceProperties":
+        return isinstance(value, list) and all(isinstance(entry, dict) for entry in value)
+    return False
+
+
+def _devices(con: duckdb.DuckDBPyConnection, metadata: Mapping[str, Any]) -> None:
+    found = metadata.get("deviceProperties")
+    entries = (
+        [entry for entry in found if isinstance(entry, dict)] if isinstance(found, list) else []
+    )
+    columns = tables()["devices"].columns
+    read = ", ".join(
+        f"""try_cast(nullif(json_extract_string(e.entry, '$."{column.keys[0]}"'), '') AS {column.type})"""
+        f" AS {column.name}"
+        for column in columns
+        if column.keys
+    )
+    con.execute(
+        f"CREATE TABLE out_devices AS SELECT {read}, e.entry::JSON AS properties"
+        " FROM (SELECT unnest(?::VARCHAR[]) AS entry) AS e",
+        [[json.dumps(entry) for entry in entries]],
+    )
+
+
+def _integer(value: Any, most: int = 2**31 - 1) -> int | None:
+    """A whole number, also where the file writes it as text; NULL for anything else or larger."""
+    if isinstance(value, bool):
+        return None
+    try:
+        number = int(value)
+    except (TypeError, ValueError):
+        return None
+    return number if abs(number) <= most else None
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) and value else None

@@ -1,0 +1,228 @@
+"""Blocks of event texts in, typed rows out."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, deque
+from collections.abc import Callable
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from functools import partial
+from typing import Self
+
+import duckdb
+import pyarrow as pa
+
+from tracewh.ingest.parse import event_columns, fast_parser
+from tracewh.ingest.read.chunks import Block, joined
+from tracewh.ingest.read.json_repair import Scanner
+from tracewh.ingest.tables import derive
+
+#: Events that are not plain wait until there are so many bytes of them: there may be few.
+HELD_BYTES = 4 << 20
+#: Blocks of plain events that wait to be appended, so that the reader need not.
+BLOCKS_AHEAD = 2
+_OTHERS = pa.schema([("event_id", pa.int64()), ("text", pa.string())])
+
+
+def prepare(con: duckdb.DuckDBPyConnection, unpadded: bool = False) -> None:
+    """Create the tables that are filled, named raw_<what>, with times as the file has them.
+
+    Args:
+        con: Connection to an empty database.
+        unpadded: Read decimals as sql/derive/unpadded.sql says.
+    """
+    derive(con, "event_kinds")
+    derive(con, "written_numbers")
+    if unpadded:
+        derive(con, "unpadded")
+    for name, table in event_columns.TYPED.items():
+        con.execute(f"CREATE TABLE raw_{name} ({event_columns.raw_columns(table)})")
+    for name in event_columns.UNTYPED:
+        con.execute(f"CREATE TABLE raw_{name} ({event_columns.raw_columns()})")
+
+
+def is_unpadded(block: Block) -> bool:
+    """Whether the times of a block have decimals that count nanoseconds, and are absolute."""
+    pieces = pa.table({"text": block.texts})
+    with duckdb.connect() as con:
+        derive(con, "event_kinds")
+        derive(con, "unpadded")
+        row = con.execute(
+            "SELECT are_unpadded(p.decimals) FROM ("
+            r" SELECT regexp_extract(t.text, '\"ts\"\s*:\s*\d{15,}\.(\d+)', 1) AS decimals"
+            " FROM pieces AS t) AS p WHERE p.decimals <> ''"
+        ).fetchone()
+    assert row is not None and len(pieces)
+    return bool(row[0])
+
+
+class Flattener:
+    """Appends blocks to the raw tables, beside the thread that reads them.
+
+    Args:
+        con: Connection to a database with these tables; statements run on cursors of it.
+        threads: How many blocks may be parsed in full at once.
+
+    Attributes:
+        reasons: What was repaired, and how often; whole after `finish`.
+        is_all_plain: Whether no event needed the full parse.
+    """
+
+    def __init__(self, con: duckdb.DuckDBPyConnection, threads: int) -> None:
+        self._con = con
+        self._threads = threads
+        self._pool, self._line = ThreadPoolExecutor(threads), ThreadPoolExecutor(1)
+        self._plain: _PlainRows | None = None
+        self._appending: deque[Future[None]] = deque()
+        self._held: list[pa.RecordBatch] = []
+        self._idle: list[_FullParse] = []
+        self._parsing: set[Future[None]] = set()
+        self.reasons: Counter[str] = Counter()
+        self.is_all_plain = True
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._pool.shutdown()
+        self._line.shutdown()
+
+    def add(self, block: Block) -> None:
+        """Append the rows of a block, but for a few that wait for `finish`; waits where all are busy."""
+        if block.plain:
+            self._plain = self._plain or _PlainRows(self._con.cursor())
+            if len(self._appending) == BLOCKS_AHEAD:
+                self._appending.popleft().result()
+            self._appending.append(self._line.submit(self._plain.append, block.plain))
+        self._held.append(pa.record_batch([block.ids, block.texts], _OTHERS))
+        if sum(batch.nbytes for batch in self._held) > HELD_BYTES:
+            self._parse_held()
+
+    def finish(self) -> None:
+        """Append the rows that wait."""
+        self._parse_held()
+        for future in self._appending:
+            future.result()
+        if self._plain:
+            self._plain.commit()
+            self._plain = None
+        for future in self._parsing:
+            future.result()
+        for parse in self._idle:
+            self.reasons.update(+parse.reasons)  # without the zeros
+
+    def _parse_held(self) -> None:
+        batches = pa.Table.from_batches(self._held, _OTHERS).combine_chunks().to_batches()
+        self._held = []
+        for batch in batches:  # one, or none
+            self._parse(batch)
+
+    def _parse(self, batch: pa.RecordBatch) -> None:
+        self.is_all_plain = False
+        if len(self._parsing) >= self._threads:
+            done, self._parsing = wait(self._parsing, return_when=FIRST_COMPLETED)
+            for future in done:
+                future.result()
+        # A small file needs no second one.
+        parse = self._idle.pop() if self._idle else _FullParse(self._con.cursor())
+
+        def work() -> None:
+            parse.append(batch)
+            self._idle.append(parse)
+
+        self._parsing.add(self._pool.submit(work))
+
+
+class _PlainRows:
+    """Appends plain events, all in one transaction: what is committed bit by bit is moved twice."""
+
+    def __init__(self, con: duckdb.DuckDBPyConnection) -> None:
+        self._con = con
+        self._rows: dict[str, _Rows] = {}
+        con.execute("BEGIN")
+
+    def append(self, batches: dict[str, pa.RecordBatch]) -> None:
+        for kind, batch in batches.items():
+            if kind not in self._rows:
+                self._rows[kind] = _Rows(batch.schema)
+                self._con.register(f"plain_{kind}", self._rows[kind])
+                self._con.execute(f"PREPARE append_{kind} AS {fast_parser.insert_sql(kind)}")
+            self._rows[kind].batch = batch
+            self._con.execute(f"EXECUTE append_{kind}")
+
+    def commit(self) -> None:
+        self._con.execute("COMMIT")
+
+
+class _FullParse:
+    """Appends events of any kind, from their texts.
+
+    Statements are prepared where they can be: planning them for every block would cost as much as running
+    them.
+    """
+
+    def __init__(self, con: duckdb.DuckDBPyConnection) -> None:
+        self._con = con
+        self._prepared: set[str] = set()
+        self._others = _Rows(_OTHERS)
+        self._base: _Rows | None = None
+        self.reasons: Counter[str] = Counter()
+        con.register("others", self._others)
+
+    def append(self, batch: pa.RecordBatch) -> None:
+        import pyarrow.compute as pc  # slow to import: the first block is read meanwhile
+
+        texts = self._without_odd_numbers(batch.column("text"))
+        self._others.batch = pa.record_batch([batch.column("event_id"), texts], _OTHERS)
+        [(duplicates,)] = self._con.execute(event_columns.DUPLICATE_KEYS).fetchall()
+        self.reasons["duplicate_keys"] += duplicates
+        older_keys = _has_older_keys(texts)
+        # Not through a table: a statement that reads one is planned anew whenever it runs.
+        self._prepare("base", event_columns.base_sql)
+        base = self._con.sql("EXECUTE base").to_arrow_table().combine_chunks()
+        if self._base is None:
+            self._base = _Rows(base.schema)
+            self._con.register("base", self._base)
+        [self._base.batch] = base.to_batches()
+        for kind in pc.unique(base["tbl"]).to_pylist():
+            name = f"{kind}_{older_keys}"
+            self._prepare(name, partial(event_columns.insert_sql, kind, older_keys))
+            self._con.execute(f"EXECUTE {name}")
+
+    def _without_odd_numbers(self, texts: pa.StringArray) -> pa.StringArray:
+        """NaN and Infinity, which DuckDB takes for numbers, as the strings they should have been."""
+        import pyarrow.compute as pc
+
+        found = pc.match_substring_regex(texts, r"[:,\[]\s*-?(?:nan|inf)", ignore_case=True)
+        if not pc.any(found).as_py():
+            return texts
+        mended = [text.encode() for text in texts.to_pylist()]
+        for position in pc.indices_nonzero(found).to_pylist():
+            value = Scanner(mended[position], 0).read()
+            self.reasons.update(value.causes)
+            mended[position] = value.text
+        return joined(mended)
+
+    def _prepare(self, name: str, statement: Callable[[], str]) -> None:
+        if name not in self._prepared:
+            self._con.execute(f"PREPARE {name} AS {statement()}")
+            self._prepared.add(name)
+
+
+class _Rows:
+    """What prepared statements read: the batch that is set when they run."""
+
+    def __init__(self, schema: pa.Schema) -> None:
+        self.batch = pa.record_batch([pa.nulls(0, field.type) for field in schema], schema)
+
+    def __arrow_c_schema__(self) -> object:
+        return self.batch.schema.__arrow_c_schema__()
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        reader = pa.RecordBatchReader.from_batches(self.batch.schema, [self.batch])
+        return reader.__arrow_c_stream__(requested_schema)
+
+
+def _has_older_keys(texts: pa.StringArray) -> bool:
+    data = memoryview(texts.buffers()[2])
+    return any(re.search(f'"{key}"'.encode(), data) for key in event_columns.OLDER_KEYS)

@@ -1,0 +1,1 @@
+"""A trace file as blocks of event texts: decompress, split, repair."""

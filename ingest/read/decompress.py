@@ -1,0 +1,153 @@
+"""The bytes of a file as they were before it was compressed."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Generator, Iterator
+from typing import IO, NamedTuple, Protocol
+
+from isal import igzip_lib
+
+from tracewh.errors import CutError
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
+#: Stored bytes per read; more at once is slower, because what comes out leaves the cache.
+READ_BYTES = 1 << 18
+#: Decompressed bytes at a time, however well a file was compressed.
+OUT_BYTES = 1 << 20
+
+
+class _Decompressor(Protocol):
+    """What bz2 made the standard library's manner."""
+
+    @property
+    def eof(self) -> bool: ...
+    @property
+    def needs_input(self) -> bool: ...
+    @property
+    def unused_data(self) -> bytes: ...
+    def decompress(self, data: bytes, max_length: int, /) -> bytes: ...
+
+
+class _Format(NamedTuple):
+    name: str
+    starts: tuple[bytes, ...]
+    new: Callable[[], _Decompressor]
+    error: type[Exception]
+
+
+_FORMATS = (
+    _Format(
+        "gzip",
+        (b"\x1f\x8b",),
+        lambda: igzip_lib.IgzipDecompressor(flag=igzip_lib.DECOMP_GZIP),
+        igzip_lib.error,  # type: ignore[arg-type]  # its stub calls the class an instance
+    ),
+    # A frame of data, or one that is to be skipped, as pzstd writes first.
+    _Format(
+        "zstd",
+        (b"\x28\xb5\x2f\xfd", *(bytes([0x50 + n]) + b"\x2a\x4d\x18" for n in range(16))),
+        zstd.ZstdDecompressor,
+        zstd.ZstdError,
+    ),
+)
+
+
+def decompressed(
+    reopen: Callable[[], IO[bytes]], on_stored: Callable[[bytes], None] = lambda _: None
+) -> Iterator[bytes]:
+    """The bytes of a plain, gzip or zstd file, told by how it begins.
+
+    Members of gzip and frames of zstd that follow each other are joined.
+
+    Args:
+        reopen: Opens the file at its first byte; called again where the file is damaged.
+        on_stored: Called with all stored bytes in order, those after a damage among them.
+
+    Raises:
+        CutError: The compressed data ends early or is damaged. Whatever could be decompressed was
+            given before.
+    """
+    with reopen() as file:
+        chunk = file.read(READ_BYTES)
+        found = next((form for form in _FORMATS if chunk.startswith(form.starts)), None)
+        if found is None:
+            while chunk:
+                on_stored(chunk)
+                yield chunk
+                chunk = file.read(READ_BYTES)
+            return
+        stream = _Stream(found)
+        before = given = 0  # stored bytes before the chunk, and decompressed bytes given
+        while chunk:
+            on_stored(chunk)
+            try:
+                for data in stream.feed(chunk):
+                    given += len(data)
+                    yield data
+            except found.error as error:
+                while rest := file.read(READ_BYTES):
+                    on_stored(rest)
+                at = yield from _to_the_damage(reopen, found, before, given)
+                raise CutError(at, f"damaged {found.name} data ({error})") from None
+            before += len(chunk)
+            chunk = file.read(READ_BYTES)
+    if not stream.ended:
+        raise CutError(before, f"the {found.name} data ends early")
+
+
+class _Stream:
+    """Decompresses what it is fed, member after member."""
+
+    def __init__(self, form: _Format) -> None:
+        self._form = form
+        self._now = form.new()
+
+    @property
+    def ended(self) -> bool:
+        """Whether the last member is complete."""
+        return self._now.eof
+
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        while True:
+            if self._now.eof:
+                data = data.lstrip(b"\0")  # padding, as tapes and some stores add
+                if not data:
+                    return
+                self._now = self._form.new()
+            if out := self._now.decompress(data, OUT_BYTES):
+                yield out
+            if self._now.eof:
+                data = self._now.unused_data
+            elif self._now.needs_input:
+                return
+            else:
+                data = b""
+
+
+def _to_the_damage(
+    reopen: Callable[[], IO[bytes]], form: _Format, before: int, given: int
+) -> Generator[bytes, None, int]:
+    """What the failed call kept back: all again, the damaged chunk byte by byte.
+
+    Returns:
+        The stored byte at which the damage shows.
+    """
+    stream = _Stream(form)
+    skip = given
+    at = 0
+    with reopen() as file:
+        try:
+            while chunk := file.read(min(READ_BYTES, max(1, before - at))):
+                for data in stream.feed(chunk):
+                    if new := data[skip:]:
+                        yield new
+                    skip = max(0, skip - len(data))
+                at += len(chunk)
+        except form.error:
+            pass
+    return at

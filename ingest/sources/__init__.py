@@ -1,0 +1,1 @@
+"""Where trace files come from: folders, object stores and pipes."""

@@ -1,0 +1,101 @@
+"""Paths in, trace files out: which run, worker and span each file is, from its path and name.
+
+The rules are those of the TensorBoard plugin, so that a log folder means what it always meant: a
+run is a folder that holds traces, named by its path below the ingested folder; the worker is the
+file name up to the time stamp; a worker's recordings are numbered in the order of their stamps.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from tracewh.errors import IngestError
+from tracewh.ingest.sources.files import STDIN, File, Search
+from tracewh.storage import layout
+
+#: `worker0.1623143089861.pt.trace.json.gz`: worker, stamp, suffixes.
+_NAME = re.compile(
+    r"(?P<worker>.*?)(?:\.(?P<stamp>\d+))?(?:\.pt\.trace)?\.(?:json|raw)(?:\.gz|\.zst)?"
+)
+_SUFFIXES = (".json", ".json.gz", ".json.zst", ".raw.gz")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file that may be a trace, and what its path says of it."""
+
+    path: File
+    run: str
+    worker: str
+    span: str
+    trace_name: str
+
+
+def discover(paths: Iterable[str | os.PathLike[str]], run: str | None = None) -> list[Source]:
+    """Every file with a trace's suffix, in the order of run, worker and span.
+
+    Args:
+        paths: Files, run folders, or folders of runs; folders are searched recursively. URLs name
+            files and folders in a store, and - is standard input.
+        run: Name to give the run. Where the paths hold several runs, it goes before each name.
+
+    Raises:
+        IngestError: A path does not exist or cannot be looked at, or no path holds a file with a
+            trace's suffix.
+    """
+    search = Search(lambda name: name.endswith(_SUFFIXES))
+    found: dict[File, Source] = {}
+    paths = list(paths)
+    for given in paths:
+        if os.fspath(given) == "-":
+            found.setdefault(STDIN, Source(STDIN, "stdin", "stdin", "default", "stdin"))
+            continue
+        for folder in search.folders(given):
+            spans = _spans(folder.names)
+            for file in folder.files:
+                worker, stamp = _worker_and_stamp(file.name)
+                span = spans.get((worker, stamp), "default")
+                source = Source(file, folder.run, worker, span, _stem(file.name))
+                found.setdefault(file, source)
+    if not found:
+        names = ", ".join(f"*{suffix}" for suffix in _SUFFIXES[:3])
+        raise IngestError(f"no trace files ({names}) in {', '.join(map(str, paths))}")
+    sources = list(found.values())
+    if run is not None:
+        several = len({source.run for source in sources}) > 1
+        sources = [replace(s, run=f"{run}/{s.run}" if several else run) for s in sources]
+    for source in sources:
+        for key in layout.KEYS:
+            if said := layout.problem(key, getattr(source, key)):
+                remedy = "" if key != "run" else "; give it one with --run"
+                raise IngestError(f"{source.path}: {said}{remedy}")
+    return sorted(sources, key=lambda s: (s.run, s.worker, s.span.rjust(9), str(s.path)))
+
+
+def _worker_and_stamp(name: str) -> tuple[str, str | None]:
+    named = _NAME.fullmatch(name)
+    if named is None:
+        return name, None
+    return named["worker"] or name, named["stamp"]
+
+
+def _stem(name: str) -> str:
+    return re.sub(r"(\.pt\.trace)?\.(json|raw)(\.gz|\.zst)?$", "", name)
+
+
+def _spans(names: Iterable[str]) -> dict[tuple[str, str | None], str]:
+    """The place of each stamp among all stamps of its worker in a folder, from 1."""
+    stamps: dict[str, set[str]] = {}
+    for name in names:
+        if name.endswith(_SUFFIXES):
+            worker, stamp = _worker_and_stamp(name)
+            if stamp is not None:
+                stamps.setdefault(worker, set()).add(stamp)
+    return {
+        (worker, stamp): str(number)
+        for worker, found in stamps.items()
+        for number, stamp in enumerate(sorted(found), 1)
+    }

@@ -1,0 +1,346 @@
+"""Files that traces are read from, and the folders that hold them: here, in a store, or piped in."""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+import shutil
+import stat
+import sys
+import tempfile
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Literal, Protocol
+
+from tracewh.errors import IngestError, StoreError
+from tracewh.storage.remote import Place, explained, is_url, locate
+
+if TYPE_CHECKING:
+    from pyarrow.fs import FileInfo
+
+#: What is asked of a store at a time: each request costs a round trip.
+REQUEST_BYTES = 8 << 20
+
+#: The database at the top of a warehouse.
+_DATABASE = "tracewh.duckdb"
+
+
+class Stat(Protocol):
+    """What is known of a file without reading it."""
+
+    @property
+    def st_size(self) -> int:
+        """Bytes."""
+
+    @property
+    def st_mtime_ns(self) -> int:
+        """When it was last written, in nanoseconds since the epoch; 0 where a store cannot say."""
+
+
+class File(Protocol):
+    """What ingest needs of a file: a part of `pathlib.Path`, so that local files are just that.
+
+    `str(file)` is what users see, and what a warehouse records as the trace's path.
+    """
+
+    @property
+    def name(self) -> str:
+        """Its name in its folder."""
+
+    def open(self, mode: Literal["rb"], /) -> io.BufferedReader:
+        """Its bytes, from the first."""
+
+    def stat(self) -> Stat:
+        """Its size and time."""
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteFile:
+    """A file in a store; size and time are those of the listing that found it."""
+
+    url: str
+    name: str = field(compare=False)
+    st_size: int = field(compare=False)
+    st_mtime_ns: int = field(compare=False)
+    key: str = field(compare=False)
+    place: Place = field(compare=False)
+
+    def __str__(self) -> str:
+        return self.url
+
+    def open(self, mode: Literal["rb"] = "rb", /) -> io.BufferedReader:
+        """Its bytes, from the first.
+
+        Raises:
+            OSError: It cannot be read, or changed since it was listed: one line with the remedy.
+        """
+        return io.BufferedReader(_Download(self), 1 << 18)
+
+    def stat(self) -> Stat:
+        """Its size and time when it was listed."""
+        return self
+
+
+class _Download(io.RawIOBase):
+    """Reads a file of a store from its first byte to its last, one request ahead."""
+
+    def __init__(self, file: RemoteFile) -> None:
+        self._file = file
+        self._ahead = ThreadPoolExecutor(1)
+        with explained(file.url):
+            self._stream = file.place.filesystem.open_input_stream(file.key)
+        self._next = self._ahead.submit(self._stream.read, REQUEST_BYTES)
+        self._here = memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        if not self._here:
+            with explained(self._file.url):
+                self._here = memoryview(self._next.result())
+                if not self._here:
+                    self._check()
+                    return 0
+            self._next = self._ahead.submit(self._stream.read, REQUEST_BYTES)
+        count = min(len(buffer), len(self._here))
+        buffer[:count] = self._here[:count]
+        self._here = self._here[count:]
+        return count
+
+    def _check(self) -> None:
+        info = self._file.place.filesystem.get_file_info(self._file.key)
+        if (info.size or 0, info.mtime_ns or 0) != (self._file.st_size, self._file.st_mtime_ns):
+            raise OSError(errno.EIO, "changed while it was read; try again", self._file.url)
+
+    def close(self) -> None:
+        if not self.closed:
+            self._ahead.shutdown(cancel_futures=True)
+            self._stream.close()
+        super().close()
+
+
+class Piped:
+    """Standard input or a named pipe, kept in a file without a name: it can be read once, and ingest may
+    look twice.
+
+    Args:
+        path: The pipe; None for standard input.
+    """
+
+    def __init__(self, path: Path | None = None) -> None:
+        self._path = path
+        self._kept: IO[bytes] | None = None
+        self.name = path.name if path else "stdin"
+
+    def __str__(self) -> str:
+        return str(self._path) if self._path else self.name
+
+    @contextmanager
+    def kept(self, folder: Path) -> Iterator[None]:
+        """Read all of it into a folder's file system, and keep it there for so long.
+
+        Raises:
+            IngestError: It is a terminal, cannot be read, or there is no room.
+        """
+        if self._path is None and (sys.stdin is None or sys.stdin.isatty()):
+            raise IngestError("- reads standard input, and no trace is piped into it")
+        try:
+            source = self._path.open("rb") if self._path else nullcontext(sys.stdin.buffer)
+        except OSError as error:
+            raise IngestError(f"cannot read {self}: {error.strerror}") from None
+        try:
+            self._kept = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115  # read later
+            with source as opened:
+                shutil.copyfileobj(opened, self._kept, 1 << 20)
+            self._kept.flush()
+        except OSError as error:
+            what = self._path or "standard input"
+            raise IngestError(f"cannot keep {what} in {folder}: {error.strerror}") from None
+        with self._kept:
+            yield
+
+    def open(self, mode: Literal["rb"], /) -> io.BufferedReader:
+        """Its bytes, from the first, for one reader at a time."""
+        assert self._kept is not None
+        copy = os.fdopen(os.dup(self._kept.fileno()), mode)
+        copy.seek(0)
+        return copy
+
+    def stat(self) -> Stat:
+        """Its size, and when it was read."""
+        assert self._kept is not None
+        return os.fstat(self._kept.fileno())
+
+
+STDIN = Piped()
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """A folder that holds files: the run it is, those to take, and the names of all in it."""
+
+    run: str
+    files: Sequence[File]
+    names: Sequence[str]
+
+
+class Search:
+    """Looks for files at what a caller named; what is listed once is not listed again."""
+
+    def __init__(self, wanted: Callable[[str], bool]) -> None:
+        self._wanted = wanted
+        self._names = cache(_names)
+        self._beside: dict[str, Sequence[str]] = {}
+        self._pipes: dict[Path, Piped] = {}
+
+    def folders(self, given: str | os.PathLike[str]) -> Iterator[Folder]:
+        """The folder of a file that was named, or every folder below one, hidden ones left out.
+
+        Raises:
+            IngestError: There is nothing by that name, or the store cannot be asked.
+        """
+        if is_url(given):
+            try:
+                yield from self._remote(os.fspath(given))
+            except OSError as error:
+                known = IngestError if isinstance(error, FileNotFoundError) else StoreError
+                raise known(f"{error.filename}: {error.strerror}") from None
+            return
+        kind = _kind(given)
+        if stat.S_ISFIFO(kind):
+            pipe = Path(os.path.abspath(given))
+            yield Folder(pipe.parent.name, [self._pipes.setdefault(pipe, Piped(pipe))], [])
+            return
+        path = Path(os.path.realpath(given))
+        if stat.S_ISREG(kind):
+            yield Folder(path.parent.name, [path], self._names(path.parent))
+        else:
+            for folder, names in _walk(path):
+                relative = folder.relative_to(path).as_posix()
+                files = [folder / name for name in names if self._wanted(name)]
+                files = [file for file in files if not _is_special(file)]
+                yield Folder(path.name if relative == "." else relative, files, names)
+
+    def _remote(self, url: str) -> Iterator[Folder]:
+        place = locate(url)
+        with explained(place.url):
+            info = place.filesystem.get_file_info(place.key)
+            if info.is_file:
+                parent = place.key.rpartition("/")[0]
+                beside = place.url_of(parent)
+                if beside not in self._beside:
+                    self._beside[beside] = list(_listed(place, parent, recursive=False)[""])
+                run = parent.rpartition("/")[2]
+                yield Folder(run, [_remote_file(place, info)], self._beside[beside])
+                return
+            found = _searched(_listed(place, place.key, recursive=True))
+        if not found and info.type.name == "NotFound":
+            raise FileNotFoundError(errno.ENOENT, "no such file or folder", place.url)
+        top = place.key.rpartition("/")[2]
+        for folder, names in sorted(found.items()):
+            files = [
+                _remote_file(place, names[name]) for name in sorted(names) if self._wanted(name)
+            ]
+            yield Folder(folder or top, files, list(names))
+
+
+def is_pipe(path: str | os.PathLike[str]) -> bool:
+    """Whether a path names a pipe, which can be read once."""
+    try:
+        return stat.S_ISFIFO(os.stat(path).st_mode)
+    except OSError:
+        return False
+
+
+def _kind(given: str | os.PathLike[str]) -> int:
+    """The type of a file, folder or pipe.
+
+    Raises:
+        IngestError: There is nothing by that name, or something else, or nobody may look at it.
+    """
+    try:
+        kind = os.stat(given).st_mode
+        if stat.S_ISDIR(kind):
+            os.scandir(given).close()
+    except (FileNotFoundError, NotADirectoryError):
+        if os.path.islink(given):
+            target = os.readlink(given)
+            raise IngestError(f"{given} is a link to {target}, which does not exist") from None
+        raise IngestError(f"no such file or folder: {given}") from None
+    except (OSError, ValueError) as error:
+        why = (
+            "a link that leads to itself" if _is_loop(error) else getattr(error, "strerror", error)
+        )
+        raise IngestError(f"cannot read {given}: {why}") from None
+    if stat.S_ISREG(kind) or stat.S_ISDIR(kind) or stat.S_ISFIFO(kind):
+        return kind
+    what = "socket" if stat.S_ISSOCK(kind) else "device"
+    raise IngestError(f"{given} is a {what}; give a trace file, a folder or a pipe")
+
+
+def _is_loop(error: Exception) -> bool:
+    return isinstance(error, OSError) and error.errno == errno.ELOOP
+
+
+def _is_special(file: Path) -> bool:
+    """Whether a name in a folder is that of a pipe, a socket or a device: only who names it means it."""
+    try:
+        return not stat.S_ISREG(file.stat().st_mode)
+    except OSError:  # its ingest will say why
+        return False
+
+
+def _names(folder: Path) -> Sequence[str]:
+    return os.listdir(folder)
+
+
+def _walk(top: Path) -> Iterator[tuple[Path, list[str]]]:
+    for root, folders, names in os.walk(top):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        # A warehouse holds no traces to ingest; but the log folder itself may be one as well.
+        if _DATABASE in names:
+            folders[:] = [name for name in folders if name != "data"]
+            if Path(root) != top:
+                folders.clear()
+                continue
+        yield Path(root), sorted(names)
+
+
+def _listed(place: Place, key: str, recursive: bool) -> dict[str, dict[str, FileInfo]]:
+    """The files below a folder, by folder and name: one request per thousand or so."""
+    from pyarrow.fs import FileSelector
+
+    found: dict[str, dict[str, FileInfo]] = defaultdict(dict)
+    selector = FileSelector(key, allow_not_found=True, recursive=recursive)
+    for info in place.filesystem.get_file_info(selector):
+        if info.is_file:
+            path = info.path.strip("/").removeprefix(key.strip("/")).strip("/")
+            folder, _, name = path.rpartition("/")
+            found[folder][name] = info
+    return found
+
+
+def _searched(found: Mapping[str, dict[str, FileInfo]]) -> dict[str, dict[str, FileInfo]]:
+    """Without hidden folders and warehouses, as `_walk` does."""
+    warehouses = [folder for folder, names in found.items() if _DATABASE in names]
+    hidden = [f"{folder}/" if folder else "data/" for folder in warehouses]
+    return {
+        folder: names
+        for folder, names in found.items()
+        if not any(part.startswith(".") for part in folder.split("/"))
+        and not any(f"{folder}/".startswith(start) for start in hidden)
+    }
+
+
+def _remote_file(place: Place, info: FileInfo) -> RemoteFile:
+    key = f"/{info.path.strip('/')}" if place.key.startswith("/") else info.path
+    return RemoteFile(
+        place.url_of(key), info.base_name, info.size or 0, info.mtime_ns or 0, key, place
+    )

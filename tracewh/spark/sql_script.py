@@ -1,0 +1,140 @@
+"""The tables and views of a warehouse in Spark SQL: `SELECT * FROM kernel_stats(run => 'resnet')`.
+
+A view that carries over is a table function, generated from the one SQL that it has. sqlglot translates the
+words, and is not trusted: it translates all it can read, and much of that fails or says something else.
+Which views carry over their headers say, and a test compares all of them with DuckDB row by row.
+
+What is created is temporary: it belongs to a session, and nothing is written anywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+import sqlglot
+from sqlglot import exp
+
+from tracewh.spark.inline_macros import inlined
+from tracewh.spark.to_spark_sql import rewritten
+from tracewh.storage import layout
+from tracewh.views.listing import Listing
+from tracewh.views.registry import Registry, ViewError
+from tracewh.views.spec import Column, Param, Spec
+
+
+def chosen(registry: Registry, names: Iterable[str] = ()) -> dict[str, Spec]:
+    """The functions that are wanted, by name.
+
+    Args:
+        registry: Of the views.
+        names: Views; one with its version, as kernel_stats_v1, makes a function of that name. None
+            for all whose newest version carries over.
+
+    Raises:
+        ViewError: There is no such view, or it does not carry over.
+    """
+    if not names:
+        return {view.name: view for view in registry.newest() if view.carries == "spark"}
+    views = {name: registry.get(name) for name in names}
+    for name, view in views.items():
+        if view.carries != "spark":
+            raise ViewError(
+                f"the SQL of {name} does not carry over to Spark; tracewh.spark.view and `tracewh show "
+                f"{view.name} --engine spark` answer it there all the same"
+            )
+    return views
+
+
+def script(registry: Registry, listing: Listing, views: Mapping[str, Spec]) -> Iterator[str]:
+    """The statements that create tables, slices and functions, in order.
+
+    Args:
+        registry: Of the views.
+        listing: The warehouse. Spark reads its files itself, so it has to know the place.
+        views: What `chosen` gave.
+    """
+    for table in registry.tables():
+        yield from _table(table, listing)
+    yield from functions(registry, views)
+
+
+def functions(registry: Registry, views: Mapping[str, Spec]) -> Iterator[str]:
+    """The statements that create slices and functions over tables that are there."""
+    for part in registry.slices():
+        query = _translated(inlined(registry, part, {}))
+        yield (
+            f"CREATE OR REPLACE TEMPORARY VIEW {part.name}\nCOMMENT {_text(part.summary)}\nAS {query}"
+        )
+    for name, view in views.items():
+        params = ", ".join(map(_parameter, view.params))
+        columns = ",\n  ".join(f"{_name(c)} {_type(c.type)} {_comment(c)}" for c in view.columns)
+        # Told whose they are, parameters are not taken for columns.
+        passed = {param.name: exp.column(param.name, name) for param in view.params}
+        yield (
+            f"CREATE OR REPLACE TEMPORARY FUNCTION {name}({params})\n"
+            f"RETURNS TABLE (\n  {columns}\n)\nCOMMENT {_text(view.summary)}\n"
+            f"RETURN {_translated(inlined(registry, view, passed))}"
+        )
+
+
+def _parameter(param: Param) -> str:
+    """A parameter as Spark declares it; without a default it is required."""
+    text = f"{param.name} {_type(param.type)}"
+    if not param.required:
+        text += f" DEFAULT {sqlglot.transpile(param.default, read='duckdb', write='spark')[0]}"
+    return f"{text} {_comment(param)}"
+
+
+def _table(table: Spec, listing: Listing) -> Iterator[str]:
+    """A table over its Parquet files; those of a store have a name for each writing of a trace.
+
+    Spark puts the columns of the path last, and reads the %C3%BC of a ü as two letters.
+    """
+    files = sorted({path.rpartition("/")[2] for path in listing.files(table.name)})
+    names = files[0] if len(files) == 1 else f"{{{','.join(files)}}}"
+    folder = "".join(f"\\{letter}" if letter in "\\*?{}[]" else letter for letter in _url(listing))
+    columns = ", ".join(f"{_name(column)} {_type(column.type)}" for column in table.columns)
+    yield (
+        f"CREATE OR REPLACE TEMPORARY VIEW {table.name}_files ({columns})\nUSING parquet "
+        f"OPTIONS (path {_text(f'{folder}/data')}, pathGlobFilter {_text(names)})"
+    )
+    ascii_only = all(getattr(t, key).isascii() for t in listing.traces for key in layout.KEYS)
+    read = [
+        _name(column)
+        if ascii_only or column.name not in layout.KEYS
+        else f"DECODE(ENCODE({_name(column)}, 'ISO-8859-1'), 'UTF-8')"
+        for column in table.columns
+    ]
+    said = ", ".join(f"{_name(column)} {_comment(column)}" for column in table.columns)
+    yield (
+        f"CREATE OR REPLACE TEMPORARY VIEW {table.name} ({said})\nCOMMENT {_text(table.summary)}\n"
+        f"AS SELECT {', '.join(read)} FROM {table.name}_files"
+    )
+
+
+def _url(listing: Listing) -> str:
+    """Where the warehouse is as Hadoop, and so Spark, calls it."""
+    path = str(listing.path)
+    return f"s3a{path.removeprefix('s3')}" if path.startswith("s3://") else path
+
+
+def _translated(query: exp.Query) -> str:
+    return rewritten(query).sql("spark", pretty=True)
+
+
+def _type(duckdb_type: str) -> str:
+    if duckdb_type == "JSON":
+        return "STRING"
+    return exp.DataType.build(duckdb_type, dialect="duckdb").sql("spark")
+
+
+def _name(column: Column) -> str:
+    return f"`{column.name}`"
+
+
+def _comment(said: Column | Param) -> str:
+    return f"COMMENT {_text(said.meaning)}"
+
+
+def _text(text: str) -> str:
+    return exp.Literal.string(text).sql("spark")

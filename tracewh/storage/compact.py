@@ -1,0 +1,182 @@
+"""`compact`: the small tables of all traces of a run, copied to one file a table.
+
+Thousands of small files take long to open, and in a store each is a request or two, which cost time
+and money. tracewh/storage/compacted.py says what the copies are to readers.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+
+from tracewh.errors import IngestError
+from tracewh.ingest.error_messages import is_full
+from tracewh.ingest.link.write_tables import ROW_GROUP_ROWS
+from tracewh.ingest.tables import PARTITION_KEYS, Table, tables
+from tracewh.storage import manifest
+from tracewh.storage.compacted import Compacted, version
+from tracewh.storage.layout import MANIFEST, Attempt, Object
+from tracewh.storage.local_store import Keys, Store
+from tracewh.storage.object_store import ObjectStore, store_of
+from tracewh.storage.remote import explained
+from tracewh.storage.remote.dataset import dataset
+from tracewh.storage.remote.listing import Folder
+from tracewh.storage.staging import Session, spill_folder
+
+#: Tables whose files are no larger than this, on average, are copied: such a file is read sooner than
+#: it is opened.
+SMALL_BYTES = 1 << 20
+#: What the copying may use; beyond it the database spills to disk.
+MEMORY = "1GiB"
+
+#: The files of a table, each with its run, worker and span.
+Files = list[tuple[Keys, Object]]
+
+
+@dataclass(frozen=True, slots=True)
+class Copied:
+    """A table that was copied: so many files, their bytes, and the bytes of the one they are now."""
+
+    table: str
+    files: int
+    read_bytes: int
+    stored_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Compaction:
+    """What became of a run, of so many traces.
+
+    `tables` are those that were copied or, where `unchanged` says so, had been before. There are
+    none where nothing is gained: the run has one trace, or its files are large.
+    """
+
+    traces: int
+    tables: tuple[str, ...] = ()
+    unchanged: bool = False
+
+
+def compact(
+    warehouse: str | os.PathLike[str],
+    run: str,
+    force: bool = False,
+    on_table: Callable[[Copied], None] = lambda copied: None,
+) -> Compaction:
+    """Copy the small tables of all traces of a run, for who asks about many of them.
+
+    The traces stay as they are. Readers see all copies or, whatever ends this, none.
+
+    Args:
+        warehouse: The warehouse's folder, or its URL.
+        run: Name of the run; one without traces is a run of none.
+        force: Copy again what is copied already.
+        on_table: Called when a table is copied.
+
+    Raises:
+        IngestError: The warehouse cannot be read or written, or traces were dropped meanwhile.
+    """
+    store = store_of(warehouse)
+    found = store.contents(run)
+    whole = {each.keys: each.tables for each in found.folders}
+    whole = {keys: files for keys, files in whole.items() if tables().keys() <= files.keys()}
+    small = {
+        name: [(keys, files[name]) for keys, files in whole.items()]
+        for name in tables()
+        if sum(files[name].bytes for files in whole.values()) <= SMALL_BYTES * len(whole)
+    }
+    if len(whole) < 2 or not small:
+        return Compaction(len(found.folders))
+    versions = {keys: version(files["traces"]) for keys, files in whole.items()}
+    with store.session() as session, _as_ingest_error(run, session), session.staging() as staged:
+        unchanged = not force and any(_is_of(store, c, versions, small) for c in found.copies)
+        if not unchanged:
+            for name, files in small.items():
+                size = _copy(store, tables()[name], files, staged)
+                on_table(Copied(name, len(files), sum(file.bytes for _, file in files), size))
+            _seal(staged, versions)
+            newest = max((max(each.attempts).generation for each in found.copies), default=0)
+            attempt = Attempt.new(newest + 1)
+            store.commit_copies(session, run, attempt, staged, versions, found.copies)
+    return Compaction(len(found.folders), tuple(small), unchanged)
+
+
+def _is_of(
+    store: Store | ObjectStore,
+    copies: Folder,
+    versions: Mapping[Keys, str],
+    small: Mapping[str, Files],
+) -> bool:
+    """Whether the copies that readers see are of these versions and tables."""
+    if not copies.whole:
+        return False
+    with store.opened(copies.newest[MANIFEST].key) as file:
+        known = Compacted.parse(copies, file.read())
+    wanted = {(worker, span): version for (_, worker, span), version in versions.items()}
+    return known is not None and known.versions == wanted and known.files.keys() == small.keys()
+
+
+def _copy(store: Store | ObjectStore, table: Table, files: Files, folder: Path) -> int:
+    """Copy the rows of a table, in the order of the traces; the bytes written."""
+    columns = [(name, "VARCHAR") for name in PARTITION_KEYS]
+    columns += [(column.name, column.type) for column in table.columns]
+    config: dict[str, str | bool | int | float | list[str]] = {
+        "memory_limit": MEMORY,
+        "temp_directory": str(spill_folder(folder)),
+    }
+    with duckdb.connect(config=config) as con:
+        con.execute("SET enable_progress_bar = false")
+        if isinstance(store, ObjectStore):
+            with explained(store.name):
+                con.from_arrow(dataset(store.place, files)).create_view("separate")
+        else:
+            con.execute("SET VARIABLE files = ?::VARCHAR[]", [[file.key for _, file in files]])
+            con.execute(
+                "CREATE VIEW separate AS FROM read_parquet(getvariable('files')::VARCHAR[], "
+                "hive_partitioning = true, "
+                "hive_types = {'run': VARCHAR, 'worker': VARCHAR, 'span': VARCHAR})"
+            )
+        selected = ", ".join(f"t.{name}::{type_} AS {name}" for name, type_ in columns)
+        path = folder / f"{table.name}.parquet"
+        target = str(path).replace("'", "''")
+        con.execute(f"""
+            COPY (SELECT {selected} FROM separate AS t) TO '{target}' (
+                FORMAT parquet, PARQUET_VERSION V2, WRITE_BLOOM_FILTER false,
+                COMPRESSION zstd, COMPRESSION_LEVEL 6, ROW_GROUP_SIZE {ROW_GROUP_ROWS}
+            )
+        """)
+    return path.stat().st_size
+
+
+def _seal(folder: Path, versions: Mapping[Keys, str]) -> None:
+    """Write the manifest of copies."""
+    traces: dict[str, dict[str, str]] = defaultdict(dict)
+    for (_, worker, span), each in versions.items():
+        traces[worker][span] = each
+    files = {path.name: asdict(manifest.part(path)) for path in sorted(folder.glob("*.parquet"))}
+    text = json.dumps({"traces": traces, "files": files}, indent=1)
+    (folder / MANIFEST).write_text(text, "utf-8")
+
+
+@contextmanager
+def _as_ingest_error(run: str, session: Session) -> Iterator[None]:
+    """What keeps a run from being compacted, as our error."""
+    try:
+        yield
+    except (duckdb.Error, pa.ArrowException, OSError) as error:
+        said = str(error).partition("\n")[0]
+        if is_full(error):
+            said = session.full
+        elif isinstance(error, OSError) and error.filename:
+            said = f"{error.filename}: {error.strerror}"
+        raise IngestError(
+            f"run {run!r} was not compacted: {said}; if its traces changed meanwhile, try again, else "
+            "`tracewh check` says what is wrong"
+        ) from None

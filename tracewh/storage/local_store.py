@@ -1,0 +1,281 @@
+"""The warehouse on disk: where a trace lives, what is in already, and how one is taken out."""
+
+from __future__ import annotations
+
+import fcntl
+import glob
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from io import BufferedReader
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+import pyarrow as pa
+
+from tracewh.errors import IngestError
+from tracewh.ingest.sources.files import Piped
+from tracewh.storage import compacted, layout, manifest
+from tracewh.storage.layout import Attempt
+from tracewh.storage.manifest import Origin
+from tracewh.storage.remote.listing import Contents, Folder
+from tracewh.storage.staging import Session, left_behind, sweep
+
+if TYPE_CHECKING:
+    from tracewh.ingest.plan import Planned
+
+#: Run, worker and span of a trace.
+Keys = tuple[str, str, str]
+
+STAGING, LOCK = ".staging", ".lock"
+
+#: Stands for a trace that cannot say what it was made from: it is nobody's.
+UNKNOWN = Origin("", -1, -1, "", 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A trace that is in the warehouse."""
+
+    run: str
+    worker: str
+    span: str
+    origin: Origin
+    folder: Path
+
+    @property
+    def stored_bytes(self) -> int:
+        """Size of its Parquet files."""
+        return sum(path.stat().st_size for path in self.folder.glob("*.parquet"))
+
+    @contextmanager
+    def fetched(self) -> Iterator[Path]:
+        """Its files, where they lie."""
+        yield self.folder
+
+
+class Known(Protocol):
+    """What a plan knows of a stored trace, in a folder or in a store."""
+
+    @property
+    def run(self) -> str:
+        """Name of its run."""
+
+    @property
+    def worker(self) -> str:
+        """Name of its worker."""
+
+    @property
+    def span(self) -> str:
+        """Its span."""
+
+    @property
+    def origin(self) -> Origin:
+        """What it was made from."""
+
+    @property
+    def stored_bytes(self) -> int:
+        """Size of its Parquet files."""
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """What a plan has to know of a warehouse.
+
+    Attributes:
+        traces: The stored traces of the workers that it is about.
+        generations: The newest generation that lies in the folder of a trace, in a store.
+    """
+
+    traces: Sequence[Known]
+    generations: Mapping[Keys, int] = field(default_factory=dict)
+
+
+class Store:
+    """A warehouse folder."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = Path(os.path.realpath(path))
+        self.data = self.path / "data"
+        #: What a user calls it by, from any folder.
+        self.name = str(self.path)
+
+    def make(self) -> None:
+        """Make the folders that traces are written to.
+
+        Raises:
+            IngestError: They cannot be made.
+        """
+        try:
+            self.data.mkdir(parents=True, exist_ok=True)
+            (self.path / STAGING).mkdir(exist_ok=True)
+        except OSError as error:
+            raise self._cannot_write(error) from None
+
+    def names(self) -> list[Keys]:
+        """Run, worker and span of every stored trace, damaged ones included."""
+        paths = (folder.relative_to(self.data) for folder in sorted(self.data.glob("*/*/*")))
+        return [keys for path in paths if (keys := layout.keys(path.as_posix()))]
+
+    def survey(self, workers: Iterable[tuple[str, str]]) -> Survey:
+        """What a plan has to know of the traces of some workers, each a run and a worker."""
+        return Survey([trace for each in dict.fromkeys(workers) for trace in self.traces(*each)])
+
+    def traces(self, run: str | None = None, worker: str | None = None) -> Iterator[Stored]:
+        """Every trace of the warehouse, or of a run or a worker of it.
+
+        One that is damaged is among them, as the trace of an unknown file.
+        """
+        wanted = "/".join(
+            f"{key}=*" if name is None else layout.part(key, name)
+            for key, name in zip(layout.KEYS, (run, worker, None), strict=True)
+        )
+        for folder in sorted(self.data.glob(wanted)):
+            with suppress(FileNotFoundError):  # dropped meanwhile
+                if keys := layout.keys(folder.relative_to(self.data).as_posix()):
+                    yield Stored(*keys, _origin(folder), folder)
+
+    def folder(self, run: str, worker: str, span: str) -> Path:
+        """Where a trace lives."""
+        return self.data / layout.folder(run, worker, span)
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Be the only one, of all processes and threads, that puts traces in or takes them out."""
+        descriptor = os.open(self.path / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        try:
+            with suppress(OSError):  # a file system without locks: docs/warehouse.md
+                fcntl.flock(descriptor, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(descriptor)
+
+    @contextmanager
+    def session(self) -> Iterator[Session]:
+        """A place to write traces to, after removing what ingests that died left behind.
+
+        Raises:
+            IngestError: The warehouse cannot be written.
+        """
+        self.make()
+        try:
+            with self.locked():
+                sweep(self.path / STAGING, self.data)
+                session = Session(self.path / STAGING, "name another warehouse")
+        except OSError as error:
+            raise self._cannot_write(error) from None
+        try:
+            yield session
+        finally:
+            session.close()
+
+    def commit(self, session: Session, planned: Planned, staged: Path) -> str:
+        """Put a staged trace into the warehouse, in one step for readers; the span that it got.
+
+        Args:
+            session: The session that staged it.
+            planned: The file, with the span that it should get.
+            staged: Its folder, whole.
+        """
+        source = planned.source
+        origin = manifest.seal(staged)
+        session.flush(staged)
+        with self.locked():
+            stored = self.traces(source.run, source.worker)
+            taken = {trace.span: trace.origin.source_path for trace in stored}
+            path = "" if isinstance(source.path, Piped) else origin.source_path
+            span = free_span(source.span, path, taken)
+            session.place(staged, self.folder(source.run, source.worker, span))
+        return span
+
+    def drop(self, run: str, worker: str | None = None, span: str | None = None) -> int:
+        """Remove the traces of a run, or of one worker or span of it; the number removed."""
+        found = [trace for trace in self.traces(run, worker) if span in (None, trace.span)]
+        if not found:
+            return 0
+        with self.session() as session, self.locked():
+            for copies in compacted.in_folder(self.data, [layout.run(run)]):
+                for attempt in copies.attempts:
+                    session.remove(self.data / layout.copies(run, attempt))
+            return sum(session.remove(trace.folder) for trace in found)
+
+    def contents(self, run: str | None = None) -> Contents:
+        """The traces and copies of the warehouse, or of a run."""
+        runs = [layout.run(run)] if run is not None else None
+        found = [
+            Folder(*keys, {Attempt(0): compacted.objects(folder)})
+            for folder in sorted(self.data.glob(f"{glob.escape(runs[0]) if runs else '*'}/*/*"))
+            if (keys := layout.keys(folder.relative_to(self.data).as_posix()))
+        ]
+        return Contents(found, compacted.in_folder(self.data, runs))
+
+    def opened(self, key: str) -> BufferedReader:
+        """Open a file that a listing names."""
+        return open(key, "rb")
+
+    def commit_copies(
+        self,
+        session: Session,
+        run: str,
+        attempt: Attempt,
+        staged: Path,
+        copied: Iterable[Keys],
+        old: Iterable[Folder],
+    ) -> None:
+        """Put copies of a run into the warehouse, in one step for readers.
+
+        Args:
+            session: The session that staged them.
+            run: The run.
+            attempt: Their name.
+            staged: Their folder, whole.
+            copied: The traces that they are of.
+            old: The copies that were there; what nobody can have known of for a day is removed.
+
+        Raises:
+            FileNotFoundError: One of the traces was dropped.
+        """
+        session.flush(staged)
+        with self.locked():
+            for keys in copied:  # what was dropped must not stay as a copy
+                self.folder(*keys).stat()
+            session.place(staged, self.data / layout.copies(run, attempt))
+            for key in (key for each in old for keys in left_behind(each) for key in keys):
+                Path(key).unlink(missing_ok=True)
+                with suppress(OSError):  # not empty
+                    Path(key).parent.rmdir()
+
+    def _cannot_write(self, error: OSError) -> IngestError:
+        return IngestError(f"cannot write the warehouse {self.path}: {error.strerror}")
+
+
+def free_span(span: str, source_path: str, taken: Mapping[str, str]) -> str:
+    """The span that a file has in the warehouse already; else its own, or the next free number.
+
+    Args:
+        span: What its name says.
+        source_path: The file; '' where it is none that may come again.
+        taken: The spans of its worker that are in the warehouse, and the files they are of.
+    """
+    for known, path in taken.items():
+        if path == source_path:
+            return known
+    number = 1
+    while span in taken:
+        number += 1
+        span = str(number)
+    return span
+
+
+def _origin(folder: Path) -> Origin:
+    """What a stored trace was made from: of its two records, the one that can be read."""
+    with suppress(ValueError):
+        if found := manifest.read(folder):
+            return found.origin
+    try:
+        return manifest.origin_of(folder / "traces.parquet")
+    except (pa.ArrowException, OSError, KeyError, TypeError, IndexError):
+        if not folder.exists():
+            raise FileNotFoundError(folder) from None
+        return UNKNOWN

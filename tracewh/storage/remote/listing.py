@@ -1,0 +1,139 @@
+"""The traces of a warehouse in a store, as listings alone tell them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from tracewh.storage import layout
+from tracewh.storage.layout import MANIFEST, PARQUET, Attempt, Object
+from tracewh.storage.remote.errors import explained
+from tracewh.storage.remote.place import Place
+
+if TYPE_CHECKING:
+    from pyarrow.fs import FileInfo
+
+#: Requests to a store side by side, where each is small and waits for its answer.
+AT_ONCE = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """The folder of a trace, and what each attempt to write it put there, by plain names.
+
+    Or the copies of a run, without a worker and a span: tracewh/storage/compacted.py.
+    """
+
+    run: str
+    worker: str = ""
+    span: str = ""
+    attempts: dict[Attempt, dict[str, Object]] = field(default_factory=dict)
+
+    @property
+    def keys(self) -> tuple[str, str, str]:
+        """Its run, worker and span."""
+        return self.run, self.worker, self.span
+
+    @property
+    def whole(self) -> list[Attempt]:
+        """The attempts that have a manifest, from the oldest to the newest, which readers see.
+
+        Azure shows an object before it has its contents: an empty manifest is none.
+        """
+        return sorted(
+            attempt
+            for attempt, objects in self.attempts.items()
+            if MANIFEST in objects and objects[MANIFEST].bytes
+        )
+
+    @property
+    def newest(self) -> dict[str, Object]:
+        """What readers see of it, the manifest included; nothing where no attempt is whole."""
+        whole = self.whole
+        return self.attempts[whole[-1]] if whole else {}
+
+    @property
+    def tables(self) -> dict[str, Object]:
+        """The files that readers see, by the names of their tables."""
+        found = self.newest.items()
+        return {name.removesuffix(PARQUET): o for name, o in found if name.endswith(PARQUET)}
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """The folders of a warehouse's traces, in order, and the copies of its runs."""
+
+    folders: list[Folder]
+    copies: list[Folder]
+
+
+def folders(place: Place, runs: Iterable[str] | None = None) -> list[Folder]:
+    """The folders of a warehouse's traces, or of those of some runs, in order; see `contents`."""
+    return contents(place, runs).folders
+
+
+def contents(place: Place, runs: Iterable[str] | None = None) -> Contents:
+    """What a warehouse holds, or some of its runs.
+
+    One request gives a thousand objects or so, of any number of folders; Azure wants one per folder.
+
+    Args:
+        place: The warehouse.
+        runs: Names of runs; None for all there are.
+
+    Raises:
+        OSError: The store cannot be asked; one line with the remedy.
+    """
+    more_threads()
+    data = f"{place.key}/data"
+    with explained(place.url), ThreadPoolExecutor(AT_ONCE) as pool:
+        if runs is not None:
+            tops = [f"{data}/{layout.run(run)}" for run in dict.fromkeys(runs)]
+        elif place.filesystem.type_name == "gcs":  # knows no folders, but those with a marker
+            tops = [data]
+        else:
+            tops = _subfolders(place, data)
+        if place.filesystem.type_name == "abfs":  # one at a time for each folder that it goes into
+            tops = list(chain.from_iterable(pool.map(partial(_subfolders, place), tops)))
+        listings = pool.map(partial(_listed, place, recursive=True), tops)
+        found: dict[str, Folder] = {}
+        copies: dict[str, Folder] = {}
+        for info in chain.from_iterable(listings):
+            below = info.path.strip("/").removeprefix(data.strip("/"))
+            path, _, name = below.strip("/").rpartition("/")
+            part = layout.taken_apart(name)
+            if not info.is_file or not part or not part[0].endswith((PARQUET, MANIFEST)):
+                continue
+            each = Object(f"{data}/{path}/{name}", info.size or 0, info.mtime_ns or 0)
+            if keys := layout.keys(path):
+                attempts = found.setdefault(path, Folder(*keys)).attempts
+                attempts.setdefault(part[1], {})[part[0]] = each
+            elif named := layout.copies_of(path):
+                attempts = copies.setdefault(named[0], Folder(named[0])).attempts
+                attempts.setdefault(named[1], {})[name] = each
+    return Contents(sorted(found.values(), key=lambda folder: folder.keys), list(copies.values()))
+
+
+def more_threads() -> None:
+    """Let Arrow have so many requests under way, unless ARROW_IO_THREADS says how many."""
+    import pyarrow as pa
+
+    if "ARROW_IO_THREADS" not in os.environ:
+        pa.set_io_thread_count(max(AT_ONCE, pa.io_thread_count()))
+
+
+def _subfolders(place: Place, key: str) -> list[str]:
+    return [info.path for info in _listed(place, key, recursive=False) if not info.is_file]
+
+
+def _listed(place: Place, key: str, recursive: bool) -> Iterable[FileInfo]:
+    from pyarrow.fs import FileSelector
+
+    selector = FileSelector(key, allow_not_found=True, recursive=recursive)
+    found: Iterable[FileInfo] = place.filesystem.get_file_info(selector)
+    return found

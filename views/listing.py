@@ -1,0 +1,268 @@
+"""The traces of a warehouse and the files of their tables, listed once: in a store, or in a folder.
+
+    listing = Listing.of("s3://bucket/wh")
+    mine = listing.only(trace for trace in listing.traces if trace.run == "resnet")
+    with Warehouse(mine) as warehouse:  # also in another process: a listing can be pickled
+        warehouse.kernel_stats(run="resnet").show()
+
+A listing stays as it is while traces are ingested, and what it names can be read for a day after that
+was replaced. tracewh/storage/layout.py says what is listed.
+
+DuckDB's own reader of S3 is an extension that has to be downloaded, and knows neither Azure's nor
+Hadoop's URLs; Arrow reads from all that tracewh ingests from, filters and columns pushed down.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+from tracewh.storage import compacted, layout
+from tracewh.storage.compacted import Compacted
+from tracewh.storage.layout import MANIFEST, PARQUET, Object
+from tracewh.storage.remote import Place, explained, is_url, locate
+from tracewh.storage.remote.dataset import dataset
+from tracewh.storage.remote.listing import AT_ONCE, Folder, contents
+from tracewh.views.values import quoted
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from tracewh.views.spec import Spec
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """A stored trace, and the file of each of its tables: a path, or a key of the store."""
+
+    run: str
+    worker: str
+    span: str
+    files: Mapping[str, Object]
+
+    @property
+    def keys(self) -> tuple[str, str, str]:
+        """Its run, worker and span."""
+        return self.run, self.worker, self.span
+
+    @property
+    def version(self) -> str:
+        """What tells it from the one that was there before it."""
+        return compacted.version(self.files["traces"]) if "traces" in self.files else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """The traces of a warehouse, or some of them.
+
+    Attributes:
+        path: The warehouse's folder, or its URL as text.
+        traces: In the order of run, worker and span.
+        place: Where it lies; None in a folder.
+        compacted: The copies that stand for most of the traces that they were made of.
+    """
+
+    path: Path | str
+    traces: tuple[Trace, ...]
+    place: Place | None = None
+    compacted: tuple[Compacted, ...] = ()
+
+    @classmethod
+    def of(cls, warehouse: str | os.PathLike[str]) -> Self:
+        """List a warehouse.
+
+        Raises:
+            OSError: It holds no traces, or the store cannot be asked; one line with the remedy.
+        """
+        if is_url(warehouse):
+            place = locate(os.fspath(warehouse))
+            found = contents(place)
+            traces = (Trace(*each.keys, each.tables) for each in found.folders if each.whole)
+            listing = cls(place.url, tuple(traces), place, _fetched(place, found.copies))
+        else:
+            root = Path(os.path.abspath(warehouse))
+            copies = compacted.in_folder(root / "data")
+            listing = cls(root, tuple(_local(root / "data")), None, opened(copies))
+        if not listing.traces:
+            said = f"holds no traces; `tracewh ingest LOGDIR -w {listing.path}` brings some in"
+            raise FileNotFoundError(errno.ENOENT, said, str(listing.path))
+        return listing
+
+    def only(self, traces: Iterable[Trace]) -> Self:
+        """Some of its traces."""
+        some = tuple(traces)
+        versions = {trace.keys: trace.version for trace in some}
+        copies = (each for each in self.compacted if each.gone(versions) is not None)
+        return replace(self, traces=some, compacted=tuple(copies))
+
+    def names(self, runs: Iterable[str] | None = None) -> list[tuple[str, str, str]]:
+        """Run, worker and span of each trace, of whatever run: they are all known."""
+        return [trace.keys for trace in self.traces]
+
+    def files(self, table: str) -> list[str]:
+        """The paths or URLs of a table's files."""
+        keys = [trace.files[table].key for trace in self.traces if table in trace.files]
+        return [self.place.url_of(key) for key in keys] if self.place else keys
+
+    def create_view(self, con: duckdb.DuckDBPyConnection, table: Spec) -> None:
+        """Create a table's view over its files.
+
+        Raises:
+            OSError: The files cannot be read.
+        """
+        versions = {trace.keys: trace.version for trace in self.traces}
+        copies = Copies(self.compacted, versions)
+        copied, parts = copies.traces(table.name), copies.of(table.name)
+        own = [
+            (trace.keys, trace.files[table.name])
+            for trace in self.traces
+            if table.name in trace.files and trace.keys not in copied
+        ]
+        if not own and not parts:
+            said = f"holds no {table.name}.parquet: it is damaged; ingest again with --force"
+            raise OSError(errno.EIO, said, str(self.path))
+        if self.place is None:
+            files = ", ".join(quoted(found.key) for _, found in own)
+            create_view(con, table, read(f"[{files}]") if own else None, parts)
+            return
+        # In a schema of its own, so that SHOW TABLES shows what a folder's does.
+        con.execute("CREATE SCHEMA IF NOT EXISTS files")
+        con.execute("USE files")
+        with explained(self.place.url):
+            if own:
+                con.from_arrow(dataset(self.place, own)).create_view(table.name)
+            for number, part in enumerate(parts):
+                found = dataset(self.place, [(None, file) for file in part.files])
+                con.from_arrow(found).create_view(f"{table.name}_{number}")
+        con.execute("USE main")
+        create_view(con, table, f"files.{table.name}" if own else None, parts, in_store=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Copies of a table to be read, and the workers and spans of which not to read them."""
+
+    files: tuple[Object, ...]
+    gone: frozenset[tuple[str, str]] = frozenset()
+
+
+class Copies:
+    """The copies that stand for traces.
+
+    Args:
+        compacted: All that there are.
+        versions: That of each trace which is to be read, by run, worker and span.
+    """
+
+    def __init__(
+        self, compacted: Iterable[Compacted], versions: Mapping[tuple[str, str, str], str]
+    ) -> None:
+        self._standing = [
+            (each, gone) for each in compacted if (gone := each.gone(versions)) is not None
+        ]
+
+    def of(self, table: str) -> list[Part]:
+        """Those of a table."""
+        found = [(each.files[table], gone) for each, gone in self._standing if table in each.files]
+        whole = tuple(file for file, gone in found if not gone)
+        parts = [Part((file,), gone) for file, gone in found if gone]
+        return [Part(whole), *parts] if whole else parts
+
+    def traces(self, table: str) -> set[tuple[str, str, str]]:
+        """The traces whose rows of a table are in them, by run, worker and span."""
+        return {
+            (each.run, *keys)
+            for each, gone in self._standing
+            if table in each.files
+            for keys in each.versions.keys() - gone
+        }
+
+
+def create_view(
+    con: duckdb.DuckDBPyConnection,
+    table: Spec,
+    own: str | None,
+    parts: Iterable[Part],
+    in_store: bool = False,
+) -> None:
+    """Create a table's view, in the place of one that is there.
+
+    Args:
+        con: Where to create it.
+        table: The table.
+        own: What reads the files of the traces themselves; None where none is to be read.
+        parts: The copies to be read; in a store, what reads them is named files.TABLE_NUMBER.
+        in_store: Whether Arrow reads it, to which JSON is text.
+    """
+    columns = ", ".join(
+        f"CAST(t.{column.name} AS JSON) AS {column.name}"
+        if in_store and column.type == "JSON"
+        else f"t.{column.name}"
+        for column in table.columns
+    )
+    selects = [f"SELECT {columns} FROM {own} AS t"] if own else []
+    for number, part in enumerate(parts):
+        # The name of their folder has the run in it, and so have they.
+        files = ", ".join(quoted(file.key) for file in part.files)
+        here = f"read_parquet([{files}], hive_partitioning = false)"
+        source = f"files.{table.name}_{number}" if in_store else here
+        rows = ", ".join(
+            f"({quoted(worker)}, {quoted(span)})" for worker, span in sorted(part.gone)
+        )
+        where = f" WHERE (t.worker, t.span) NOT IN (VALUES {rows})" if rows else ""
+        selects.append(f"SELECT {columns} FROM {source} AS t{where}")
+    con.execute(f"CREATE OR REPLACE VIEW {table.name} AS {' UNION ALL '.join(selects)}")
+
+
+def read(files: str) -> str:
+    """SQL that reads Parquet files of a warehouse, with the keys of their paths as columns."""
+    return (
+        f"read_parquet({files}, hive_partitioning = true, "
+        "hive_types = {'run': VARCHAR, 'worker': VARCHAR, 'span': VARCHAR})"
+    )
+
+
+def opened(copies: Iterable[Folder]) -> tuple[Compacted, ...]:
+    """Copies in a folder, with what their manifests say."""
+    return _parsed(copies, lambda key: Path(key).read_bytes())
+
+
+def _fetched(place: Place, copies: Iterable[Folder]) -> tuple[Compacted, ...]:
+    def fetch(key: str) -> bytes:
+        with explained(place.url_of(key)), place.filesystem.open_input_stream(key) as file:
+            return bytes(file.read())
+
+    return _parsed(copies, fetch)
+
+
+def _parsed(copies: Iterable[Folder], fetch: Callable[[str], bytes]) -> tuple[Compacted, ...]:
+    def parse(each: Folder) -> Compacted | None:
+        with suppress(FileNotFoundError):  # dropped meanwhile
+            return Compacted.parse(each, fetch(each.newest[MANIFEST].key))
+        return None
+
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        read = pool.map(parse, (each for each in copies if each.whole))
+        return tuple(each for each in read if each)
+
+
+def _local(data: Path) -> Iterator[Trace]:
+    for folder in sorted(data.glob("*/*/*")):
+        keys = layout.keys(folder.relative_to(data).as_posix())
+        if keys is None or not (folder / "traces.parquet").exists():
+            continue
+        with os.scandir(folder) as entries:
+            found = [(e.name, e.path, e.stat()) for e in entries if e.name.endswith(PARQUET)]
+        yield Trace(
+            *keys,
+            {
+                name.removesuffix(PARQUET): Object(path, stat.st_size, stat.st_mtime_ns)
+                for name, path, stat in found
+            },
+        )

@@ -1,0 +1,202 @@
+"""A warehouse in a folder: by patterns of names, or by the traces that are there when it is asked."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tracewh.storage import compacted, layout
+from tracewh.storage.compacted import Compacted
+from tracewh.storage.layout import MANIFEST, Object
+from tracewh.views.listing import Copies, Part, create_view, opened, read
+from tracewh.views.values import quoted
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from tracewh.views.spec import Spec
+
+#: Run, worker and span.
+Keys = tuple[str, str, str]
+#: The variable that holds the folders of the traces that a query is about: were each table to look
+#: for them itself, a trace that arrives between two looks would be in one table and not in another.
+#: A table that was compacted has one of its own, with those that no copy stands for.
+_PRESENT = "tracewh_present"
+
+
+class Pattern:
+    """A folder whose tables look for their files themselves, at each mention.
+
+    Args:
+        path: Its absolute path.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def create_view(self, con: duckdb.DuckDBPyConnection, table: Spec) -> None:
+        """Create a table's view."""
+        create_view(con, table, read(self.files(table.name)), [])
+
+    def files(self, table: str) -> str:
+        """The files of a table, as a pattern in SQL."""
+        return quoted(f"{glob.escape(str(self.path))}/data/*/*/*/{table}.parquet")
+
+
+class Folder:
+    """A folder whose tables hold the traces that `look` found.
+
+    Args:
+        path: Its absolute path.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._pattern = Pattern(path)
+        self._folders: list[str] = []
+        #: Which traces there are for readers, by run, worker and span; None for all.
+        self._kept: Callable[[Keys], bool] | None = None
+        #: Of the tables that were compacted, the traces to be read from their own folders, and copies.
+        self._divided: dict[str, tuple[list[str], list[Part]]] = {}
+        #: What the manifests of copies say, by their paths: they never change.
+        self._manifests: dict[str, tuple[Compacted, ...]] = {}
+
+    def names(self, runs: Iterable[str] | None = None) -> list[Keys]:
+        """Run, worker and span of each trace.
+
+        Args:
+            runs: Where there are traces of all of these, only theirs are listed; None for all.
+        """
+        data = self.path / "data"
+        each = [_traces(data, [layout.run(run)])[0] for run in dict.fromkeys(runs or ())]
+        found = [*chain(*each)] if each and all(each) else _traces(data)[0]
+        paths = (os.path.relpath(trace.folder, data) for trace in found)
+        return [keys for path in paths if (keys := layout.keys(path.replace(os.sep, "/")))]
+
+    def look(self, with_copies: bool = True) -> set[str]:
+        """Look for traces and copies; the tables whose views have to be created anew."""
+        before, self._divided = self._divided, {}
+        found, runs = _traces(self.path / "data", kept=self._kept)
+        self._folders = [trace.folder for trace in found]
+        if with_copies and runs:
+            self._divide(found, self._compacted(runs))
+        return {
+            table
+            for table in before.keys() | self._divided.keys()
+            if _shape(before.get(table)) != _shape(self._divided.get(table))
+        }
+
+    def _divide(self, found: list[_Trace], compacted: list[Compacted]) -> None:
+        copies = Copies(compacted, {trace.keys: trace.version for trace in found})
+        own: dict[frozenset[str], list[str]] = {}
+        for table in {table for each in compacted for table in each.files}:
+            if parts := copies.of(table):
+                runs = frozenset(each.run for each in compacted if table in each.files)
+                if runs not in own:  # most tables are copied in all of them
+                    copied = copies.traces(table)
+                    own[runs] = [trace.folder for trace in found if trace.keys not in copied]
+                self._divided[table] = own[runs], parts
+
+    def keep(self, kept: Callable[[Keys], bool] | None) -> None:
+        """From the next look on, find some traces only; all where None."""
+        self._kept = kept
+
+    def prefer(self, first: Callable[[Keys], bool]) -> None:
+        """Put some traces before the others, until the next look: what binds a query opens the first."""
+        data = f"{self.path}/data/"
+
+        def is_later(folder: str) -> bool:
+            keys = layout.keys(folder.removeprefix(data))
+            return not (keys and first(keys))
+
+        self._folders.sort(key=is_later)
+        for own, _ in self._divided.values():
+            own.sort(key=is_later)
+
+    def tell(self, con: duckdb.DuckDBPyConnection, most: int | None = None) -> None:
+        """Let the views read the traces that were found, or some of them."""
+        lists = {_PRESENT: self._folders}
+        lists |= {_variable(table): own for table, (own, _) in self._divided.items()}
+        for name, folders in lists.items():
+            con.execute(f"SET VARIABLE {name} = ?::VARCHAR[]", [folders[:most] or None])
+
+    def forget(self, con: duckdb.DuckDBPyConnection) -> None:
+        """Let each mention of a table look for traces itself; before, look without copies."""
+        con.execute(f"RESET VARIABLE {_PRESENT}")
+
+    def create_view(self, con: duckdb.DuckDBPyConnection, table: Spec) -> None:
+        """Create a table's view."""
+        own, parts = self._divided.get(table.name, (self._folders, []))
+        known = _variable(table.name) if parts else _PRESENT
+        files = f"[t || '/{table.name}.parquet' FOR t IN getvariable('{known}')::VARCHAR[]]"
+        files = files if parts else f"coalesce({files}, [{self._pattern.files(table.name)}])"
+        create_view(con, table, read(files) if own or not parts else None, parts)
+
+    def _compacted(self, runs: list[str]) -> list[Compacted]:
+        """The copies of some runs, named by their folders."""
+        read = {}
+        for each in compacted.in_folder(self.path / "data", runs):
+            if each.whole:
+                path = each.newest[MANIFEST].key
+                read[path] = self._manifests.get(path) or opened([each])
+        self._manifests = read
+        return [each for known in read.values() for each in known]
+
+
+@dataclass(frozen=True, slots=True)
+class _Trace:
+    """A trace that was found; what it is called and which one it is only where there are copies."""
+
+    folder: str
+    keys: tuple[str, str, str] = ("", "", "")
+    version: str = ""
+
+
+def _variable(table: str) -> str:
+    return f"{_PRESENT}_{table}"
+
+
+def _shape(divided: tuple[list[str], list[Part]] | None) -> tuple[bool, list[Part]] | None:
+    """What the view of a table depends on; the traces are in a variable."""
+    return divided and (bool(divided[0]), divided[1])
+
+
+def _traces(
+    data: Path,
+    runs: Iterable[str] | None = None,
+    kept: Callable[[Keys], bool] | None = None,
+) -> tuple[list[_Trace], list[str]]:
+    """The traces in order, and the folders of runs that have copies.
+
+    Args:
+        runs: Folders of runs to look into; None for all.
+        kept: Which traces are wanted; None for all.
+    """
+    found, compact = [], []
+    for run in compacted.names(str(data)) if runs is None else runs:
+        workers = compacted.names(f"{data}/{run}")
+        is_copied = any(layout.copies_of(f"{run}/{name}") for name in workers)
+        if is_copied:
+            compact.append(run)
+        for worker in workers:
+            for span in compacted.names(f"{data}/{run}/{worker}"):
+                path = f"{run}/{worker}/{span}"
+                file = f"{data}/{path}/traces.parquet"
+                try:
+                    stat = os.stat(file)
+                except (FileNotFoundError, NotADirectoryError):  # no trace
+                    continue
+                keys = layout.keys(path) if is_copied or kept else None
+                if kept and not (keys and kept(keys)):
+                    continue
+                if keys:
+                    traces = Object(file, stat.st_size, stat.st_mtime_ns)
+                    found.append(_Trace(f"{data}/{path}", keys, compacted.version(traces)))
+                else:
+                    found.append(_Trace(f"{data}/{path}"))
+    return found, compact
