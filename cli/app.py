@@ -19,6 +19,7 @@ from tracewh.cli.commands.report import report, serve
 from tracewh.cli.commands.show import ViewGroup, registry
 from tracewh.cli.commands.spark_sql import spark_sql
 from tracewh.cli.engine import Cluster
+from tracewh.cli.errors import OK
 from tracewh.cli.helptext import EPILOG, Command, Commands
 from tracewh.cli.output.output import Format, Output, whole_number
 
@@ -91,7 +92,7 @@ def ingest(
     before is skipped; a file that is not a trace is named and skipped. The table lists problems first, then
     the runs; the other formats have a row for each file.
     """
-    from tracewh.cli.commands.ingest import take_in
+    from tracewh.cli.commands.ingest import run_ingest
 
     cluster = Cluster.parse(engine, master)
     if cluster and "-" in paths:
@@ -101,7 +102,7 @@ def ingest(
     workers = None if jobs is None else whole_number("--jobs", jobs, least=1)
     written = Output.parse(format, output, None, None)
     written.check()
-    code = take_in(
+    code = run_ingest(
         paths, warehouse, run=run, jobs=workers, force=force, cluster=cluster, output=written
     )
     raise typer.Exit(code)
@@ -368,4 +369,4 @@ def _run(argv: list[str]) -> int:
         return done.exit_code
     except typer.Abort:
         raise KeyboardInterrupt from None
-    return diagnostics.OK
+    return OK

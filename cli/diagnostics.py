@@ -18,35 +18,20 @@ from contextlib import contextmanager
 from difflib import get_close_matches
 from typing import NoReturn
 
-OK, FAILED, WRONG_CALL, SOME_REFUSED, LIMIT_EXCEEDED = 0, 1, 2, 3, 4
-INTERRUPTED, TERMINATED = 128 + signal.SIGINT, 128 + signal.SIGTERM
-
-#: What `tracewh --help` says about them.
-EXIT_CODES = (
-    (OK, "success; ingest: all files were ingested"),
-    (FAILED, "failure; ingest: no file was ingested; check: there are problems"),
-    (WRONG_CALL, "wrong usage: an unknown name, option or value"),
-    (SOME_REFUSED, "ingest: some files were ingested, others refused"),
-    (LIMIT_EXCEEDED, "diff: a --fail-if condition holds"),
-    (INTERRUPTED, "interrupted"),
-    (TERMINATED, "terminated (SIGTERM)"),
+from tracewh.cli import memory_limit
+from tracewh.cli.errors import (
+    FAILED,
+    INTERRUPTED,
+    OK,
+    TERMINATED,
+    WRONG_CALL,
+    CliError,
+    WrongCallError,
 )
 
 
 class Terminated(KeyboardInterrupt):
     """SIGTERM came: as SIGINT, but for the exit code."""
-
-
-class CliError(Exception):
-    """A command cannot do what was asked. The message is meant for a person."""
-
-    exit_code = FAILED
-
-
-class WrongCallError(CliError):
-    """What was asked makes no sense: the caller has to write something else."""
-
-    exit_code = WRONG_CALL
 
 
 def note(text: str) -> None:
@@ -181,8 +166,6 @@ _NO_MEMORY = ("can't start new thread", "failed to map segment")
 def _foreseen(error: Exception) -> tuple[int, str] | None:
     """Exit code and message of an error that the other parts raise on purpose."""
     if isinstance(error, MemoryError) or any(said in str(error) for said in _NO_MEMORY):
-        from tracewh.cli import memory_limit
-
         return FAILED, memory_limit.exhausted()
     from typer.exceptions import TyperException
 
@@ -244,7 +227,7 @@ _FILE = re.compile(
 def _damage(text: str) -> str:
     """Which trace is damaged, and the command that repairs it, as far as the message names the file."""
     from tracewh.storage import layout
-    from tracewh.storage.check import repair
+    from tracewh.storage.checks import repair
 
     said = text.partition("\n")[0].partition(": ")[2]
     named = _FILE.search(text)

@@ -10,15 +10,13 @@ from typing import Any
 
 from typer.core import TyperCommand, TyperGroup
 
-from tracewh.cli import diagnostics
+from tracewh.cli.errors import EXIT_CODES
 
 #: Pages are as wide as the terminal, but lines longer than this are hard to read.
 CONTEXT = {"max_content_width": 100, "help_option_names": ["-h", "--help"]}
 
 #: What stands below the front page.
-EPILOG = "\n".join(
-    ["\b", "Exit status:", *(f"  {code:>3}  {text}" for code, text in diagnostics.EXIT_CODES)]
-)
+EPILOG = "\n".join(["\b", "Exit status:", *(f"  {code:>3}  {text}" for code, text in EXIT_CODES)])
 
 #: The title of a section, and one line of it: a name and what there is to say about it.
 Row = tuple[str, tuple[str, str]]

@@ -9,7 +9,7 @@ import os
 import resource
 from collections.abc import Sequence
 
-from tracewh.cli import diagnostics
+from tracewh.cli.errors import CliError
 
 _MIB = 1 << 20
 #: The address space that commands need, and what they need more for each core. Most of it is reserved
@@ -38,7 +38,7 @@ def check(words: Sequence[str]) -> int:
     least, per_core = _WRITE if words[0] in _WRITING else _ASK
     needed = least + per_core * (os.cpu_count() or 1)
     if limit < needed:
-        raise diagnostics.CliError(
+        raise CliError(
             f"the address space is limited to {limit // _MIB:,} MiB (ulimit -v), {words[0]} needs"
             f" {needed // _MIB:,} MiB here; raise that limit, or limit the memory of a cgroup instead"
         )

@@ -19,8 +19,8 @@ from pathlib import Path
 from unittest.mock import patch
 
 import tracewh
+from tests.derived_tables import fill_derived_tables
 from tests.given import Tables, paragraphs
-from tests.settled import settle
 from tracewh.cli.app import main
 from tracewh.views import Spec
 
@@ -110,7 +110,7 @@ def _drawn(text: str, warehouse: Path) -> Path:
             break
         tables.insert(paragraph)
     con = tables.con
-    settle(con, ["step_activity", "operator_costs", "stacks"])
+    fill_derived_tables(con, ["step_activity", "operator_costs", "stacks"])
     keys = {
         row
         for table in tables.registry.tables()

@@ -12,16 +12,16 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from tracewh.errors import IngestError
-from tracewh.ingest.result import Meter, Outcome, Progress, size
+from tracewh.ingest.progress import Meter, Progress
+from tracewh.ingest.result import FileResult, size
 from tracewh.ingest.sources.discover import Source, discover
 from tracewh.ingest.sources.files import Piped
 
 if TYPE_CHECKING:
     from tracewh.ingest.plan import Planned
-    from tracewh.storage.local_store import Store
-    from tracewh.storage.object_store import ObjectStore
+    from tracewh.storage.store import Store
 
-__all__ = ["IngestError", "Outcome", "Progress", "drop", "ingest"]
+__all__ = ["FileResult", "IngestError", "Progress", "drop", "ingest"]
 
 
 def ingest(
@@ -32,8 +32,8 @@ def ingest(
     jobs: int | None = None,
     force: bool = False,
     on_progress: Callable[[Progress], None] | None = None,
-    on_outcome: Callable[[Outcome], None] | None = None,
-) -> list[Outcome]:
+    on_result: Callable[[FileResult], None] | None = None,
+) -> list[FileResult]:
     """Take trace files into a warehouse.
 
     Args:
@@ -43,7 +43,7 @@ def ingest(
         jobs: Files taken in side by side; by default one per core, or as many as fit into 1.5 GiB.
         force: Take in files again that are in already.
         on_progress: Called often, from any thread, one call at a time.
-        on_outcome: Called once per file, as soon as it is settled.
+        on_result: Called once per file, as soon as it is settled.
 
     Returns:
         One outcome per file, in the order of run, worker and span. A file that cannot be taken in
@@ -54,44 +54,44 @@ def ingest(
     """
     if jobs is not None and jobs < 1:
         raise IngestError(f"jobs is {jobs}; it must be at least 1")
-    from tracewh.storage.object_store import store_of
+    from tracewh.storage.open_store import open_store
 
-    store = store_of(warehouse)
-    return ingest_sources(discover(paths, run), store, jobs, force, on_progress, on_outcome)
+    store = open_store(warehouse)
+    return ingest_sources(discover(paths, run), store, jobs, force, on_progress, on_result)
 
 
 def ingest_sources(
     sources: Sequence[Source],
-    store: Store | ObjectStore,
+    store: Store,
     jobs: int | None = None,
     force: bool = False,
     on_progress: Callable[[Progress], None] | None = None,
-    on_outcome: Callable[[Outcome], None] | None = None,
-) -> list[Outcome]:
+    on_result: Callable[[FileResult], None] | None = None,
+) -> list[FileResult]:
     """As `ingest`, of files that were found already; at least one."""
     # Here, so that importing tracewh does not load DuckDB and Arrow.
-    from tracewh.ingest.database_pool import Databases, side_by_side
-    from tracewh.ingest.ingest_file import settle
+    from tracewh.ingest.database_pool import DatabasePool, workers_and_limits
+    from tracewh.ingest.ingest_file import ingest_file
     from tracewh.ingest.plan import make_plan
 
     with store.session() as session, ExitStack() as pipes:
         for pipe in dict.fromkeys(each.path for each in sources if isinstance(each.path, Piped)):
             pipes.enter_context(pipe.kept(session.path))
         plan = make_plan(store, sources, force)
-        meter = Meter(sources, on_progress, on_outcome)
+        meter = Meter(sources, on_progress, on_result)
         new = [size(each.source) for each in plan if each.known is None]
-        workers, limits = side_by_side(new, jobs)
+        workers, limits = workers_and_limits(new, jobs)
         submitted = threading.Event()
 
-        def one(planned: Planned) -> Outcome:
+        def one(planned: Planned) -> FileResult:
             submitted.wait()
-            commit = partial(store.commit, session, planned)
-            outcome = settle(planned, databases, commit, meter)
-            meter.settle(outcome)
+            commit = partial(store.commit, session, planned.target)
+            outcome = ingest_file(planned, databases, commit, meter)
+            meter.finish(outcome)
             return outcome
 
-        with Databases(session, limits) as databases, ThreadPoolExecutor(workers) as pool:
-            futures: list[Future[Outcome]] = []
+        with DatabasePool(session, limits) as databases, ThreadPoolExecutor(workers) as pool:
+            futures: list[Future[FileResult]] = []
             try:
                 # None begins before all are known here: one that is not could not be interrupted.
                 futures += [pool.submit(one, each) for each in plan]
@@ -123,13 +123,13 @@ def drop(
     Returns:
         The number of traces removed; 0 when nothing has that name.
     """
-    from tracewh.storage.object_store import store_of
+    from tracewh.storage.open_store import open_store
 
-    return store_of(warehouse).drop(run, worker, span)
+    return open_store(warehouse).drop(run, worker, span)
 
 
 def names(warehouse: str | os.PathLike[str]) -> list[tuple[str, str, str]]:
     """Run, worker and span of every stored trace, damaged ones included."""
-    from tracewh.storage.object_store import store_of
+    from tracewh.storage.open_store import open_store
 
-    return store_of(warehouse).names()
+    return open_store(warehouse).names()

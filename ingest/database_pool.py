@@ -37,7 +37,7 @@ class Limits:
     remedy: str = "use fewer --jobs"
 
 
-def side_by_side(sizes: Sequence[int], jobs: int | None) -> tuple[int, Limits]:
+def workers_and_limits(sizes: Sequence[int], jobs: int | None) -> tuple[int, Limits]:
     """How many files to take in at a time, and what each of them may use.
 
     Args:
@@ -81,7 +81,7 @@ class Database:
             self.con.execute(f"SET memory_limit = '{_mebibytes(self.limits.memory_bytes)}'")
 
 
-class Databases:
+class DatabasePool:
     """Gives a database to each trace, those that are taken in side by side one each.
 
     Opening one takes as long as reading ten thousand events, and so does having memory again from the

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import errno
-import os
 from typing import TYPE_CHECKING
 
 import duckdb
 
 from tracewh.debug import DEBUG
-from tracewh.errors import RefusedError
+from tracewh.errors import RefusedError, is_disk_full
 from tracewh.ingest.sources.files import File
 
 if TYPE_CHECKING:
     from tracewh.ingest.database_pool import Limits
-
-_FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 def refusal(error: Exception, source: File, full: str, limits: Limits) -> RefusedError:
@@ -28,7 +24,7 @@ def refusal(error: Exception, source: File, full: str, limits: Limits) -> Refuse
         limits: What its ingest was allowed to use.
     """
     text = str(error).partition("\n")[0]
-    if is_full(error):
+    if is_disk_full(error):
         return RefusedError(full)
     if isinstance(error, duckdb.OutOfMemoryException):
         return RefusedError(
@@ -46,13 +42,3 @@ def bug(error: Exception) -> RefusedError:
         f"{said}; this is a bug in tracewh: please report it, with the file if you may "
         f"({DEBUG}=1 shows where)"
     )
-
-
-def is_full(error: Exception) -> bool:
-    """Whether an error of the system or of the database says that a disk is full."""
-    if isinstance(error, OSError):
-        return error.errno in _FULL
-    # DuckDB gives the system's word for it in its own message; a full folder of temporary files it
-    # takes for a lack of memory.
-    text = str(error).partition("\n")[0]
-    return "max_temp_directory_size" in str(error) or any(os.strerror(no) in text for no in _FULL)

@@ -10,19 +10,20 @@ from pathlib import Path
 from tracewh.debug import debugging
 from tracewh.errors import RefusedError
 from tracewh.ingest import result
-from tracewh.ingest.database_pool import Databases
+from tracewh.ingest.database_pool import DatabasePool
 from tracewh.ingest.error_messages import bug
-from tracewh.ingest.ingest_trace import take_in
+from tracewh.ingest.ingest_trace import ingest_trace
 from tracewh.ingest.plan import Planned
-from tracewh.ingest.result import Meter, Outcome
+from tracewh.ingest.progress import Meter
+from tracewh.ingest.result import FileResult
 
 
-def settle(
+def ingest_file(
     planned: Planned,
-    databases: Databases,
+    databases: DatabasePool,
     commit: Callable[[Path], str],
     meter: Meter,
-) -> Outcome:
+) -> FileResult:
     """Take in a file, unless it is in already. Whatever is wrong with it refuses it.
 
     Args:
@@ -41,7 +42,7 @@ def settle(
         meter.read(found.source_bytes)
     else:
         try:
-            taken = take_in(databases, source, meter.read, meter.count, commit)
+            taken = ingest_trace(databases, source, meter.read, meter.count, commit)
             found = result.ingested(source, taken)
         except InterruptedError:
             raise

@@ -2,48 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 
 import duckdb
 
 from tracewh.errors import RefusedError
-from tracewh.ingest.database_pool import Database, Databases
+from tracewh.ingest.database_pool import Database, DatabasePool
 from tracewh.ingest.error_messages import refusal
-from tracewh.ingest.link.write_tables import odd_values, write
-from tracewh.ingest.parse.fast_parser import Parser, is_available
-from tracewh.ingest.parse.sql_parser import Flattener, is_unpadded, prepare
+from tracewh.ingest.link.write_tables import write
+from tracewh.ingest.parse.event_columns import odd_values
+from tracewh.ingest.parse.fast_parser import FastParser, is_available
+from tracewh.ingest.parse.sql_parser import SqlParser, is_unpadded, prepare
 from tracewh.ingest.read.chunks import Block
 from tracewh.ingest.read.reader import TraceReader
+from tracewh.ingest.result import IngestedTrace
 from tracewh.ingest.sources.discover import Source
 
 #: What linking takes of an operator that is inside many others.
 HOST_EVENT_BYTES = 800
 
 
-@dataclass(frozen=True, slots=True)
-class Taken:
-    """What a trace holds, the bytes that it takes in the warehouse, and the span that it got.
-
-    `repairs` says what was repaired or left out, and how often: docs/repairs.md.
-    """
-
-    events: int
-    skipped_events: int
-    stored_bytes: int
-    repairs: Mapping[str, int]
-    span: str = ""
-
-
-def take_in(
-    databases: Databases,
+def ingest_trace(
+    databases: DatabasePool,
     source: Source,
     on_bytes: Callable[[int], None],
     on_events: Callable[[int], None],
     commit: Callable[[Path], str],
-) -> Taken:
+) -> IngestedTrace:
     """Ingest one file. The trace is in the warehouse as a whole, or not at all.
 
     Args:
@@ -60,7 +48,7 @@ def take_in(
     try:
         with session.staging() as staged:
             before = source.path.stat()
-            taken = _take_in(databases, source, staged, on_bytes, on_events)
+            taken = _ingest(databases, source, staged, on_bytes, on_events)
             after = source.path.stat()
             if (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
                 raise RefusedError("it changed while it was read: ingest it again when it is whole")
@@ -71,20 +59,20 @@ def take_in(
         raise refusal(error, source.path, session.full, databases.limits) from None
 
 
-def _take_in(
-    databases: Databases,
+def _ingest(
+    databases: DatabasePool,
     source: Source,
     staged: Path,
     on_bytes: Callable[[int], None],
     on_events: Callable[[int], None],
     unpadded: bool = False,
-) -> Taken:
+) -> IngestedTrace:
     stat = source.path.stat()
     with databases.empty() as database:
         con = database.con
         prepare(con, unpadded)
         # Plain events are taken for what they seem to be.
-        parser = Parser(con.cursor()) if is_available() and not unpadded else None
+        parser = FastParser(con.cursor()) if is_available() and not unpadded else None
         reader = TraceReader(source.path, on_bytes, parser)
         is_all_plain = _flatten_all(database, reader, on_events)
         if unpadded or not _may_be_unpadded(con) or not is_unpadded(_first_block(source)):
@@ -106,8 +94,8 @@ def _take_in(
             reasons = {**reader.reasons, **({} if is_all_plain else odd_values(con))}
             running = databases.session.running
             stored = write(con, staged, reader.metadata, facts, reasons, running, at_once)
-            return Taken(reader.events, reader.skipped_events, stored, reasons)
-    return _take_in(databases, source, staged, on_bytes, on_events, unpadded=True)
+            return IngestedTrace(reader.events, reader.skipped_events, stored, reasons)
+    return _ingest(databases, source, staged, on_bytes, on_events, unpadded=True)
 
 
 def _may_be_unpadded(con: duckdb.DuckDBPyConnection) -> bool:
@@ -141,7 +129,7 @@ def _flatten_all(database: Database, reader: TraceReader, on_events: Callable[[i
     # One thread a block: the database's own would only get in each other's way. A filter that is
     # pushed down would parse every event a second time.
     con.execute("SET threads = 1; SET disabled_optimizers = 'filter_pushdown'")
-    with Flattener(con, threads) as flattener:
+    with SqlParser(con, threads) as flattener:
         for block in reader.blocks():
             flattener.add(block)
             database.expect(reader.text_bytes)

@@ -5,15 +5,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from tracewh.ingest.sources.discover import Source
 from tracewh.ingest.sources.files import Piped
-from tracewh.storage.local_store import Known, Store, free_span
 from tracewh.storage.manifest import content_hash
-
-if TYPE_CHECKING:
-    from tracewh.storage.object_store import ObjectStore
+from tracewh.storage.store import Store, StoredTrace, Target, free_span
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,14 +24,21 @@ class Planned:
     """
 
     source: Source
-    known: Known | None
+    known: StoredTrace | None
     generation: int = 1
 
+    @property
+    def target(self) -> Target:
+        """Where its trace goes."""
+        source = self.source
+        path = _path(source)
+        return Target(source.run, source.worker, source.span, path, self.generation)
 
-def make_plan(store: Store | ObjectStore, sources: Sequence[Source], force: bool) -> list[Planned]:
+
+def make_plan(store: Store, sources: Sequence[Source], force: bool) -> list[Planned]:
     """What to do about each file, in the order of the files."""
     survey = store.survey((source.run, source.worker) for source in sources)
-    stored: dict[tuple[str, str], list[Known]] = defaultdict(list)
+    stored: dict[tuple[str, str], list[StoredTrace]] = defaultdict(list)
     taken: dict[tuple[str, str], dict[str, str]] = defaultdict(dict)
     for trace in survey.traces:
         stored[trace.run, trace.worker].append(trace)
@@ -45,9 +48,7 @@ def make_plan(store: Store | ObjectStore, sources: Sequence[Source], force: bool
         worker = source.run, source.worker
         known = None if force else _same_content(source, stored[worker])
         if known is None:
-            # Another trace comes through a pipe each time.
-            path = "" if isinstance(source.path, Piped) else str(source.path)
-            span = free_span(source.span, path, taken[worker])
+            span = free_span(source.span, _path(source), taken[worker])
             source = replace(source, span=span)
             taken[worker][span] = str(source.path)
         newest = survey.generations.get((*worker, source.span), 0)
@@ -55,7 +56,7 @@ def make_plan(store: Store | ObjectStore, sources: Sequence[Source], force: bool
     return plan
 
 
-def _same_content(source: Source, stored: Iterable[Known]) -> Known | None:
+def _same_content(source: Source, stored: Iterable[StoredTrace]) -> StoredTrace | None:
     """Of the traces of its run and worker, the one that was made from the same bytes.
 
     A file that did not change since it was ingested is told without reading it.
@@ -71,3 +72,8 @@ def _same_content(source: Source, stored: Iterable[Known]) -> Known | None:
     except OSError:  # its ingest will say why
         return None
     return next((trace for trace in alike if trace.origin.content_hash == digest), None)
+
+
+def _path(source: Source) -> str:
+    """The file's path; '' for a pipe, through which another trace comes each time."""
+    return "" if isinstance(source.path, Piped) else str(source.path)

@@ -14,6 +14,7 @@ import duckdb
 import pyarrow as pa
 
 from tracewh.ingest.tables import Column, derive, tables
+from tracewh.quoting import quoted
 
 _TIMED = {
     "host_events": "start_ns",
@@ -87,9 +88,9 @@ def head(folder: Path) -> str:
 def _opened(folder: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     with duckdb.connect() as con:
         for name in tables():
-            path = str(folder / f"{name}.parquet").replace("'", "''")
+            path = quoted(str(folder / f"{name}.parquet"))
             con.execute(
-                f"CREATE VIEW {name} AS FROM read_parquet('{path}', hive_partitioning = false)"
+                f"CREATE VIEW {name} AS FROM read_parquet({path}, hive_partitioning = false)"
             )
         derive(con, "event_kinds")
         derive(con, "written_numbers")

@@ -1,10 +1,9 @@
-"""What became of each file, and how far an ingest is."""
+"""The result of an ingest, file by file."""
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from tracewh.errors import RefusedError
@@ -12,12 +11,25 @@ from tracewh.ingest.sources.discover import Source
 from tracewh.ingest.sources.files import File
 
 if TYPE_CHECKING:
-    from tracewh.ingest.ingest_trace import Taken
-    from tracewh.storage.local_store import Known
+    from tracewh.storage.store import StoredTrace
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class IngestedTrace:
+    """What a trace holds, the bytes that it takes in the warehouse, and the span that it got.
+
+    `repairs` says what was repaired or left out, and how often: docs/repairs.md.
+    """
+
+    events: int
+    skipped_events: int
+    stored_bytes: int
+    repairs: Mapping[str, int]
+    span: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FileResult:
     """The result of one file. Sizes in bytes; `reason` is one line, '' unless refused.
 
     `repairs` says what was repaired or left out of a file that was ingested, and how often.
@@ -38,20 +50,9 @@ class Outcome:
     seconds: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """How far an ingest is: files and stored bytes read, of how many, and events seen."""
-
-    files_total: int
-    files_done: int
-    bytes_total: int
-    bytes_done: int
-    events: int
-
-
-def ingested(source: Source, taken: Taken) -> Outcome:
+def ingested(source: Source, taken: IngestedTrace) -> FileResult:
     """The outcome of a file that was taken in."""
-    return Outcome(
+    return FileResult(
         source.path,
         "ingested",
         run=source.run,
@@ -65,9 +66,9 @@ def ingested(source: Source, taken: Taken) -> Outcome:
     )
 
 
-def unchanged(source: Source, known: Known) -> Outcome:
+def unchanged(source: Source, known: StoredTrace) -> FileResult:
     """The outcome of a file that is in already."""
-    return Outcome(
+    return FileResult(
         source.path,
         "unchanged",
         run=known.run,
@@ -79,9 +80,9 @@ def unchanged(source: Source, known: Known) -> Outcome:
     )
 
 
-def refused(source: Source, error: RefusedError) -> Outcome:
+def refused(source: Source, error: RefusedError) -> FileResult:
     """The outcome of a file that cannot be taken in."""
-    return Outcome(source.path, "refused", str(error), source_bytes=size(source))
+    return FileResult(source.path, "refused", str(error), source_bytes=size(source))
 
 
 def size(source: Source) -> int:
@@ -90,60 +91,3 @@ def size(source: Source) -> int:
         return source.path.stat().st_size
     except OSError:
         return 0
-
-
-class Meter:
-    """Counts what all workers do and tells the caller, one call at a time."""
-
-    def __init__(
-        self,
-        sources: Sequence[Source],
-        on_progress: Callable[[Progress], None] | None = None,
-        on_outcome: Callable[[Outcome], None] | None = None,
-    ) -> None:
-        total = sum(map(size, sources))
-        self._now = Progress(len(sources), 0, total, 0, 0)
-        self._on_progress = on_progress
-        self._on_outcome = on_outcome
-        self._lock = threading.Lock()
-        self._stopped = False
-        #: Whether a callback of the caller raised an error, which is the caller's to see.
-        self.failed = False
-
-    def read(self, count: int) -> None:
-        """Bytes of a source were read. Ends the worker when the ingest was interrupted."""
-        if self._stopped:
-            raise InterruptedError
-        self._tell(bytes_done=count)
-
-    def count(self, events: int) -> None:
-        """Events were seen."""
-        self._tell(events=events)
-
-    def settle(self, outcome: Outcome) -> None:
-        """A file is done with."""
-        if self._stopped:
-            raise InterruptedError
-        with self._lock:
-            if self._on_outcome:
-                self._on_outcome(outcome)
-        self._tell(files_done=1)
-
-    def stop(self) -> None:
-        """Let workers end at their next read."""
-        self._stopped = True
-
-    def _tell(self, files_done: int = 0, bytes_done: int = 0, events: int = 0) -> None:
-        with self._lock:
-            self._now = replace(
-                self._now,
-                files_done=self._now.files_done + files_done,
-                bytes_done=self._now.bytes_done + bytes_done,
-                events=self._now.events + events,
-            )
-            if self._on_progress:
-                try:
-                    self._on_progress(self._now)
-                except Exception:
-                    self.failed = True
-                    raise

@@ -12,15 +12,15 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from tracewh.errors import IngestError, RefusedError, StoreError
-from tracewh.ingest.api import Outcome, ingest_sources
+from tracewh.ingest.api import FileResult, ingest_sources
 from tracewh.ingest.read.reader import TraceReader
 from tracewh.ingest.sources.discover import Source, discover
 from tracewh.ingest.sources.files import is_pipe
-from tracewh.storage.object_store import store_of
+from tracewh.storage.open_store import open_store
 
 #: A file that could not be taken in, though it is whole, is tried again after 1, 2, 4, ... looks, up
 #: to so many: disks get room, and nobody wants to hear of them at every look.
-MOST_LOOKS = 64
+MOST_SCANS = 64
 
 
 @dataclass(slots=True)
@@ -42,7 +42,7 @@ class Watch:
         warehouse: The warehouse's folder, or its URL in a store.
         run: Name of the run that all files belong to, instead of their folders' names.
         jobs: Files taken in side by side; all cores by default.
-        on_outcome: Called once per file that was tried, as soon as it is settled.
+        on_result: Called once per file that was tried, as soon as it is settled.
         on_left: Called with a file that is skipped until it changes, and why; once.
         on_store_error: Called with a path whose store cannot be asked, and why; at every look.
 
@@ -57,11 +57,11 @@ class Watch:
         *,
         run: str | None = None,
         jobs: int | None = None,
-        on_outcome: Callable[[Outcome], None] | None = None,
+        on_result: Callable[[FileResult], None] | None = None,
         on_left: Callable[[Source, str], None] | None = None,
         on_store_error: Callable[[str, str], None] | None = None,
     ) -> None:
-        self._store = store_of(warehouse)
+        self._store = open_store(warehouse)
         self._paths = [os.fspath(path) for path in paths]
         if "-" in self._paths:
             raise IngestError("- is standard input, which can be read once: tracewh ingest -")
@@ -71,12 +71,12 @@ class Watch:
         self._stored: set[tuple[str, int, int]] = set()
         self._run = run
         self._jobs = jobs
-        self._on_outcome = on_outcome
+        self._on_result = on_result
         self._on_left = on_left
         self._on_store_error = on_store_error
         self._seen: dict[str, _Seen] = {}
 
-    def look(self) -> list[Outcome]:
+    def scan(self) -> list[FileResult]:
         """Look once, and take in what is new, whole, and as the look before found it.
 
         Returns:
@@ -93,13 +93,13 @@ class Watch:
         ready = [source for source in sources if self._is_ready(source)]
         if not ready:
             return []
-        outcomes = ingest_sources(ready, self._store, self._jobs, on_outcome=self._on_outcome)
+        outcomes = ingest_sources(ready, self._store, self._jobs, on_result=self._on_result)
         for outcome in outcomes:
             seen = self._seen[str(outcome.source)]
             seen.settled = outcome.status != "refused"
             if not seen.settled:
                 seen.failures += 1
-                seen.wait = min(2**seen.failures, MOST_LOOKS)
+                seen.wait = min(2**seen.failures, MOST_SCANS)
         return outcomes
 
     def _sources(self) -> Sequence[Source]:

@@ -21,7 +21,7 @@ from pathlib import Path
 
 import duckdb
 
-from tests.settled import STEP_ROLES, settle
+from tests.derived_tables import STEP_ROLES, fill_derived_tables
 from tracewh.views.registry import installed
 
 #: Filled in for every `given` that does not say.
@@ -105,7 +105,7 @@ class Case:
         try:
             for paragraph in self.given:
                 tables.insert(paragraph)
-            settle(tables.con, tables.registry.needs(self.query))
+            fill_derived_tables(tables.con, tables.registry.needs(self.query))
             self._compare(tables.con)
         finally:
             tables.con.execute("ROLLBACK")

@@ -33,8 +33,8 @@ import duckdb
 from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.tokens import Token, TokenType
 
+from tests.derived_tables import STEP_ROLES
 from tests.given import Mismatch, Tables, cases, paragraphs
-from tests.settled import STEP_ROLES
 from tracewh.views.registry import Registry, ViewError, installed
 from tracewh.views.spec import HeaderError, parse
 

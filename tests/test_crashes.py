@@ -19,7 +19,7 @@ import pytest
 
 import tracewh
 from tracewh.ingest.tables import tables
-from tracewh.storage.check import check, left_behind
+from tracewh.storage.checks import check, left_behind
 from tracewh.views.database import database_problem
 
 SAMPLES = Path(__file__).parents[1] / "samples"
@@ -159,7 +159,7 @@ def test_an_interrupt_ends_what_the_database_is_doing(tmp_path: Path) -> None:
     (tmp_path / "w.json").write_text('{"traceEvents": []}', "utf-8")
     code = f"""
 import signal, sys, threading
-from tracewh.ingest.link.link_tasks import LINKS
+from tracewh.ingest.link.link_tasks import LINK_TASKS
 from tracewh.ingest.link.task_graph import Task
 from tracewh.cli.app import main
 def nest(con):
@@ -167,7 +167,7 @@ def nest(con):
     sys.stdout.flush()
     signal.pthread_kill(threading.get_ident(), signal.SIGINT)
     con.execute("SELECT sum(sin(r.range)) FROM range(1000000000000) AS r")
-LINKS["nesting"] = Task(nest)
+LINK_TASKS["nesting"] = Task(nest)
 sys.exit(main(["ingest", {str(tmp_path / "w.json")!r}, "-w", {str(tmp_path / "wh")!r}]))
 """
     process = subprocess.Popen([sys.executable, "-c", code], stdout=-1, stderr=-1, text=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.settled import settle
+from tests.derived_tables import fill_derived_tables
 
 if TYPE_CHECKING:
     from tests.conftest import Tables
@@ -120,7 +120,7 @@ def test_a_hundred_thousand_events_of_each_role_at_once(tables: Tables) -> None:
             """,
             {"value": value, "name": name, "place": place},
         )
-    settle(tables.con, ["step_activity"])
+    fill_derived_tables(tables.con, ["step_activity"])
     found = tables.con.execute(
         f"SELECT {', '.join(roles)}, duration_ns FROM step_activity ORDER BY ALL DESC"
     ).fetchall()
@@ -155,7 +155,7 @@ def _fill(tables: Tables, rows: list[Row], steps: list[tuple[int, int]]) -> None
         else:
             category, name = HOST.get(role, LAUNCH)
             _insert(con, "host_events", {"category": category, "name": name, **span})
-    settle(con, ["step_activity"])
+    fill_derived_tables(con, ["step_activity"])
 
 
 def _insert(con: Any, table: str, values: dict[str, Any]) -> None:

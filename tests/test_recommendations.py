@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.settled import settle
+from tests.derived_tables import fill_derived_tables
 
 if TYPE_CHECKING:
     from tests.conftest import Tables
@@ -73,7 +73,7 @@ def test_what_explains_small_kernels(tables: Tables, call_us: int, cause: str | 
         " FROM range(120) AS n (i)",
         {"call_us": call_us},
     )
-    settle(tables.con, ["step_activity"])
+    fill_derived_tables(tables.con, ["step_activity"])
     found = tables.con.execute(
         "SELECT v.explained_by FROM recommendations_v1(every_rule := TRUE) AS v"
         " WHERE v.rule = 'small_kernels'"

@@ -19,7 +19,7 @@ import tracewh.ingest  # noqa: F401
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from tracewh.ingest.api import Outcome, Progress
+    from tracewh.ingest.api import FileResult, Progress
     from tracewh.views.warehouse import Warehouse
 
 __all__ = ["ingest", "open"]
@@ -27,7 +27,7 @@ __all__ = ["ingest", "open"]
 #: What else `tracewh.<name>` offers, and the module to load for it.
 _ELSEWHERE = {
     "IngestError": "tracewh.ingest.api",
-    "Outcome": "tracewh.ingest.api",
+    "FileResult": "tracewh.ingest.api",
     "Progress": "tracewh.ingest.api",
     "ViewError": "tracewh.views.registry",
     "Warehouse": "tracewh.views.warehouse",
@@ -57,8 +57,8 @@ def ingest(
     jobs: int | None = None,
     force: bool = False,
     on_progress: Callable[[Progress], None] | None = None,
-    on_outcome: Callable[[Outcome], None] | None = None,
-) -> list[Outcome]:
+    on_result: Callable[[FileResult], None] | None = None,
+) -> list[FileResult]:
     """Take traces into a warehouse, and see that its tracewh.duckdb is there and current.
 
     Args:
@@ -68,7 +68,7 @@ def ingest(
         jobs: How many files to read at the same time; None for as many as the machine has cores.
         force: Take a file in again although its contents are in already.
         on_progress: Called now and then while files are read.
-        on_outcome: Called for each file when it is done.
+        on_result: Called for each file when it is done.
 
     Returns:
         What became of each file, refused ones included.
@@ -88,7 +88,7 @@ def ingest(
         jobs=jobs,
         force=force,
         on_progress=on_progress,
-        on_outcome=on_outcome,
+        on_result=on_result,
     )
     ensure_database(warehouse)
     return outcomes

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import errno
+import os
+
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+
 
 class IngestError(Exception):
     """A call that cannot start: a path that does not exist, nothing to ingest, no room to write."""
@@ -15,15 +20,11 @@ class RefusedError(Exception):
     """A file that cannot be taken in. The message says why and, where there is one, the remedy."""
 
 
-class CutError(Exception):
-    """Compressed data that ends early or is damaged. All good data before it was given first.
-
-    Args:
-        stored_byte: Position in the stored file from which nothing could be used.
-        reason: What is wrong there: 'the gzip data ends early'.
-    """
-
-    def __init__(self, stored_byte: int, reason: str) -> None:
-        super().__init__(f"{reason}, at byte {stored_byte}")
-        self.stored_byte = stored_byte
-        self.reason = reason
+def is_disk_full(error: Exception) -> bool:
+    """Whether an error of the system or of the database says that a disk is full."""
+    if isinstance(error, OSError):
+        return error.errno in _FULL
+    # DuckDB gives the system's word for it in its own message; a full folder of temporary files it
+    # takes for a lack of memory.
+    text = str(error).partition("\n")[0]
+    return "max_temp_directory_size" in str(error) or any(os.strerror(no) in text for no in _FULL)

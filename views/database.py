@@ -20,11 +20,11 @@ from pathlib import Path
 
 import duckdb
 
+from tracewh.quoting import quoted
 from tracewh.storage.remote import is_url
 from tracewh.temporary import temporary
 from tracewh.views.local_tables import Pattern
 from tracewh.views.registry import installed
-from tracewh.views.values import quoted
 from tracewh.views.warehouse import WarehouseError, create, find, holds_traces
 
 DATABASE = "tracewh.duckdb"

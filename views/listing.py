@@ -23,13 +23,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from tracewh.storage import compacted, layout
-from tracewh.storage.compacted import Compacted
+from tracewh.quoting import quoted
+from tracewh.storage import compacted_runs, layout
+from tracewh.storage.compacted_runs import Compacted
 from tracewh.storage.layout import MANIFEST, PARQUET, Object
-from tracewh.storage.remote import Place, explained, is_url, locate
+from tracewh.storage.remote import Location, is_url, locate, readable_errors
 from tracewh.storage.remote.dataset import dataset
 from tracewh.storage.remote.listing import AT_ONCE, Folder, contents
-from tracewh.views.values import quoted
 
 if TYPE_CHECKING:
     import duckdb
@@ -54,7 +54,7 @@ class Trace:
     @property
     def version(self) -> str:
         """What tells it from the one that was there before it."""
-        return compacted.version(self.files["traces"]) if "traces" in self.files else ""
+        return compacted_runs.version(self.files["traces"]) if "traces" in self.files else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,13 +64,13 @@ class Listing:
     Attributes:
         path: The warehouse's folder, or its URL as text.
         traces: In the order of run, worker and span.
-        place: Where it lies; None in a folder.
+        location: Where it lies; None in a folder.
         compacted: The copies that stand for most of the traces that they were made of.
     """
 
     path: Path | str
     traces: tuple[Trace, ...]
-    place: Place | None = None
+    location: Location | None = None
     compacted: tuple[Compacted, ...] = ()
 
     @classmethod
@@ -81,13 +81,13 @@ class Listing:
             OSError: It holds no traces, or the store cannot be asked; one line with the remedy.
         """
         if is_url(warehouse):
-            place = locate(os.fspath(warehouse))
-            found = contents(place)
+            location = locate(os.fspath(warehouse))
+            found = contents(location)
             traces = (Trace(*each.keys, each.tables) for each in found.folders if each.whole)
-            listing = cls(place.url, tuple(traces), place, _fetched(place, found.copies))
+            listing = cls(location.url, tuple(traces), location, _fetched(location, found.copies))
         else:
             root = Path(os.path.abspath(warehouse))
-            copies = compacted.in_folder(root / "data")
+            copies = compacted_runs.in_folder(root / "data")
             listing = cls(root, tuple(_local(root / "data")), None, opened(copies))
         if not listing.traces:
             said = f"holds no traces; `tracewh ingest LOGDIR -w {listing.path}` brings some in"
@@ -108,7 +108,7 @@ class Listing:
     def files(self, table: str) -> list[str]:
         """The paths or URLs of a table's files."""
         keys = [trace.files[table].key for trace in self.traces if table in trace.files]
-        return [self.place.url_of(key) for key in keys] if self.place else keys
+        return [self.location.url_of(key) for key in keys] if self.location else keys
 
     def create_view(self, con: duckdb.DuckDBPyConnection, table: Spec) -> None:
         """Create a table's view over its files.
@@ -127,18 +127,18 @@ class Listing:
         if not own and not parts:
             said = f"holds no {table.name}.parquet: it is damaged; ingest again with --force"
             raise OSError(errno.EIO, said, str(self.path))
-        if self.place is None:
+        if self.location is None:
             files = ", ".join(quoted(found.key) for _, found in own)
             create_view(con, table, read(f"[{files}]") if own else None, parts)
             return
         # In a schema of its own, so that SHOW TABLES shows what a folder's does.
         con.execute("CREATE SCHEMA IF NOT EXISTS files")
         con.execute("USE files")
-        with explained(self.place.url):
+        with readable_errors(self.location.url):
             if own:
-                con.from_arrow(dataset(self.place, own)).create_view(table.name)
+                con.from_arrow(dataset(self.location, own)).create_view(table.name)
             for number, part in enumerate(parts):
-                found = dataset(self.place, [(None, file) for file in part.files])
+                found = dataset(self.location, [(None, file) for file in part.files])
                 con.from_arrow(found).create_view(f"{table.name}_{number}")
         con.execute("USE main")
         create_view(con, table, f"files.{table.name}" if own else None, parts, in_store=True)
@@ -233,9 +233,12 @@ def opened(copies: Iterable[Folder]) -> tuple[Compacted, ...]:
     return _parsed(copies, lambda key: Path(key).read_bytes())
 
 
-def _fetched(place: Place, copies: Iterable[Folder]) -> tuple[Compacted, ...]:
+def _fetched(location: Location, copies: Iterable[Folder]) -> tuple[Compacted, ...]:
     def fetch(key: str) -> bytes:
-        with explained(place.url_of(key)), place.filesystem.open_input_stream(key) as file:
+        with (
+            readable_errors(location.url_of(key)),
+            location.filesystem.open_input_stream(key) as file,
+        ):
             return bytes(file.read())
 
     return _parsed(copies, fetch)

@@ -10,11 +10,11 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tracewh.storage import compacted, layout
-from tracewh.storage.compacted import Compacted
+from tracewh.quoting import quoted
+from tracewh.storage import compacted_runs, layout
+from tracewh.storage.compacted_runs import Compacted
 from tracewh.storage.layout import MANIFEST, Object
 from tracewh.views.listing import Copies, Part, create_view, opened, read
-from tracewh.views.values import quoted
 
 if TYPE_CHECKING:
     import duckdb
@@ -48,7 +48,7 @@ class Pattern:
         return quoted(f"{glob.escape(str(self.path))}/data/*/*/*/{table}.parquet")
 
 
-class Folder:
+class LocalTables:
     """A folder whose tables hold the traces that `look` found.
 
     Args:
@@ -91,7 +91,7 @@ class Folder:
             if _shape(before.get(table)) != _shape(self._divided.get(table))
         }
 
-    def _divide(self, found: list[_Trace], compacted: list[Compacted]) -> None:
+    def _divide(self, found: list[_FoundTrace], compacted: list[Compacted]) -> None:
         copies = Copies(compacted, {trace.keys: trace.version for trace in found})
         own: dict[frozenset[str], list[str]] = {}
         for table in {table for each in compacted for table in each.files}:
@@ -140,7 +140,7 @@ class Folder:
     def _compacted(self, runs: list[str]) -> list[Compacted]:
         """The copies of some runs, named by their folders."""
         read = {}
-        for each in compacted.in_folder(self.path / "data", runs):
+        for each in compacted_runs.in_folder(self.path / "data", runs):
             if each.whole:
                 path = each.newest[MANIFEST].key
                 read[path] = self._manifests.get(path) or opened([each])
@@ -149,7 +149,7 @@ class Folder:
 
 
 @dataclass(frozen=True, slots=True)
-class _Trace:
+class _FoundTrace:
     """A trace that was found; what it is called and which one it is only where there are copies."""
 
     folder: str
@@ -170,7 +170,7 @@ def _traces(
     data: Path,
     runs: Iterable[str] | None = None,
     kept: Callable[[Keys], bool] | None = None,
-) -> tuple[list[_Trace], list[str]]:
+) -> tuple[list[_FoundTrace], list[str]]:
     """The traces in order, and the folders of runs that have copies.
 
     Args:
@@ -178,13 +178,13 @@ def _traces(
         kept: Which traces are wanted; None for all.
     """
     found, compact = [], []
-    for run in compacted.names(str(data)) if runs is None else runs:
-        workers = compacted.names(f"{data}/{run}")
+    for run in compacted_runs.names(str(data)) if runs is None else runs:
+        workers = compacted_runs.names(f"{data}/{run}")
         is_copied = any(layout.copies_of(f"{run}/{name}") for name in workers)
         if is_copied:
             compact.append(run)
         for worker in workers:
-            for span in compacted.names(f"{data}/{run}/{worker}"):
+            for span in compacted_runs.names(f"{data}/{run}/{worker}"):
                 path = f"{run}/{worker}/{span}"
                 file = f"{data}/{path}/traces.parquet"
                 try:
@@ -196,7 +196,9 @@ def _traces(
                     continue
                 if keys:
                     traces = Object(file, stat.st_size, stat.st_mtime_ns)
-                    found.append(_Trace(f"{data}/{path}", keys, compacted.version(traces)))
+                    found.append(
+                        _FoundTrace(f"{data}/{path}", keys, compacted_runs.version(traces))
+                    )
                 else:
-                    found.append(_Trace(f"{data}/{path}"))
+                    found.append(_FoundTrace(f"{data}/{path}"))
     return found, compact

@@ -21,8 +21,9 @@ from typing import Any
 
 import duckdb
 
+from tracewh.quoting import quoted
 from tracewh.views.spec import GROUPS, Column, Param, Spec, parse, without_comments
-from tracewh.views.values import RefusedError, literal, quoted, typed
+from tracewh.views.values import RefusedError, literal, typed
 
 #: The package, in a checkout and in a wheel alike. Not importlib.resources: an editable install
 #: gives `tracewh.sql`, which has no Python in it, no path that `files` accepts.

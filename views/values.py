@@ -8,6 +8,8 @@ from typing import Any
 
 import duckdb
 
+from tracewh.quoting import quoted
+
 
 class RefusedError(ValueError):
     """A value does not fit a type."""
@@ -54,8 +56,3 @@ def literal(value: Any, sql_type: str) -> str:
     if isinstance(value, list):
         return f"[{', '.join(literal(item, sql_type.removesuffix('[]')) for item in value)}]"
     return f"CAST({quoted(str(value))} AS {sql_type})"
-
-
-def quoted(text: str) -> str:
-    """A text as an SQL literal."""
-    return "'" + text.replace("'", "''") + "'"

@@ -20,15 +20,15 @@ from typing import Any, Self
 
 import duckdb
 
+from tracewh.quoting import quoted
 from tracewh.storage.layout import KEYS
 from tracewh.storage.remote import is_url
 from tracewh.temporary import Temporary
 from tracewh.views import names
 from tracewh.views.listing import Listing
-from tracewh.views.local_tables import Folder, Keys, Pattern
+from tracewh.views.local_tables import Keys, LocalTables, Pattern
 from tracewh.views.registry import Registry, did_you_mean, installed
 from tracewh.views.spec import Spec
-from tracewh.views.values import quoted
 
 #: How many of run, worker and span tell apart what the rows of a view depend on, by `distributes:`.
 _SIZES = {"trace": 3, "worker": 2, "run": 1}
@@ -56,7 +56,7 @@ class Warehouse:
     there when it was opened. It belongs to one thread.
 
     Args:
-        path: Folder of the warehouse, or its URL in a store; or a listing of either, for some of its
+        path: LocalTables of the warehouse, or its URL in a store; or a listing of either, for some of its
             traces (tracewh/views/listing.py).
 
     Raises:
@@ -64,12 +64,12 @@ class Warehouse:
     """
 
     def __init__(self, path: str | os.PathLike[str] | Listing) -> None:
-        self._files: Folder | Listing
+        self._files: LocalTables | Listing
         if isinstance(path, Listing):
             self._files = path
         else:
             with _as_warehouse_error():
-                self._files = Listing.of(path) if is_url(path) else Folder(find(path))
+                self._files = Listing.of(path) if is_url(path) else LocalTables(find(path))
         self._all = self._files  # where it is a listing, `keep` puts a part of it in its place
         self.path = self._files.path
         self.registry = installed()
@@ -100,7 +100,7 @@ class Warehouse:
         one table and not yet in another.
         """
         self._prepare(None, with_copies=False)
-        if isinstance(self._files, Folder):
+        if isinstance(self._files, LocalTables):
             self._files.forget(self._con)
         return self._con
 
@@ -111,7 +111,7 @@ class Warehouse:
             query: One SELECT or FROM statement.
             params: Values for the ``?`` or ``$name`` placeholders of the query.
         """
-        return self._ask(query, params)
+        return self._query(query, params)
 
     def view(
         self, name: str, /, version: int | None = None, **arguments: Any
@@ -130,7 +130,7 @@ class Warehouse:
         view = self.registry.get(name, version)
         whole = self.resolved(self.registry.call(name, version, **arguments).values)
         call = self.registry.call(name, version, **whole)
-        return self._ask(call.sql, None, asked_for(view, whole))
+        return self._query(call.sql, None, needed_traces(view, whole))
 
     def names(self) -> list[Keys]:
         """Run, worker and span of each trace; no file is opened."""
@@ -145,10 +145,10 @@ class Warehouse:
             view: The view; None for all that is asked of the runs.
             arguments: Its arguments; where they name no trace, all are kept.
         """
-        wanted = asked_for(view, arguments)
+        wanted = needed_traces(view, arguments)
         if wanted is not None and not any(map(wanted, self.names())):
             wanted = None
-        if isinstance(self._all, Folder):
+        if isinstance(self._all, LocalTables):
             self._all.keep(wanted)
             return
         some = (
@@ -247,7 +247,7 @@ class Warehouse:
         hint = did_you_mean(name, [*self.tables, *self.views])
         raise AttributeError(f"no table or view named {name!r}{hint}", name=name, obj=self)
 
-    def _ask(
+    def _query(
         self, query: str, params: object, first: Callable[[Keys], bool] | None = None
     ) -> duckdb.DuckDBPyRelation:
         self._prepare(None if _INTROSPECTION.search(query) else query, first=first)
@@ -269,7 +269,7 @@ class Warehouse:
         trace, and not of thousands.
         """
         missing = [name for name in self.registry.needs(sql) if name not in self._created]
-        if isinstance(self._files, Folder):
+        if isinstance(self._files, LocalTables):
             changed = self._files.look(with_copies) & self._created
             if first:
                 self._files.prefer(first)
@@ -288,7 +288,7 @@ class Warehouse:
                 self._created.add(name)
 
 
-def asked_for(view: Spec | None, arguments: Mapping[str, Any]) -> Callable[[Keys], bool] | None:
+def needed_traces(view: Spec | None, arguments: Mapping[str, Any]) -> Callable[[Keys], bool] | None:
     """Which traces an answer depends on; None for all of them.
 
     Args:
@@ -353,7 +353,7 @@ def create(
     con: duckdb.DuckDBPyConnection,
     registry: Registry,
     objects: list[str],
-    files: Pattern | Folder | Listing,
+    files: Pattern | LocalTables | Listing,
 ) -> None:
     """Create objects, the tables among them as views over the Parquet files of a warehouse.
 

@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tracewh.cli import diagnostics
+from tracewh.cli.errors import FAILED, OK, CliError
 from tracewh.cli.output.output import Output
 from tracewh.cli.output.progress import size
 
 if TYPE_CHECKING:
-    from tracewh.storage.check import Problem
+    from tracewh.storage.checks import Problem
 
 COLUMNS = ("run", "worker", "span", "file", "problem", "remedy")
 
@@ -19,7 +20,7 @@ COLUMNS = ("run", "worker", "span", "file", "problem", "remedy")
 def verify(warehouse: str, run: str | None, output: Output) -> int:
     """Look at every trace, write a row per problem, and give the exit code."""
     from tracewh.ingest.api import names
-    from tracewh.storage.check import Problem, check, check_copies, left_behind
+    from tracewh.storage.checks import Problem, check, check_copies, left_behind
     from tracewh.storage.remote import is_url
     from tracewh.views.database import database_problem
     from tracewh.views.names import pick
@@ -43,12 +44,12 @@ def verify(warehouse: str, run: str | None, output: Output) -> int:
         if found := database_problem(warehouse):
             problems.append(Problem(None, None, None, *found))
     elif not traces:
-        raise diagnostics.CliError(f"{warehouse}: holds no traces")
+        raise CliError(f"{warehouse}: holds no traces")
     _write(problems, output)
     looked = f"{traces:,} {'trace' if traces == 1 else 'traces'}, {size(stored_bytes)}"
     if not problems:
         diagnostics.note(f"{looked}: no problems found")
-        return diagnostics.OK
+        return OK
     diagnostics.note(
         "\n".join(
             [
@@ -57,7 +58,7 @@ def verify(warehouse: str, run: str | None, output: Output) -> int:
             ]
         )
     )
-    return diagnostics.FAILED
+    return FAILED
 
 
 def _write(problems: list[Problem], output: Output) -> None:

@@ -7,7 +7,8 @@ import tempfile
 from pathlib import Path
 
 from tracewh.cli import diagnostics
-from tracewh.cli.commands.ingest import take_in
+from tracewh.cli.commands.ingest import run_ingest
+from tracewh.cli.errors import OK, CliError
 from tracewh.cli.options import DEFAULT_WAREHOUSE
 from tracewh.cli.output.output import Output
 
@@ -21,12 +22,12 @@ def play(warehouse: str | None) -> int:
     import tracewh
 
     if not SAMPLES.is_dir():
-        raise diagnostics.CliError(f"the sample traces are missing: there is no folder {SAMPLES}")
+        raise CliError(f"the sample traces are missing: there is no folder {SAMPLES}")
     if warehouse is None:
         warehouse = str(Path(tempfile.mkdtemp(prefix="tracewh-demo-")) / DEFAULT_WAREHOUSE)
     diagnostics.line(f"$ tracewh ingest {SAMPLES} -w {warehouse}")
-    code = take_in([str(SAMPLES)], warehouse)
-    if code != diagnostics.OK:
+    code = run_ingest([str(SAMPLES)], warehouse)
+    if code != OK:
         return code
     with tracewh.open(warehouse) as opened:
         diagnostics.line(
@@ -40,7 +41,7 @@ def play(warehouse: str | None) -> int:
         )
         Output(limit=10).write(opened.view("operator_stats", run=BASELINE, span="1"))
     diagnostics.line(_next(warehouse))
-    return diagnostics.OK
+    return OK
 
 
 def _next(warehouse: str) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, cast
 
 from tracewh.cli import diagnostics
+from tracewh.cli.errors import CliError
 from tracewh.cli.output import empty_result
 from tracewh.cli.output.output import Output, whole
 
@@ -42,7 +43,7 @@ def export(
     from tracewh.ingest.api import names
     from tracewh.ingest.reconstruct import arrows, batches, head
     from tracewh.ingest.tables import tables
-    from tracewh.storage.object_store import store_of
+    from tracewh.storage.open_store import open_store
     from tracewh.storage.remote import is_url
     from tracewh.views.warehouse import Warehouse, find
 
@@ -52,12 +53,12 @@ def export(
     if not is_url(warehouse):
         find(warehouse)
     trace = _one(names(warehouse), run, worker, span)
-    traces = store_of(warehouse).traces(trace[0], trace[1])
+    traces = open_store(warehouse).traces(trace[0], trace[1])
     [stored] = (each for each in traces if each.span == trace[2])
     with stored.fetched() as folder:
         for name in tables():
             if not (folder / f"{name}.parquet").exists():
-                raise diagnostics.CliError(
+                raise CliError(
                     f"{'/'.join(trace)} has no {name}.parquet: it is damaged, or of another version of"
                     " tracewh; ingest it again with --force"
                 )

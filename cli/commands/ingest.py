@@ -11,12 +11,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tracewh.cli import diagnostics
+from tracewh.cli.errors import FAILED, OK, SOME_REFUSED, CliError
 from tracewh.cli.output.output import Format, Output
 from tracewh.cli.output.progress import Display, display, size
 
 if TYPE_CHECKING:
     from tracewh.cli.engine import Cluster
-    from tracewh.ingest.result import Outcome
+    from tracewh.ingest.result import FileResult
 
 #: So many problems are listed on a terminal.
 MOST_PROBLEMS = 40
@@ -24,7 +25,7 @@ MOST_PROBLEMS = 40
 MOST_RUNS = 20
 
 
-def take_in(
+def run_ingest(
     paths: Iterable[str],
     warehouse: str,
     *,
@@ -36,7 +37,7 @@ def take_in(
 ) -> int:
     """Ingest with a display, summarize it, and give the exit code."""
     from tracewh.ingest.sources.discover import discover
-    from tracewh.storage.object_store import store_of
+    from tracewh.storage.open_store import open_store
     from tracewh.views.database import ensure_database, preparing
     from tracewh.views.warehouse import WarehouseError
 
@@ -44,14 +45,14 @@ def take_in(
     with preparing(warehouse) as prepared:
         try:
             with display() as shown, diagnostics.terminable(), ExitStack() as stack:
-                store, sources = store_of(warehouse), discover(paths, run)
+                store, sources = open_store(warehouse), discover(paths, run)
                 ingest = _engine(cluster, jobs, stack, shown)
                 outcomes = ingest(
                     sources,
                     store,
                     force=force,
                     on_progress=shown.advance,
-                    on_outcome=shown.finished,
+                    on_result=shown.finished,
                 )
         except KeyboardInterrupt as interrupt:
             diagnostics.note(
@@ -62,16 +63,16 @@ def take_in(
         try:
             ensure_database(warehouse, prepared)
         except WarehouseError as error:  # the traces are in: what is said of them comes first
-            raise diagnostics.CliError(str(error)) from None
+            raise CliError(str(error)) from None
     refused = sum(outcome.status == "refused" for outcome in outcomes)
     if refused == len(outcomes):
-        return diagnostics.FAILED
-    return diagnostics.SOME_REFUSED if refused else diagnostics.OK
+        return FAILED
+    return SOME_REFUSED if refused else OK
 
 
 def _engine(
     cluster: Cluster | None, jobs: int | None, stack: ExitStack, shown: Display
-) -> Callable[..., list[Outcome]]:
+) -> Callable[..., list[FileResult]]:
     """What takes in files, on this machine or with a session on the cluster."""
     if cluster is None:
         from tracewh.ingest.api import ingest_sources
@@ -91,7 +92,7 @@ def _engine(
     return partial(engine.ingest_sources, spark, on_wait=wait)
 
 
-def summarize(outcomes: list[Outcome], seconds: float, output: Output | None = None) -> None:
+def summarize(outcomes: list[FileResult], seconds: float, output: Output | None = None) -> None:
     """Print the problems, a row per run, and the totals; in other formats than a table, a row per file."""
     output = output or Output()
     if output.format is not Format.TABLE or output.path is not None:
@@ -112,7 +113,7 @@ def summarize(outcomes: list[Outcome], seconds: float, output: Output | None = N
     diagnostics.note(said)
 
 
-def _problems(outcomes: list[Outcome]) -> list[str]:
+def _problems(outcomes: list[FileResult]) -> list[str]:
     """A row for each file that was refused, then for each that was repaired or lost events."""
     files = _below_common_folder([str(outcome.source) for outcome in outcomes])
     found = [(file, _problem(each)) for file, each in zip(files, outcomes, strict=True)]
@@ -126,7 +127,7 @@ def _problems(outcomes: list[Outcome]) -> list[str]:
     return lines + [f"and {more:,} more; --format json lists every file"] * (more > 0)
 
 
-def _problem(outcome: Outcome) -> str:
+def _problem(outcome: FileResult) -> str:
     if outcome.status == "refused":
         return f"refused: {outcome.reason}"
     words = []
@@ -140,9 +141,9 @@ def _problem(outcome: Outcome) -> str:
     return "; ".join(words)
 
 
-def _by_run(outcomes: list[Outcome]) -> list[str]:
+def _by_run(outcomes: list[FileResult]) -> list[str]:
     """A row for each run; nothing where there are many, which `tracewh runs` lists."""
-    runs: dict[str, list[Outcome]] = {}
+    runs: dict[str, list[FileResult]] = {}
     for outcome in outcomes:
         if outcome.run is not None:
             runs.setdefault(outcome.run, []).append(outcome)
@@ -168,7 +169,7 @@ def _table(columns: dict[str, list[Any]]) -> list[str]:
     return screen.lines(shown, on_screen=sys.stdout.isatty(), share=False)
 
 
-def _write(outcomes: list[Outcome], output: Output) -> None:
+def _write(outcomes: list[FileResult], output: Output) -> None:
     """Write a row per file."""
     import json
 

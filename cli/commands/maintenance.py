@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 from tracewh.cli import diagnostics
+from tracewh.cli.errors import CliError
 
 
 def remove(warehouse: str, run: str, worker: str | None, span: str | None, *, ask: bool) -> None:
@@ -19,7 +20,7 @@ def remove(warehouse: str, run: str, worker: str | None, span: str | None, *, as
         find(warehouse)
     traces = names(warehouse)
     if not traces:
-        raise diagnostics.CliError(f"{warehouse}: holds no traces")
+        raise CliError(f"{warehouse}: holds no traces")
     wanted = {"run": run, "worker": worker, "span": span}
     whole, found = pick(traces, {key: name for key, name in wanted.items() if name is not None})
     run = whole["run"]
@@ -32,7 +33,7 @@ def remove(warehouse: str, run: str, worker: str | None, span: str | None, *, as
         import typer
 
         if not typer.confirm(f"Remove {what} from {warehouse}?", err=True):
-            raise diagnostics.CliError("nothing removed")
+            raise CliError("nothing removed")
     removed = drop(warehouse, run, whole.get("worker"), whole.get("span"))
     diagnostics.line(f"removed {removed} {'trace' if removed == 1 else 'traces'} of run {run!r}")
 
@@ -41,7 +42,7 @@ def compact(warehouse: str, run: str, *, force: bool) -> None:
     """Copy the small tables of a run's traces to one file a table."""
     from tracewh.cli.output.progress import size
     from tracewh.ingest.api import names
-    from tracewh.storage import compact as module
+    from tracewh.storage import compaction as module
     from tracewh.storage.remote import is_url
     from tracewh.views.names import pick
     from tracewh.views.warehouse import find
@@ -56,7 +57,7 @@ def compact(warehouse: str, run: str, *, force: bool) -> None:
     if not done.traces:
         traces = names(warehouse)
         if not traces:
-            raise diagnostics.CliError(f"{warehouse}: holds no traces")
+            raise CliError(f"{warehouse}: holds no traces")
         run = pick(traces, {"run": run})[0]["run"]
         done = module.compact(warehouse, run, force, tell)
     many = f"{done.traces:,} {'trace' if done.traces == 1 else 'traces'}"
@@ -70,8 +71,8 @@ def compact(warehouse: str, run: str, *, force: bool) -> None:
 
 def relink(warehouse: str) -> None:
     """Write tracewh.duckdb anew, for a copy of a warehouse in a store after its files are renamed."""
-    from tracewh.storage.relink import adopt
+    from tracewh.storage.copied_warehouse import make_local
     from tracewh.views.database import write_database
 
-    adopt(Path(warehouse))
+    make_local(Path(warehouse))
     diagnostics.line(f"wrote {write_database(warehouse)}")

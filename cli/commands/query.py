@@ -17,7 +17,7 @@ def ask(sql: str, warehouse: str, output: Output) -> None:
     import tracewh
 
     sql = sys.stdin.read() if sql == "-" else sql
-    explained = check(sql)
+    readable_errors = check(sql)
     output.check()
 
     def tidy() -> None:
@@ -26,7 +26,7 @@ def ask(sql: str, warehouse: str, output: Output) -> None:
 
     with tracewh.open(warehouse) as opened, diagnostics.killable(tidy):
         opened.confine()
-        if explained:
+        if readable_errors:
             print(opened.sql(sql).fetchall()[-1][-1])
         elif not output.write(opened.sql(sql)):
             diagnostics.note("no rows")

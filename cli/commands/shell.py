@@ -7,7 +7,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from tracewh.cli import diagnostics
+from tracewh.cli.errors import CliError
 
 
 def start(warehouse: str) -> int:
@@ -19,9 +19,7 @@ def start(warehouse: str) -> int:
     beside = os.pathsep.join([os.environ.get("PATH", os.defpath), str(Path(sys.executable).parent)])
     program = shutil.which("duckdb", path=beside)
     if program is None:
-        raise diagnostics.CliError(
-            "the DuckDB shell is not installed; `pip install duckdb-cli` brings it"
-        )
+        raise CliError("the DuckDB shell is not installed; `pip install duckdb-cli` brings it")
     ensure_database(root)
     sys.stdout.flush()
     words = [program, "-readonly", str(root / DATABASE)]

@@ -6,10 +6,11 @@ import time
 from typing import TYPE_CHECKING
 
 from tracewh.cli import diagnostics
+from tracewh.cli.errors import OK
 from tracewh.cli.output.progress import sentence
 
 if TYPE_CHECKING:
-    from tracewh.ingest.api import Outcome
+    from tracewh.ingest.api import FileResult
     from tracewh.ingest.sources.discover import Source
 
 
@@ -30,7 +31,7 @@ def follow(
             said[about] = line
             diagnostics.line(line)
 
-    def tell(outcome: Outcome) -> None:
+    def tell(outcome: FileResult) -> None:
         if outcome.status == "refused":
             once(str(outcome.source), sentence(outcome))
         elif outcome.status == "ingested":
@@ -48,7 +49,7 @@ def follow(
             warehouse,
             run=run,
             jobs=jobs,
-            on_outcome=tell,
+            on_result=tell,
             on_left=left,
             on_store_error=unreached,
         )
@@ -57,7 +58,7 @@ def follow(
         while True:
             try:
                 with diagnostics.terminable():
-                    tried = looks.look()
+                    tried = looks.scan()
                 if tried or warehouse in said:
                     ensure_database(warehouse)
                     said.pop(warehouse, None)
@@ -67,4 +68,4 @@ def follow(
                 time.sleep(interval)
     except KeyboardInterrupt:
         diagnostics.note("stopped")
-        return diagnostics.OK
+        return OK

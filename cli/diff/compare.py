@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tracewh.cli import diagnostics
+from tracewh.cli.errors import LIMIT_EXCEEDED, OK
 
 
 def compare(
@@ -68,4 +69,4 @@ def compare(
         sink.write(page.FORMATS[format](comparison, only_significant, failed).encode())
     for line in failed:
         diagnostics.note(line)
-    return diagnostics.LIMIT_EXCEEDED if failed else diagnostics.OK
+    return LIMIT_EXCEEDED if failed else OK

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tracewh.cli import diagnostics
 from tracewh.cli.commands.show import registry
+from tracewh.cli.errors import CliError
 
 if TYPE_CHECKING:
     import duckdb
@@ -119,7 +119,7 @@ class Comparison:
             rows = self.operators if kind == "operator" else self.kernels
             found = [row for row in rows if row["name"] == name]
             if not found:
-                raise diagnostics.CliError(f"neither run has the {kind} {name!r}")
+                raise CliError(f"neither run has the {kind} {name!r}")
             return self.part(found[0], part)
         if f"delta_{figure}" in self.overview:
             tested = "step_{}" if figure == "step_us" else ""

@@ -10,6 +10,7 @@ from typing import NoReturn
 
 from tracewh.cli import diagnostics
 from tracewh.cli.diff.comparison import Change, unit_of
+from tracewh.cli.errors import CliError
 
 #: How many of a figure's own unit each unit is, by the end of the figure's name.
 UNITS = {
@@ -76,14 +77,12 @@ class Condition:
         """Whether the figure changed by so much. One that cannot be compared must not pass."""
         for side, value in (("baseline", change.baseline), ("experiment", change.experiment)):
             if value is None:
-                raise diagnostics.CliError(
-                    f"--fail-if {self.text!r}: the {side} does not record it"
-                )
+                raise CliError(f"--fail-if {self.text!r}: the {side} does not record it")
         changed = change.pct if self.relative else change.delta
         if changed is None:
             changed = 0.0  # 0 in both
             if change.delta:
-                raise diagnostics.CliError(
+                raise CliError(
                     f"--fail-if {self.text!r}: it is 0 in the baseline; give a limit that is no share"
                 )
         return bool(COMPARISONS[self.comparison](changed, self.limit))

@@ -29,7 +29,7 @@ PROSE = ("message", "summary", "documentation", "comment")
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class ColumnFormat:
     """One column of a table, ready to be laid out.
 
     Attributes:
@@ -50,7 +50,7 @@ class Column:
 
 def column(
     name: str, values: Sequence[Any], *, numeric: bool | None = None, dates: bool = False
-) -> Column:
+) -> ColumnFormat:
     """Choose how the values of one column look.
 
     Args:
@@ -59,14 +59,14 @@ def column(
     """
     known = [value for value in values if value is not None]
     if not known:
-        return Column(name, values, numeric=bool(numeric))
+        return ColumnFormat(name, values, numeric=bool(numeric))
     if all(isinstance(value, int) and not isinstance(value, bool) for value in known):
         if dates and name.endswith("_ns") and max(known) >= INSTANT_FROM:
-            return Column(name, _instants(values), numeric=True)
-        return Column(name, _integers(name, values), numeric=True)
+            return ColumnFormat(name, _instants(values), numeric=True)
+        return ColumnFormat(name, _integers(name, values), numeric=True)
     if all(isinstance(value, float | Decimal) for value in known):
-        return Column(name, _floats(name, values), numeric=True)
-    return Column(name, [None if v is None else text(v) for v in values], numeric=False)
+        return ColumnFormat(name, _floats(name, values), numeric=True)
+    return ColumnFormat(name, [None if v is None else text(v) for v in values], numeric=False)
 
 
 def text(value: Any) -> str:
@@ -93,7 +93,7 @@ def _instants(values: Sequence[int | None]) -> list[str | None]:
     return next(some for some in cut if len(set(some)) == different)
 
 
-def is_dated(column: Column) -> bool:
+def is_dated(column: ColumnFormat) -> bool:
     """Whether a column holds dates and times."""
     known = [cell for cell in column.cells if cell]
     return column.name.endswith("_ns") and bool(known) and all("-" in cell[1:] for cell in known)

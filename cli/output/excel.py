@@ -12,9 +12,10 @@ import tempfile
 from decimal import Decimal
 from typing import IO, TYPE_CHECKING, Any
 
-from tracewh.cli import diagnostics
-from tracewh.cli.output.output import NUMERIC, quoted
+from tracewh.cli.errors import CliError
+from tracewh.cli.output.column_types import NUMERIC
 from tracewh.cli.output.text_formats import BATCH_ROWS
+from tracewh.quoting import quoted_name
 
 if TYPE_CHECKING:
     import duckdb
@@ -30,9 +31,7 @@ def check() -> None:
     try:
         import xlsxwriter  # noqa: F401
     except ImportError as error:
-        raise diagnostics.CliError(
-            "--format xlsx needs XlsxWriter: pip install 'tracewh[excel]'"
-        ) from error
+        raise CliError("--format xlsx needs XlsxWriter: pip install 'tracewh[excel]'") from error
 
 
 def xlsx(result: duckdb.DuckDBPyRelation, sink: IO[bytes]) -> int:
@@ -63,7 +62,7 @@ def _fill(result: duckdb.DuckDBPyRelation, file: IO[bytes]) -> int:
             for values in zip(*columns, strict=True):
                 row += 1
                 if row == ROWS:
-                    raise diagnostics.CliError(
+                    raise CliError(
                         f"a sheet of Excel holds {ROWS - 1:,} rows and their names, and there are "
                         f"more; take some with --limit, or {_OTHERWISE}"
                     )
@@ -79,9 +78,9 @@ def _plain(result: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
     """Numbers and booleans as they are, all else as text."""
     return result.project(
         ", ".join(
-            quoted(name)
+            quoted_name(name)
             if str(kind) == "BOOLEAN" or NUMERIC.fullmatch(str(kind))
-            else f"CAST({quoted(name)} AS VARCHAR) AS {quoted(name)}"
+            else f"CAST({quoted_name(name)} AS VARCHAR) AS {quoted_name(name)}"
             for name, kind in zip(result.columns, result.types, strict=True)
         )
     )
@@ -97,7 +96,7 @@ def _write(sheet: Any, row: int, column: int, value: Any, name: str) -> None:
     else:
         text = str(value)
         if len(text) > CHARACTERS:
-            raise diagnostics.CliError(
+            raise CliError(
                 f"row {row:,}, column {name}: {len(text):,} characters, and a cell of Excel holds "
                 f"{CHARACTERS:,}; {_OTHERWISE}"
             )

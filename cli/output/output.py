@@ -8,7 +8,6 @@ result of any size passes through a few megabytes and no Python object is made p
 from __future__ import annotations
 
 import os
-import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -19,11 +18,12 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from tracewh.cli import diagnostics
+from tracewh.cli.errors import CliError
+from tracewh.cli.output.column_types import NUMERIC
+from tracewh.quoting import quoted_name
 
 if TYPE_CHECKING:
     import duckdb
-
-NUMERIC = re.compile(r"(U?(TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT)|FLOAT|DOUBLE|DECIMAL\(.*\))")
 
 
 class Format(StrEnum):
@@ -125,9 +125,9 @@ class Output:
             excel.check()
         if self.path is not None:
             if self.path.is_dir():
-                raise diagnostics.CliError(f"{self.path} is a folder; -o takes a file")
+                raise CliError(f"{self.path} is a folder; -o takes a file")
             if not self.path.absolute().parent.is_dir():
-                raise diagnostics.CliError(f"{self.path}: the folder to write it in does not exist")
+                raise CliError(f"{self.path}: the folder to write it in does not exist")
 
     def abandon(self) -> None:
         """Remove what is written so far, before the process is ended by force."""
@@ -159,7 +159,7 @@ def whole(path: Path) -> Iterator[Path]:
     except BrokenPipeError:
         raise
     except OSError as error:
-        raise diagnostics.CliError(f"{path}: {error.strerror or error}") from error
+        raise CliError(f"{path}: {error.strerror or error}") from error
     finally:
         if not special:
             part.unlink(missing_ok=True)
@@ -181,7 +181,7 @@ def _parquet(result: duckdb.DuckDBPyRelation, sink: IO[bytes]) -> int:
                 writer.write_batch(batch)
                 rows += batch.num_rows
     except NotImplementedError as error:
-        raise diagnostics.CliError(f"{error}; cast that column to VARCHAR") from error
+        raise CliError(f"{error}; cast that column to VARCHAR") from error
     return rows
 
 
@@ -204,9 +204,4 @@ def _sorted(result: duckdb.DuckDBPyRelation, wanted: str) -> duckdb.DuckDBPyRela
     if not direction:
         kind = str(result.types[result.columns.index(name)])
         direction = "desc" if NUMERIC.fullmatch(kind) else "asc"
-    return result.order(f"{quoted(name)} {direction} NULLS LAST")
-
-
-def quoted(name: str) -> str:
-    """A column's name as SQL writes it."""
-    return '"' + name.replace('"', '""') + '"'
+    return result.order(f"{quoted_name(name)} {direction} NULLS LAST")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol, Self
 from tracewh.cli import diagnostics
 
 if TYPE_CHECKING:
-    from tracewh.ingest.api import Outcome, Progress
+    from tracewh.ingest.api import FileResult, Progress
 
 
 class Display(Protocol):
@@ -19,7 +19,7 @@ class Display(Protocol):
     def advance(self, progress: Progress) -> None:
         """So far so much is done."""
 
-    def finished(self, outcome: Outcome) -> None:
+    def finished(self, outcome: FileResult) -> None:
         """This became of one file."""
 
     def remark(self, text: str) -> None:
@@ -46,7 +46,7 @@ class Lines:
     def advance(self, progress: Progress) -> None:
         """Nothing: a log wants results."""
 
-    def finished(self, outcome: Outcome) -> None:
+    def finished(self, outcome: FileResult) -> None:
         """Say what became of the file."""
         diagnostics.line(sentence(outcome))
 
@@ -97,7 +97,7 @@ class Bar:
             speed=f"{progress.events / seconds:,.0f} events/s" if progress.events else "",
         )
 
-    def finished(self, outcome: Outcome) -> None:
+    def finished(self, outcome: FileResult) -> None:
         """Name a refused file at once; the others are in the summary."""
         if outcome.status == "refused":
             self.remark(sentence(outcome))
@@ -119,7 +119,7 @@ class Bar:
         self._bar.stop()
 
 
-def sentence(outcome: Outcome) -> str:
+def sentence(outcome: FileResult) -> str:
     """What became of a file, in one line."""
     if outcome.status == "refused":
         return f"{outcome.source}: refused: {outcome.reason}"

@@ -15,8 +15,8 @@ from typing import IO, TYPE_CHECKING, Any
 
 from tracewh.cli import diagnostics
 from tracewh.cli.output import cell_format, table
+from tracewh.cli.output.column_types import NUMERIC
 from tracewh.cli.output.empty_result import SOURCE
-from tracewh.cli.output.output import NUMERIC
 
 if TYPE_CHECKING:
     import duckdb
@@ -89,7 +89,7 @@ def write_table(
 
 
 def lines(
-    columns: Sequence[cell_format.Column],
+    columns: Sequence[cell_format.ColumnFormat],
     *,
     on_screen: bool,
     keys: Sequence[str] = (),
@@ -127,8 +127,8 @@ def lines(
 
 
 def _same_day(
-    shown: Sequence[cell_format.Column],
-) -> tuple[str | None, Sequence[cell_format.Column]]:
+    shown: Sequence[cell_format.ColumnFormat],
+) -> tuple[str | None, Sequence[cell_format.ColumnFormat]]:
     """The date of all instants where they are of one day and told apart by their seconds.
 
     The columns then have the time of day alone.

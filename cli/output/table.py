@@ -13,7 +13,7 @@ from textwrap import wrap
 
 from rich.cells import cell_len
 
-from tracewh.cli.output.cell_format import Column
+from tracewh.cli.output.cell_format import ColumnFormat
 from tracewh.cli.output.labels import distinct
 
 GAP = "  "
@@ -58,12 +58,12 @@ class Look:
 class _Fit:
     """A column with the width and the title lines it gets."""
 
-    column: Column
+    column: ColumnFormat
     title: tuple[str, ...]
     width: int
 
 
-def render(columns: Sequence[Column], look: Look, *, keys: Sequence[str] = ()) -> list[str]:
+def render(columns: Sequence[ColumnFormat], look: Look, *, keys: Sequence[str] = ()) -> list[str]:
     """Draw a table.
 
     Args:
@@ -87,11 +87,11 @@ def render(columns: Sequence[Column], look: Look, *, keys: Sequence[str] = ()) -
     return _blocks([_wrapped(_natural(column, look), look) for column in columns], look, keys)
 
 
-def _natural(column: Column, look: Look) -> _Fit:
+def _natural(column: ColumnFormat, look: Look) -> _Fit:
     return _Fit(column, (column.name,), max(cell_len(column.name), _cells_width(column, look)))
 
 
-def _cells_width(column: Column, look: Look) -> int:
+def _cells_width(column: ColumnFormat, look: Look) -> int:
     return max((len(look.null) if c is None else cell_len(c) for c in column.cells), default=0)
 
 
@@ -167,7 +167,7 @@ def _place(text: str, fit: _Fit) -> str:
     return space + text if fit.column.numeric else text + space
 
 
-def _labels(column: Column, width: int, look: Look) -> dict[str, str]:
+def _labels(column: ColumnFormat, width: int, look: Look) -> dict[str, str]:
     """What stands for each text of a column of names."""
     is_names = not column.numeric and not column.prose
     texts = [cell for cell in column.cells if cell is not None] if is_names else []
@@ -188,14 +188,14 @@ def _cell(fit: _Fit, row: int, look: Look, labels: Mapping[str, str]) -> list[st
     return [_place(labels[cell], fit)]
 
 
-def _upright(columns: Sequence[Column], look: Look) -> list[str]:
+def _upright(columns: Sequence[ColumnFormat], look: Look) -> list[str]:
     """Every row as a column: for a few wide rows."""
     assert look.width is not None
     names = max(cell_len(column.name) for column in columns)
     rows = len(columns[0].cells)
     room = max((look.width - names) // max(rows, 1) - len(GAP), SHORTEST_TEXT)
 
-    def cells(column: Column) -> list[str]:
+    def cells(column: ColumnFormat) -> list[str]:
         texts = [text for text in column.cells if text is not None]
         labels = {} if column.numeric else distinct(texts, room, look.ellipsis)
         return [
@@ -243,5 +243,5 @@ def _left(fits: Sequence[_Fit], look: Look, keys: Sequence[str]) -> list[_Fit]:
     rows = [*zip(*(fit.column.cells for fit in left), strict=True)]
     if len(set(rows)) == len(rows):
         return left
-    numbers = Column("#", [str(number) for number, _ in enumerate(rows, 1)], True)
+    numbers = ColumnFormat("#", [str(number) for number, _ in enumerate(rows, 1)], True)
     return [_natural(numbers, look), *left]

@@ -10,7 +10,7 @@ import json as _json
 import re
 from typing import IO, TYPE_CHECKING
 
-from tracewh.cli.output.output import NUMERIC
+from tracewh.cli.output.column_types import NUMERIC
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,7 +10,7 @@ from tracewh.cli.report.page import asked, document
 from tracewh.cli.report.panels import COMPARED, SECTIONS
 from tracewh.cli.report.row_json import bounded
 from tracewh.cli.report.write import chosen, keep
-from tracewh.views.values import quoted
+from tracewh.quoting import quoted
 
 if TYPE_CHECKING:
     from tracewh.cli.report.page import Trace

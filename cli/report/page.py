@@ -17,8 +17,8 @@ import orjson
 from tracewh.cli.output.empty_result import reasons
 from tracewh.cli.report.panels import COMPARED, MOST_ROWS, SECTIONS, STRETCHES, Panel, Section
 from tracewh.cli.report.row_json import by_column
+from tracewh.quoting import quoted
 from tracewh.storage.layout import KEYS
-from tracewh.views.values import quoted
 
 if TYPE_CHECKING:
     from tracewh.views.warehouse import Warehouse

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from tracewh.cli import diagnostics
-from tracewh.cli.output.output import NUMERIC
+from tracewh.cli.output.column_types import NUMERIC
 from tracewh.cli.report.panels import MOST_ROWS
 
 if TYPE_CHECKING:

@@ -26,6 +26,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from tracewh.cli import diagnostics
+from tracewh.cli.errors import OK
 from tracewh.cli.report.live import PANELS
 from tracewh.cli.report.messages import Answer, Question, Setup
 from tracewh.cli.report.worker_pool import LineFullError, Pool
@@ -264,7 +265,7 @@ def serve(
         server = _Server(config, app.state.site)
         with contextlib.closing(app.state.site), contextlib.suppress(KeyboardInterrupt):
             server.run(sockets=[listening])
-    return diagnostics.OK
+    return OK
 
 
 def _is_loopback(host: str) -> bool:

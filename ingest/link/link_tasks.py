@@ -11,7 +11,7 @@ from tracewh.ingest.link.task_graph import Task
 from tracewh.ingest.tables import create_block, derive
 
 
-def settle_costs(con: duckdb.DuckDBPyConnection) -> None:
+def link_costs(con: duckdb.DuckDBPyConnection) -> None:
     """Add call_costs and the macro with_costs: what each call of an operator cost."""
     create_block(con, "tensor_core_operators")
     derive(con, "own_costs")
@@ -32,14 +32,14 @@ def _nest(con: duckdb.DuckDBPyConnection) -> None:
 
 
 #: Each keeps one core busy at best; others wait for the first.
-LINKS = {
+LINK_TASKS = {
     "nesting": Task(_nest),
     "stacks": Task(partial(derive, name="stacks"), ("nesting",)),
     # Takes away what the two before it made.
     "links_in_order": Task(partial(derive, name="links_in_order"), ("stacks",)),
     "launched": Task(partial(derive, name="launched")),
     "launches": Task(_launch, ("links_in_order", "launched")),
-    "costs": Task(settle_costs, ("launches",)),
+    "costs": Task(link_costs, ("launches",)),
     "steps": Task(partial(derive, name="steps"), ("launches",)),
     "flows": Task(partial(derive, name="flows")),
 }

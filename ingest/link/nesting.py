@@ -29,8 +29,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from tracewh.ingest.arrow_columns import from_numpy, to_numpy
 from tracewh.ingest.link.stacks import NONE, Ints, containing, counted, covered, hashed, overlapped
-from tracewh.ingest.read.chunks import from_numpy, to_numpy
 
 Flags = npt.NDArray[np.bool_]
 #: Columns by name.

@@ -32,7 +32,7 @@ class _Here(Executor):
         return future
 
 
-def together(
+def run_tasks(
     con: duckdb.DuckDBPyConnection, tasks: Mapping[str, Task], running: Running, at_once: int
 ) -> None:
     """Run tasks, each on a cursor of its own. Of those that may run, the first named goes first.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from functools import partial
@@ -13,10 +12,10 @@ from typing import Any
 
 import duckdb
 
-from tracewh.ingest.link.link_tasks import LINKS
-from tracewh.ingest.link.task_graph import Running, Task, together
-from tracewh.ingest.parse.event_columns import odd_values_sql
+from tracewh.ingest.link.link_tasks import LINK_TASKS
+from tracewh.ingest.link.task_graph import Running, Task, run_tasks
 from tracewh.ingest.tables import Table, create_block, derive, tables
+from tracewh.quoting import quoted
 
 #: Version of the layout on disk: a table or column renamed or dropped means a new one.
 LAYOUT_VERSION = 1
@@ -72,7 +71,7 @@ def write(
         metadata: The file's top-level keys besides traceEvents.
         source: Values of the columns of `traces` that the events do not tell.
         reasons: What was odd, repaired or left out, and how often.
-        running: See `together`.
+        running: See `run_tasks`.
         at_once: How many statements may share the memory.
 
     Returns:
@@ -101,8 +100,8 @@ def write(
     drops = {
         name: Task(partial(_drop, names=names), needs) for name, (names, needs) in DROPS.items()
     }
-    tasks = LINKS | files | drops
-    together(con, {name: tasks[name] for name in [*FIRST, *tasks]}, running, at_once)
+    tasks = LINK_TASKS | files | drops
+    run_tasks(con, {name: tasks[name] for name in [*FIRST, *tasks]}, running, at_once)
     return sum(path.stat().st_size for path in folder.iterdir())
 
 
@@ -110,12 +109,12 @@ def _write(con: duckdb.DuckDBPyConnection, table: Table, folder: Path, level: in
     columns = ", ".join(
         f"t.{column.name}::{column.type} AS {column.name}" for column in table.columns
     )
-    path = str(folder / f"{table.name}.parquet").replace("'", "''")
+    path = quoted(str(folder / f"{table.name}.parquet"))
     # In the order of the file, which is that of time for each kind of event: a range of time touches
     # few row groups, and nothing has to be sorted. Bloom filters would be a fifteenth of the bytes, and
     # nothing that is looked for by value is rare enough to skip a row group.
     con.execute(f"""
-        COPY (SELECT {columns} FROM out_{table.name} AS t) TO '{path}' (
+        COPY (SELECT {columns} FROM out_{table.name} AS t) TO {path} (
             FORMAT parquet, PARQUET_VERSION V2, WRITE_BLOOM_FILTER false,
             COMPRESSION zstd, COMPRESSION_LEVEL {level},
             ROW_GROUP_SIZE {ROW_GROUP_ROWS}
@@ -190,13 +189,6 @@ def _traces(
         " FROM trace_facts($base_time_ns, $worker, $unpadded) AS f",
         values,
     )
-
-
-def odd_values(con: duckdb.DuckDBPyConnection) -> Counter[str]:
-    """Count the odd values of the raw tables by their reasons. Plain events have none."""
-    rows = con.execute(odd_values_sql())
-    names = [column[0] for column in rows.description or ()]
-    return +Counter(dict(zip(names, rows.fetchall()[0], strict=True)))
 
 
 def _has_column(key: str, value: Any) -> bool:

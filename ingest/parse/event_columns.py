@@ -7,7 +7,10 @@ cannot give back exactly stays in `raw`, so that `rebuild` can return every even
 from __future__ import annotations
 
 import re
+from collections import Counter
 from functools import cache
+
+import duckdb
 
 from tracewh.ingest.parse.argument_columns import INTEGER, typed_select
 from tracewh.ingest.tables import tables
@@ -218,3 +221,10 @@ def _number_as_text(kind: str) -> str:
     )
     keys = "|".join(re.escape(key) for c in columns for key in c.keys)
     return f"""regexp_matches(r.args, '"({keys})":"') AND ({said})"""
+
+
+def odd_values(con: duckdb.DuckDBPyConnection) -> Counter[str]:
+    """Count the odd values of the raw tables by their reasons. Plain events have none."""
+    rows = con.execute(odd_values_sql())
+    names = [column[0] for column in rows.description or ()]
+    return +Counter(dict(zip(names, rows.fetchall()[0], strict=True)))

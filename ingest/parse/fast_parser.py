@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from tracewh.ingest.parse.argument_columns import BOUNDS
 from tracewh.ingest.read.chunks import Block, Cut, separators
-from tracewh.ingest.read.resync import EVENT_BYTES, Mender
+from tracewh.ingest.read.resync import EVENT_BYTES, Resync
 from tracewh.ingest.tables import Column, tables
 
 try:
@@ -62,7 +62,7 @@ MOST_CATEGORIES = 1000
 _WIDTHS = {"INTEGER": (-(2**31), 2**31 - 1)}
 
 
-class Parser:
+class FastParser:
     """Reads the events of one file, a buffer at a time, as `Splitter` does.
 
     Args:
@@ -70,7 +70,7 @@ class Parser:
     """
 
     def __init__(self, con: duckdb.DuckDBPyConnection) -> None:
-        self.mender = Mender()
+        self.resync = Resync()
         self._con = con
         self._reader = _events.Reader(*map(_specs, KINDS))
 
@@ -80,13 +80,13 @@ class Parser:
         at, ended = 0, False
         commas: npt.NDArray[np.int64] | None = None
         while True:
-            if not self.mender.is_lost:
+            if not self.resync.is_lost:
                 at, is_whole = self._read(buffer, at)
                 if not is_whole and not last and len(buffer) - at <= EVENT_BYTES:
                     break
             if commas is None:
                 commas = separators(np.frombuffer(buffer, np.uint8))
-            walk = self.mender.walk(buffer, at, commas, last)
+            walk = self.resync.walk(buffer, at, commas, last)
             for event in walk.events:
                 self._reader.add(event)
             at = walk.at

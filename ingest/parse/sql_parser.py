@@ -12,8 +12,9 @@ from typing import Self
 import duckdb
 import pyarrow as pa
 
+from tracewh.ingest.arrow_columns import joined
 from tracewh.ingest.parse import event_columns, fast_parser
-from tracewh.ingest.read.chunks import Block, joined
+from tracewh.ingest.read.chunks import Block
 from tracewh.ingest.read.json_repair import Scanner
 from tracewh.ingest.tables import derive
 
@@ -56,7 +57,7 @@ def is_unpadded(block: Block) -> bool:
     return bool(row[0])
 
 
-class Flattener:
+class SqlParser:
     """Appends blocks to the raw tables, beside the thread that reads them.
 
     Args:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from concurrent.futures import Executor, Future
 from contextlib import suppress
 
-from tracewh.errors import CutError
+from tracewh.ingest.read.decompress import CutError
 
 #: Buffers that are kept until their blocks are done with: so many blocks are on their way at a time.
 BUFFERS_KEPT = 4
@@ -66,7 +66,7 @@ class Blanks:
                 yield left
 
 
-class Text:
+class TextBuffer:
     """`buffer` is the text that nobody has dealt with so far, as much of it as was read.
 
     Args:

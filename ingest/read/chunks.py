@@ -11,15 +11,16 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Protocol
 
 import duckdb
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from tracewh.ingest.arrow_columns import ends, numbered, strings
 from tracewh.ingest.read.json_repair import SPACE
-from tracewh.ingest.read.resync import EVENT_BYTES, Mender
+from tracewh.ingest.read.resync import EVENT_BYTES, Resync
 
 #: How many bytes are compared at a time: what is made of more than that goes to fresh memory, and
 #: getting it from the system takes longer than comparing.
@@ -77,30 +78,48 @@ class Cut:
     ended: bool
 
 
-class Splitter:
-    """Cuts buffers into events, all as texts. What it could not take is told by `mender`."""
+class Splitter(Protocol):
+    """Cuts the buffers of one file into events.
+
+    Attributes:
+        resync: Reads what is damaged, and counts what it repairs and leaves out.
+    """
+
+    resync: Resync
+
+    def split(self, buffer: bytearray, last: bool) -> Cut:
+        """Cut a buffer that starts at an event, or at the end of the array.
+
+        Args:
+            buffer: The text; it may change.
+            last: Whether the file ends with it.
+        """
+
+
+class TextSplitter:
+    """Cuts buffers into events, all as texts; see `Splitter`."""
 
     def __init__(self) -> None:
-        self.mender = Mender()
+        self.resync = Resync()
         self._events = 0
         self._check = duckdb.connect()
         self._check.execute("SET threads = 1")
 
     def split(self, buffer: bytearray, last: bool) -> Cut:
-        """Cut a buffer that starts at an event, or at the end of the array."""
+        """See `Splitter.split`."""
         data = np.frombuffer(buffer, np.uint8)
         cuts = separators(data)
         if not last and not len(cuts) and len(buffer) <= EVENT_BYTES:
-            return self._cut(_strings(buffer, cuts), 0, False)
+            return self._cut(strings(buffer, cuts), 0, False)
         data[cuts] = _SPACE  # a piece is then an object and nothing else
         ends = np.append(cuts, len(data)) if last else cuts
-        texts = _strings(buffer, ends)
+        texts = strings(buffer, ends)
         bad = self._invalid(texts)
-        if self.mender.is_lost or not len(cuts) or not _STARTS.match(buffer):
+        if self.resync.is_lost or not len(cuts) or not _STARTS.match(buffer):
             bad = [0, *bad]
         if bad:
             data[cuts] = _COMMA
-            return self._mended(buffer, cuts, bad, last)
+            return self._resynced(buffer, cuts, bad, last)
         return self._cut(texts, len(buffer) if last else int(cuts[-1]) + 1, False)
 
     def _cut(self, texts: pa.StringArray, used: int, ended: bool) -> Cut:
@@ -118,7 +137,7 @@ class Splitter:
         assert len(pieces) == len(texts)  # DuckDB found it by its name
         return [position for (position,) in rows]
 
-    def _mended(
+    def _resynced(
         self, buffer: bytearray, cuts: npt.NDArray[np.int64], bad: list[int], last: bool
     ) -> Cut:
         """The sound pieces as they are, and between them what a walk over the others gives."""
@@ -129,7 +148,7 @@ class Splitter:
                 continue
             if position > piece:
                 at = parts.add_pieces(at, cuts[piece:position])
-            walk = self.mender.walk(buffer, at, cuts, last)
+            walk = self.resync.walk(buffer, at, cuts, last)
             parts.add_events(walk.events)
             at = walk.at
             if walk.stopped != "cut":
@@ -161,12 +180,12 @@ class _Parts:
         return int(commas[-1]) + 1
 
     def add_events(self, events: list[bytes]) -> None:
-        self._ends.append(_ends(events) + len(self.data))
+        self._ends.append(ends(events) + len(self.data))
         self.data += b"".join(events)
 
     def texts(self) -> pa.StringArray:
         """All of them. Nothing can be added any more."""
-        return _strings(self.data, np.concatenate(self._ends))
+        return strings(self.data, np.concatenate(self._ends))
 
 
 def separators(data: npt.NDArray[np.uint8]) -> npt.NDArray[np.int64]:
@@ -198,37 +217,3 @@ def _skip_whitespace(
         blanks = SPACE.match(data.data, int(at[position]))
         at[position] = min(blanks.end(), last) if blanks else last
     return at
-
-
-def numbered(first: int, count: int) -> pa.Int64Array:
-    """The whole numbers from `first` on."""
-    return from_numpy(np.arange(first, first + count))
-
-
-def from_numpy(values: npt.NDArray[Any]) -> pa.Array:
-    """A column over the same bytes. (pa.array would load pandas, where it is installed.)"""
-    kind = pa.from_numpy_dtype(values.dtype)
-    return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(values)])
-
-
-def to_numpy(column: pa.Array) -> npt.NDArray[Any]:
-    """A column of numbers without NULLs, over the same bytes."""
-    kind = column.type.to_pandas_dtype()
-    return np.frombuffer(column.buffers()[1], kind)[column.offset :][: len(column)]
-
-
-def joined(texts: list[bytes]) -> pa.StringArray:
-    """A column of texts. (pa.array would load pandas here, too.)"""
-    return _strings(bytearray(b"".join(texts)), _ends(texts))
-
-
-def _ends(texts: list[bytes]) -> npt.NDArray[np.int64]:
-    return np.cumsum(np.fromiter(map(len, texts), np.int64, len(texts)))
-
-
-def _strings(buffer: bytearray, ends: npt.NDArray[np.int64]) -> pa.StringArray:
-    """The pieces of a buffer between its start and each end, as strings over the same bytes."""
-    offsets = np.concatenate(([0], ends)).astype(np.int32)
-    return pa.StringArray.from_buffers(
-        len(offsets) - 1, pa.py_buffer(offsets), pa.py_buffer(buffer)
-    )

@@ -8,8 +8,6 @@ from typing import IO, NamedTuple, Protocol
 
 from isal import igzip_lib
 
-from tracewh.errors import CutError
-
 if sys.version_info >= (3, 14):
     from compression import zstd
 else:
@@ -19,6 +17,20 @@ else:
 READ_BYTES = 1 << 18
 #: Decompressed bytes at a time, however well a file was compressed.
 OUT_BYTES = 1 << 20
+
+
+class CutError(Exception):
+    """Compressed data that ends early or is damaged. All good data before it was given first.
+
+    Args:
+        stored_byte: Position in the stored file from which nothing could be used.
+        reason: What is wrong there: 'the gzip data ends early'.
+    """
+
+    def __init__(self, stored_byte: int, reason: str) -> None:
+        super().__init__(f"{reason}, at byte {stored_byte}")
+        self.stored_byte = stored_byte
+        self.reason = reason
 
 
 class _Decompressor(Protocol):

@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from typing import Any
 
-from tracewh.ingest.read.buffers import BLANKS, Text
+from tracewh.ingest.read.buffers import BLANKS, TextBuffer
 from tracewh.ingest.read.json_check import is_strict
 from tracewh.ingest.read.json_repair import IncompleteError, Scanner, UnreadableError
 
@@ -25,7 +25,7 @@ _FIRST_PHASE = re.compile(rb'\s*\[\s*\{\s*"ph"\s*:')
 _TRIES = 16
 
 
-def find_events(text: Text, before: bytes = b"") -> int | None:
+def find_events(text: TextBuffer, before: bytes = b"") -> int | None:
     """The byte of the buffer after the `[` of a top-level traceEvents, or None.
 
     Args:
@@ -51,7 +51,7 @@ def find_events(text: Text, before: bytes = b"") -> int | None:
             return None
 
 
-def is_list_of_events(text: Text) -> bool:
+def is_list_of_events(text: TextBuffer) -> bool:
     """Whether the file is a bare list whose first element is an event."""
     while True:
         size = len(text.buffer)

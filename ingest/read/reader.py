@@ -16,9 +16,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tracewh.errors import RefusedError
-from tracewh.ingest.parse.fast_parser import Parser
-from tracewh.ingest.read.buffers import BLANKS, Blanks, Text
-from tracewh.ingest.read.chunks import Block, Splitter
+from tracewh.ingest.read.buffers import BLANKS, Blanks, TextBuffer
+from tracewh.ingest.read.chunks import Block, Splitter, TextSplitter
 from tracewh.ingest.read.decompress import decompressed
 from tracewh.ingest.read.metadata import (
     WHITESPACE,
@@ -46,7 +45,7 @@ class TraceReader:
     Args:
         path: The trace, plain, gzip or zstd by its first bytes, whatever its name.
         on_bytes: Called with the number of stored bytes read, as they are read.
-        parser: Reads what it can into columns; without one, all events are texts.
+        splitter: Cuts the text into events; without one, all events stay texts.
 
     Attributes:
         metadata: The other top-level keys of the file.
@@ -60,7 +59,7 @@ class TraceReader:
 
     path: File
     on_bytes: Callable[[int], None] = lambda _: None
-    parser: Parser | None = None
+    splitter: Splitter | None = None
     metadata: dict[str, Any] = field(default_factory=dict)
     content_hash: str = ""
     events: int = 0
@@ -83,14 +82,14 @@ class TraceReader:
 
         blanks = Blanks(decompressed(lambda: self.path.open("rb"), stored))
         with ThreadPoolExecutor(1) as pool:
-            yield from self._blocks(Text(iter(blanks)), pool)
+            yield from self._blocks(TextBuffer(iter(blanks)), pool)
         if blanks.runs:
             self.reasons["long_blanks"] = blanks.runs
         self.content_hash = digest.hexdigest()
 
-    def _blocks(self, text: Text, pool: ThreadPoolExecutor) -> Iterator[Block]:
+    def _blocks(self, text: TextBuffer, pool: ThreadPoolExecutor) -> Iterator[Block]:
         head = self._head(text)
-        splitter: Parser | Splitter = self.parser or Splitter()
+        splitter = self.splitter or TextSplitter()
         size = FIRST_BYTES
         while True:
             size = min(2 * size, BLOCK_BYTES)
@@ -108,11 +107,11 @@ class TraceReader:
             elif cut.ended or last:
                 break
         self.ended = cut.ended
-        self.skipped_events = splitter.mender.skipped_events
-        self.reasons.update(splitter.mender.reasons)
+        self.skipped_events = splitter.resync.skipped_events
+        self.reasons.update(splitter.resync.reasons)
         self._finish(head, text, cut.ended)
 
-    def _head(self, text: Text) -> bytes:
+    def _head(self, text: TextBuffer) -> bytes:
         """What stands up to the `[` of the events; the buffer then holds what follows."""
         while text.grow() and not text.buffer.strip(BLANKS):
             pass
@@ -129,7 +128,7 @@ class TraceReader:
             raise RefusedError(f"{text.cut}; too little is left to read: copy the file again")
         raise RefusedError(f"not a Kineto trace: {what_it_is(bytes(text.buffer))}")
 
-    def _finish(self, head: bytes, text: Text, ended: bool) -> None:
+    def _finish(self, head: bytes, text: TextBuffer, ended: bool) -> None:
         """Read the metadata, and count what is missing at the end of the file."""
         rest = bytes(text.buffer)
         if not ended:

@@ -58,7 +58,7 @@ class Walk:
     events: list[bytes]
 
 
-class Mender:
+class Resync:
     """Reads elements of the array, and counts what it repairs and what it leaves out."""
 
     def __init__(self) -> None:

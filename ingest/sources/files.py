@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Literal, Protocol
 
 from tracewh.errors import IngestError, StoreError
-from tracewh.storage.remote import Place, explained, is_url, locate
+from tracewh.storage.remote import Location, is_url, locate, readable_errors
 
 if TYPE_CHECKING:
     from pyarrow.fs import FileInfo
@@ -69,7 +69,7 @@ class RemoteFile:
     st_size: int = field(compare=False)
     st_mtime_ns: int = field(compare=False)
     key: str = field(compare=False)
-    place: Place = field(compare=False)
+    place: Location = field(compare=False)
 
     def __str__(self) -> str:
         return self.url
@@ -93,7 +93,7 @@ class _Download(io.RawIOBase):
     def __init__(self, file: RemoteFile) -> None:
         self._file = file
         self._ahead = ThreadPoolExecutor(1)
-        with explained(file.url):
+        with readable_errors(file.url):
             self._stream = file.place.filesystem.open_input_stream(file.key)
         self._next = self._ahead.submit(self._stream.read, REQUEST_BYTES)
         self._here = memoryview(b"")
@@ -103,7 +103,7 @@ class _Download(io.RawIOBase):
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
         if not self._here:
-            with explained(self._file.url):
+            with readable_errors(self._file.url):
                 self._here = memoryview(self._next.result())
                 if not self._here:
                     self._check()
@@ -183,7 +183,7 @@ STDIN = Piped()
 
 
 @dataclass(frozen=True, slots=True)
-class Folder:
+class LogFolder:
     """A folder that holds files: the run it is, those to take, and the names of all in it."""
 
     run: str
@@ -200,7 +200,7 @@ class Search:
         self._beside: dict[str, Sequence[str]] = {}
         self._pipes: dict[Path, Piped] = {}
 
-    def folders(self, given: str | os.PathLike[str]) -> Iterator[Folder]:
+    def folders(self, given: str | os.PathLike[str]) -> Iterator[LogFolder]:
         """The folder of a file that was named, or every folder below one, hidden ones left out.
 
         Raises:
@@ -216,21 +216,21 @@ class Search:
         kind = _kind(given)
         if stat.S_ISFIFO(kind):
             pipe = Path(os.path.abspath(given))
-            yield Folder(pipe.parent.name, [self._pipes.setdefault(pipe, Piped(pipe))], [])
+            yield LogFolder(pipe.parent.name, [self._pipes.setdefault(pipe, Piped(pipe))], [])
             return
         path = Path(os.path.realpath(given))
         if stat.S_ISREG(kind):
-            yield Folder(path.parent.name, [path], self._names(path.parent))
+            yield LogFolder(path.parent.name, [path], self._names(path.parent))
         else:
             for folder, names in _walk(path):
                 relative = folder.relative_to(path).as_posix()
                 files = [folder / name for name in names if self._wanted(name)]
                 files = [file for file in files if not _is_special(file)]
-                yield Folder(path.name if relative == "." else relative, files, names)
+                yield LogFolder(path.name if relative == "." else relative, files, names)
 
-    def _remote(self, url: str) -> Iterator[Folder]:
+    def _remote(self, url: str) -> Iterator[LogFolder]:
         place = locate(url)
-        with explained(place.url):
+        with readable_errors(place.url):
             info = place.filesystem.get_file_info(place.key)
             if info.is_file:
                 parent = place.key.rpartition("/")[0]
@@ -238,7 +238,7 @@ class Search:
                 if beside not in self._beside:
                     self._beside[beside] = list(_listed(place, parent, recursive=False)[""])
                 run = parent.rpartition("/")[2]
-                yield Folder(run, [_remote_file(place, info)], self._beside[beside])
+                yield LogFolder(run, [_remote_file(place, info)], self._beside[beside])
                 return
             found = _searched(_listed(place, place.key, recursive=True))
         if not found and info.type.name == "NotFound":
@@ -248,7 +248,7 @@ class Search:
             files = [
                 _remote_file(place, names[name]) for name in sorted(names) if self._wanted(name)
             ]
-            yield Folder(folder or top, files, list(names))
+            yield LogFolder(folder or top, files, list(names))
 
 
 def is_pipe(path: str | os.PathLike[str]) -> bool:
@@ -313,7 +313,7 @@ def _walk(top: Path) -> Iterator[tuple[Path, list[str]]]:
         yield Path(root), sorted(names)
 
 
-def _listed(place: Place, key: str, recursive: bool) -> dict[str, dict[str, FileInfo]]:
+def _listed(place: Location, key: str, recursive: bool) -> dict[str, dict[str, FileInfo]]:
     """The files below a folder, by folder and name: one request per thousand or so."""
     from pyarrow.fs import FileSelector
 
@@ -339,7 +339,7 @@ def _searched(found: Mapping[str, dict[str, FileInfo]]) -> dict[str, dict[str, F
     }
 
 
-def _remote_file(place: Place, info: FileInfo) -> RemoteFile:
+def _remote_file(place: Location, info: FileInfo) -> RemoteFile:
     key = f"/{info.path.strip('/')}" if place.key.startswith("/") else info.path
     return RemoteFile(
         place.url_of(key), info.base_name, info.size or 0, info.mtime_ns or 0, key, place

@@ -20,7 +20,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from tests.settled import STEP_ROLES, settle
+from tests.derived_tables import STEP_ROLES, fill_derived_tables
 from tracewh.cli.app import main
 from tracewh.views.registry import installed
 
@@ -95,7 +95,7 @@ def _write_trace(
                     f"INSERT INTO {table.name} ({', '.join(values)}) VALUES ({marks})",
                     [*values.values()],
                 )
-        settle(con, ["host_events", "step_activity", "operator_costs", "stacks"])
+        fill_derived_tables(con, ["host_events", "step_activity", "operator_costs", "stacks"])
         for table in registry.tables():
             con.execute(
                 f"COPY (SELECT * EXCLUDE (run, worker, span) FROM {table.name}) "

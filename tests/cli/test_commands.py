@@ -107,10 +107,10 @@ def test_ingest_lists_problems_first_and_each_file_once(tracewh, tmp_path):
 
 def test_ingest_lists_a_screenful_of_problems_on_a_terminal(capsys, monkeypatch):
     from tracewh.cli.commands.ingest import summarize
-    from tracewh.ingest.result import Outcome
+    from tracewh.ingest.result import FileResult
 
     monkeypatch.setenv("COLUMNS", "80")
-    refused = [Outcome(Path(f"logs/{n}.json"), "refused", "not a trace") for n in range(1000)]
+    refused = [FileResult(Path(f"logs/{n}.json"), "refused", "not a trace") for n in range(1000)]
     summarize(refused, 1.0)
     piped = capsys.readouterr()
     assert len(piped.out.splitlines()) == 1002

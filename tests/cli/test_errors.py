@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tracewh.cli import diagnostics
+from tracewh.cli.errors import EXIT_CODES
 
 READS = (
     "query only reads. It takes SELECT, FROM, DESCRIBE, SHOW, SUMMARIZE, VALUES and EXPLAIN; "
@@ -301,9 +302,9 @@ def test_a_deprecated_view_warns(tracewh, warehouse, monkeypatch):
 
 def test_exit_codes_are_on_the_front_page(tracewh):
     page = tracewh("--help").out
-    for code, text in diagnostics.EXIT_CODES:
+    for code, text in EXIT_CODES:
         assert f"{code:>3}  {text}\n" in page
-    assert [code for code, _ in diagnostics.EXIT_CODES] == [0, 1, 2, 3, 4, 130, 143]
+    assert [code for code, _ in EXIT_CODES] == [0, 1, 2, 3, 4, 130, 143]
 
 
 def _start(*words: str, **options: object) -> subprocess.Popen[bytes]:

@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tracewh.ingest.api import ingest
-from tracewh.storage.local_store import Store
+from tracewh.storage.local_store import LocalStore
 
 Event = dict[str, Any]
 
@@ -146,7 +146,7 @@ def test_the_file_taken_in_again_gives_the_same_tables(stored, _stored_once, tra
     [outcome] = ingest([again], stored / "other", run="one")
     assert outcome.status == "ingested"
     warehouses = (_stored_once / "warehouse", stored / "other")
-    mine, other = (Store(path).folder("one", "w", "default") for path in warehouses)
+    mine, other = (LocalStore(path).folder("one", "w", "default") for path in warehouses)
     names = {path.name for path in mine.glob("*.parquet")}
     assert names == {path.name for path in other.glob("*.parquet")}
     assert len(names) > 10
@@ -226,7 +226,7 @@ def test_mistakes(stored, tracewh, monkeypatch, words, code, message):
 def test_a_damaged_trace_leaves_no_file(stored, _stored_once, tracewh):
     folder = stored / "warehouse"
     shutil.copytree(_stored_once / "warehouse", folder)
-    damaged = Store(folder).folder("one", "w", "default") / "device_events.parquet"
+    damaged = LocalStore(folder).folder("one", "w", "default") / "device_events.parquet"
     damaged.write_bytes(b"PAR1 nothing")
     done = tracewh("export", "one", "-w", folder, "-o", stored / "out.json")
     assert (done.code, done.out) == (1, "")

@@ -19,7 +19,7 @@ from tests.ingest.conftest import canonical
 from tests.ingest.whole import LEFT_OUT, Whole, whole
 from tracewh.errors import RefusedError
 from tracewh.ingest.parse import fast_parser
-from tracewh.ingest.parse.fast_parser import Parser
+from tracewh.ingest.parse.fast_parser import FastParser
 from tracewh.ingest.parse.sql_parser import prepare
 from tracewh.ingest.read import chunks, decompress, reader, resync
 from tracewh.ingest.read.json_repair import Scanner
@@ -98,7 +98,7 @@ def database() -> duckdb.DuckDBPyConnection:
 
 def check_columns(found: Whole | str, file: Path) -> None:
     """Where plain events are read into columns, they and all others are those that texts give."""
-    opened = reader.TraceReader(file, parser=Parser(database()))
+    opened = reader.TraceReader(file, splitter=FastParser(database()))
     columns: dict[int, tuple[str | None, str]] = {}
     texts: dict[int, str] = {}
     try:

@@ -15,7 +15,7 @@ from _pytest.mark import ParameterSet
 
 from tracewh.ingest.api import ingest
 from tracewh.ingest.reconstruct import events
-from tracewh.storage.local_store import Store
+from tracewh.storage.local_store import LocalStore
 
 
 def rows(warehouse: Path, table: str) -> list[tuple[Any, ...]]:
@@ -63,15 +63,15 @@ class Ingested:
 Row = dict[str, Any]
 
 #: Events, the file's other keys, and the file's name; the folder is the run.
-TakeIn = Callable[..., Ingested]
+IngestEvents = Callable[..., Ingested]
 
 
 @pytest.fixture(scope="session")
-def take_in(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TakeIn]:
+def ingest_events(tmp_path_factory: pytest.TempPathFactory) -> Iterator[IngestEvents]:
     """Ingests events as a trace file."""
     with duckdb.connect() as con:
 
-        def take_in(
+        def ingest_events(
             given: Sequence[Mapping[str, Any]],
             metadata: Mapping[str, Any] | None = None,
             name: str = "w.pt.trace.json",
@@ -89,7 +89,7 @@ def take_in(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TakeIn]:
             [outcome] = ingest([path], warehouse)
             assert (outcome.status, outcome.reason) == ("ingested", "")
             assert outcome.run and outcome.worker and outcome.span
-            folder = Store(warehouse).folder(outcome.run, outcome.worker, outcome.span)
+            folder = LocalStore(warehouse).folder(outcome.run, outcome.worker, outcome.span)
             cursor = con.cursor()
             for file in folder.glob("*.parquet"):
                 cursor.execute(
@@ -97,7 +97,7 @@ def take_in(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TakeIn]:
                 )
             return Ingested(folder, cursor)
 
-        yield take_in
+        yield ingest_events
 
 
 #: Added to every time of the odd events.
@@ -149,12 +149,12 @@ class Odd:
 
 
 @pytest.fixture(scope="module", params=["today's keys", "older keys"])
-def odd(request: pytest.FixtureRequest, take_in: TakeIn) -> Odd:
+def odd(request: pytest.FixtureRequest, ingest_events: IngestEvents) -> Odd:
     """The odd events of the module's CASES, in a file of today's keys alone and in an older one."""
     given = [each.values[1].event for each in request.module.CASES]
     if request.param == "older keys":
         given.append(OLDER | {"args": {"external id": 5, "external ts": 6}})
-    trace = take_in(given, {"baseTimeNanoseconds": BASE_NS})
+    trace = ingest_events(given, {"baseTimeNanoseconds": BASE_NS})
     return Odd(trace, trace.rebuilt())
 
 

@@ -9,9 +9,9 @@ from typing import Any
 import duckdb
 from hypothesis import strategies as st
 
-from tracewh.ingest.parse.fast_parser import KINDS, Parser
-from tracewh.ingest.parse.sql_parser import Flattener, prepare
-from tracewh.ingest.read.chunks import Block, Splitter
+from tracewh.ingest.parse.fast_parser import KINDS, FastParser
+from tracewh.ingest.parse.sql_parser import SqlParser, prepare
+from tracewh.ingest.read.chunks import Block, Splitter, TextSplitter
 
 HOST = {
     "ph": "X",
@@ -103,16 +103,16 @@ LAST = '{"ph": "B", "name": "what nobody foresaw"}'
 
 
 @cache
-def database() -> tuple[duckdb.DuckDBPyConnection, Flattener]:
+def database() -> tuple[duckdb.DuckDBPyConnection, SqlParser]:
     """One for all tests: planning its statements takes longer than running them."""
     con = duckdb.connect()
     con.execute("SET threads = 1; SET disabled_optimizers = 'filter_pushdown'")
     prepare(con)
-    return con, Flattener(con, 1)
+    return con, SqlParser(con, 1)
 
 
-def block(texts: list[str], splitter: Parser | Splitter | None = None) -> Block:
-    splitter = splitter or Parser(database()[0])
+def block(texts: list[str], splitter: Splitter | None = None) -> Block:
+    splitter = splitter or FastParser(database()[0])
     buffer = bytearray(",".join([*texts, LAST]).encode() + b"]")
     cut = splitter.split(buffer, True)
     assert (cut.block.events, cut.ended) == (len(texts) + 1, True)
@@ -122,7 +122,7 @@ def block(texts: list[str], splitter: Parser | Splitter | None = None) -> Block:
 def tables(texts: list[str], *, full: bool) -> dict[str, list[dict[str, Any]]]:
     """The rows of every raw table, with args and raw as values."""
     con, flattener = database()
-    flattener.add(block(texts, Splitter() if full else None))
+    flattener.add(block(texts, TextSplitter() if full else None))
     flattener.finish()
     found = {}
     for name in TABLES:
@@ -189,7 +189,7 @@ def events(draw: st.DrawFn) -> str:
 def left(texts: list[str], *, full: bool) -> list[tuple[str | None, str | None]]:
     """The args and raw of every event, as they are written, in the order of the file."""
     con, flattener = database()
-    flattener.add(block(texts, Splitter() if full else None))
+    flattener.add(block(texts, TextSplitter() if full else None))
     flattener.finish()
     select = " UNION ALL ".join(f"SELECT event_id, args, raw FROM raw_{name}" for name in TABLES)
     found = con.execute(f"SELECT args, raw FROM ({select}) ORDER BY event_id").fetchall()

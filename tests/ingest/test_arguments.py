@@ -9,9 +9,9 @@ import pytest
 from tests.ingest.conftest import (
     BASE_NS,
     Case,
+    IngestEvents,
     Odd,
     Row,
-    TakeIn,
     canonical,
     case,
     cases,
@@ -270,9 +270,9 @@ def test_rebuilt(odd: Odd, number: int, each: Case) -> None:
     ],
     ids=str,
 )
-def test_older_keys(take_in: TakeIn, args: Row, columns: tuple[Any, ...]) -> None:
+def test_older_keys(ingest_events: IngestEvents, args: Row, columns: tuple[Any, ...]) -> None:
     event = op_args(**args)
-    trace = take_in([event])
+    trace = ingest_events([event])
     assert trace.rows(
         "SELECT t.external_id, t.input_dims, t.event_index FROM host_events AS t"
     ) == [columns]

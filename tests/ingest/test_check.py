@@ -13,7 +13,7 @@ import pytest
 import tracewh
 from tracewh.ingest.api import ingest
 from tracewh.ingest.tables import tables
-from tracewh.storage.check import Problem, check, left_behind
+from tracewh.storage.checks import Problem, check, left_behind
 
 SAMPLE = (
     Path(__file__).parents[2]
@@ -184,7 +184,7 @@ def test_a_changed_manifest(
     assert problems(warehouse) == [(file, problem)]
 
 
-LINKS = [
+LINK_TASKS = [
     ("host_events", "parent_id", 7),
     ("host_events", "op_id", 3),
     ("host_events", "parent_op_id", -1),
@@ -200,12 +200,12 @@ LINKS = [
 ]
 
 
-@pytest.mark.parametrize(("table", "column", "value"), LINKS)
+@pytest.mark.parametrize(("table", "column", "value"), LINK_TASKS)
 def test_a_link_to_a_row_that_is_not_there(
     warehouse: Path, trace: Path, table: str, column: str, value: int
 ) -> None:
     """Hashes are right: only an ingest with a mistake in it writes such a file."""
-    from tracewh.storage.manifest import seal
+    from tracewh.storage.manifest import write as seal
 
     path = trace / f"{table}.parquet"
     [(rows,)] = duckdb.execute(
@@ -227,7 +227,7 @@ def test_a_link_to_a_row_that_is_not_there(
 
 
 def test_a_table_of_another_version(warehouse: Path, trace: Path) -> None:
-    from tracewh.storage.manifest import seal
+    from tracewh.storage.manifest import write as seal
 
     duckdb.execute(f"COPY (SELECT 1 AS old) TO '{trace / 'steps.parquet'}' (FORMAT parquet)")
     seal(trace)
@@ -237,7 +237,7 @@ def test_a_table_of_another_version(warehouse: Path, trace: Path) -> None:
 
 
 def test_a_column_that_an_older_version_did_not_write(warehouse: Path, trace: Path) -> None:
-    from tracewh.storage.manifest import seal
+    from tracewh.storage.manifest import write as seal
 
     path = trace / "host_events.parquet"
     duckdb.execute(
@@ -268,7 +268,7 @@ def test_traces_that_come_and_go_are_no_problem(
     warehouse: Path, trace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each trace is taken out or replaced after it was listed, and half of it was looked at."""
-    from tracewh.storage import check as module
+    from tracewh.storage import checks as module
 
     real, turns = module._files, [0]
 

@@ -9,9 +9,9 @@ import pytest
 from tests.ingest.conftest import (
     BASE_NS,
     Case,
+    IngestEvents,
     Odd,
     Row,
-    TakeIn,
     canonical,
     case,
     cases,
@@ -103,7 +103,7 @@ def test_rebuilt(odd: Odd, number: int, each: Case) -> None:
     assert odd.rebuilt[number] == canonical(written(each.event))
 
 
-def test_a_flow_with_steps_on_its_way_comes_back(take_in: TakeIn) -> None:
+def test_a_flow_with_steps_on_its_way_comes_back(ingest_events: IngestEvents) -> None:
     given = [
         flow("t", ts=7, name="way"),
         flow("s", ts=5),
@@ -111,12 +111,12 @@ def test_a_flow_with_steps_on_its_way_comes_back(take_in: TakeIn) -> None:
         flow("t", ts=8),
         flow("f", ts=10, args={"a": None}),
     ]
-    assert take_in(given).rebuilt() == [canonical(written(event)) for event in given]
+    assert ingest_events(given).rebuilt() == [canonical(written(event)) for event in given]
 
 
-def test_flow_rows_that_stand_twice_come_back_twice(take_in: TakeIn) -> None:
+def test_flow_rows_that_stand_twice_come_back_twice(ingest_events: IngestEvents) -> None:
     given = [flow("s"), flow("s"), flow("f", bp="e"), flow("f", bp="e"), flow("f"), flow("s", ts=6)]
-    trace = take_in(given)
+    trace = ingest_events(given)
     assert trace.rebuilt() == [canonical(written(event)) for event in given]
 
 
@@ -131,5 +131,5 @@ def test_flow_rows_that_stand_twice_come_back_twice(take_in: TakeIn) -> None:
     ],
     ids=["start without", "end without", "both", "no text", "null"],
 )
-def test_each_row_of_a_flow_keeps_its_name(take_in: TakeIn, given: list[Row]) -> None:
-    assert take_in(given).rebuilt() == [canonical(written(event)) for event in given]
+def test_each_row_of_a_flow_keeps_its_name(ingest_events: IngestEvents, given: list[Row]) -> None:
+    assert ingest_events(given).rebuilt() == [canonical(written(event)) for event in given]

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import duckdb
 import pytest
 
-from tracewh.ingest.database_pool import Database, Databases, Limits
+from tracewh.ingest.database_pool import Database, DatabasePool, Limits
 from tracewh.ingest.parse.sql_parser import prepare
 from tracewh.ingest.tables import derive
 from tracewh.storage.staging import Session, scratch
@@ -52,7 +52,7 @@ def is_closed(con: duckdb.DuckDBPyConnection) -> bool:
 def test_what_a_trace_made_is_gone(
     session: Session, opened: list[duckdb.DuckDBPyConnection]
 ) -> None:
-    with Databases(session, LIMITS) as databases:
+    with DatabasePool(session, LIMITS) as databases:
         for _ in range(3):
             with databases.empty() as database, database.con.cursor() as cursor:
                 con = database.con
@@ -72,7 +72,7 @@ def test_what_a_trace_made_is_gone(
 def test_each_that_is_at_work_has_its_own(
     session: Session, opened: list[duckdb.DuckDBPyConnection]
 ) -> None:
-    with Databases(session, LIMITS) as databases:
+    with DatabasePool(session, LIMITS) as databases:
         with databases.empty() as one, databases.empty() as other:
             one.con.execute("CREATE TABLE t AS SELECT 1 AS a")
             other.con.execute("CREATE TABLE t AS SELECT 2 AS a")
@@ -84,7 +84,7 @@ def test_each_that_is_at_work_has_its_own(
 def test_none_is_used_again_after_an_error(
     session: Session, opened: list[duckdb.DuckDBPyConnection]
 ) -> None:
-    with Databases(session, LIMITS) as databases:
+    with DatabasePool(session, LIMITS) as databases:
         with pytest.raises(duckdb.CatalogException), databases.empty() as database:
             database.con.execute("FROM nothing")
         assert is_closed(opened[0])
@@ -95,7 +95,7 @@ def test_none_is_used_again_after_an_error(
 def test_one_that_spilled_gives_its_room_on_disk_back(
     session: Session, opened: list[duckdb.DuckDBPyConnection]
 ) -> None:
-    with Databases(session, Limits(1, 16 << 20)) as databases:
+    with DatabasePool(session, Limits(1, 16 << 20)) as databases:
         with databases.empty() as database:
             database.con.execute("CREATE TABLE t AS SELECT hash(range) AS a FROM range(6_000_000)")
             assert any(path.stat().st_size for path in session.path.glob("*-spill/*"))
@@ -113,7 +113,7 @@ def limit(database: Database) -> str:
 def test_only_one_that_needs_no_more_than_its_share_may_use_more(
     session: Session, opened: list[duckdb.DuckDBPyConnection]
 ) -> None:
-    with Databases(session, LIMITS) as databases:
+    with DatabasePool(session, LIMITS) as databases:
         with databases.empty() as database:
             database.expect(63 << 20)
             assert limit(database) == "102.0 MiB"
@@ -128,7 +128,7 @@ def test_only_one_that_needs_no_more_than_its_share_may_use_more(
 
 
 def test_it_can_be_interrupted(session: Session) -> None:
-    with Databases(session, LIMITS) as databases:
+    with DatabasePool(session, LIMITS) as databases:
         with databases.empty():
             pass
         with pytest.raises(duckdb.InterruptException), databases.empty() as database:

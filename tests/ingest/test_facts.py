@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from tests.ingest.conftest import Row, TakeIn, canonical, device, flow, host, op, written
+from tests.ingest.conftest import IngestEvents, Row, canonical, device, flow, host, op, written
 
 
-def test_processes(take_in: TakeIn) -> None:
+def test_processes(ingest_events: IngestEvents) -> None:
     def named(what: str, pid: Any, tid: Any, **args: Any) -> Row:
         return {"ph": "M", "name": what, "pid": pid, "tid": tid, "ts": 1, "args": args}
 
-    trace = take_in(
+    trace = ingest_events(
         [
             named("process_name", 10, 0, name="python"),
             named("process_labels", 10, 0, labels="CPU"),
@@ -42,9 +42,9 @@ def test_processes(take_in: TakeIn) -> None:
     ]
 
 
-def test_devices(take_in: TakeIn) -> None:
+def test_devices(ingest_events: IngestEvents) -> None:
     entry = {"id": 1, "name": "NVIDIA H100", "totalGlobalMem": 85_000_000_000, "computeMajor": 9}
-    trace = take_in(
+    trace = ingest_events(
         [], {"deviceProperties": [{"id": 0, "name": "", "numSms": "132", "extra": [1]}, entry]}
     )
     assert trace.rows(
@@ -53,9 +53,9 @@ def test_devices(take_in: TakeIn) -> None:
     ) == [(0, None, None, None, 132, "[1]"), (1, "NVIDIA H100", 85_000_000_000, 9, None, None)]
 
 
-def test_facts_of_a_trace(take_in: TakeIn) -> None:
+def test_facts_of_a_trace(ingest_events: IngestEvents) -> None:
     base = 1_719_792_000_000_000_000
-    trace = take_in(
+    trace = ingest_events(
         [
             host("cpu_op", "aten::mm", 5, 9),
             host("overhead", "Buffer Flush", 5, 6) | {"pid": -1},
@@ -112,8 +112,8 @@ def test_facts_of_a_trace(take_in: TakeIn) -> None:
         ("crank.json", {}, None),
     ],
 )
-def test_rank(take_in: TakeIn, name: str, metadata: Row, rank: int | None) -> None:
-    trace = take_in([], metadata, name)
+def test_rank(ingest_events: IngestEvents, name: str, metadata: Row, rank: int | None) -> None:
+    trace = ingest_events([], metadata, name)
     assert trace.rows("SELECT t.rank FROM traces AS t") == [(rank,)]
 
 
@@ -128,8 +128,10 @@ def test_rank(take_in: TakeIn, name: str, metadata: Row, rank: int | None) -> No
         ("node1_10.pt.trace.json", {"hostname": "node3"}, "node3"),
     ],
 )
-def test_hostname(take_in: TakeIn, name: str, metadata: Row, hostname: str | None) -> None:
-    trace = take_in([host("cpu_op", "aten::mm", 0, 1)], metadata, name)
+def test_hostname(
+    ingest_events: IngestEvents, name: str, metadata: Row, hostname: str | None
+) -> None:
+    trace = ingest_events([host("cpu_op", "aten::mm", 0, 1)], metadata, name)
     assert trace.rows("SELECT t.hostname FROM traces AS t") == [(hostname,)]
 
 
@@ -145,8 +147,10 @@ def test_hostname(take_in: TakeIn, name: str, metadata: Row, hostname: str | Non
         ([host("cpu_op", "a", 0, 1)], {"baseTimeNanoseconds": 1_775_078_550_000_000_000}, "2026"),
     ],
 )
-def test_generation(take_in: TakeIn, events: list[Row], metadata: Row, generation: str) -> None:
-    trace = take_in(events, metadata)
+def test_generation(
+    ingest_events: IngestEvents, events: list[Row], metadata: Row, generation: str
+) -> None:
+    trace = ingest_events(events, metadata)
     assert trace.rows("SELECT t.generation FROM traces AS t") == [(generation,)]
 
 
@@ -161,6 +165,6 @@ def test_generation(take_in: TakeIn, events: list[Row], metadata: Row, generatio
     ],
     ids=lambda metadata: ", ".join(metadata),
 )
-def test_keys_of_the_file_that_no_column_holds(take_in: TakeIn, metadata: Row) -> None:
-    [(kept,)] = take_in([op()], metadata).rows("SELECT t.metadata FROM traces AS t")
+def test_keys_of_the_file_that_no_column_holds(ingest_events: IngestEvents, metadata: Row) -> None:
+    [(kept,)] = ingest_events([op()], metadata).rows("SELECT t.metadata FROM traces AS t")
     assert canonical(kept) == canonical(written(metadata))

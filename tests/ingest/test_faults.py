@@ -18,9 +18,9 @@ import duckdb
 import pytest
 
 from tracewh.ingest import api, ingest_trace
-from tracewh.ingest.api import Outcome, drop, ingest
+from tracewh.ingest.api import FileResult, drop, ingest
 from tracewh.storage import staging
-from tracewh.storage.local_store import Store
+from tracewh.storage.local_store import LocalStore
 from tracewh.storage.staging import Session
 
 
@@ -44,11 +44,13 @@ def operators(warehouse: Path) -> dict[str, list[str]]:
     return dict(rows)
 
 
-def side_by_side(count: int, work: Callable[[int], list[Outcome]]) -> list[list[Outcome]]:
+def workers_and_limits(
+    count: int, work: Callable[[int], list[FileResult]]
+) -> list[list[FileResult]]:
     """What each of several threads gives that begin at once."""
     barrier = threading.Barrier(count)
 
-    def begin(number: int) -> list[Outcome]:
+    def begin(number: int) -> list[FileResult]:
         barrier.wait()
         return work(number)
 
@@ -84,7 +86,7 @@ def test_ingests_of_one_file_at_once(
 ) -> None:
     path = written(tmp_path / "run" / "w.json", "aten::mm", "aten::add")
     planned_together(4)
-    for [outcome] in side_by_side(4, lambda _: ingest([path], warehouse, force=force)):
+    for [outcome] in workers_and_limits(4, lambda _: ingest([path], warehouse, force=force)):
         assert (outcome.status, outcome.reason, outcome.span) == ("ingested", "", "default")
     assert operators(warehouse) == {"default": ["aten::mm", "aten::add"]}
     assert list((warehouse / ".staging").iterdir()) == []
@@ -96,7 +98,7 @@ def test_ingests_of_files_of_one_name_at_once_lose_none(
     """Each planned to give its file the span `default`."""
     paths = [written(tmp_path / f"{i}" / "run" / "w.json", f"op{i}") for i in range(4)]
     planned_together(4)
-    outcomes = [done for [done] in side_by_side(4, lambda i: ingest([paths[i]], warehouse))]
+    outcomes = [done for [done] in workers_and_limits(4, lambda i: ingest([paths[i]], warehouse))]
     assert {outcome.status for outcome in outcomes} == {"ingested"}
     found = operators(warehouse)
     assert sorted(found) == ["2", "3", "4", "default"]
@@ -114,7 +116,7 @@ def test_ingests_of_several_such_files_at_once_lose_none(
     for folder in folders:
         written(folder / "run" / "w.json", f"op {folder.name}")
     planned_together(4)
-    side_by_side(2, lambda i: ingest(folders[2 * i : 2 * i + 2], warehouse, jobs=2))
+    workers_and_limits(2, lambda i: ingest(folders[2 * i : 2 * i + 2], warehouse, jobs=2))
     assert sorted(operators(warehouse)) == ["2", "3", "4", "default"]
     assert sorted(operators(warehouse).values()) == [["op a"], ["op b"], ["op c"], ["op d"]]
 
@@ -123,7 +125,7 @@ def test_leftovers_of_the_dead_are_removed_and_those_of_the_living_stay(
     tmp_path: Path, warehouse: Path
 ) -> None:
     path = written(tmp_path / "run" / "w.json", "aten::mm")
-    store = Store(warehouse)
+    store = LocalStore(warehouse)
     with store.session() as alive, alive.staging() as staged:
         (staged / "half.parquet").write_bytes(b"half")
         dead = staged.parents[1] / "dead"
@@ -215,7 +217,7 @@ def test_dying_while_a_trace_is_replaced_in_two_steps(
             next(iter((warehouse / ".staging").iterdir())) / "old/run=run/worker=w/span=default",
         )
         assert operators_or_none(warehouse) is None
-    with Store(warehouse).session():
+    with LocalStore(warehouse).session():
         found = operators_or_none(warehouse)
     assert found == {"default": ["new and longer" if step == 3 else "old"]}
     ingest([path], warehouse)
@@ -253,14 +255,14 @@ def test_drops_and_ingests_at_once(tmp_path: Path, warehouse: Path) -> None:
     """The folders above a trace go when it is dropped, and the next one needs them."""
     path = written(tmp_path / "run" / "w.json", "aten::mm")
 
-    def work(number: int) -> list[Outcome]:
+    def work(number: int) -> list[FileResult]:
         if number % 2:
             for _ in range(30):
                 drop(warehouse, "run")
             return []
         return [outcome for _ in range(4) for outcome in ingest([path], warehouse, force=True)]
 
-    for outcomes in side_by_side(4, work):
+    for outcomes in workers_and_limits(4, work):
         assert {(each.status, each.reason) for each in outcomes} <= {("ingested", "")}
     assert list((warehouse / ".staging").iterdir()) == []
 
@@ -288,13 +290,13 @@ def test_a_file_that_vanishes(
     tmp_path: Path, warehouse: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gone, stays = (written(tmp_path / "run" / f"{name}.json", name) for name in "ab")
-    real = Store.session
+    real = LocalStore.session
 
-    def session(self: Store) -> object:
+    def session(self: LocalStore) -> object:
         gone.unlink()
         return real(self)
 
-    monkeypatch.setattr(Store, "session", session)
+    monkeypatch.setattr(LocalStore, "session", session)
     first, second = ingest([gone, stays], warehouse)
     assert (first.status, first.reason) == ("refused", f"No such file or directory: {gone}")
     assert second.status == "ingested"
@@ -321,7 +323,7 @@ def test_an_error_of_the_caller_ends_the_ingest_when_it_comes(
     for rank in range(12):
         written(tmp_path / "run" / f"rank{rank}.json", "aten::mm")
     with pytest.raises(ZeroDivisionError, match="the list of outcomes"):
-        ingest([tmp_path / "run"], warehouse, jobs=1, on_outcome=broken)
+        ingest([tmp_path / "run"], warehouse, jobs=1, on_result=broken)
     assert 1 <= len([*warehouse.glob("data/*/*/*")]) < 12
 
 

@@ -9,8 +9,8 @@ import pytest
 from tests.ingest.conftest import (
     BASE_NS,
     Case,
+    IngestEvents,
     Odd,
-    TakeIn,
     canonical,
     case,
     cases,
@@ -178,11 +178,11 @@ def test_rebuilt(odd: Odd, number: int, each: Case) -> None:
     assert odd.rebuilt[number] == canonical(written(each.event))
 
 
-def test_absolute_times_are_exact_to_the_nanosecond(take_in: TakeIn) -> None:
+def test_absolute_times_are_exact_to_the_nanosecond(ingest_events: IngestEvents) -> None:
     """A double at this magnitude tells quarters of a microsecond apart, no more."""
     ends = ("789", "790", "001", "999", "25", "5")
     given = [op(ts=Decimal(f"1712199514123456.{end}"), dur=Decimal(f"3.{end}")) for end in ends]
-    trace = take_in([*given, op(ts=1712199514123456, dur=3)])
+    trace = ingest_events([*given, op(ts=1712199514123456, dur=3)])
     nanoseconds = [789, 790, 1, 999, 250, 500, 0]
     assert trace.rows(
         "SELECT t.start_ns, t.duration_ns FROM host_events AS t ORDER BY t.event_id"
@@ -191,11 +191,11 @@ def test_absolute_times_are_exact_to_the_nanosecond(take_in: TakeIn) -> None:
     assert trace.rows("SELECT t.base_time_ns FROM traces AS t") == [(None,)]
 
 
-def test_decimals_of_march_2024_count_nanoseconds(take_in: TakeIn) -> None:
+def test_decimals_of_march_2024_count_nanoseconds(ingest_events: IngestEvents) -> None:
     """123.5 is 5 ns there; that the zeros in front were left out shows where one ends with a zero."""
     ends = {"5": 5, "50": 50, "500": 500, "123": 123, "1": 1}
     given = [op(ts=Decimal(f"1710892800000007.{end}"), dur=Decimal(f"2.{end}")) for end in ends]
-    trace = take_in([*given, op(ts=1710892800000007)])
+    trace = ingest_events([*given, op(ts=1710892800000007)])
     assert trace.rows(
         "SELECT t.start_ns, t.duration_ns FROM host_events AS t ORDER BY t.event_id"
     ) == [

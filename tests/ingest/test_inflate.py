@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tracewh.errors import CutError
 from tracewh.ingest.read import decompress
+from tracewh.ingest.read.decompress import CutError
 
 if sys.version_info >= (3, 14):
     from compression import zstd

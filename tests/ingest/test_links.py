@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.ingest.conftest import Ingested, TakeIn, call, device, flow, host, memory
+from tests.ingest.conftest import Ingested, IngestEvents, call, device, flow, host, memory
 
 # Thread 1, in microseconds. F is a Python frame, the rest as named; event numbers in front.
 #
@@ -48,11 +48,11 @@ HOST = [
 
 
 @pytest.fixture(scope="module", params=["as drawn", "backwards"])
-def drawn(request: pytest.FixtureRequest, take_in: TakeIn) -> Ingested:
+def drawn(request: pytest.FixtureRequest, ingest_events: IngestEvents) -> Ingested:
     """The rows in the order of the drawing, and the last first."""
     if request.param == "as drawn":
-        return take_in(HOST + DEVICE + MEMORY)
-    return take_in([*reversed(MEMORY), *reversed(DEVICE), *reversed(HOST)])
+        return ingest_events(HOST + DEVICE + MEMORY)
+    return ingest_events([*reversed(MEMORY), *reversed(DEVICE), *reversed(HOST)])
 
 
 def drawn_rows(drawn: Ingested, columns: str, table: str) -> list[tuple[Any, ...]]:
@@ -114,11 +114,11 @@ def test_self_time(drawn: Ingested) -> None:
     ]
 
 
-def test_where_an_event_begins_that_lasts_longer(take_in: TakeIn) -> None:
+def test_where_an_event_begins_that_lasts_longer(ingest_events: IngestEvents) -> None:
     """In nanoseconds since the epoch, as all times."""
     base = 1_775_078_550_000_000_000
     rows = [host("cpu_op", "a", 0, 10), host("cpu_op", "b", 1, 9), host("cpu_op", "c", 6, 14)]
-    trace = take_in([*rows, host("cpu_op", "d", 14, 15)], {"baseTimeNanoseconds": base})
+    trace = ingest_events([*rows, host("cpu_op", "d", 14, 15)], {"baseTimeNanoseconds": base})
     assert trace.rows(
         "SELECT t.name, t.overlap_start_ns FROM host_events AS t ORDER BY t.event_id"
     ) == [("a", base + 6000), ("b", base + 6000), ("c", None), ("d", None)]
@@ -177,7 +177,9 @@ def test_operators_of_memory_records(drawn: Ingested) -> None:
     assert drawn_rows(drawn, "op_id", "memory_records") == [(op,) for op in operators]
 
 
-def test_operators_of_memory_records_where_nothing_but_operators_encloses(take_in: TakeIn) -> None:
+def test_operators_of_memory_records_where_nothing_but_operators_encloses(
+    ingest_events: IngestEvents,
+) -> None:
     """Another way through the nesting: the parents are then the operators."""
     given = [
         host("cpu_op", "a", 0, 10),
@@ -187,7 +189,7 @@ def test_operators_of_memory_records_where_nothing_but_operators_encloses(take_i
         memory(8),
         memory(10),
     ]
-    trace = take_in(given)
+    trace = ingest_events(given)
     assert trace.rows("SELECT t.op_id FROM memory_records AS t ORDER BY t.event_id") == [
         (1,),
         (0,),
@@ -202,14 +204,14 @@ def test_operators_of_memory_records_where_nothing_but_operators_encloses(take_i
     ]
 
 
-def test_threads_of_different_processes_do_not_mix(take_in: TakeIn) -> None:
-    trace = take_in([host("cpu_op", "a", 0, 10), host("cpu_op", "b", 2, 8) | {"pid": 11}])
+def test_threads_of_different_processes_do_not_mix(ingest_events: IngestEvents) -> None:
+    trace = ingest_events([host("cpu_op", "a", 0, 10), host("cpu_op", "b", 2, 8) | {"pid": 11}])
     assert trace.rows("SELECT t.parent_id FROM host_events AS t") == [(None,), (None,)]
 
 
-def test_flows(take_in: TakeIn) -> None:
+def test_flows(ingest_events: IngestEvents) -> None:
     """Rows join by category and id; an end takes the latest start before it."""
-    trace = take_in(
+    trace = ingest_events(
         [
             flow("s", "ac2g", 7, 18),
             flow("f", "ac2g", 7, 40, tid=7),
@@ -271,17 +273,19 @@ KINDS = [
 ]
 
 
-def test_device_kinds(take_in: TakeIn) -> None:
+def test_device_kinds(ingest_events: IngestEvents) -> None:
     given = [device(n, n + 1, cat, name, **args) for n, (cat, name, args, *_) in enumerate(KINDS)]
-    rows = take_in(given).rows(
+    rows = ingest_events(given).rows(
         "SELECT t.raw_category, t.name, t.category, t.kind, t.uses_tensor_cores"
         " FROM device_events AS t ORDER BY t.event_id"
     )
     assert rows == [(cat, name, *said) for cat, name, _, *said in KINDS]
 
 
-def test_the_device_of_annotations_and_counters_is_their_process(take_in: TakeIn) -> None:
-    trace = take_in(
+def test_the_device_of_annotations_and_counters_is_their_process(
+    ingest_events: IngestEvents,
+) -> None:
+    trace = ingest_events(
         [
             device(0, 1, "gpu_user_annotation", "step") | {"pid": 3},
             device(1, 2, "cuda_profiler_range", "gemm", **{"sm__cycles.sum": 7, "ratio": 0.5})
@@ -304,7 +308,7 @@ def test_the_device_of_annotations_and_counters_is_their_process(take_in: TakeIn
     ]
 
 
-def test_who_launched_a_kernel_that_says_nothing(take_in: TakeIn) -> None:
+def test_who_launched_a_kernel_that_says_nothing(ingest_events: IngestEvents) -> None:
     """It communicates where the nearest operator is one of a collective, unless its name is known."""
     kernels = {
         "symm_mem::multimem_all_reduce_": "reduce_scatter_v7",
@@ -334,7 +338,7 @@ def test_who_launched_a_kernel_that_says_nothing(take_in: TakeIn) -> None:
         device(2001, 2002, "gpu_memcpy", "Memcpy DtoD", correlation=22),
         device(2002, 2003, name="oddly_named", correlation=23),
     ]
-    rows = take_in(events).rows(
+    rows = ingest_events(events).rows(
         "SELECT h.name, t.kind, t.uses_tensor_cores FROM device_events AS t"
         " LEFT JOIN host_events AS h ON t.op_id = h.event_id ORDER BY t.event_id"
     )

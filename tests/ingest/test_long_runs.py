@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tracewh.ingest.read import buffers, chunks, decompress, json_repair, reader, resync
-from tracewh.ingest.read.buffers import BLANKS, Blanks, Text
+from tracewh.ingest.read.buffers import BLANKS, Blanks, TextBuffer
 from tracewh.ingest.read.reader import TraceReader
 
 EVENT = b'{"ph": "X", "cat": "cpu_op", "name": "one", "pid": 1, "tid": 2, "ts": 5, "dur": 3}'
@@ -50,14 +50,14 @@ def read(file: Path, content: bytes) -> tuple[int, int, dict[str, int], int]:
     file.write_bytes(content)
     held = [0]
 
-    class Measured(Text):
+    class Measured(TextBuffer):
         def grow(self, size: int = 1) -> bool:
             grown = super().grow(size)
             held[0] = max(held[0], len(self.buffer))
             return grown
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(reader, "Text", Measured)
+        patch.setattr(reader, "TextBuffer", Measured)
         opened = TraceReader(file)
         for _ in opened.blocks():
             pass

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import duckdb
 import pytest
 
-from tests.ingest.conftest import TakeIn, device, memory
+from tests.ingest.conftest import IngestEvents, device, memory
 from tracewh.ingest.tables import create_block
 
 # The list of the TensorBoard plugin: what it takes is taken here too, but for FP32.
@@ -122,10 +122,10 @@ DEVICE_TYPES = [
 ]
 
 
-def test_ingest_goes_by_the_rows(take_in: TakeIn) -> None:
+def test_ingest_goes_by_the_rows(ingest_events: IngestEvents) -> None:
     kernels = [row for row in ROWS if row.says != "communication_operator"]
     names = sorted({name for row in kernels for name in (row.seen_on, row.must_not_match)})
-    found = take_in([device(at, at + 1, name=name) for at, name in enumerate(names)]).rows(
+    found = ingest_events([device(at, at + 1, name=name) for at, name in enumerate(names)]).rows(
         "SELECT t.name, t.kind, t.uses_tensor_cores FROM device_events AS t ORDER BY t.event_id"
     )
     said = [(name, verdict(name, ROWS, kernels[0])) for name in names]
@@ -139,16 +139,16 @@ def test_ingest_goes_by_the_rows(take_in: TakeIn) -> None:
     ]
 
 
-def test_kernels_that_use_tensor_cores_to_the_plugin(take_in: TakeIn) -> None:
-    rows = take_in([device(at, at + 1, name=n) for at, n in enumerate(MARKS_OF_THE_PLUGIN)]).rows(
-        "SELECT t.name, t.uses_tensor_cores FROM device_events AS t ORDER BY t.event_id"
-    )
+def test_kernels_that_use_tensor_cores_to_the_plugin(ingest_events: IngestEvents) -> None:
+    rows = ingest_events(
+        [device(at, at + 1, name=n) for at, n in enumerate(MARKS_OF_THE_PLUGIN)]
+    ).rows("SELECT t.name, t.uses_tensor_cores FROM device_events AS t ORDER BY t.event_id")
     assert rows == [(name, True) for name in MARKS_OF_THE_PLUGIN]
 
 
-def test_a_name_that_cannot_tell(take_in: TakeIn) -> None:
+def test_a_name_that_cannot_tell(ingest_events: IngestEvents) -> None:
     names = ["triton_red_fused_mm", "triton_", "fused_moe_kernel", "gemm", "my_kernel.kd"]
-    rows = take_in([device(at, at + 1, name=name) for at, name in enumerate(names)]).rows(
+    rows = ingest_events([device(at, at + 1, name=name) for at, name in enumerate(names)]).rows(
         "SELECT t.name, t.uses_tensor_cores FROM device_events AS t ORDER BY t.event_id"
     )
     assert rows == [(name, None) for name in names]
@@ -175,12 +175,12 @@ HMMA = "sm__inst_executed_pipe_tensor_op_hmma.sum"
     ],
 )
 def test_counters_of_tensor_cores_count_before_names(
-    take_in: TakeIn, name: str, counters: dict[str, float], said: bool | None
+    ingest_events: IngestEvents, name: str, counters: dict[str, float], said: bool | None
 ) -> None:
     events = [device(0, 1, name=name), device(2, 3, name="other")]
     if counters:
         events.append(device(0, 1, "cuda_profiler_range", name, **counters))
-    rows = take_in(events).rows(
+    rows = ingest_events(events).rows(
         "SELECT t.category, t.uses_tensor_cores FROM device_events AS t"
         " WHERE t.name <> 'other' ORDER BY t.event_id"
     )
@@ -188,11 +188,13 @@ def test_counters_of_tensor_cores_count_before_names(
     assert [category for category, of in rows[1:] if of is not None] == []
 
 
-def test_device_types(take_in: TakeIn) -> None:
+def test_device_types(ingest_events: IngestEvents) -> None:
     events = []
     for number in range(len(DEVICE_TYPES)):
         event = memory(number)
         event["args"] = {**event["args"], "Device Type": number}
         events.append(event)
-    rows = take_in(events).rows("SELECT t.device_type FROM memory_records AS t ORDER BY t.event_id")
+    rows = ingest_events(events).rows(
+        "SELECT t.device_type FROM memory_records AS t ORDER BY t.event_id"
+    )
     assert [name for (name,) in rows] == DEVICE_TYPES

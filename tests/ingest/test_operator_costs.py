@@ -10,7 +10,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 import tracewh
-from tests.ingest.conftest import Ingested, Row, TakeIn, call, device, host
+from tests.ingest.conftest import Ingested, IngestEvents, Row, call, device, host
 from tracewh.ingest.tables import create_block
 
 #: inner_self_ns and the six parts, and whether eligible.
@@ -38,7 +38,7 @@ def costs(trace: Ingested) -> list[Costs]:
     """)
 
 
-def test_chains_annotations_and_tensor_cores(take_in: TakeIn) -> None:
+def test_chains_annotations_and_tensor_cores(ingest_events: IngestEvents) -> None:
     """Time in us; K, L and M are kernels of 100, 10 and 7 us, Y a synchronisation of 1000 us.
 
     L uses no tensor cores, the name of M cannot tell.
@@ -55,7 +55,7 @@ def test_chains_annotations_and_tensor_cores(take_in: TakeIn) -> None:
     8                             ll                29-31  launches L and Y
     9                               m               32-33  launches M
     """
-    trace = take_in(
+    trace = ingest_events(
         [
             host("cpu_op", "aten::linear", 0, 20),
             host("cpu_op", "aten::t", 1, 5),
@@ -85,9 +85,9 @@ def test_chains_annotations_and_tensor_cores(take_in: TakeIn) -> None:
     ]
 
 
-def test_what_is_no_chain(take_in: TakeIn) -> None:
+def test_what_is_no_chain(ingest_events: IngestEvents) -> None:
     """Two children, an only child of another name, and an annotation between two namesakes."""
-    trace = take_in(
+    trace = ingest_events(
         [
             host("cpu_op", "twins", 0, 10),
             host("cpu_op", "twins", 1, 3),
@@ -110,8 +110,8 @@ def test_what_is_no_chain(take_in: TakeIn) -> None:
     ]
 
 
-def test_a_trace_that_links_no_device_work(take_in: TakeIn) -> None:
-    trace = take_in(
+def test_a_trace_that_links_no_device_work(ingest_events: IngestEvents) -> None:
+    trace = ingest_events(
         [
             host("cpu_op", "aten::linear", 0, 20),
             host("cpu_op", "aten::linear", 5, 10),
@@ -126,14 +126,14 @@ def test_a_trace_that_links_no_device_work(take_in: TakeIn) -> None:
     ]
 
 
-def test_a_kernel_without_length_makes_nothing_eligible(take_in: TakeIn) -> None:
-    trace = take_in(
+def test_a_kernel_without_length_makes_nothing_eligible(ingest_events: IngestEvents) -> None:
+    trace = ingest_events(
         [host("cpu_op", "op", 0, 20), call(1, 2, 1), device(9, 9, name=HMMA, correlation=1)]
     )
     assert costs(trace)[0] == (0, 0, 0, 0, 0, 0, 0, False)
 
 
-def test_a_tree_as_deep_as_the_trace_is_long(take_in: TakeIn) -> None:
+def test_a_tree_as_deep_as_the_trace_is_long(ingest_events: IngestEvents) -> None:
     """One operator inside the other; each launches a kernel of 1 us, of the three kinds in turn."""
     depth = 3000
     events = [host("cpu_op", f"op{i % 7}", 2 * i, 4 * depth - i) for i in range(depth)]
@@ -150,7 +150,7 @@ def test_a_tree_as_deep_as_the_trace_is_long(take_in: TakeIn) -> None:
         below = [depth // 3 - i // 3 - 1 + n - own_ for n, own_ in zip(in_all, own, strict=True)]
         parts = [part for pair in zip(own, below, strict=True) for part in pair]
         expected.append((0, *parts, True))
-    assert costs(take_in(events))[:depth] == expected
+    assert costs(ingest_events(events))[:depth] == expected
 
 
 # Shrinking would take minutes of ingests; the difference names the event.
@@ -173,12 +173,12 @@ def test_a_tree_as_deep_as_the_trace_is_long(take_in: TakeIn) -> None:
     ),
 )
 def test_any_events_cost_what_a_walk_up_the_tree_gives(
-    take_in: TakeIn, events: list[Row], launches: list[tuple[int, int, str]]
+    ingest_events: IngestEvents, events: list[Row], launches: list[tuple[int, int, str]]
 ) -> None:
     for number, (start, tid, name) in enumerate(launches):
         events += [host("cuda_runtime", "launch", start, start + 1, tid, correlation=number + 1)]
         events += [device(100, 101 + 2**number, name=name, correlation=number + 1)]
-    trace = take_in(events)
+    trace = ingest_events(events)
     assert settled(trace.con, "TRUE") == walked(trace.con, "TRUE")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from tests.ingest.conftest import Row, TakeIn, host, memory
+from tests.ingest.conftest import IngestEvents, Row, host, memory
 from tests.ingest.test_nesting import walked
 
 #: What the rules of nesting tell apart; every other category is a call.
@@ -27,7 +27,9 @@ records = st.lists(st.builds(memory, st.integers(0, 40), st.integers(1, 3)), max
 # Shrinking would take minutes of ingests; the difference names the event.
 @settings(phases=[Phase.generate], max_examples=15, deadline=None, derandomize=True)
 @given(events=events, records=records)
-def test_any_host_events(take_in: TakeIn, events: list[Row], records: list[Row]) -> None:
+def test_any_host_events(
+    ingest_events: IngestEvents, events: list[Row], records: list[Row]
+) -> None:
     expected = walked(
         [
             *(
@@ -42,7 +44,7 @@ def test_any_host_events(take_in: TakeIn, events: list[Row], records: list[Row])
             *((record["tid"], record["ts"], record["ts"], "memory") for record in records),
         ]
     )
-    trace = take_in([*events, *records])
+    trace = ingest_events([*events, *records])
     assert trace.rows(
         "SELECT t.parent_id, t.op_id, t.parent_op_id, t.self_duration_ns"
         " FROM host_events AS t ORDER BY t.event_id"

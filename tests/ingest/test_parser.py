@@ -12,7 +12,7 @@ from tests.ingest.conftest import rows
 from tests.ingest.plain_events import DEVICE, FLOW, HOST, LAST, MEMORY, PLAIN, block, database
 from tracewh.ingest.api import ingest
 from tracewh.ingest.parse import fast_parser
-from tracewh.ingest.parse.fast_parser import Parser
+from tracewh.ingest.parse.fast_parser import FastParser
 from tracewh.ingest.read import decompress
 from tracewh.ingest.read import reader as trace_reader
 from tracewh.ingest.tables import tables as written_tables
@@ -36,7 +36,7 @@ def test_more_events_after_what_was_read_ahead(
     second = json.dumps(between | {"traceEvents": [MEMORY, FLOW]})
     file = tmp_path / "twice.json"
     file.write_text(f"{first[:-1]}, {second[1:]}")
-    opened = trace_reader.TraceReader(file, parser=Parser(database()[0]))
+    opened = trace_reader.TraceReader(file, splitter=FastParser(database()[0]))
     assert sum(found.events for found in opened.blocks()) == opened.events == 4
     assert opened.metadata == between
 
@@ -53,14 +53,14 @@ def test_without_a_compiler_the_tables_are_the_same(
 
 
 def test_the_event_before_the_bracket_is_plain() -> None:
-    cut = Parser(database()[0]).split(bytearray(json.dumps([LAST, HOST]).encode()[1:]), True)
+    cut = FastParser(database()[0]).split(bytearray(json.dumps([LAST, HOST]).encode()[1:]), True)
     assert not cut.block.plain  # a text is no event, and what stands behind it is read the slow way
-    cut = Parser(database()[0]).split(bytearray(json.dumps([{}, HOST]).encode()[1:]), True)
+    cut = FastParser(database()[0]).split(bytearray(json.dumps([{}, HOST]).encode()[1:]), True)
     assert (cut.ended, cut.block.plain["host"].num_rows) == (True, 1)
 
 
 def test_nothing_of_a_block_is_left_for_the_next() -> None:
-    parser = Parser(database()[0])
+    parser = FastParser(database()[0])
     bare = {key: value for key, value in HOST.items() if key != "args"}
     block([json.dumps(HOST | {"args": HOST["args"] | {"Call stack": "x" * 1000}})] * 8, parser)
     found = block([json.dumps(HOST), json.dumps(bare)], parser).plain["host"]
@@ -75,7 +75,7 @@ def test_nothing_of_a_block_is_left_for_the_next() -> None:
 
 def test_the_batch_of_a_block_is_sound() -> None:
     """Arrow's own check of offsets, views and UTF-8; as many rows as the reader has room for."""
-    parser = Parser(database()[0])
+    parser = FastParser(database()[0])
     for count in (1, 1024, 9, 2048):
         texts = [json.dumps(event, indent=1) for event in PLAIN.values()] * count
         for kind, batch in block(texts, parser).plain.items():

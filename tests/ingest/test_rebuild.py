@@ -7,7 +7,7 @@ from decimal import Decimal
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from tests.ingest.conftest import BASE_NS, Row, TakeIn, canonical, written
+from tests.ingest.conftest import BASE_NS, IngestEvents, Row, canonical, written
 from tracewh.ingest.tables import tables
 
 COLUMNS = [column for table in tables().values() for column in table.columns]
@@ -64,6 +64,6 @@ def events(keys: list[str]) -> st.SearchStrategy[list[Row]]:
 # Shrinking would take minutes of ingests; the difference names the event.
 @settings(phases=[Phase.generate], max_examples=20, deadline=None, derandomize=True)
 @given(events=events(TODAY) | events(TODAY + 5 * OLDER))
-def test_any_events(take_in: TakeIn, events: list[Row]) -> None:
-    trace = take_in(events, {"baseTimeNanoseconds": BASE_NS})
+def test_any_events(ingest_events: IngestEvents, events: list[Row]) -> None:
+    trace = ingest_events(events, {"baseTimeNanoseconds": BASE_NS})
     assert trace.rebuilt() == [canonical(written(event)) for event in events]

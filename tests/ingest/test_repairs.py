@@ -11,7 +11,7 @@ import pytest
 
 from tests.ingest.conftest import canonical
 from tests.ingest.whole import Whole, whole
-from tracewh.ingest.parse.fast_parser import Parser, is_available
+from tracewh.ingest.parse.fast_parser import FastParser, is_available
 from tracewh.ingest.parse.sql_parser import prepare
 from tracewh.ingest.read.reader import TraceReader
 
@@ -398,8 +398,8 @@ def test_both_readers_count_stray_commas_alike(tmp_path: Path, text: bytes, comm
     with duckdb.connect() as con:
         prepare(con)
         found = []
-        for parser in (None, Parser(con)):
-            opened = TraceReader(file, parser=parser)
+        for parser in (None, FastParser(con)):
+            opened = TraceReader(file, splitter=parser)
             assert sum(block.events for block in opened.blocks()) == opened.events
             found.append((opened.events, opened.reasons))
     assert found[0] == found[1]

@@ -11,7 +11,7 @@ import tracewh
 from tracewh.errors import IngestError
 from tracewh.ingest.api import drop, ingest, names
 from tracewh.storage import layout
-from tracewh.storage.check import check
+from tracewh.storage.checks import check
 from tracewh.views.database import write_database
 
 TRACE = '{"traceEvents": [{"ph": "X", "cat": "cpu_op", "name": "a", "pid": 1, "tid": 1, "ts": 1, "dur": 5}]}'

@@ -12,7 +12,7 @@ import tracewh
 from tests.ingest.conftest import rows
 from tracewh.ingest import database_pool, ingest_trace
 from tracewh.ingest.api import ingest
-from tracewh.ingest.database_pool import MEMORY_BYTES, Database, Limits, side_by_side
+from tracewh.ingest.database_pool import MEMORY_BYTES, Database, Limits, workers_and_limits
 from tracewh.ingest.ingest_trace import _statements_at_once
 from tracewh.ingest.tables import tables
 
@@ -64,7 +64,7 @@ def test_as_many_at_a_time_as_fit_into_memory(
     limits: Limits,
 ) -> None:
     monkeypatch.setattr("os.cpu_count", lambda: cores)
-    assert side_by_side([1, size] * 32, jobs) == (workers, limits)
+    assert workers_and_limits([1, size] * 32, jobs) == (workers, limits)
 
 
 def test_sixty_four_ranks_on_as_many_cores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,9 +85,9 @@ def test_files_that_are_in_already_take_no_memory(
 
     def asking(sizes: list[int], jobs: int | None) -> tuple[int, Limits]:
         asked.append(sizes)
-        return side_by_side(sizes, jobs)
+        return workers_and_limits(sizes, jobs)
 
-    monkeypatch.setattr(database_pool, "side_by_side", asking)
+    monkeypatch.setattr(database_pool, "workers_and_limits", asking)
     first, second = sorted(SAMPLE.glob("*.gz"))
     ingest([first], tmp_path / "wh")
     ingest([first, second], tmp_path / "wh")

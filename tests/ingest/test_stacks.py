@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.ingest.conftest import TakeIn, host, memory
+from tests.ingest.conftest import IngestEvents, host, memory
 from tracewh.ingest.link.nesting import enclosing
 from tracewh.ingest.link.stacks import NONE, containing, covered, hashed
 
@@ -97,9 +97,9 @@ def test_a_staircase_takes_no_time() -> None:
     assert len(at) == len(start) - 1
 
 
-def test_of_a_trace(take_in: TakeIn) -> None:
+def test_of_a_trace(ingest_events: IngestEvents) -> None:
     """Steps are one, threads are put together, and the call stack of an operator is part of it."""
-    trace = take_in(
+    trace = ingest_events(
         [
             host("cpu_op", "aten::mm", 3, 5, **{"Call stack": "b.py(2): g;a.py(1): f"}),
             host("user_annotation", "ProfilerStep#1", 0, 10),

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import tracewh
-from tests.ingest.conftest import TakeIn, call, device, host
-from tests.settled import STEP_ROLES
+from tests.derived_tables import STEP_ROLES
+from tests.ingest.conftest import IngestEvents, call, device, host
 
 
-def test_sets_of_roles_in_a_step_and_outside(take_in: TakeIn) -> None:
+def test_sets_of_roles_in_a_step_and_outside(ingest_events: IngestEvents) -> None:
     """Time in us; the step is extended to the kernel that it launches.
 
             0    5    10   15   20   25
@@ -17,7 +17,7 @@ def test_sets_of_roles_in_a_step_and_outside(take_in: TakeIn) -> None:
     kernel         ---------            7-14
     memset                     --       17-19
     """
-    trace = take_in(
+    trace = ingest_events(
         [
             host("user_annotation", "ProfilerStep#1", 2, 10),
             host("cpu_op", "aten::mm", 2, 10),
@@ -39,8 +39,8 @@ def test_sets_of_roles_in_a_step_and_outside(take_in: TakeIn) -> None:
     ]
 
 
-def test_a_trace_without_complete_events_has_no_activity(take_in: TakeIn) -> None:
-    trace = take_in([{"ph": "i", "name": "Record Window End", "ts": 500, "s": "g"}])
+def test_a_trace_without_complete_events_has_no_activity(ingest_events: IngestEvents) -> None:
+    trace = ingest_events([{"ph": "i", "name": "Record Window End", "ts": 500, "s": "g"}])
     assert trace.rows("FROM step_activity") == []
 
 

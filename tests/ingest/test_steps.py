@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.ingest.conftest import Row, TakeIn, call, device, host
+from tests.ingest.conftest import IngestEvents, Row, call, device, host
 
 STEPS = """
     SELECT
@@ -18,7 +18,7 @@ def step(number: int, start: int, end: int) -> Row:
     return host("user_annotation", f"ProfilerStep#{number}", start, end)
 
 
-def test_steps_are_extended_to_the_device_work_they_launch(take_in: TakeIn) -> None:
+def test_steps_are_extended_to_the_device_work_they_launch(ingest_events: IngestEvents) -> None:
     """Time runs to the right; below each step what it launches.
 
          80   100       200       300       400       500
@@ -34,7 +34,7 @@ def test_steps_are_extended_to_the_device_work_they_launch(take_in: TakeIn) -> N
     between 7 and 8: launched by a call from 198 to 203, run 235 to 240: of no step
      10                                       450-460
     """
-    trace = take_in(
+    trace = ingest_events(
         [
             step(7, 100, 200),
             step(8, 200, 300),
@@ -70,9 +70,9 @@ def test_steps_are_extended_to_the_device_work_they_launch(take_in: TakeIn) -> N
     ]
 
 
-def test_a_launch_belongs_to_the_step_whose_edges_it_touches(take_in: TakeIn) -> None:
+def test_a_launch_belongs_to_the_step_whose_edges_it_touches(ingest_events: IngestEvents) -> None:
     """A call that starts with a step, or ends with it, lies in it."""
-    trace = take_in(
+    trace = ingest_events(
         [
             step(1, 100, 200),
             step(2, 300, 400),
@@ -100,7 +100,7 @@ def test_a_launch_belongs_to_the_step_whose_edges_it_touches(take_in: TakeIn) ->
     ],
     ids=str,
 )
-def test_tail(take_in: TakeIn, device_events: list[int], is_tail: list[bool]) -> None:
+def test_tail(ingest_events: IngestEvents, device_events: list[int], is_tail: list[bool]) -> None:
     given = []
     for number, count in enumerate(device_events):
         start = number * 100
@@ -108,20 +108,24 @@ def test_tail(take_in: TakeIn, device_events: list[int], is_tail: list[bool]) ->
         given += [
             device(start + 5 + n, start + 6 + n, correlation=number + 1) for n in range(count)
         ]
-    rows = take_in(given).rows("SELECT t.device_events, t.is_tail FROM steps AS t ORDER BY t.step")
+    rows = ingest_events(given).rows(
+        "SELECT t.device_events, t.is_tail FROM steps AS t ORDER BY t.step"
+    )
     assert rows == list(zip(device_events, is_tail, strict=True))
 
 
-def test_steps_of_2021_are_rows_of_the_category_operator(take_in: TakeIn) -> None:
-    trace = take_in([host("Operator", "ProfilerStep#5", 0, 10), host("cpu_op", "aten::mm", 2, 3)])
+def test_steps_of_2021_are_rows_of_the_category_operator(ingest_events: IngestEvents) -> None:
+    trace = ingest_events(
+        [host("Operator", "ProfilerStep#5", 0, 10), host("cpu_op", "aten::mm", 2, 3)]
+    )
     assert trace.rows(
         "SELECT t.step, t.name, h.category, h.raw_category"
         " FROM steps AS t INNER JOIN host_events AS h ON t.event_id = h.event_id"
     ) == [(5, "ProfilerStep#5", "user_annotation", "Operator")]
 
 
-def test_a_trace_without_steps_is_one_step(take_in: TakeIn) -> None:
-    trace = take_in(
+def test_a_trace_without_steps_is_one_step(ingest_events: IngestEvents) -> None:
+    trace = ingest_events(
         [
             host("cpu_op", "aten::mm", 20, 30),
             device(40, 70),
@@ -132,6 +136,6 @@ def test_a_trace_without_steps_is_one_step(take_in: TakeIn) -> None:
     assert trace.rows(STEPS) == [(None, 10, 70, 10, 70, 1)]
 
 
-def test_a_trace_without_complete_events_has_no_step(take_in: TakeIn) -> None:
-    trace = take_in([{"ph": "i", "name": "Record Window End", "ts": 500, "s": "g"}])
+def test_a_trace_without_complete_events_has_no_step(ingest_events: IngestEvents) -> None:
+    trace = ingest_events([{"ph": "i", "name": "Record Window End", "ts": 500, "s": "g"}])
     assert trace.rows(STEPS) == []

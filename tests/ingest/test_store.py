@@ -207,7 +207,7 @@ def test_progress_and_outcomes(write: Write, warehouse: Path) -> None:
     paths[2].write_text("no trace", "utf-8")
     seen: list[Progress] = []
     settled: list[Any] = []
-    outcomes = ingest(paths, warehouse, on_progress=seen.append, on_outcome=settled.append)
+    outcomes = ingest(paths, warehouse, on_progress=seen.append, on_result=settled.append)
     assert [each.source.name for each in outcomes] == ["a.json", "b.json", "c.json"]
     assert sorted(settled, key=lambda each: each.source) == outcomes
     total = sum(path.stat().st_size for path in paths)

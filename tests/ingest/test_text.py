@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import pytest
 
-from tracewh.ingest.read.buffers import BUFFERS_KEPT, Text, fill_in_python
+from tracewh.ingest.read.buffers import BUFFERS_KEPT, TextBuffer, fill_in_python
 
 Fill = Callable[[bytearray, list[bytes | bytearray]], None]
 
@@ -57,7 +57,7 @@ def blocks() -> Iterator[bytes]:
 
 
 def test_memory_is_used_again_and_blocks_keep_what_is_theirs() -> None:
-    text = Text(blocks())
+    text = TextBuffer(blocks())
     held: list[tuple[memoryview, bytes]] = []
     buffers: dict[int, bytearray] = {}
     read = b""

@@ -14,8 +14,8 @@ import tracewh
 from tests.ingest.conftest import rows
 from tracewh.ingest.api import ingest
 from tracewh.ingest.link import write_tables
-from tracewh.ingest.link.link_tasks import LINKS
-from tracewh.ingest.link.task_graph import Running, Task, together
+from tracewh.ingest.link.link_tasks import LINK_TASKS
+from tracewh.ingest.link.task_graph import Running, Task, run_tasks
 from tracewh.ingest.tables import tables
 
 SAMPLE = Path(tracewh.__file__).parent / "samples" / "resnet_workers_0"
@@ -23,7 +23,7 @@ SAMPLE = Path(tracewh.__file__).parent / "samples" / "resnet_workers_0"
 
 def run(tasks: Mapping[str, Task], at_once: int) -> None:
     with duckdb.connect() as con:
-        together(con, tasks, lambda _: nullcontext(), at_once)
+        run_tasks(con, tasks, lambda _: nullcontext(), at_once)
 
 
 def test_one_at_a_time_the_first_named_of_those_that_may() -> None:
@@ -74,7 +74,7 @@ def as_ever(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize(
-    "last", [*LINKS, "traces.parquet", "flows.parquet", "memory_records.parquet"]
+    "last", [*LINK_TASKS, "traces.parquet", "flows.parquet", "memory_records.parquet"]
 )
 def test_nothing_is_done_before_what_it_needs(
     last: str, as_ever: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -85,9 +85,9 @@ def test_nothing_is_done_before_what_it_needs(
         con: duckdb.DuckDBPyConnection, tasks: Mapping[str, Task], running: Running, at_once: int
     ) -> None:
         names = [*(name for name in tasks if name != last), last]
-        together(con, {name: tasks[name] for name in names}, running, 1)
+        run_tasks(con, {name: tasks[name] for name in names}, running, 1)
 
-    monkeypatch.setattr(write_tables, "together", one_last)
+    monkeypatch.setattr(write_tables, "run_tasks", one_last)
     ingest([SAMPLE], tmp_path)
     for table in tables():
         assert rows(tmp_path, table) == rows(as_ever, table), table

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 import tracewh
-from tracewh.ingest.api import IngestError, Outcome, ingest
+from tracewh.ingest.api import FileResult, IngestError, ingest
 from tracewh.ingest.read import reader
 from tracewh.ingest.sources.discover import Source
 from tracewh.ingest.watch import Watch
@@ -50,7 +50,7 @@ class Watched:
 
     def look(self) -> list[tuple[str, str]]:
         """Name and fate of every file that a look tried."""
-        return [(outcome.source.name, outcome.status) for outcome in self.watch.look()]
+        return [(outcome.source.name, outcome.status) for outcome in self.watch.scan()]
 
 
 @pytest.fixture
@@ -59,14 +59,14 @@ def watched(tmp_path: Path) -> Watched:
 
 
 def test_a_file_is_taken_in_at_the_second_look(watched: Watched) -> None:
-    assert watched.look() == []  # there is not even a folder
+    assert watched.scan() == []  # there is not even a folder
     watched.write("run/w.1.pt.trace.json", TEXT)
-    assert watched.look() == []
-    assert watched.look() == [("w.1.pt.trace.json", "ingested")]
-    assert watched.look() == watched.look() == []
+    assert watched.scan() == []
+    assert watched.scan() == [("w.1.pt.trace.json", "ingested")]
+    assert watched.scan() == watched.scan() == []
     watched.write("run/w.2.pt.trace.json.gz", gzip.compress(TEXT.encode()))
-    assert watched.look() == []
-    [outcome] = watched.watch.look()
+    assert watched.scan() == []
+    [outcome] = watched.watch.scan()
     assert (outcome.run, outcome.worker, outcome.span, outcome.events) == ("run", "w", "2", 200)
     assert watched.left == []
 
@@ -90,9 +90,9 @@ def test_a_file_that_is_written_in_pieces(watched: Watched, name: str, pause: in
         written += piece
         watched.write(f"run/{name}", written)
         if len(written) < sum(map(len, pieces)):
-            assert [watched.look() for _ in range(pause)] == [[]] * pause
-    watched.look()
-    assert watched.look() == [(name, "ingested")]
+            assert [watched.scan() for _ in range(pause)] == [[]] * pause
+    watched.scan()
+    assert watched.scan() == [(name, "ingested")]
     with tracewh.open(watched.warehouse) as opened:
         assert opened.sql("SELECT count(*) FROM host_events").fetchall() == [(200,)]
     assert (len(watched.left) > len(pieces) / 2) == (pause > 1)
@@ -102,12 +102,12 @@ def test_what_stays_no_whole_trace_is_said_once(watched: Watched) -> None:
     path = watched.write("run/w.json", TEXT[:5000])
     watched.write("run/notes.json", '{"hello": "world"}')
     for _ in range(4):
-        assert watched.look() == []
+        assert watched.scan() == []
     assert [name for name, _ in watched.left] == ["notes.json", "w.json"]
     assert watched.left[0][1] == "not a Kineto trace: a JSON object without traceEvents"
     assert watched.left[1][1] == "it is still being written, or was cut off"
     path.write_text(TEXT)
-    assert [watched.look(), watched.look()] == [[], [("w.json", "ingested")]]
+    assert [watched.scan(), watched.scan()] == [[], [("w.json", "ingested")]]
     assert len(watched.left) == 2
 
 
@@ -115,8 +115,8 @@ def test_what_stays_no_whole_trace_is_said_once(watched: Watched) -> None:
 def test_a_bare_list_is_whole_with_its_bracket(watched: Watched, end: bytes) -> None:
     """Without it ingest takes such a file; but its writer may be about to go on."""
     watched.write("run/w.json", b"[" + ",\n".join(map(json.dumps, EVENTS)).encode() + end)
-    assert watched.look() == []
-    assert watched.look() == ([("w.json", "ingested")] if b"]" in end else [])
+    assert watched.scan() == []
+    assert watched.scan() == ([("w.json", "ingested")] if b"]" in end else [])
 
 
 def test_files_that_are_in_are_not_read_again(
@@ -125,15 +125,15 @@ def test_files_that_are_in_are_not_read_again(
     ingest([watched.write("run/w.json", TEXT)], watched.warehouse)
     monkeypatch.setattr(reader.TraceReader, "blocks", lambda _: 1 / 0)
     again = Watched(tmp_path)
-    assert [again.look() for _ in range(3)] == [[], [], []]
+    assert [again.scan() for _ in range(3)] == [[], [], []]
 
 
 def test_a_trace_that_is_written_again_replaces_the_old_one(watched: Watched) -> None:
     watched.write("run/w.json", TEXT)
-    watched.look(), watched.look()
+    watched.scan(), watched.scan()
     path = watched.write("run/w.json", TEXT.replace("op199", "new"))
     os.utime(path, ns=(1, 1))
-    assert [watched.look(), watched.look()] == [[], [("w.json", "ingested")]]
+    assert [watched.scan(), watched.scan()] == [[], [("w.json", "ingested")]]
     with tracewh.open(watched.warehouse) as opened:
         assert opened.sql("SELECT count(*), max(name = 'new') FROM host_events").fetchall() == [
             (200, True)
@@ -144,10 +144,10 @@ def test_run_names_all_files(tmp_path: Path) -> None:
     """Whatever folders come later: a name that depended on them would change under a trace."""
     watched = Watched(tmp_path, run="mine")
     watched.write("a/w.json", TEXT)
-    watched.look(), watched.look()
+    watched.scan(), watched.scan()
     watched.write("b/w.json", TEXT.replace("op", "other"))
-    watched.look()
-    [outcome] = watched.watch.look()
+    watched.scan()
+    [outcome] = watched.watch.scan()
     assert (outcome.run, outcome.span) == ("mine", "2")
 
 
@@ -163,10 +163,10 @@ def test_a_whole_file_that_was_refused_is_tried_again(
     with monkeypatch.context() as patch:
         patch.setattr(ingest_trace, "write", fail)
         path = watched.write("run/w.json", TEXT)
-        tries = [len(watched.look()) for _ in range(16)]
+        tries = [len(watched.scan()) for _ in range(16)]
         assert tries == [0, 1, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1]
     os.utime(path, ns=(1, 1))
-    assert [watched.look(), watched.look()] == [[], [("w.json", "ingested")]]
+    assert [watched.scan(), watched.scan()] == [[], [("w.json", "ingested")]]
 
 
 def test_a_warehouse_that_cannot_be_made(tmp_path: Path) -> None:
@@ -237,10 +237,10 @@ def test_what_it_says(
     good, bad = logs / "run" / "a.json", logs / "run" / "b.json"
     good.write_text(TEXT)
     bad.write_text("{}")
-    real: Callable[[Watch], list[Outcome]] = Watch.look
+    real: Callable[[Watch], list[FileResult]] = Watch.look
     turns: list[int] = []
 
-    def look(self: Watch) -> list[Outcome]:
+    def look(self: Watch) -> list[FileResult]:
         turns.append(1)
         if len(turns) == 6:
             raise KeyboardInterrupt

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from tests.ingest.conftest import canonical
 from tracewh.ingest.api import ingest
 from tracewh.ingest.reconstruct import events
-from tracewh.storage.local_store import Store
+from tracewh.storage.local_store import LocalStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ def whole(folder: Path, content: bytes) -> Whole | str:
     path.parent.mkdir(exist_ok=True)
     path.write_bytes(content)
     [outcome] = ingest([path], folder / "warehouse", force=True, jobs=1)
-    store = Store(folder / "warehouse")
+    store = LocalStore(folder / "warehouse")
     assert not list((store.path / ".staging").iterdir())
     if outcome.status == "refused":
         assert not list(store.traces())

@@ -13,7 +13,7 @@ import pytest
 from tracewh.cli.app import main
 from tracewh.ingest.api import ingest
 from tracewh.ingest.reconstruct import events
-from tracewh.storage.local_store import Store
+from tracewh.storage.local_store import LocalStore
 
 if TYPE_CHECKING:
     import tracewh
@@ -42,8 +42,8 @@ def test_an_exported_trace_is_the_same_with_marks_and_arrows(
     [outcome] = ingest([path], tmp_path / "warehouse", run=run)
     assert outcome.status == "ingested"
     assert outcome.worker and outcome.span
-    again = _events(Store(tmp_path / "warehouse").folder(run, outcome.worker, outcome.span))
-    ours = _events(Store(Path(corpus.path)).folder(run, worker, span))
+    again = _events(LocalStore(tmp_path / "warehouse").folder(run, outcome.worker, outcome.span))
+    ours = _events(LocalStore(Path(corpus.path)).folder(run, worker, span))
     arrows = again[len(ours) :]
     critical = [each for each in again[: len(ours)] if each.get("args", {}).pop("critical", 0) == 1]
     assert again[: len(ours)] == ours

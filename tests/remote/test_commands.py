@@ -11,8 +11,8 @@ from pyarrow import fs
 from tests.remote.test_writing import FOLDER, OBJECTS, SAMPLE, W, names, operators, statuses, trace
 from tracewh.cli.app import main
 from tracewh.ingest.api import ingest
-from tracewh.storage.check import check
-from tracewh.storage.relink import adopt
+from tracewh.storage.checks import check
+from tracewh.storage.copied_warehouse import make_local
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +45,7 @@ def test_a_copied_folder_is_the_generation_before_all(
     assert capsys.readouterr().err == f"tracewh: {said}\n"
     assert main(["relink", "-w", str(back)]) == 0
     for _ in range(2):  # what was interrupted can be repeated
-        adopt(back)
+        make_local(back)
         assert [one.problems for one in check(back)] == [()]
         assert operators(str(back)) == {W: "of another size"}
     assert statuses(path, back) == ["unchanged"]

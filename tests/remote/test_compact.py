@@ -26,8 +26,8 @@ from tracewh.cli.app import main
 from tracewh.errors import IngestError
 from tracewh.ingest.api import drop
 from tracewh.ingest.tables import tables
-from tracewh.storage import compact as module
-from tracewh.storage.compact import Compaction, Copied, compact
+from tracewh.storage import compaction as module
+from tracewh.storage.compaction import Compaction, Copied, compact
 from tracewh.storage.remote.listing import contents
 from tracewh.views.listing import Listing
 

@@ -19,7 +19,7 @@ def folder(ages: dict[str, float], empty: tuple[str, ...] = ()) -> Folder:
     found = Folder("r", "w", "s")
     for name, days in ages.items():
         mtime_ns = int((time.time() - 86400 * days) * 1e9)
-        plain, one = layout.taken_apart(name) or (name, Attempt(0))
+        plain, one = layout.parse_name(name) or (name, Attempt(0))
         objects = found.attempts.setdefault(one, {})
         objects[plain] = Object(name, 0 if name in empty else 9, mtime_ns)
     return found
@@ -38,7 +38,7 @@ def seen(found: Folder) -> list[str]:
 @pytest.mark.parametrize("name", ["traces.parquet", "_manifest.json"])
 def test_names(name: str) -> None:
     for one in (Attempt(0), Attempt.new(1), Attempt.new(17)):
-        assert layout.taken_apart(one.name(name)) == (name, one)
+        assert layout.parse_name(one.name(name)) == (name, one)
     assert Attempt(12, "0123abcd").name("_manifest.json") == "_manifest.12-0123abcd.json"
     assert Attempt.new(3) != Attempt.new(3)
 

@@ -20,7 +20,7 @@ import pytest
 import tracewh
 from tests.remote.test_writing import OBJECTS, names, operators, trace
 from tests.test_crashes import start
-from tracewh.ingest.api import IngestError, Outcome
+from tracewh.ingest.api import FileResult, IngestError
 from tracewh.ingest.tables import tables
 from tracewh.storage.staging import scratch
 from tracewh.views.listing import Listing
@@ -36,11 +36,11 @@ def logs(tmp_path: Path) -> list[Path]:
 def second(logs: list[Path], url: str, happens: Callable[[], object]) -> tuple[str, str]:
     """Why the second file of three is refused, where something happens after the first, and where."""
 
-    def on_outcome(outcome: Outcome) -> None:
+    def on_result(outcome: FileResult) -> None:
         if outcome.source == logs[0]:
             happens()
 
-    first, second, _ = tracewh.ingest(logs, url, jobs=1, on_outcome=on_outcome)
+    first, second, _ = tracewh.ingest(logs, url, jobs=1, on_result=on_result)
     assert (first.status, first.reason) == ("ingested", "")
     assert second.status == "refused"
     said, _, where = second.reason.rpartition(": ")

@@ -16,7 +16,7 @@ from pyarrow import fs
 import tracewh
 from tracewh.errors import IngestError
 from tracewh.ingest.sources.discover import discover
-from tracewh.storage.remote import explained, is_url, locate
+from tracewh.storage.remote import is_url, locate, readable_errors
 
 TRACE = b'{"schemaVersion": 1, "traceEvents": [{"ph": "X", "name": "a", "ts": 1, "dur": 1}]}'
 KEY = "c2VjcmV0"
@@ -256,7 +256,7 @@ NO_KEY = (
 )
 def test_what_clients_say_without_a_server(url: str, said: str, want: str) -> None:
     """Errors of the real clients, seen where no emulator gives them."""
-    with pytest.raises(OSError) as error, explained(url):
+    with pytest.raises(OSError) as error, readable_errors(url):
         raise OSError(said)
     assert error.value.strerror.startswith(want)
     assert error.value.filename == url

@@ -34,17 +34,17 @@ def test_a_trace_is_taken_in_once_it_is_whole(
         )
 
     looks = watch()
-    assert looks.look() == []  # there is no such folder yet
+    assert looks.scan() == []  # there is no such folder yet
     store.put("watched/run/w.json", TRACE)
     store.put("watched/run/no.json", b"{}")
-    assert looks.look() == []
-    [outcome] = looks.look()
+    assert looks.scan() == []
+    [outcome] = looks.scan()
     assert (str(outcome.source), outcome.status) == (f"{url}/run/w.json", "ingested")
     assert left == [(f"{url}/run/no.json", "not a Kineto trace: a JSON object without traceEvents")]
     store.filesystem.delete_file("traces/watched/run/no.json")
     monkeypatch.setattr(reader.TraceReader, "blocks", lambda _: 1 / 0)  # is not read again
     again = watch()
-    assert looks.look() == looks.look() == again.look() == again.look() == []
+    assert looks.scan() == looks.scan() == again.scan() == again.scan() == []
     assert errors == []
 
 
@@ -52,7 +52,7 @@ def test_a_file_whose_time_nobody_knows_is_compared(tmp_path: Path) -> None:
     fsspec.filesystem("memory").pipe("/untimed/run/w.json", TRACE)
     for status in ("ingested", "unchanged"):
         looks = Watch(["memory:///untimed/run"], tmp_path / "wh")
-        assert [[one.status for one in looks.look()] for _ in range(3)] == [[], [status], []]
+        assert [[one.status for one in looks.scan()] for _ in range(3)] == [[], [status], []]
 
 
 def test_a_store_that_cannot_be_asked_is_named(
@@ -67,8 +67,8 @@ def test_a_store_that_cannot_be_asked_is_named(
         tmp_path / "wh",
         on_store_error=lambda *said: errors.append(said),
     )
-    looks.look()
-    assert [outcome.status for outcome in looks.look()] == ["ingested"]
+    looks.scan()
+    assert [outcome.status for outcome in looks.scan()] == ["ingested"]
     said = f"{s3.url}/x: the store cannot be reached; check S3_ENDPOINT and AWS_REGION"
     assert errors == [(f"{s3.url}/x", said)] * 2
 
@@ -87,10 +87,10 @@ def test_into_a_store(s3: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "w.json").write_bytes(TRACE)
     looks = Watch([tmp_path], url)
-    assert [[one.status for one in looks.look()] for _ in range(3)] == [[], ["ingested"], []]
+    assert [[one.status for one in looks.scan()] for _ in range(3)] == [[], ["ingested"], []]
     monkeypatch.setattr(reader.TraceReader, "blocks", lambda _: 1 / 0)  # is not read again
     again = Watch([tmp_path], url)
-    assert again.look() == again.look() == []
+    assert again.scan() == again.scan() == []
     with pytest.raises(IngestError) as error:
         Watch([tmp_path], "s3://no-such-bucket/wh")
     said = "s3://no-such-bucket/wh: there is no such bucket; make it, or name another"

@@ -13,13 +13,13 @@ from pyarrow import fs
 
 import tracewh
 from tracewh.ingest.api import ingest
-from tracewh.ingest.database_pool import Databases, Limits
-from tracewh.ingest.ingest_trace import take_in
+from tracewh.ingest.database_pool import DatabasePool, Limits
+from tracewh.ingest.ingest_trace import ingest_trace
 from tracewh.ingest.plan import make_plan
 from tracewh.ingest.sources.discover import discover
 from tracewh.ingest.tables import tables
 from tracewh.storage import staging
-from tracewh.storage.object_store import store_of
+from tracewh.storage.open_store import open_store
 from tracewh.views.listing import Listing
 from tracewh.views.registry import installed
 
@@ -114,17 +114,17 @@ def test_a_trace_is_that_of_its_newest_manifest(
 def test_attempts_at_once(s3: Any, tmp_path: Path) -> None:
     """What a plan says is all that another process needs, and any number may follow it."""
     url = f"{s3.url}/together"
-    [planned] = make_plan(store_of(url), discover([trace(tmp_path / "run" / "w.json")]), False)
+    [planned] = make_plan(open_store(url), discover([trace(tmp_path / "run" / "w.json")]), False)
     assert (planned.known, planned.generation) == (None, 1)
-    pickled = pickle.dumps((store_of(url), planned))
+    pickled = pickle.dumps((open_store(url), planned))
     asked = len(s3.requests())
     for _ in range(3):
         there, again = pickle.loads(pickled)
         with (
             there.session() as session,
-            Databases(session, Limits(1, 1 << 28)) as databases,
+            DatabasePool(session, Limits(1, 1 << 28)) as databases,
         ):
-            taken = take_in(
+            taken = ingest_trace(
                 databases,
                 again.source,
                 lambda _: None,

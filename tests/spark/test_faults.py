@@ -28,13 +28,13 @@ from tests.spark.conftest import Cluster
 from tests.spark.test_ingest import rows
 from tracewh.errors import IngestError
 from tracewh.ingest.plan import make_plan
-from tracewh.ingest.result import Outcome
+from tracewh.ingest.result import FileResult
 from tracewh.ingest.sources.discover import discover
 from tracewh.spark import SparkError
-from tracewh.spark.ingest_tasks import Job, ingest_sources, take_in
-from tracewh.spark.tasks import collect, one_a_task
+from tracewh.spark.ingest_tasks import Job, ingest_sources, ingest_task
+from tracewh.spark.tasks import collect, one_per_task
 from tracewh.storage import local_store as folders
-from tracewh.storage.object_store import store_of
+from tracewh.storage.open_store import open_store
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -66,15 +66,15 @@ def test_a_machine_is_lost(
     spark: SparkSession, cluster: Cluster, bucket: Store, logs: Path, local: Path
 ) -> None:
     warehouse = f"s3://{BUCKET}/lost"
-    lost: list[Outcome] = []
+    lost: list[FileResult] = []
 
-    def lose(outcome: Outcome) -> None:
+    def lose(outcome: FileResult) -> None:
         if not lost:
             cluster.lose_worker()
         lost.append(outcome)
 
     try:
-        outcomes = tracewh.spark.ingest(spark, logs, warehouse, on_outcome=lose)
+        outcomes = tracewh.spark.ingest(spark, logs, warehouse, on_result=lose)
     finally:
         cluster.add_worker()
     assert {o.status for o in outcomes} == {"ingested"}
@@ -168,10 +168,12 @@ def test_a_task_runs_twice_at_once(
     bucket: Store, logs: Path, local: Path, tmp_path: Path, kind: str
 ) -> None:
     warehouse = f"s3://{BUCKET}/twice" if kind == "store" else str(tmp_path)
-    store = store_of(warehouse)
+    store = open_store(warehouse)
     for item in enumerate(make_plan(store, discover([logs]), force=False)):
         with ThreadPoolExecutor() as pool:
-            for task in [pool.submit(list, take_in(Job(store, None, None), item)) for _ in "ab"]:
+            for task in [
+                pool.submit(list, ingest_task(Job(store, None, None), item)) for _ in "ab"
+            ]:
                 task.result()
     if kind == "store":
         found = bucket.filesystem.get_file_info(FileSelector(f"{BUCKET}/twice", recursive=True))
@@ -185,7 +187,7 @@ def test_files_and_folders_that_executors_do_not_see(
     shutil.copytree(logs / "one", tmp_path / "logs" / "one")
     sources = discover([tmp_path / "logs"])
     Path(str(sources[0].path)).unlink()
-    store = folders.Store(tmp_path / "wh")
+    store = folders.LocalStore(tmp_path / "wh")
     outcomes = ingest_sources(spark, sources, store)
     assert [o.status for o in outcomes] == ["refused", "ingested", "ingested", "ingested"]
     assert outcomes[0].reason == (
@@ -194,7 +196,7 @@ def test_files_and_folders_that_executors_do_not_see(
     )
     items = list(enumerate(make_plan(store, sources, force=True)))
     elsewhere = Job(store, tmp_path / "wh" / ".staging" / "of the driver" / "lock", None)
-    frame = one_a_task(spark, partial(take_in, elsewhere), items, "outcome string")
+    frame = one_per_task(spark, partial(ingest_task, elsewhere), items, "outcome string")
     with pytest.raises(SparkError) as raised:
         collect(frame, DataFrame.collect)
     assert str(raised.value) == (

@@ -26,13 +26,13 @@ import tracewh
 from tests.spark.conftest import HOME, spark_environ
 from tests.test_every_view import A100, COUNTERS, PAIR
 from tracewh.cli.app import main
+from tracewh.quoting import quoted
 from tracewh.spark.sql_script import script
 from tracewh.storage.layout import Attempt
 from tracewh.storage.remote.listing import Object
 from tracewh.views import Spec
 from tracewh.views.listing import Listing
 from tracewh.views.registry import installed
-from tracewh.views.values import quoted
 
 VIEWS = [view for view in installed() if view.carries]
 

@@ -13,7 +13,8 @@ import tracewh
 import tracewh.spark
 from tests.conftest import ROOT
 from tests.remote.conftest import BUCKET, Store
-from tracewh.ingest.result import Outcome, Progress
+from tracewh.ingest.progress import Progress
+from tracewh.ingest.result import FileResult
 from tracewh.views.registry import installed
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def rows(warehouse: str | Path) -> Rows:
         }
 
 
-def told(outcomes: Sequence[Outcome]) -> list[tuple[Any, ...]]:
+def told(outcomes: Sequence[FileResult]) -> list[tuple[Any, ...]]:
     """What outcomes say, but for what takes its time and what is compressed in its own way."""
     return [
         (str(o.source), o.status, o.reason, o.run, o.worker, o.span, o.source_bytes, o.events)
@@ -65,9 +66,9 @@ def test_a_warehouse_is_that_of_one_machine(
         source, warehouse = f"s3://{BUCKET}/logs", f"s3://{BUCKET}/warehouse"
     local = tracewh.ingest(source, tmp_path / "local")
     steps: list[Progress] = []
-    settled: list[Outcome] = []
+    settled: list[FileResult] = []
     outcomes = tracewh.spark.ingest(
-        spark, source, warehouse, on_progress=steps.append, on_outcome=settled.append
+        spark, source, warehouse, on_progress=steps.append, on_result=settled.append
     )
     assert told(outcomes) == told(local)
     assert sorted(told(settled)) == sorted(told(local))

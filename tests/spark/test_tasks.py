@@ -19,7 +19,7 @@ from tests.remote.conftest import Store
 from tracewh.spark import SparkError
 from tracewh.spark import tasks as ours
 from tracewh.spark.errors import TaskLostError
-from tracewh.spark.tasks import collect, meaning, one_a_task
+from tracewh.spark.tasks import collect, meaning, one_per_task
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -40,7 +40,7 @@ def fail(word: str) -> Iterator[RecordBatch]:
 
 def test_each_argument_has_a_task_of_its_own(spark: SparkSession) -> None:
     words = ["a", "b", "c", "d", "e", "f"]
-    found = one_a_task(spark, upper, words, "word string, task long, parent long").toArrow()
+    found = one_per_task(spark, upper, words, "word string, task long, parent long").toArrow()
     assert found["word"].to_pylist() == ["A", "B", "C", "D", "E", "F"]
     assert found["task"].to_pylist() == [0, 1, 2, 3, 4, 5]
     assert len(set(found["parent"].to_pylist())) == 2  # an executor on each worker
@@ -48,7 +48,7 @@ def test_each_argument_has_a_task_of_its_own(spark: SparkSession) -> None:
 
 def refusal(spark: SparkSession) -> str:
     with pytest.raises(SparkError) as raised:
-        frame = one_a_task(spark, upper, ["a"], "word string, task long, parent long")
+        frame = one_per_task(spark, upper, ["a"], "word string, task long, parent long")
         collect(frame, DataFrame.collect)
     return str(raised.value)
 
@@ -80,7 +80,7 @@ def test_an_error_that_nobody_foresaw_is_one_line(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(SparkError) as raised:
-        collect(one_a_task(spark, fail, ["a word"], "word string"), DataFrame.collect)
+        collect(one_per_task(spark, fail, ["a word"], "word string"), DataFrame.collect)
     assert str(raised.value) == "Spark gave up: ValueError: a word (TRACEWH_DEBUG=1 shows where)"
 
 

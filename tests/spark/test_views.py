@@ -174,7 +174,7 @@ def test_errors_come_before_any_job(
             tracewh.spark.view(spark, name, **arguments)
         assert str(caught.value) == said
 
-    monkeypatch.setattr("tracewh.spark.view_tasks.one_a_task", None)
+    monkeypatch.setattr("tracewh.spark.view_tasks.one_per_task", None)
     there = {"warehouse": warehouse}
     refuses(
         "no warehouse is named: say warehouse=..., or set spark.tracewh.warehouse", "kernel_stats"

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from tracewh.ingest.result import Outcome, Progress
+    from tracewh.ingest.progress import Progress
+    from tracewh.ingest.result import FileResult
 
 __all__ = ["SparkError", "ingest", "table", "view"]
 
@@ -32,9 +33,9 @@ def ingest(
     run: str | None = None,
     force: bool = False,
     on_progress: Callable[[Progress], None] | None = None,
-    on_outcome: Callable[[Outcome], None] | None = None,
+    on_result: Callable[[FileResult], None] | None = None,
     on_wait: Callable[[], None] | None = None,
-) -> list[Outcome]:
+) -> list[FileResult]:
     """As `tracewh.ingest`, one trace a task of a Spark cluster.
 
     Args:
@@ -45,7 +46,7 @@ def ingest(
         run: Name of the run, instead of the one that each path gives.
         force: Take a file in again although its contents are in already.
         on_progress: Called as files are settled.
-        on_outcome: Called for each file when it is done.
+        on_result: Called for each file when it is done.
         on_wait: Called once where no executor begins to work for 20 seconds.
 
     Returns:
@@ -57,14 +58,14 @@ def ingest(
     """
     from tracewh.ingest.sources.discover import discover
     from tracewh.spark import ingest_tasks as engine
-    from tracewh.storage.object_store import store_of
+    from tracewh.storage.open_store import open_store
     from tracewh.views.database import ensure_database
 
     if isinstance(paths, (str, os.PathLike)):
         paths = [paths]
-    store = store_of(warehouse)
+    store = open_store(warehouse)
     sources = discover(paths, run)
-    outcomes = engine.ingest_sources(spark, sources, store, force, on_progress, on_outcome, on_wait)
+    outcomes = engine.ingest_sources(spark, sources, store, force, on_progress, on_result, on_wait)
     ensure_database(warehouse)
     return outcomes
 

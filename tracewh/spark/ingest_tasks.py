@@ -22,19 +22,20 @@ from pyspark.sql import DataFrame, SparkSession
 
 from tracewh.errors import IngestError, RefusedError
 from tracewh.ingest import result
-from tracewh.ingest.database_pool import Databases, Limits
+from tracewh.ingest.database_pool import DatabasePool, Limits
 from tracewh.ingest.error_messages import refusal
-from tracewh.ingest.ingest_file import settle
+from tracewh.ingest.ingest_file import ingest_file
 from tracewh.ingest.plan import Planned, make_plan
-from tracewh.ingest.result import Meter, Outcome, Progress
+from tracewh.ingest.progress import Meter, Progress
+from tracewh.ingest.result import FileResult
 from tracewh.ingest.sources.discover import Source
 from tracewh.ingest.sources.files import STDIN, Piped
 from tracewh.spark.errors import TaskLostError
 from tracewh.spark.share import Share, local_folder
-from tracewh.spark.tasks import collect, context_of, one_a_task
-from tracewh.storage.local_store import Store
-from tracewh.storage.object_store import ObjectStore
+from tracewh.spark.tasks import collect, context_of, one_per_task
+from tracewh.storage.local_store import LocalStore
 from tracewh.storage.staging import Session, scratch
+from tracewh.storage.store import Store
 
 #: After how long without a task somebody may wonder what is going on.
 WAIT_SECONDS = 20
@@ -61,7 +62,7 @@ class Job:
         told: Where outcomes are told as soon as they are known.
     """
 
-    store: Store | ObjectStore
+    store: Store
     sign: Path | None
     told: Accumulator[list[str]] | None
 
@@ -69,12 +70,12 @@ class Job:
 def ingest_sources(
     spark: SparkSession,
     sources: Sequence[Source],
-    store: Store | ObjectStore,
+    store: Store,
     force: bool = False,
     on_progress: Callable[[Progress], None] | None = None,
-    on_outcome: Callable[[Outcome], None] | None = None,
+    on_result: Callable[[FileResult], None] | None = None,
     on_wait: Callable[[], None] | None = None,
-) -> list[Outcome]:
+) -> list[FileResult]:
     """As that of the api, on a cluster.
 
     Args:
@@ -83,7 +84,7 @@ def ingest_sources(
         store: The warehouse.
         force: Take in files again that are in already.
         on_progress: Called as files are settled.
-        on_outcome: Called once per file, as soon as it is settled.
+        on_result: Called once per file, as soon as it is settled.
         on_wait: Called once where no task begins for `WAIT_SECONDS`.
 
     Raises:
@@ -96,10 +97,10 @@ def ingest_sources(
             raise IngestError(f"{what}, which no executor can read; ingest it without Spark")
     with ExitStack() as stack:
         sign = None
-        if isinstance(store, Store):
+        if isinstance(store, LocalStore):
             sign = stack.enter_context(store.session()).path / "lock"
         plan = make_plan(store, sources, force)
-        run = _Run(spark, store, sign, plan, Meter(sources, on_progress, on_outcome), on_wait)
+        run = _Run(spark, store, sign, plan, Meter(sources, on_progress, on_result), on_wait)
         return run.all()
 
 
@@ -109,21 +110,21 @@ class _Run:
     def __init__(
         self,
         spark: SparkSession,
-        store: Store | ObjectStore,
+        store: Store,
         sign: Path | None,
         plan: Sequence[Planned],
         meter: Meter,
         on_wait: Callable[[], None] | None,
     ) -> None:
         self._spark, self._plan, self._meter, self._on_wait = spark, plan, meter, on_wait
-        self._outcomes: dict[int, Outcome] = {}
+        self._outcomes: dict[int, FileResult] = {}
         self._began = time.monotonic()
         context = context_of(spark)  # without one, outcomes come when all is done
         self._told = context.accumulator([], _Texts()) if context else None
         self._tracker = context.statusTracker() if context else None
         self._job = Job(store, sign, self._told)
 
-    def all(self) -> list[Outcome]:
+    def all(self) -> list[FileResult]:
         """Settle every file.
 
         A trace that ends its process again and again ends Spark's job with it. It is tried once more
@@ -137,12 +138,12 @@ class _Run:
             n for n in range(len(self._plan)) if n not in {*self._outcomes, *suspects}
         ]:
             try:
-                self._take_in(waiting)
+                self._run_tasks(waiting)
             except TaskLostError as lost:
                 suspects.append(waiting[lost.number])
         for number in suspects:
             try:
-                self._take_in([number])
+                self._run_tasks([number])
             except TaskLostError as lost:
                 error = RefusedError(
                     f"its ingest ended the process it ran in at every attempt, at last on {lost.host}: "
@@ -151,12 +152,9 @@ class _Run:
                 self._settle(number, result.refused(self._plan[number].source, error))
         return [self._outcomes[number] for number in range(len(self._plan))]
 
-    def _waiting(self, suspects: Sequence[int] = ()) -> list[int]:
-        return [n for n in range(len(self._plan)) if n not in {*self._outcomes, *suspects}]
-
-    def _take_in(self, numbers: Sequence[int]) -> None:
+    def _run_tasks(self, numbers: Sequence[int]) -> None:
         items = [(number, self._plan[number]) for number in numbers]
-        frame = one_a_task(self._spark, partial(take_in, self._job), items, "outcome string")
+        frame = one_per_task(self._spark, partial(ingest_task, self._job), items, "outcome string")
         try:
             rows = collect(frame, DataFrame.collect, self._look)
         finally:
@@ -177,16 +175,16 @@ class _Run:
     def _hear(self, text: str) -> None:
         number, found = json.loads(text)
         if number not in self._outcomes:
-            self._settle(number, Outcome(self._plan[number].source.path, **found))
+            self._settle(number, FileResult(self._plan[number].source.path, **found))
 
-    def _settle(self, number: int, found: Outcome) -> None:
+    def _settle(self, number: int, found: FileResult) -> None:
         self._outcomes[number] = found
         self._meter.read(found.source_bytes)
         self._meter.count(found.events)
-        self._meter.settle(found)
+        self._meter.finish(found)
 
 
-def take_in(job: Job, item: tuple[int, Planned]) -> Iterator[pa.RecordBatch]:
+def ingest_task(job: Job, item: tuple[int, Planned]) -> Iterator[pa.RecordBatch]:
     """What a task does: a row with the number of a file, and what became of it.
 
     Raises:
@@ -195,8 +193,8 @@ def take_in(job: Job, item: tuple[int, Planned]) -> Iterator[pa.RecordBatch]:
     number, planned = item
     with ExitStack() as stack:
         local = stack.enter_context(scratch(local_folder(), "name another in spark.local.dir"))
-        commit = partial(job.store.commit, local, planned)
-        if isinstance(job.store, Store):
+        commit = partial(job.store.commit, local, planned.target)
+        if isinstance(job.store, LocalStore):
             if job.sign and not job.sign.exists():
                 raise IngestError(
                     f"{job.store.path} is another folder than where the ingest was started; the "
@@ -212,7 +210,7 @@ def take_in(job: Job, item: tuple[int, Planned]) -> Iterator[pa.RecordBatch]:
     yield pa.RecordBatch.from_pydict({"outcome": [text]})
 
 
-def _settle(planned: Planned, local: Session, commit: Callable[[Path], str]) -> Outcome:
+def _settle(planned: Planned, local: Session, commit: Callable[[Path], str]) -> FileResult:
     path = planned.source.path
     if isinstance(path, Path) and not path.exists():
         error = RefusedError(
@@ -222,11 +220,11 @@ def _settle(planned: Planned, local: Session, commit: Callable[[Path], str]) -> 
         return result.refused(planned.source, error)
     share = Share.of_task()
     limits = Limits(share.cores, share.memory_bytes, share.remedy)
-    with Databases(local, limits) as databases:
-        return settle(planned, databases, commit, Meter([planned.source]))
+    with DatabasePool(local, limits) as databases:
+        return ingest_file(planned, databases, commit, Meter([planned.source]))
 
 
-def _commit(store: Store, shared: Session, planned: Planned, staged: Path) -> str:
+def _commit(store: LocalStore, shared: Session, planned: Planned, staged: Path) -> str:
     """Bring a trace to the disk of the warehouse, and put it in its place there."""
     with shared.staging() as copy:
         try:
@@ -234,4 +232,4 @@ def _commit(store: Store, shared: Session, planned: Planned, staged: Path) -> st
                 shutil.copyfile(file, copy / file.name)
         except OSError as error:
             raise refusal(error, planned.source.path, shared.full, Limits(0, 0)) from None
-        return store.commit(shared, planned, copy)
+        return store.commit(shared, planned.target, copy)

@@ -28,7 +28,7 @@ T = TypeVar("T")
 _SAYS = "TRACEWH SAYS"
 
 
-def one_a_task(
+def one_per_task(
     spark: SparkSession,
     function: Callable[[T], Iterator[pa.RecordBatch]],
     arguments: Sequence[T],
@@ -101,7 +101,7 @@ def collect(
         tick: Called a few times a second meanwhile. What it raises ends the work.
 
     Raises:
-        SparkError, TaskLostError: As `explained` says.
+        SparkError, TaskLostError: As `readable_errors` says.
     """
     spark, tag = frame.sparkSession, f"tracewh-{uuid.uuid4().hex}"
     context = context_of(spark)
@@ -115,7 +115,7 @@ def collect(
 
     pool = ThreadPoolExecutor(1)
     future = pool.submit(work)
-    with explained():
+    with readable_errors():
         try:
             while not wait([future], 0.2).done:
                 tick()
@@ -137,7 +137,7 @@ def context_of(spark: SparkSession) -> SparkContext | None:
 
 
 @contextmanager
-def explained() -> Iterator[None]:
+def readable_errors() -> Iterator[None]:
     """Say in one line what Spark means when it gives up.
 
     Raises:

@@ -15,7 +15,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from tracewh.spark import distributed
 from tracewh.spark.errors import SparkError
 from tracewh.spark.share import Share, local_folder
-from tracewh.spark.tasks import context_of, map_in_arrow, one_a_task
+from tracewh.spark.tasks import context_of, map_in_arrow, one_per_task
 from tracewh.views import names
 from tracewh.views.listing import Listing
 from tracewh.views.registry import Call, UnknownViewError, did_you_mean, installed
@@ -57,10 +57,10 @@ def view(
             listing = distributed.first_traces(call, listing)
         read = distributed.read_by(call.sql, listing)
         tasks = distributed.packed(read, size, _tasks(spark, read))
-        return one_a_task(spark, partial(_answer, call.view.object_name, call.sql), tasks, schema)
+        return one_per_task(spark, partial(_answer, call.view.object_name, call.sql), tasks, schema)
     read = distributed.read_by(" ".join(combines), listing)
     most = _tasks(spark, read)
-    parts = one_a_task(
+    parts = one_per_task(
         spark,
         partial(_parts, call),
         distributed.packed(read, "trace", most),
@@ -92,14 +92,14 @@ def table(
     schema = from_arrow_schema(nothing.schema)
     if not listing.traces:
         return _here(spark, nothing, schema)
-    if listing.place is None:  # Spark reads no column and no row group that nobody asks for
+    if listing.location is None:  # Spark reads no column and no row group that nobody asks for
         files = [re.sub(r"([\\*?{}\[\]])", r"\\\1", file) for file in listing.files(name)]
         reader = spark.read.schema(schema).option("basePath", f"{listing.path}/data")
         return reader.parquet(*files).select(*nothing.column_names)
     sql = f"FROM {name}"
     read = distributed.read_by(sql, listing)
     tasks = distributed.packed(read, "trace", _tasks(spark, read))
-    return one_a_task(spark, partial(_answer, name, sql), tasks, schema)
+    return one_per_task(spark, partial(_answer, name, sql), tasks, schema)
 
 
 def _answer(name: str, sql: str, listing: Listing) -> Iterator[pa.RecordBatch]:

@@ -3,7 +3,7 @@
 data/run=R/worker=W/span=S/traces.parquet, ..., _manifest.json           in a folder, by one rename
 data/run=R/worker=W/span=S/traces.2-9f0c1d2e.parquet, ...,
                            _manifest.2-9f0c1d2e.json                     in an object store
-data/run=R/_compact.2-9f0c1d2e/traces.parquet, ..., _manifest.json       copies: tracewh/storage/compacted.py
+data/run=R/_compact.2-9f0c1d2e/traces.parquet, ..., _manifest.json       copies: tracewh/storage/compacted_runs.py
 
 In a store nothing is renamed and nothing overwritten. Each attempt to write a trace names its objects
 after itself and writes its manifest last of all, so a trace is there if and only if a manifest is, and
@@ -68,7 +68,7 @@ class Attempt(NamedTuple):
         return f"{stem}.{self.generation}-{self.token}{dot}{suffix}"
 
 
-def taken_apart(name: str) -> tuple[str, Attempt] | None:
+def parse_name(name: str) -> tuple[str, Attempt] | None:
     """The plain name of a file and the attempt that wrote it; None for a name of another kind."""
     found = _NAME.fullmatch(name)
     if found is None:
@@ -79,7 +79,7 @@ def taken_apart(name: str) -> tuple[str, Attempt] | None:
 
 def newest(names: Iterable[str]) -> Attempt | None:
     """Of the files of a trace's folder, the attempt that readers see; None where none is whole."""
-    parts = map(taken_apart, names)
+    parts = map(parse_name, names)
     return max((part[1] for part in parts if part and part[0] == MANIFEST), default=None)
 
 

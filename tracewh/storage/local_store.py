@@ -5,37 +5,27 @@ from __future__ import annotations
 import fcntl
 import glob
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from io import BufferedReader
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
 
 import pyarrow as pa
 
 from tracewh.errors import IngestError
-from tracewh.ingest.sources.files import Piped
-from tracewh.storage import compacted, layout, manifest
+from tracewh.storage import compacted_runs, layout, manifest
 from tracewh.storage.layout import Attempt
 from tracewh.storage.manifest import Origin
 from tracewh.storage.remote.listing import Contents, Folder
-from tracewh.storage.staging import Session, left_behind, sweep
-
-if TYPE_CHECKING:
-    from tracewh.ingest.plan import Planned
-
-#: Run, worker and span of a trace.
-Keys = tuple[str, str, str]
+from tracewh.storage.staging import Session, abandoned, sweep
+from tracewh.storage.store import UNKNOWN, Keys, Survey, Target, free_span
 
 STAGING, LOCK = ".staging", ".lock"
 
-#: Stands for a trace that cannot say what it was made from: it is nobody's.
-UNKNOWN = Origin("", -1, -1, "", 0)
-
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class LocalTrace:
     """A trace that is in the warehouse."""
 
     run: str
@@ -55,45 +45,8 @@ class Stored:
         yield self.folder
 
 
-class Known(Protocol):
-    """What a plan knows of a stored trace, in a folder or in a store."""
-
-    @property
-    def run(self) -> str:
-        """Name of its run."""
-
-    @property
-    def worker(self) -> str:
-        """Name of its worker."""
-
-    @property
-    def span(self) -> str:
-        """Its span."""
-
-    @property
-    def origin(self) -> Origin:
-        """What it was made from."""
-
-    @property
-    def stored_bytes(self) -> int:
-        """Size of its Parquet files."""
-
-
-@dataclass(frozen=True, slots=True)
-class Survey:
-    """What a plan has to know of a warehouse.
-
-    Attributes:
-        traces: The stored traces of the workers that it is about.
-        generations: The newest generation that lies in the folder of a trace, in a store.
-    """
-
-    traces: Sequence[Known]
-    generations: Mapping[Keys, int] = field(default_factory=dict)
-
-
-class Store:
-    """A warehouse folder."""
+class LocalStore:
+    """A warehouse in a folder; see `Store`."""
 
     def __init__(self, path: Path) -> None:
         self.path = Path(os.path.realpath(path))
@@ -122,7 +75,7 @@ class Store:
         """What a plan has to know of the traces of some workers, each a run and a worker."""
         return Survey([trace for each in dict.fromkeys(workers) for trace in self.traces(*each)])
 
-    def traces(self, run: str | None = None, worker: str | None = None) -> Iterator[Stored]:
+    def traces(self, run: str | None = None, worker: str | None = None) -> Iterator[LocalTrace]:
         """Every trace of the warehouse, or of a run or a worker of it.
 
         One that is damaged is among them, as the trace of an unknown file.
@@ -134,7 +87,7 @@ class Store:
         for folder in sorted(self.data.glob(wanted)):
             with suppress(FileNotFoundError):  # dropped meanwhile
                 if keys := layout.keys(folder.relative_to(self.data).as_posix()):
-                    yield Stored(*keys, _origin(folder), folder)
+                    yield LocalTrace(*keys, _origin(folder), folder)
 
     def folder(self, run: str, worker: str, span: str) -> Path:
         """Where a trace lives."""
@@ -170,23 +123,15 @@ class Store:
         finally:
             session.close()
 
-    def commit(self, session: Session, planned: Planned, staged: Path) -> str:
-        """Put a staged trace into the warehouse, in one step for readers; the span that it got.
-
-        Args:
-            session: The session that staged it.
-            planned: The file, with the span that it should get.
-            staged: Its folder, whole.
-        """
-        source = planned.source
-        origin = manifest.seal(staged)
+    def commit(self, session: Session, target: Target, staged: Path) -> str:
+        """See `Store.commit`."""
+        manifest.write(staged)
         session.flush(staged)
         with self.locked():
-            stored = self.traces(source.run, source.worker)
+            stored = self.traces(target.run, target.worker)
             taken = {trace.span: trace.origin.source_path for trace in stored}
-            path = "" if isinstance(source.path, Piped) else origin.source_path
-            span = free_span(source.span, path, taken)
-            session.place(staged, self.folder(source.run, source.worker, span))
+            span = free_span(target.span, target.source_path, taken)
+            session.place(staged, self.folder(target.run, target.worker, span))
         return span
 
     def drop(self, run: str, worker: str | None = None, span: str | None = None) -> int:
@@ -195,7 +140,7 @@ class Store:
         if not found:
             return 0
         with self.session() as session, self.locked():
-            for copies in compacted.in_folder(self.data, [layout.run(run)]):
+            for copies in compacted_runs.in_folder(self.data, [layout.run(run)]):
                 for attempt in copies.attempts:
                     session.remove(self.data / layout.copies(run, attempt))
             return sum(session.remove(trace.folder) for trace in found)
@@ -204,11 +149,11 @@ class Store:
         """The traces and copies of the warehouse, or of a run."""
         runs = [layout.run(run)] if run is not None else None
         found = [
-            Folder(*keys, {Attempt(0): compacted.objects(folder)})
+            Folder(*keys, {Attempt(0): compacted_runs.objects(folder)})
             for folder in sorted(self.data.glob(f"{glob.escape(runs[0]) if runs else '*'}/*/*"))
             if (keys := layout.keys(folder.relative_to(self.data).as_posix()))
         ]
-        return Contents(found, compacted.in_folder(self.data, runs))
+        return Contents(found, compacted_runs.in_folder(self.data, runs))
 
     def opened(self, key: str) -> BufferedReader:
         """Open a file that a listing names."""
@@ -241,31 +186,13 @@ class Store:
             for keys in copied:  # what was dropped must not stay as a copy
                 self.folder(*keys).stat()
             session.place(staged, self.data / layout.copies(run, attempt))
-            for key in (key for each in old for keys in left_behind(each) for key in keys):
+            for key in (key for each in old for keys in abandoned(each) for key in keys):
                 Path(key).unlink(missing_ok=True)
                 with suppress(OSError):  # not empty
                     Path(key).parent.rmdir()
 
     def _cannot_write(self, error: OSError) -> IngestError:
         return IngestError(f"cannot write the warehouse {self.path}: {error.strerror}")
-
-
-def free_span(span: str, source_path: str, taken: Mapping[str, str]) -> str:
-    """The span that a file has in the warehouse already; else its own, or the next free number.
-
-    Args:
-        span: What its name says.
-        source_path: The file; '' where it is none that may come again.
-        taken: The spans of its worker that are in the warehouse, and the files they are of.
-    """
-    for known, path in taken.items():
-        if path == source_path:
-            return known
-    number = 1
-    while span in taken:
-        number += 1
-        span = str(number)
-    return span
 
 
 def _origin(folder: Path) -> Origin:

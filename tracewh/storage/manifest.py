@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow.parquet as pq
 
 from tracewh.ingest.sources.files import File
-from tracewh.storage.layout import MANIFEST, Attempt, taken_apart
+from tracewh.storage.layout import MANIFEST, Attempt, parse_name
 
 if TYPE_CHECKING:
     from pyarrow.fs import FileSystem
@@ -48,7 +48,7 @@ class Manifest:
     files: dict[str, Part]
 
 
-def seal(folder: Path, attempt: Attempt = _PLAIN) -> Origin:
+def write(folder: Path, attempt: Attempt = _PLAIN) -> Origin:
     """Record what a folder of Parquet files holds, as the last file of it.
 
     Args:
@@ -57,7 +57,7 @@ def seal(folder: Path, attempt: Attempt = _PLAIN) -> Origin:
     """
     origin = origin_of(folder / "traces.parquet")
     files = {attempt.name(path.name): part(path) for path in sorted(folder.glob("*.parquet"))}
-    _write(folder / MANIFEST, Manifest(origin, files))
+    _dump(folder / MANIFEST, Manifest(origin, files))
     return origin
 
 
@@ -74,16 +74,16 @@ def read(folder: Path) -> Manifest | None:
     return parse(text)
 
 
-def rename(path: Path) -> None:
+def use_plain_names(path: Path) -> None:
     """Let the record of a trace that came from a store name its files as they are called here.
 
     Raises:
         ValueError: It is damaged.
     """
     record = parse(path.read_bytes())
-    plain = {(taken_apart(name) or (name,))[0]: part for name, part in record.files.items()}
+    plain = {(parse_name(name) or (name,))[0]: part for name, part in record.files.items()}
     part = path.with_name(f"{path.name}.part")
-    _write(part, Manifest(record.origin, plain))
+    _dump(part, Manifest(record.origin, plain))
     part.rename(path)
 
 
@@ -101,7 +101,7 @@ def parse(text: bytes) -> Manifest:
         raise ValueError(f"not a manifest: {error}") from None
 
 
-def _write(path: Path, record: Manifest) -> None:
+def _dump(path: Path, record: Manifest) -> None:
     path.write_text(json.dumps(asdict(record), indent=1), "utf-8")
 
 

@@ -6,7 +6,6 @@ tracewh/storage/layout.py says how a trace lies there, and when it is there.
 from __future__ import annotations
 
 import errno
-import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -14,29 +13,26 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 
 from tracewh.errors import IngestError, StoreError
 from tracewh.storage import layout, manifest
 from tracewh.storage.layout import MANIFEST, Attempt, Object
-from tracewh.storage.local_store import UNKNOWN, Keys, Store, Survey
 from tracewh.storage.manifest import Origin
-from tracewh.storage.remote import Place, explained, is_url, is_writable, locate
+from tracewh.storage.remote import Location, readable_errors
 from tracewh.storage.remote.errors import NO_BUCKET
 from tracewh.storage.remote.listing import AT_ONCE, Contents, Folder, contents, folders
-from tracewh.storage.staging import Session, left_behind, scratch
-
-if TYPE_CHECKING:
-    from tracewh.ingest.plan import Planned
+from tracewh.storage.staging import Session, abandoned, scratch
+from tracewh.storage.store import UNKNOWN, Keys, Survey, Target
 
 #: What is handed to a store at a time.
 CHUNK_BYTES = 16 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class StoredObjects:
+class ObjectTrace:
     """A trace that is in the warehouse."""
 
     run: str
@@ -44,7 +40,7 @@ class StoredObjects:
     span: str
     origin: Origin
     folder: Folder
-    place: Place
+    location: Location
 
     @property
     def stored_bytes(self) -> int:
@@ -62,25 +58,25 @@ class StoredObjects:
         with scratch() as session, session.staging() as folder, ThreadPoolExecutor() as pool:
             list(pool.map(self._download, objects.values(), map(folder.joinpath, objects)))
             with suppress(ValueError):  # it is damaged, as whoever reads it will see
-                manifest.rename(folder / MANIFEST)
+                manifest.use_plain_names(folder / MANIFEST)
             yield folder
 
     def _download(self, found: Object, path: Path) -> None:
         with (
             path.open("wb") as file,
-            explained(self.place.url_of(found.key)),
-            self.place.filesystem.open_input_stream(found.key) as stream,
+            readable_errors(self.location.url_of(found.key)),
+            self.location.filesystem.open_input_stream(found.key) as stream,
         ):
             while chunk := stream.read(CHUNK_BYTES):
                 file.write(chunk)
 
 
 class ObjectStore:
-    """A warehouse in S3, Google Cloud or Azure; what `Store` is for a folder. It can be pickled."""
+    """A warehouse in S3, Google Cloud or Azure; see `Store`. It can be pickled."""
 
-    def __init__(self, place: Place) -> None:
-        self.place = place
-        self.name = place.url
+    def __init__(self, location: Location) -> None:
+        self.location = location
+        self.name = location.url
 
     def make(self) -> None:
         """See that there is a bucket to write to.
@@ -88,15 +84,15 @@ class ObjectStore:
         Raises:
             IngestError: There is none.
         """
-        bucket = self.place.key.strip("/").partition("/")[0]
+        bucket = self.location.key.strip("/").partition("/")[0]
         with suppress(OSError):  # who may write need not be allowed to ask
-            if self.place.filesystem.get_file_info(bucket).type.name == "NotFound":
-                raise StoreError(f"{self.place.url}: {NO_BUCKET}")
+            if self.location.filesystem.get_file_info(bucket).type.name == "NotFound":
+                raise StoreError(f"{self.location.url}: {NO_BUCKET}")
 
     def names(self) -> list[Keys]:
         """Run, worker and span of every stored trace, damaged ones included."""
-        with _as_store_error():
-            found = folders(self.place)
+        with as_store_error():
+            found = folders(self.location)
         return [each.keys for each in found if each.whole]
 
     def survey(self, workers: Iterable[tuple[str, str]]) -> Survey:
@@ -109,8 +105,8 @@ class ObjectStore:
             IngestError: There is no such bucket, or the store cannot be asked.
         """
         wanted = set(workers)
-        with _as_store_error():
-            there = contents(self.place, sorted({run for run, _ in wanted}))
+        with as_store_error():
+            there = contents(self.location, sorted({run for run, _ in wanted}))
             found = there.folders
             if not found:
                 self.make()
@@ -118,14 +114,14 @@ class ObjectStore:
             known = self._known(each for each in found if (each.run, each.worker) in wanted)
         return Survey(known, {each.keys: max(each.attempts).generation for each in found})
 
-    def traces(self, run: str | None = None, worker: str | None = None) -> list[StoredObjects]:
+    def traces(self, run: str | None = None, worker: str | None = None) -> list[ObjectTrace]:
         """Every trace of the warehouse, or of a run or a worker of it; one that is damaged, too.
 
         Raises:
             IngestError: The store cannot be asked.
         """
-        with _as_store_error():
-            found = folders(self.place, run and [run])
+        with as_store_error():
+            found = folders(self.location, run and [run])
             return self._known(each for each in found if worker in (None, each.worker))
 
     @contextmanager
@@ -145,7 +141,7 @@ class ObjectStore:
                 ) from None
             yield session
 
-    def commit(self, session: Session, planned: Planned, staged: Path) -> str:
+    def commit(self, session: Session, target: Target, staged: Path) -> str:
         """Put a staged trace into the warehouse, by its last object for readers; its span.
 
         Nothing is listed and nothing read: the same trace may be committed by several at once, and
@@ -153,17 +149,17 @@ class ObjectStore:
 
         Args:
             session: The session that staged it.
-            planned: The file, with the span and the generation that it should get.
+            target: Where it goes.
             staged: Its folder, whole.
 
         Raises:
             OSError: The store cannot be written, in one line. Nothing of it is visible.
         """
-        source, attempt = planned.source, Attempt.new(planned.generation)
-        manifest.seal(staged, attempt)
-        folder = layout.folder(source.run, source.worker, source.span)
-        self._put(session, staged, f"{self.place.key}/data/{folder}", attempt.name)
-        return source.span
+        attempt = Attempt.new(target.generation)
+        manifest.write(staged, attempt)
+        folder = layout.folder(target.run, target.worker, target.span)
+        self._put(session, staged, f"{self.location.key}/data/{folder}", attempt.name)
+        return target.span
 
     def contents(self, run: str | None = None) -> Contents:
         """The traces and copies of the warehouse, or of a run.
@@ -171,8 +167,8 @@ class ObjectStore:
         Raises:
             IngestError: The store cannot be asked.
         """
-        with _as_store_error():
-            return contents(self.place, None if run is None else [run])
+        with as_store_error():
+            return contents(self.location, None if run is None else [run])
 
     @contextmanager
     def opened(self, key: str) -> Iterator[Any]:
@@ -181,8 +177,8 @@ class ObjectStore:
         Raises:
             OSError: It cannot be read, in one line.
         """
-        url = self.place.url_of(key)
-        with explained(url), self.place.filesystem.open_input_stream(key) as file:
+        url = self.location.url_of(key)
+        with readable_errors(url), self.location.filesystem.open_input_stream(key) as file:
             yield file
 
     def commit_copies(
@@ -194,13 +190,8 @@ class ObjectStore:
         copied: Iterable[Keys],
         old: Iterable[Folder],
     ) -> None:
-        """As `Store.commit_copies`, by their last object for readers.
-
-        Raises:
-            OSError: The store cannot be written, or one of the traces was dropped; in one line.
-                Nothing of the copies is visible.
-        """
-        folder = f"{self.place.key}/data/{layout.copies(run, attempt)}"
+        """See `Store.commit_copies`; the last object makes them visible."""
+        folder = f"{self.location.key}/data/{layout.copies(run, attempt)}"
         self._put(session, staged, folder, str, lambda: self._see(run, copied))
         self._sweep(old)
 
@@ -209,8 +200,8 @@ class ObjectStore:
 
         Objects of attempts that are under way stay, as what they write comes in afterwards.
         """
-        with _as_store_error(), ThreadPoolExecutor(AT_ONCE) as pool:
-            there = contents(self.place, [run])
+        with as_store_error(), ThreadPoolExecutor(AT_ONCE) as pool:
+            there = contents(self.location, [run])
             found = [
                 each
                 for each in there.folders
@@ -225,7 +216,7 @@ class ObjectStore:
         """Remove what nobody sees and no reader has known of for a day, manifests first."""
         # Who may write need not be allowed to delete.
         with suppress(OSError), ThreadPoolExecutor(AT_ONCE) as pool:
-            for left in zip(*map(left_behind, found), strict=True):
+            for left in zip(*map(abandoned, found), strict=True):
                 list(pool.map(self._delete, chain.from_iterable(left)))
 
     def _remove(self, folder: Folder) -> None:
@@ -235,12 +226,12 @@ class ObjectStore:
         for found in chain.from_iterable(objects.values() for objects in whole):
             self._delete(found.key)
 
-    def _known(self, found: Iterable[Folder]) -> list[StoredObjects]:
+    def _known(self, found: Iterable[Folder]) -> list[ObjectTrace]:
         stored = [each for each in found if each.whole]
         with ThreadPoolExecutor(AT_ONCE) as pool:
             origins = list(pool.map(self._origin, stored))
         return [
-            StoredObjects(*each.keys, origin, each, self.place)
+            ObjectTrace(*each.keys, origin, each, self.location)
             for each, origin in zip(stored, origins, strict=True)
             if origin
         ]
@@ -256,17 +247,17 @@ class ObjectStore:
         except ValueError:
             traces = newest.get("traces.parquet")
         try:
-            return manifest.origin_of(traces.key, self.place.filesystem) if traces else UNKNOWN
+            return manifest.origin_of(traces.key, self.location.filesystem) if traces else UNKNOWN
         except (pa.ArrowException, OSError, KeyError, TypeError, IndexError):
             return UNKNOWN
 
     def _see(self, run: str, wanted: Iterable[Keys]) -> None:
         """See that traces of a run are there: what was dropped must not stay as a copy."""
-        there = {each.keys for each in folders(self.place, [run]) if each.whole}
+        there = {each.keys for each in folders(self.location, [run]) if each.whole}
         for keys in wanted:
             if keys not in there:
-                key = f"{self.place.key}/data/{layout.folder(*keys)}"
-                raise FileNotFoundError(errno.ENOENT, "no such trace", self.place.url_of(key))
+                key = f"{self.location.key}/data/{layout.folder(*keys)}"
+                raise FileNotFoundError(errno.ENOENT, "no such trace", self.location.url_of(key))
 
     def _put(
         self,
@@ -290,8 +281,8 @@ class ObjectStore:
     def _upload(self, session: Session, path: Path, key: str) -> None:
         with (
             path.open("rb") as file,
-            explained(self.place.url_of(key), missing=NO_BUCKET),
-            self.place.filesystem.open_output_stream(key) as stream,
+            readable_errors(self.location.url_of(key), missing=NO_BUCKET),
+            self.location.filesystem.open_output_stream(key) as stream,
         ):
             while chunk := file.read(CHUNK_BYTES):
                 if session.interrupted:
@@ -299,30 +290,12 @@ class ObjectStore:
                 stream.write(chunk)
 
     def _delete(self, key: str) -> None:
-        with suppress(FileNotFoundError), explained(self.place.url_of(key)):
-            self.place.filesystem.delete_file(key)
-
-
-def store_of(warehouse: str | os.PathLike[str]) -> Store | ObjectStore:
-    """The warehouse of a folder, or of a URL, to be written.
-
-    Raises:
-        IngestError: Nothing can be written by that URL, or nothing made of it.
-    """
-    if not is_url(warehouse):
-        return Store(Path(warehouse))
-    url = os.fspath(warehouse)
-    if not is_writable(url):
-        raise IngestError(
-            f"{url}: a warehouse can only be asked here; write it to a folder and copy that, or to "
-            "S3, Google Cloud or Azure"
-        )
-    with _as_store_error():
-        return ObjectStore(locate(url))
+        with suppress(FileNotFoundError), readable_errors(self.location.url_of(key)):
+            self.location.filesystem.delete_file(key)
 
 
 @contextmanager
-def _as_store_error() -> Iterator[None]:
+def as_store_error() -> Iterator[None]:
     """What keeps a store from being asked, as our error."""
     try:
         yield

@@ -168,7 +168,7 @@ def leftovers(staging: Path) -> list[Path]:
     return [session for session in staging.glob("*") if _is_dead(session)]
 
 
-def left_behind(folder: Folder) -> tuple[list[str], list[str]]:
+def abandoned(folder: Folder) -> tuple[list[str], list[str]]:
     """What nobody sees and no reader has known of for a day: keys of manifests, and of the rest.
 
     What was replaced counts from the moment in which it was; what was copied there without a

@@ -15,10 +15,10 @@ from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
 from tracewh.storage.remote import azure
-from tracewh.storage.remote.errors import explained
-from tracewh.storage.remote.place import Place, bucket_and_path, environ, refused
+from tracewh.storage.remote.errors import readable_errors
+from tracewh.storage.remote.location import Location, bucket_and_path, environ, refused
 
-__all__ = ["SETTINGS", "Place", "explained", "is_url", "is_writable", "locate"]
+__all__ = ["SETTINGS", "Location", "is_url", "is_writable", "locate", "readable_errors"]
 
 #: How the variables begin that say where a store is, and who is asking.
 SETTINGS = ("S3_", "AWS_", "AZURE_", "GOOGLE_", "STORAGE_EMULATOR_HOST")
@@ -34,14 +34,14 @@ def is_url(path: str | os.PathLike[str]) -> bool:
     return bool(_URL.match(os.fspath(path)))
 
 
-def locate(url: str) -> Place:
+def locate(url: str) -> Location:
     """Find the file system of a URL. Most errors show only when it is first used.
 
     Raises:
         OSError: Nothing can be made of the URL, or what it takes is not installed or not set.
     """
     split = urlsplit(url)
-    with explained(url):
+    with readable_errors(url):
         return _opener(url, split)(url, split)
 
 
@@ -50,14 +50,14 @@ def is_writable(url: str) -> bool:
     return _opener(url, urlsplit(url)) not in (_hdfs, _anything)
 
 
-def _opener(url: str, split: SplitResult) -> Callable[[str, SplitResult], Place]:
+def _opener(url: str, split: SplitResult) -> Callable[[str, SplitResult], Location]:
     scheme = url.partition("://")[0].lower()
     if ".blob." in split.netloc or split.path.startswith(f"/{azure.AZURITE}/"):
         scheme = "blob"
     return _SCHEMES.get(scheme, _anything)
 
 
-def _s3(url: str, split: SplitResult) -> Place:
+def _s3(url: str, split: SplitResult) -> Location:
     from pyarrow import fs
 
     key = bucket_and_path(url, split)
@@ -75,7 +75,7 @@ def _s3(url: str, split: SplitResult) -> Place:
         options["tls_ca_file_path"] = bundle
     if not region:
         region = _region(key.partition("/")[0])
-    return Place(fs.S3FileSystem(region=region, **options), key, "s3://")
+    return Location(fs.S3FileSystem(region=region, **options), key, "s3://")
 
 
 @cache
@@ -85,7 +85,7 @@ def _region(bucket: str) -> str:
     return str(fs.resolve_s3_region(bucket))
 
 
-def _gcs(url: str, split: SplitResult) -> Place:
+def _gcs(url: str, split: SplitResult) -> Location:
     from pyarrow import fs
 
     key = bucket_and_path(url, split)
@@ -97,17 +97,17 @@ def _gcs(url: str, split: SplitResult) -> Place:
             endpoint_override=host.rstrip("/"),
             retry_time_limit=GCS_RETRY,
         )
-        return Place(opened, key, "gs://")
+        return Location(opened, key, "gs://")
     opened = fs.GcsFileSystem(retry_time_limit=GCS_RETRY)
     try:
         opened.get_file_info(key.partition("/")[0])
     except OSError as error:
         if "OAuth2 access token" in str(error):  # nobody is logged in: the bucket may be public
             opened = fs.GcsFileSystem(anonymous=True, retry_time_limit=GCS_RETRY)
-    return Place(opened, key, "gs://")
+    return Location(opened, key, "gs://")
 
 
-def _hdfs(url: str, split: SplitResult) -> Place:
+def _hdfs(url: str, split: SplitResult) -> Location:
     from pyarrow import fs
 
     try:
@@ -124,10 +124,10 @@ def _hdfs(url: str, split: SplitResult) -> Place:
             "hdfs:// needs Java and Hadoop's native client: set JAVA_HOME, HADOOP_HOME and "
             "CLASSPATH=$(hadoop classpath --glob); or use webhdfs://, which needs neither",
         ) from None
-    return Place(opened, split.path.rstrip("/") or "/", f"hdfs://{split.netloc}")
+    return Location(opened, split.path.rstrip("/") or "/", f"hdfs://{split.netloc}")
 
 
-def _anything(url: str, split: SplitResult) -> Place:
+def _anything(url: str, split: SplitResult) -> Location:
     """What fsspec knows: webhdfs:// and everything that somebody wrote a package for."""
     try:
         import fsspec
@@ -148,15 +148,15 @@ def _anything(url: str, split: SplitResult) -> Place:
             raise
         raise refused(url, f"no store is known by {split.scheme}://") from None
     if is_url(key):  # as of http
-        return Place(PyFileSystem(FSSpecHandler(opened)), key, "")
+        return Location(PyFileSystem(FSSpecHandler(opened)), key, "")
     host = split.netloc.rpartition("@")[2]
     named = f"{split.scheme}://{host}"
     if key.strip("/").partition("/")[0] == host:  # a bucket, which is part of the path
         named = f"{split.scheme}:/" if key.startswith("/") else f"{split.scheme}://"
-    return Place(PyFileSystem(FSSpecHandler(opened)), key.rstrip("/"), named)
+    return Location(PyFileSystem(FSSpecHandler(opened)), key.rstrip("/"), named)
 
 
-_SCHEMES: dict[str, Callable[[str, SplitResult], Place]] = {
+_SCHEMES: dict[str, Callable[[str, SplitResult], Location]] = {
     "s3": _s3,
     "gs": _gcs,
     "gcs": _gcs,

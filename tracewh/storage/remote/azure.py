@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, unquote, urlsplit
 
-from tracewh.storage.remote.place import Place, bucket_and_path, environ, refused
+from tracewh.storage.remote.location import Location, bucket_and_path, environ, refused
 
 if TYPE_CHECKING:
     from pyarrow.fs import FileSystem
@@ -18,21 +18,21 @@ _AZURITE_KEY = (
 )
 
 
-def container_url(url: str, split: SplitResult) -> Place:
+def container_url(url: str, split: SplitResult) -> Location:
     """az://CONTAINER/PATH, and abfs://CONTAINER@ACCOUNT.dfs.core.windows.net/PATH."""
     key = bucket_and_path(url, split)
     container, _, path = key.partition("/")
     container, _, host = container.partition("@")
     if not host:
-        return Place(_filesystem(url, _settings(None)), key, f"{split.scheme}://")
+        return Location(_filesystem(url, _settings(None)), key, f"{split.scheme}://")
     account, _, rest = host.partition(".")
     settings = {"BlobEndpoint": f"https://{account}.{rest.replace('dfs.', 'blob.', 1)}"}
     opened = _filesystem(url, settings | _settings(account))
     prefix = f"{split.scheme}://{container}@{host}"
-    return Place(opened, f"{container}/{path}".rstrip("/"), prefix, named=container)
+    return Location(opened, f"{container}/{path}".rstrip("/"), prefix, named=container)
 
 
-def blob_url(url: str, split: SplitResult) -> Place:
+def blob_url(url: str, split: SplitResult) -> Location:
     """https://ACCOUNT.blob.core.windows.net/CONTAINER/PATH, http://HOST/devstoreaccount1/..."""
     key = unquote(split.path).strip("/")
     root = f"{split.scheme}://{split.netloc}"
@@ -45,7 +45,7 @@ def blob_url(url: str, split: SplitResult) -> Place:
     if split.query:
         settings["SharedAccessSignature"] = split.query
     opened = _filesystem(url, _settings(account) | settings)
-    return Place(opened, key, f"{root}/", escaped=True)
+    return Location(opened, key, f"{root}/", escaped=True)
 
 
 def _settings(account: str | None) -> dict[str, str]:

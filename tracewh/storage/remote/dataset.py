@@ -10,17 +10,17 @@ from typing import Any
 from tracewh.storage import layout
 from tracewh.storage.layout import Object
 from tracewh.storage.remote.listing import AT_ONCE, more_threads
-from tracewh.storage.remote.place import Place
+from tracewh.storage.remote.location import Location
 
 #: How much of large files may be under way at once; but Arrow has so many files under way at least.
 AHEAD_BYTES, FEWEST_AHEAD = 256 << 20, 4
 
 
-def dataset(place: Place, files: Iterable[tuple[tuple[str, str, str] | None, Object]]) -> Any:
+def dataset(location: Location, files: Iterable[tuple[tuple[str, str, str] | None, Object]]) -> Any:
     """Files as Arrow reads them: as few requests as it takes, and many of them at once.
 
     Args:
-        place: The store.
+        location: The store.
         files: Run, worker and span of each, None where it holds them as columns; at least one, and
             all of one kind.
 
@@ -39,7 +39,7 @@ def dataset(place: Place, files: Iterable[tuple[tuple[str, str, str] | None, Obj
         # Where the size is known, nobody asks for it.
         fragment = parquet.make_fragment(
             found.key,
-            place.filesystem,
+            location.filesystem,
             reduce(and_, within) if within else None,
             file_size=found.bytes,
         )
@@ -56,4 +56,4 @@ def dataset(place: Place, files: Iterable[tuple[tuple[str, str, str] | None, Obj
         def scanner(self, **options: object) -> object:
             return super().scanner(fragment_readahead=ahead, **options)
 
-    return Ahead(fragments, schema, parquet, place.filesystem)
+    return Ahead(fragments, schema, parquet, location.filesystem)

@@ -12,7 +12,7 @@ NO_BUCKET = "there is no such bucket; make it, or name another"
 
 
 @contextmanager
-def explained(url: str, missing: str = "no such file or folder") -> Iterator[None]:
+def readable_errors(url: str, missing: str = "no such file or folder") -> Iterator[None]:
     """Turn what a file system raises into an OSError with one line for a person.
 
     Args:
@@ -29,7 +29,7 @@ def explained(url: str, missing: str = "no such file or folder") -> Iterator[Non
         raise
     except (OSError, pa.ArrowException) as error:
         if isinstance(error, OSError) and error.filename == url:
-            raise  # explained before
+            raise  # readable_errors before
         raise OSError(errno.EIO, _explanation(url, str(error)), url) from None
     except Exception as error:  # noqa: BLE001  # each of fsspec's file systems has its own
         said = f"{type(error).__name__}: {error}"

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from tracewh.storage import layout
 from tracewh.storage.layout import MANIFEST, PARQUET, Attempt, Object
-from tracewh.storage.remote.errors import explained
-from tracewh.storage.remote.place import Place
+from tracewh.storage.remote.errors import readable_errors
+from tracewh.storage.remote.location import Location
 
 if TYPE_CHECKING:
     from pyarrow.fs import FileInfo
@@ -26,7 +26,7 @@ AT_ONCE = 32
 class Folder:
     """The folder of a trace, and what each attempt to write it put there, by plain names.
 
-    Or the copies of a run, without a worker and a span: tracewh/storage/compacted.py.
+    Or the copies of a run, without a worker and a span: tracewh/storage/compacted_runs.py.
     """
 
     run: str
@@ -72,41 +72,43 @@ class Contents:
     copies: list[Folder]
 
 
-def folders(place: Place, runs: Iterable[str] | None = None) -> list[Folder]:
+def folders(location: Location, runs: Iterable[str] | None = None) -> list[Folder]:
     """The folders of a warehouse's traces, or of those of some runs, in order; see `contents`."""
-    return contents(place, runs).folders
+    return contents(location, runs).folders
 
 
-def contents(place: Place, runs: Iterable[str] | None = None) -> Contents:
+def contents(location: Location, runs: Iterable[str] | None = None) -> Contents:
     """What a warehouse holds, or some of its runs.
 
     One request gives a thousand objects or so, of any number of folders; Azure wants one per folder.
 
     Args:
-        place: The warehouse.
+        location: The warehouse.
         runs: Names of runs; None for all there are.
 
     Raises:
         OSError: The store cannot be asked; one line with the remedy.
     """
     more_threads()
-    data = f"{place.key}/data"
-    with explained(place.url), ThreadPoolExecutor(AT_ONCE) as pool:
+    data = f"{location.key}/data"
+    with readable_errors(location.url), ThreadPoolExecutor(AT_ONCE) as pool:
         if runs is not None:
             tops = [f"{data}/{layout.run(run)}" for run in dict.fromkeys(runs)]
-        elif place.filesystem.type_name == "gcs":  # knows no folders, but those with a marker
+        elif location.filesystem.type_name == "gcs":  # knows no folders, but those with a marker
             tops = [data]
         else:
-            tops = _subfolders(place, data)
-        if place.filesystem.type_name == "abfs":  # one at a time for each folder that it goes into
-            tops = list(chain.from_iterable(pool.map(partial(_subfolders, place), tops)))
-        listings = pool.map(partial(_listed, place, recursive=True), tops)
+            tops = _subfolders(location, data)
+        if (
+            location.filesystem.type_name == "abfs"
+        ):  # one at a time for each folder that it goes into
+            tops = list(chain.from_iterable(pool.map(partial(_subfolders, location), tops)))
+        listings = pool.map(partial(_listed, location, recursive=True), tops)
         found: dict[str, Folder] = {}
         copies: dict[str, Folder] = {}
         for info in chain.from_iterable(listings):
             below = info.path.strip("/").removeprefix(data.strip("/"))
             path, _, name = below.strip("/").rpartition("/")
-            part = layout.taken_apart(name)
+            part = layout.parse_name(name)
             if not info.is_file or not part or not part[0].endswith((PARQUET, MANIFEST)):
                 continue
             each = Object(f"{data}/{path}/{name}", info.size or 0, info.mtime_ns or 0)
@@ -127,13 +129,13 @@ def more_threads() -> None:
         pa.set_io_thread_count(max(AT_ONCE, pa.io_thread_count()))
 
 
-def _subfolders(place: Place, key: str) -> list[str]:
-    return [info.path for info in _listed(place, key, recursive=False) if not info.is_file]
+def _subfolders(location: Location, key: str) -> list[str]:
+    return [info.path for info in _listed(location, key, recursive=False) if not info.is_file]
 
 
-def _listed(place: Place, key: str, recursive: bool) -> Iterable[FileInfo]:
+def _listed(location: Location, key: str, recursive: bool) -> Iterable[FileInfo]:
     from pyarrow.fs import FileSelector
 
     selector = FileSelector(key, allow_not_found=True, recursive=recursive)
-    found: Iterable[FileInfo] = place.filesystem.get_file_info(selector)
+    found: Iterable[FileInfo] = location.filesystem.get_file_info(selector)
     return found

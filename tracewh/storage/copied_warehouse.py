@@ -9,7 +9,7 @@ from tracewh.storage import layout, manifest
 from tracewh.storage.layout import MANIFEST
 
 
-def adopt(warehouse: Path) -> None:
+def make_local(warehouse: Path) -> None:
     """Give the files of each trace's newest attempt their plain names, and remove those of others.
 
     It can be repeated where it was interrupted. What lies as in a folder already stays as it is.
@@ -26,10 +26,10 @@ def adopt(warehouse: Path) -> None:
         if newest is None or not newest.generation:
             continue
         record = folder / newest.name(MANIFEST)
-        manifest.rename(record)
+        manifest.use_plain_names(record)
         mine: dict[str, str] = {}
         for name in names:
-            plain, attempt = layout.taken_apart(name) or (name, layout.Attempt(0))
+            plain, attempt = layout.parse_name(name) or (name, layout.Attempt(0))
             if attempt == newest:
                 mine[name] = plain
             elif attempt.generation:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import duckdb
 
-from tracewh.ingest.link.link_tasks import settle_costs
+from tracewh.ingest.link.link_tasks import link_costs
 from tracewh.ingest.link.nesting import nest
 from tracewh.ingest.tables import derive
 
@@ -26,7 +26,7 @@ OVERLAPS = f"""
 """
 
 
-def settle(con: duckdb.DuckDBPyConnection, needed: Iterable[str]) -> None:
+def fill_derived_tables(con: duckdb.DuckDBPyConnection, needed: Iterable[str]) -> None:
     """Fill in what the tables and blocks that are needed read, from the rows that are given."""
     needed = set(needed)
     if "step_activity" in needed:
@@ -58,7 +58,7 @@ def _settle_costs(con: duckdb.DuckDBPyConnection, keys: tuple[str, ...]) -> None
     )
     con.execute(f"CREATE TABLE device_links AS FROM device_events {of_trace}", keys)
     derive(con, "event_kinds")
-    settle_costs(con)
+    link_costs(con)
     con.execute(
         """
         UPDATE main.host_events AS h

@@ -15,13 +15,15 @@ import pyarrow.parquet as pq
 
 from tracewh.errors import StoreError
 from tracewh.ingest.tables import SQL, tables
+from tracewh.quoting import quoted
 from tracewh.storage import layout, manifest
 from tracewh.storage.layout import MANIFEST
-from tracewh.storage.local_store import STAGING, Known, Store
+from tracewh.storage.local_store import STAGING, LocalStore
 from tracewh.storage.manifest import Manifest, Part
-from tracewh.storage.object_store import ObjectStore, store_of
+from tracewh.storage.open_store import open_store
 from tracewh.storage.remote.listing import Folder
 from tracewh.storage.staging import leftovers
+from tracewh.storage.store import Store, StoredTrace
 from tracewh.temporary import temporary
 
 #: What the check of one trace's links may use; beyond it the database spills to disk.
@@ -47,7 +49,7 @@ class Problem:
 class Checked:
     """A trace that was looked at, the bytes of its files, and what is wrong with it."""
 
-    trace: Known
+    trace: StoredTrace
     stored_bytes: int
     problems: tuple[Problem, ...]
 
@@ -61,13 +63,13 @@ def check(warehouse: str | os.PathLike[str], run: str | None = None) -> Iterator
     Raises:
         IngestError: The store cannot be asked.
     """
-    store = store_of(warehouse)
-    return _fetched(store, run) if isinstance(store, ObjectStore) else _in_place(store, run)
+    store = open_store(warehouse)
+    return _in_place(store, run) if isinstance(store, LocalStore) else _fetched(store, run)
 
 
 def left_behind(warehouse: str | os.PathLike[str]) -> list[Problem]:
     """What ingests that died left in a warehouse's folder. It does no harm."""
-    store = Store(Path(warehouse))
+    store = LocalStore(Path(warehouse))
     return [
         Problem(
             None,
@@ -87,7 +89,7 @@ def check_copies(warehouse: str | os.PathLike[str], run: str | None = None) -> l
     Raises:
         IngestError: The store cannot be asked.
     """
-    store = store_of(warehouse)
+    store = open_store(warehouse)
     return [
         Problem(
             copies.run,
@@ -103,7 +105,7 @@ def check_copies(warehouse: str | os.PathLike[str], run: str | None = None) -> l
     ]
 
 
-def _copies(store: Store | ObjectStore, copies: Folder) -> Iterator[tuple[str, str]]:
+def _copies(store: Store, copies: Folder) -> Iterator[tuple[str, str]]:
     """Files of copies that are not as they were written, each with what is wrong."""
     found = copies.newest
     try:
@@ -126,7 +128,7 @@ def _copies(store: Store | ObjectStore, copies: Folder) -> Iterator[tuple[str, s
             yield name, "its bytes are not those that were written"
 
 
-def _in_place(store: Store, run: str | None) -> Iterator[Checked]:
+def _in_place(store: LocalStore, run: str | None) -> Iterator[Checked]:
     for trace in store.traces(run):
         while inode := _inode(trace.folder):
             found = _checked(store, trace, trace.folder)
@@ -135,7 +137,7 @@ def _in_place(store: Store, run: str | None) -> Iterator[Checked]:
                 break
 
 
-def _fetched(store: ObjectStore, run: str | None) -> Iterator[Checked]:
+def _fetched(store: Store, run: str | None) -> Iterator[Checked]:
     for trace in store.traces(run):
         try:
             with trace.fetched() as folder:
@@ -147,7 +149,7 @@ def _fetched(store: ObjectStore, run: str | None) -> Iterator[Checked]:
         yield found
 
 
-def _checked(store: Store | ObjectStore, trace: Known, folder: Path) -> Checked:
+def _checked(store: Store, trace: StoredTrace, folder: Path) -> Checked:
     try:
         found = list(_files(folder)) or list(_links(folder))
         size = trace.stored_bytes
@@ -231,11 +233,11 @@ def _links(folder: Path) -> Iterator[tuple[str, str]]:
     ):
         try:
             for name, table in tables().items():
-                path = str(folder / f"{name}.parquet").replace("'", "''")
+                path = quoted(str(folder / f"{name}.parquet"))
                 columns = ", ".join(column.name for column in table.columns)
                 con.execute(
                     f"CREATE VIEW {name} AS SELECT {columns}"
-                    f" FROM read_parquet('{path}', hive_partitioning = false)"
+                    f" FROM read_parquet({path}, hive_partitioning = false)"
                 )
             sql = (SQL / "derive" / "broken_links.sql").read_text("utf-8")
             broken = con.execute(sql).fetchall()
@@ -251,13 +253,13 @@ def _links(folder: Path) -> Iterator[tuple[str, str]]:
 
 def repair(warehouse: str, run: str, worker: str, span: str) -> str:
     """The command that makes a trace in a folder whole again."""
-    store = Store(Path(warehouse))
+    store = LocalStore(Path(warehouse))
     found = next((trace for trace in store.traces(run, worker) if trace.span == span), None)
     where = f"-w {shlex.quote(store.name)}"
     return _remedy(store.name, found) if found else f"tracewh check {where}"
 
 
-def _remedy(warehouse: str, trace: Known) -> str:
+def _remedy(warehouse: str, trace: StoredTrace) -> str:
     """The command that makes a trace whole again, or takes it out where its source is gone."""
     where = f"-w {shlex.quote(warehouse)}"
     source = trace.origin.source_path

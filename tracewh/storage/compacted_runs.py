@@ -74,7 +74,7 @@ class Compacted:
 
 def version(traces: Object) -> str:
     """What tells a trace from the one that was there before it, by its traces.parquet."""
-    _, attempt = layout.taken_apart(traces.key.rpartition("/")[2]) or ("", Attempt(0))
+    _, attempt = layout.parse_name(traces.key.rpartition("/")[2]) or ("", Attempt(0))
     if attempt.generation:
         return f"{attempt.generation}-{attempt.token}"
     return f"{traces.bytes}-{traces.mtime_ns}"

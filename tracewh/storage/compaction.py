@@ -1,7 +1,7 @@
 """`compact`: the small tables of all traces of a run, copied to one file a table.
 
 Thousands of small files take long to open, and in a store each is a request or two, which cost time
-and money. tracewh/storage/compacted.py says what the copies are to readers.
+and money. tracewh/storage/compacted_runs.py says what the copies are to readers.
 """
 
 from __future__ import annotations
@@ -17,19 +17,20 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
-from tracewh.errors import IngestError
-from tracewh.ingest.error_messages import is_full
+from tracewh.errors import IngestError, is_disk_full
 from tracewh.ingest.link.write_tables import ROW_GROUP_ROWS
 from tracewh.ingest.tables import PARTITION_KEYS, Table, tables
+from tracewh.quoting import quoted
 from tracewh.storage import manifest
-from tracewh.storage.compacted import Compacted, version
+from tracewh.storage.compacted_runs import Compacted, version
 from tracewh.storage.layout import MANIFEST, Attempt, Object
-from tracewh.storage.local_store import Keys, Store
-from tracewh.storage.object_store import ObjectStore, store_of
-from tracewh.storage.remote import explained
+from tracewh.storage.object_store import ObjectStore
+from tracewh.storage.open_store import open_store
+from tracewh.storage.remote import readable_errors
 from tracewh.storage.remote.dataset import dataset
 from tracewh.storage.remote.listing import Folder
 from tracewh.storage.staging import Session, spill_folder
+from tracewh.storage.store import Keys, Store
 
 #: Tables whose files are no larger than this, on average, are copied: such a file is read sooner than
 #: it is opened.
@@ -83,7 +84,7 @@ def compact(
     Raises:
         IngestError: The warehouse cannot be read or written, or traces were dropped meanwhile.
     """
-    store = store_of(warehouse)
+    store = open_store(warehouse)
     found = store.contents(run)
     whole = {each.keys: each.tables for each in found.folders}
     whole = {keys: files for keys, files in whole.items() if tables().keys() <= files.keys()}
@@ -109,7 +110,7 @@ def compact(
 
 
 def _is_of(
-    store: Store | ObjectStore,
+    store: Store,
     copies: Folder,
     versions: Mapping[Keys, str],
     small: Mapping[str, Files],
@@ -123,7 +124,7 @@ def _is_of(
     return known is not None and known.versions == wanted and known.files.keys() == small.keys()
 
 
-def _copy(store: Store | ObjectStore, table: Table, files: Files, folder: Path) -> int:
+def _copy(store: Store, table: Table, files: Files, folder: Path) -> int:
     """Copy the rows of a table, in the order of the traces; the bytes written."""
     columns = [(name, "VARCHAR") for name in PARTITION_KEYS]
     columns += [(column.name, column.type) for column in table.columns]
@@ -134,8 +135,8 @@ def _copy(store: Store | ObjectStore, table: Table, files: Files, folder: Path) 
     with duckdb.connect(config=config) as con:
         con.execute("SET enable_progress_bar = false")
         if isinstance(store, ObjectStore):
-            with explained(store.name):
-                con.from_arrow(dataset(store.place, files)).create_view("separate")
+            with readable_errors(store.name):
+                con.from_arrow(dataset(store.location, files)).create_view("separate")
         else:
             con.execute("SET VARIABLE files = ?::VARCHAR[]", [[file.key for _, file in files]])
             con.execute(
@@ -145,9 +146,8 @@ def _copy(store: Store | ObjectStore, table: Table, files: Files, folder: Path) 
             )
         selected = ", ".join(f"t.{name}::{type_} AS {name}" for name, type_ in columns)
         path = folder / f"{table.name}.parquet"
-        target = str(path).replace("'", "''")
         con.execute(f"""
-            COPY (SELECT {selected} FROM separate AS t) TO '{target}' (
+            COPY (SELECT {selected} FROM separate AS t) TO {quoted(str(path))} (
                 FORMAT parquet, PARQUET_VERSION V2, WRITE_BLOOM_FILTER false,
                 COMPRESSION zstd, COMPRESSION_LEVEL 6, ROW_GROUP_SIZE {ROW_GROUP_ROWS}
             )
@@ -172,7 +172,7 @@ def _as_ingest_error(run: str, session: Session) -> Iterator[None]:
         yield
     except (duckdb.Error, pa.ArrowException, OSError) as error:
         said = str(error).partition("\n")[0]
-        if is_full(error):
+        if is_disk_full(error):
             said = session.full
         elif isinstance(error, OSError) and error.filename:
             said = f"{error.filename}: {error.strerror}"

@@ -1,0 +1,30 @@
+"""Open a warehouse for writing, by its path or URL."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from tracewh.errors import IngestError
+from tracewh.storage.local_store import LocalStore
+from tracewh.storage.object_store import ObjectStore, as_store_error
+from tracewh.storage.remote import is_url, is_writable, locate
+from tracewh.storage.store import Store
+
+
+def open_store(warehouse: str | os.PathLike[str]) -> Store:
+    """The warehouse in a folder, or at a URL.
+
+    Raises:
+        IngestError: tracewh cannot write a warehouse at that URL.
+    """
+    if not is_url(warehouse):
+        return LocalStore(Path(warehouse))
+    url = os.fspath(warehouse)
+    if not is_writable(url):
+        raise IngestError(
+            f"{url}: tracewh can only read a warehouse there; write it to a folder and copy that, or to "
+            "S3, Google Cloud or Azure"
+        )
+    with as_store_error():
+        return ObjectStore(locate(url))
