@@ -69,7 +69,7 @@ class RemoteFile:
     st_size: int = field(compare=False)
     st_mtime_ns: int = field(compare=False)
     key: str = field(compare=False)
-    place: Location = field(compare=False)
+    location: Location = field(compare=False)
 
     def __str__(self) -> str:
         return self.url
@@ -94,7 +94,7 @@ class _Download(io.RawIOBase):
         self._file = file
         self._ahead = ThreadPoolExecutor(1)
         with readable_errors(file.url):
-            self._stream = file.place.filesystem.open_input_stream(file.key)
+            self._stream = file.location.filesystem.open_input_stream(file.key)
         self._next = self._ahead.submit(self._stream.read, REQUEST_BYTES)
         self._here = memoryview(b"")
 
@@ -115,7 +115,7 @@ class _Download(io.RawIOBase):
         return count
 
     def _check(self) -> None:
-        info = self._file.place.filesystem.get_file_info(self._file.key)
+        info = self._file.location.filesystem.get_file_info(self._file.key)
         if (info.size or 0, info.mtime_ns or 0) != (self._file.st_size, self._file.st_mtime_ns):
             raise OSError(errno.EIO, "changed while it was read; try again", self._file.url)
 
@@ -229,24 +229,24 @@ class Search:
                 yield LogFolder(path.name if relative == "." else relative, files, names)
 
     def _remote(self, url: str) -> Iterator[LogFolder]:
-        place = locate(url)
-        with readable_errors(place.url):
-            info = place.filesystem.get_file_info(place.key)
+        location = locate(url)
+        with readable_errors(location.url):
+            info = location.filesystem.get_file_info(location.key)
             if info.is_file:
-                parent = place.key.rpartition("/")[0]
-                beside = place.url_of(parent)
+                parent = location.key.rpartition("/")[0]
+                beside = location.url_of(parent)
                 if beside not in self._beside:
-                    self._beside[beside] = list(_listed(place, parent, recursive=False)[""])
+                    self._beside[beside] = list(_listed(location, parent, recursive=False)[""])
                 run = parent.rpartition("/")[2]
-                yield LogFolder(run, [_remote_file(place, info)], self._beside[beside])
+                yield LogFolder(run, [_remote_file(location, info)], self._beside[beside])
                 return
-            found = _searched(_listed(place, place.key, recursive=True))
+            found = _searched(_listed(location, location.key, recursive=True))
         if not found and info.type.name == "NotFound":
-            raise FileNotFoundError(errno.ENOENT, "no such file or folder", place.url)
-        top = place.key.rpartition("/")[2]
+            raise FileNotFoundError(errno.ENOENT, "no such file or folder", location.url)
+        top = location.key.rpartition("/")[2]
         for folder, names in sorted(found.items()):
             files = [
-                _remote_file(place, names[name]) for name in sorted(names) if self._wanted(name)
+                _remote_file(location, names[name]) for name in sorted(names) if self._wanted(name)
             ]
             yield LogFolder(folder or top, files, list(names))
 
@@ -313,13 +313,13 @@ def _walk(top: Path) -> Iterator[tuple[Path, list[str]]]:
         yield Path(root), sorted(names)
 
 
-def _listed(place: Location, key: str, recursive: bool) -> dict[str, dict[str, FileInfo]]:
+def _listed(location: Location, key: str, recursive: bool) -> dict[str, dict[str, FileInfo]]:
     """The files below a folder, by folder and name: one request per thousand or so."""
     from pyarrow.fs import FileSelector
 
     found: dict[str, dict[str, FileInfo]] = defaultdict(dict)
     selector = FileSelector(key, allow_not_found=True, recursive=recursive)
-    for info in place.filesystem.get_file_info(selector):
+    for info in location.filesystem.get_file_info(selector):
         if info.is_file:
             path = info.path.strip("/").removeprefix(key.strip("/")).strip("/")
             folder, _, name = path.rpartition("/")
@@ -339,8 +339,8 @@ def _searched(found: Mapping[str, dict[str, FileInfo]]) -> dict[str, dict[str, F
     }
 
 
-def _remote_file(place: Location, info: FileInfo) -> RemoteFile:
-    key = f"/{info.path.strip('/')}" if place.key.startswith("/") else info.path
+def _remote_file(location: Location, info: FileInfo) -> RemoteFile:
+    key = f"/{info.path.strip('/')}" if location.key.startswith("/") else info.path
     return RemoteFile(
-        place.url_of(key), info.base_name, info.size or 0, info.mtime_ns or 0, key, place
+        location.url_of(key), info.base_name, info.size or 0, info.mtime_ns or 0, key, location
     )
