@@ -151,9 +151,6 @@ class _Run:
                 self._settle(number, outcome.refused(self._plan[number].source, error))
         return [self._outcomes[number] for number in range(len(self._plan))]
 
-    def _waiting(self, suspects: Sequence[int] = ()) -> list[int]:
-        return [n for n in range(len(self._plan)) if n not in {*self._outcomes, *suspects}]
-
     def _take_in(self, numbers: Sequence[int]) -> None:
         items = [(number, self._plan[number]) for number in numbers]
         frame = one_a_task(self._spark, partial(take_in, self._job), items, "outcome string")
