@@ -7,7 +7,6 @@ import re
 import duckdb
 
 from docs.markdown import cell, sentence, table
-from tracewh.ingest.tables import tables as ingested
 from tracewh.views import Registry, Spec
 
 _INDEX = """\
@@ -80,13 +79,12 @@ def _other(spec: Spec, registry: Registry) -> str:
 
 
 def _page(spec: Spec, slices: list[Spec], command: str) -> str:
-    keys = {c.name: c.keys for c in ingested()[spec.name].columns}
     rows = [
         (
             f"`{c.name}`",
             c.type,
             cell(c.meaning),
-            ", ".join(f"`{key}`" for key in keys.get(c.name, ())),
+            ", ".join(f"`{key}`" for key in c.keys),
         )
         for c in spec.columns
     ]

@@ -13,8 +13,9 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
-from tracewh.ingest.tables import Column, derive, tables
+from tracewh.ingest.sql_files import derive
 from tracewh.quoting import quoted
+from tracewh.schema import Column, tables
 
 _TIMED = {
     "host_events": "start_ns",

@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 import tracewh
-from tracewh.ingest.tables import tables
+from tracewh.schema import tables
 from tracewh.storage.checks import check, left_behind
 from tracewh.views.database import database_problem
 

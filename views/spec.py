@@ -3,11 +3,7 @@
 The header is the one place where names, types, units and meanings are written down. This module
 turns it into plain values and refuses a file whose SQL says something else; it never runs SQL.
 
-A table's columns are documented where they are typed, by the comment that ends their line::
-
-    device_id INTEGER,  -- [device] Device the event ran on.
-
-The words in brackets say which arguments of a trace event ingest reads the column from.
+The columns of a table have no lines in its header: `tracewh.schema` reads them where they are typed.
 """
 
 from __future__ import annotations
@@ -17,15 +13,15 @@ from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 from typing import Literal, NoReturn
 
+from tracewh.schema import MEASURED, Column, ColumnError, measured_unit, table_columns
+
+__all__ = ["GROUPS", "SIZES", "Column", "HeaderError", "Param", "Spec", "parse", "without_comments"]
+
 Kind = Literal["table", "slice", "block", "view"]
 KINDS: tuple[Kind, ...] = ("table", "slice", "block", "view")
 
 #: The folders under views/, in the order a reader meets them.
 GROUPS = ("overview", "operators", "device", "memory", "distributed", "counters", "compare")
-
-#: A column measured in one of these carries the unit as the end of its name, and a column with such
-#: an ending is measured in it.
-MEASURED = ("ns", "us", "bytes", "pct", "gbps")
 
 #: Lines of ``name: text`` that may open a header. Anything else is a typing error.
 FACTS = (
@@ -80,16 +76,6 @@ class Param:
         """The parameter as CREATE MACRO spells it, e.g. ``run VARCHAR := NULL``."""
         text = f"{self.name} {self.type}"
         return text if self.required else f"{text} := {self.default}"
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """One column of a table or result, in the order it comes back."""
-
-    name: str
-    type: str
-    unit: str
-    meaning: str
 
 
 #: What nearly every view takes and returns. A header names them on one line, ``run, worker, span``,
@@ -233,7 +219,7 @@ def parse(text: str, path: str) -> Spec:
         reading=facts.get("reading", ""),
         deprecated=facts.get("deprecated", ""),
         params=tuple(header.params),
-        columns=tuple(_typed_columns(text) if kind == "table" else header.columns),
+        columns=_table_columns(text, header) if kind == "table" else tuple(header.columns),
         path=path,
         sql=text,
     )
@@ -311,31 +297,15 @@ class _Header:
         if section == "params":
             self.params.append(Param(*row))
         else:
-            self.columns.append(Column(*row))
+            name, kind, unit, meaning = row
+            self.columns.append(Column(name, kind, unit, meaning))
 
 
-_TYPED = re.compile(
-    r"^ +(?P<name>\w+) (?P<type>[A-Z][A-Z \[\]]*?),?  -- (?:\[[^\]]+\] )?(?P<meaning>.+)$",
-    re.MULTILINE,
-)
-
-
-def _typed_columns(text: str) -> list[Column]:
-    """The columns of a CREATE TABLE statement with their comments."""
-    return [
-        Column(
-            name=match["name"],
-            type=match["type"],
-            unit="key" if match["name"] in SHARED_COLUMNS else _measured(match["name"]) or "-",
-            meaning=match["meaning"],
-        )
-        for match in _TYPED.finditer(text)
-    ]
-
-
-def _measured(name: str) -> str | None:
-    """The unit that a name ends in, if it ends in one."""
-    return next((unit for unit in MEASURED if name == unit or name.endswith("_" + unit)), None)
+def _table_columns(text: str, header: _Header) -> tuple[Column, ...]:
+    try:
+        return table_columns(text)
+    except ColumnError as error:
+        header.refuse(error.line, str(error))
 
 
 def _check_against_sql(spec: Spec, header: _Header) -> None:
@@ -363,8 +333,8 @@ def _check_against_sql(spec: Spec, header: _Header) -> None:
         if not _squeeze(sql).startswith(f"CREATE {word} {spec.name} "):
             header.refuse(1, f"the SQL must open with CREATE {word} {spec.name}")
     for column in () if spec.kind == "table" else spec.columns:
-        if column.unit != (_measured(column.name) or column.unit) or (
-            column.unit in MEASURED and not _measured(column.name)
+        if column.unit != (measured_unit(column.name) or column.unit) or (
+            column.unit in MEASURED and not measured_unit(column.name)
         ):
             header.refuse(
                 1, f"column {column.name} says its unit is {column.unit}, its name says otherwise"

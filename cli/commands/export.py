@@ -42,7 +42,7 @@ def export(
     """Write a trace to a file that appears when all of it is written, or not at all."""
     from tracewh.ingest.api import names
     from tracewh.ingest.reconstruct import arrows, batches, head
-    from tracewh.ingest.tables import tables
+    from tracewh.schema import tables
     from tracewh.storage.open_store import open_store
     from tracewh.storage.remote import is_url
     from tracewh.views.warehouse import Warehouse, find

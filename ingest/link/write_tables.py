@@ -14,13 +14,12 @@ import duckdb
 
 from tracewh.ingest.link.link_tasks import LINK_TASKS
 from tracewh.ingest.link.task_graph import Running, Task, run_tasks
-from tracewh.ingest.tables import Table, create_block, derive, tables
-from tracewh.quoting import quoted
+from tracewh.ingest.sql_files import create_block, derive
+from tracewh.schema import Table, tables
+from tracewh.storage.parquet import write_parquet
 
 #: Version of the layout on disk: a table or column renamed or dropped means a new one.
 LAYOUT_VERSION = 1
-#: Rows per row group: small enough that a time range touches few of them.
-ROW_GROUP_ROWS = 61_440
 #: Below so many, the schemas of a dozen tables weigh as much as the events, and compressing them well
 #: takes no time.
 FEW_EVENTS = 10_000
@@ -109,17 +108,10 @@ def _write(con: duckdb.DuckDBPyConnection, table: Table, folder: Path, level: in
     columns = ", ".join(
         f"t.{column.name}::{column.type} AS {column.name}" for column in table.columns
     )
-    path = quoted(str(folder / f"{table.name}.parquet"))
-    # In the order of the file, which is that of time for each kind of event: a range of time touches
-    # few row groups, and nothing has to be sorted. Bloom filters would be a fifteenth of the bytes, and
-    # nothing that is looked for by value is rare enough to skip a row group.
-    con.execute(f"""
-        COPY (SELECT {columns} FROM out_{table.name} AS t) TO {path} (
-            FORMAT parquet, PARQUET_VERSION V2, WRITE_BLOOM_FILTER false,
-            COMPRESSION zstd, COMPRESSION_LEVEL {level},
-            ROW_GROUP_SIZE {ROW_GROUP_ROWS}
-        )
-    """)
+    # In the order of the file, which is that of time for each kind of event: a range of time touches few
+    # row groups, and nothing has to be sorted.
+    query = f"SELECT {columns} FROM out_{table.name} AS t"
+    write_parquet(con, query, folder / f"{table.name}.parquet", level)
 
 
 def _drop(con: duckdb.DuckDBPyConnection, names: tuple[str, ...]) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tracewh.ingest.tables import Column
+from tracewh.schema import Column
 
 #: JSON types of a whole number.
 INTEGER = "('UBIGINT', 'BIGINT')"

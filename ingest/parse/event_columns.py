@@ -13,7 +13,7 @@ from functools import cache
 import duckdb
 
 from tracewh.ingest.parse.argument_columns import INTEGER, typed_select
-from tracewh.ingest.tables import tables
+from tracewh.schema import tables
 
 #: Kinds of events whose arguments have columns, and their tables; the other kinds.
 TYPED = {"host": "host_events", "device": "device_events", "memory": "memory_records"}

@@ -17,7 +17,7 @@ import pyarrow as pa
 from tracewh.ingest.parse.argument_columns import BOUNDS
 from tracewh.ingest.read.chunks import Block, Cut, separators
 from tracewh.ingest.read.resync import EVENT_BYTES, Resync
-from tracewh.ingest.tables import Column, tables
+from tracewh.schema import Column, tables
 
 try:
     from tracewh.ingest.parse import _events

@@ -12,7 +12,7 @@ import pytest
 
 import tracewh
 from tracewh.ingest.api import ingest
-from tracewh.ingest.tables import tables
+from tracewh.schema import tables
 from tracewh.storage.checks import Problem, check, left_behind
 
 SAMPLE = (

@@ -15,7 +15,7 @@ from tracewh.ingest.parse import fast_parser
 from tracewh.ingest.parse.fast_parser import FastParser
 from tracewh.ingest.read import decompress
 from tracewh.ingest.read import reader as trace_reader
-from tracewh.ingest.tables import tables as written_tables
+from tracewh.schema import tables as written_tables
 
 SAMPLES = Path(fast_parser.__file__).parents[2] / "samples"
 

@@ -26,7 +26,7 @@ from tests.ingest.plain_events import (
 )
 from tracewh.ingest.parse import fast_parser
 from tracewh.ingest.parse.fast_parser import KINDS
-from tracewh.ingest.tables import tables as written_tables
+from tracewh.schema import tables as written_tables
 
 pytestmark = pytest.mark.skipif(
     not fast_parser.is_available(), reason="ingest/parse/native was not compiled"

@@ -8,7 +8,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from tests.ingest.conftest import BASE_NS, IngestEvents, Row, canonical, written
-from tracewh.ingest.tables import tables
+from tracewh.schema import tables
 
 COLUMNS = [column for table in tables().values() for column in table.columns]
 TODAY = sorted({column.keys[0] for column in COLUMNS if column.keys})

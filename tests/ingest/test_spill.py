@@ -14,7 +14,7 @@ from tracewh.ingest import database_pool, ingest_trace
 from tracewh.ingest.api import ingest
 from tracewh.ingest.database_pool import MEMORY_BYTES, Database, Limits, workers_and_limits
 from tracewh.ingest.ingest_trace import _statements_at_once
-from tracewh.ingest.tables import tables
+from tracewh.schema import tables
 
 SAMPLE = Path(tracewh.__file__).parent / "samples" / "resnet_workers_0"
 

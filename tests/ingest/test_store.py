@@ -18,7 +18,7 @@ import pytest
 
 from tracewh.ingest import ingest_trace
 from tracewh.ingest.api import IngestError, Progress, drop, ingest
-from tracewh.ingest.tables import SQL
+from tracewh.schema import SQL
 
 #: Writes a trace of one operator, and returns its path.
 Write = Callable[..., Path]

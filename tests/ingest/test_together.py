@@ -16,7 +16,7 @@ from tracewh.ingest.api import ingest
 from tracewh.ingest.link import write_tables
 from tracewh.ingest.link.link_tasks import LINK_TASKS
 from tracewh.ingest.link.task_graph import Running, Task, run_tasks
-from tracewh.ingest.tables import tables
+from tracewh.schema import tables
 
 SAMPLE = Path(tracewh.__file__).parent / "samples" / "resnet_workers_0"
 

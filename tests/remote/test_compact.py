@@ -25,7 +25,7 @@ from tests.test_crashes import start
 from tracewh.cli.app import main
 from tracewh.errors import IngestError
 from tracewh.ingest.api import drop
-from tracewh.ingest.tables import tables
+from tracewh.schema import tables
 from tracewh.storage import compaction as module
 from tracewh.storage.compaction import Compaction, Copied, compact
 from tracewh.storage.remote.listing import contents

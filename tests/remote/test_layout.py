@@ -9,7 +9,7 @@ import pytest
 from tracewh.storage import layout
 from tracewh.storage.layout import Attempt
 from tracewh.storage.remote.listing import Folder, Object
-from tracewh.storage.staging import ABANDONED_SECONDS, left_behind
+from tracewh.storage.staging import ABANDONED_SECONDS, abandoned
 
 FIRST, SECOND, THIRD = "1-00000001", "2-00000000", "2-0000000a"
 
@@ -75,13 +75,13 @@ def test_a_manifest_without_its_contents_is_none() -> None:
 
 
 def left(ages: dict[str, float], empty: tuple[str, ...] = ()) -> set[str]:
-    manifests, others = left_behind(folder(ages, empty))
+    manifests, others = abandoned(folder(ages, empty))
     assert all(name.startswith("_manifest.") for name in manifests)
     assert not any(name.startswith("_manifest.") for name in others)
     return {*manifests, *others}
 
 
-def test_what_isleft_behind() -> None:
+def test_what_is_abandoned() -> None:
     assert ABANDONED_SECONDS == 86400
     old, young = attempt(FIRST, 9), attempt(THIRD, 0.9)
     assert left(old) == left(young) == set()

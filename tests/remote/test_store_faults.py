@@ -21,7 +21,7 @@ import tracewh
 from tests.remote.test_writing import OBJECTS, names, operators, trace
 from tests.test_crashes import start
 from tracewh.ingest.api import FileResult, IngestError
-from tracewh.ingest.tables import tables
+from tracewh.schema import tables
 from tracewh.storage.staging import scratch
 from tracewh.views.listing import Listing
 

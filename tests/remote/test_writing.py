@@ -17,7 +17,7 @@ from tracewh.ingest.database_pool import DatabasePool, Limits
 from tracewh.ingest.ingest_trace import ingest_trace
 from tracewh.ingest.plan import make_plan
 from tracewh.ingest.sources.discover import discover
-from tracewh.ingest.tables import tables
+from tracewh.schema import tables
 from tracewh.storage import staging
 from tracewh.storage.open_store import open_store
 from tracewh.views.listing import Listing

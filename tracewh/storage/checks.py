@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tracewh.errors import StoreError
-from tracewh.ingest.tables import SQL, tables
 from tracewh.quoting import quoted
+from tracewh.schema import SQL, tables
 from tracewh.storage import layout, manifest
 from tracewh.storage.layout import MANIFEST
 from tracewh.storage.local_store import STAGING, LocalStore

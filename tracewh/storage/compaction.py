@@ -18,14 +18,13 @@ import duckdb
 import pyarrow as pa
 
 from tracewh.errors import IngestError, is_disk_full
-from tracewh.ingest.link.write_tables import ROW_GROUP_ROWS
-from tracewh.ingest.tables import PARTITION_KEYS, Table, tables
-from tracewh.quoting import quoted
+from tracewh.schema import PARTITION_KEYS, Table, tables
 from tracewh.storage import manifest
 from tracewh.storage.compacted_runs import Compacted, version
 from tracewh.storage.layout import MANIFEST, Attempt, Object
 from tracewh.storage.object_store import ObjectStore
 from tracewh.storage.open_store import open_store
+from tracewh.storage.parquet import write_parquet
 from tracewh.storage.remote import readable_errors
 from tracewh.storage.remote.dataset import dataset
 from tracewh.storage.remote.listing import Folder
@@ -37,6 +36,8 @@ from tracewh.storage.store import Keys, Store
 SMALL_BYTES = 1 << 20
 #: What the copying may use; beyond it the database spills to disk.
 MEMORY = "1GiB"
+#: Compression level of zstd. A copy is written once and read often.
+LEVEL = 6
 
 #: The files of a table, each with its run, worker and span.
 Files = list[tuple[Keys, Object]]
@@ -146,12 +147,7 @@ def _copy(store: Store, table: Table, files: Files, folder: Path) -> int:
             )
         selected = ", ".join(f"t.{name}::{type_} AS {name}" for name, type_ in columns)
         path = folder / f"{table.name}.parquet"
-        con.execute(f"""
-            COPY (SELECT {selected} FROM separate AS t) TO {quoted(str(path))} (
-                FORMAT parquet, PARQUET_VERSION V2, WRITE_BLOOM_FILTER false,
-                COMPRESSION zstd, COMPRESSION_LEVEL 6, ROW_GROUP_SIZE {ROW_GROUP_ROWS}
-            )
-        """)
+        write_parquet(con, f"SELECT {selected} FROM separate AS t", path, LEVEL)
     return path.stat().st_size
 
 
