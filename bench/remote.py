@@ -32,9 +32,9 @@ ASK = """
 import json, sys, time
 from urllib.request import urlopen
 import tracewh
-from tracewh.storage.remote import dataset
+from tracewh.storage import arrow_dataset
 view, counts, at_once = sys.argv[1:]
-dataset.AT_ONCE = int(at_once) or dataset.AT_ONCE
+arrow_dataset.AT_ONCE = int(at_once) or arrow_dataset.AT_ONCE
 for turn in range(2):
     start = time.perf_counter()
     if turn == 0:

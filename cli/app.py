@@ -13,14 +13,16 @@ from typing import Annotated
 
 import typer
 
-from tracewh.cli import diagnostics, memory_limit, options
+from tracewh.cli import diagnostics
+from tracewh.cli.commands import options
 from tracewh.cli.commands.diff import diff
+from tracewh.cli.commands.engine import Cluster
+from tracewh.cli.commands.help_pages import EPILOG, Command, Commands
 from tracewh.cli.commands.report import report, serve
 from tracewh.cli.commands.show import ViewGroup, registry
 from tracewh.cli.commands.spark_sql import spark_sql
-from tracewh.cli.engine import Cluster
-from tracewh.cli.errors import OK
-from tracewh.cli.helptext import EPILOG, Command, Commands
+from tracewh.cli.diagnostics import memory_limit
+from tracewh.cli.diagnostics.errors import OK
 from tracewh.cli.output.output import Format, Output, whole_number
 
 FILL, ASK, KEEP = "Ingest", "Analyze", "Maintain"

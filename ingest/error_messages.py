@@ -8,7 +8,7 @@ import duckdb
 
 from tracewh.debug import DEBUG
 from tracewh.errors import RefusedError, is_disk_full
-from tracewh.ingest.sources.files import File
+from tracewh.files import File
 
 if TYPE_CHECKING:
     from tracewh.ingest.database_pool import Limits

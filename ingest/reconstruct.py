@@ -13,9 +13,9 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
-from tracewh.ingest.sql_files import derive
 from tracewh.quoting import quoted
 from tracewh.schema import Column, tables
+from tracewh.sql_files import derive
 
 _TIMED = {
     "host_events": "start_ns",

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from tracewh.errors import RefusedError
+from tracewh.files import File
 from tracewh.ingest.sources.discover import Source
-from tracewh.ingest.sources.files import File
 
 if TYPE_CHECKING:
     from tracewh.storage.store import StoredTrace

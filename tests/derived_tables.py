@@ -8,7 +8,7 @@ import duckdb
 
 from tracewh.ingest.link.link_tasks import link_costs
 from tracewh.ingest.link.nesting import nest
-from tracewh.ingest.sql_files import derive
+from tracewh.sql_files import derive
 
 #: What step_activity holds, asked of the events.
 STEP_ROLES = "WITH i AS (FROM step_intervals()) SELECT * FROM step_roles('i')"

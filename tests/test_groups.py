@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tracewh.spark.distributed import packed, read_by, touched
-from tracewh.storage.remote.listing import Object
+from tracewh.storage.listing import Object
 from tracewh.views.listing import Listing, Trace
 from tracewh.views.registry import installed
 

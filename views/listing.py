@@ -25,11 +25,11 @@ from typing import TYPE_CHECKING, Self
 
 from tracewh.quoting import quoted
 from tracewh.storage import compacted_runs, layout
+from tracewh.storage.arrow_dataset import dataset
 from tracewh.storage.compacted_runs import Compacted
 from tracewh.storage.layout import MANIFEST, PARQUET, Object
+from tracewh.storage.listing import AT_ONCE, Folder, contents
 from tracewh.storage.remote import Location, is_url, locate, readable_errors
-from tracewh.storage.remote.dataset import dataset
-from tracewh.storage.remote.listing import AT_ONCE, Folder, contents
 
 if TYPE_CHECKING:
     import duckdb

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tracewh.cli import diagnostics
-from tracewh.cli.errors import FAILED, OK, CliError
+from tracewh.cli.diagnostics.errors import FAILED, OK, CliError
 from tracewh.cli.output.output import Output
 from tracewh.cli.output.progress import size
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from tracewh.cli import diagnostics
 from tracewh.cli.commands.ingest import run_ingest
-from tracewh.cli.errors import OK, CliError
-from tracewh.cli.options import DEFAULT_WAREHOUSE
+from tracewh.cli.commands.options import DEFAULT_WAREHOUSE
+from tracewh.cli.diagnostics.errors import OK, CliError
 from tracewh.cli.output.output import Output
 
 SAMPLES = Path(__file__).parents[2] / "samples"

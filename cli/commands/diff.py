@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from tracewh.cli import options
+from tracewh.cli.commands import options
 
 
 def diff(
@@ -86,7 +86,7 @@ def diff(
     The figures are those of the views diff_overview, diff_steps, diff_modules, diff_operators and
     diff_kernels.
     """
-    from tracewh.cli.diff.compare import compare
+    from tracewh.cli.diff.run_diff import compare
 
     arguments = {
         "baseline": baseline,

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, cast
 
 from tracewh.cli import diagnostics
-from tracewh.cli.errors import CliError
+from tracewh.cli.diagnostics.errors import CliError
 from tracewh.cli.output import empty_result
 from tracewh.cli.output.output import Output, whole
 

@@ -11,12 +11,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tracewh.cli import diagnostics
-from tracewh.cli.errors import FAILED, OK, SOME_REFUSED, CliError
+from tracewh.cli.diagnostics.errors import FAILED, OK, SOME_REFUSED, CliError
 from tracewh.cli.output.output import Format, Output
 from tracewh.cli.output.progress import Display, display, size
 
 if TYPE_CHECKING:
-    from tracewh.cli.engine import Cluster
+    from tracewh.cli.commands.engine import Cluster
     from tracewh.ingest.result import FileResult
 
 #: So many problems are listed on a terminal.

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from tracewh.cli import diagnostics
-from tracewh.cli.errors import CliError
+from tracewh.cli.diagnostics.errors import CliError
 
 
 def remove(warehouse: str, run: str, worker: str | None, span: str | None, *, ask: bool) -> None:

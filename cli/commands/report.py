@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from tracewh.cli import diagnostics, options
+from tracewh.cli import diagnostics
+from tracewh.cli.commands import options
 from tracewh.cli.output.output import whole_number
 
 

@@ -7,7 +7,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from tracewh.cli.errors import CliError
+from tracewh.cli.diagnostics.errors import CliError
 
 
 def start(warehouse: str) -> int:

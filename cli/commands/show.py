@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tracewh.cli import diagnostics, options
-from tracewh.cli.engine import Cluster
-from tracewh.cli.helptext import Command, Group, option_rows, write_sections
+from tracewh.cli import diagnostics
+from tracewh.cli.commands import options
+from tracewh.cli.commands.engine import Cluster
+from tracewh.cli.commands.help_pages import Command, Group, option_rows, write_sections
 from tracewh.cli.output.empty_result import SOURCE
 from tracewh.cli.output.output import Format, Output, whole_number
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from tracewh.cli import options
+from tracewh.cli.commands import options
 from tracewh.cli.commands.show import registry
 
 

@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING
 
 from tracewh.cli import diagnostics
-from tracewh.cli.errors import OK
+from tracewh.cli.diagnostics.errors import OK
 from tracewh.cli.output.progress import sentence
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tracewh.cli.commands.show import registry
-from tracewh.cli.errors import CliError
+from tracewh.cli.diagnostics.errors import CliError
+from tracewh.views.registry import installed
 
 if TYPE_CHECKING:
     import duckdb
@@ -98,7 +98,7 @@ class Comparison:
         def rows(view: str, **more: Any) -> list[Row]:
             return _rows(warehouse.view(view, **arguments, alpha=alpha, **more))
 
-        given = registry().call("diff_modules", None, **arguments, **within, depth=2)
+        given = installed().call("diff_modules", None, **arguments, **within, depth=2)
         [overview] = rows("diff_overview")
         return cls(
             arguments["baseline"],
@@ -158,11 +158,11 @@ def _rows(relation: duckdb.DuckDBPyRelation) -> list[Row]:
 
 def figures() -> dict[str, bool]:
     """The figures of the diff views, and whether each is of something with a name."""
-    categories = [column.name for column in registry().get("step_breakdown").columns]
-    found = dict.fromkeys(_compared(registry().get("diff_overview")), False)
+    categories = [column.name for column in installed().get("step_breakdown").columns]
+    found = dict.fromkeys(_compared(installed().get("diff_overview")), False)
     found |= {name: False for name in categories if name.endswith("_us") and name != "total_us"}
     for kind, view in NAMED.items():
-        found |= {f"{kind}_{figure}": True for figure in _compared(registry().get(view))}
+        found |= {f"{kind}_{figure}": True for figure in _compared(installed().get(view))}
     return found
 
 

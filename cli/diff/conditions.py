@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 from tracewh.cli import diagnostics
+from tracewh.cli.diagnostics.errors import CliError
 from tracewh.cli.diff.comparison import Change, unit_of
-from tracewh.cli.errors import CliError
 
 #: How many of a figure's own unit each unit is, by the end of the figure's name.
 UNITS = {

@@ -12,7 +12,7 @@ import tempfile
 from decimal import Decimal
 from typing import IO, TYPE_CHECKING, Any
 
-from tracewh.cli.errors import CliError
+from tracewh.cli.diagnostics.errors import CliError
 from tracewh.cli.output.column_types import NUMERIC
 from tracewh.cli.output.text_formats import BATCH_ROWS
 from tracewh.quoting import quoted_name

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from tracewh.cli import diagnostics
-from tracewh.cli.errors import CliError
+from tracewh.cli.diagnostics.errors import CliError
 from tracewh.cli.output.column_types import NUMERIC
 from tracewh.quoting import quoted_name
 

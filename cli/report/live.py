@@ -5,12 +5,12 @@ from __future__ import annotations
 import html
 from typing import TYPE_CHECKING, Any
 
-from tracewh.cli.commands.query import check
 from tracewh.cli.report.page import asked, document
 from tracewh.cli.report.panels import COMPARED, SECTIONS
 from tracewh.cli.report.row_json import bounded
 from tracewh.cli.report.write import chosen, keep
 from tracewh.quoting import quoted
+from tracewh.views.read_only import check_reads_only
 
 if TYPE_CHECKING:
     from tracewh.cli.report.page import Trace
@@ -45,7 +45,7 @@ def panel(warehouse: Warehouse, id: str, given: dict[str, str]) -> dict[str, Any
 def query(warehouse: Warehouse, sql: str) -> dict[str, Any]:
     """The first rows of a query, or its plan where it is an EXPLAIN."""
     warehouse.keep(None, {})
-    if check(sql):
+    if check_reads_only(sql):
         return {"plan": warehouse.sql(sql).fetchall()[-1][-1]}
     return {**bounded(warehouse.sql(sql)), "chart": None}
 

@@ -26,7 +26,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from tracewh.cli import diagnostics
-from tracewh.cli.errors import OK
+from tracewh.cli.diagnostics.errors import OK
 from tracewh.cli.report.live import PANELS
 from tracewh.cli.report.messages import Answer, Question, Setup
 from tracewh.cli.report.worker_pool import LineFullError, Pool

@@ -23,7 +23,7 @@ import duckdb
 import orjson
 
 from tracewh.cli.diagnostics import sql_error
-from tracewh.cli.errors import CliError
+from tracewh.cli.diagnostics.errors import CliError
 from tracewh.cli.report import live
 from tracewh.cli.report.messages import CANCEL, GRACE_SECONDS, Answer, Question, Setup, read, write
 from tracewh.temporary import sweep

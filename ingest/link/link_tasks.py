@@ -8,7 +8,7 @@ import duckdb
 
 from tracewh.ingest.link.nesting import nest
 from tracewh.ingest.link.task_graph import Task
-from tracewh.ingest.sql_files import create_block, derive
+from tracewh.sql_files import create_block, derive
 
 
 def link_costs(con: duckdb.DuckDBPyConnection) -> None:

@@ -29,7 +29,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tracewh.ingest.arrow_columns import from_numpy, to_numpy
+from tracewh.arrow_columns import from_numpy, to_numpy
 from tracewh.ingest.link.stacks import NONE, Ints, containing, counted, covered, hashed, overlapped
 
 Flags = npt.NDArray[np.bool_]

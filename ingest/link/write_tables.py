@@ -14,8 +14,8 @@ import duckdb
 
 from tracewh.ingest.link.link_tasks import LINK_TASKS
 from tracewh.ingest.link.task_graph import Running, Task, run_tasks
-from tracewh.ingest.sql_files import create_block, derive
 from tracewh.schema import Table, tables
+from tracewh.sql_files import create_block, derive
 from tracewh.storage.parquet import write_parquet
 
 #: Version of the layout on disk: a table or column renamed or dropped means a new one.

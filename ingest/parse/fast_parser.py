@@ -20,7 +20,7 @@ from tracewh.ingest.read.resync import EVENT_BYTES, Resync
 from tracewh.schema import Column, tables
 
 try:
-    from tracewh.ingest.parse import _events
+    from tracewh.ingest.native import _events
 except ImportError:
     _events = None  # type: ignore[assignment]
 

@@ -12,11 +12,11 @@ from typing import Self
 import duckdb
 import pyarrow as pa
 
-from tracewh.ingest.arrow_columns import joined
+from tracewh.arrow_columns import joined
 from tracewh.ingest.parse import event_columns, fast_parser
 from tracewh.ingest.read.chunks import Block
 from tracewh.ingest.read.json_repair import Scanner
-from tracewh.ingest.sql_files import derive
+from tracewh.sql_files import derive
 
 #: Events that are not plain wait until there are so many bytes of them: there may be few.
 HELD_BYTES = 4 << 20

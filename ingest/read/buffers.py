@@ -27,7 +27,7 @@ def fill_in_python(buffer: bytearray, parts: list[bytes | bytearray], /) -> None
 
 
 try:
-    from tracewh.ingest.parse import _events
+    from tracewh.ingest.native import _events
 except ImportError:
     fill = fill_in_python
 else:

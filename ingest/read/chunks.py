@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tracewh.ingest.arrow_columns import ends, numbered, strings
+from tracewh.arrow_columns import ends, numbered, strings
 from tracewh.ingest.read.json_repair import SPACE
 from tracewh.ingest.read.resync import EVENT_BYTES, Resync
 

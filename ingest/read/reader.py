@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tracewh.errors import RefusedError
+from tracewh.files import File
 from tracewh.ingest.read.buffers import BLANKS, Blanks, TextBuffer
 from tracewh.ingest.read.chunks import Block, Splitter, TextSplitter
 from tracewh.ingest.read.decompress import decompressed
@@ -26,7 +27,6 @@ from tracewh.ingest.read.metadata import (
     metadata,
     what_it_is,
 )
-from tracewh.ingest.sources.files import File
 
 #: Decompressed bytes per block. Large enough that a block's fixed costs vanish, small enough that
 #: much of what is made of it stays in the cache.

@@ -13,7 +13,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from tracewh.errors import IngestError
-from tracewh.ingest.sources.files import STDIN, File, Search
+from tracewh.files import File
+from tracewh.ingest.sources.files import STDIN, Search
 from tracewh.storage import layout
 
 #: `worker0.1623143089861.pt.trace.json.gz`: worker, stamp, suffixes.

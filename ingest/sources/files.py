@@ -16,9 +16,10 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Literal, Protocol
+from typing import IO, TYPE_CHECKING, Literal
 
 from tracewh.errors import IngestError, StoreError
+from tracewh.files import File, Stat
 from tracewh.storage.remote import Location, is_url, locate, readable_errors
 
 if TYPE_CHECKING:
@@ -29,35 +30,6 @@ REQUEST_BYTES = 8 << 20
 
 #: The database at the top of a warehouse.
 _DATABASE = "tracewh.duckdb"
-
-
-class Stat(Protocol):
-    """What is known of a file without reading it."""
-
-    @property
-    def st_size(self) -> int:
-        """Bytes."""
-
-    @property
-    def st_mtime_ns(self) -> int:
-        """When it was last written, in nanoseconds since the epoch; 0 where a store cannot say."""
-
-
-class File(Protocol):
-    """What ingest needs of a file: a part of `pathlib.Path`, so that local files are just that.
-
-    `str(file)` is what users see, and what a warehouse records as the trace's path.
-    """
-
-    @property
-    def name(self) -> str:
-        """Its name in its folder."""
-
-    def open(self, mode: Literal["rb"], /) -> io.BufferedReader:
-        """Its bytes, from the first."""
-
-    def stat(self) -> Stat:
-        """Its size and time."""
 
 
 @dataclass(frozen=True, slots=True)

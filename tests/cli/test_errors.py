@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tracewh.cli import diagnostics
-from tracewh.cli.errors import EXIT_CODES
+from tracewh.cli.diagnostics.errors import EXIT_CODES
 
 READS = (
     "query only reads. It takes SELECT, FROM, DESCRIBE, SHOW, SUMMARIZE, VALUES and EXPLAIN; "

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tracewh.cli import memory_limit
+from tracewh.cli.diagnostics import memory_limit
 
 MIB = 1 << 20
 EVENT = {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 10, "dur": 5}

@@ -10,7 +10,7 @@ import pytest
 
 from tracewh.ingest.database_pool import Database, DatabasePool, Limits
 from tracewh.ingest.parse.sql_parser import prepare
-from tracewh.ingest.sql_files import derive
+from tracewh.sql_files import derive
 from tracewh.storage.staging import Session, scratch
 
 LIMITS = Limits(1, 64 << 20)

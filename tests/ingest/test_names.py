@@ -8,7 +8,7 @@ import duckdb
 import pytest
 
 from tests.ingest.conftest import IngestEvents, device, memory
-from tracewh.ingest.sql_files import create_block
+from tracewh.sql_files import create_block
 
 # The list of the TensorBoard plugin: what it takes is taken here too, but for FP32.
 MARKS_OF_THE_PLUGIN = [

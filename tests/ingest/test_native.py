@@ -15,7 +15,7 @@ from tests.ingest.plain_events import PLAIN, events
 from tracewh.ingest.parse import fast_parser
 
 pytestmark = pytest.mark.skipif(
-    not fast_parser.is_available(), reason="ingest/parse/native was not compiled"
+    not fast_parser.is_available(), reason="ingest/native was not compiled"
 )
 
 

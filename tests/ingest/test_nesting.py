@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tracewh.ingest.link.nesting import NONE, enclosing, nest
 from tracewh.ingest.link.stacks import containing, counted
-from tracewh.ingest.sql_files import derive
+from tracewh.sql_files import derive
 
 #: Thread, start, end, and what it is: 'op', 'frame', 'call' or 'memory'. Its place in the list is the
 #: file's order.

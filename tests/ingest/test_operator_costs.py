@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import tracewh
 from tests.ingest.conftest import Ingested, IngestEvents, Row, call, device, host
-from tracewh.ingest.sql_files import create_block
+from tracewh.sql_files import create_block
 
 #: inner_self_ns and the six parts, and whether eligible.
 Costs = tuple[Any, ...]

@@ -20,7 +20,7 @@ from tracewh.schema import tables as written_tables
 SAMPLES = Path(fast_parser.__file__).parents[2] / "samples"
 
 pytestmark = pytest.mark.skipif(
-    not fast_parser.is_available(), reason="ingest/parse/native was not compiled"
+    not fast_parser.is_available(), reason="ingest/native was not compiled"
 )
 
 

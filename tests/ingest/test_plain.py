@@ -29,7 +29,7 @@ from tracewh.ingest.parse.fast_parser import KINDS
 from tracewh.schema import tables as written_tables
 
 pytestmark = pytest.mark.skipif(
-    not fast_parser.is_available(), reason="ingest/parse/native was not compiled"
+    not fast_parser.is_available(), reason="ingest/native was not compiled"
 )
 
 

@@ -381,7 +381,7 @@ def test_gzip_that_cannot_be_read_to_the_end(tmp_path: Path, cut: int, damaged: 
     assert found.metadata == {}
 
 
-@pytest.mark.skipif(not is_available(), reason="ingest/parse/native was not compiled")
+@pytest.mark.skipif(not is_available(), reason="ingest/native was not compiled")
 @pytest.mark.parametrize(
     ("text", "commas"),
     [

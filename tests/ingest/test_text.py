@@ -17,7 +17,7 @@ def fill(request: pytest.FixtureRequest) -> Fill:
     if request.param == "python":
         return fill_in_python
     events = pytest.importorskip(
-        "tracewh.ingest.parse._events", reason="ingest/parse/native was not compiled"
+        "tracewh.ingest.native._events", reason="ingest/native was not compiled"
     )
     return events.fill  # type: ignore[no-any-return]
 

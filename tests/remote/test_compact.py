@@ -28,7 +28,7 @@ from tracewh.ingest.api import drop
 from tracewh.schema import tables
 from tracewh.storage import compaction as module
 from tracewh.storage.compaction import Compaction, Copied, compact
-from tracewh.storage.remote.listing import contents
+from tracewh.storage.listing import contents
 from tracewh.views.listing import Listing
 
 SAMPLES = [ROOT / "samples" / "ddp_gloo", ROOT / "samples" / "resnet_workers_0"]

@@ -8,7 +8,7 @@ import pytest
 
 from tracewh.storage import layout
 from tracewh.storage.layout import Attempt
-from tracewh.storage.remote.listing import Folder, Object
+from tracewh.storage.listing import Folder, Object
 from tracewh.storage.staging import ABANDONED_SECONDS, abandoned
 
 FIRST, SECOND, THIRD = "1-00000001", "2-00000000", "2-0000000a"

@@ -29,7 +29,7 @@ from tracewh.cli.app import main
 from tracewh.quoting import quoted
 from tracewh.spark.sql_script import script
 from tracewh.storage.layout import Attempt
-from tracewh.storage.remote.listing import Object
+from tracewh.storage.listing import Object
 from tracewh.views import Spec
 from tracewh.views.listing import Listing
 from tracewh.views.registry import installed

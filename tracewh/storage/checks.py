@@ -18,10 +18,10 @@ from tracewh.quoting import quoted
 from tracewh.schema import SQL, tables
 from tracewh.storage import layout, manifest
 from tracewh.storage.layout import MANIFEST
+from tracewh.storage.listing import Folder
 from tracewh.storage.local_store import STAGING, LocalStore
 from tracewh.storage.manifest import Manifest, Part
 from tracewh.storage.open_store import open_store
-from tracewh.storage.remote.listing import Folder
 from tracewh.storage.staging import leftovers
 from tracewh.storage.store import Store, StoredTrace
 from tracewh.temporary import temporary

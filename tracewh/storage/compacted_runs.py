@@ -20,7 +20,7 @@ from typing import Any
 
 from tracewh.storage import layout
 from tracewh.storage.layout import PARQUET, Attempt, Object
-from tracewh.storage.remote.listing import Folder
+from tracewh.storage.listing import Folder
 
 
 @dataclass(frozen=True, slots=True)

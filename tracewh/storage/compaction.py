@@ -20,14 +20,14 @@ import pyarrow as pa
 from tracewh.errors import IngestError, is_disk_full
 from tracewh.schema import PARTITION_KEYS, Table, tables
 from tracewh.storage import manifest
+from tracewh.storage.arrow_dataset import dataset
 from tracewh.storage.compacted_runs import Compacted, version
 from tracewh.storage.layout import MANIFEST, Attempt, Object
+from tracewh.storage.listing import Folder
 from tracewh.storage.object_store import ObjectStore
 from tracewh.storage.open_store import open_store
 from tracewh.storage.parquet import write_parquet
 from tracewh.storage.remote import readable_errors
-from tracewh.storage.remote.dataset import dataset
-from tracewh.storage.remote.listing import Folder
 from tracewh.storage.staging import Session, spill_folder
 from tracewh.storage.store import Keys, Store
 

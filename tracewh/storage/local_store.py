@@ -16,8 +16,8 @@ import pyarrow as pa
 from tracewh.errors import IngestError
 from tracewh.storage import compacted_runs, layout, manifest
 from tracewh.storage.layout import Attempt
+from tracewh.storage.listing import Contents, Folder
 from tracewh.storage.manifest import Origin
-from tracewh.storage.remote.listing import Contents, Folder
 from tracewh.storage.staging import Session, abandoned, sweep
 from tracewh.storage.store import UNKNOWN, Keys, Survey, Target, free_span
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow.parquet as pq
 
-from tracewh.ingest.sources.files import File
+from tracewh.files import File
 from tracewh.storage.layout import MANIFEST, Attempt, parse_name
 
 if TYPE_CHECKING:

@@ -20,10 +20,10 @@ import pyarrow as pa
 from tracewh.errors import IngestError, StoreError
 from tracewh.storage import layout, manifest
 from tracewh.storage.layout import MANIFEST, Attempt, Object
+from tracewh.storage.listing import AT_ONCE, Contents, Folder, contents, folders
 from tracewh.storage.manifest import Origin
 from tracewh.storage.remote import Location, readable_errors
 from tracewh.storage.remote.errors import NO_BUCKET
-from tracewh.storage.remote.listing import AT_ONCE, Contents, Folder, contents, folders
 from tracewh.storage.staging import Session, abandoned, scratch
 from tracewh.storage.store import UNKNOWN, Keys, Survey, Target
 

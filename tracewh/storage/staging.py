@@ -27,7 +27,7 @@ from tracewh.temporary import ABANDONED_SECONDS, SCRATCH, is_held, is_old, try_l
 from tracewh.temporary import sweep as remove_abandoned
 
 if TYPE_CHECKING:
-    from tracewh.storage.remote.listing import Folder
+    from tracewh.storage.listing import Folder
 
 
 class Session:

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Protocol
 
 from tracewh.storage.layout import Attempt
+from tracewh.storage.listing import Contents, Folder
 from tracewh.storage.manifest import Origin
-from tracewh.storage.remote.listing import Contents, Folder
 from tracewh.storage.staging import Session
 
 #: Run, worker and span of a trace.

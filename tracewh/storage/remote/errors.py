@@ -29,7 +29,7 @@ def readable_errors(url: str, missing: str = "no such file or folder") -> Iterat
         raise
     except (OSError, pa.ArrowException) as error:
         if isinstance(error, OSError) and error.filename == url:
-            raise  # readable_errors before
+            raise  # it is readable already
         raise OSError(errno.EIO, _explanation(url, str(error)), url) from None
     except Exception as error:  # noqa: BLE001  # each of fsspec's file systems has its own
         said = f"{type(error).__name__}: {error}"

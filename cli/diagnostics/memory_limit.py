@@ -9,7 +9,7 @@ import os
 import resource
 from collections.abc import Sequence
 
-from tracewh.cli.errors import CliError
+from tracewh.cli.diagnostics.errors import CliError
 
 _MIB = 1 << 20
 #: The address space that commands need, and what they need more for each core. Most of it is reserved

@@ -1,4 +1,4 @@
-/* tracewh.ingest.parse._events: the reader of events as a class of Python. */
+/* tracewh.ingest.native._events: the reader of events as a class of Python. */
 
 #define PY_SSIZE_T_CLEAN
 #define Py_LIMITED_API 0x030b0000
@@ -363,7 +363,7 @@ static PyType_Slot SLOTS[] = {
 };
 
 static PyType_Spec READER = {
-    .name = "tracewh.ingest.parse._events.Reader",
+    .name = "tracewh.ingest.native._events.Reader",
     .basicsize = sizeof(Object),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
     .slots = SLOTS,

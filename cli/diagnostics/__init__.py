@@ -18,8 +18,8 @@ from contextlib import contextmanager
 from difflib import get_close_matches
 from typing import NoReturn
 
-from tracewh.cli import memory_limit
-from tracewh.cli.errors import (
+from tracewh.cli.diagnostics import memory_limit
+from tracewh.cli.diagnostics.errors import (
     FAILED,
     INTERRUPTED,
     OK,

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tracewh.cli import diagnostics
-from tracewh.cli.errors import LIMIT_EXCEEDED, OK
+from tracewh.cli.diagnostics.errors import LIMIT_EXCEEDED, OK
 
 
 def compare(

@@ -10,7 +10,7 @@ from typing import Any
 
 from typer.core import TyperCommand, TyperGroup
 
-from tracewh.cli.errors import EXIT_CODES
+from tracewh.cli.diagnostics.errors import EXIT_CODES
 
 #: Pages are as wide as the terminal, but lines longer than this are hard to read.
 CONTEXT = {"max_content_width": 100, "help_option_names": ["-h", "--help"]}

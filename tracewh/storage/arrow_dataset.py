@@ -9,7 +9,7 @@ from typing import Any
 
 from tracewh.storage import layout
 from tracewh.storage.layout import Object
-from tracewh.storage.remote.listing import AT_ONCE, more_threads
+from tracewh.storage.listing import AT_ONCE, more_threads
 from tracewh.storage.remote.location import Location
 
 #: How much of large files may be under way at once; but Arrow has so many files under way at least.
