@@ -13,7 +13,7 @@ TERMS: dict[str, dict[str, tuple[str, ...]]] = {
         "Critical path": ("critical_path",),
         "Figures of a run": ("trace_weights",),
         "Differences that chance does not explain": ("diff_steps",),
-        "Aligned timelines of two runs": ("diff_modules",),
+        "Aligned timelines of two runs": ("diff_modules", "diff_blocks"),
     },
     "Operators, modules, stacks": {
         "Parents and nesting": ("host_events",),

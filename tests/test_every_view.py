@@ -77,6 +77,7 @@ TAKEN_TOGETHER = {
     "runs_v1": "one row for all workers and spans of a run",
     "topology_v1": "what a worker recorded more than once is taken together",
     "diff_kernels_v1": "means over the workers and spans of two runs",
+    "diff_blocks_v1": "one trace of each of two runs",
     "diff_modules_v1": "one trace of each of two runs",
     "diff_operators_v1": "means over the workers and spans of two runs",
     "diff_kernels_v2": "means over the workers and spans of two runs",

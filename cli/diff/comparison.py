@@ -16,37 +16,6 @@ if TYPE_CHECKING:
 
 #: Views of things with a name, by the word that their figures begin with.
 NAMED = {"operator": "diff_operators", "kernel": "diff_kernels"}
-#: What a step has in it counts by name over all steps: so do the blocks of a trace.
-BLOCKS = """
-    WITH
-    found AS MATERIALIZED ({view}),
-
-    steps AS (SELECT f.path FROM found AS f WHERE f.kind = 'step'),
-
-    top AS (SELECT f.path, f.depth FROM found AS f ORDER BY f.position LIMIT 1),
-
-    placed AS (
-        SELECT
-            f.*,
-            f.path = t.path AS is_top,
-            f.depth = t.depth + 1 OR regexp_replace(f.path, '/[^/]*$', '') IN (FROM steps)
-                AS is_inside
-        FROM found AS f
-        CROSS JOIN top AS t
-    )
-
-    SELECT
-        CASE WHEN p.is_top THEN p.path ELSE p.name END AS name,
-        p.kind,
-        sum(p.baseline_us) AS baseline_us,
-        sum(p.experiment_us) AS experiment_us,
-        sum(p.delta_us) AS delta_us,
-        100 * sum(p.delta_us) / nullif(sum(p.baseline_us), 0) AS delta_us_pct
-    FROM placed AS p
-    WHERE p.is_top OR (p.is_inside AND (p.kind <> 'step' OR p.path NOT IN (FROM steps)))
-    GROUP BY ALL
-    ORDER BY bool_or(p.is_top) DESC, abs(sum(p.delta_us)) DESC, name
-"""
 Row = dict[str, Any]
 
 
@@ -98,7 +67,6 @@ class Comparison:
         def rows(view: str, **more: Any) -> list[Row]:
             return _rows(warehouse.view(view, **arguments, alpha=alpha, **more))
 
-        given = installed().call("diff_modules", None, **arguments, **within, depth=2)
         [overview] = rows("diff_overview")
         return cls(
             arguments["baseline"],
@@ -109,7 +77,7 @@ class Comparison:
             steps=rows("diff_steps"),
             operators=rows(NAMED["operator"], **within),
             kernels=rows(NAMED["kernel"], **within),
-            blocks=_rows(warehouse.sql(BLOCKS.format(view=given.sql))),
+            blocks=_rows(warehouse.view("diff_blocks", **arguments, **within)),
         )
 
     def change(self, figure: str, name: str | None = None) -> Change:

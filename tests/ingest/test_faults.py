@@ -17,7 +17,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from tracewh.ingest import api, ingest_trace
+from tracewh.ingest import api, ingest_file, ingest_trace
 from tracewh.ingest.api import FileResult, drop, ingest
 from tracewh.storage import staging
 from tracewh.storage.local_store import LocalStore
@@ -69,13 +69,13 @@ def planned_together(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
 
     def together(count: int) -> None:
         barrier = threading.Barrier(count)
-        real = ingest_trace._take_in
+        real = ingest_trace._ingest
 
         def wait(*arguments: object, **options: object) -> object:
             barrier.wait(timeout=60)
             return real(*arguments, **options)  # type: ignore[arg-type]
 
-        monkeypatch.setattr(ingest_trace, "_take_in", wait)
+        monkeypatch.setattr(ingest_trace, "_ingest", wait)
 
     return together
 
@@ -175,7 +175,7 @@ def test_an_interrupt_as_soon_as_a_worker_starts(
         started.set()
 
     monkeypatch.setattr(api, "ThreadPoolExecutor", Pool)
-    monkeypatch.setattr(ingest_trace, "take_in", take_in)
+    monkeypatch.setattr(ingest_file, "ingest_trace", take_in)
     with pytest.raises(KeyboardInterrupt):
         ingest([written(tmp_path / "run" / "w.json", "new")], warehouse)
     assert not started.is_set()

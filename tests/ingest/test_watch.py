@@ -48,7 +48,7 @@ class Watched:
         path.write_bytes(data.encode() if isinstance(data, str) else data)
         return path
 
-    def look(self) -> list[tuple[str, str]]:
+    def scan(self) -> list[tuple[str, str]]:
         """Name and fate of every file that a look tried."""
         return [(outcome.source.name, outcome.status) for outcome in self.watch.scan()]
 
@@ -237,10 +237,10 @@ def test_what_it_says(
     good, bad = logs / "run" / "a.json", logs / "run" / "b.json"
     good.write_text(TEXT)
     bad.write_text("{}")
-    real: Callable[[Watch], list[FileResult]] = Watch.look
+    real: Callable[[Watch], list[FileResult]] = Watch.scan
     turns: list[int] = []
 
-    def look(self: Watch) -> list[FileResult]:
+    def scan(self: Watch) -> list[FileResult]:
         turns.append(1)
         if len(turns) == 6:
             raise KeyboardInterrupt
@@ -248,7 +248,7 @@ def test_what_it_says(
             raise IngestError("cannot write the warehouse")
         return real(self)
 
-    monkeypatch.setattr(Watch, "look", look)
+    monkeypatch.setattr(Watch, "scan", scan)
     monkeypatch.setattr(
         command.time, "sleep", lambda seconds: turns.extend([] if seconds == 7 else [9])
     )

@@ -147,7 +147,7 @@ def test_where_nothing_is_written(logs: list[Path], url: str) -> None:
     with pytest.raises(IngestError) as error:
         tracewh.ingest(logs, url)
     assert str(error.value) == (
-        f"{url}: a warehouse can only be asked here; write it to a folder and copy that, or to S3, "
+        f"{url}: tracewh can only read a warehouse there; write it to a folder and copy that, or to S3, "
         "Google Cloud or Azure"
     )
 

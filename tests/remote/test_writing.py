@@ -129,7 +129,7 @@ def test_attempts_at_once(s3: Any, tmp_path: Path) -> None:
                 again.source,
                 lambda _: None,
                 lambda _: None,
-                lambda staged, to=there, what=again, on=session: to.commit(on, what, staged),
+                lambda staged, to=there, what=again, on=session: to.commit(on, what.target, staged),
             )
         assert taken.span == "default"
         assert not session.path.exists()
