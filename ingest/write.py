@@ -15,7 +15,7 @@ import duckdb
 
 from tracewh.ingest.fields import odd_values_sql
 from tracewh.ingest.links import LINKS
-from tracewh.ingest.tables import Table, create_block, derive, tables
+from tracewh.ingest.tables import Table, create_block, create_function, derive, tables
 from tracewh.ingest.together import Running, Task, together
 
 #: Version of the layout on disk: a table or column renamed or dropped means a new one.
@@ -144,6 +144,7 @@ def _step_activity(con: duckdb.DuckDBPyConnection, metadata: Mapping[str, Any]) 
             "metadata": json.dumps({"distributedInfo": distributed}),
         },
     )
+    create_function(con, "is_wanted")
     for block in STEP_BLOCKS:
         create_block(con, block)
     con.execute("CREATE TABLE role_intervals AS FROM step_intervals()")
