@@ -40,7 +40,7 @@ from tracewh.views.spec import HeaderError, parse
 
 ROOT = Path(__file__).parents[1]
 EQUIVALENT = Path(__file__).with_name("equivalent_mutants.txt")
-FOLDERS = ("views", "sql/blocks", "sql/slices", "sql/derive")
+FOLDERS = ("views", "sql/blocks", "sql/functions", "sql/slices", "sql/derive")
 #: Tests of what ingest derives; the other ones of ingest are about bytes and files.
 OF_DERIVE = [
     f"tests/ingest/test_{name}.py"

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 REGISTRY = installed()
 HERE = Path(__file__).parent
 
+FUNCTIONS = [spec for spec in REGISTRY.all() if spec.kind == "function"]
 MACROS = [spec for spec in REGISTRY.all() if spec.kind in ("block", "view")]
 
 
@@ -41,7 +42,14 @@ def test_columns_are_the_ones_the_header_declares(tables: Tables, spec: Spec) ->
     assert [row[:2] for row in described] == [(c.name, c.type) for c in spec.columns]
 
 
-@each(MACROS)
+@each(FUNCTIONS)
+def test_a_function_returns_the_type_that_the_header_declares(tables: Tables, spec: Spec) -> None:
+    call = f"SELECT {spec.object_name}({arguments(spec)})"
+    tables.prepare(call)
+    assert tables.con.sql(call).types == [spec.returns]
+
+
+@each(FUNCTIONS + MACROS)
 def test_parameters_are_the_ones_the_header_declares(tables: Tables, spec: Spec) -> None:
     tables.prepare(f"{spec.object_name}()")
     row = tables.con.execute(
@@ -79,16 +87,18 @@ def test_a_view_explains_its_emptiness_by_checks_that_exist() -> None:
     assert {check for check in needs if f"'{check}'" not in checks} == set()
 
 
-@each(MACROS)
+@each(FUNCTIONS + MACROS)
 def test_there_is_a_test_file(spec: Spec) -> None:
     assert (HERE / f"{spec.kind}s" / f"{spec.object_name}.test").is_file()
 
 
 def test_every_test_file_tests_something_that_exists() -> None:
     tested = {
-        path.stem for folder in ("views", "blocks") for path in (HERE / folder).glob("*.test")
+        path.stem
+        for folder in ("views", "blocks", "functions")
+        for path in (HERE / folder).glob("*.test")
     }
-    assert tested <= {spec.object_name for spec in MACROS}
+    assert tested <= {spec.object_name for spec in FUNCTIONS + MACROS}
 
 
 @each(REGISTRY.tables())

@@ -59,6 +59,18 @@ BLOCK = """\
 CREATE MACRO spaces(rel VARCHAR) AS TABLE
     SELECT r.run, r.worker, r.span FROM query_table(rel) AS r;
 """
+FUNCTION = """\
+-- function: double
+-- since: 0.1
+-- summary: Twice a number.
+-- returns: BIGINT
+--
+-- params
+--   number  BIGINT  -  -  Number.
+CREATE MACRO double(number BIGINT) AS (
+    2 * number -- not spaces('x')
+);
+"""
 TABLE = """\
 -- table: kernels
 -- since: 0.1
@@ -118,7 +130,8 @@ def test_a_header_is_read_whole() -> None:
         ("-- order: gap_us DESC\n", "", f"{GAPS}:1: the header of a view has no 'order:' line"),
         ("-- distributes: trace", "-- distributes: span", f"{GAPS}:1: a view distributes by trace, worker, run, warehouse, not 'span'"),
         ("-- distributes: trace", "-- distributes: trace\n-- carries: trino", f"{GAPS}:1: a view carries over to spark, not 'trino'"),
-        ("-- uses: ", "-- use: ", f"{GAPS}:7: 'use: spaces' is none of table, slice, block, view, version, since, summary, grain, distributes, combines, order, carries, uses, needs, empty, example, reading, deprecated; free text follows an empty line"),
+        ("-- uses: ", "-- use: ", f"{GAPS}:7: 'use: spaces' is none of table, slice, function, block, view, version, since, summary, grain, distributes, combines, order, carries, returns, uses, needs, empty, example, reading, deprecated; free text follows an empty line"),
+        ("-- uses: ", "-- returns: BIGINT\n-- uses: ", f"{GAPS}:1: a function has a 'returns:' line, and nothing else has one"),
         ("-- uses: ", "-- empty: no gap\n-- uses: ", f"{GAPS}:1: 'empty:' is a sentence: it starts with a capital, ends with a period"),
         ("-- uses: ", "-- empty: No {gap}.\n-- uses: ", f"{GAPS}:1: 'empty:' names {{gap}}, which is no parameter"),
         ("kernels.\n", "kernels\n", f"{GAPS}:1: the summary is a sentence: it starts with a capital, ends with a period"),
@@ -136,6 +149,41 @@ def test_a_header_that_cannot_be_trusted(old: str, new: str, message: str) -> No
     assert str(caught.value) == message
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("-- returns: BIGINT\n", "", "a function has a 'returns:' line, and nothing else has one"),
+        (
+            "AS (",
+            "AS TABLE (",
+            (
+                "the SQL opens with\n  CREATE MACRO double(number BIGINT) AS TABLE\n"
+                "but the header calls for\n  CREATE MACRO double(number BIGINT) AS"
+            ),
+        ),
+    ],
+)
+def test_a_header_of_a_function_that_cannot_be_trusted(old: str, new: str, message: str) -> None:
+    with pytest.raises(HeaderError) as caught:
+        parse(FUNCTION.replace(old, new), "sql/functions/double.sql")
+    assert str(caught.value) == f"sql/functions/double.sql:1: {message}"
+
+
+def test_a_function_is_created_before_what_calls_it() -> None:
+    function = parse(FUNCTION, "sql/functions/double.sql")
+    assert (function.kind, function.returns) == ("function", "BIGINT")
+    assert function.body == "(\n    2 * number \n);"
+    view = VIEW.replace("uses: spaces", "uses: double, spaces").replace("1.0::DOUBLE", "double(1)")
+    registry = Registry([*specs(view=view), function])
+    order = registry.needs("FROM gaps_v1()")
+    assert order.index("double") < order.index("gaps_v1")
+    with duckdb.connect() as con:
+        registry.create(con, registry.needs("SELECT double(4)"))
+        assert con.execute("SELECT double(4)").fetchone() == (8,)
+        comment = "SELECT comment FROM duckdb_functions() WHERE function_name = 'double'"
+        assert con.execute(comment).fetchone() == ("Twice a number.",)
+
+
 def test_a_folder_that_is_no_group() -> None:
     with pytest.raises(HeaderError, match="a view lies in one of views/overview/, "):
         parse(VIEW, "views/gaps_v1.sql")
@@ -146,12 +194,13 @@ def test_a_folder_that_is_no_group() -> None:
     [
         ({"view": VIEW.replace("-- uses: spaces\n", "")}, f"{GAPS} calls spaces but its 'uses:' line has nothing"),
         ({"view": VIEW.replace("uses: spaces", "uses: spaces other")}, f"{GAPS} calls spaces but its 'uses:' line has other, spaces"),
+        ({"view": VIEW.replace("1.0::DOUBLE", "double(1)")}, f"{GAPS} calls double, spaces but its 'uses:' line has spaces"),
         ({"block": BLOCK.replace("query_table(rel)", "gaps()")}, "sql/blocks/spaces.sql calls gaps(), which changes; pin a version of it"),
     ],
 )  # fmt: skip
 def test_what_a_file_calls_is_what_it_says_it_uses(change: dict[str, str], message: str) -> None:
     with pytest.raises(ViewError) as caught:
-        Registry(specs(**change))
+        Registry([*specs(**change), parse(FUNCTION, "sql/functions/double.sql")])
     assert str(caught.value) == message
 
 

@@ -18,19 +18,25 @@ from tracewh.views.registry import installed
 from tracewh.views.spec import parse
 
 MACROS = [spec for spec in installed().all() if spec.kind in ("block", "view")]
+FUNCTIONS = [spec for spec in installed().all() if spec.kind == "function"]
 each_macro = pytest.mark.parametrize("spec", MACROS, ids=lambda spec: spec.object_name)
 
 
+def tree(spec: Spec) -> exp.Expression:
+    """The body of a macro. sqlglot 30 cannot read a CREATE MACRO line with typed defaults."""
+    return sqlglot.parse_one(spec.body, dialect="duckdb")
+
+
 def body(spec: Spec) -> exp.Query:
-    """The query of a macro. sqlglot 30 cannot read a CREATE MACRO line with typed defaults."""
-    query = sqlglot.parse_one(spec.body, dialect="duckdb")
+    """The query of a table macro."""
+    query = tree(spec)
     assert isinstance(query, exp.Query)
     return query
 
 
 def bare_names(spec: Spec) -> set[str]:
     """Names without a table before them, but for those that a lambda brings along."""
-    query = body(spec)
+    query = tree(spec)
     brought = {name.name for lam in query.find_all(exp.Lambda) for name in lam.expressions}
     return {c.name for c in query.find_all(exp.Column) if not c.table} - brought
 
@@ -38,6 +44,14 @@ def bare_names(spec: Spec) -> set[str]:
 @each_macro
 def test_a_bare_name_is_a_parameter_and_a_dotted_name_is_a_column(spec: Spec) -> None:
     assert bare_names(spec) <= {param.name for param in spec.params}
+
+
+@pytest.mark.parametrize("spec", FUNCTIONS, ids=lambda spec: spec.object_name)
+def test_a_function_reads_its_parameters_and_nothing_else(spec: Spec) -> None:
+    """A name with a table before it would be looked up in whatever query calls the function."""
+    names = {column.sql() for column in tree(spec).find_all(exp.Column)}
+    assert names == {param.name for param in spec.params}
+    assert not tree(spec).find(exp.Query)
 
 
 @each_macro

@@ -17,8 +17,13 @@ def derive(con: duckdb.DuckDBPyConnection, name: str) -> None:
     _run(con, SQL / "derive" / f"{name}.sql")
 
 
+def create_function(con: duckdb.DuckDBPyConnection, name: str) -> None:
+    """Create a scalar macro of sql/functions."""
+    _run(con, SQL / "functions" / f"{name}.sql")
+
+
 def create_block(con: duckdb.DuckDBPyConnection, name: str) -> None:
-    """Create a macro of sql/blocks; the tables that it reads have to be there."""
+    """Create a macro of sql/blocks; the functions and tables that it uses have to be there."""
     _run(con, SQL / "blocks" / f"{name}.sql")
 
 

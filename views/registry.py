@@ -30,7 +30,7 @@ from tracewh.views.values import RefusedError, literal, typed
 PACKAGE = Path(__file__).parents[1]
 
 #: Where the .sql files are that define something; sql/derive/ holds statements that ingest runs.
-FOLDERS = ("sql/tables", "sql/slices", "sql/blocks", "views")
+FOLDERS = ("sql/tables", "sql/slices", "sql/functions", "sql/blocks", "views")
 
 #: The macro that lists the views. It is written from the headers, so no file defines it.
 LISTING = "views"
@@ -65,7 +65,7 @@ class Call:
 
 
 class Registry:
-    """Every table, slice, block and view that the .sql files define.
+    """Every table, slice, function, block and view that the .sql files define.
 
     Args:
         specs: The parsed files, in any order.
@@ -104,7 +104,7 @@ class Registry:
         return list(self._newest.values())
 
     def all(self) -> list[Spec]:
-        """Tables, slices, blocks and views, by file name."""
+        """Tables, slices, functions, blocks and views, by file name."""
         return list(self._by_object.values())
 
     def tables(self) -> list[Spec]:
@@ -137,7 +137,7 @@ class Registry:
         return versions[wanted]
 
     def named(self, object_name: str) -> Spec:
-        """A table, slice, block or pinned view that is known to exist."""
+        """A table, slice, function, block or pinned view that is known to exist."""
         return self._by_object[object_name]
 
     def needs(self, sql: str | None = None, given: Iterable[str] = ()) -> list[str]:
@@ -148,7 +148,7 @@ class Registry:
             given: What exists; it is left out, and so is what only that needs.
 
         Returns:
-            Names of tables, slices, blocks, pinned views, unversioned views, and ``views``.
+            Names of tables, slices, functions, blocks, pinned views, unversioned views, and ``views``.
         """
         todo = list(self._needs) if sql is None else list(self._named_in(sql))
         graph: dict[str, set[str]] = {}
@@ -235,7 +235,7 @@ class Registry:
         named = self._named_in(spec.body) - {spec.object_name}
         for name in named & {LISTING, *self._newest}:
             raise ViewError(f"{spec.path} calls {name}(), which changes; pin a version of it")
-        called = {name for name in named if self._by_object[name].kind in ("block", "view")}
+        called = {name for name in named if self._by_object[name].kind not in ("table", "slice")}
         if called != set(spec.uses):
             raise ViewError(
                 f"{spec.path} calls {', '.join(sorted(called)) or 'nothing'} "
@@ -246,7 +246,7 @@ class Registry:
     def _type(self, name: str) -> str:
         spec = self._by_object.get(name)
         kind = spec.kind if spec else "view"
-        return {"table": "TABLE", "slice": "VIEW"}.get(kind, "MACRO TABLE")
+        return {"table": "TABLE", "slice": "VIEW", "function": "MACRO"}.get(kind, "MACRO TABLE")
 
     def _listing(self) -> str:
         rows = ",\n".join(f"({_listed(view, view in self._newest.values())})" for view in self)

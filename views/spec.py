@@ -17,8 +17,8 @@ from tracewh.schema import MEASURED, Column, ColumnError, measured_unit, table_c
 
 __all__ = ["GROUPS", "SIZES", "Column", "HeaderError", "Param", "Spec", "parse", "without_comments"]
 
-Kind = Literal["table", "slice", "block", "view"]
-KINDS: tuple[Kind, ...] = ("table", "slice", "block", "view")
+Kind = Literal["table", "slice", "function", "block", "view"]
+KINDS: tuple[Kind, ...] = ("table", "slice", "function", "block", "view")
 
 #: The folders under views/, in the order a reader meets them.
 GROUPS = ("overview", "operators", "device", "memory", "distributed", "counters", "compare")
@@ -27,6 +27,7 @@ GROUPS = ("overview", "operators", "device", "memory", "distributed", "counters"
 FACTS = (
     *KINDS,
     *("version", "since", "summary", "grain", "distributes", "combines", "order", "carries"),
+    "returns",
     *("uses", "needs", "empty", "example", "reading", "deprecated"),
 )
 
@@ -52,7 +53,7 @@ class HeaderError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Param:
-    """One argument of a view or block, in the order it is passed.
+    """One argument of a view, block or function, in the order it is passed.
 
     Attributes:
         type: As DuckDB spells it.
@@ -112,7 +113,8 @@ class Spec:
         group: Of a view, the folder it lies in; otherwise ``''``.
         version: Of a view; otherwise 0.
         doc: The free text of the header; paragraphs are separated by an empty line.
-        uses: Object names of the blocks and pinned views that the SQL calls.
+        uses: Object names of the functions, blocks and pinned views that the SQL calls.
+        returns: Of a function, the type of its value; otherwise ``''``.
         distributes: Of a view, one of `SIZES`; otherwise ``''``.
         combines: Calls of blocks and views, and tables, that can be worked out trace by trace and that
             the view can be asked from; tracewh/spark/distributed.py says how.
@@ -135,6 +137,7 @@ class Spec:
     since: str
     summary: str
     grain: str
+    returns: str
     distributes: str
     combines: tuple[str, ...]
     order: str
@@ -165,11 +168,12 @@ class Spec:
     def signature(self) -> str:
         """The opening of the CREATE MACRO statement that this header calls for."""
         inside = ", ".join(param.declaration for param in self.params)
-        return f"CREATE MACRO {self.object_name}({inside}) AS TABLE"
+        opening = "AS" if self.kind == "function" else "AS TABLE"
+        return f"CREATE MACRO {self.object_name}({inside}) {opening}"
 
     @property
     def body(self) -> str:
-        """The query of a macro or slice, without comments."""
+        """The query of a macro or slice, or the expression of a function, without comments."""
         return re.split(r"\bAS(?: TABLE)?\b", without_comments(self.sql), maxsplit=1)[1].strip()
 
 
@@ -186,7 +190,9 @@ def parse(text: str, path: str) -> Spec:
     header = _Header(text, path)
     kind = next((known for known in KINDS if known in header.facts), None)
     if kind is None:
-        header.refuse(1, "the header must start with 'view:', 'block:', 'slice:' or 'table:'")
+        header.refuse(
+            1, "the header must start with 'view:', 'block:', 'function:', 'slice:' or 'table:'"
+        )
     for required in ("since", "summary", *(_OF_VIEWS if kind == "view" else [])):
         if required not in header.facts:
             header.refuse(1, f"the header of a {kind} has no '{required}:' line")
@@ -195,6 +201,8 @@ def parse(text: str, path: str) -> Spec:
         header.refuse(1, "the summary is a sentence: it starts with a capital, ends with a period")
     if kind == "view" and facts["distributes"] not in SIZES:
         header.refuse(1, f"a view distributes by {', '.join(SIZES)}, not {facts['distributes']!r}")
+    if (kind == "function") != ("returns" in facts):
+        header.refuse(1, "a function has a 'returns:' line, and nothing else has one")
     if "carries" in facts and (kind != "view" or facts["carries"] not in DIALECTS):
         header.refuse(1, f"a view carries over to {', '.join(DIALECTS)}, not {facts['carries']!r}")
     if (why := facts.get("empty")) and not re.fullmatch(r"[A-Z].*\.", why):
@@ -207,6 +215,7 @@ def parse(text: str, path: str) -> Spec:
         since=facts["since"],
         summary=facts["summary"],
         grain=facts.get("grain", ""),
+        returns=facts.get("returns", ""),
         distributes=facts.get("distributes", ""),
         combines=tuple(facts["combines"].split("; ")) if "combines" in facts else (),
         carries=facts.get("carries", ""),
@@ -321,8 +330,9 @@ def _check_against_sql(spec: Spec, header: _Header) -> None:
             1, f"a view lies in one of {', '.join(f'views/{group}/' for group in GROUPS)}"
         )
     sql = without_comments(spec.sql)
-    if spec.kind in ("block", "view"):
-        opening = _squeeze(sql.split(" AS TABLE", 1)[0] + " AS TABLE")
+    if spec.kind in ("function", "block", "view"):
+        match = re.match(r".*?\) AS\b( TABLE\b)?", sql, re.DOTALL)
+        opening = _squeeze(match[0] if match else sql)
         if opening != spec.signature:
             header.refuse(
                 1,

@@ -15,7 +15,7 @@ import duckdb
 from tracewh.ingest.link.link_tasks import LINK_TASKS
 from tracewh.ingest.link.task_graph import Running, Task, run_tasks
 from tracewh.schema import Table, tables
-from tracewh.sql_files import create_block, derive
+from tracewh.sql_files import create_block, create_function, derive
 from tracewh.storage.parquet import write_parquet
 
 #: Version of the layout on disk: a table or column renamed or dropped means a new one.
@@ -135,6 +135,7 @@ def _step_activity(con: duckdb.DuckDBPyConnection, metadata: Mapping[str, Any]) 
             "metadata": json.dumps({"distributedInfo": distributed}),
         },
     )
+    create_function(con, "is_wanted")
     for block in STEP_BLOCKS:
         create_block(con, block)
     con.execute("CREATE TABLE role_intervals AS FROM step_intervals()")

@@ -2,6 +2,7 @@
 -- since: 0.1
 -- summary: How many bytes per nanosecond copies and fills moved, in pieces of constant value.
 -- grain: one row per piece, device and copy type of a trace
+-- uses: is_wanted
 --
 -- The bandwidth of a copy is the profiler's own figure, which it works out from exact times, or its
 -- bytes per nanosecond where there is none. One that has neither, or lasts no time, is left out.
@@ -39,9 +40,7 @@ CREATE MACRO bandwidth_pieces(
         WHERE
             d.kind IN ('memcpy', 'memset')
             AND d.duration_ns > 0
-            AND (run IS NULL OR d.run = run)
-            AND (worker IS NULL OR d.worker = worker)
-            AND (span IS NULL OR d.span = span)
+            AND is_wanted(d.run, d.worker, d.span, run, worker, span)
     ),
 
     _types AS MATERIALIZED (

@@ -2,7 +2,7 @@
 -- since: 0.1
 -- summary: Each collective that a worker took part in, whatever library ran it.
 -- grain: one row per collective and worker
--- uses: element_types
+-- uses: element_types, is_wanted
 --
 -- A collective of NCCL or RCCL is the kernel on the device; the nccl: row on the host only launches
 -- it and does not count. Gloo and MPI run on the host, and have their row there; the c10d:: row only
@@ -61,9 +61,7 @@ CREATE MACRO collective_calls(
         FROM device_events AS d
         WHERE
             d.kind = 'communication'
-            AND (run IS NULL OR d.run = run)
-            AND (worker IS NULL OR d.worker = worker)
-            AND (span IS NULL OR d.span = span)
+            AND is_wanted(d.run, d.worker, d.span, run, worker, span)
     ),
 
     _links AS (
@@ -158,9 +156,7 @@ CREATE MACRO collective_calls(
         WHERE
             (starts_with(h.name, 'gloo:') OR starts_with(h.name, 'mpi:'))
             AND h.category IN ('cpu_op', 'user_annotation')
-            AND (run IS NULL OR h.run = run)
-            AND (worker IS NULL OR h.worker = worker)
-            AND (span IS NULL OR h.span = span)
+            AND is_wanted(h.run, h.worker, h.span, run, worker, span)
     ),
 
     _groups AS (

@@ -2,6 +2,7 @@
 -- since: 0.1
 -- summary: The CUPTI counters of each profiled kernel, each of them once.
 -- grain: one row per cuda_profiler_range event and counter
+-- uses: is_wanted
 --
 -- Who asks for kineto__cuda_core_flops and for one of the counters that it stands for gets that one
 -- twice, with the same value.
@@ -24,8 +25,5 @@ CREATE MACRO counter_values(
         c.counter,
         max(c.value) AS value
     FROM counters AS c
-    WHERE
-        (run IS NULL OR c.run = run)
-        AND (worker IS NULL OR c.worker = worker)
-        AND (span IS NULL OR c.span = span)
+    WHERE is_wanted(c.run, c.worker, c.span, run, worker, span)
     GROUP BY c.run, c.worker, c.span, c.event_id, c.counter;

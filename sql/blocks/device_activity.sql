@@ -2,7 +2,7 @@
 -- since: 0.1
 -- summary: How long each set of kinds of work ran at once on each device, idling among them.
 -- grain: one row per device that ran work, and set of kinds that ran on it at once for a time
--- uses: interval_totals merged_intervals
+-- uses: interval_totals, is_wanted, merged_intervals
 --
 -- The time of a device goes from the start of its first work to the end of its last. A device of which
 -- all work has no length has one row, of no time.
@@ -26,9 +26,7 @@ CREATE MACRO device_activity(
         FROM device_events AS d
         WHERE
             d.kind IN ('compute', 'communication', 'memcpy', 'memset')
-            AND (run IS NULL OR d.run = run)
-            AND (worker IS NULL OR d.worker = worker)
-            AND (span IS NULL OR d.span = span)
+            AND is_wanted(d.run, d.worker, d.span, run, worker, span)
     ),
 
     _devices AS MATERIALIZED (

@@ -2,7 +2,7 @@
 -- since: 0.1
 -- summary: The recommendations about when devices and the host wait for each other.
 -- grain: one row per trace and rule that fires
--- uses: utilization_series_v1
+-- uses: is_wanted, ratio, utilization_series_v1
 --
 -- These are the expert rules of Nsight Systems, with thresholds of our own: there each gap and each copy
 -- is a finding. Of several devices the worst one is told.
@@ -36,9 +36,7 @@ CREATE MACRO device_advice(
         FROM device_events AS d
         WHERE
             d.kind IN ('compute', 'communication', 'memcpy', 'memset')
-            AND (run IS NULL OR d.run = run)
-            AND (worker IS NULL OR d.worker = worker)
-            AND (span IS NULL OR d.span = span)
+            AND is_wanted(d.run, d.worker, d.span, run, worker, span)
     ),
 
     _gaps AS (
@@ -98,9 +96,7 @@ CREATE MACRO device_advice(
         FROM steps AS s
         WHERE
             NOT s.is_tail
-            AND (run IS NULL OR s.run = run)
-            AND (worker IS NULL OR s.worker = worker)
-            AND (span IS NULL OR s.span = span)
+            AND is_wanted(s.run, s.worker, s.span, run, worker, span)
     ),
 
     _calls AS MATERIALIZED (
@@ -149,7 +145,7 @@ CREATE MACRO device_advice(
             arg_max(c.place, (c.wait_ns, c.place)) FILTER (WHERE c.wait_ns IS NOT NULL) AS place,
             100.0 * sum(c.pageable_ns) / any_value(c.all_ns) AS pageable_pct,
             count(c.pageable_ns) AS pageable_copies,
-            sum(c.pageable_bytes) / nullif(sum(c.pageable_ns), 0) AS pageable_gbps
+            ratio(sum(c.pageable_bytes), sum(c.pageable_ns)) AS pageable_gbps
         FROM _copies AS c
         GROUP BY c.run, c.worker, c.span
     )

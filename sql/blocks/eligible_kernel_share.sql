@@ -2,6 +2,7 @@
 -- since: 0.1
 -- summary: How much of the kernel time of operators was launched by those that can use tensor cores.
 -- grain: one row per trace whose operators launched kernels
+-- uses: is_wanted, percentage
 --
 -- Counted are the innermost of such operators, without what they call: of aten::linear, aten::addmm and
 -- what that calls, aten::addmm. A kernel belongs to the nearest operator around its launch.
@@ -28,9 +29,7 @@ CREATE MACRO eligible_kernel_share(
         FROM device_events AS d
         WHERE
             d.kind IN ('compute', 'communication')
-            AND (run IS NULL OR d.run = run)
-            AND (worker IS NULL OR d.worker = worker)
-            AND (span IS NULL OR d.span = span)
+            AND is_wanted(d.run, d.worker, d.span, run, worker, span)
         GROUP BY d.run, d.worker, d.span, d.op_id
     ),
 
@@ -91,8 +90,8 @@ CREATE MACRO eligible_kernel_share(
         t.run,
         t.worker,
         t.span,
-        100.0 * coalesce(sum(c.kernel_ns) FILTER (WHERE c.is_innermost), 0)
-        / nullif(sum(c.kernel_ns), 0) AS share_pct,
+        percentage(coalesce(sum(c.kernel_ns) FILTER (WHERE c.is_innermost), 0), sum(c.kernel_ns))
+            AS share_pct,
         t.uses_tensor_cores
     FROM _calls AS c
     INNER JOIN _traces AS t ON c.first_id = t.first_id

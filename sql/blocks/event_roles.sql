@@ -2,6 +2,7 @@
 -- since: 0.1
 -- summary: What each event does for the breakdown of a step: its role.
 -- grain: one row per event that has a role
+-- uses: is_wanted
 --
 -- Device work is a kernel, a copy, a fill or a collective, by its kind; synchronisations, annotations
 -- and profiler ranges on a device are not work and have no role. On the host a collective is an
@@ -37,9 +38,7 @@ CREATE MACRO event_roles(
         FROM device_events AS d
         WHERE
             d.kind IN ('compute', 'communication')
-            AND (run IS NULL OR d.run = run)
-            AND (worker IS NULL OR d.worker = worker)
-            AND (span IS NULL OR d.span = span)
+            AND is_wanted(d.run, d.worker, d.span, run, worker, span)
     ),
 
     -- The rows of collectives on the host.
@@ -56,9 +55,7 @@ CREATE MACRO event_roles(
             h.duration_ns
         FROM host_events AS h
         WHERE
-            (run IS NULL OR h.run = run)
-            AND (worker IS NULL OR h.worker = worker)
-            AND (span IS NULL OR h.span = span)
+            is_wanted(h.run, h.worker, h.span, run, worker, span)
             AND h.category IN ('cpu_op', 'user_annotation')
             AND regexp_matches(h.name, '^((nccl|gloo|mpi|c10d):|record_param_comms$)')
     ),
@@ -72,9 +69,7 @@ CREATE MACRO event_roles(
         FROM device_events AS d
         WHERE
             d.kind = 'communication'
-            AND (run IS NULL OR d.run = run)
-            AND (worker IS NULL OR d.worker = worker)
-            AND (span IS NULL OR d.span = span)
+            AND is_wanted(d.run, d.worker, d.span, run, worker, span)
     ),
 
     -- Rows that enclose what is of a device, and those around them.
@@ -143,9 +138,7 @@ CREATE MACRO event_roles(
         d.duration_ns
     FROM device_events AS d
     WHERE
-        (run IS NULL OR d.run = run)
-        AND (worker IS NULL OR d.worker = worker)
-        AND (span IS NULL OR d.span = span)
+        is_wanted(d.run, d.worker, d.span, run, worker, span)
         AND d.kind IN ('compute', 'communication', 'memcpy', 'memset')
     UNION ALL
     SELECT
@@ -188,9 +181,7 @@ CREATE MACRO event_roles(
         h.duration_ns
     FROM host_events AS h
     WHERE
-        (run IS NULL OR h.run = run)
-        AND (worker IS NULL OR h.worker = worker)
-        AND (span IS NULL OR h.span = span)
+        is_wanted(h.run, h.worker, h.span, run, worker, span)
         AND (
             ends_with(h.category, '_runtime')
             OR ends_with(h.category, '_driver')

@@ -2,7 +2,7 @@
 -- since: 0.1
 -- summary: The profiler step that each host event starts in.
 -- grain: one row per event that starts in a step
--- uses: trace_names
+-- uses: is_wanted, trace_key, trace_names
 --
 -- Steps as recorded, not extended. Where two steps overlap the later one has what they share. The one
 -- step of a trace without any has all its events.
@@ -27,7 +27,7 @@ CREATE MACRO event_steps(
     WITH
     _steps AS MATERIALIZED (
         SELECT
-            list_position(t.names, s.run || chr(0) || s.worker || chr(0) || s.span) AS trace,
+            list_position(t.names, trace_key(s.run, s.worker, s.span)) AS trace,
             s.step,
             s.start_ns,
             s.end_ns,
@@ -35,10 +35,7 @@ CREATE MACRO event_steps(
             row_number() OVER (ORDER BY s.run, s.worker, s.span, s.start_ns, s.event_id) AS number
         FROM steps AS s
         CROSS JOIN trace_names(run, worker, span) AS t
-        WHERE
-            (run IS NULL OR s.run = run)
-            AND (worker IS NULL OR s.worker = worker)
-            AND (span IS NULL OR s.span = span)
+        WHERE is_wanted(s.run, s.worker, s.span, run, worker, span)
     ),
 
     _timeline AS (

@@ -2,6 +2,7 @@
 -- since: 0.1
 -- summary: What each trace ran: training or not, and which of torch's ways to use several devices.
 -- grain: one row per trace with operators, annotations or kernels that compute
+-- uses: is_wanted
 --
 -- Training has a backward pass or an optimizer: operators of autograd, whose names have Backward or
 -- _backward in them, and annotations of optimizers, Optimizer.step#... Where graphs are replayed there are
@@ -33,9 +34,7 @@ CREATE MACRO frameworks(
         FROM host_events AS h
         WHERE
             h.category IN ('cpu_op', 'user_annotation')
-            AND (run IS NULL OR h.run = run)
-            AND (worker IS NULL OR h.worker = worker)
-            AND (span IS NULL OR h.span = span)
+            AND is_wanted(h.run, h.worker, h.span, run, worker, span)
         GROUP BY h.run, h.worker, h.span
         UNION ALL
         SELECT
@@ -51,9 +50,7 @@ CREATE MACRO frameworks(
         FROM device_events AS d
         WHERE
             d.kind = 'compute'
-            AND (run IS NULL OR d.run = run)
-            AND (worker IS NULL OR d.worker = worker)
-            AND (span IS NULL OR d.span = span)
+            AND is_wanted(d.run, d.worker, d.span, run, worker, span)
         GROUP BY d.run, d.worker, d.span
     )
 

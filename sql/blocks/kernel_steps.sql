@@ -2,7 +2,7 @@
 -- since: 0.1
 -- summary: How long each kernel ran in each step.
 -- grain: one row per step of a trace that is not tail, and kernel that was launched in it
--- uses: operator_names trace_names event_steps
+-- uses: event_steps, first_id, is_wanted, operator_names, trace_names
 --
 -- A kernel belongs to the step that its launch call lies in: as kernel_stats has it for one step. The
 -- one step of a trace without any has all its kernels.
@@ -33,17 +33,14 @@ CREATE MACRO kernel_steps(
     WITH
     _launches AS MATERIALIZED (
         SELECT
-            list_position(t.names, h.run || chr(0) || h.worker || chr(0) || h.span)
-            * (1::BIGINT << 40) + h.event_id AS id,
+            first_id(t.names, h.run, h.worker, h.span) + h.event_id AS id,
             h.start_ns,
             h.start_ns + h.duration_ns AS end_ns
         FROM host_events AS h
         CROSS JOIN trace_names(run, worker, span) AS t
         WHERE
             (ends_with(h.category, '_runtime') OR ends_with(h.category, '_driver'))
-            AND (run IS NULL OR h.run = run)
-            AND (worker IS NULL OR h.worker = worker)
-            AND (span IS NULL OR h.span = span)
+            AND is_wanted(h.run, h.worker, h.span, run, worker, span)
     ),
 
     _placed AS (
@@ -70,8 +67,7 @@ CREATE MACRO kernel_steps(
             d.registers_per_thread,
             d.shared_memory_bytes,
             d.duration_ns,
-            list_position(t.names, d.run || chr(0) || d.worker || chr(0) || d.span)
-            * (1::BIGINT << 40) AS trace,
+            first_id(t.names, d.run, d.worker, d.span) AS trace,
             d.launch_id,
             d.op_id
         FROM device_events AS d
@@ -79,9 +75,7 @@ CREATE MACRO kernel_steps(
         WHERE
             d.kind IN ('compute', 'communication')
             AND (name IS NULL OR d.name = name)
-            AND (run IS NULL OR d.run = run)
-            AND (worker IS NULL OR d.worker = worker)
-            AND (span IS NULL OR d.span = span)
+            AND is_wanted(d.run, d.worker, d.span, run, worker, span)
     )
 
     SELECT

@@ -2,7 +2,7 @@
 -- since: 0.1
 -- summary: Kernels that were launched within parts of a trace, as kernel_stats counts.
 -- grain: one row per side, trace and group of kernels
--- uses: operator_names, trace_names
+-- uses: first_id, operator_names, trace_names
 --
 -- A launch is told by its call, and where that is not in the trace by the operator; a kernel of unknown
 -- origin counts where it starts.
@@ -51,8 +51,7 @@ CREATE MACRO kernels_in_parts(
             d.block,
             d.registers_per_thread,
             d.shared_memory_bytes,
-            list_position(t.names, d.run || chr(0) || d.worker || chr(0) || d.span)
-            * (1::BIGINT << 40) + d.op_id AS operator_id,
+            first_id(t.names, d.run, d.worker, d.span) + d.op_id AS operator_id,
             d.duration_ns
         FROM device_events AS d
         CROSS JOIN trace_names(run) AS t

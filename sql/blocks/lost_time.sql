@@ -2,7 +2,7 @@
 -- since: 0.1
 -- summary: What the mean step of a trace loses, each instant to one cause.
 -- grain: one row per trace
--- uses: step_breakdown_summary_v1 step_synchronizations trace_gpus
+-- uses: percentage, step_breakdown_summary_v1, step_synchronizations, trace_gpus
 --
 -- Time in which a device has nothing to do is, in this order, that of the data loader, of calls that wait
 -- for the device or for a copy, as far as runtime calls own the time of the step, and of what else the
@@ -78,8 +78,8 @@ CREATE MACRO lost_time(
             s.worker,
             s.span,
             s.communication_us - min(s.communication_us) OVER job AS waited_us,
-            100.0 * (s.communication_us - min(s.communication_us) OVER job)
-            / nullif(s.total_us, 0) AS waited_pct,
+            percentage(s.communication_us - min(s.communication_us) OVER job, s.total_us)
+                AS waited_pct,
             s.dataloader_us - min(s.dataloader_us) OVER job AS more_loading_us,
             s.host_us - min(s.host_us) OVER job AS more_host_us,
             row_number() OVER (

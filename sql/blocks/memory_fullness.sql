@@ -2,6 +2,7 @@
 -- since: 0.1
 -- summary: How full the fullest device of each trace was.
 -- grain: one row per trace that recorded the memory of a device whose size is known
+-- uses: is_wanted
 --
 -- The memory of the host is not limited by what a trace says, and does not count.
 --
@@ -26,9 +27,7 @@ CREATE MACRO memory_fullness(
         FROM memory_records AS m
         WHERE
             m.device_type <> 'cpu'
-            AND (run IS NULL OR m.run = run)
-            AND (worker IS NULL OR m.worker = worker)
-            AND (span IS NULL OR m.span = span)
+            AND is_wanted(m.run, m.worker, m.span, run, worker, span)
         GROUP BY m.run, m.worker, m.span, m.device_type, m.device_id
     ),
 

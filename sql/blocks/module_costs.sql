@@ -2,7 +2,7 @@
 -- since: 0.1
 -- summary: What each call of a module cost on the host and on the device, and what is around it.
 -- grain: one row per call
--- uses: cut_events, host_slices, module_events, open_around, trace_names
+-- uses: cut_events, first_id, host_slices, is_wanted, module_events, open_around, trace_names
 --
 -- A module is an event that stands for a call of one, and is inside those that module_events says: one
 -- that has ended is around nothing any more.
@@ -55,8 +55,7 @@ CREATE MACRO module_costs(
                 h.run,
                 h.worker,
                 h.span,
-                list_position(t.names, h.run || chr(0) || h.worker || chr(0) || h.span)
-                * (1::BIGINT << 40) AS first_id,
+                first_id(t.names, h.run, h.worker, h.span) AS first_id,
                 h.event_id,
                 h.name,
                 h.python_module_id,
@@ -65,9 +64,7 @@ CREATE MACRO module_costs(
             FROM host_events AS h
             CROSS JOIN trace_names(run, worker, span) AS t
             WHERE
-                (run IS NULL OR h.run = run)
-                AND (worker IS NULL OR h.worker = worker)
-                AND (span IS NULL OR h.span = span)
+                is_wanted(h.run, h.worker, h.span, run, worker, span)
                 AND (
                     (kind = 'module' AND h.python_module_id IS NOT NULL)
                     OR (kind = 'lightning_module' AND starts_with(h.name, '[pl][module]'))
@@ -181,17 +178,14 @@ CREATE MACRO module_costs(
             r.duration_ns
         FROM (
             SELECT
-                list_position(t.names, d.run || chr(0) || d.worker || chr(0) || d.span)
-                * (1::BIGINT << 40) AS first_id,
+                first_id(t.names, d.run, d.worker, d.span) AS first_id,
                 coalesce(d.launch_id, d.op_id) AS launch_id,
                 d.duration_ns
             FROM device_events AS d
             CROSS JOIN trace_names(run, worker, span) AS t
             WHERE
                 d.kind IN ('compute', 'communication', 'memcpy', 'memset')
-                AND (run IS NULL OR d.run = run)
-                AND (worker IS NULL OR d.worker = worker)
-                AND (span IS NULL OR d.span = span)
+                AND is_wanted(d.run, d.worker, d.span, run, worker, span)
         ) AS r
         WHERE r.launch_id IS NOT NULL
     ),

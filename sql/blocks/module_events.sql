@@ -2,7 +2,7 @@
 -- since: 0.1
 -- summary: Calls of modules, and the events with a name in the same threads, each with the module that it is inside.
 -- grain: one row per event, but for Python frames that are no module
--- uses: cut_events, open_around, trace_names
+-- uses: cut_events, first_id, is_wanted, open_around, trace_names
 --
 -- A module is an event that stands for a call of one: with kind 'module' the frame of an nn.Module,
 -- with 'lightning_module' or 'lightning_hook' what PyTorch Lightning's profiler writes of its modules
@@ -35,8 +35,7 @@ CREATE MACRO module_events(
     WITH
     _host AS MATERIALIZED (
         SELECT
-            list_position(t.names, h.run || chr(0) || h.worker || chr(0) || h.span)
-            * (1::BIGINT << 40) AS first_id,
+            first_id(t.names, h.run, h.worker, h.span) AS first_id,
             h.event_id,
             h.parent_id,
             CASE
@@ -59,10 +58,7 @@ CREATE MACRO module_events(
             h.overlap_start_ns
         FROM host_events AS h
         CROSS JOIN trace_names(run, worker, span) AS t
-        WHERE
-            (run IS NULL OR h.run = run)
-            AND (worker IS NULL OR h.worker = worker)
-            AND (span IS NULL OR h.span = span)
+        WHERE is_wanted(h.run, h.worker, h.span, run, worker, span)
     ),
 
     _threads AS MATERIALIZED (

@@ -2,6 +2,7 @@
 -- since: 0.1
 -- summary: What each call of an operator cost on the host and on the device.
 -- grain: one row per cpu_op call, a chain of only-children of the same name being one call
+-- uses: is_wanted
 --
 -- An operator whose only child is an operator of the same name is one call with it: the outer
 -- row stands for both, with the outer's length and with what either of them did.
@@ -70,6 +71,4 @@ CREATE MACRO operator_costs(
     FROM host_events AS h
     WHERE
         h.inner_self_ns IS NOT NULL
-        AND (run IS NULL OR h.run = run)
-        AND (worker IS NULL OR h.worker = worker)
-        AND (span IS NULL OR h.span = span);
+        AND is_wanted(h.run, h.worker, h.span, run, worker, span);

@@ -2,7 +2,7 @@
 -- since: 0.1
 -- summary: The name of the operator that stands for an operator or annotation, and the one around it.
 -- grain: one row per operator or annotation
--- uses: trace_names
+-- uses: first_id, is_wanted, trace_names
 --
 -- An operator stands for itself. An annotation inside an operator belongs to that operator, as it
 -- does in the profiler's own links; only an annotation with no operator around it stands for
@@ -26,8 +26,7 @@ CREATE MACRO operator_names(
             r.name
         FROM (
             SELECT
-                list_position(t.names, h.run || chr(0) || h.worker || chr(0) || h.span)
-                * (1::BIGINT << 40) AS first_id,
+                first_id(t.names, h.run, h.worker, h.span) AS first_id,
                 h.event_id,
                 h.parent_op_id,
                 h.category = 'user_annotation' AS is_annotation,
@@ -36,9 +35,7 @@ CREATE MACRO operator_names(
             CROSS JOIN trace_names(run, worker, span) AS t
             WHERE
                 h.category IN ('cpu_op', 'user_annotation')
-                AND (run IS NULL OR h.run = run)
-                AND (worker IS NULL OR h.worker = worker)
-                AND (span IS NULL OR h.span = span)
+                AND is_wanted(h.run, h.worker, h.span, run, worker, span)
         ) AS r
     ),
 

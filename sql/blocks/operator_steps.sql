@@ -2,7 +2,7 @@
 -- since: 0.1
 -- summary: What each operator costs in each step.
 -- grain: one row per step of a trace that is not tail, and operator that is called in it
--- uses: operator_costs trace_names event_steps
+-- uses: event_steps, first_id, operator_costs, trace_names
 --
 -- A call belongs to the step that it starts in, in whatever thread: as operator_stats has it for one
 -- step.
@@ -39,8 +39,7 @@ CREATE MACRO operator_steps(
                 AS input_dims,
             CASE WHEN group_by IN ('call_stack', 'input_shape_call_stack') THEN c.call_stack END
                 AS call_stack,
-            list_position(t.names, c.run || chr(0) || c.worker || chr(0) || c.span)
-            * (1::BIGINT << 40) + c.event_id AS id,
+            first_id(t.names, c.run, c.worker, c.span) + c.event_id AS id,
             c.start_ns,
             c.host_self_ns,
             c.device_self_ns

@@ -2,6 +2,7 @@
 -- since: 0.1
 -- summary: Each kernel that CUPTI counted something of, and the call that launched it.
 -- grain: one row per cuda_profiler_range event
+-- uses: first_id, is_wanted, trace_key
 --
 -- Such a row has a name, the device and the counters. Since 2025 it may carry the correlation of its
 -- launch; before, all that is known is the order: the profiler runs one kernel after the other, so the
@@ -48,9 +49,7 @@ CREATE MACRO profiled_kernels(
         FROM device_events AS d
         WHERE
             d.category = 'cuda_profiler_range'
-            AND (run IS NULL OR d.run = run)
-            AND (worker IS NULL OR d.worker = worker)
-            AND (span IS NULL OR d.span = span)
+            AND is_wanted(d.run, d.worker, d.span, run, worker, span)
     ),
 
     _rows_in_order AS (
@@ -112,14 +111,13 @@ CREATE MACRO profiled_kernels(
     ),
 
     _traces AS MATERIALIZED (
-        SELECT list(DISTINCT r.run || chr(0) || r.worker || chr(0) || r.span) AS names
+        SELECT list(DISTINCT trace_key(r.run, r.worker, r.span)) AS names
         FROM _ranges AS r
     ),
 
     _values AS (
         SELECT
-            list_position(t.names, c.run || chr(0) || c.worker || chr(0) || c.span)
-            * (1::BIGINT << 40) + c.event_id AS id,
+            first_id(t.names, c.run, c.worker, c.span) + c.event_id AS id,
             list_position(
                 [
                     'smsp__sass_thread_inst_executed_op_dfma_pred_on.sum',
@@ -141,10 +139,7 @@ CREATE MACRO profiled_kernels(
             c.value
         FROM counters AS c
         CROSS JOIN _traces AS t
-        WHERE
-            (run IS NULL OR c.run = run)
-            AND (worker IS NULL OR c.worker = worker)
-            AND (span IS NULL OR c.span = span)
+        WHERE is_wanted(c.run, c.worker, c.span, run, worker, span)
     ),
 
     -- A counter that is there twice counts once, as in counter_values.
@@ -227,8 +222,7 @@ CREATE MACRO profiled_kernels(
             AND r.event_id = m.event_id
     LEFT JOIN _counted AS c
         ON
-            list_position(n.names, r.run || chr(0) || r.worker || chr(0) || r.span)
-            * (1::BIGINT << 40) + r.event_id = c.id
+            first_id(n.names, r.run, r.worker, r.span) + r.event_id = c.id
     LEFT JOIN _timed AS t
         ON
             r.run = t.run

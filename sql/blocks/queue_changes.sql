@@ -2,7 +2,7 @@
 -- since: 0.1
 -- summary: How many device events each stream had been given and had not started, at each change.
 -- grain: one row per launch of a device event, and one per start of it
--- uses: trace_names
+-- uses: first_id, is_wanted, trace_names
 --
 -- A kernel, copy or fill is in the queue of its stream from the start of the call that launched it to
 -- its own start. One whose launch was not recorded never is, nor is one that starts before its launch,
@@ -29,8 +29,7 @@ CREATE MACRO queue_changes(
             d.run,
             d.worker,
             d.span,
-            list_position(t.names, d.run || chr(0) || d.worker || chr(0) || d.span)
-            * (1::BIGINT << 40) + d.launch_id AS launch_id,
+            first_id(t.names, d.run, d.worker, d.span) + d.launch_id AS launch_id,
             d.event_id,
             d.device_id,
             d.stream_id,
@@ -40,23 +39,18 @@ CREATE MACRO queue_changes(
         WHERE
             d.kind IN ('compute', 'communication', 'memcpy', 'memset')
             AND d.launch_id IS NOT NULL
-            AND (run IS NULL OR d.run = run)
-            AND (worker IS NULL OR d.worker = worker)
-            AND (span IS NULL OR d.span = span)
+            AND is_wanted(d.run, d.worker, d.span, run, worker, span)
     ),
 
     _calls AS (
         SELECT
-            list_position(t.names, h.run || chr(0) || h.worker || chr(0) || h.span)
-            * (1::BIGINT << 40) + h.event_id AS id,
+            first_id(t.names, h.run, h.worker, h.span) + h.event_id AS id,
             h.start_ns
         FROM host_events AS h
         CROSS JOIN trace_names(run, worker, span) AS t
         WHERE
             (ends_with(h.category, '_runtime') OR ends_with(h.category, '_driver'))
-            AND (run IS NULL OR h.run = run)
-            AND (worker IS NULL OR h.worker = worker)
-            AND (span IS NULL OR h.span = span)
+            AND is_wanted(h.run, h.worker, h.span, run, worker, span)
     ),
 
     _streams AS MATERIALIZED (

@@ -2,6 +2,7 @@
 -- since: 0.1
 -- summary: How probable a count of pairs that one of two samples wins is by chance.
 -- grain: one row per key that has values on both sides
+-- uses: ratio
 --
 -- The test of Mann and Whitney (1947), two-sided. It counts how many of the pairs of one value from
 -- each side the baseline wins, a tie being half a win, and asks how often as lopsided a count comes
@@ -97,9 +98,9 @@ CREATE MACRO rank_sum_p_values(rel VARCHAR) AS TABLE
             -- The number of ways is whole: rounded, the probability is exact to the last bit.
             2 / round(exp(lgamma(s.total + 1) - lgamma(s.n + 1) - lgamma(s.m + 1)))
                 AS least_p_value,
-            (abs(s.baseline_wins - s.pairs / 2.0) - 0.5)
-            / nullif(
-                sqrt(s.pairs / 12.0 * (s.total + 1 - s.tied / (s.total * (s.total - 1)))), 0
+            ratio(
+                abs(s.baseline_wins - s.pairs / 2.0) - 0.5,
+                sqrt(s.pairs / 12.0 * (s.total + 1 - s.tied / (s.total * (s.total - 1))))
             ) AS z
         FROM _samples AS s
         LEFT JOIN _exact AS e

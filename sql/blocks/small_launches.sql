@@ -2,7 +2,7 @@
 -- since: 0.1
 -- summary: How many launches took the host longer than what they launched took the device.
 -- grain: one row per trace with kernels whose launch was recorded
--- uses: trace_names
+-- uses: first_id, is_wanted, trace_names
 --
 -- A launch of several kernels, as of a graph, counts once, with the sum of their lengths.
 --
@@ -20,17 +20,14 @@ CREATE MACRO small_launches(
     WITH
     _kernels AS (
         SELECT
-            list_position(t.names, d.run || chr(0) || d.worker || chr(0) || d.span)
-            * (1::BIGINT << 40) + d.launch_id AS id,
+            first_id(t.names, d.run, d.worker, d.span) + d.launch_id AS id,
             d.duration_ns
         FROM device_events AS d
         CROSS JOIN trace_names(run, worker, span) AS t
         WHERE
             d.kind IN ('compute', 'communication')
             AND d.launch_id IS NOT NULL
-            AND (run IS NULL OR d.run = run)
-            AND (worker IS NULL OR d.worker = worker)
-            AND (span IS NULL OR d.span = span)
+            AND is_wanted(d.run, d.worker, d.span, run, worker, span)
     ),
 
     _launched AS (
@@ -44,16 +41,13 @@ CREATE MACRO small_launches(
             h.run,
             h.worker,
             h.span,
-            list_position(t.names, h.run || chr(0) || h.worker || chr(0) || h.span)
-            * (1::BIGINT << 40) + h.event_id AS id,
+            first_id(t.names, h.run, h.worker, h.span) + h.event_id AS id,
             h.name,
             h.duration_ns
         FROM host_events AS h
         CROSS JOIN trace_names(run, worker, span) AS t
         WHERE
-            (run IS NULL OR h.run = run)
-            AND (worker IS NULL OR h.worker = worker)
-            AND (span IS NULL OR h.span = span)
+            is_wanted(h.run, h.worker, h.span, run, worker, span)
             AND (ends_with(h.category, '_runtime') OR ends_with(h.category, '_driver'))
     )
 

@@ -2,6 +2,7 @@
 -- since: 0.1
 -- summary: How often the steps of a trace waited for the device on the host.
 -- grain: one row per trace with steps that are not tail and such calls in them
+-- uses: is_wanted
 --
 -- Counted are runtime and driver calls of every device that have Synchronize in their name and start
 -- inside a step as recorded. What the profiler itself waits for lies between steps.
@@ -25,9 +26,7 @@ CREATE MACRO step_synchronizations(
         WHERE
             s.step IS NOT NULL
             AND NOT s.is_tail
-            AND (run IS NULL OR s.run = run)
-            AND (worker IS NULL OR s.worker = worker)
-            AND (span IS NULL OR s.span = span)
+            AND is_wanted(s.run, s.worker, s.span, run, worker, span)
     ),
 
     _counts AS (

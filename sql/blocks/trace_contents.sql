@@ -2,6 +2,7 @@
 -- since: 0.1
 -- summary: What each trace recorded of what may be missing in it.
 -- grain: one row per trace
+-- uses: is_wanted
 --
 -- params
 --   run, worker, span
@@ -27,10 +28,7 @@ CREATE MACRO trace_contents(
     _files AS MATERIALIZED (
         SELECT t.run, t.worker, t.span, row_number() OVER () << 40 AS first_id
         FROM traces AS t
-        WHERE
-            (run IS NULL OR t.run = run)
-            AND (worker IS NULL OR t.worker = worker)
-            AND (span IS NULL OR t.span = span)
+        WHERE is_wanted(t.run, t.worker, t.span, run, worker, span)
     ),
 
     _host AS MATERIALIZED (
@@ -109,27 +107,19 @@ CREATE MACRO trace_contents(
         FROM steps AS s
         WHERE
             s.step IS NOT NULL
-            AND (run IS NULL OR s.run = run)
-            AND (worker IS NULL OR s.worker = worker)
-            AND (span IS NULL OR s.span = span)
+            AND is_wanted(s.run, s.worker, s.span, run, worker, span)
     ),
 
     _remembered AS (
         SELECT DISTINCT m.run, m.worker, m.span
         FROM memory_records AS m
-        WHERE
-            (run IS NULL OR m.run = run)
-            AND (worker IS NULL OR m.worker = worker)
-            AND (span IS NULL OR m.span = span)
+        WHERE is_wanted(m.run, m.worker, m.span, run, worker, span)
     ),
 
     _counted AS (
         SELECT DISTINCT c.run, c.worker, c.span
         FROM counters AS c
-        WHERE
-            (run IS NULL OR c.run = run)
-            AND (worker IS NULL OR c.worker = worker)
-            AND (span IS NULL OR c.span = span)
+        WHERE is_wanted(c.run, c.worker, c.span, run, worker, span)
     )
 
     SELECT

@@ -2,7 +2,7 @@
 -- since: 0.1
 -- summary: The figures that sum up a trace.
 -- grain: one row per trace and figure that it records
--- uses: step_breakdown_v1 gpu_summary_v1 gpu_time_v1
+-- uses: gpu_summary_v1, gpu_time_v1, is_wanted, percentage, ratio, step_breakdown_v1
 --
 -- Figures of devices are means over the devices of a trace. Those of steps are means over the steps
 -- that are not tail.
@@ -66,9 +66,7 @@ CREATE MACRO trace_figures(
                 AND m.total_allocated_bytes = 0
                 AND coalesce(m.total_reserved_bytes, 0) > 0
             )
-            AND (run IS NULL OR m.run = run)
-            AND (worker IS NULL OR m.worker = worker)
-            AND (span IS NULL OR m.span = span)
+            AND is_wanted(m.run, m.worker, m.span, run, worker, span)
     ),
 
     _curves AS (
@@ -78,8 +76,7 @@ CREATE MACRO trace_figures(
             p.span,
             p.on_host,
             max(p.bytes)::DOUBLE AS peak_bytes,
-            sum(p.bytes::DOUBLE * p.duration_ns)
-            / nullif(sum(p.duration_ns), 0) AS mean_bytes
+            ratio(sum(p.bytes::DOUBLE * p.duration_ns), sum(p.duration_ns)) AS mean_bytes
         FROM _points AS p
         GROUP BY p.run, p.worker, p.span, p.on_host, p.device_type, p.device_id
     ),
@@ -149,10 +146,10 @@ CREATE MACRO trace_figures(
             t.worker,
             t.span,
             unnest([
-                { 'figure': 'gpu_idle_pct', 'value': 100 * t.idle_us / nullif(t.window_us, 0) },
+                { 'figure': 'gpu_idle_pct', 'value': percentage(t.idle_us, t.window_us) },
                 {
                     'figure': 'exposed_communication_pct',
-                    'value': 100 * t.exposed_communication_us / nullif(t.window_us, 0)
+                    'value': percentage(t.exposed_communication_us, t.window_us)
                 }
             ])
         FROM gpu_time_v1(run := run, worker := worker, span := span) AS t

@@ -2,19 +2,15 @@
 -- since: 0.1
 -- summary: The traces that have host events as one list, in which the position of a trace numbers it.
 -- grain: one row
+-- uses: is_wanted, trace_key
 --
--- Event ids are unique within a trace. A number that is unique everywhere,
---
---     list_position(t.names, h.run || chr(0) || h.worker || chr(0) || h.span) * (1::BIGINT << 40) + h.event_id
---
--- makes joins three times as fast as (run, worker, span, event_id), and is worked out at once for all
--- rows of a file: joining a table of numbers would compare the three names for each.
+-- first_id makes numbers of it that are unique among all traces.
 --
 -- params
 --   run, worker, span
 -- columns
 --   name   type       unit  meaning
---   names  VARCHAR[]  -     Run, worker and span of each trace, joined by chr(0), in order.
+--   names  VARCHAR[]  -     Run, worker and span of each trace, as trace_key joins them, in order.
 CREATE MACRO trace_names(
     run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
 ) AS TABLE
@@ -22,14 +18,11 @@ CREATE MACRO trace_names(
     _traces AS (
         SELECT DISTINCT h.run, h.worker, h.span
         FROM host_events AS h
-        WHERE
-            (run IS NULL OR h.run = run)
-            AND (worker IS NULL OR h.worker = worker)
-            AND (span IS NULL OR h.span = span)
+        WHERE is_wanted(h.run, h.worker, h.span, run, worker, span)
     ),
 
     _names AS (
-        SELECT t.run || chr(0) || t.worker || chr(0) || t.span AS name
+        SELECT trace_key(t.run, t.worker, t.span) AS name
         FROM _traces AS t
     )
 

@@ -2,6 +2,7 @@
 -- since: 0.1
 -- summary: The devices on which each trace ran work.
 -- grain: one row per trace and device
+-- uses: is_wanted
 --
 -- Kernels, copies and fills are work. NULL stands for the device of work of which the trace does not say it.
 --
@@ -23,7 +24,5 @@ CREATE MACRO used_devices(
     FROM device_events AS d
     WHERE
         d.kind IN ('compute', 'communication', 'memcpy', 'memset')
-        AND (run IS NULL OR d.run = run)
-        AND (worker IS NULL OR d.worker = worker)
-        AND (span IS NULL OR d.span = span)
+        AND is_wanted(d.run, d.worker, d.span, run, worker, span)
     GROUP BY d.run, d.worker, d.span, d.device_id;

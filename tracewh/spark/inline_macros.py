@@ -1,9 +1,9 @@
 """A view as one query over the tables: what DuckDB does when it expands its macros, done by us.
 
 Other engines have no table macros that take relations by name. Every block, and every view that a
-view pins, becomes CTEs of the one query; the same call with the same arguments becomes them once.
-The house rules make that safe: a bare name is always a parameter, and a column has its table before
-it (see tests/test_sql_rules.py).
+view pins, becomes CTEs of the one query; the same call with the same arguments becomes them once. The
+expression of a function takes the place of each of its calls. The house rules make that safe: a bare
+name is always a parameter, and a column has its table before it (see tests/test_sql_rules.py).
 """
 
 from __future__ import annotations
@@ -66,6 +66,7 @@ class _Inliner:
         for column in list(holder.find_all(exp.Column)):
             if not column.table and column.name in arguments:
                 column.replace(arguments[column.name].copy())
+        self._expand(holder)
         within = around.new_child()
         query = holder.this
         if with_ := query.args.get("with_"):
@@ -75,6 +76,19 @@ class _Inliner:
         self._resolve(holder, within)
         found: exp.Query = holder.this
         return found
+
+    def _expand(self, part: exp.Expression) -> None:
+        """Put the expressions of functions in place of their calls, the inner ones first."""
+        for call in reversed(list(part.find_all(exp.Anonymous))):
+            callee = self._specs.get(call.name)
+            if callee is not None and callee.kind == "function":
+                arguments = _arguments(callee, call)
+                expression = sqlglot.parse_one(callee.body.rstrip(";"), dialect="duckdb")
+                body = exp.Paren(this=expression.unnest())
+                for column in list(body.find_all(exp.Column)):
+                    column.replace(arguments[column.name].copy())
+                self._expand(body)
+                call.replace(body)
 
     def _move(self, cte: exp.CTE, within: ChainMap[str, str]) -> None:
         recurs = any(table.name == cte.alias for table in cte.this.find_all(exp.Table))

@@ -6,7 +6,7 @@
 -- combines: kernel_stats_v1(group_by := group_by, per_span := TRUE) WHERE block IS NULL
 -- order: abs(delta_total_us) DESC, name, operator, grid, block, registers_per_thread, shared_memory_bytes
 -- empty: Neither run has kernels: record with ProfilerActivity.CUDA (or XPU, ...) among the activities.
--- uses: block_parts, kernel_stats_v1, kernels_in_parts, trace_weights
+-- uses: block_parts, delta_pct, kernel_stats_v1, kernels_in_parts, trace_weights
 -- example: drawn --baseline old --experiment new
 --
 -- The figures are those of kernel_stats. A run with several traces counts with the mean over its
@@ -214,18 +214,15 @@ CREATE MACRO diff_kernels_v1(
         p.baseline_calls,
         p.experiment_calls,
         p.experiment_calls - p.baseline_calls AS delta_calls,
-        100 * (p.experiment_calls - p.baseline_calls)
-        / nullif(p.baseline_calls, 0) AS delta_calls_pct,
+        delta_pct(p.baseline_calls, p.experiment_calls) AS delta_calls_pct,
         p.baseline_total_us,
         p.experiment_total_us,
         p.experiment_total_us - p.baseline_total_us AS delta_total_us,
-        100 * (p.experiment_total_us - p.baseline_total_us)
-        / nullif(p.baseline_total_us, 0) AS delta_total_us_pct,
+        delta_pct(p.baseline_total_us, p.experiment_total_us) AS delta_total_us_pct,
         p.baseline_mean_us,
         p.experiment_mean_us,
         p.experiment_mean_us - p.baseline_mean_us AS delta_mean_us,
-        100 * (p.experiment_mean_us - p.baseline_mean_us)
-        / nullif(p.baseline_mean_us, 0) AS delta_mean_us_pct
+        delta_pct(p.baseline_mean_us, p.experiment_mean_us) AS delta_mean_us_pct
     FROM paired AS p
     ORDER BY
         abs(p.experiment_total_us - p.baseline_total_us) DESC NULLS LAST,

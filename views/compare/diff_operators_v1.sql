@@ -6,7 +6,7 @@
 -- combines: operator_stats_v1(group_by := group_by, per_span := TRUE) WHERE block IS NULL
 -- order: abs(delta_device_self_us) DESC, abs(delta_host_self_us) DESC, name, input_dims, call_stack
 -- empty: Neither run has operators that group_by '{group_by}' lists: record with ProfilerActivity.CPU among the activities.
--- uses: block_parts, operator_stats_v1, operators_in_parts, trace_weights
+-- uses: block_parts, delta_pct, operator_stats_v1, operators_in_parts, trace_weights
 -- example: samples --baseline resnet_workers_0 --experiment resnet_workers_2 --limit 6
 -- reading: Two processes load the data in the second run: drawing and shrinking pictures left the training process. The rest is noise of short recordings.
 --
@@ -245,28 +245,25 @@ CREATE MACRO diff_operators_v1(
         p.baseline_calls,
         p.experiment_calls,
         p.experiment_calls - p.baseline_calls AS delta_calls,
-        100 * (p.experiment_calls - p.baseline_calls)
-        / nullif(p.baseline_calls, 0) AS delta_calls_pct,
+        delta_pct(p.baseline_calls, p.experiment_calls) AS delta_calls_pct,
         p.baseline_host_self_us,
         p.experiment_host_self_us,
         p.experiment_host_self_us - p.baseline_host_self_us AS delta_host_self_us,
-        100 * (p.experiment_host_self_us - p.baseline_host_self_us)
-        / nullif(p.baseline_host_self_us, 0) AS delta_host_self_us_pct,
+        delta_pct(p.baseline_host_self_us, p.experiment_host_self_us) AS delta_host_self_us_pct,
         p.baseline_host_total_us,
         p.experiment_host_total_us,
         p.experiment_host_total_us - p.baseline_host_total_us AS delta_host_total_us,
-        100 * (p.experiment_host_total_us - p.baseline_host_total_us)
-        / nullif(p.baseline_host_total_us, 0) AS delta_host_total_us_pct,
+        delta_pct(p.baseline_host_total_us, p.experiment_host_total_us) AS delta_host_total_us_pct,
         p.baseline_device_self_us,
         p.experiment_device_self_us,
         p.experiment_device_self_us - p.baseline_device_self_us AS delta_device_self_us,
-        100 * (p.experiment_device_self_us - p.baseline_device_self_us)
-        / nullif(p.baseline_device_self_us, 0) AS delta_device_self_us_pct,
+        delta_pct(p.baseline_device_self_us, p.experiment_device_self_us)
+            AS delta_device_self_us_pct,
         p.baseline_device_total_us,
         p.experiment_device_total_us,
         p.experiment_device_total_us - p.baseline_device_total_us AS delta_device_total_us,
-        100 * (p.experiment_device_total_us - p.baseline_device_total_us)
-        / nullif(p.baseline_device_total_us, 0) AS delta_device_total_us_pct
+        delta_pct(p.baseline_device_total_us, p.experiment_device_total_us)
+            AS delta_device_total_us_pct
     FROM paired AS p
     ORDER BY
         abs(p.experiment_device_self_us - p.baseline_device_self_us) DESC NULLS LAST,

@@ -7,7 +7,7 @@
 -- combines: trace_figures(figures := ['step_us', 'gpu_utilization_pct', 'est_sm_efficiency_pct', 'peak_memory_bytes', 'mean_memory_bytes', 'peak_host_memory_bytes', 'mean_host_memory_bytes']); step_breakdown_v1(); used_devices(); devices
 -- order: baseline_step_us
 -- empty: Neither run has an event that lasts: record with ProfilerActivity.CPU among the activities.
--- uses: diff_steps_v1, trace_figures, used_devices
+-- uses: delta_pct, diff_steps_v1, ratio, trace_figures, used_devices
 -- example: samples --baseline resnet_workers_0 --experiment resnet_workers_2
 -- reading: A step is a tenth shorter, and six steps on either side cannot tell this from chance. The traces have no devices.
 --
@@ -193,10 +193,14 @@ CREATE MACRO diff_overview_v1(
                 AS baseline,
             string_agg(c.words, ', ' ORDER BY c.words) FILTER (WHERE c.side = 'experiment')
                 AS experiment,
-            sum(c.memory_bytes) FILTER (WHERE c.side = 'baseline')
-            / nullif(sum(c.known) FILTER (WHERE c.side = 'baseline'), 0) AS baseline_bytes,
-            sum(c.memory_bytes) FILTER (WHERE c.side = 'experiment')
-            / nullif(sum(c.known) FILTER (WHERE c.side = 'experiment'), 0) AS experiment_bytes
+            ratio(
+                sum(c.memory_bytes) FILTER (WHERE c.side = 'baseline'),
+                sum(c.known) FILTER (WHERE c.side = 'baseline')
+            ) AS baseline_bytes,
+            ratio(
+                sum(c.memory_bytes) FILTER (WHERE c.side = 'experiment'),
+                sum(c.known) FILTER (WHERE c.side = 'experiment')
+            ) AS experiment_bytes
         FROM counted_devices AS c
     ),
 
@@ -235,8 +239,7 @@ CREATE MACRO diff_overview_v1(
         f.baseline_step_us,
         f.experiment_step_us,
         f.experiment_step_us - f.baseline_step_us AS delta_step_us,
-        100 * (f.experiment_step_us - f.baseline_step_us)
-        / nullif(f.baseline_step_us, 0) AS delta_step_us_pct,
+        delta_pct(f.baseline_step_us, f.experiment_step_us) AS delta_step_us_pct,
         t.baseline_median_us AS baseline_step_median_us,
         t.experiment_median_us AS experiment_step_median_us,
         t.baseline_iqr_us AS baseline_step_iqr_us,
@@ -247,36 +250,36 @@ CREATE MACRO diff_overview_v1(
         f.experiment_gpu_utilization_pct,
         f.experiment_gpu_utilization_pct
         - f.baseline_gpu_utilization_pct AS delta_gpu_utilization_pct,
-        100 * (f.experiment_gpu_utilization_pct - f.baseline_gpu_utilization_pct)
-        / nullif(f.baseline_gpu_utilization_pct, 0) AS delta_gpu_utilization_pct_pct,
+        delta_pct(f.baseline_gpu_utilization_pct, f.experiment_gpu_utilization_pct)
+            AS delta_gpu_utilization_pct_pct,
         f.baseline_est_sm_efficiency_pct,
         f.experiment_est_sm_efficiency_pct,
         f.experiment_est_sm_efficiency_pct
         - f.baseline_est_sm_efficiency_pct AS delta_est_sm_efficiency_pct,
-        100 * (f.experiment_est_sm_efficiency_pct - f.baseline_est_sm_efficiency_pct)
-        / nullif(f.baseline_est_sm_efficiency_pct, 0) AS delta_est_sm_efficiency_pct_pct,
+        delta_pct(f.baseline_est_sm_efficiency_pct, f.experiment_est_sm_efficiency_pct)
+            AS delta_est_sm_efficiency_pct_pct,
         f.baseline_peak_memory_bytes,
         f.experiment_peak_memory_bytes,
         f.experiment_peak_memory_bytes - f.baseline_peak_memory_bytes AS delta_peak_memory_bytes,
-        100 * (f.experiment_peak_memory_bytes - f.baseline_peak_memory_bytes)
-        / nullif(f.baseline_peak_memory_bytes, 0) AS delta_peak_memory_bytes_pct,
+        delta_pct(f.baseline_peak_memory_bytes, f.experiment_peak_memory_bytes)
+            AS delta_peak_memory_bytes_pct,
         f.baseline_mean_memory_bytes,
         f.experiment_mean_memory_bytes,
         f.experiment_mean_memory_bytes - f.baseline_mean_memory_bytes AS delta_mean_memory_bytes,
-        100 * (f.experiment_mean_memory_bytes - f.baseline_mean_memory_bytes)
-        / nullif(f.baseline_mean_memory_bytes, 0) AS delta_mean_memory_bytes_pct,
+        delta_pct(f.baseline_mean_memory_bytes, f.experiment_mean_memory_bytes)
+            AS delta_mean_memory_bytes_pct,
         f.baseline_peak_host_memory_bytes,
         f.experiment_peak_host_memory_bytes,
         f.experiment_peak_host_memory_bytes
         - f.baseline_peak_host_memory_bytes AS delta_peak_host_memory_bytes,
-        100 * (f.experiment_peak_host_memory_bytes - f.baseline_peak_host_memory_bytes)
-        / nullif(f.baseline_peak_host_memory_bytes, 0) AS delta_peak_host_memory_bytes_pct,
+        delta_pct(f.baseline_peak_host_memory_bytes, f.experiment_peak_host_memory_bytes)
+            AS delta_peak_host_memory_bytes_pct,
         f.baseline_mean_host_memory_bytes,
         f.experiment_mean_host_memory_bytes,
         f.experiment_mean_host_memory_bytes
         - f.baseline_mean_host_memory_bytes AS delta_mean_host_memory_bytes,
-        100 * (f.experiment_mean_host_memory_bytes - f.baseline_mean_host_memory_bytes)
-        / nullif(f.baseline_mean_host_memory_bytes, 0) AS delta_mean_host_memory_bytes_pct
+        delta_pct(f.baseline_mean_host_memory_bytes, f.experiment_mean_host_memory_bytes)
+            AS delta_mean_host_memory_bytes_pct
     FROM figures AS f
     CROSS JOIN devices_of_sides AS v
     CROSS JOIN step_times AS t;

@@ -7,7 +7,7 @@
 -- combines: step_breakdown_v1()
 -- order: abs(delta_mean_us) DESC, list_position(['kernel', 'memcpy', 'memset', 'communication', 'runtime', 'dataloader', 'cpu_exec', 'other', 'total'], category)
 -- empty: Neither run has an event that lasts: record with ProfilerActivity.CPU among the activities.
--- uses: step_breakdown_v1, step_changes
+-- uses: delta_pct, step_breakdown_v1, step_changes
 -- example: samples --baseline resnet_workers_0 --experiment resnet_workers_2
 -- reading: Loading data left the step, and operators took longer, for three processes share the cores. Whether the step as a whole became shorter six steps on either side cannot tell.
 --
@@ -152,7 +152,7 @@ CREATE MACRO diff_steps_v1(
         m.baseline_us AS baseline_mean_us,
         m.experiment_us AS experiment_mean_us,
         m.experiment_us - m.baseline_us AS delta_mean_us,
-        100 * (m.experiment_us - m.baseline_us) / nullif(m.baseline_us, 0) AS delta_mean_us_pct,
+        delta_pct(m.baseline_us, m.experiment_us) AS delta_mean_us_pct,
         c.baseline_steps,
         c.experiment_steps,
         c.baseline_median_us,

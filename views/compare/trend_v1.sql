@@ -6,7 +6,7 @@
 -- distributes: warehouse
 -- combines: trend_values(figure, name := name, runs := runs)
 -- order: first_ns, run
--- uses: change_points, trend_values
+-- uses: change_points, delta_pct, percentage, trend_values
 -- example: drawn --figure step_us
 -- reading: From the seventh run on a step takes a quarter longer, and that is no chance.
 --
@@ -128,12 +128,12 @@ CREATE MACRO trend_v1(
         w.first_ns,
         c.value,
         c.delta,
-        100 * c.delta / nullif(c.value - c.delta, 0) AS delta_pct,
+        percentage(c.delta, c.value - c.delta) AS delta_pct,
         c.level,
         CASE WHEN c.run IS NOT NULL THEN c.p_value IS NOT NULL END AS is_change_point,
         CASE
             WHEN c.p_value IS NOT NULL
-                THEN 100 * (c.level - c.level_before) / nullif(c.level_before, 0)
+                THEN delta_pct(c.level_before, c.level)
         END AS change_pct,
         c.p_value
     FROM wanted AS w

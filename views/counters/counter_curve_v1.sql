@@ -7,6 +7,7 @@
 -- order: run, worker, span, device_id, pid, counter, series, time_ns, event_id
 -- carries: spark
 -- empty: No counter was sampled over time, as PM sampling of NVIDIA GPUs does.
+-- uses: is_wanted
 -- example: drawn --counter sm%
 --
 -- The samples of a counter stand for the time from one to the next; how long the last one holds is not
@@ -57,9 +58,7 @@ CREATE MACRO counter_curve_v1(
             c.event_id
         FROM counter_samples AS c
         WHERE
-            (run IS NULL OR c.run = run)
-            AND (worker IS NULL OR c.worker = worker)
-            AND (span IS NULL OR c.span = span)
+            is_wanted(c.run, c.worker, c.span, run, worker, span)
             AND (
                 counter IS NULL
                 OR CASE

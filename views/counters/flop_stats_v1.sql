@@ -6,7 +6,7 @@
 -- order: self_flops DESC, total_flops DESC, run, worker, span, name
 -- needs: no_counters
 -- empty: No kernel has CUPTI counters: on NVIDIA GPUs record with ProfilerActivity.CUDA and the experimental_config that docs/views/kernel_counters.md names.
--- uses: checked_choice, kernel_counters_v1, module_costs, module_events, profiled_kernels, trace_names
+-- uses: checked_choice, first_id, kernel_counters_v1, module_costs, module_events, percentage, profiled_kernels, trace_names
 -- example: drawn --group-by module
 --
 -- Operations are those of the CUDA cores, as in kernel_counters; those of tensor cores are not counted.
@@ -45,8 +45,7 @@ CREATE MACRO flop_stats_v1(
             k.event_id,
             k.kernel_name,
             k.flops,
-            list_position(t.names, k.run || chr(0) || k.worker || chr(0) || k.span)
-            * (1::BIGINT << 40) + coalesce(k.launch_id, k.op_id) AS launch_id
+            first_id(t.names, k.run, k.worker, k.span) + coalesce(k.launch_id, k.op_id) AS launch_id
         FROM profiled_kernels(run, worker, span) AS k
         CROSS JOIN trace_names(run, worker, span) AS t
         WHERE k.flops IS NOT NULL
@@ -54,8 +53,7 @@ CREATE MACRO flop_stats_v1(
 
     modules AS MATERIALIZED (
         SELECT
-            list_position(t.names, m.run || chr(0) || m.worker || chr(0) || m.span)
-            * (1::BIGINT << 40) + m.event_id AS id,
+            first_id(t.names, m.run, m.worker, m.span) + m.event_id AS id,
             string_split(m.path, ';') AS names
         FROM module_costs(run, worker, span) AS m
         CROSS JOIN trace_names(run, worker, span) AS t
@@ -113,11 +111,8 @@ CREATE MACRO flop_stats_v1(
         g.kernels,
         g.self_flops,
         g.total_flops,
-        100.0 * g.self_flops
-        / nullif(sum(g.self_flops) OVER (PARTITION BY g.run, g.worker, g.span), 0) AS share_pct,
-        100.0 * sum(g.self_flops) OVER so_far
-        / nullif(sum(g.self_flops) OVER (PARTITION BY g.run, g.worker, g.span), 0)
-            AS cumulative_pct
+        percentage(g.self_flops, sum(g.self_flops) OVER of_trace) AS share_pct,
+        percentage(sum(g.self_flops) OVER so_far, sum(g.self_flops) OVER of_trace) AS cumulative_pct
     FROM grouped AS g
     WHERE
         (
@@ -125,6 +120,7 @@ CREATE MACRO flop_stats_v1(
             FROM checked_choice('group_by', group_by, ['kernel', 'operator', 'module']) AS c
         )
     WINDOW
+        of_trace AS (PARTITION BY g.run, g.worker, g.span),
         so_far AS (
             PARTITION BY g.run, g.worker, g.span
             ORDER BY g.self_flops DESC, g.total_flops DESC, g.name ASC

@@ -7,7 +7,7 @@
 -- order: flops DESC, run, worker, span, event_id
 -- needs: no_counters
 -- empty: No kernel has CUPTI counters: on NVIDIA GPUs record with ProfilerActivity.CUDA and the experimental_config that docs/views/kernel_counters.md names.
--- uses: profiled_kernels
+-- uses: first_id, is_wanted, profiled_kernels, trace_key
 -- example: drawn
 --
 -- Counters are recorded with the profiler's experimental_config, profiler_metrics and
@@ -55,7 +55,7 @@ CREATE MACRO kernel_counters_v1(
     ),
 
     traces_profiled AS MATERIALIZED (
-        SELECT list(DISTINCT k.run || chr(0) || k.worker || chr(0) || k.span) AS names
+        SELECT list(DISTINCT trace_key(k.run, k.worker, k.span)) AS names
         FROM kernels_counted AS k
     ),
 
@@ -67,10 +67,8 @@ CREATE MACRO kernel_counters_v1(
 
     nodes AS MATERIALIZED (
         SELECT
-            list_position(t.names, h.run || chr(0) || h.worker || chr(0) || h.span)
-            * (1::BIGINT << 40) + h.event_id AS id,
-            list_position(t.names, h.run || chr(0) || h.worker || chr(0) || h.span)
-            * (1::BIGINT << 40) + h.parent_op_id AS parent_id,
+            first_id(t.names, h.run, h.worker, h.span) + h.event_id AS id,
+            first_id(t.names, h.run, h.worker, h.span) + h.parent_op_id AS parent_id,
             CASE WHEN h.category = 'cpu_op' THEN h.name END AS operator
         FROM host_events AS h
         INNER JOIN traces_counted AS c
@@ -82,10 +80,8 @@ CREATE MACRO kernel_counters_v1(
     launching AS (
         SELECT
             k.*,
-            list_position(t.names, k.run || chr(0) || k.worker || chr(0) || k.span)
-            * (1::BIGINT << 40) + k.op_id AS operator_id,
-            list_position(t.names, k.run || chr(0) || k.worker || chr(0) || k.span)
-            * (1::BIGINT << 40) + k.event_id AS kernel_id
+            first_id(t.names, k.run, k.worker, k.span) + k.op_id AS operator_id,
+            first_id(t.names, k.run, k.worker, k.span) + k.event_id AS kernel_id
         FROM kernels_counted AS k
         CROSS JOIN traces_profiled AS t
     ),
@@ -118,25 +114,18 @@ CREATE MACRO kernel_counters_v1(
     counter_names AS MATERIALIZED (
         SELECT list(DISTINCT c.counter ORDER BY c.counter) AS counters
         FROM counters AS c
-        WHERE
-            (run IS NULL OR c.run = run)
-            AND (worker IS NULL OR c.worker = worker)
-            AND (span IS NULL OR c.span = span)
+        WHERE is_wanted(c.run, c.worker, c.span, run, worker, span)
     ),
 
     counted_once AS (
         SELECT
-            list_position(t.names, c.run || chr(0) || c.worker || chr(0) || c.span)
-            * (1::BIGINT << 40) + c.event_id AS id,
+            first_id(t.names, c.run, c.worker, c.span) + c.event_id AS id,
             list_position(n.counters, c.counter) AS place,
             max(c.value) AS value
         FROM counters AS c
         CROSS JOIN traces_profiled AS t
         CROSS JOIN counter_names AS n
-        WHERE
-            (run IS NULL OR c.run = run)
-            AND (worker IS NULL OR c.worker = worker)
-            AND (span IS NULL OR c.span = span)
+        WHERE is_wanted(c.run, c.worker, c.span, run, worker, span)
         GROUP BY ALL
     ),
 

@@ -7,7 +7,7 @@
 -- order: duration_us DESC, flops DESC, run, worker, span, name, device_id
 -- needs: no_counters
 -- empty: No kernel has CUPTI counters: on NVIDIA GPUs record with ProfilerActivity.CUDA and the experimental_config that docs/views/kernel_counters.md names.
--- uses: checked_choice, kernel_counters_v1, profiled_kernels
+-- uses: checked_choice, is_wanted, kernel_counters_v1, percentage, profiled_kernels, ratio
 -- example: drawn
 --
 -- Arithmetic intensity is the floating-point operations per byte of device memory that was read or
@@ -82,10 +82,7 @@ CREATE MACRO roofline_v1(
             p.memory_gbps
         FROM devices AS d
         LEFT JOIN peaks AS p ON regexp_replace(d.name, '^NVIDIA ', '') = p.name
-        WHERE
-            (run IS NULL OR d.run = run)
-            AND (worker IS NULL OR d.worker = worker)
-            AND (span IS NULL OR d.span = span)
+        WHERE is_wanted(d.run, d.worker, d.span, run, worker, span)
         QUALIFY
             row_number() OVER (
                 PARTITION BY d.run, d.worker, d.span, d.device_id ORDER BY p.place
@@ -183,18 +180,18 @@ CREATE MACRO roofline_v1(
         b.calls,
         b.flops,
         b.dram_bytes,
-        b.flops / nullif(b.dram_bytes, 0) AS intensity,
+        ratio(b.flops, b.dram_bytes) AS intensity,
         b.duration_ns / 1000.0 AS duration_us,
-        b.flops / nullif(b.duration_ns, 0) / 1000.0 AS achieved_tflops,
-        b.dram_bytes / nullif(b.duration_ns, 0) AS achieved_gbps,
-        b.flops / nullif(b.least_ns, 0) / 1000.0 AS attainable_tflops,
+        ratio(b.flops, b.duration_ns) / 1000.0 AS achieved_tflops,
+        ratio(b.dram_bytes, b.duration_ns) AS achieved_gbps,
+        ratio(b.flops, b.least_ns) / 1000.0 AS attainable_tflops,
         b.least_ns / 1000.0 AS least_us,
         CASE
             WHEN b.least_ns IS NULL THEN NULL
             WHEN b.compute_ns > b.memory_ns THEN 'compute'
             ELSE 'memory'
         END AS bound,
-        100.0 * b.least_ns / nullif(b.duration_ns, 0) AS achieved_pct,
+        percentage(b.least_ns, b.duration_ns) AS achieved_pct,
         b.memory_gbps::DOUBLE AS peak_gbps
     FROM bounded AS b
     ORDER BY

@@ -6,7 +6,7 @@
 -- distributes: trace
 -- order: run, worker, span, step, duration_us DESC, bound
 -- empty: No event that lasts was recorded: record with ProfilerActivity.CPU among the activities.
--- uses: critical_path_v1
+-- uses: critical_path_v1, is_wanted
 -- example: samples --run ddp_gloo --worker rank0
 -- reading: The mean step of rank 0 is as long as it is because of its operators and of data that is not there yet.
 --
@@ -42,9 +42,7 @@ CREATE MACRO critical_path_summary_v1(
         FROM steps AS s
         WHERE
             s.extended_end_ns > s.extended_start_ns
-            AND (run IS NULL OR s.run = run)
-            AND (worker IS NULL OR s.worker = worker)
-            AND (span IS NULL OR s.span = span)
+            AND is_wanted(s.run, s.worker, s.span, run, worker, span)
             AND (step IS NULL OR s.step = step)
             AND (per_step OR step IS NOT NULL OR NOT s.is_tail)
         GROUP BY s.run, s.worker, s.span, s.step

@@ -6,7 +6,7 @@
 -- distributes: trace
 -- order: run, worker, span, step, start_ns
 -- empty: No event that lasts was recorded: record with ProfilerActivity.CPU among the activities.
--- uses: critical_pieces
+-- uses: critical_pieces, is_wanted
 -- example: samples --run ddp_gloo --step 3 --limit 12
 --
 -- The chain goes back in time from the end of the step: to the device where its last work ended with
@@ -64,9 +64,7 @@ CREATE MACRO critical_path_v1(
         FROM steps AS s
         WHERE
             s.extended_end_ns > s.extended_start_ns
-            AND (run IS NULL OR s.run = run)
-            AND (worker IS NULL OR s.worker = worker)
-            AND (span IS NULL OR s.span = span)
+            AND is_wanted(s.run, s.worker, s.span, run, worker, span)
             AND (step IS NULL OR s.step = step)
     ),
 

@@ -7,7 +7,7 @@
 -- order: duration_us DESC, run, worker, span, device_id, start_ns
 -- needs: no_device_events
 -- empty: No device was without work for {min_us} us or longer between its first work and its last: min_us takes a lower limit.
--- uses: interval_totals, trace_names
+-- uses: first_id, interval_totals, is_wanted, trace_names
 -- example: drawn
 --
 -- A gap is time between the first and the last work of a device in which nothing ran on any of its
@@ -50,9 +50,7 @@ CREATE MACRO gpu_gaps_v1(
         FROM device_events AS d
         WHERE
             d.kind IN ('compute', 'communication', 'memcpy', 'memset')
-            AND (run IS NULL OR d.run = run)
-            AND (worker IS NULL OR d.worker = worker)
-            AND (span IS NULL OR d.span = span)
+            AND is_wanted(d.run, d.worker, d.span, run, worker, span)
     ),
 
     used_devices AS MATERIALIZED (
@@ -63,8 +61,7 @@ CREATE MACRO gpu_gaps_v1(
             w.device_id,
             min(w.start_ns) AS first_ns,
             row_number() OVER () AS number,
-            list_position(any_value(t.names), w.run || chr(0) || w.worker || chr(0) || w.span)
-            * (1::BIGINT << 40) AS first_id
+            first_id(any_value(t.names), w.run, w.worker, w.span) AS first_id
         FROM work AS w
         CROSS JOIN trace_names(run, worker, span) AS t
         GROUP BY w.run, w.worker, w.span, w.device_id
@@ -140,8 +137,7 @@ CREATE MACRO gpu_gaps_v1(
 
     host AS (
         SELECT
-            list_position(t.names, h.run || chr(0) || h.worker || chr(0) || h.span)
-            * (1::BIGINT << 40) AS first_id,
+            first_id(t.names, h.run, h.worker, h.span) AS first_id,
             h.event_id,
             h.parent_id,
             h.pid,
@@ -150,10 +146,7 @@ CREATE MACRO gpu_gaps_v1(
             coalesce(h.overlap_start_ns, h.start_ns + h.duration_ns) AS end_ns
         FROM host_events AS h
         CROSS JOIN trace_names(run, worker, span) AS t
-        WHERE
-            (run IS NULL OR h.run = run)
-            AND (worker IS NULL OR h.worker = worker)
-            AND (span IS NULL OR h.span = span)
+        WHERE is_wanted(h.run, h.worker, h.span, run, worker, span)
     ),
 
     launched_gaps AS MATERIALIZED (
@@ -220,15 +213,11 @@ CREATE MACRO gpu_gaps_v1(
 
     host_names AS (
         SELECT
-            list_position(t.names, h.run || chr(0) || h.worker || chr(0) || h.span)
-            * (1::BIGINT << 40) + h.event_id AS id,
+            first_id(t.names, h.run, h.worker, h.span) + h.event_id AS id,
             h.name
         FROM host_events AS h
         CROSS JOIN trace_names(run, worker, span) AS t
-        WHERE
-            (run IS NULL OR h.run = run)
-            AND (worker IS NULL OR h.worker = worker)
-            AND (span IS NULL OR h.span = span)
+        WHERE is_wanted(h.run, h.worker, h.span, run, worker, span)
     ),
 
     spent_by_name AS (

@@ -8,7 +8,7 @@
 -- carries: spark
 -- needs: no_device_events
 -- empty: No stream was idle between its first work and its last.
--- uses: trace_names
+-- uses: first_id, is_wanted, trace_names
 -- example: drawn
 --
 -- A gap is the time on a stream between the end of all work before and the start of the next kernel,
@@ -52,9 +52,7 @@ CREATE MACRO idle_time_v1(
         FROM device_events AS d
         WHERE
             d.kind IN ('compute', 'communication', 'memcpy', 'memset')
-            AND (run IS NULL OR d.run = run)
-            AND (worker IS NULL OR d.worker = worker)
-            AND (span IS NULL OR d.span = span)
+            AND is_wanted(d.run, d.worker, d.span, run, worker, span)
     ),
 
     streams AS MATERIALIZED (
@@ -65,8 +63,7 @@ CREATE MACRO idle_time_v1(
             w.device_id,
             w.stream_id,
             row_number() OVER () AS number,
-            list_position(any_value(t.names), w.run || chr(0) || w.worker || chr(0) || w.span)
-            * (1::BIGINT << 40) AS first_id
+            first_id(any_value(t.names), w.run, w.worker, w.span) AS first_id
         FROM work AS w
         CROSS JOIN trace_names(run, worker, span) AS t
         GROUP BY w.run, w.worker, w.span, w.device_id, w.stream_id
@@ -98,15 +95,12 @@ CREATE MACRO idle_time_v1(
 
     launches AS (
         SELECT
-            list_position(t.names, h.run || chr(0) || h.worker || chr(0) || h.span)
-            * (1::BIGINT << 40) + h.event_id AS id,
+            first_id(t.names, h.run, h.worker, h.span) + h.event_id AS id,
             h.start_ns
         FROM host_events AS h
         CROSS JOIN trace_names(run, worker, span) AS t
         WHERE
-            (run IS NULL OR h.run = run)
-            AND (worker IS NULL OR h.worker = worker)
-            AND (span IS NULL OR h.span = span)
+            is_wanted(h.run, h.worker, h.span, run, worker, span)
             AND h.category NOT IN ('cpu_op', 'user_annotation', 'python_function')
     ),
 

@@ -8,7 +8,7 @@
 -- carries: spark
 -- needs: no_operators no_device_events
 -- empty: No call launched {min_length} kernels, copies and fills or more, of those that are linked to their launch: min_length takes a lower limit.
--- uses: trace_names
+-- uses: first_id, is_wanted, percentage, trace_names
 -- example: drawn
 --
 -- The sequence of a call is its name, and the kernels, copies and fills that were launched inside it, by
@@ -44,8 +44,7 @@ CREATE MACRO kernel_sequences_v1(
     WITH
     work AS MATERIALIZED (
         SELECT
-            list_position(t.names, d.run || chr(0) || d.worker || chr(0) || d.span)
-            * (1::BIGINT << 40) AS first_id,
+            first_id(t.names, d.run, d.worker, d.span) AS first_id,
             d.event_id,
             -- Without a call of the runtime, the operator itself.
             coalesce(d.launch_id, d.op_id) AS launch_id,
@@ -57,9 +56,7 @@ CREATE MACRO kernel_sequences_v1(
         WHERE
             d.kind IN ('compute', 'communication', 'memcpy', 'memset')
             AND coalesce(d.launch_id, d.op_id) IS NOT NULL
-            AND (run IS NULL OR d.run = run)
-            AND (worker IS NULL OR d.worker = worker)
-            AND (span IS NULL OR d.span = span)
+            AND is_wanted(d.run, d.worker, d.span, run, worker, span)
     ),
 
     -- Names as numbers: a sequence of numbers is compared at once.
@@ -71,8 +68,7 @@ CREATE MACRO kernel_sequences_v1(
 
     host AS MATERIALIZED (
         SELECT
-            list_position(t.names, h.run || chr(0) || h.worker || chr(0) || h.span)
-            * (1::BIGINT << 40) AS first_id,
+            first_id(t.names, h.run, h.worker, h.span) AS first_id,
             h.event_id,
             h.pid,
             h.tid,
@@ -86,10 +82,7 @@ CREATE MACRO kernel_sequences_v1(
             END AS is_wanted
         FROM host_events AS h
         CROSS JOIN trace_names(run, worker, span) AS t
-        WHERE
-            (run IS NULL OR h.run = run)
-            AND (worker IS NULL OR h.worker = worker)
-            AND (span IS NULL OR h.span = span)
+        WHERE is_wanted(h.run, h.worker, h.span, run, worker, span)
     ),
 
     wanted AS (
@@ -181,8 +174,7 @@ CREATE MACRO kernel_sequences_v1(
 
     operators AS (
         SELECT
-            list_position(t.names, h.run || chr(0) || h.worker || chr(0) || h.span)
-            * (1::BIGINT << 40) + h.event_id AS id,
+            first_id(t.names, h.run, h.worker, h.span) + h.event_id AS id,
             h.run,
             h.worker,
             h.span,
@@ -191,9 +183,7 @@ CREATE MACRO kernel_sequences_v1(
         CROSS JOIN trace_names(run, worker, span) AS t
         WHERE
             h.category IN ('cpu_op', 'user_annotation')
-            AND (run IS NULL OR h.run = run)
-            AND (worker IS NULL OR h.worker = worker)
-            AND (span IS NULL OR h.span = span)
+            AND is_wanted(h.run, h.worker, h.span, run, worker, span)
     ),
 
     sums AS (
@@ -238,14 +228,12 @@ CREATE MACRO kernel_sequences_v1(
         p.pattern,
         p.calls,
         p.device_ns / 1000.0 AS device_us,
-        100.0 * p.device_ns
-        / nullif(sum(p.device_ns) OVER (PARTITION BY p.run, p.worker, p.span), 0) AS share_pct,
-        100.0 * sum(p.device_ns) OVER so_far
-        / nullif(sum(p.device_ns) OVER (PARTITION BY p.run, p.worker, p.span), 0)
-            AS cumulative_pct,
+        percentage(p.device_ns, sum(p.device_ns) OVER of_trace) AS share_pct,
+        percentage(sum(p.device_ns) OVER so_far, sum(p.device_ns) OVER of_trace) AS cumulative_pct,
         p.host_ns / 1000.0 AS host_us
     FROM patterns AS p
     WINDOW
+        of_trace AS (PARTITION BY p.run, p.worker, p.span),
         so_far AS (
             PARTITION BY p.run, p.worker, p.span
             ORDER BY p.device_ns DESC, p.pattern ASC

@@ -7,7 +7,7 @@
 -- carries: spark
 -- needs: no_device_events
 -- empty: The devices ran no kernels, only copies and fills.
--- uses: checked_choice, operator_names, trace_names
+-- uses: checked_choice, first_id, is_wanted, operator_names, percentage, ratio, trace_names
 -- example: drawn --group-by launch
 --
 -- Kernels are what computes or communicates on a device; copies, sets and synchronisations are not
@@ -83,8 +83,7 @@ CREATE MACRO kernel_stats_v1(
             d.block,
             d.registers_per_thread,
             d.shared_memory_bytes,
-            list_position(t.names, d.run || chr(0) || d.worker || chr(0) || d.span)
-            * (1::BIGINT << 40) + d.op_id AS operator_id,
+            first_id(t.names, d.run, d.worker, d.span) + d.op_id AS operator_id,
             d.duration_ns,
             d.uses_tensor_cores,
             d.blocks_per_sm,
@@ -94,9 +93,7 @@ CREATE MACRO kernel_stats_v1(
         WHERE
             (SELECT c.is_allowed FROM checked_choice('group_by', group_by, ['name', 'launch']) AS c)
             AND d.kind IN ('compute', 'communication')
-            AND (run IS NULL OR d.run = run)
-            AND (worker IS NULL OR d.worker = worker)
-            AND (span IS NULL OR d.span = span)
+            AND is_wanted(d.run, d.worker, d.span, run, worker, span)
             AND (
                 step IS NULL
                 OR EXISTS (
@@ -128,12 +125,13 @@ CREATE MACRO kernel_stats_v1(
             max(k.duration_ns) AS max_ns,
             stddev_samp(k.duration_ns) AS stddev_ns,
             bool_or(k.uses_tensor_cores) AS uses_tensor_cores,
-            sum(k.blocks_per_sm * k.duration_ns)
-            / nullif(sum(k.duration_ns) FILTER (WHERE k.blocks_per_sm IS NOT NULL), 0)
-                AS mean_blocks_per_sm,
-            sum(k.est_achieved_occupancy_pct * k.duration_ns)
-            / nullif(
-                sum(k.duration_ns) FILTER (WHERE k.est_achieved_occupancy_pct IS NOT NULL), 0
+            ratio(
+                sum(k.blocks_per_sm * k.duration_ns),
+                sum(k.duration_ns) FILTER (WHERE k.blocks_per_sm IS NOT NULL)
+            ) AS mean_blocks_per_sm,
+            ratio(
+                sum(k.est_achieved_occupancy_pct * k.duration_ns),
+                sum(k.duration_ns) FILTER (WHERE k.est_achieved_occupancy_pct IS NOT NULL)
             ) AS mean_est_achieved_occupancy_pct
         FROM runs_of_kernels AS k
         LEFT JOIN operator_names(run, worker, span) AS o
@@ -158,16 +156,14 @@ CREATE MACRO kernel_stats_v1(
         g.min_ns / 1000.0 AS min_us,
         g.max_ns / 1000.0 AS max_us,
         g.stddev_ns / 1000.0 AS stddev_us,
-        100.0 * g.total_ns
-        / nullif(sum(g.total_ns) OVER (PARTITION BY g.run, g.worker, g.span), 0) AS share_pct,
-        100.0 * sum(g.total_ns) OVER so_far
-        / nullif(sum(g.total_ns) OVER (PARTITION BY g.run, g.worker, g.span), 0)
-            AS cumulative_pct,
+        percentage(g.total_ns, sum(g.total_ns) OVER of_trace) AS share_pct,
+        percentage(sum(g.total_ns) OVER so_far, sum(g.total_ns) OVER of_trace) AS cumulative_pct,
         g.uses_tensor_cores,
         g.mean_blocks_per_sm,
         g.mean_est_achieved_occupancy_pct
     FROM grouped AS g
     WINDOW
+        of_trace AS (PARTITION BY g.run, g.worker, g.span),
         so_far AS (
             PARTITION BY g.run, g.worker, g.span
             ORDER BY

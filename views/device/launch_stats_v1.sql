@@ -7,7 +7,7 @@
 -- carries: spark
 -- needs: no_device_events
 -- empty: No work of a device is linked to the call that launched it: record with both ProfilerActivity.CPU and ProfilerActivity.CUDA (or XPU, ...), and give the schedule a warmup step.
--- uses: operator_names trace_names
+-- uses: first_id, is_wanted, operator_names, percentage, trace_names
 -- example: drawn
 --
 -- Every call that something on a device is linked to is a launch: of the runtime or the driver, CUDA,
@@ -60,8 +60,7 @@ CREATE MACRO launch_stats_v1(
             r.duration_ns
         FROM (
             SELECT
-                list_position(t.names, d.run || chr(0) || d.worker || chr(0) || d.span)
-                * (1::BIGINT << 40) AS first_id,
+                first_id(t.names, d.run, d.worker, d.span) AS first_id,
                 d.launch_id,
                 d.op_id,
                 d.name,
@@ -72,9 +71,7 @@ CREATE MACRO launch_stats_v1(
             WHERE
                 d.kind IN ('compute', 'communication', 'memcpy', 'memset')
                 AND d.launch_id IS NOT NULL
-                AND (run IS NULL OR d.run = run)
-                AND (worker IS NULL OR d.worker = worker)
-                AND (span IS NULL OR d.span = span)
+                AND is_wanted(d.run, d.worker, d.span, run, worker, span)
         ) AS r
     ),
 
@@ -108,8 +105,7 @@ CREATE MACRO launch_stats_v1(
             h.run,
             h.worker,
             h.span,
-            list_position(t.names, h.run || chr(0) || h.worker || chr(0) || h.span)
-            * (1::BIGINT << 40) + h.event_id AS id,
+            first_id(t.names, h.run, h.worker, h.span) + h.event_id AS id,
             h.name,
             h.start_ns + h.duration_ns AS end_ns,
             h.duration_ns
@@ -117,9 +113,7 @@ CREATE MACRO launch_stats_v1(
         CROSS JOIN trace_names(run, worker, span) AS t
         WHERE
             (ends_with(h.category, '_runtime') OR ends_with(h.category, '_driver'))
-            AND (run IS NULL OR h.run = run)
-            AND (worker IS NULL OR h.worker = worker)
-            AND (span IS NULL OR h.span = span)
+            AND is_wanted(h.run, h.worker, h.span, run, worker, span)
     ),
 
     launches AS (
@@ -189,11 +183,8 @@ CREATE MACRO launch_stats_v1(
         g.operator,
         g.calls,
         g.host_ns / 1000.0 AS host_us,
-        100.0 * g.host_ns
-        / nullif(sum(g.host_ns) OVER (PARTITION BY g.run, g.worker, g.span), 0) AS share_pct,
-        100.0 * sum(g.host_ns) OVER so_far
-        / nullif(sum(g.host_ns) OVER (PARTITION BY g.run, g.worker, g.span), 0)
-            AS cumulative_pct,
+        percentage(g.host_ns, sum(g.host_ns) OVER of_trace) AS share_pct,
+        percentage(sum(g.host_ns) OVER so_far, sum(g.host_ns) OVER of_trace) AS cumulative_pct,
         g.device_ns / 1000.0 AS device_us,
         g.delay_ns / 1000.0 / g.calls AS mean_launch_delay_us,
         g.max_delay_ns / 1000.0 AS max_launch_delay_us,
@@ -203,6 +194,7 @@ CREATE MACRO launch_stats_v1(
         g.launch_call
     FROM grouped AS g
     WINDOW
+        of_trace AS (PARTITION BY g.run, g.worker, g.span),
         so_far AS (
             PARTITION BY g.run, g.worker, g.span
             ORDER BY g.host_ns DESC, g.name ASC, g.operator ASC, g.launch_call ASC

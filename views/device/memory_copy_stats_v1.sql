@@ -7,6 +7,7 @@
 -- carries: spark
 -- needs: no_device_events
 -- empty: The devices ran no copies and no fills, only kernels.
+-- uses: is_wanted, percentage, ratio
 -- example: drawn
 --
 -- Operations are told apart by the name that the profiler gave them. It says which way a copy went,
@@ -64,7 +65,7 @@ CREATE MACRO memory_copy_stats_v1(
             stddev_samp(d.duration_ns) AS stddev_ns,
             sum(d.bytes)::BIGINT AS total_bytes,
             avg(d.bytes) AS mean_bytes,
-            sum(d.bytes) / nullif(sum(d.duration_ns) FILTER (WHERE d.bytes IS NOT NULL), 0)
+            ratio(sum(d.bytes), sum(d.duration_ns) FILTER (WHERE d.bytes IS NOT NULL))
                 AS bandwidth_gbps,
             median(d.bytes) AS median_bytes,
             min(d.bytes) AS min_bytes,
@@ -73,9 +74,7 @@ CREATE MACRO memory_copy_stats_v1(
         FROM device_events AS d
         WHERE
             d.kind IN ('memcpy', 'memset')
-            AND (run IS NULL OR d.run = run)
-            AND (worker IS NULL OR d.worker = worker)
-            AND (span IS NULL OR d.span = span)
+            AND is_wanted(d.run, d.worker, d.span, run, worker, span)
         GROUP BY ALL
     )
 
@@ -86,11 +85,8 @@ CREATE MACRO memory_copy_stats_v1(
         g.name AS operation,
         g.calls,
         g.total_ns / 1000.0 AS total_us,
-        100.0 * g.total_ns
-        / nullif(sum(g.total_ns) OVER (PARTITION BY g.run, g.worker, g.span), 0) AS share_pct,
-        100.0 * sum(g.total_ns) OVER so_far
-        / nullif(sum(g.total_ns) OVER (PARTITION BY g.run, g.worker, g.span), 0)
-            AS cumulative_pct,
+        percentage(g.total_ns, sum(g.total_ns) OVER of_trace) AS share_pct,
+        percentage(sum(g.total_ns) OVER so_far, sum(g.total_ns) OVER of_trace) AS cumulative_pct,
         g.total_ns / 1000.0 / g.calls AS mean_us,
         g.median_ns / 1000.0 AS median_us,
         g.min_ns / 1000.0 AS min_us,
@@ -105,6 +101,7 @@ CREATE MACRO memory_copy_stats_v1(
         g.stddev_bytes
     FROM grouped AS g
     WINDOW
+        of_trace AS (PARTITION BY g.run, g.worker, g.span),
         so_far AS (
             PARTITION BY g.run, g.worker, g.span
             ORDER BY g.total_ns DESC, g.name ASC

@@ -7,7 +7,7 @@
 -- carries: spark
 -- needs: no_device_events
 -- empty: No work of a device is linked to a call that launched it before it started: record with both ProfilerActivity.CPU and ProfilerActivity.CUDA (or XPU, ...), and give the schedule a warmup step.
--- uses: queue_changes
+-- uses: percentage, queue_changes, ratio
 -- example: drawn
 --
 -- The distribution is over the rows of queue_length, two for each device event that is linked to its
@@ -54,11 +54,10 @@ CREATE MACRO queue_length_summary_v1(
         median(q.queue_length) AS median_length,
         quantile_cont(q.queue_length, 0.75) AS p75_length,
         max(q.queue_length) AS max_length,
-        sum(q.queue_length * q.duration_ns) / nullif(sum(q.duration_ns), 0)
-            AS mean_over_time_length,
+        ratio(sum(q.queue_length * q.duration_ns), sum(q.duration_ns)) AS mean_over_time_length,
         coalesce(sum(q.duration_ns) FILTER (WHERE q.is_full), 0) / 1000.0 AS full_us,
-        100.0 * coalesce(sum(q.duration_ns) FILTER (WHERE q.is_full), 0)
-        / nullif(sum(q.duration_ns), 0) AS full_pct
+        percentage(coalesce(sum(q.duration_ns) FILTER (WHERE q.is_full), 0), sum(q.duration_ns))
+            AS full_pct
     FROM (
         SELECT c.*, c.queue_length >= full_length AS is_full
         FROM queue_changes(run, worker, span) AS c

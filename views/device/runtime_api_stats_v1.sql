@@ -6,6 +6,7 @@
 -- order: total_us DESC, run, worker, span, name
 -- carries: spark
 -- empty: No call of a runtime or driver was recorded: record with ProfilerActivity.CUDA (or XPU, ...) among the activities.
+-- uses: is_wanted, percentage
 -- example: drawn
 --
 -- Calls of every runtime and driver are listed, CUDA, HIP or any other, whether they launch work, wait
@@ -50,9 +51,7 @@ CREATE MACRO runtime_api_stats_v1(
         FROM host_events AS h
         WHERE
             (ends_with(h.category, '_runtime') OR ends_with(h.category, '_driver'))
-            AND (run IS NULL OR h.run = run)
-            AND (worker IS NULL OR h.worker = worker)
-            AND (span IS NULL OR h.span = span)
+            AND is_wanted(h.run, h.worker, h.span, run, worker, span)
         GROUP BY ALL
     )
 
@@ -61,11 +60,8 @@ CREATE MACRO runtime_api_stats_v1(
         g.worker,
         g.span,
         g.name,
-        100.0 * g.total_ns
-        / nullif(sum(g.total_ns) OVER (PARTITION BY g.run, g.worker, g.span), 0) AS share_pct,
-        100.0 * sum(g.total_ns) OVER so_far
-        / nullif(sum(g.total_ns) OVER (PARTITION BY g.run, g.worker, g.span), 0)
-            AS cumulative_pct,
+        percentage(g.total_ns, sum(g.total_ns) OVER of_trace) AS share_pct,
+        percentage(sum(g.total_ns) OVER so_far, sum(g.total_ns) OVER of_trace) AS cumulative_pct,
         g.total_ns / 1000.0 AS total_us,
         g.calls,
         g.total_ns / 1000.0 / g.calls AS mean_us,
@@ -75,6 +71,7 @@ CREATE MACRO runtime_api_stats_v1(
         g.stddev_ns / 1000.0 AS stddev_us
     FROM grouped AS g
     WINDOW
+        of_trace AS (PARTITION BY g.run, g.worker, g.span),
         so_far AS (
             PARTITION BY g.run, g.worker, g.span
             ORDER BY g.total_ns DESC, g.name ASC

@@ -8,6 +8,7 @@
 -- carries: spark
 -- needs: no_device_events
 -- empty: No kernel says its blocks per multiprocessor, which the profiler does not record of devices of AMD and MTIA.
+-- uses: is_wanted
 -- example: drawn
 --
 -- While kernels run they have the sum of their blocks per multiprocessor, at most 1; a piece begins
@@ -37,9 +38,7 @@ CREATE MACRO sm_efficiency_series_v1(
             d.kind IN ('compute', 'communication')
             AND d.blocks_per_sm > 0
             AND d.duration_ns > 0
-            AND (run IS NULL OR d.run = run)
-            AND (worker IS NULL OR d.worker = worker)
-            AND (span IS NULL OR d.span = span)
+            AND is_wanted(d.run, d.worker, d.span, run, worker, span)
     ),
 
     used_devices AS MATERIALIZED (

@@ -8,7 +8,7 @@
 -- carries: spark
 -- needs: no_device_events
 -- empty: The devices ran no kernels, only copies and fills.
--- uses: interval_totals
+-- uses: interval_totals, is_wanted, percentage
 -- example: drawn --buckets 3
 --
 -- The recording is cut into stretches of one length, the smallest power of ten of microseconds that
@@ -47,9 +47,7 @@ CREATE MACRO utilization_series_v1(
         FROM device_events AS d
         WHERE
             d.kind IN ('compute', 'communication')
-            AND (run IS NULL OR d.run = run)
-            AND (worker IS NULL OR d.worker = worker)
-            AND (span IS NULL OR d.span = span)
+            AND is_wanted(d.run, d.worker, d.span, run, worker, span)
             AND (SELECT c.is_allowed FROM checked AS c)
     ),
 
@@ -165,7 +163,7 @@ CREATE MACRO utilization_series_v1(
         s.device_id,
         s.start_ns,
         s.duration_ns / 1000.0 AS duration_us,
-        100.0 * coalesce(b.busy_ns, 0) / nullif(s.duration_ns, 0) AS value_pct
+        percentage(coalesce(b.busy_ns, 0), s.duration_ns) AS value_pct
     FROM stretches AS s
     LEFT JOIN busy AS b ON s.number = b.number AND s.slot = b.slot
     ORDER BY s.run, s.worker, s.span, s.device_id, s.start_ns;

@@ -7,7 +7,7 @@
 -- combines: collective_calls()
 -- order: total_us DESC, run, worker, span, name
 -- empty: No collective was recorded, on a device or on the host: a job of one process has none; of NCCL and RCCL record with ProfilerActivity.CUDA.
--- uses: matched_collectives, transfer_totals
+-- uses: matched_collectives, percentage, ratio, transfer_totals
 -- example: samples --run ddp_gloo
 -- reading: Broadcasts move little and take long: rank 0 spends most of their time waiting for rank 1.
 --
@@ -78,7 +78,7 @@ CREATE MACRO collective_stats_v1(
             c.name,
             sum(c.calls)::BIGINT AS calls,
             sum(c.total_bytes)::BIGINT AS total_bytes,
-            sum(c.total_bytes) / nullif(sum(c.sized_calls), 0) AS mean_bytes,
+            ratio(sum(c.total_bytes), sum(c.sized_calls)) AS mean_bytes,
             sum(c.compared_calls)::BIGINT AS compared_calls,
             -- Collectives without any length have no time to add up.
             coalesce(sum(t.total_ns), 0) AS total_ns,
@@ -98,18 +98,16 @@ CREATE MACRO collective_stats_v1(
         g.total_bytes,
         g.mean_bytes,
         g.total_ns / 1000.0 AS total_us,
-        100.0 * g.total_ns
-        / nullif(sum(g.total_ns) OVER (PARTITION BY g.run, g.worker, g.span), 0) AS share_pct,
-        100.0 * sum(g.total_ns) OVER so_far
-        / nullif(sum(g.total_ns) OVER (PARTITION BY g.run, g.worker, g.span), 0)
-            AS cumulative_pct,
+        percentage(g.total_ns, sum(g.total_ns) OVER of_trace) AS share_pct,
+        percentage(sum(g.total_ns) OVER so_far, sum(g.total_ns) OVER of_trace) AS cumulative_pct,
         g.total_ns / 1000.0 / g.calls AS mean_us,
         CASE WHEN g.compared_calls > 0 THEN g.transfer_ns / 1000.0 END AS transfer_us,
-        g.transfer_ns / 1000.0 / nullif(g.compared_calls, 0) AS mean_transfer_us,
+        ratio(g.transfer_ns / 1000.0, g.compared_calls) AS mean_transfer_us,
         CASE WHEN g.compared_calls > 0 THEN (g.compared_ns - g.transfer_ns) / 1000.0 END AS wait_us,
         g.compared_calls
     FROM grouped AS g
     WINDOW
+        of_trace AS (PARTITION BY g.run, g.worker, g.span),
         so_far AS (
             PARTITION BY g.run, g.worker, g.span
             ORDER BY g.total_ns DESC, g.name ASC

@@ -7,7 +7,7 @@
 -- combines: collective_calls()
 -- order: duration_us DESC, run, worker, span, start_ns, event_id
 -- empty: No collective was recorded, on a device or on the host: a job of one process has none; of NCCL and RCCL record with ProfilerActivity.CUDA.
--- uses: matched_collectives
+-- uses: matched_collectives, ratio
 -- example: samples --run ddp_gloo --limit 6
 -- reading: The longest are broadcasts of a few bytes, which mostly wait for the other rank.
 --
@@ -57,7 +57,7 @@ CREATE MACRO collectives_v1(
     timed AS (
         SELECT
             m.*,
-            m.bytes / nullif(coalesce(m.transfer_ns, m.duration_ns), 0) AS bytes_per_ns
+            ratio(m.bytes, coalesce(m.transfer_ns, m.duration_ns)) AS bytes_per_ns
         FROM matched_collectives(run, worker, span) AS m
     )
 

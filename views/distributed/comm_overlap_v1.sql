@@ -7,6 +7,7 @@
 -- order: run, worker, span, step NULLS FIRST
 -- carries: spark
 -- empty: Neither operators nor annotations nor kernels were recorded: record with ProfilerActivity.CPU, and with ProfilerActivity.CUDA (or XPU, ...) where the job uses a device.
+-- uses: is_wanted, percentage
 -- example: samples --run ddp_gloo
 -- reading: On the CPU this says little, for what is around a collective counts as computation. On a GPU communication_us is what could be saved.
 --
@@ -57,10 +58,7 @@ CREATE MACRO comm_overlap_v1(
             a.device_communication OR a.host_communication AS communicates,
             a.duration_ns
         FROM step_activity AS a
-        WHERE
-            (run IS NULL OR a.run = run)
-            AND (worker IS NULL OR a.worker = worker)
-            AND (span IS NULL OR a.span = span)
+        WHERE is_wanted(a.run, a.worker, a.span, run, worker, span)
         WINDOW of_trace AS (PARTITION BY a.run, a.worker, a.span)
     ),
 
@@ -114,9 +112,7 @@ CREATE MACRO comm_overlap_v1(
                 s.run = c.run AND s.worker = c.worker AND s.span = c.span
                 AND s.event_id = c.step_event_id
         WHERE
-            (run IS NULL OR s.run = run)
-            AND (worker IS NULL OR s.worker = worker)
-            AND (span IS NULL OR s.span = span)
+            is_wanted(s.run, s.worker, s.span, run, worker, span)
             AND s.step IS NOT NULL
             AND (step IS NULL OR s.step = step)
         UNION ALL
@@ -144,6 +140,6 @@ CREATE MACRO comm_overlap_v1(
         p.overlap_ns / 1000.0 AS overlap_us,
         p.communication_ns / 1000.0 AS communication_us,
         (p.duration_ns - p.computation_ns - p.overlap_ns - p.communication_ns) / 1000.0 AS other_us,
-        100.0 * p.overlap_ns / nullif(p.overlap_ns + p.communication_ns, 0) AS overlap_pct
+        percentage(p.overlap_ns, p.overlap_ns + p.communication_ns) AS overlap_pct
     FROM spans AS p
     ORDER BY p.run, p.worker, p.span, p.step NULLS FIRST, p.start_ns;

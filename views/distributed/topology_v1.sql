@@ -5,7 +5,7 @@
 -- grain: one row per worker and device that it used; one without a device for a worker that used none
 -- distributes: worker
 -- order: run, hostname, rank, worker, device_id
--- uses: used_devices
+-- uses: is_wanted, used_devices
 -- carries: spark
 -- example: samples --run ddp_gloo
 --
@@ -37,10 +37,7 @@ CREATE MACRO topology_v1(
             max(t.rank) AS "rank",
             max(t.world_size) AS world_size
         FROM traces AS t
-        WHERE
-            (run IS NULL OR t.run = run)
-            AND (worker IS NULL OR t.worker = worker)
-            AND (span IS NULL OR t.span = span)
+        WHERE is_wanted(t.run, t.worker, t.span, run, worker, span)
         GROUP BY t.run, t.worker
     ),
 
@@ -60,10 +57,7 @@ CREATE MACRO topology_v1(
             p.device_id,
             max(p.name) AS device_name
         FROM devices AS p
-        WHERE
-            (run IS NULL OR p.run = run)
-            AND (worker IS NULL OR p.worker = worker)
-            AND (span IS NULL OR p.span = span)
+        WHERE is_wanted(p.run, p.worker, p.span, run, worker, span)
         GROUP BY p.run, p.worker, p.device_id
     )
 

@@ -6,7 +6,7 @@
 -- order: live_bytes DESC, run, worker, span, device, operator, module, source_file, source_line, blocks
 -- needs: no_memory
 -- empty: The records of memory have no totals, which torch records since 1.10.
--- uses: checked_choice, library_files, module_events, operator_names, trace_names
+-- uses: checked_choice, first_id, is_wanted, library_files, module_events, operator_names, percentage, trace_names
 -- example: samples --run resnet_workers_0 --span 1 --limit 6
 -- reading: What two relus (aten::clamp_min) of Block_0 gave, and the backward pass still needs, is a fifth of the peak.
 --
@@ -68,14 +68,11 @@ CREATE MACRO memory_at_peak_v1(
             m.time_ns,
             m.event_id,
             m.total_allocated_bytes,
-            list_position(t.names, m.run || chr(0) || m.worker || chr(0) || m.span)
-            * (1::BIGINT << 40) + m.op_id AS op_id
+            first_id(t.names, m.run, m.worker, m.span) + m.op_id AS op_id
         FROM memory_records AS m
         CROSS JOIN trace_names(run, worker, span) AS t
         WHERE
-            (run IS NULL OR m.run = run)
-            AND (worker IS NULL OR m.worker = worker)
-            AND (span IS NULL OR m.span = span)
+            is_wanted(m.run, m.worker, m.span, run, worker, span)
             AND (device IS NULL OR concat_ws(':', m.device_type, m.device_id) = device)
     ),
 
@@ -154,16 +151,12 @@ CREATE MACRO memory_at_peak_v1(
             r.first_id + r.parent_id AS parent_id
         FROM (
             SELECT
-                list_position(t.names, h.run || chr(0) || h.worker || chr(0) || h.span)
-                * (1::BIGINT << 40) AS first_id,
+                first_id(t.names, h.run, h.worker, h.span) AS first_id,
                 h.event_id,
                 h.parent_id
             FROM host_events AS h
             CROSS JOIN trace_names(run, worker, span) AS t
-            WHERE
-                (run IS NULL OR h.run = run)
-                AND (worker IS NULL OR h.worker = worker)
-                AND (span IS NULL OR h.span = span)
+            WHERE is_wanted(h.run, h.worker, h.span, run, worker, span)
         ) AS r
     ),
 
@@ -192,8 +185,7 @@ CREATE MACRO memory_at_peak_v1(
         CROSS JOIN trace_names(run, worker, span) AS t
         INNER JOIN around AS o
             ON
-                list_position(t.names, h.run || chr(0) || h.worker || chr(0) || h.span)
-                * (1::BIGINT << 40) + h.event_id = o.id
+                first_id(t.names, h.run, h.worker, h.span) + h.event_id = o.id
         WHERE
             (h.source_file IS NOT NULL OR h.call_stack IS NOT NULL)
             -- An event may last longer than the one in which it starts: that is around it no more.
@@ -208,16 +200,13 @@ CREATE MACRO memory_at_peak_v1(
 
     module_names AS MATERIALIZED (
         SELECT
-            list_position(t.names, h.run || chr(0) || h.worker || chr(0) || h.span)
-            * (1::BIGINT << 40) + h.event_id AS id,
+            first_id(t.names, h.run, h.worker, h.span) + h.event_id AS id,
             regexp_replace(h.name, '^nn\.Module: ', '') AS module
         FROM host_events AS h
         CROSS JOIN trace_names(run, worker, span) AS t
         WHERE
             h.python_module_id IS NOT NULL
-            AND (run IS NULL OR h.run = run)
-            AND (worker IS NULL OR h.worker = worker)
-            AND (span IS NULL OR h.span = span)
+            AND is_wanted(h.run, h.worker, h.span, run, worker, span)
     ),
 
     modules AS (
@@ -405,7 +394,7 @@ CREATE MACRO memory_at_peak_v1(
         h.source_line,
         h.live_bytes::BIGINT AS live_bytes,
         h.blocks,
-        100.0 * h.live_bytes / nullif(p.total_allocated_bytes, 0) AS share_pct,
+        percentage(h.live_bytes, p.total_allocated_bytes) AS share_pct,
         p.at.time_ns AS peak_ns,
         h.is_library,
         h.callee

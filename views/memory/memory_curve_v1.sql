@@ -7,6 +7,7 @@
 -- carries: spark
 -- needs: no_memory
 -- empty: The records of memory have no totals, which torch records since 1.10.
+-- uses: is_wanted
 -- example: samples --run resnet_workers_0 --span 1 --limit 8
 -- reading: The first point is the first picture: 3 x 384 x 384 numbers of 4 bytes.
 --
@@ -42,8 +43,6 @@ CREATE MACRO memory_curve_v1(
     FROM memory_records AS m
     WHERE
         (m.total_allocated_bytes IS NOT NULL OR m.total_reserved_bytes IS NOT NULL)
-        AND (run IS NULL OR m.run = run)
-        AND (worker IS NULL OR m.worker = worker)
-        AND (span IS NULL OR m.span = span)
+        AND is_wanted(m.run, m.worker, m.span, run, worker, span)
         AND (device IS NULL OR concat_ws(':', m.device_type, m.device_id) = device)
     ORDER BY m.run, m.worker, m.span, m.device_type, m.device_id, m.time_ns, m.event_id;

@@ -6,7 +6,7 @@
 -- order: size_bytes DESC, run, worker, span, device, coalesce(allocated_ns, released_ns), address
 -- needs: no_memory
 -- empty: The records of memory have no addresses, which torch records since 1.10; memory_stats needs none.
--- uses: operator_names, trace_names
+-- uses: first_id, is_wanted, operator_names, trace_names
 -- example: samples --run resnet_workers_0 --span 1 --limit 6
 -- reading: Each of the largest blocks is a picture, which lives for a millisecond or two, until it is shrunk.
 --
@@ -59,8 +59,7 @@ CREATE MACRO memory_events_v1(
             m.address,
             m.bytes,
             m.time_ns,
-            list_position(t.names, m.run || chr(0) || m.worker || chr(0) || m.span)
-            * (1::BIGINT << 40) + m.op_id AS operator_id,
+            first_id(t.names, m.run, m.worker, m.span) + m.op_id AS operator_id,
             lag(m.bytes) OVER of_address AS previous_bytes,
             lead(m.bytes) OVER of_address AS next_bytes,
             lead(m.time_ns) OVER of_address AS next_ns
@@ -68,9 +67,7 @@ CREATE MACRO memory_events_v1(
         CROSS JOIN trace_names(run, worker, span) AS t
         WHERE
             m.address IS NOT NULL
-            AND (run IS NULL OR m.run = run)
-            AND (worker IS NULL OR m.worker = worker)
-            AND (span IS NULL OR m.span = span)
+            AND is_wanted(m.run, m.worker, m.span, run, worker, span)
             AND (device IS NULL OR concat_ws(':', m.device_type, m.device_id) = device)
         WINDOW of_address AS (
             PARTITION BY m.run, m.worker, m.span, m.device_type, m.device_id, m.address

@@ -5,7 +5,7 @@
 -- distributes: trace
 -- order: self_size_increase_bytes DESC, size_increase_bytes DESC, run, worker, span, device, operator
 -- needs: no_memory
--- uses: trace_names
+-- uses: first_id, is_wanted, trace_names
 -- example: samples --run resnet_workers_0 --span 1 --limit 6
 -- reading: Most memory comes through aten::empty. What calls it has these bytes in its totals alone, and follows further down.
 --
@@ -51,8 +51,7 @@ CREATE MACRO memory_stats_v1(
             m.worker,
             m.span,
             concat_ws(':', m.device_type, m.device_id) AS device,
-            list_position(t.names, m.run || chr(0) || m.worker || chr(0) || m.span)
-            * (1::BIGINT << 40) + m.op_id AS id,
+            first_id(t.names, m.run, m.worker, m.span) + m.op_id AS id,
             sum(m.bytes) AS size_increase_bytes,
             count(*) FILTER (WHERE m.bytes > 0) AS allocations,
             sum(greatest(m.bytes, 0)) AS allocated_bytes
@@ -60,9 +59,7 @@ CREATE MACRO memory_stats_v1(
         CROSS JOIN trace_names(run, worker, span) AS t
         WHERE
             m.bytes <> 0
-            AND (run IS NULL OR m.run = run)
-            AND (worker IS NULL OR m.worker = worker)
-            AND (span IS NULL OR m.span = span)
+            AND is_wanted(m.run, m.worker, m.span, run, worker, span)
             AND (device IS NULL OR concat_ws(':', m.device_type, m.device_id) = device)
             AND (from_ns IS NULL OR m.time_ns >= from_ns)
             AND (to_ns IS NULL OR m.time_ns <= to_ns)
@@ -86,8 +83,7 @@ CREATE MACRO memory_stats_v1(
                 h.run,
                 h.worker,
                 h.span,
-                list_position(t.names, h.run || chr(0) || h.worker || chr(0) || h.span)
-                * (1::BIGINT << 40) AS first_id,
+                first_id(t.names, h.run, h.worker, h.span) AS first_id,
                 h.event_id,
                 h.parent_op_id,
                 h.name,
@@ -99,9 +95,7 @@ CREATE MACRO memory_stats_v1(
             CROSS JOIN trace_names(run, worker, span) AS t
             WHERE
                 h.category IN ('cpu_op', 'user_annotation')
-                AND (run IS NULL OR h.run = run)
-                AND (worker IS NULL OR h.worker = worker)
-                AND (span IS NULL OR h.span = span)
+                AND is_wanted(h.run, h.worker, h.span, run, worker, span)
         ) AS r
     ),
 

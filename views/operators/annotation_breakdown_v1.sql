@@ -7,6 +7,7 @@
 -- order: coalesce(host_us, device_us) DESC, run, worker, span, name, device_us IS NOT NULL, device_id
 -- carries: spark
 -- empty: No annotation was recorded: mark what is of interest with torch.profiler.record_function('name').
+-- uses: is_wanted
 -- example: samples --run resnet_workers_0 --span 1 --limit 6
 --
 -- Annotations are what record_function marks: by the user, by the optimizer, the data loader and
@@ -49,17 +50,13 @@ CREATE MACRO annotation_breakdown_v1(
         FROM host_events AS h
         WHERE
             h.category = 'user_annotation'
-            AND (run IS NULL OR h.run = run)
-            AND (worker IS NULL OR h.worker = worker)
-            AND (span IS NULL OR h.span = span)
+            AND is_wanted(h.run, h.worker, h.span, run, worker, span)
         UNION ALL
         SELECT d.run, d.worker, d.span, d.name, TRUE, d.device_id, d.duration_ns
         FROM device_events AS d
         WHERE
             d.category = 'gpu_user_annotation'
-            AND (run IS NULL OR d.run = run)
-            AND (worker IS NULL OR d.worker = worker)
-            AND (span IS NULL OR d.span = span)
+            AND is_wanted(d.run, d.worker, d.span, run, worker, span)
     ),
 
     totals AS (

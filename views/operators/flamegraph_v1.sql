@@ -5,7 +5,7 @@
 -- distributes: trace
 -- order: value_us DESC, run, worker, span, stack
 -- empty: Nothing of metric '{metric}' was recorded: 'host' takes ProfilerActivity.CPU, 'device' ProfilerActivity.CUDA (or XPU, ...), 'bytes' profile_memory=True.
--- uses: checked_choice, trace_names
+-- uses: checked_choice, first_id, is_wanted, trace_names
 -- example: samples --run resnet_workers_0 --span 1 --limit 6
 -- reading: The widest stack of the flame graph is that of drawing pictures at random.
 --
@@ -53,8 +53,7 @@ CREATE MACRO flamegraph_v1(
             r.self_duration_ns
         FROM (
             SELECT
-                list_position(t.names, s.run || chr(0) || s.worker || chr(0) || s.span)
-                * (1::BIGINT << 40) AS first_id,
+                first_id(t.names, s.run, s.worker, s.span) AS first_id,
                 s.stack_id,
                 s.outer_stack_id,
                 s.run,
@@ -69,9 +68,7 @@ CREATE MACRO flamegraph_v1(
                     SELECT a.is_allowed
                     FROM checked_choice('metric', metric, ['host', 'device', 'bytes']) AS a
                 )
-                AND (run IS NULL OR s.run = run)
-                AND (worker IS NULL OR s.worker = worker)
-                AND (span IS NULL OR s.span = span)
+                AND is_wanted(s.run, s.worker, s.span, run, worker, span)
         ) AS r
     ),
 
@@ -111,17 +108,14 @@ CREATE MACRO flamegraph_v1(
 
     host AS (
         SELECT
-            list_position(t.names, h.run || chr(0) || h.worker || chr(0) || h.span)
-            * (1::BIGINT << 40) AS first_id,
+            first_id(t.names, h.run, h.worker, h.span) AS first_id,
             h.event_id,
             h.stack_id
         FROM host_events AS h
         CROSS JOIN trace_names(run, worker, span) AS t
         WHERE
             metric <> 'host'
-            AND (run IS NULL OR h.run = run)
-            AND (worker IS NULL OR h.worker = worker)
-            AND (span IS NULL OR h.span = span)
+            AND is_wanted(h.run, h.worker, h.span, run, worker, span)
     ),
 
     amounts AS (
@@ -137,17 +131,13 @@ CREATE MACRO flamegraph_v1(
                 r.run,
                 r.worker,
                 r.span,
-                list_position(t.names, r.run || chr(0) || r.worker || chr(0) || r.span)
-                * (1::BIGINT << 40) AS first_id,
+                first_id(t.names, r.run, r.worker, r.span) AS first_id,
                 r.event_id,
                 r.leaf,
                 r.amount
             FROM happened AS r
             CROSS JOIN trace_names(run, worker, span) AS t
-            WHERE
-                (run IS NULL OR r.run = run)
-                AND (worker IS NULL OR r.worker = worker)
-                AND (span IS NULL OR r.span = span)
+            WHERE is_wanted(r.run, r.worker, r.span, run, worker, span)
         ) AS w
         LEFT JOIN host AS h ON w.first_id = h.first_id AND w.event_id = h.event_id
         GROUP BY ALL

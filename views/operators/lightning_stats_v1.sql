@@ -6,7 +6,7 @@
 -- order: device_total_us DESC, host_total_us DESC, run, worker, span, kind, module
 -- needs: no_lightning
 -- empty: PyTorch Lightning's profiler wrote no rows: record with Trainer(profiler=PyTorchProfiler(...)); module_stats has the modules of a job without Lightning.
--- uses: module_costs
+-- uses: module_costs, percentage
 -- example: lightning --limit 8
 --
 -- Lightning's PyTorchProfiler writes a row for each call of a module that has a name in the
@@ -105,14 +105,11 @@ CREATE MACRO lightning_stats_v1(
         g.host_total_ns / 1000.0 AS host_total_us,
         g.device_self_ns / 1000.0 AS device_self_us,
         g.device_total_ns / 1000.0 AS device_total_us,
-        100.0 * g.host_self_ns
-        / nullif(sum(g.host_self_ns) OVER (PARTITION BY g.run, g.worker, g.span, g.kind), 0)
-            AS host_share_pct,
-        100.0 * g.device_self_ns
-        / nullif(sum(g.device_self_ns) OVER (PARTITION BY g.run, g.worker, g.span, g.kind), 0)
-            AS device_share_pct,
+        percentage(g.host_self_ns, sum(g.host_self_ns) OVER of_kind) AS host_share_pct,
+        percentage(g.device_self_ns, sum(g.device_self_ns) OVER of_kind) AS device_share_pct,
         g.kind
     FROM grouped AS g
+    WINDOW of_kind AS (PARTITION BY g.run, g.worker, g.span, g.kind)
     ORDER BY
         g.device_total_ns DESC NULLS LAST,
         g.host_total_ns DESC,

@@ -6,7 +6,7 @@
 -- order: device_total_us DESC, host_total_us DESC, run, worker, span, module, module_id
 -- needs: no_modules
 -- empty: No call of an nn.Module was recorded: record with ProfilerActivity.CPU, with_stack=True and with_modules=True.
--- uses: module_costs
+-- uses: module_costs, percentage
 -- example: samples --run resnet_workers_0 --span 1 --limit 8
 -- reading: The network ran three times, once in each step, and its total holds the totals of the modules inside it.
 --
@@ -79,13 +79,10 @@ CREATE MACRO module_stats_v1(
         g.host_total_ns / 1000.0 AS host_total_us,
         g.device_self_ns / 1000.0 AS device_self_us,
         g.device_total_ns / 1000.0 AS device_total_us,
-        100.0 * g.host_self_ns
-        / nullif(sum(g.host_self_ns) OVER (PARTITION BY g.run, g.worker, g.span), 0)
-            AS host_share_pct,
-        100.0 * g.device_self_ns
-        / nullif(sum(g.device_self_ns) OVER (PARTITION BY g.run, g.worker, g.span), 0)
-            AS device_share_pct
+        percentage(g.host_self_ns, sum(g.host_self_ns) OVER of_trace) AS host_share_pct,
+        percentage(g.device_self_ns, sum(g.device_self_ns) OVER of_trace) AS device_share_pct
     FROM grouped AS g
+    WINDOW of_trace AS (PARTITION BY g.run, g.worker, g.span)
     ORDER BY
         g.device_total_ns DESC NULLS LAST,
         g.host_total_ns DESC,

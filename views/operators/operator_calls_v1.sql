@@ -5,7 +5,7 @@
 -- distributes: trace
 -- order: device_total_us DESC, duration_us DESC, run, worker, span, start_ns, event_id
 -- needs: no_operators
--- uses: operator_costs, trace_names
+-- uses: first_id, is_wanted, operator_costs, trace_names
 -- example: samples --run resnet_workers_0 --span 1 --op aten::convolution_backward --limit 6
 -- reading: The shapes tell the convolutions apart. Self and total time are close: the time is in the operator, not in what it calls.
 --
@@ -44,8 +44,7 @@ CREATE MACRO operator_calls_v1(
     WITH RECURSIVE
     host AS MATERIALIZED (
         SELECT
-            list_position(t.names, h.run || chr(0) || h.worker || chr(0) || h.span)
-            * (1::BIGINT << 40) AS first_id,
+            first_id(t.names, h.run, h.worker, h.span) AS first_id,
             h.event_id,
             h.parent_op_id,
             h.category = 'cpu_op' AS is_operator,
@@ -55,9 +54,7 @@ CREATE MACRO operator_calls_v1(
         CROSS JOIN trace_names(run, worker, span) AS t
         WHERE
             h.category IN ('cpu_op', 'user_annotation')
-            AND (run IS NULL OR h.run = run)
-            AND (worker IS NULL OR h.worker = worker)
-            AND (span IS NULL OR h.span = span)
+            AND is_wanted(h.run, h.worker, h.span, run, worker, span)
     ),
 
     nodes AS MATERIALIZED (
@@ -97,8 +94,7 @@ CREATE MACRO operator_calls_v1(
             c.worker,
             c.span,
             c.event_id,
-            list_position(t.names, c.run || chr(0) || c.worker || chr(0) || c.span)
-            * (1::BIGINT << 40) AS first_id,
+            first_id(t.names, c.run, c.worker, c.span) AS first_id,
             c.name,
             c.input_dims,
             c.start_ns,
@@ -113,8 +109,7 @@ CREATE MACRO operator_calls_v1(
 
     numbered_steps AS (
         SELECT
-            list_position(t.names, s.run || chr(0) || s.worker || chr(0) || s.span)
-            * (1::BIGINT << 40) AS first_id,
+            first_id(t.names, s.run, s.worker, s.span) AS first_id,
             s.step,
             s.start_ns,
             s.end_ns
@@ -128,8 +123,7 @@ CREATE MACRO operator_calls_v1(
             count(*) AS kernels
         FROM (
             SELECT
-                list_position(n.names, d.run || chr(0) || d.worker || chr(0) || d.span)
-                * (1::BIGINT << 40) + d.op_id AS op_id
+                first_id(n.names, d.run, d.worker, d.span) + d.op_id AS op_id
             FROM device_events AS d
             CROSS JOIN trace_names(run, worker, span) AS n
             WHERE d.kind IN ('compute', 'communication') AND d.op_id IS NOT NULL

@@ -7,7 +7,7 @@
 -- order: device_us DESC, total_flops DESC, run, worker, span, name, dtype, input_dims, flops, bytes
 -- needs: no_operators no_shapes
 -- empty: No call is a matrix product, a convolution or a fused attention whose shapes were recorded; other operators are not listed.
--- uses: operator_flops_v1
+-- uses: operator_flops_v1, ratio
 -- example: samples --run resnet_workers_0 --span 1 --limit 6
 --
 -- operator_flops added up over calls that do the same work. Calls with the same shapes and other
@@ -80,9 +80,9 @@ CREATE MACRO operator_flops_summary_v1(
         a.flops::DOUBLE * a.calls AS total_flops,
         a.duration_us,
         a.device_us,
-        a.flops::DOUBLE * a.timed_calls / nullif(a.device_us, 0) / 1e6 AS tflops,
+        ratio(a.flops::DOUBLE * a.timed_calls, a.device_us) / 1e6 AS tflops,
         a.max_tflops,
-        a.bytes::DOUBLE * a.timed_calls / nullif(a.device_us, 0) / 1000.0 AS bandwidth_gbps
+        ratio(a.bytes::DOUBLE * a.timed_calls, a.device_us) / 1000.0 AS bandwidth_gbps
     FROM alike AS a
     ORDER BY
         a.device_us DESC NULLS LAST,

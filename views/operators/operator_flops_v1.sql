@@ -6,7 +6,7 @@
 -- order: device_us DESC, flops DESC, run, worker, span, start_ns, event_id
 -- needs: no_operators no_shapes
 -- empty: No call is a matrix product, a convolution or a fused attention whose shapes were recorded; other operators are not listed.
--- uses: operator_work
+-- uses: operator_work, ratio
 -- example: samples --run resnet_workers_0 --span 1 --limit 6
 --
 -- What a call has to compute and to move at least, without counters: each input is read once, each
@@ -77,9 +77,9 @@ CREATE MACRO operator_flops_v1(
         w.device_total_ns / 1000.0 AS device_us,
         w.flops,
         w.bytes,
-        w.flops / nullif(w.device_total_ns, 0) / 1000.0 AS tflops,
-        w.bytes / nullif(w.device_total_ns, 0) AS bandwidth_gbps,
-        w.flops / nullif(w.bytes, 0) AS intensity
+        ratio(w.flops, w.device_total_ns) / 1000.0 AS tflops,
+        ratio(w.bytes, w.device_total_ns) AS bandwidth_gbps,
+        ratio(w.flops, w.bytes) AS intensity
     FROM operator_work(run, worker, span) AS w
     WHERE
         (

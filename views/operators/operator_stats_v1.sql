@@ -7,7 +7,7 @@
 -- carries: spark
 -- needs: no_operators
 -- empty: No operator has a call stack of its own, which group_by '{group_by}' asks for: only torch before 1.12 recorded them, with with_stack=True; source_lines has the lines of later traces.
--- uses: operator_costs, checked_choice
+-- uses: checked_choice, operator_costs, percentage
 -- example: samples --run resnet_workers_0 --span 1 --limit 8
 -- reading: Drawing pictures at random (aten::uniform_) costs more than the backward passes of all convolutions: the loop waits for its data.
 --
@@ -148,10 +148,10 @@ CREATE MACRO operator_stats_v1(
         g.device_self_ns / 1000.0 AS device_self_us,
         g.device_total_ns / 1000.0 AS device_total_us,
         g.tensor_core_eligible,
-        100.0 * g.tensor_core_self_ns / nullif(g.device_self_ns, 0) AS tensor_core_self_pct,
-        100.0 * g.tensor_core_total_ns / nullif(g.device_total_ns, 0) AS tensor_core_total_pct,
-        100.0 * g.unknown_self_ns / nullif(g.device_self_ns, 0) AS tensor_core_unknown_self_pct,
-        100.0 * g.unknown_total_ns / nullif(g.device_total_ns, 0) AS tensor_core_unknown_total_pct,
+        percentage(g.tensor_core_self_ns, g.device_self_ns) AS tensor_core_self_pct,
+        percentage(g.tensor_core_total_ns, g.device_total_ns) AS tensor_core_total_pct,
+        percentage(g.unknown_self_ns, g.device_self_ns) AS tensor_core_unknown_self_pct,
+        percentage(g.unknown_total_ns, g.device_total_ns) AS tensor_core_unknown_total_pct,
         100.0 * g.host_self_ns / g.host_ns AS host_share_pct,
         100.0 * g.device_self_ns / g.device_ns AS device_share_pct,
         CASE

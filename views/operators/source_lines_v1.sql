@@ -6,7 +6,7 @@
 -- order: host_self_us DESC, run, worker, span, source_file, source_line, source_function
 -- needs: no_stacks
 -- empty: No line of Python was recorded: record with ProfilerActivity.CPU and with_stack=True.
--- uses: checked_choice, library_files, trace_names
+-- uses: checked_choice, first_id, is_wanted, library_files, trace_names
 -- example: samples --run resnet_workers_0 --span 1 --limit 6
 -- reading: The function in record.py that draws the pictures costs more than all of the backward pass, which the training loop starts.
 --
@@ -56,16 +56,13 @@ CREATE MACRO source_lines_v1(
     WITH RECURSIVE
     with_lines AS MATERIALIZED (
         SELECT
-            list_position(t.names, s.run || chr(0) || s.worker || chr(0) || s.span)
-            * (1::BIGINT << 40) AS first_id,
+            first_id(t.names, s.run, s.worker, s.span) AS first_id,
             bool_or(s.category = 'python_function') AS has_frames
         FROM stacks AS s
         CROSS JOIN trace_names(run, worker, span) AS t
         WHERE
             s.source_line IS NOT NULL
-            AND (run IS NULL OR s.run = run)
-            AND (worker IS NULL OR s.worker = worker)
-            AND (span IS NULL OR s.span = span)
+            AND is_wanted(s.run, s.worker, s.span, run, worker, span)
         GROUP BY ALL
     ),
 
@@ -76,8 +73,7 @@ CREATE MACRO source_lines_v1(
             w.has_frames
         FROM (
             SELECT
-                list_position(t.names, s.run || chr(0) || s.worker || chr(0) || s.span)
-                * (1::BIGINT << 40) AS first_id,
+                first_id(t.names, s.run, s.worker, s.span) AS first_id,
                 s.stack_id,
                 s.outer_stack_id,
                 s.category = 'python_function' AS is_frame,
@@ -88,10 +84,7 @@ CREATE MACRO source_lines_v1(
                 s.self_duration_ns
             FROM stacks AS s
             CROSS JOIN trace_names(run, worker, span) AS t
-            WHERE
-                (run IS NULL OR s.run = run)
-                AND (worker IS NULL OR s.worker = worker)
-                AND (span IS NULL OR s.span = span)
+            WHERE is_wanted(s.run, s.worker, s.span, run, worker, span)
         ) AS r
         INNER JOIN with_lines AS w ON r.first_id = w.first_id
     ),
@@ -101,8 +94,7 @@ CREATE MACRO source_lines_v1(
         SELECT c.call_stack, list(c.id) AS ids
         FROM (
             SELECT
-                list_position(t.names, e.run || chr(0) || e.worker || chr(0) || e.span)
-                * (1::BIGINT << 40) + e.stack_id AS id,
+                first_id(t.names, e.run, e.worker, e.span) + e.stack_id AS id,
                 any_value(e.call_stack) AS call_stack
             FROM host_events AS e
             CROSS JOIN trace_names(run, worker, span) AS t
@@ -110,9 +102,7 @@ CREATE MACRO source_lines_v1(
                 frame = 'user'
                 AND e.category = 'cpu_op'
                 AND e.call_stack IS NOT NULL
-                AND (run IS NULL OR e.run = run)
-                AND (worker IS NULL OR e.worker = worker)
-                AND (span IS NULL OR e.span = span)
+                AND is_wanted(e.run, e.worker, e.span, run, worker, span)
             GROUP BY ALL
         ) AS c
         GROUP BY c.call_stack
@@ -263,8 +253,7 @@ CREATE MACRO source_lines_v1(
         SELECT r.first_id, r.event_id, r.device_ns, r.bytes
         FROM (
             SELECT
-                list_position(t.names, d.run || chr(0) || d.worker || chr(0) || d.span)
-                * (1::BIGINT << 40) AS first_id,
+                first_id(t.names, d.run, d.worker, d.span) AS first_id,
                 coalesce(d.launch_id, d.op_id) AS event_id,
                 d.duration_ns AS device_ns,
                 NULL::BIGINT AS bytes
@@ -275,8 +264,7 @@ CREATE MACRO source_lines_v1(
                 AND coalesce(d.launch_id, d.op_id) IS NOT NULL
             UNION ALL
             SELECT
-                list_position(t.names, m.run || chr(0) || m.worker || chr(0) || m.span)
-                * (1::BIGINT << 40) AS first_id,
+                first_id(t.names, m.run, m.worker, m.span) AS first_id,
                 m.op_id AS event_id,
                 NULL::BIGINT AS device_ns,
                 greatest(m.bytes, 0) AS bytes
@@ -298,16 +286,12 @@ CREATE MACRO source_lines_v1(
         FROM happened AS p
         INNER JOIN (
             SELECT
-                list_position(t.names, e.run || chr(0) || e.worker || chr(0) || e.span)
-                * (1::BIGINT << 40) AS first_id,
+                first_id(t.names, e.run, e.worker, e.span) AS first_id,
                 e.event_id,
                 e.stack_id
             FROM host_events AS e
             CROSS JOIN trace_names(run, worker, span) AS t
-            WHERE
-                (run IS NULL OR e.run = run)
-                AND (worker IS NULL OR e.worker = worker)
-                AND (span IS NULL OR e.span = span)
+            WHERE is_wanted(e.run, e.worker, e.span, run, worker, span)
         ) AS h ON p.first_id = h.first_id AND p.event_id = h.event_id
     ),
 

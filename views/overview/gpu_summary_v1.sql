@@ -8,7 +8,7 @@
 -- carries: spark
 -- needs: no_device_events
 -- empty: The devices ran no kernels, only copies and fills.
--- uses: interval_totals
+-- uses: interval_totals, is_wanted, percentage, ratio
 -- example: drawn
 --
 -- Measured over the window from the start of the first step to the end of the last one, steps being
@@ -53,9 +53,7 @@ CREATE MACRO gpu_summary_v1(
             row_number() OVER () AS trace
         FROM steps AS s
         WHERE
-            (run IS NULL OR s.run = run)
-            AND (worker IS NULL OR s.worker = worker)
-            AND (span IS NULL OR s.span = span)
+            is_wanted(s.run, s.worker, s.span, run, worker, span)
             AND NOT s.is_tail
         GROUP BY s.run, s.worker, s.span
     ),
@@ -85,8 +83,10 @@ CREATE MACRO gpu_summary_v1(
             k.trace,
             k.device_id,
             row_number() OVER () AS number,
-            sum(k.est_achieved_occupancy_pct * k.cut_ns)
-            / nullif(sum(k.cut_ns) FILTER (WHERE k.est_achieved_occupancy_pct IS NOT NULL), 0)
+            ratio(
+                sum(k.est_achieved_occupancy_pct * k.cut_ns),
+                sum(k.cut_ns) FILTER (WHERE k.est_achieved_occupancy_pct IS NOT NULL)
+            )
                 AS occupancy_pct,
             bool_or(k.blocks_per_sm > 0 AND k.cut_ns > 0) AS has_blocks
         FROM kernel_runs AS k
@@ -151,8 +151,8 @@ CREATE MACRO gpu_summary_v1(
         SELECT
             l.trace,
             l.device_id,
-            100.0 * sum(l.tensor_core_ns) / nullif(sum(l.kernel_ns), 0) AS time_pct,
-            100.0 * sum(l.unknown_ns) / nullif(sum(l.kernel_ns), 0) AS unknown_pct
+            percentage(sum(l.tensor_core_ns), sum(l.kernel_ns)) AS time_pct,
+            percentage(sum(l.unknown_ns), sum(l.kernel_ns)) AS unknown_pct
         FROM launched AS l
         -- What launches is an operator or an annotation.
         ANTI JOIN annotations AS a ON l.trace = a.trace AND l.op_id = a.event_id
@@ -168,8 +168,8 @@ CREATE MACRO gpu_summary_v1(
         d.total_memory_bytes AS memory_bytes,
         d.compute_major || '.' || d.compute_minor AS compute_capability,
         d.num_sms,
-        100.0 * coalesce(b.busy_ns, 0) / nullif(w.end_ns - w.start_ns, 0) AS gpu_utilization_pct,
-        CASE WHEN u.has_blocks THEN 100.0 * b.filled_ns / nullif(w.end_ns - w.start_ns, 0) END
+        percentage(coalesce(b.busy_ns, 0), w.end_ns - w.start_ns) AS gpu_utilization_pct,
+        CASE WHEN u.has_blocks THEN percentage(b.filled_ns, w.end_ns - w.start_ns) END
             AS est_sm_efficiency_pct,
         u.occupancy_pct AS est_achieved_occupancy_pct,
         c.time_pct AS tensor_core_time_pct,

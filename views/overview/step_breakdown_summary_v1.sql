@@ -7,7 +7,7 @@
 -- order: run, worker, span, list_position(['kernel', 'memcpy', 'memset', 'communication', 'runtime', 'dataloader', 'cpu_exec', 'other', 'total'], category)
 -- carries: spark
 -- empty: No step was recorded as a whole, and no event that lasts beside steps: record for longer, with ProfilerActivity.CPU among the activities.
--- uses: step_breakdown_v1
+-- uses: percentage, step_breakdown_v1
 -- example: samples --run ddp_gloo --worker rank0
 -- reading: Nearly half of the mean step is communication, and a third waits for data.
 --
@@ -70,6 +70,6 @@ CREATE MACRO step_breakdown_summary_v1(
         c.span,
         c.entry.category,
         c.entry.mean_us,
-        100 * c.entry.mean_us / nullif(c.total_us, 0) AS share_pct
+        percentage(c.entry.mean_us, c.total_us) AS share_pct
     FROM categories AS c
     ORDER BY c.run, c.worker, c.span, c.entry.position;

@@ -7,6 +7,7 @@
 -- order: run, worker, span, step
 -- carries: spark
 -- empty: No event that lasts was recorded: record with ProfilerActivity.CPU among the activities.
+-- uses: is_wanted
 -- example: samples --run ddp_gloo
 -- reading: In step 3 rank 1 loads data for longer than rank 0, which spends that time in collectives: it waits.
 --
@@ -74,10 +75,7 @@ CREATE MACRO step_breakdown_v1(
             a.runtime,
             a.host_communication OR a.dataloader OR a.cpu_exec AS host
         FROM step_activity AS a
-        WHERE
-            (run IS NULL OR a.run = run)
-            AND (worker IS NULL OR a.worker = worker)
-            AND (span IS NULL OR a.span = span)
+        WHERE is_wanted(a.run, a.worker, a.span, run, worker, span)
     ),
 
     costs AS (
@@ -121,10 +119,7 @@ CREATE MACRO step_breakdown_v1(
             s.extended_end_ns - s.extended_start_ns AS duration_ns,
             s.is_tail
         FROM steps AS s
-        WHERE
-            (run IS NULL OR s.run = run)
-            AND (worker IS NULL OR s.worker = worker)
-            AND (span IS NULL OR s.span = span)
+        WHERE is_wanted(s.run, s.worker, s.span, run, worker, span)
     ),
 
     stepped AS (
