@@ -243,13 +243,13 @@ def test_query_does_not_see_our_variables(tracewh, warehouse):
             "operator_stats --group-by call_stack",
             [
                 "There are rows without --group-by call_stack.",
-                "No operator has a call stack of its own, which group_by 'call_stack' asks for: only torch before 1.12 recorded them, with with_stack=True; source_lines has the lines of later traces.",
+                "No operator has a call stack of its own, which group_by 'call_stack' needs: only torch before 1.12 recorded them, with with_stack=True; source_lines has the lines of later traces.",
             ],
         ),
         ("kernel_counters --run base --worker host_1", ["base/host_1/default: No CUPTI counters: record them in a separate recording, with experimental_config=torch.profiler._ExperimentalConfig(profiler_metrics=[\"dram__bytes_read.sum\", ...], profiler_measure_per_kernel=True)."]),
         ("kernel_stats --step 8 --group-by launch", ["There are rows without --step 8."]),
         ("memory_stats --device cpu --from-ns 5", ["base/host_1/default, tuned/host_1/default: No allocations: record with profile_memory=True."]),
-        ("flamegraph --metric bytes --run base", ["There are rows without --metric bytes.", "Nothing of metric 'bytes' was recorded: 'host' takes ProfilerActivity.CPU, 'device' ProfilerActivity.CUDA (or XPU, ...), 'bytes' profile_memory=True."]),
+        ("flamegraph --metric bytes --run base", ["There are rows without --metric bytes.", "Nothing was recorded for metric 'bytes': 'host' needs ProfilerActivity.CPU, 'device' ProfilerActivity.CUDA (or XPU, ...), 'bytes' profile_memory=True."]),
         ("diff_operators --baseline base --experiment tuned --only-significant", ["There are rows without --only-significant True."]),
     ],
 )  # fmt: skip
