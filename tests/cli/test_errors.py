@@ -237,8 +237,8 @@ def test_query_does_not_see_our_variables(tracewh, warehouse):
         ("step_breakdown --run base --step 99", ["There are rows without --step 99."]),
         ("kernel_stats --step 7 --group-by launch --run base --step 8", ["There are rows without --step 8."]),
         ("memory_curve --device cpu", ["base/host_1/default, tuned/host_1/default: No allocations: record with profile_memory=True."]),
-        ("gpu_gaps", ["base/host_1/default, tuned/host_1/default: No device was without work for 500 us or longer between its first work and its last: min_us takes a lower limit."]),
-        ("gpu_gaps --min-us 7 --run tuned", ["tuned/host_1/default: No device was without work for 7 us or longer between its first work and its last: min_us takes a lower limit."]),
+        ("gpu_gaps", ["base/host_1/default, tuned/host_1/default: No device was idle for 500 us or longer between its first work and its last: give min_us a lower value."]),
+        ("gpu_gaps --min-us 7 --run tuned", ["tuned/host_1/default: No device was idle for 7 us or longer between its first work and its last: give min_us a lower value."]),
         (
             "operator_stats --group-by call_stack",
             [
