@@ -294,7 +294,7 @@ def test_the_page_of_a_table(wanted: dict[str, str]) -> None:
 
 <!-- Written by `python -m docs.reference` from the header of sql/tables/device_events.sql. -->
 
-What ran on the devices: kernels, copies, sets, synchronisations, and spans of annotations.
+Events on devices: kernels, copies, memsets, synchronisations, and spans of annotations.
 
 One row per complete event on a device.
 
