@@ -40,8 +40,8 @@ def test_small_kernels(tables: Tables, launches: int, small: int, fires: bool) -
                 51.0,
                 50.0,
                 (
-                    "51 of 100 launches took the host longer than the device, which ran for 2.4 us"
-                    " at the median: fuse operators with torch.compile, or replay them from a CUDA"
+                    "51 of 100 launches took longer on the host than on the device, where the median"
+                    " was 2.4 us: fuse operators with torch.compile, or replay them from a CUDA"
                     " graph."
                 ),
             )
@@ -111,9 +111,9 @@ def test_excessive_synchronization(tables: Tables, waits: int, inside: bool, fir
                 10.5,
                 10.0,
                 (
-                    "The host waits for the device 10.5 times per step, 21.0 us in all, mostly in"
+                    "The host waits for the device 10.5 times per step, 21.0 us in total, mostly in"
                     f" cudaStreamSynchronize{place}: read results less often, copy with"
-                    " non_blocking=True, and take out torch.cuda.synchronize()."
+                    " non_blocking=True, and remove torch.cuda.synchronize()."
                 ),
             )
         ]

@@ -251,7 +251,7 @@ NO_EXAMPLE = "the header needs an 'example:' line that starts with one of sample
             "-- example: lightning\n",
             """\
 tracewh show kernel_stats: tracewh: kernel_stats has no rows for these parameters
-  lightning/run/default: No work on a device: where the job uses one, record with ProfilerActivity.CUDA (or XPU, ...) among the activities.""",
+  lightning/run/default: No work on a device: if the job uses one, record with ProfilerActivity.CUDA (or XPU, ...) among the activities.""",
         ),
     ],
 )
@@ -294,7 +294,7 @@ def test_the_page_of_a_table(wanted: dict[str, str]) -> None:
 
 <!-- Written by `python -m docs.reference` from the header of sql/tables/device_events.sql. -->
 
-What ran on the devices: kernels, copies, sets, synchronisations, and spans of annotations.
+Events on devices: kernels, copies, memsets, synchronisations, and spans of annotations.
 
 One row per complete event on a device.
 

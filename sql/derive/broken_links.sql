@@ -1,9 +1,9 @@
 -- derive: broken_links
 -- since: 0.1
--- summary: Of each link between rows of a stored trace, how many point to no row, and one that does.
+-- summary: Number of broken links of each kind between rows of a stored trace, with an example.
 --
--- Takes the tables of one trace as views. The ends of a flow are rows of the file that no other
--- table holds, so they only have to be positions that the file has.
+-- Expects the tables of one trace as views. The ends of a flow are rows of the file that no other table
+-- holds, so they only have to be positions that exist in the file.
 WITH
 links AS (
     SELECT 'host_events' AS file, 'parent_id' AS link, h.parent_id AS target

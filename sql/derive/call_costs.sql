@@ -1,6 +1,6 @@
 -- derive: call_costs
 -- since: 0.1
--- summary: What calls cost that cost anything, and which operators are inner rows of a call.
+-- summary: Costs of calls that are not 0, and the operators that are inner rows of a call.
 CREATE TABLE call_costs AS
 SELECT
     s.event_id,
@@ -32,7 +32,7 @@ UNION ALL
 SELECT i.event_id, TRUE, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
 FROM inner_calls AS i;
 
--- Host events with what they cost, where they stand for a call.
+-- Host events with their costs, where they represent a call.
 CREATE MACRO with_costs(rel VARCHAR) AS TABLE
     SELECT
         h.*,

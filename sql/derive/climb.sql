@@ -1,10 +1,10 @@
 -- derive: climb
 -- since: 0.1
--- summary: Adds each cost to the ancestor that climbs names, and doubles how far up climbs reaches.
+-- summary: Adds each cost to the ancestor given by climbs, and doubles the reach of climbs.
 --
--- Run until climbs is empty: then each cost stands at all of its ancestors, for after n runs it stands
--- at those less than 2^n levels up. A trace can nest as deep as it is long: level by level, that would
--- be a sum over every pair of an event and one around it.
+-- Run it until climbs is empty. After n runs a cost is at all ancestors less than 2^n levels up, so in the
+-- end it is at all of its ancestors. A trace can nest as deep as it is long: climbing level by level would
+-- be a sum over every pair of an event and an ancestor.
 INSERT INTO costs
 SELECT
     u.ancestor_id,

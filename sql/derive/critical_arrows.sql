@@ -1,10 +1,11 @@
 -- derive: critical_arrows
 -- since: 0.1
--- summary: Flow events along critical paths, as JSON text; needs the macros of rebuild.
+-- summary: Flow events along critical paths, as JSON text. Needs the macros of rebuild.
 
--- Starts and ends of arrows, one arrow wherever a critical path goes from one thread or stream to
--- another. Viewers draw it between what is around its ends, and hold times of today as doubles, which
--- know 0.25 us: it begins a microsecond before its event ends, if not where that starts.
+-- Starts and ends of arrows: one arrow for each place where a critical path moves to another thread or
+-- stream. Viewers draw it between the events around its ends. They hold epoch times as doubles, with a
+-- resolution of 0.25 us, so the arrow begins a microsecond before its event ends, unless that is before the
+-- event starts.
 CREATE MACRO critical_arrows() AS TABLE
     WITH
     lanes AS (

@@ -1,12 +1,12 @@
 -- derive: event_kinds
 -- since: 0.1
--- summary: Where an event belongs and what it is called today, from its phase, category and name.
+-- summary: Table, category and kind of an event, from its phase, category and name.
 --
--- Categories were renamed in 2021 (Operator, Runtime, Kernel, Memcpy, Memset, User), and every
--- accelerator brings its own. A complete event of a category nobody foresaw counts as device work
--- when its arguments place it on a stream, and as host work otherwise.
+-- The profiler renamed the categories of 2021 (Operator, Runtime, Kernel, Memcpy, Memset, User), and each
+-- accelerator adds its own. A complete event of an unknown category counts as device work if its
+-- arguments place it on a stream, and as host work otherwise.
 
--- Today's word for a category. In 2021 files Operator also held what are annotations today.
+-- The current name of a category. In 2021 files, Operator also covered today's annotations.
 CREATE MACRO current_category(category, name) AS
     CASE category
         WHEN 'Operator' THEN
@@ -26,7 +26,7 @@ CREATE MACRO current_category(category, name) AS
         ELSE category
     END;
 
--- The table an event goes to.
+-- The table that holds an event.
 CREATE MACRO event_table(phase, category, name, is_timed, has_stream) AS
     CASE
         WHEN phase IN ('s', 't', 'f') THEN 'flow'
@@ -53,12 +53,12 @@ CREATE MACRO is_launch_category(category) AS
 
 CREATE MACRO is_op_category(category) AS category IN ('cpu_op', 'user_annotation');
 
--- Device rows whose process is the device, and whose arguments need not name it.
+-- Device rows whose process is the device, and whose arguments may not name it.
 CREATE MACRO has_device_as_process(category) AS
     coalesce(category IN ('gpu_user_annotation', 'cuda_profiler_range', 'mtia_ccp_events'), false);
 
--- The role of a device event. Collective kernels are told by the arguments that newer files carry,
--- else by the names in kernel_patterns; ROCm 7 runs copies as kernels.
+-- The kind of a device event. Kernels of collectives are recognised by the arguments in newer files, or else
+-- by the names in kernel_patterns. ROCm 7 runs copies as kernels.
 CREATE MACRO device_kind(category, name, collective) AS
     CASE
         WHEN category = 'gpu_memcpy' THEN 'memcpy'
@@ -77,7 +77,7 @@ CREATE MACRO device_kind(category, name, collective) AS
         ELSE 'compute'
     END;
 
--- Whether a kernel uses tensor cores, or the matrix cores of AMD. NULL where its name cannot tell.
+-- Whether a kernel uses tensor cores, or the matrix cores of AMD. NULL if its name does not tell.
 CREATE MACRO uses_tensor_cores(name) AS
     CASE
         WHEN regexp_matches(name, getvariable('names_that_say')['exempt']) THEN FALSE
@@ -86,44 +86,44 @@ CREATE MACRO uses_tensor_cores(name) AS
         WHEN regexp_matches(name, getvariable('names_that_say')['plain']) THEN FALSE
     END;
 
--- c10::DeviceType by its number.
+-- Name of a c10::DeviceType, by its number.
 CREATE MACRO device_type(number) AS
     [
         'cpu', 'cuda', 'mkldnn', 'opengl', 'opencl', 'ideep', 'hip', 'fpga', 'maia', 'xla', 'vulkan',
         'metal', 'xpu', 'mps', 'meta', 'hpu', 've', 'lazy', 'ipu', 'mtia', 'privateuseone'
     ][number + 1];
 
--- Whether a text is how a whole number is written.
+-- Whether a text is a whole number as JSON writes it.
 CREATE MACRO is_whole_number(text) AS
     coalesce(
         try_cast(text AS BIGINT)::VARCHAR = text, try_cast(text AS UBIGINT)::VARCHAR = text, false
     );
 
--- Microseconds as text, in whole nanoseconds. NULL where the text is no number. Three decimals are
--- what the profiler writes.
+-- Whole nanoseconds from microseconds as text. NULL if the text is not a number. The profiler writes three
+-- decimals.
 CREATE MACRO nanoseconds(microseconds) AS
     CASE
         WHEN microseconds[-4] = '.' THEN try_cast(replace(microseconds, '.', '') AS BIGINT)
         ELSE try_cast(try_cast(microseconds AS DECIMAL(28, 9)) * 1000 AS BIGINT)
     END;
 
--- Whether whole nanoseconds give back the number that the file holds.
+-- Whether whole nanoseconds reproduce the number in the file.
 CREATE MACRO are_exact(ns, microseconds) AS
     CASE
         WHEN abs(ns) < 9e15 THEN ns / 1000 = microseconds
         ELSE (ns // 1000) + (ns % 1000) / 1000 = microseconds
     END;
 
--- Times up to the year 2096 and lengths up to 31 years: nanoseconds of both fit 64 bits, and so does
--- their sum. What is beyond is no time, and stays in raw.
+-- Times up to the year 2096 and durations up to 31 years: in nanoseconds, both and their sum fit 64 bits.
+-- Larger values are not times, and stay in raw.
 CREATE MACRO is_time(microseconds) AS abs(microseconds) < 4e15;
 CREATE MACRO is_duration(microseconds) AS abs(microseconds) < 1e15;
 
 CREATE MACRO duration_nanoseconds(event_text, dur) AS round(dur * 1000)::BIGINT;
 
--- The time of an event from its text: `ts` went through a double, which keeps microseconds but not
--- always nanoseconds. The text behind the first "ts": is the field unless an argument or a name
--- holds the same words; the double tells, and then all places are tried.
+-- The time of an event from its text. `ts` was converted to a double, which keeps microseconds but not
+-- always nanoseconds. The text after the first "ts": is the field, unless an argument or a name contains the
+-- same characters. In that case it differs from the double, and all places are tried.
 CREATE MACRO exact_nanoseconds(event_text, ts_text, ts) AS
     CASE
         WHEN try_cast(ts_text AS DOUBLE) = ts THEN nanoseconds(ts_text)
@@ -136,8 +136,8 @@ CREATE MACRO exact_nanoseconds(event_text, ts_text, ts) AS
             )
     END;
 
--- A JSON object with marks in front: "key":null for each key whose value is in a column of another
--- name. NULL when nothing is left.
+-- A JSON object with markers in front: "key":null for each key whose value is in a column of another name.
+-- NULL if the result is empty.
 CREATE MACRO with_marks(object, marks) AS
     CASE
         WHEN marks = '' THEN nullif(object, '{}')
@@ -145,8 +145,8 @@ CREATE MACRO with_marks(object, marks) AS
         ELSE '{' || marks || ',' || substr(object, 2)
     END;
 
--- What the columns of an arrow do not say of one of its rows: the phase of a step on its way, a name
--- of its own (no_name where it has none), and the fields in raw. NULL almost always.
+-- What the columns of an arrow do not hold of one of its rows: the phase of a step in between, a name of
+-- its own (no_name if it has none), and the fields in raw. NULL for almost all rows.
 CREATE MACRO flow_rest(phase, name, arrow_name, raw) AS
     CASE
         WHEN phase <> 't' AND name IS NOT DISTINCT FROM arrow_name THEN raw::VARCHAR
@@ -163,10 +163,10 @@ CREATE MACRO flow_rest(phase, name, arrow_name, raw) AS
             )::VARCHAR
     END;
 
--- The steps of the profiler are one thing in a stack.
+-- All profiler steps have one name in a stack.
 CREATE MACRO stack_name(name) AS
     CASE WHEN starts_with(name, 'ProfilerStep#') THEN 'ProfilerStep*' ELSE name END;
 
--- The innermost line of the Python frames that came with an operator.
+-- The innermost line of the Python frames recorded with an operator.
 CREATE MACRO executed_line(category, call_stack) AS
     CASE WHEN category = 'cpu_op' THEN nullif(split_part(call_stack, ';', 1), '') END;

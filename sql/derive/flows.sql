@@ -1,8 +1,8 @@
 -- derive: flows
 -- since: 0.1
--- summary: The rows of an arrow brought together: each end with the start or step before it.
+-- summary: Rows of an arrow joined: each end with the start or step before it.
 --
--- Nearly every arrow is a start, an end, or one of each. Only the others need an order.
+-- Almost every arrow is a start, an end, or one of each. Only the others need to be sorted.
 CREATE TABLE linked_flows AS
 WITH
 rows_as_one AS (
@@ -57,7 +57,7 @@ rows_in_order AS (
     )
 ),
 
--- A target takes the latest source before it; where all come after it, the first one.
+-- A target is matched with the latest source before it, or with the first source if all start after it.
 targets AS (
     SELECT
         r.*,

@@ -1,11 +1,11 @@
 -- derive: launched
 -- since: 0.1
--- summary: The call that launched a device event, by their correlation.
+-- summary: The call that launched each device event, matched by correlation.
 --
--- Where several calls carry the correlation of a device event, the one that starts latest before
--- it wins, and the earliest where all start after it (the clocks of host and device may differ).
+-- If several calls have the correlation of a device event, the latest one that starts before the event is
+-- used. If all start after it, the earliest one is used (the clocks of host and device may differ).
 --
--- In steps, so that no more than one large hash table is needed at a time.
+-- The work is done in several statements, so that only one large hash table is needed at a time.
 CREATE TABLE calls AS
 SELECT h.event_id, h.correlation_id, h.ts_ns
 FROM raw_host AS h

@@ -1,16 +1,16 @@
 -- derive: launches
 -- since: 0.1
--- summary: What each device event is, the call that launched it, the operator that made the call.
+-- summary: Kind of each device event, the call that launched it, and the operator that made the call.
 --
--- Without a call (`launched`) the operator is the host event that carries the same external id.
+-- Without a call (`launched`), the operator is the host event with the same external id.
 --
--- CUPTI's counters of tensor-core instructions count before the names of kernels, for every kernel of the
--- same name. A kernel whose name says nothing communicates where the nearest operator around its launch is
--- one of a collective: of those that such an operator launches, kernels with a known name are what the name
--- says (to flatten and to copy is work of the device as elsewhere), and copies stay copies.
+-- CUPTI counters of tensor-core instructions take precedence over kernel names, for every kernel of the
+-- same name. A kernel whose name does not tell its kind is communication if the nearest operator around its
+-- launch is a collective. Kernels of such an operator with a known name keep the kind of the name (flattening
+-- and copying are compute work as elsewhere), and copies stay copies.
 --
--- All patterns that say one thing are one expression. A variable is a constant to a query, so that each
--- of them is compiled once.
+-- All patterns with the same meaning are combined into one expression. A variable is a constant to a query,
+-- so each expression is compiled once.
 SET VARIABLE names_that_say = (
     SELECT map_from_entries(list((e.says, e.expression)))
     FROM (
@@ -20,13 +20,13 @@ SET VARIABLE names_that_say = (
     ) AS e
 );
 
--- In steps, so that no more than one large hash table is needed at a time.
+-- In several statements, so that only one large hash table is needed at a time.
 CREATE TABLE launchers AS
 SELECT l.event_id, l.launch_id, o.op_id
 FROM launched AS l
 INNER JOIN host_links AS o ON l.launch_id = o.event_id;
 
--- The operators of those that no call launched.
+-- The operators of device events that no call launched.
 CREATE TABLE external_launchers AS
 SELECT d.event_id, min(h.event_id) AS op_id
 FROM (
@@ -43,7 +43,7 @@ counted AS (
         d.name,
         CASE
             WHEN bool_or(try_cast(c.value AS DOUBLE) > 0) THEN TRUE
-            -- Instructions of one type that were not executed say nothing about the others.
+            -- Instructions of one type that were not executed do not tell anything about the others.
             WHEN bool_or(NOT regexp_matches(c.key, '[hidqbo]mma')) THEN FALSE
         END AS uses_tensor_cores
     FROM raw_device AS d, json_each(d.args) AS c
@@ -54,7 +54,7 @@ counted AS (
     GROUP BY d.name
 ),
 
--- What a device event is by its words: there are few of them and many events.
+-- The kind of a device event from its texts: there are few texts and many events.
 words AS (
     SELECT
         d.category,
@@ -97,10 +97,10 @@ LEFT JOIN words AS w
         AND d.collective IS NOT DISTINCT FROM w.collective
 LEFT JOIN launchers AS l ON d.event_id = l.event_id
 LEFT JOIN external_launchers AS x ON d.event_id = x.event_id
--- As raw_device, so that the two can be read side by side.
+-- In the order of raw_device, so that the two can be read side by side.
 ORDER BY d.place;
 
--- Kernels whose name says nothing, and who launched them.
+-- Kernels whose names do not tell their kind, and what launched them.
 CREATE TABLE unclear_kernels AS
 SELECT d.event_id, h.name AS operator
 FROM (

@@ -2,8 +2,8 @@
 -- since: 0.1
 -- summary: The rows of `family` in the order of raw_host and raw_memory.
 --
--- So the two can be read side by side: a hash join of the wide rows would take more memory than there
--- is.
+-- The two can then be read side by side. A hash join of the wide rows would need more memory than is
+-- available.
 CREATE TABLE host_links AS
 SELECT
     f.event_id, f.parent_id, f.op_id, f.parent_op_id, f.depth, f.self_duration_ns,

@@ -1,8 +1,8 @@
 -- derive: out_counter_samples
 -- since: 0.1
--- summary: What the Parquet file of sampled counters holds, with epoch times.
+-- summary: Content of the Parquet file of sampled counters, with epoch times.
 --
--- Where a series is not a plain number, raw keeps the arguments too.
+-- If a series is not a plain number, raw keeps the arguments too.
 CREATE VIEW out_counter_samples AS
 WITH
 series AS (

@@ -1,6 +1,6 @@
 -- derive: out_counters
 -- since: 0.1
--- summary: What the Parquet file of CUPTI counters holds.
+-- summary: Content of the Parquet file of CUPTI counters.
 CREATE VIEW out_counters AS
 SELECT d.event_id, c.key AS counter, try_cast(c.value AS DOUBLE) AS value
 FROM raw_device AS d, json_each(d.args) AS c

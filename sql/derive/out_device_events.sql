@@ -1,6 +1,6 @@
 -- derive: out_device_events
 -- since: 0.1
--- summary: What the Parquet file of device events holds, with epoch times.
+-- summary: Content of the Parquet file of device events, with epoch times.
 CREATE VIEW out_device_events AS
 SELECT
     d.* REPLACE (

@@ -1,6 +1,6 @@
 -- derive: out_flows
 -- since: 0.1
--- summary: What the Parquet file of arrows holds, with epoch times.
+-- summary: Content of the Parquet file of flow arrows, with epoch times.
 CREATE VIEW out_flows AS
 SELECT
     f.* REPLACE (

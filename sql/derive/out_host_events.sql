@@ -1,6 +1,6 @@
 -- derive: out_host_events
 -- since: 0.1
--- summary: What the Parquet file of host events holds, with epoch times.
+-- summary: Content of the Parquet file of host events, with epoch times.
 
 -- There are few names of Python frames, and many frames.
 CREATE TABLE frames AS
@@ -37,7 +37,7 @@ SELECT
 FROM with_costs('linked_host') AS h
 LEFT JOIN frames AS f ON h.name = f.name AND h.category = 'python_function';
 
--- The optimizer cannot tell how many rows two tables have side by side, and would build the hash table
--- of a join from the long one. It holds for all connections: what may run beside this, or comes after,
--- joins no two long ones.
+-- The optimizer cannot tell how many rows two tables have that are read side by side, and would build the
+-- hash table of a join from the long one. The setting applies to all connections; the statements that run at
+-- the same time or later do not join two long tables.
 SET disabled_optimizers = 'build_side_probe_side,join_order';

@@ -1,6 +1,6 @@
 -- derive: out_memory_records
 -- since: 0.1
--- summary: What the Parquet file of memory records holds, with epoch times.
+-- summary: Content of the Parquet file of memory records, with epoch times.
 CREATE VIEW out_memory_records AS
 SELECT
     m.*,

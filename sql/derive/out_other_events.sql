@@ -1,6 +1,6 @@
 -- derive: out_other_events
 -- since: 0.1
--- summary: What the Parquet file of all other events holds, with epoch times.
+-- summary: Content of the Parquet file of all other events, with epoch times.
 CREATE VIEW out_other_events AS
 SELECT
     e.*,

@@ -1,6 +1,6 @@
 -- derive: out_processes
 -- since: 0.1
--- summary: What the Parquet file of processes and threads holds.
+-- summary: Content of the Parquet file of processes and threads.
 CREATE VIEW out_processes AS
 WITH
 facts AS (

@@ -1,6 +1,6 @@
 -- derive: out_step_activity
 -- since: 0.1
--- summary: The linked rows under the names and columns that the blocks of sql/blocks read.
+-- summary: The linked rows with the names and columns that the blocks of sql/blocks read.
 
 CREATE VIEW host_events AS
 SELECT

@@ -1,6 +1,6 @@
 -- derive: out_steps
 -- since: 0.1
--- summary: What the Parquet file of steps holds, with epoch times.
+-- summary: Content of the Parquet file of steps, with epoch times.
 CREATE VIEW out_steps AS
 SELECT
     s.* REPLACE (

@@ -1,9 +1,9 @@
 -- derive: out_traces
 -- since: 0.1
--- summary: What the events say about the trace as a whole.
+-- summary: Facts about the trace as a whole, from its events.
 --
--- Generations are told by words that came and went. The base time, where there is one, is the start
--- of the quarter of the recording.
+-- Generations are recognised by words that only some of them use. The base time, if there is one, is the
+-- start of the quarter in which the trace was recorded.
 CREATE MACRO trace_facts(base_time BIGINT, worker VARCHAR, unpadded BOOLEAN) AS TABLE
     SELECT
         CASE

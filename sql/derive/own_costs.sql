@@ -1,19 +1,19 @@
 -- derive: own_costs
 -- since: 0.1
--- summary: What operators and annotations cost by themselves, and what is around each of them.
+-- summary: Own costs of operators and annotations, and the parent of each of them.
 --
--- An operator whose only child is an operator of the same name is one call with it. Costs climb to
--- all that is around them, and stay the own costs of what they meet until they leave an operator for
--- good: an annotation does not take what was launched inside it, as in the profiler's own links.
+-- An operator whose only child is an operator of the same name forms one call with it. Costs climb to
+-- all ancestors. They count as own costs of each ancestor until they leave an operator for good: an
+-- annotation does not take work away from the operator around it, as in the profiler's own links.
 --
--- In steps, so that no more than one large hash table is needed at a time.
+-- In several statements, so that only one large hash table is needed at a time.
 CREATE TABLE nodes AS
 SELECT
     l.event_id,
     l.parent_op_id AS parent_id,
     l.self_duration_ns,
     h.category = 'cpu_op' AS is_operator,
-    -- Sixty-four bits tell the names of a trace apart, and compare faster than texts.
+    -- 64 bits distinguish the names of a trace, and are compared faster than texts.
     hash(h.name) AS name_hash
 FROM raw_host AS h
 POSITIONAL JOIN host_links AS l
@@ -52,7 +52,7 @@ FROM (
     SELECT
         l.op_id AS event_id,
         r.dur_ns,
-        -- Copies, sets and whatever else is no kernel use none.
+        -- Copies, memsets and other work that is not a kernel use no tensor cores.
         coalesce(
             l.uses_tensor_cores, CASE WHEN r.category IS DISTINCT FROM 'kernel' THEN FALSE END
         ) AS uses_tensor_cores
@@ -63,7 +63,7 @@ FROM (
 ) AS d
 GROUP BY d.event_id;
 
--- A trace that links no device work to operators cannot say what they cost there.
+-- A trace that does not link device work to operators has no device costs of operators.
 CREATE TABLE linked_work AS
 SELECT CASE WHEN EXISTS (FROM costs) THEN 0::BIGINT END AS no_work_ns;
 

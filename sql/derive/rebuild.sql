@@ -1,6 +1,6 @@
 -- derive: rebuild
 -- since: 0.1
--- summary: The pieces that put an event together again as JSON text.
+-- summary: Macros that rebuild an event as JSON text.
 
 -- "key":value, or NULL where there is no value. SQL NULL becomes JSON null in to_json.
 CREATE MACRO member(key, value) AS
@@ -8,12 +8,12 @@ CREATE MACRO member(key, value) AS
         WHEN value IS NOT NULL AND value::VARCHAR <> 'null' THEN to_json(key) || ':' || value::VARCHAR
     END;
 
--- A process or thread: numbers were numbers unless raw says otherwise.
+-- A process or thread: numbers are written as numbers unless raw holds them as text.
 CREATE MACRO place(text) AS
     CASE WHEN is_whole_number(text) THEN text ELSE to_json(text)::VARCHAR END;
 
--- Whole nanoseconds as microseconds with as many decimals as it takes. Builds of March 2024 wrote
--- the decimals without the zeros in front.
+-- Whole nanoseconds as microseconds with as many decimals as needed. Builds of March 2024 wrote the
+-- decimals without leading zeros.
 CREATE MACRO microseconds(ns) AS
     CASE
         WHEN ns % 1000 = 0 THEN (ns // 1000)::VARCHAR
@@ -27,11 +27,11 @@ CREATE MACRO microseconds(ns) AS
 
 CREATE MACRO object_of(members) AS '{' || array_to_string(members, ',') || '}';
 
--- The keys of an object, each with null: the patch that takes them out of another one.
+-- The keys of an object, each with null: as a merge patch, this removes them from another object.
 CREATE MACRO without_keys_of(object) AS
     object_of(list_transform(json_keys(object), lambda k: to_json(k) || ':null'));
 
--- An object after the members of another, as text that can stand behind them.
+-- An object as text that can be appended to the members of another object.
 CREATE MACRO behind(object) AS
     CASE
         WHEN object IS NULL OR object::VARCHAR = '{}' THEN ''
@@ -40,8 +40,8 @@ CREATE MACRO behind(object) AS
 
 CREATE MACRO present(members) AS list_filter(members, lambda m: m IS NOT NULL);
 
--- The fields of an event: those in raw replace the ones from columns. Members stay text throughout,
--- because a JSON function would put the times through a double.
+-- The fields of an event; those in raw replace the fields from columns. Members stay text throughout,
+-- because a JSON function would convert the times to doubles.
 CREATE MACRO overlaid(members, raw) AS
     CASE
         WHEN raw IS NULL THEN object_of(members)
@@ -61,8 +61,8 @@ CREATE MACRO overlaid(members, raw) AS
             ) || '}'
     END;
 
--- The arguments; NULL where the event had none. A null in args beside a member of the same key only
--- marked that the value stood under that key.
+-- The arguments; NULL if the event had none. A null in args for a key that is also a member is only the
+-- marker that the value was stored under that key.
 CREATE MACRO rebuilt_args(members, args) AS
     CASE
         WHEN len(members) = 0 THEN args::VARCHAR
@@ -106,7 +106,7 @@ CREATE MACRO rebuilt_flows() AS TABLE
             FROM flows AS f
             WHERE f.target_event_id IS NOT NULL
         ) AS e
-        -- A start with several ends stands in several rows, a step as an end and as a start.
+        -- A start with several ends is in several rows; a step is both an end and a start.
         QUALIFY row_number() OVER (PARTITION BY e.event_id) = 1
     ) AS r;
 

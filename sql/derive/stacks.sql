@@ -1,6 +1,6 @@
 -- derive: stacks
 -- since: 0.1
--- summary: Each stack of `family` once, by number and by name; see ingest/link/stacks.py.
+-- summary: Stacks of `family`, each one once, by number and by name; see ingest/stacks.py.
 CREATE TABLE linked_stacks AS
 SELECT
     row_number() OVER (ORDER BY s.first_event_id) AS stack_id,
@@ -18,7 +18,7 @@ FROM (
     GROUP BY f.stack_hash
 ) AS s;
 
--- Python frames are named `file.py(123): function`, and so are the lines of call stacks.
+-- Python frames have names like `file.py(123): function`, and so do the lines of call stacks.
 CREATE TABLE out_stacks AS
 SELECT
     n.stack_id,

@@ -39,7 +39,7 @@ launched AS (
     GROUP BY d.position
 ),
 
--- Work that was launched before the steps still occupies the device when the first one starts.
+-- Work launched before the steps still occupies the device when the first step starts.
 leftover AS (
     SELECT max(d.end_ns) AS end_ns
     FROM device AS d
@@ -91,7 +91,7 @@ SELECT
     ) AS is_tail
 FROM walked AS w
 UNION ALL
--- A trace without steps is one step from its first event to its last.
+-- A trace without steps has one step, from its first event to its last.
 SELECT
     NULL, NULL, NULL, min(e.start_ns), max(e.end_ns), min(e.start_ns), max(e.end_ns),
     count(*) FILTER (WHERE e.counts), FALSE

@@ -1,20 +1,21 @@
 -- derive: written_numbers
 -- since: 0.1
--- summary: JSON with its numbers as they are written, where JSON functions would write them anew.
+-- summary: JSON functions that keep numbers as they are written.
 --
--- Those give 1.5 for 1.50 and 1000.0 for 1e3. So numbers go through them as texts that begin with '#'.
+-- DuckDB's JSON functions rewrite numbers: 1.50 becomes 1.5, and 1e3 becomes 1000.0. So these macros pass
+-- numbers through them as texts that begin with '#'.
 
--- Whether some number may come out of JSON functions in another form than it has; when in doubt, true.
+-- Whether JSON functions may change how some number is written; TRUE if in doubt.
 CREATE MACRO has_odd_numbers(written) AS
     regexp_matches(
         written,
         '[:,\[\s]-?(\d+(\.\d+)?[eE]|\d{9,}\.|\d+\.\d{5}|\d+\.\d+0(\D|$))|[:,\[\s]-0([^.\d]|$)'
     );
 
--- The strings of a JSON text, and what stands between them.
+-- The strings of a JSON text, and the text between them.
 CREATE MACRO json_tokens(written) AS regexp_extract_all(written, '"(?:[^"\\]|\\.)*"|[^"]+');
 
--- A text that begins with '#' gets another one, so that it can be told from a number.
+-- A text that begins with '#' gets another '#', so that it can be distinguished from a number.
 CREATE MACRO numbers_as_texts(written) AS
     array_to_string(
         list_transform(
@@ -41,7 +42,7 @@ CREATE MACRO texts_as_numbers(written) AS
         ''
     );
 
--- What json_merge_patch gives. A patch of keys and nulls needs no care.
+-- The result of json_merge_patch. A patch of keys and nulls needs no conversion.
 CREATE MACRO merged_as_written(object, patch) AS
     CASE
         WHEN has_odd_numbers(object)
@@ -63,8 +64,8 @@ CREATE MACRO arguments_as_written(written, args) AS
         ELSE args::VARCHAR
     END;
 
--- The same in one with merged_as_written: a macro copies what it is given into every place that names
--- it, and what stands twice is worked out for every row.
+-- Both in one with merged_as_written: a macro copies its argument into every place that names it, and an
+-- expression that occurs twice is evaluated twice for every row.
 CREATE MACRO merged_arguments(written, args, patch) AS
     CASE
         WHEN args IS NOT NULL AND has_odd_arguments(written)

@@ -1,6 +1,6 @@
 -- slice: annotations
 -- since: 0.1
--- summary: Annotations that the user or the profiler made on the host, ProfilerStep# among them.
+-- summary: Annotations of the user or the profiler on the host, including ProfilerStep#.
 CREATE VIEW annotations AS
 SELECT t.*
 FROM host_events AS t

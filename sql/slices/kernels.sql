@@ -1,6 +1,6 @@
 -- slice: kernels
 -- since: 0.1
--- summary: Kernels, collectives among them.
+-- summary: Kernels, including collectives.
 CREATE VIEW kernels AS
 SELECT t.*
 FROM device_events AS t

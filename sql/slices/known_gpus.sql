@@ -1,10 +1,10 @@
 -- slice: known_gpus
 -- since: 0.1
--- summary: What GPUs can do at most, from their data sheets: the peaks of the view roofline.
+-- summary: Peak throughput and memory bandwidth of GPUs from their data sheets, for the view roofline.
 --
--- A name is that of the device in the trace, with or without 'NVIDIA ' before it. Operations are those
--- of the CUDA cores, in 10^12 per second at the boost clock, a fused multiply-add counting as two; tensor
--- cores can do more. Memory is that of the device, in 10^9 bytes per second.
+-- The name is that of the device in the trace, with or without a leading 'NVIDIA '. Operations are those of
+-- the CUDA cores, in 10^12 per second at the boost clock; a fused multiply-add counts as two. Tensor cores
+-- can do more. Memory bandwidth is that of the device memory, in 10^9 bytes per second.
 CREATE VIEW known_gpus AS
 SELECT t.*
 FROM (

@@ -1,6 +1,6 @@
 -- slice: memsets
 -- since: 0.1
--- summary: Fills of device memory.
+-- summary: Memsets of device memory.
 CREATE VIEW memsets AS
 SELECT t.*
 FROM device_events AS t

@@ -1,6 +1,6 @@
 -- slice: runtime_calls
 -- since: 0.1
--- summary: Calls into the runtime or the driver of a device, whoever made the device.
+-- summary: Calls into the runtime or driver of a device of any vendor.
 CREATE VIEW runtime_calls AS
 SELECT t.*
 FROM host_events AS t

@@ -4,14 +4,14 @@
 -- grain: one row per counter event and series
 CREATE TABLE counter_samples (
     run VARCHAR,  -- Name of the run: the folder of the trace, relative to the ingested folder.
-    worker VARCHAR,  -- Who recorded the trace: the file name up to the first stamp, often host and process id.
-    span VARCHAR,  -- Which recording of the worker: '1', '2', ... in order of the stamps, or 'default'.
+    worker VARCHAR,  -- Worker that recorded the trace: the file name up to the first timestamp, often host and process id.
+    span VARCHAR,  -- Recording of the worker: '1', '2', ... in order of the timestamps, or 'default'.
     event_id BIGINT,  -- Position of the event in the file's traceEvents, from 0.
     category VARCHAR,  -- The file's category, e.g. 'hardware_counters'.
     time_ns BIGINT,  -- Start of the sample, nanoseconds since the epoch.
     pid VARCHAR,  -- Process or device of the sample.
     name VARCHAR,  -- Name of the counter.
     series VARCHAR,  -- Name of the series within the counter; '' where the file leaves it empty.
-    value DOUBLE,  -- The sample; NULL where it is not a number.
-    raw JSON  -- Fields of the event that no column gives back exactly, e.g. a thread id that was written as text. NULL almost always.
+    value DOUBLE,  -- Value of the sample; NULL where it is not a number.
+    raw JSON  -- Fields of the event that no column reproduces exactly, e.g. a thread id written as text. NULL for almost all events.
 );

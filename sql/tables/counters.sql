@@ -4,9 +4,9 @@
 -- grain: one row per cuda_profiler_range event and counter
 CREATE TABLE counters (
     run VARCHAR,  -- Name of the run: the folder of the trace, relative to the ingested folder.
-    worker VARCHAR,  -- Who recorded the trace: the file name up to the first stamp, often host and process id.
-    span VARCHAR,  -- Which recording of the worker: '1', '2', ... in order of the stamps, or 'default'.
-    event_id BIGINT,  -- The cuda_profiler_range row in device_events.
+    worker VARCHAR,  -- Worker that recorded the trace: the file name up to the first timestamp, often host and process id.
+    span VARCHAR,  -- Recording of the worker: '1', '2', ... in order of the timestamps, or 'default'.
+    event_id BIGINT,  -- Row of the cuda_profiler_range event in device_events.
     counter VARCHAR,  -- Name of the counter, e.g. 'dram__bytes_read.sum'.
-    value DOUBLE  -- Its value.
+    value DOUBLE  -- Value of the counter.
 );

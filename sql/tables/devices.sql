@@ -1,11 +1,11 @@
 -- table: devices
 -- since: 0.1
--- summary: The accelerators that the recording process saw.
+-- summary: Devices visible to the process that recorded the trace.
 -- grain: one row per entry of deviceProperties
 CREATE TABLE devices (
     run VARCHAR,  -- Name of the run: the folder of the trace, relative to the ingested folder.
-    worker VARCHAR,  -- Who recorded the trace: the file name up to the first stamp, often host and process id.
-    span VARCHAR,  -- Which recording of the worker: '1', '2', ... in order of the stamps, or 'default'.
+    worker VARCHAR,  -- Worker that recorded the trace: the file name up to the first timestamp, often host and process id.
+    span VARCHAR,  -- Recording of the worker: '1', '2', ... in order of the timestamps, or 'default'.
     device_id INTEGER,  -- [id] Number of the device on its host.
     name VARCHAR,  -- [name] Product name.
     total_memory_bytes BIGINT,  -- [totalGlobalMem] Memory of the device.
@@ -20,5 +20,5 @@ CREATE TABLE devices (
     shared_mem_per_block BIGINT,  -- [sharedMemPerBlock] Shared memory available to a block, in bytes.
     shared_mem_per_sm BIGINT,  -- [sharedMemPerMultiprocessor] Shared memory of a multiprocessor, in bytes.
     shared_mem_per_block_optin BIGINT,  -- [sharedMemPerBlockOptin] Shared memory a block can opt in to, in bytes.
-    properties JSON  -- The whole entry as the file has it.
+    properties JSON  -- The whole entry as written in the file.
 );

@@ -1,13 +1,13 @@
 -- table: processes
 -- since: 0.1
 -- summary: Names and sort order of processes and threads, from the metadata rows.
--- grain: one row per thread that the file names, and one per process that has no named thread
+-- grain: one row per named thread, and one row per process without named threads
 --
--- The rows themselves are in other_events with phase 'M'.
+-- The metadata rows themselves are in other_events, with phase 'M'.
 CREATE TABLE processes (
     run VARCHAR,  -- Name of the run: the folder of the trace, relative to the ingested folder.
-    worker VARCHAR,  -- Who recorded the trace: the file name up to the first stamp, often host and process id.
-    span VARCHAR,  -- Which recording of the worker: '1', '2', ... in order of the stamps, or 'default'.
+    worker VARCHAR,  -- Worker that recorded the trace: the file name up to the first timestamp, often host and process id.
+    span VARCHAR,  -- Recording of the worker: '1', '2', ... in order of the timestamps, or 'default'.
     pid VARCHAR,  -- Process; a device number on device rows.
     tid VARCHAR,  -- Thread; a stream number on device rows. NULL on the row of a process without named threads.
     process_name VARCHAR,  -- Name of the process.

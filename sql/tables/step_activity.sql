@@ -1,24 +1,24 @@
 -- table: step_activity
 -- since: 0.1
--- summary: How long each set of roles was active at once, in each step and outside of them.
--- grain: one row per step of a trace, or the time outside of all, and set of roles that was active in it
+-- summary: Time in which each set of roles was active at once, per step and outside of steps.
+-- grain: one row per step of a trace (or the time outside of all steps) and set of roles active in it
 --
--- Settled by ingest, so that no question has to sort every event of a trace again: see the blocks
--- step_roles, which this holds the answer of, and event_roles, which says what has which role. Steps
--- are the extended ones; time in which no role was active is left out. A role whose every event has
--- no length has a row with a duration of 0, which says that it was recorded.
+-- Ingest computes this table, so that queries need not sort all events of a trace again. It holds the result
+-- of the block step_roles; the block event_roles defines the role of an event. Steps are the extended ones.
+-- Time in which no role was active is left out. A role whose events all have a duration of 0 has a row with
+-- a duration of 0, which shows that the role was recorded.
 CREATE TABLE step_activity (
     run VARCHAR,  -- Name of the run: the folder of the trace, relative to the ingested folder.
-    worker VARCHAR,  -- Who recorded the trace: the file name up to the first stamp, often host and process id.
-    span VARCHAR,  -- Which recording of the worker: '1', '2', ... in order of the stamps, or 'default'.
-    step_event_id BIGINT,  -- The step's annotation, event_id in steps; NULL outside of all steps, and in a trace without any.
-    kernel BOOLEAN,  -- Whether kernels ran that are no collectives.
+    worker VARCHAR,  -- Worker that recorded the trace: the file name up to the first timestamp, often host and process id.
+    span VARCHAR,  -- Recording of the worker: '1', '2', ... in order of the timestamps, or 'default'.
+    step_event_id BIGINT,  -- Annotation of the step (event_id in steps); NULL outside of steps, and in a trace without steps.
+    kernel BOOLEAN,  -- Whether kernels other than collectives ran.
     memcpy BOOLEAN,  -- Whether copies ran.
-    memset BOOLEAN,  -- Whether fills ran.
+    memset BOOLEAN,  -- Whether memsets ran.
     device_communication BOOLEAN,  -- Whether collectives ran on a device.
     host_communication BOOLEAN,  -- Whether collectives ran on the host.
-    runtime BOOLEAN,  -- Whether calls into the runtime or driver ran.
+    runtime BOOLEAN,  -- Whether runtime or driver calls ran.
     dataloader BOOLEAN,  -- Whether the data loader ran.
     cpu_exec BOOLEAN,  -- Whether other operators or annotations ran.
-    duration_ns BIGINT  -- How long just these were active.
+    duration_ns BIGINT  -- Time in which exactly these roles were active.
 );

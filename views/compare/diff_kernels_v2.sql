@@ -1,7 +1,7 @@
 -- view: diff_kernels
 -- version: 2
 -- since: 0.1
--- summary: How long each kernel ran in two runs, the difference, and whether it is more than steps spread anyway.
+-- summary: Time of each kernel in two runs, the difference, and whether it is within the noise.
 -- distributes: warehouse
 -- combines: kernel_stats_v1(group_by := group_by, per_span := TRUE) WHERE block IS NULL; kernel_steps(group_by := group_by) WHERE block IS NULL; steps
 -- order: abs(delta_total_us) DESC, name, operator, grid, block, registers_per_thread, shared_memory_bytes
@@ -9,19 +9,19 @@
 -- uses: diff_kernels_v1, kernel_steps, step_changes
 -- example: drawn --baseline old --experiment new
 --
--- The figures are those of kernel_stats. A run with several traces counts with the mean over its
--- workers of the mean over the spans of each worker, taken over the traces that have kernels. A
--- kernel that does not occur in one of those traces counts as 0 calls and 0 us of it, and so does
--- one that a run never launches: both are measured, but such a run has no mean duration of it. A
--- run without any kernels, or that does not exist, has NULL.
+-- The figures are those of kernel_stats. For a run with several traces they are the mean over its
+-- workers of the mean over the spans of each worker, over the traces that have kernels. If a kernel does
+-- not occur in one of these traces, or in the whole run, it counts as 0 calls and 0 us there: both are
+-- measured values. Such a run has no mean duration of the kernel. A run without any kernels, or that does
+-- not exist, has NULL.
 --
--- Differences are experiment - baseline. The largest difference in total time comes first, in
--- either direction.
+-- Differences are experiment - baseline. The largest difference in total time, positive or negative, comes
+-- first.
 --
--- Whether a difference is more than chance is tested on the steps, as diff_steps does it: on how long
--- the kernel ran in all in what a step launched, which is 0 in a step without it. A step that
--- recording cut short is left out. Of a hundred kernels that did not change five come out as
--- significant at 0.05: look at the largest first, or ask for a smaller alpha.
+-- Whether a difference is more than noise is tested on the steps, as in diff_steps. The tested value is
+-- the total time of the kernel in the work that a step launched; it is 0 in a step without the kernel. Steps
+-- that the end of the recording cut short are left out. At an alpha of 0.05, five of a hundred unchanged
+-- kernels are reported as significant: look at the largest differences first, or use a smaller alpha.
 --
 -- params
 --   name               type     unit  default  meaning
@@ -32,37 +32,37 @@
 --   group_by           VARCHAR  -     'name'   As in kernel_stats: 'name' or 'launch'.
 --   baseline_span      VARCHAR  -     NULL     Recording of the baseline; NULL averages all.
 --   experiment_span    VARCHAR  -     NULL     Recording of the experiment; NULL averages all.
---   only_significant   BOOLEAN  -     FALSE    Only what changed significantly.
---   alpha              DOUBLE   -     0.05     Level below which a p-value is significant.
---   block              VARCHAR  -     NULL     Path of a block of diff_modules: only what is launched in it, of the one trace that this takes of each run, without a test; NULL takes all.
+--   only_significant   BOOLEAN  -     FALSE    TRUE reports only significant changes.
+--   alpha              DOUBLE   -     0.05     A p-value below this level is significant.
+--   block              VARCHAR  -     NULL     Path of a block of diff_modules: only what is launched in it, in the one trace of each run that diff_modules compares, without a test; NULL reports all.
 -- columns
 --   name                             type       unit   meaning
 --   name                             VARCHAR    key    Name of the kernel.
 --   operator                         VARCHAR    key    Operator or annotation that launched it; NULL unless grouped by 'launch'.
 --   grid                             INTEGER[]  key    Blocks in x, y and z; NULL unless grouped by 'launch'.
 --   block                            INTEGER[]  key    Threads per block in x, y and z; NULL unless grouped by 'launch'.
---   registers_per_thread             INTEGER    key    Registers each thread uses; NULL unless grouped by 'launch'.
---   shared_memory_bytes              BIGINT     bytes  Shared memory each block uses; NULL unless grouped by 'launch'.
---   baseline_calls                   DOUBLE     -      How often it ran in the baseline.
---   experiment_calls                 DOUBLE     -      How often it ran in the experiment.
+--   registers_per_thread             INTEGER    key    Registers per thread; NULL unless grouped by 'launch'.
+--   shared_memory_bytes              BIGINT     bytes  Shared memory per block; NULL unless grouped by 'launch'.
+--   baseline_calls                   DOUBLE     -      Number of times it ran in the baseline.
+--   experiment_calls                 DOUBLE     -      Number of times it ran in the experiment.
 --   delta_calls                      DOUBLE     -      Difference in calls.
---   delta_calls_pct                  DOUBLE     pct    The same as a share of the baseline; NULL where that is 0.
+--   delta_calls_pct                  DOUBLE     pct    The difference as a share of the baseline; NULL if the baseline is 0.
 --   baseline_total_us                DOUBLE     us     Sum of the durations in the baseline.
 --   experiment_total_us              DOUBLE     us     The same in the experiment.
 --   delta_total_us                   DOUBLE     us     Difference in total time.
---   delta_total_us_pct               DOUBLE     pct    The same as a share of the baseline; NULL where that is 0.
+--   delta_total_us_pct               DOUBLE     pct    The difference as a share of the baseline; NULL if the baseline is 0.
 --   baseline_mean_us                 DOUBLE     us     Total time divided by calls in the baseline.
 --   experiment_mean_us               DOUBLE     us     The same in the experiment.
 --   delta_mean_us                    DOUBLE     us     Difference in mean time.
---   delta_mean_us_pct                DOUBLE     pct    The same as a share of the baseline; NULL where that is 0.
---   baseline_steps                   BIGINT     -      Steps of the baseline.
---   experiment_steps                 BIGINT     -      Steps of the experiment.
---   baseline_total_step_median_us    DOUBLE     us     Its time per step of the baseline: half the steps have more.
---   experiment_total_step_median_us  DOUBLE     us     Its time per step of the experiment: half the steps have more.
---   baseline_total_step_iqr_us       DOUBLE     us     Spread of that: from the first quartile to the third.
---   experiment_total_step_iqr_us     DOUBLE     us     Spread of that: from the first quartile to the third.
---   total_p_value                    DOUBLE     -      Probability of a difference as clear by chance; NULL where a side has fewer than 2 steps.
---   significant                      BOOLEAN    -      Whether the p-value is below alpha; NULL where so few steps could not tell.
+--   delta_mean_us_pct                DOUBLE     pct    The difference as a share of the baseline; NULL if the baseline is 0.
+--   baseline_steps                   BIGINT     -      Number of steps of the baseline.
+--   experiment_steps                 BIGINT     -      Number of steps of the experiment.
+--   baseline_total_step_median_us    DOUBLE     us     Median of its time per step of the baseline.
+--   experiment_total_step_median_us  DOUBLE     us     Median of its time per step of the experiment.
+--   baseline_total_step_iqr_us       DOUBLE     us     Interquartile range of its time per step of the baseline.
+--   experiment_total_step_iqr_us     DOUBLE     us     Interquartile range of its time per step of the experiment.
+--   total_p_value                    DOUBLE     -      Probability of a difference this large by chance; NULL if a run has fewer than 2 steps.
+--   significant                      BOOLEAN    -      Whether the p-value is below alpha; NULL if there are too few steps to tell.
 CREATE MACRO diff_kernels_v2(
     baseline VARCHAR,
     experiment VARCHAR,

@@ -1,35 +1,37 @@
 -- view: diff_modules
 -- version: 1
 -- since: 0.1
--- summary: The timelines of two runs side by side, block by block, and where their time differs.
+-- summary: The timelines of two runs aligned block by block, with the difference in time of each block.
 -- distributes: warehouse
 -- order: abs(delta_us) DESC, position
--- empty: Neither run has an event that lasts: record with ProfilerActivity.CPU among the activities.
+-- empty: Neither run has an event with a duration: record with ProfilerActivity.CPU among the activities.
 -- uses: aligned_blocks, percentage
 -- example: samples --baseline resnet_workers_0 --experiment resnet_workers_2 --depth 2 --limit 8
--- reading: The loader takes 2.6 to 4.2 ms less of each step. The third forward pass and the first backward pass took longer, so that the trace is no shorter for it.
+-- reading: The data loader takes 2.6 to 4.2 ms less of each step. The third forward pass and the first backward pass took longer, so the trace as a whole is not shorter.
 --
--- A timeline is that of one trace: the first span of the lowest rank (of the first worker by name where
--- ranks are not known), unless worker or span say otherwise. It is made of blocks in blocks: steps of the
--- profiler, the data loader, calls of modules, backward passes and in them what belongs to which module,
--- optimizers, and annotations of the user. Modules are there if the trace was recorded with frames
--- (with_stack) or by PyTorch Lightning, their backward if it has sequence numbers besides.
+-- The timeline of a run is that of one trace: the first span of the lowest rank (of the first worker by
+-- name if ranks are not known), unless you give a worker or span. It consists of nested blocks: profiler
+-- steps, data loading, module calls, backward passes (divided by module), optimizers, and user annotations.
+-- Module blocks need a trace recorded with frames (with_stack) or by PyTorch Lightning. Their backward
+-- blocks need sequence numbers as well.
 --
--- Two blocks that belong together have the blocks in them aligned in order of time, by a longest common
--- subsequence of kind and name: of equal names the k-th belongs to the k-th. A name is without what tells
--- instances and steps apart. A block without a counterpart is one row, with what is in it. The time that
--- no block fills, between one aligned block and the next, is a row of kind 'unknown' for both sides.
+-- Within two matching blocks, the child blocks are aligned in order of time, by a longest common
+-- subsequence of kind and name: of equal names, the k-th matches the k-th. Names are compared without the
+-- parts that identify instances and steps. A block without a counterpart is one row, including
+-- everything in it. The time between two aligned blocks that no block covers is a row of kind 'unknown' for
+-- both sides.
 --
--- Each instant of a trace counts once. While the device works, it counts for the block that launched that
--- work (the one in which the host was then; of several things at once, for that of the first to start);
--- while it does not, for the block in which the host is. So a block that launched work has clock 'device':
--- its time is how long the device worked for it, and how long the device was idle while the host was in
--- it. Any other has clock 'host': its time on the host, less what device work hides. The rows of a level
--- add up to the row they are in, always, and those of the first level to the length of the trace. Time on
--- the host from start to end, and device work as a plain sum, have columns of their own, and add up too.
+-- Each instant of a trace counts once. While the device works, it counts for the block that launched the
+-- work, which is the block that the host was in at the launch. If several pieces of work run at once, the
+-- first one to start counts. While the device is idle, the instant counts for the block that the host
+-- is in. So a block that launched work has clock 'device': its time is the time that the device worked for
+-- it, plus the time that the device was idle while the host was in it. Any other block has clock 'host': its
+-- time is its host time without the part that device work hides. The rows of a level always add up to the
+-- row that contains them, and the rows of the first level to the length of the trace. Host time from start
+-- to end, and device work as a plain sum, have columns of their own, and add up too.
 --
--- Differences are experiment - baseline, with nothing for a side that is NULL. The largest comes first, in
--- either direction; ORDER BY position gives the timeline. Cumulative figures run along a level.
+-- Differences are experiment - baseline; a side that is NULL counts as 0. The largest difference, positive or
+-- negative, comes first; ORDER BY position gives the timeline. Cumulative figures run along a level.
 --
 -- params
 --   name               type     unit  default  meaning
@@ -39,35 +41,35 @@
 --   experiment_worker  VARCHAR  -     NULL     Worker of the experiment; NULL takes the lowest rank.
 --   baseline_span      VARCHAR  -     NULL     Recording of the baseline; NULL takes the first.
 --   experiment_span    VARCHAR  -     NULL     Recording of the experiment; NULL takes the first.
---   depth              BIGINT   -     NULL     Levels to show below the trace, or below the block; NULL shows all.
---   block              VARCHAR  -     NULL     Path of a block: show it and what is in it; NULL shows the trace.
+--   depth              BIGINT   -     NULL     Number of levels to show below the trace, or below the block; NULL shows all.
+--   block              VARCHAR  -     NULL     Path of a block: show only this block and its content; NULL shows the whole trace.
 -- columns
 --   name                      type     unit  meaning
---   position                  BIGINT   key   Place in the timeline, from 0: each row before those in it.
---   path                      VARCHAR  key   Names from the outermost in, after a '/' each, with [n] where it is the n-th of a name in its level; '/' for the trace.
+--   position                  BIGINT   key   Position in the timeline, from 0; a row comes before the rows in it.
+--   path                      VARCHAR  key   Names from the outermost to the innermost, each after a '/', with [n] for the n-th block of a name in its level; '/' for the trace.
 --   depth                     BIGINT   -     Level: 0 for the trace.
 --   kind                      VARCHAR  -     'trace', 'step', 'dataloader', 'module', 'backward', 'optimizer', 'annotation' or 'unknown'.
---   name                      VARCHAR  -     Name by which blocks are aligned, e.g. 'ProfilerStep', 'DataLoader', 'Linear', 'Linear.backward'.
---   matched                   BOOLEAN  -     Whether both sides have it.
+--   name                      VARCHAR  -     Name that alignment uses, e.g. 'ProfilerStep', 'DataLoader', 'Linear', 'Linear.backward'.
+--   matched                   BOOLEAN  -     Whether both runs have the block.
 --   clock                     VARCHAR  -     'device' if either side launched device work in it, else 'host'.
---   baseline_us               DOUBLE   us    Time that counts for it in the baseline; NULL where that does not have it.
+--   baseline_us               DOUBLE   us    Time that counts for the block in the baseline; NULL if the baseline does not have it.
 --   experiment_us             DOUBLE   us    The same in the experiment.
 --   delta_us                  DOUBLE   us    Difference in that time.
---   delta_us_pct              DOUBLE   pct   The same as a share of the baseline; NULL where that is 0 or NULL.
---   baseline_cumulative_us    DOUBLE   us    Time of the baseline in this row and those before it in its level.
+--   delta_us_pct              DOUBLE   pct   The difference as a share of the baseline; NULL if the baseline is 0 or NULL.
+--   baseline_cumulative_us    DOUBLE   us    Time of the baseline in this row and the rows before it in its level.
 --   experiment_cumulative_us  DOUBLE   us    The same of the experiment.
 --   cumulative_delta_us       DOUBLE   us    Difference of the two.
 --   baseline_host_us          DOUBLE   us    Time on the host from start to end in the baseline.
 --   experiment_host_us        DOUBLE   us    The same in the experiment.
 --   delta_host_us             DOUBLE   us    Difference in host time.
---   delta_host_us_pct         DOUBLE   pct   The same as a share of the baseline; NULL where that is 0 or NULL.
---   baseline_device_us        DOUBLE   us    Device work launched in it in the baseline, added up; NULL where the trace has none.
+--   delta_host_us_pct         DOUBLE   pct   The difference as a share of the baseline; NULL if the baseline is 0 or NULL.
+--   baseline_device_us        DOUBLE   us    Sum of the device work launched in it in the baseline; NULL if the trace has none.
 --   experiment_device_us      DOUBLE   us    The same in the experiment.
---   delta_device_us           DOUBLE   us    Difference in device work; NULL where a trace has none.
---   delta_device_us_pct       DOUBLE   pct   The same as a share of the baseline; NULL where that is 0 or NULL.
---   baseline_name             VARCHAR  -     Name as recorded in the baseline; NULL where several events or none stand for it.
+--   delta_device_us           DOUBLE   us    Difference in device work; NULL if a trace has none.
+--   delta_device_us_pct       DOUBLE   pct   The difference as a share of the baseline; NULL if the baseline is 0 or NULL.
+--   baseline_name             VARCHAR  -     Name as recorded in the baseline; NULL if the block has several events or none.
 --   experiment_name           VARCHAR  -     The same in the experiment.
---   baseline_start_ns         BIGINT   ns    When it starts in the baseline, nanoseconds since the epoch.
+--   baseline_start_ns         BIGINT   ns    Start in the baseline, nanoseconds since the epoch.
 --   experiment_start_ns       BIGINT   ns    The same in the experiment.
 CREATE MACRO diff_modules_v1(
     baseline VARCHAR,

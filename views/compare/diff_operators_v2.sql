@@ -1,28 +1,28 @@
 -- view: diff_operators
 -- version: 2
 -- since: 0.1
--- summary: What each operator cost in two runs, the difference, and whether it is more than steps spread anyway.
+-- summary: Time of each operator in two runs, the difference, and whether it is within the noise.
 -- distributes: warehouse
 -- combines: operator_stats_v1(group_by := group_by, per_span := TRUE) WHERE block IS NULL; operator_steps(group_by := group_by) WHERE block IS NULL; steps
 -- order: abs(delta_device_self_us) DESC, abs(delta_host_self_us) DESC, name, input_dims, call_stack
 -- empty: Neither run has operators that group_by '{group_by}' lists: record with ProfilerActivity.CPU among the activities.
 -- uses: diff_operators_v1, operator_steps, step_changes
 -- example: samples --baseline resnet_workers_0 --experiment resnet_workers_2 --limit 6
--- reading: Two processes load the data in the second run: drawing and shrinking pictures left the training process. The rest is noise of short recordings.
+-- reading: In the second run two processes load the data: drawing and shrinking images moved out of the training process. The rest is noise of short recordings.
 --
--- The figures are those of operator_stats. A run with several traces counts with the mean over its
--- workers of the mean over the spans of each worker; a trace in which an operator does not occur
--- counts as 0 calls and 0 us of it, and so does a run in which it does not occur: both are
--- measured. A run without any operators, or that does not exist, has NULL instead, and device
--- figures are averaged over the traces that link device work to operators, NULL where none does.
+-- The figures are those of operator_stats. For a run with several traces they are the mean over its
+-- workers of the mean over the spans of each worker. If an operator does not occur in one of the traces, or
+-- in the whole run, it counts as 0 calls and 0 us there: both are measured values. A run without any
+-- operators, or that does not exist, has NULL instead. Device figures are averaged over the traces that link
+-- device work to operators, and NULL if none does.
 --
--- Differences are experiment - baseline. The largest difference in device self time comes first,
--- in either direction, or that in host self time where there is no device time.
+-- Differences are experiment - baseline. The largest difference in device self time, positive or negative,
+-- comes first; without device time, the largest difference in host self time.
 --
--- Whether a difference is more than chance is tested on the steps, as diff_steps does it: on what all
--- calls of the operator in a step take together, which is 0 in a step without any. A step that
--- recording cut short is left out. Of a hundred operators that did not change five come out as
--- significant at 0.05: look at the largest first, or ask for a smaller alpha.
+-- Whether a difference is more than noise is tested on the steps, as in diff_steps. The tested value is
+-- the time of all calls of the operator in a step together; it is 0 in a step without calls. Steps that the
+-- end of the recording cut short are left out. At an alpha of 0.05, five of a hundred unchanged operators
+-- are reported as significant: look at the largest differences first, or use a smaller alpha.
 --
 -- params
 --   name               type     unit  default  meaning
@@ -33,9 +33,9 @@
 --   group_by           VARCHAR  -     'name'   As in operator_stats: 'name', 'input_shape', 'call_stack' or 'input_shape_call_stack'.
 --   baseline_span      VARCHAR  -     NULL     Recording of the baseline; NULL averages all.
 --   experiment_span    VARCHAR  -     NULL     Recording of the experiment; NULL averages all.
---   only_significant   BOOLEAN  -     FALSE    Only what changed significantly.
---   alpha              DOUBLE   -     0.05     Level below which a p-value is significant.
---   block              VARCHAR  -     NULL     Path of a block of diff_modules: only what is called in it, of the one trace that this takes of each run, without a test; NULL takes all.
+--   only_significant   BOOLEAN  -     FALSE    TRUE reports only significant changes.
+--   alpha              DOUBLE   -     0.05     A p-value below this level is significant.
+--   block              VARCHAR  -     NULL     Path of a block of diff_modules: only what is called in it, in the one trace of each run that diff_modules compares, without a test; NULL reports all.
 -- columns
 --   name                                   type     unit  meaning
 --   name                                   VARCHAR  key   Name of the operator.
@@ -44,36 +44,36 @@
 --   baseline_calls                         DOUBLE   -     Number of calls in the baseline.
 --   experiment_calls                       DOUBLE   -     Number of calls in the experiment.
 --   delta_calls                            DOUBLE   -     Difference in calls.
---   delta_calls_pct                        DOUBLE   pct   The same as a share of the baseline; NULL where that is 0.
+--   delta_calls_pct                        DOUBLE   pct   The difference as a share of the baseline; NULL if the baseline is 0.
 --   baseline_host_self_us                  DOUBLE   us    Host time of the operator itself in the baseline.
 --   experiment_host_self_us                DOUBLE   us    The same in the experiment.
 --   delta_host_self_us                     DOUBLE   us    Difference in host self time.
---   delta_host_self_us_pct                 DOUBLE   pct   The same as a share of the baseline; NULL where that is 0.
+--   delta_host_self_us_pct                 DOUBLE   pct   The difference as a share of the baseline; NULL if the baseline is 0.
 --   baseline_host_total_us                 DOUBLE   us    Host time from start to end in the baseline.
 --   experiment_host_total_us               DOUBLE   us    The same in the experiment.
 --   delta_host_total_us                    DOUBLE   us    Difference in host total time.
---   delta_host_total_us_pct                DOUBLE   pct   The same as a share of the baseline; NULL where that is 0.
+--   delta_host_total_us_pct                DOUBLE   pct   The difference as a share of the baseline; NULL if the baseline is 0.
 --   baseline_device_self_us                DOUBLE   us    Device work that it launched itself in the baseline.
 --   experiment_device_self_us              DOUBLE   us    The same in the experiment.
 --   delta_device_self_us                   DOUBLE   us    Difference in device self time.
---   delta_device_self_us_pct               DOUBLE   pct   The same as a share of the baseline; NULL where that is 0.
+--   delta_device_self_us_pct               DOUBLE   pct   The difference as a share of the baseline; NULL if the baseline is 0.
 --   baseline_device_total_us               DOUBLE   us    Device work of it and the operators below it in the baseline.
 --   experiment_device_total_us             DOUBLE   us    The same in the experiment.
 --   delta_device_total_us                  DOUBLE   us    Difference in device total time.
---   delta_device_total_us_pct              DOUBLE   pct   The same as a share of the baseline; NULL where that is 0.
---   baseline_steps                         BIGINT   -     Steps of the baseline.
---   experiment_steps                       BIGINT   -     Steps of the experiment.
---   baseline_host_self_step_median_us      DOUBLE   us    Its host self time per step of the baseline: half the steps have more.
---   experiment_host_self_step_median_us    DOUBLE   us    Its host self time per step of the experiment: half the steps have more.
---   baseline_host_self_step_iqr_us         DOUBLE   us    Spread of that: from the first quartile to the third.
---   experiment_host_self_step_iqr_us       DOUBLE   us    Spread of that: from the first quartile to the third.
---   host_self_p_value                      DOUBLE   -     Probability of a difference as clear by chance; NULL where a side has fewer than 2 steps.
---   baseline_device_self_step_median_us    DOUBLE   us    Its device self time per step of the baseline: half the steps have more.
---   experiment_device_self_step_median_us  DOUBLE   us    Its device self time per step of the experiment: half the steps have more.
---   baseline_device_self_step_iqr_us       DOUBLE   us    Spread of that: from the first quartile to the third.
---   experiment_device_self_step_iqr_us     DOUBLE   us    Spread of that: from the first quartile to the third.
---   device_self_p_value                    DOUBLE   -     Probability of a difference as clear by chance; NULL where a side has fewer than 2 steps with device figures.
---   significant                            BOOLEAN  -     Whether a p-value is below alpha; NULL where so few steps could not tell.
+--   delta_device_total_us_pct              DOUBLE   pct   The difference as a share of the baseline; NULL if the baseline is 0.
+--   baseline_steps                         BIGINT   -     Number of steps of the baseline.
+--   experiment_steps                       BIGINT   -     Number of steps of the experiment.
+--   baseline_host_self_step_median_us      DOUBLE   us    Median of its host self time per step of the baseline.
+--   experiment_host_self_step_median_us    DOUBLE   us    Median of its host self time per step of the experiment.
+--   baseline_host_self_step_iqr_us         DOUBLE   us    Interquartile range of its host self time per step of the baseline.
+--   experiment_host_self_step_iqr_us       DOUBLE   us    Interquartile range of its host self time per step of the experiment.
+--   host_self_p_value                      DOUBLE   -     Probability of a difference this large by chance; NULL if a run has fewer than 2 steps.
+--   baseline_device_self_step_median_us    DOUBLE   us    Median of its device self time per step of the baseline.
+--   experiment_device_self_step_median_us  DOUBLE   us    Median of its device self time per step of the experiment.
+--   baseline_device_self_step_iqr_us       DOUBLE   us    Interquartile range of its device self time per step of the baseline.
+--   experiment_device_self_step_iqr_us     DOUBLE   us    Interquartile range of its device self time per step of the experiment.
+--   device_self_p_value                    DOUBLE   -     Probability of a difference this large by chance; NULL if a run has fewer than 2 steps with device figures.
+--   significant                            BOOLEAN  -     Whether a p-value is below alpha; NULL if there are too few steps to tell.
 CREATE MACRO diff_operators_v2(
     baseline VARCHAR,
     experiment VARCHAR,

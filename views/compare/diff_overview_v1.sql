@@ -1,21 +1,22 @@
 -- view: diff_overview
 -- version: 1
 -- since: 0.1
--- summary: Two runs at a glance: their devices, how long a step takes, how busy the devices are, and how full.
+-- summary: Two runs at a glance: devices, step length, utilisation and memory.
 -- grain: one row
 -- distributes: warehouse
 -- combines: trace_figures(figures := ['step_us', 'gpu_utilization_pct', 'est_sm_efficiency_pct', 'peak_memory_bytes', 'mean_memory_bytes', 'peak_host_memory_bytes', 'mean_host_memory_bytes']); step_breakdown_v1(); used_devices(); devices
 -- order: baseline_step_us
--- empty: Neither run has an event that lasts: record with ProfilerActivity.CPU among the activities.
+-- empty: Neither run has an event with a duration: record with ProfilerActivity.CPU among the activities.
 -- uses: delta_pct, diff_steps_v1, ratio, trace_figures, used_devices
 -- example: samples --baseline resnet_workers_0 --experiment resnet_workers_2
--- reading: A step is a tenth shorter, and six steps on either side cannot tell this from chance. The traces have no devices.
+-- reading: A step is a tenth shorter, but six steps per run are too few to tell this from noise. The traces have no devices.
 --
--- A run with several traces counts with the mean over its workers of the mean over the spans of each
--- worker, taken over the traces that record the figure; one that no trace records is NULL. Figures of
--- devices are means over the devices of a trace. Differences are experiment - baseline.
+-- For a run with several traces, a figure is the mean over its workers of the mean over the spans of each
+-- worker, over the traces that record the figure. A figure that no trace records is NULL. Device figures are
+-- means over the devices of a trace. Differences are experiment - baseline.
 --
--- Whether the steps became longer or shorter by more than chance is what diff_steps says of 'total'.
+-- step_p_value and step_significant are those of diff_steps for category 'total': whether the change in
+-- step length is more than noise.
 --
 -- params
 --   name               type     unit  default  meaning
@@ -25,51 +26,51 @@
 --   experiment_worker  VARCHAR  -     NULL     Worker of the experiment; NULL averages all.
 --   baseline_span      VARCHAR  -     NULL     Recording of the baseline; NULL averages all.
 --   experiment_span    VARCHAR  -     NULL     Recording of the experiment; NULL averages all.
---   alpha              DOUBLE   -     0.05     Level below which a p-value is significant.
+--   alpha              DOUBLE   -     0.05     A p-value below this level is significant.
 -- columns
 --   name                               type     unit   meaning
---   baseline_devices                   VARCHAR  -      Devices that ran something in the baseline, how many of each; NULL without any.
---   experiment_devices                 VARCHAR  -      Devices that ran something in the experiment, how many of each; NULL without any.
---   baseline_device_memory_bytes       DOUBLE   bytes  Memory that a device of the baseline has.
---   experiment_device_memory_bytes     DOUBLE   bytes  Memory that a device of the experiment has.
---   baseline_workers                   BIGINT   -      Workers of the baseline.
---   experiment_workers                 BIGINT   -      Workers of the experiment.
---   baseline_steps                     BIGINT   -      Steps of the baseline that are compared.
---   experiment_steps                   BIGINT   -      Steps of the experiment that are compared.
---   baseline_step_us                   DOUBLE   us     Length of a step, as step_breakdown has it, in the baseline.
+--   baseline_devices                   VARCHAR  -      Devices that ran something in the baseline, with the number of each model; NULL if there are none.
+--   experiment_devices                 VARCHAR  -      Devices that ran something in the experiment, with the number of each model; NULL if there are none.
+--   baseline_device_memory_bytes       DOUBLE   bytes  Memory size of a device of the baseline.
+--   experiment_device_memory_bytes     DOUBLE   bytes  Memory size of a device of the experiment.
+--   baseline_workers                   BIGINT   -      Number of workers of the baseline.
+--   experiment_workers                 BIGINT   -      Number of workers of the experiment.
+--   baseline_steps                     BIGINT   -      Number of compared steps of the baseline.
+--   experiment_steps                   BIGINT   -      Number of compared steps of the experiment.
+--   baseline_step_us                   DOUBLE   us     Mean length of a step, as in step_breakdown, in the baseline.
 --   experiment_step_us                 DOUBLE   us     The same in the experiment.
---   delta_step_us                      DOUBLE   us     Difference in mean step.
---   delta_step_us_pct                  DOUBLE   pct    The same as a share of the baseline; NULL where that is 0.
---   baseline_step_median_us            DOUBLE   us     Half the steps of the baseline are longer.
---   experiment_step_median_us          DOUBLE   us     Half the steps of the experiment are longer.
---   baseline_step_iqr_us               DOUBLE   us     Spread of the steps of the baseline: from the first quartile to the third.
---   experiment_step_iqr_us             DOUBLE   us     Spread of the steps of the experiment: from the first quartile to the third.
---   step_p_value                       DOUBLE   -      Probability of a difference as clear by chance; NULL where a side has fewer than 2 steps.
---   step_significant                   BOOLEAN  -      Whether the p-value is below alpha; NULL where so few steps could not tell.
---   baseline_gpu_utilization_pct       DOUBLE   pct    Part of the time in which a kernel ran, as gpu_summary has it, in the baseline.
+--   delta_step_us                      DOUBLE   us     Difference in mean step length.
+--   delta_step_us_pct                  DOUBLE   pct    The difference as a share of the baseline; NULL if the baseline is 0.
+--   baseline_step_median_us            DOUBLE   us     Median over the steps of the baseline.
+--   experiment_step_median_us          DOUBLE   us     Median over the steps of the experiment.
+--   baseline_step_iqr_us               DOUBLE   us     Interquartile range over the steps of the baseline.
+--   experiment_step_iqr_us             DOUBLE   us     Interquartile range over the steps of the experiment.
+--   step_p_value                       DOUBLE   -      Probability of a difference this large by chance; NULL if a run has fewer than 2 steps.
+--   step_significant                   BOOLEAN  -      Whether the p-value is below alpha; NULL if there are too few steps to tell.
+--   baseline_gpu_utilization_pct       DOUBLE   pct    Share of the time in which a kernel ran, as in gpu_summary, in the baseline.
 --   experiment_gpu_utilization_pct     DOUBLE   pct    The same in the experiment.
 --   delta_gpu_utilization_pct          DOUBLE   pct    Difference in utilisation.
---   delta_gpu_utilization_pct_pct      DOUBLE   pct    The same as a share of the baseline; NULL where that is 0.
---   baseline_est_sm_efficiency_pct     DOUBLE   pct    Multiprocessors in use, as gpu_summary has it, in the baseline.
+--   delta_gpu_utilization_pct_pct      DOUBLE   pct    The difference as a share of the baseline; NULL if the baseline is 0.
+--   baseline_est_sm_efficiency_pct     DOUBLE   pct    Share of the multiprocessors in use, as in gpu_summary, in the baseline.
 --   experiment_est_sm_efficiency_pct   DOUBLE   pct    The same in the experiment.
 --   delta_est_sm_efficiency_pct        DOUBLE   pct    Difference in efficiency.
---   delta_est_sm_efficiency_pct_pct    DOUBLE   pct    The same as a share of the baseline; NULL where that is 0.
---   baseline_peak_memory_bytes         DOUBLE   bytes  Highest memory allocated on a device, host excepted, in the baseline.
+--   delta_est_sm_efficiency_pct_pct    DOUBLE   pct    The difference as a share of the baseline; NULL if the baseline is 0.
+--   baseline_peak_memory_bytes         DOUBLE   bytes  Peak of the memory allocated on a device other than the host, in the baseline.
 --   experiment_peak_memory_bytes       DOUBLE   bytes  The same in the experiment.
 --   delta_peak_memory_bytes            DOUBLE   bytes  Difference in peak memory.
---   delta_peak_memory_bytes_pct        DOUBLE   pct    The same as a share of the baseline; NULL where that is 0.
+--   delta_peak_memory_bytes_pct        DOUBLE   pct    The difference as a share of the baseline; NULL if the baseline is 0.
 --   baseline_mean_memory_bytes         DOUBLE   bytes  Memory allocated on a device, averaged over time, in the baseline.
 --   experiment_mean_memory_bytes       DOUBLE   bytes  The same in the experiment.
 --   delta_mean_memory_bytes            DOUBLE   bytes  Difference in mean memory.
---   delta_mean_memory_bytes_pct        DOUBLE   pct    The same as a share of the baseline; NULL where that is 0.
---   baseline_peak_host_memory_bytes    DOUBLE   bytes  Highest memory allocated on the host, in the baseline.
+--   delta_mean_memory_bytes_pct        DOUBLE   pct    The difference as a share of the baseline; NULL if the baseline is 0.
+--   baseline_peak_host_memory_bytes    DOUBLE   bytes  Peak of the memory allocated on the host, in the baseline.
 --   experiment_peak_host_memory_bytes  DOUBLE   bytes  The same in the experiment.
 --   delta_peak_host_memory_bytes       DOUBLE   bytes  Difference in peak memory of the host.
---   delta_peak_host_memory_bytes_pct   DOUBLE   pct    The same as a share of the baseline; NULL where that is 0.
+--   delta_peak_host_memory_bytes_pct   DOUBLE   pct    The difference as a share of the baseline; NULL if the baseline is 0.
 --   baseline_mean_host_memory_bytes    DOUBLE   bytes  Memory allocated on the host, averaged over time, in the baseline.
 --   experiment_mean_host_memory_bytes  DOUBLE   bytes  The same in the experiment.
 --   delta_mean_host_memory_bytes       DOUBLE   bytes  Difference in mean memory of the host.
---   delta_mean_host_memory_bytes_pct   DOUBLE   pct    The same as a share of the baseline; NULL where that is 0.
+--   delta_mean_host_memory_bytes_pct   DOUBLE   pct    The difference as a share of the baseline; NULL if the baseline is 0.
 CREATE MACRO diff_overview_v1(
     baseline VARCHAR,
     experiment VARCHAR,
@@ -80,7 +81,7 @@ CREATE MACRO diff_overview_v1(
     alpha DOUBLE := 0.05
 ) AS TABLE
     WITH
-    -- The names are compared here too: a NULL would otherwise take every run.
+    -- The names are compared here too; otherwise NULL would select every run.
     both_sides AS (
         SELECT 'baseline' AS side, b.worker, b.span, b.figure, b.value
         FROM

@@ -1,29 +1,29 @@
 -- view: diff_steps
 -- version: 1
 -- since: 0.1
--- summary: Where the time of a step went in two runs, the difference, and whether it is more than steps spread anyway.
+-- summary: Time of a step by category in two runs, the difference, and whether it is within the noise.
 -- grain: one row per category
 -- distributes: warehouse
 -- combines: step_breakdown_v1()
 -- order: abs(delta_mean_us) DESC, list_position(['kernel', 'memcpy', 'memset', 'communication', 'runtime', 'dataloader', 'cpu_exec', 'other', 'total'], category)
--- empty: Neither run has an event that lasts: record with ProfilerActivity.CPU among the activities.
+-- empty: Neither run has an event with a duration: record with ProfilerActivity.CPU among the activities.
 -- uses: delta_pct, step_breakdown_v1, step_changes
 -- example: samples --baseline resnet_workers_0 --experiment resnet_workers_2
--- reading: Loading data left the step, and operators took longer, for three processes share the cores. Whether the step as a whole became shorter six steps on either side cannot tell.
+-- reading: Data loading moved out of the step. Operators took longer because three processes share the cores. Six steps per run are too few to tell whether the step as a whole became shorter.
 --
--- The categories are those of step_breakdown; the eight of them add up to 'total'. Steps that recording
--- cut short are left out. A run with several traces counts with the mean over its workers of the mean
--- over the spans of each worker, taken over the traces that record the category. A trace without
--- steps is one step.
+-- The categories are those of step_breakdown; the eight of them add up to 'total'. Steps that the end of
+-- the recording cut short are left out. For a run with several traces, a figure is the mean over its
+-- workers of the mean over the spans of each worker, over the traces that record the category. A trace
+-- without steps counts as one step.
 --
--- Differences are experiment - baseline, and the largest comes first, in either direction.
+-- Differences are experiment - baseline. The largest difference, positive or negative, comes first.
 --
--- Medians and spreads are of the steps of a run, each with the mean over its workers. p_value is how
--- often chance alone would give steps as different as these: the test of Mann and Whitney, which goes
--- by ranks, so that one slow step decides nothing and no distribution is supposed. It supposes that the
--- steps do not depend on each other: two recordings of one job on two machines, or on a machine that
--- is busy with other things, differ significantly too. With three steps on either side no difference
--- is clear enough for 0.05; four are enough.
+-- Medians and interquartile ranges are over the steps of a run, where each step is the mean over its workers.
+-- p_value is the probability that chance alone gives steps as different as these. It comes from the test
+-- of Mann and Whitney, which compares ranks: it assumes no distribution, and a single slow step decides
+-- nothing. The test assumes that steps do not depend on each other. Two recordings of one job on
+-- two machines, or on a machine that is busy with other things, differ significantly too. With three steps
+-- per run, no difference is clear enough for 0.05; four steps are enough.
 --
 -- params
 --   name               type     unit  default  meaning
@@ -33,23 +33,23 @@
 --   experiment_worker  VARCHAR  -     NULL     Worker of the experiment; NULL averages all.
 --   baseline_span      VARCHAR  -     NULL     Recording of the baseline; NULL averages all.
 --   experiment_span    VARCHAR  -     NULL     Recording of the experiment; NULL averages all.
---   only_significant   BOOLEAN  -     FALSE    Only what changed significantly.
---   alpha              DOUBLE   -     0.05     Level below which a p-value is significant.
+--   only_significant   BOOLEAN  -     FALSE    TRUE reports only significant changes.
+--   alpha              DOUBLE   -     0.05     A p-value below this level is significant.
 -- columns
 --   name                  type     unit  meaning
 --   category              VARCHAR  key   'kernel', 'memcpy', 'memset', 'communication', 'runtime', 'dataloader', 'cpu_exec', 'other' or 'total'.
---   baseline_mean_us      DOUBLE   us    Time per step that the category owns in the baseline; NULL where it does not record it.
+--   baseline_mean_us      DOUBLE   us    Time per step of the category in the baseline; NULL if the baseline does not record it.
 --   experiment_mean_us    DOUBLE   us    The same in the experiment.
 --   delta_mean_us         DOUBLE   us    Difference in time per step.
---   delta_mean_us_pct     DOUBLE   pct   The same as a share of the baseline; NULL where that is 0.
---   baseline_steps        BIGINT   -     Steps of the baseline.
---   experiment_steps      BIGINT   -     Steps of the experiment.
---   baseline_median_us    DOUBLE   us    Half the steps of the baseline spend more.
---   experiment_median_us  DOUBLE   us    Half the steps of the experiment spend more.
---   baseline_iqr_us       DOUBLE   us    Spread of the baseline: from its first quartile to its third.
---   experiment_iqr_us     DOUBLE   us    Spread of the experiment.
---   p_value               DOUBLE   -     Probability of a difference as clear by chance; NULL where a side has fewer than 2 steps.
---   significant           BOOLEAN  -     Whether the p-value is below alpha; NULL where so few steps could not tell.
+--   delta_mean_us_pct     DOUBLE   pct   The difference as a share of the baseline; NULL if the baseline is 0.
+--   baseline_steps        BIGINT   -     Number of steps of the baseline.
+--   experiment_steps      BIGINT   -     Number of steps of the experiment.
+--   baseline_median_us    DOUBLE   us    Median over the steps of the baseline.
+--   experiment_median_us  DOUBLE   us    Median over the steps of the experiment.
+--   baseline_iqr_us       DOUBLE   us    Interquartile range over the steps of the baseline.
+--   experiment_iqr_us     DOUBLE   us    Interquartile range over the steps of the experiment.
+--   p_value               DOUBLE   -     Probability of a difference this large by chance; NULL if a run has fewer than 2 steps.
+--   significant           BOOLEAN  -     Whether the p-value is below alpha; NULL if there are too few steps to tell.
 CREATE MACRO diff_steps_v1(
     baseline VARCHAR,
     experiment VARCHAR,
@@ -61,7 +61,7 @@ CREATE MACRO diff_steps_v1(
     alpha DOUBLE := 0.05
 ) AS TABLE
     WITH
-    -- The names are compared here too: a NULL would otherwise take every run.
+    -- The names are compared here too; otherwise NULL would select every run.
     both_sides AS MATERIALIZED (
         SELECT
             'baseline' AS side,

@@ -1,54 +1,55 @@
 -- view: trend
 -- version: 1
 -- since: 0.1
--- summary: One figure over all runs in order of time, and where it stepped up or down.
+-- summary: One figure over all runs in order of time, with the runs at which it changed level.
 -- grain: one row per run
 -- distributes: warehouse
 -- combines: trend_values(figure, name := name, runs := runs)
 -- order: first_ns, run
 -- uses: change_points, delta_pct, percentage, trend_values
 -- example: drawn --figure step_us
--- reading: From the seventh run on a step takes a quarter longer, and that is no chance.
+-- reading: From the seventh run on, a step takes a quarter longer, and this is not noise.
 --
--- For the runs of a nightly job: whether it became slower for good, and when. A step up or down is one
--- that lasts: the values after it differ from those before it by their ranks, by more than chance among
--- all the places where they could. Noise and single outliers are none. Several steps, and one that is
--- taken back, are found one by one. It takes 11 runs at least; with 17 before it a step is found in the
--- third run after it. The block change_points says how.
+-- Use this view for the runs of a nightly job, to see whether it became slower for good, and when. A change
+-- point is a lasting step up or down: the values after it differ from those before it by their ranks, by
+-- more than chance gives among all the places where a change could be. Noise and single outliers are not
+-- change points. Several changes are found one by one, also a change that is reverted later. At least 11
+-- runs are needed. With 17 runs before it, a change is found in the third run after it. The block
+-- change_points has the method.
 --
--- Figures, as step_breakdown, gpu_summary, gpu_time and memory_curve have them:
+-- The figures are those of step_breakdown, gpu_summary, gpu_time and memory_curve:
 --
--- - Per step, over the steps that are not tail: step_us, kernel_us, memcpy_us, memset_us,
+-- - Per step, over the steps that are not tail steps: step_us, kernel_us, memcpy_us, memset_us,
 --   communication_us, runtime_us, dataloader_us, cpu_exec_us, other_us.
 -- - Means over the devices: gpu_utilization_pct, est_sm_efficiency_pct, est_achieved_occupancy_pct,
---   tensor_core_time_pct; gpu_idle_pct and exposed_communication_pct, which are parts of the time from
+--   tensor_core_time_pct; and gpu_idle_pct and exposed_communication_pct, which are shares of the time from
 --   the first device work to the last.
 -- - Memory allocated on devices: peak_memory_bytes, mean_memory_bytes; and on the host:
 --   peak_host_memory_bytes, mean_host_memory_bytes.
--- - Per step, of the operator with the name: operator_calls, operator_host_self_us,
---   operator_device_self_us; of the kernel with the name: kernel_calls, kernel_total_us.
+-- - Per step, of the operator called name: operator_calls, operator_host_self_us,
+--   operator_device_self_us; of the kernel called name: kernel_calls, kernel_total_us.
 --
--- A run with several traces counts with the mean over its workers of the mean over the spans of each
--- worker, taken over the traces that record the figure; one that no trace records is NULL, and the run
--- is passed over. An operator or kernel that does not occur where there are others counts as 0.
+-- For a run with several traces, a figure is the mean over its workers of the mean over the spans of each
+-- worker, over the traces that record the figure. A figure that no trace records is NULL, and the run is
+-- skipped. An operator or kernel that does not occur counts as 0 if the run has others.
 --
 -- params
 --   name    type     unit  default  meaning
 --   figure  VARCHAR  -     -        One of the figures above.
---   name    VARCHAR  -     NULL     Name of the operator or kernel that the figure is of.
---   runs    VARCHAR  -     '*'      Runs to look at, e.g. 'nightly/*'.
---   alpha   DOUBLE   -     0.05     Level below which a step is marked: how often noise would have any.
+--   name    VARCHAR  -     NULL     Name of the operator or kernel, for the figures that need one.
+--   runs    VARCHAR  -     '*'      Pattern of the runs to include, e.g. 'nightly/*'.
+--   alpha   DOUBLE   -     0.05     A change is marked if its p-value is below this: the probability that pure noise has any mark.
 -- columns
 --   name             type     unit  meaning
 --   run              VARCHAR  key   Name of the run.
 --   first_ns         BIGINT   ns    Start of its first event, nanoseconds since the epoch.
 --   value            DOUBLE   -     The figure, in the unit of its name.
---   delta            DOUBLE   -     Difference to the last run before that has the figure.
---   delta_pct        DOUBLE   pct   The same as a share of that run; NULL where that is 0.
---   level            DOUBLE   -     Median of the runs from one step to the next.
---   is_change_point  BOOLEAN  -     Whether the figure stepped up or down with this run.
---   change_pct       DOUBLE   pct   Change of the level there, as a share of the one before; NULL elsewhere.
---   p_value          DOUBLE   -     Probability of so clear a step by chance; NULL elsewhere.
+--   delta            DOUBLE   -     Difference to the previous run that has the figure.
+--   delta_pct        DOUBLE   pct   The difference as a share of that run's value; NULL if that is 0.
+--   level            DOUBLE   -     Median of the runs between two change points.
+--   is_change_point  BOOLEAN  -     Whether the figure changes level with this run.
+--   change_pct       DOUBLE   pct   Change of the level there, as a share of the previous level; NULL in other runs.
+--   p_value          DOUBLE   -     Probability of a change this clear by chance; NULL in other runs.
 CREATE MACRO trend_v1(
     figure VARCHAR,
     name VARCHAR := NULL,

@@ -1,7 +1,7 @@
 -- view: counter_curve
 -- version: 1
 -- since: 0.1
--- summary: Counters that were sampled over time, such as PM sampling of a GPU, every sample of them.
+-- summary: Samples of counters over time, such as PM sampling of a GPU.
 -- grain: one row per sample of a counter and series
 -- distributes: trace
 -- order: run, worker, span, device_id, pid, counter, series, time_ns, event_id
@@ -10,30 +10,30 @@
 -- uses: is_wanted
 -- example: drawn --counter sm%
 --
--- The samples of a counter stand for the time from one to the next; how long the last one holds is not
--- known. PM sampling names the device in the process of its rows, 'GPU 0 Counters', and leaves the
--- name of the series empty, because each counter has but one. Other counters may have several series,
--- each with samples of its own.
+-- A sample holds for the time until the next one; how long the last one holds is unknown. PM sampling puts
+-- the device into the process name of its rows ('GPU 0 Counters') and leaves the name of the series empty,
+-- because each counter has only one. Other counters may have several series, each with samples of
+-- its own.
 --
--- A value of counter with a % in it is a pattern, in which % is any text and _ any character; any
--- other value is a whole name.
+-- A value of counter with a % in it is a pattern: % matches any text and _ any character. Any other value
+-- is an exact name.
 --
 -- params
 --   name       type     unit  default  meaning
 --   run, worker, span
---   counter    VARCHAR  -     NULL     Name of a counter, or a pattern with %, e.g. 'sm%'; NULL takes all.
---   device_id  INTEGER  -     NULL     Samples of one device alone; NULL takes all, and those of none.
+--   counter    VARCHAR  -     NULL     Name of a counter, or a pattern with %, e.g. 'sm%'; NULL reports all.
+--   device_id  INTEGER  -     NULL     Device whose samples to report; NULL reports all, with or without a device.
 -- columns
 --   name         type     unit  meaning
 --   run, worker, span
---   device_id    INTEGER  key   Device of PM sampling; NULL of any other counter.
+--   device_id    INTEGER  key   Device of PM sampling; NULL for any other counter.
 --   counter      VARCHAR  key   Name of the counter.
---   series       VARCHAR  key   Name of the series; NULL where the counter has but one, without a name.
+--   series       VARCHAR  key   Name of the series; NULL if the counter has only one, without a name.
 --   time_ns      BIGINT   ns    Start of the sample, nanoseconds since the epoch.
 --   duration_us  DOUBLE   us    Time to the next sample; NULL for the last.
---   value        DOUBLE   -     The sample; NULL where the file has no number.
+--   value        DOUBLE   -     Value of the sample; NULL if the file has no number.
 --   pid          VARCHAR  key   Process of the sample, as in the file.
---   category     VARCHAR  -     The file's word for the kind of counter, e.g. 'hardware_counters'.
+--   category     VARCHAR  -     Kind of counter as the file names it, e.g. 'hardware_counters'.
 --   event_id     BIGINT   key   Position of the event in the file.
 CREATE MACRO counter_curve_v1(
     run VARCHAR := NULL,

@@ -1,32 +1,32 @@
 -- view: cupti_counters
 -- version: 1
 -- since: 0.1
--- summary: Every CUPTI counter of every profiled kernel, one value per row.
+-- summary: CUPTI counters of each profiled kernel, one row per counter.
 -- grain: one row per cuda_profiler_range event and counter
 -- distributes: trace
 -- order: run, worker, span, event_id, counter
 -- carries: spark
 -- needs: no_counters
--- empty: No kernel has CUPTI counters: on NVIDIA GPUs record with ProfilerActivity.CUDA and the experimental_config that docs/views/kernel_counters.md names.
+-- empty: No kernel has CUPTI counters: on NVIDIA GPUs record with ProfilerActivity.CUDA and the experimental_config that docs/views/kernel_counters.md describes.
 -- uses: counter_values
 -- example: drawn --counter dram%
 --
--- As kernel_counters has them in a map; that one says what launched the kernel, too.
+-- kernel_counters has the same counters as a map, and the operators that launched the kernel.
 --
--- A value of counter with a % in it is a pattern, in which % is any text and _ any character; any
--- other value is a whole name.
+-- A value of counter with a % in it is a pattern: % matches any text and _ any character. Any other value
+-- is an exact name.
 --
 -- params
 --   name     type     unit  default  meaning
 --   run, worker, span
---   counter  VARCHAR  -     NULL     Name of a counter, or a pattern with %, e.g. 'dram%'; NULL takes all.
+--   counter  VARCHAR  -     NULL     Name of a counter, or a pattern with %, e.g. 'dram%'; NULL reports all.
 -- columns
 --   name         type     unit  meaning
 --   run, worker, span
---   event_id     BIGINT   key   The kernel's row in device_events.
+--   event_id     BIGINT   key   Row of the kernel in device_events.
 --   kernel_name  VARCHAR  -     Name of the kernel.
 --   counter      VARCHAR  key   Name of the counter.
---   value        DOUBLE   -     Its value.
+--   value        DOUBLE   -     Value of the counter.
 --   device_id    INTEGER  -     Device that the kernel ran on.
 CREATE MACRO cupti_counters_v1(
     run VARCHAR := NULL,

@@ -5,15 +5,15 @@
 -- distributes: worker
 -- order: self_flops DESC, total_flops DESC, run, worker, span, name
 -- needs: no_counters
--- empty: No kernel has CUPTI counters: on NVIDIA GPUs record with ProfilerActivity.CUDA and the experimental_config that docs/views/kernel_counters.md names.
+-- empty: No kernel has CUPTI counters: on NVIDIA GPUs record with ProfilerActivity.CUDA and the experimental_config that docs/views/kernel_counters.md describes.
 -- uses: checked_choice, first_id, kernel_counters_v1, module_costs, module_events, percentage, profiled_kernels, trace_names
 -- example: drawn --group-by module
 --
--- Operations are those of the CUDA cores, as in kernel_counters; those of tensor cores are not counted.
--- An operator's or module's own are those of the kernels for which it is the innermost one around the
--- launch; its total adds what is inside it, once where it is inside itself. Modules are the Python
--- frames that the profiler marks with one, so that backward passes are in none. Kernels in no operator
--- or module, or of unknown launch, are one row with NULL for its name.
+-- Operations are those of the CUDA cores, as in kernel_counters; operations of tensor cores are not counted.
+-- The self figure of an operator or module covers the kernels for which it is the innermost one around the
+-- launch. The total adds everything inside it; an operator or module nested in itself counts once. Modules
+-- are the Python frames that the profiler marks with a module, so backward passes belong to none. Kernels
+-- outside of operators or modules, and kernels whose launch is unknown, are one row with a NULL name.
 --
 -- params
 --   name      type     unit  default   meaning
@@ -23,10 +23,10 @@
 -- columns
 --   name            type     unit  meaning
 --   run, worker, span
---   name            VARCHAR  key   Name of the kernel or operator; of a module its class and its number within the class.
---   kernels         BIGINT   -     Kernels that total_flops are of.
---   self_flops      DOUBLE   -     Its own operations.
---   total_flops     DOUBLE   -     The same, with what is inside it.
+--   name            VARCHAR  key   Name of the kernel or operator; for a module, its class and its number within the class.
+--   kernels         BIGINT   -     Number of kernels in total_flops.
+--   self_flops      DOUBLE   -     Operations of its own kernels.
+--   total_flops     DOUBLE   -     Operations of its own kernels and of everything inside it.
 --   share_pct       DOUBLE   pct   Share of self_flops in all operations of the same run, worker and span.
 --   cumulative_pct  DOUBLE   pct   The same with all rows above it.
 CREATE MACRO flop_stats_v1(

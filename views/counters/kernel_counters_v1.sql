@@ -1,50 +1,50 @@
 -- view: kernel_counters
 -- version: 1
 -- since: 0.1
--- summary: Each kernel with its CUPTI counters and the operators that launched it.
+-- summary: CUPTI counters of each kernel, with the operators that launched it.
 -- grain: one row per cuda_profiler_range event
 -- distributes: trace
 -- order: flops DESC, run, worker, span, event_id
 -- needs: no_counters
--- empty: No kernel has CUPTI counters: on NVIDIA GPUs record with ProfilerActivity.CUDA and the experimental_config that docs/views/kernel_counters.md names.
+-- empty: No kernel has CUPTI counters: on NVIDIA GPUs record with ProfilerActivity.CUDA and the experimental_config that docs/views/kernel_counters.md describes.
 -- uses: first_id, is_wanted, profiled_kernels, trace_key
 -- example: drawn
 --
--- Counters are recorded with the profiler's experimental_config, profiler_metrics and
--- profiler_measure_per_kernel. A trace that has them has no kernels in device_events.
+-- The profiler records counters with its experimental_config, profiler_metrics and
+-- profiler_measure_per_kernel. A trace with counters has no kernels in device_events.
 --
--- Which launch a row is of: that of its correlation, where it has one. The others have only their
--- order: the n-th row is of the n-th launch, of whatever kind, a graph being one launch. That holds
--- where as many launches as rows are left over, they are all of one process, and the rows of one
--- device; else the rows are there with NULL for operators.
+-- A row belongs to the launch with the same correlation, if it has a correlation. The other rows are
+-- matched by order: the n-th row belongs to the n-th launch of any kind, and a graph is one launch. This is
+-- only done if the numbers of remaining launches and rows are equal, all launches are of one process, and
+-- all rows of one device. Otherwise these rows have NULL operators.
 --
--- The row's own length in the trace is no measurement, for the profiler splits the recording evenly
--- among its rows. How long a kernel ran is known where the counter gpu__time_duration.sum was
--- recorded, or a kernel with the same correlation.
+-- The duration of the row in the trace is not a measurement: the profiler divides the recording evenly
+-- among its rows. duration_us is known if the counter gpu__time_duration.sum was recorded, or a kernel with
+-- the same correlation.
 --
--- Floating-point operations are those of the CUDA cores: the counters
--- smsp__sass_thread_inst_executed_op_<type><op>_pred_on.sum of the types f, h and d, of which fma
--- counts as two, mul and add as one. What tensor cores do is not in them.
+-- Floating-point operations are those of the CUDA cores, from the counters
+-- smsp__sass_thread_inst_executed_op_<type><op>_pred_on.sum of the types f, h and d. An fma counts as two
+-- operations, mul and add as one. Operations of tensor cores are not included.
 --
--- HolisticTraceAnalysis has the same operators and counters where every launch is a cudaLaunchKernel*,
--- and no rows otherwise.
+-- HolisticTraceAnalysis has the same operators and counters if every launch is a cudaLaunchKernel*, and
+-- no rows otherwise.
 --
 -- params
 --   run, worker, span
 -- columns
 --   run, worker, span
 --   name             type                  unit  meaning
---   kernel_name      VARCHAR               -     Name of the kernel, as the profiler found it; of a range that the user set, the name of that.
---   op_stack         VARCHAR[]             -     Operators around the launch, outermost first; empty for none, NULL where the launch is not known.
---   top_level_op     VARCHAR               -     The first of them.
---   bottom_level_op  VARCHAR               -     The last, which launched the kernel.
+--   kernel_name      VARCHAR               -     Name of the kernel, as the profiler found it; for a range that the user set, its name.
+--   op_stack         VARCHAR[]             -     Operators around the launch, outermost first; empty if there are none, NULL if the launch is unknown.
+--   top_level_op     VARCHAR               -     First operator of op_stack.
+--   bottom_level_op  VARCHAR               -     Last operator of op_stack, which launched the kernel.
 --   counters         MAP(VARCHAR, DOUBLE)  -     Value of each counter by its name.
---   duration_us      DOUBLE                us    How long the kernel ran; NULL where nothing measured it.
---   flops            DOUBLE                -     Floating-point operations; NULL where none of their counters was recorded.
---   matched_by       VARCHAR               -     How the launch is known: 'correlation' or 'order'; NULL where it is not.
---   device_id        INTEGER               -     Device that it ran on.
---   launch_id        BIGINT                key   The launch in host_events; NULL where unknown.
---   event_id         BIGINT                key   The row in device_events.
+--   duration_us      DOUBLE                us    Time that the kernel ran; NULL if nothing measured it.
+--   flops            DOUBLE                -     Floating-point operations; NULL if none of their counters was recorded.
+--   matched_by       VARCHAR               -     How the launch was found: 'correlation' or 'order'; NULL if it was not.
+--   device_id        INTEGER               -     Device that the kernel ran on.
+--   launch_id        BIGINT                key   Row of the launch in host_events; NULL where unknown.
+--   event_id         BIGINT                key   Row in device_events.
 CREATE MACRO kernel_counters_v1(
     run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
 ) AS TABLE
@@ -135,7 +135,7 @@ CREATE MACRO kernel_counters_v1(
         GROUP BY c.id
     ),
 
-    -- Sorted as numbers and not by name: names are many times as long.
+    -- Sorted by numbers, not names: names are many times as long.
     maps AS (
         SELECT
             l.id,

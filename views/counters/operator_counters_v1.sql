@@ -1,37 +1,36 @@
 -- view: operator_counters
 -- version: 1
 -- since: 0.1
--- summary: CUPTI counters, added up per operator.
+-- summary: Sum, mean and maximum of each CUPTI counter per operator.
 -- grain: one row per operator and counter
 -- distributes: worker
 -- order: sum DESC, run, worker, span, counter, operator
 -- needs: no_counters
--- empty: No kernel has CUPTI counters: on NVIDIA GPUs record with ProfilerActivity.CUDA and the experimental_config that docs/views/kernel_counters.md names.
+-- empty: No kernel has CUPTI counters: on NVIDIA GPUs record with ProfilerActivity.CUDA and the experimental_config that docs/views/kernel_counters.md describes.
 -- uses: counter_values, kernel_counters_v1
 -- example: drawn
 --
--- A kernel belongs to the operator that launched it, the innermost one around the launch
--- (bottom_level_op of kernel_counters). Kernels of unknown launch, or of none within an operator, are
--- one row with NULL for its name.
+-- A kernel belongs to the innermost operator around its launch (bottom_level_op of kernel_counters).
+-- Kernels whose launch is unknown or outside of operators are one row with a NULL name.
 --
--- A sum makes sense of counters that count; of ratios look at the mean and the maximum.
+-- The sum is meaningful for counters that count. For ratios, use the mean and the maximum.
 --
--- A value of counter with a % in it is a pattern, in which % is any text and _ any character; any
--- other value is a whole name.
+-- A value of counter with a % in it is a pattern: % matches any text and _ any character. Any other value
+-- is an exact name.
 --
 -- params
 --   name     type     unit  default  meaning
 --   run, worker, span
---   counter  VARCHAR  -     NULL     Name of a counter, or a pattern with %, e.g. 'dram%'; NULL takes all.
+--   counter  VARCHAR  -     NULL     Name of a counter, or a pattern with %, e.g. 'dram%'; NULL reports all.
 --   per_span
 -- columns
 --   name      type     unit  meaning
 --   run, worker, span
---   operator  VARCHAR  key   Name of the operator; NULL where unknown, or for none.
---   calls     BIGINT   -     Kernels that have the counter.
---   sum       DOUBLE   -     Sum of its values.
+--   operator  VARCHAR  key   Name of the operator; NULL if there is none or it is unknown.
+--   calls     BIGINT   -     Number of kernels with the counter.
+--   sum       DOUBLE   -     Sum of the counter's values.
 --   mean      DOUBLE   -     Mean per kernel.
---   max       DOUBLE   -     Largest of a kernel.
+--   max       DOUBLE   -     Largest value of a kernel.
 --   counter   VARCHAR  key   Name of the counter.
 CREATE MACRO operator_counters_v1(
     run VARCHAR := NULL,

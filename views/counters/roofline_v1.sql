@@ -1,52 +1,52 @@
 -- view: roofline
 -- version: 1
 -- since: 0.1
--- summary: How close kernels come to what the device can do, by CUPTI counters.
+-- summary: Roofline of kernels from CUPTI counters: their intensity, their throughput and how close it is to the limit.
 -- grain: one row per kernel, or per operator and device
 -- distributes: trace
 -- order: duration_us DESC, flops DESC, run, worker, span, name, device_id
 -- needs: no_counters
--- empty: No kernel has CUPTI counters: on NVIDIA GPUs record with ProfilerActivity.CUDA and the experimental_config that docs/views/kernel_counters.md names.
+-- empty: No kernel has CUPTI counters: on NVIDIA GPUs record with ProfilerActivity.CUDA and the experimental_config that docs/views/kernel_counters.md describes.
 -- uses: checked_choice, is_wanted, kernel_counters_v1, percentage, profiled_kernels, ratio
 -- example: drawn
 --
--- Arithmetic intensity is the floating-point operations per byte of device memory that was read or
--- written. The least time that kernels can take is the longer of two: that of their operations at the
--- device's peak, each precision at its own, and that of their bytes at its bandwidth. The longer one
--- bounds them, and its share of the time that they took is what they achieved.
+-- Arithmetic intensity is the number of floating-point operations per byte read from or written to device
+-- memory. The least time that kernels can take is the longer of two times: that of their operations at the
+-- device's peak (each precision has its own), and that of their bytes at its bandwidth. The longer one
+-- is the bound, and achieved_pct is its share of the time that the kernels took.
 --
--- It wants these counters: smsp__sass_thread_inst_executed_op_<type><op>_pred_on.sum (the profiler's
+-- The view needs these counters: smsp__sass_thread_inst_executed_op_<type><op>_pred_on.sum (the profiler's
 -- metric kineto__cuda_core_flops), dram__bytes_read.sum and dram__bytes_write.sum, and
--- gpu__time_duration.sum for the time. A figure that one of them lacks for is NULL. Operations of tensor
--- cores are not counted by any of them: a kernel that uses tensor cores shows too few.
+-- gpu__time_duration.sum for the time. A figure is NULL if one of its counters is missing. None of them
+-- counts operations of tensor cores, so a kernel that uses tensor cores shows too few operations.
 --
--- Peaks are those of known_gpus, by the name of the device. For another device, or peaks that you have
--- measured, gpus names a table, a view or a file (CSV, Parquet) with the same columns: name,
--- fp64_tflops, fp32_tflops, fp16_tflops and memory_gbps. Its rows win over those of known_gpus.
+-- The peaks come from known_gpus, by the name of the device. For another device, or for peaks that you have
+-- measured, set gpus to a table, a view or a file (CSV, Parquet) with the same columns: name,
+-- fp64_tflops, fp32_tflops, fp16_tflops and memory_gbps. Its rows take precedence over those of known_gpus.
 --
 -- params
 --   name      type     unit  default       meaning
 --   run, worker, span
---   group_by  VARCHAR  -     'kernel'      'kernel' or 'operator', which is the innermost one around the launch.
---   gpus      VARCHAR  -     'known_gpus'  Table, view or file with peaks of devices.
+--   group_by  VARCHAR  -     'kernel'      'kernel' or 'operator' (the innermost one around the launch).
+--   gpus      VARCHAR  -     'known_gpus'  Table, view or file with the peaks of devices.
 -- columns
 --   name               type     unit   meaning
 --   run, worker, span
---   name               VARCHAR  key    Name of the kernel, or of the operator; NULL where that is unknown.
---   device_id          INTEGER  key    Device that it ran on.
---   device_name        VARCHAR  -      Its name.
+--   name               VARCHAR  key    Name of the kernel or the operator; NULL if the operator is unknown.
+--   device_id          INTEGER  key    Device that the kernels ran on.
+--   device_name        VARCHAR  -      Product name of the device.
 --   calls              BIGINT   -      Number of kernels.
 --   flops              DOUBLE   -      Floating-point operations of the CUDA cores.
---   dram_bytes         DOUBLE   bytes  Bytes read from and written to the memory of the device.
+--   dram_bytes         DOUBLE   bytes  Bytes read from and written to device memory.
 --   intensity          DOUBLE   -      Operations per byte.
---   duration_us        DOUBLE   us     How long the kernels ran.
---   achieved_tflops    DOUBLE   -      Operations per time, 10^12 per second.
---   achieved_gbps      DOUBLE   gbps   Bytes per time.
---   attainable_tflops  DOUBLE   -      The same operations in the least time that the device can take.
---   least_us           DOUBLE   us     That time.
---   bound              VARCHAR  -      'compute' or 'memory': what the device takes longer for.
---   achieved_pct       DOUBLE   pct    Least time by time.
---   peak_gbps          DOUBLE   gbps   Bandwidth of the device's memory; NULL where the device is not known.
+--   duration_us        DOUBLE   us     Time that the kernels ran.
+--   achieved_tflops    DOUBLE   -      10^12 operations per second of duration_us.
+--   achieved_gbps      DOUBLE   gbps   10^9 bytes per second of duration_us.
+--   attainable_tflops  DOUBLE   -      The same operations in least_us.
+--   least_us           DOUBLE   us     Least time that the device can take.
+--   bound              VARCHAR  -      'compute' or 'memory': the longer of the two times.
+--   achieved_pct       DOUBLE   pct    least_us as a share of duration_us.
+--   peak_gbps          DOUBLE   gbps   Memory bandwidth of the device; NULL where the device is not known.
 CREATE MACRO roofline_v1(
     run VARCHAR := NULL,
     worker VARCHAR := NULL,
@@ -108,7 +108,7 @@ CREATE MACRO roofline_v1(
             )
     ),
 
-    -- A sum that lacks a kernel says nothing beside one that does not.
+    -- A sum without some of its kernels would mislead, so it is NULL.
     grouped AS (
         SELECT
             n.run,
@@ -127,7 +127,7 @@ CREATE MACRO roofline_v1(
         GROUP BY n.run, n.worker, n.span, n.name, n.device_id
     ),
 
-    -- Operations per nanosecond are 10^9 per second; of a precision in which nothing was done the peak
+    -- Operations per nanosecond are 10^9 operations per second. The peak of a precision without operations
     -- does not matter.
     timed AS (
         SELECT

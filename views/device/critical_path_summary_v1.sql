@@ -1,34 +1,34 @@
 -- view: critical_path_summary
 -- version: 1
 -- since: 0.1
--- summary: What bounds the steps of a trace: their critical path by kind of work and waiting.
--- grain: one row per kind of bound on the critical paths, or per step and kind
+-- summary: Share of each kind of work and waiting in the critical path of the steps.
+-- grain: one row per kind of bound on the critical path; with per_step, one row per step and kind
 -- distributes: trace
 -- order: run, worker, span, step, duration_us DESC, bound
--- empty: No event that lasts was recorded: record with ProfilerActivity.CPU among the activities.
+-- empty: No event with a duration was recorded: record with ProfilerActivity.CPU among the activities.
 -- uses: critical_path_v1, is_wanted
 -- example: samples --run ddp_gloo --worker rank0
--- reading: The mean step of rank 0 is as long as it is because of its operators and of data that is not there yet.
+-- reading: Two things bound the mean step of rank 0: its operators, and waiting for data.
 --
--- The mean over the steps, in which a step that has nothing of a kind counts as 0, so that the kinds add
--- up to the mean step. As everywhere, a step that recording cut short is left out of it.
+-- The figures are means over the steps. A step without a kind counts as 0 for it, so the kinds add up to
+-- the mean step. A step that the end of the recording cut short is left out.
 --
--- Making faster what a kind of bound names makes the step faster by at most its share.
+-- If you make the work of one kind faster, the step becomes faster by at most the share of that kind.
 --
 -- params
 --   run, worker, span
 --   name      type     unit  default  meaning
 --   step      BIGINT   -     NULL     Number of a step to report.
---   per_step  BOOLEAN  -     FALSE    Rows for each step; FALSE gives the mean, unless one step is named.
+--   per_step  BOOLEAN  -     FALSE    TRUE returns rows for each step; FALSE the mean, unless a step is given.
 -- columns
 --   run, worker, span
 --   name         type     unit  meaning
 --   step         BIGINT   key   Number of the step; NULL for the mean, and where the trace has no steps.
 --   bound        VARCHAR  key   Kind of work or waiting, as in critical_path.
---   pieces       DOUBLE   -     Pieces of the path.
---   duration_us  DOUBLE   us    How long they are.
+--   pieces       DOUBLE   -     Number of pieces of the path.
+--   duration_us  DOUBLE   us    Total length of the pieces.
 --   share_pct    DOUBLE   pct   Share of the step.
---   steps        BIGINT   -     Number of steps that the row is the mean of.
+--   steps        BIGINT   -     Number of steps over which the row is averaged.
 CREATE MACRO critical_path_summary_v1(
     run VARCHAR := NULL,
     worker VARCHAR := NULL,

@@ -1,34 +1,35 @@
 -- view: critical_path
 -- version: 1
 -- since: 0.1
--- summary: The chain of work and waiting that made a step as long as it is.
--- grain: one row per piece of the chain of a step; the pieces of a step follow each other without a gap
+-- summary: Critical path of each step: the chain of work and waiting that determines its length.
+-- grain: one row per piece of the chain of a step; the pieces of a step follow each other without gaps
 -- distributes: trace
 -- order: run, worker, span, step, start_ns
--- empty: No event that lasts was recorded: record with ProfilerActivity.CPU among the activities.
+-- empty: No event with a duration was recorded: record with ProfilerActivity.CPU among the activities.
 -- uses: critical_pieces, is_wanted
 -- example: samples --run ddp_gloo --step 3 --limit 12
 --
--- The chain goes back in time from the end of the step: to the device where its last work ended with
--- the step or after it, else to the thread of the step. Then
+-- The chain is built backwards from the end of the step. It starts on the device if the device's last work
+-- ended with the step or after it, and otherwise on the thread of the step. Then these rules apply:
 --
--- - work on a device waited for the latest of three: the work before it on its stream, the work before
---   an event that its stream waited for, and the call that launched it. The time between is
+-- - Work on a device waited for the latest of three: the work before it on its stream, the work before
+--   an event that its stream waited for, and the call that launched it. The time in between is
 --   'kernel_kernel_delay' or, after the call, 'launch_delay'.
--- - a thread goes back through its operators, runtime and driver calls and data loading, of which the
---   innermost counts. What it does between them was not recorded and is 'other'.
--- - a call that waited for a device, a synchronisation or a copy, goes back to the work that it waited
---   for: the time from the end of that to the end of the call is 'sync'.
--- - a thread that is busy with nothing goes back to the thread of its process whose operator ended last
---   in that time: a training loop waits for the thread of autograd, and that waits for the loop.
+-- - A thread goes back through its operators, runtime calls, driver calls and data loading; the innermost
+--   of these counts. Time between them was not recorded and is 'other'.
+-- - A call that waited for a device (a synchronisation or a copy) goes back to the work that it waited
+--   for. The time from the end of that work to the end of the call is 'sync'.
+-- - An idle thread goes back to the thread of its process whose operator ended last in that time. For
+--   example, a training loop waits for the autograd thread, and the autograd thread for the loop.
 --
--- Where nothing tells what came before, the rest of the step is 'other'. A step is the extended one, as
--- in step_breakdown, and so the pieces add up to its length.
+-- If nothing tells what came before, the rest of the step is 'other'. Steps are extended to the device
+-- work that they launched, as in step_breakdown, so the pieces add up to that length.
 --
--- Waits between streams, and the stream that a call waits for, are known where the trace holds the
--- synchronisations of the device (enable_cuda_sync_events); else a call waits for whatever ended last.
+-- Waits between streams, and the stream that a call waits for, are known if the trace records the
+-- synchronisations of the device (enable_cuda_sync_events). Otherwise a call is assumed to wait for the
+-- work that ended last.
 --
--- `tracewh export RUN --critical-path STEP -o FILE` marks it in the trace, to look at in Perfetto.
+-- `tracewh export RUN --critical-path STEP -o FILE` marks the path in the trace, to be viewed in Perfetto.
 --
 -- params
 --   run, worker, span
@@ -38,8 +39,8 @@
 --   run, worker, span
 --   name         type     unit  meaning
 --   step         BIGINT   key   Number of the step; NULL where the trace has no steps.
---   event_id     BIGINT   key   The event: of a delay the work that was late; NULL where none was recorded.
---   name         VARCHAR  -     Its name.
+--   event_id     BIGINT   key   The event; for a delay, the work that was late; NULL where none was recorded.
+--   name         VARCHAR  -     Name of the event.
 --   start_ns     BIGINT   ns    Start of the piece, nanoseconds since the epoch.
 --   duration_us  DOUBLE   us    Length of the piece.
 --   bound        VARCHAR  -     'cpu', 'data_loading', 'sync', 'launch_delay', 'kernel_kernel_delay', 'device_compute', 'device_communication', 'device_memory' or 'other'.
@@ -70,7 +71,7 @@ CREATE MACRO critical_path_v1(
 
     pieces AS MATERIALIZED (FROM critical_pieces('windows')),
 
-    -- What the chain leaves out is 'other', too.
+    -- Time that the chain leaves out is 'other', too.
     gaps AS (
         SELECT
             p.chain,
@@ -100,7 +101,7 @@ CREATE MACRO critical_path_v1(
         WHERE g.end_ns > g.start_ns
     ),
 
-    -- Pieces of one event that touch are one.
+    -- Adjacent pieces of one event are merged.
     marked AS (
         SELECT
             p.*,
@@ -133,7 +134,7 @@ CREATE MACRO critical_path_v1(
         GROUP BY n.chain, n.number
     ),
 
-    -- Through a list, so that the planner expects few rows and hashes them, not all events.
+    -- Through a list: the planner then expects few rows and hashes them, not all events.
     events AS (
         SELECT
             s.chain,

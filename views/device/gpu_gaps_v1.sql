@@ -1,35 +1,35 @@
 -- view: gpu_gaps
 -- version: 1
 -- since: 0.1
--- summary: When each device had nothing to do for long, the longest gap first, and what the host did meanwhile.
+-- summary: Gaps in which a device was idle, the longest first, and what the host did in them.
 -- grain: one row per gap
 -- distributes: trace
 -- order: duration_us DESC, run, worker, span, device_id, start_ns
 -- needs: no_device_events
--- empty: No device was without work for {min_us} us or longer between its first work and its last: min_us takes a lower limit.
+-- empty: No device was idle for {min_us} us or longer between its first work and its last: give min_us a lower value.
 -- uses: first_id, interval_totals, is_wanted, trace_names
 -- example: drawn
 --
 -- A gap is time between the first and the last work of a device in which nothing ran on any of its
--- streams: no kernel, copy or fill. gpu_time has the sum of all gaps as idle_us.
+-- streams: no kernel, copy or memset. idle_us of gpu_time is the sum of all gaps.
 --
--- host_op is what the thread that launched the work after the gap spent the most time of the gap in,
--- by name, what ran inside it not counted: an operator, an annotation, a call of the runtime or a
--- Python frame. It is NULL where the thread was in none of these for longer than in any, and where the
--- launch was not recorded.
+-- host_op is the name of what the host did for most of the gap. It looks at the thread that launched the
+-- work after the gap, and at the self time of its operators, annotations, runtime calls and Python frames.
+-- It is NULL if the thread spent more time in none of these than in any of them, and if the launch was
+-- not recorded.
 --
 -- params
 --   run, worker, span
 --   name    type    unit  default  meaning
---   min_us  DOUBLE  us    500      The shortest gap to report.
+--   min_us  DOUBLE  us    500      Length of the shortest gap to report.
 -- columns
 --   run, worker, span
 --   device_id      INTEGER  key  Number of the device on its host.
 --   start_ns       BIGINT   ns   Start of the gap, nanoseconds since the epoch.
---   duration_us    DOUBLE   us   Its length.
---   before_kernel  VARCHAR  -    The kernel, copy or fill that ended last before it.
---   after_kernel   VARCHAR  -    The one that ended it.
---   host_op        VARCHAR  -    What the host was doing; NULL where that is not known, or nothing.
+--   duration_us    DOUBLE   us   Length of the gap.
+--   before_kernel  VARCHAR  -    The kernel, copy or memset that ended last before the gap.
+--   after_kernel   VARCHAR  -    The kernel, copy or memset that ended the gap.
+--   host_op        VARCHAR  -    What the host did in the gap; NULL if that is unknown or nothing.
 CREATE MACRO gpu_gaps_v1(
     run VARCHAR := NULL,
     worker VARCHAR := NULL,

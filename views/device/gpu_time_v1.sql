@@ -1,8 +1,8 @@
 -- view: gpu_time
 -- version: 1
 -- since: 0.1
--- summary: What each device did with its time: computing, communicating, copying, or nothing.
--- grain: one row per device of a trace that ran work
+-- summary: Time that each device spent computing, communicating, copying and idle.
+-- grain: one row per trace and device that ran work
 -- distributes: trace
 -- order: run, worker, span, device_id
 -- carries: spark
@@ -10,10 +10,10 @@
 -- uses: device_activity
 -- example: drawn
 --
--- The time of a device goes from the start of its first work to the end of its last; work is kernels,
--- copies and fills, on any stream, and not synchronisations or annotations. Where several run at once
--- their time counts once. Exposed is what nothing hides: communication while nothing computes, copies
--- while nothing computes or communicates. Fills are busy time and none of the others.
+-- The time of a device runs from the start of its first work to the end of its last. Work is kernels,
+-- copies and memsets on any stream, but not synchronisations and annotations. Where several run at once,
+-- their time counts once. Exposed time is time that nothing hides: communication without computation, and
+-- copies without computation or communication. Memsets count as busy time only.
 --
 -- busy_us = compute_us + non_compute_us, and window_us = busy_us + idle_us.
 --
@@ -25,15 +25,15 @@
 --   run, worker, span
 --   name                      type     unit  meaning
 --   device_id                 INTEGER  key   Number of the device on its host.
---   window_us                 DOUBLE   us    From the start of its first work to the end of its last.
---   busy_us                   DOUBLE   us    Anything ran.
---   idle_us                   DOUBLE   us    Nothing ran.
---   compute_us                DOUBLE   us    Kernels ran that are no collectives.
+--   window_us                 DOUBLE   us    Time from the start of the first work to the end of the last.
+--   busy_us                   DOUBLE   us    Any work ran.
+--   idle_us                   DOUBLE   us    No work ran.
+--   compute_us                DOUBLE   us    Kernels other than collectives ran.
 --   communication_us          DOUBLE   us    Collectives ran.
 --   memcpy_us                 DOUBLE   us    Copies ran.
---   exposed_communication_us  DOUBLE   us    Collectives ran and no other kernel.
---   exposed_memcpy_us         DOUBLE   us    Copies ran and no kernel.
---   non_compute_us            DOUBLE   us    Something ran, but no kernel other than collectives.
+--   exposed_communication_us  DOUBLE   us    Collectives ran, and no other kernel.
+--   exposed_memcpy_us         DOUBLE   us    Copies ran, and no kernel.
+--   non_compute_us            DOUBLE   us    Any work ran, but no kernel other than collectives.
 CREATE MACRO gpu_time_v1(
     run VARCHAR := NULL,
     worker VARCHAR := NULL,

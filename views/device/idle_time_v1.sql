@@ -1,8 +1,8 @@
 -- view: idle_time
 -- version: 1
 -- since: 0.1
--- summary: Why each stream was idle: the host came late, or the device had to start the next kernel.
--- grain: one row per stream of a trace and reason for which it was idle
+-- summary: Idle time of each stream by cause: late launches, gaps between kernels, and others.
+-- grain: one row per stream of a trace and cause of its idle time
 -- distributes: trace
 -- order: idle_us DESC, run, worker, span, device_id, stream_id, idle_category
 -- carries: spark
@@ -11,26 +11,30 @@
 -- uses: first_id, is_wanted, trace_names
 -- example: drawn
 --
--- A gap is the time on a stream between the end of all work before and the start of the next kernel,
--- copy or fill; before the first there is none. It is host_wait if the work after it was launched when
--- all before had ended: the stream had nothing to do. Else it is kernel_wait if it is shorter than
--- max_kernel_gap_us, which is what a device takes from one kernel to the next; and other if not, as
--- where work waits for that of another stream. Where the launch was not recorded it is no host_wait.
+-- A gap is the time on a stream from the end of all earlier work to the start of the next kernel, copy
+-- or memset. There is no gap before the first one. A gap belongs to one of three categories:
 --
--- A stream is idle here also while others run: gpu_time has what the device was idle for, gpu_gaps
--- when. The definition is that of HolisticTraceAnalysis.
+-- - host_wait: the next work was launched after all earlier work had ended, so the stream had nothing to do.
+-- - kernel_wait: the gap is shorter than max_kernel_gap_us, the time that a device takes from one kernel to
+--   the next.
+-- - other: the rest, for example work that waits for work of another stream.
+--
+-- A gap before work whose launch was not recorded is never host_wait.
+--
+-- A stream counts as idle even while other streams run. gpu_time has the idle time of the whole device, and
+-- gpu_gaps its gaps. The definition is that of HolisticTraceAnalysis.
 --
 -- params
 --   run, worker, span
 --   name               type    unit  default  meaning
---   max_kernel_gap_us  DOUBLE  us    30       From which length on a gap is no more kernel_wait.
+--   max_kernel_gap_us  DOUBLE  us    30       A gap of this length or longer is not kernel_wait.
 -- columns
 --   run, worker, span
 --   device_id      INTEGER  key  Number of the device on its host.
 --   stream_id      BIGINT   key  Stream on the device.
 --   idle_category  VARCHAR  key  'host_wait', 'kernel_wait' or 'other'.
---   idle_us        DOUBLE   us   Sum of its gaps.
---   share_pct      DOUBLE   pct  Part of all gaps of the stream.
+--   idle_us        DOUBLE   us   Sum of the gaps.
+--   share_pct      DOUBLE   pct  Share of all gaps of the stream.
 CREATE MACRO idle_time_v1(
     run VARCHAR := NULL,
     worker VARCHAR := NULL,

@@ -1,38 +1,38 @@
 -- view: kernel_sequences
 -- version: 1
 -- since: 0.1
--- summary: Which sequences of kernels the calls of an operator launch, and how much time each takes in all.
+-- summary: Sequences of kernels that the calls of an operator launch, with their number and time.
 -- grain: one row per worker and sequence
 -- distributes: worker
 -- order: device_us DESC, run, worker, span, pattern
 -- carries: spark
 -- needs: no_operators no_device_events
--- empty: No call launched {min_length} kernels, copies and fills or more, of those that are linked to their launch: min_length takes a lower limit.
+-- empty: No call launched {min_length} or more kernels, copies and memsets that are linked to their launch: give min_length a lower value.
 -- uses: first_id, is_wanted, percentage, trace_names
 -- example: drawn
 --
--- The sequence of a call is its name, and the kernels, copies and fills that were launched inside it, by
--- itself or by what it calls, in the order in which they started. Calls inside another call that counts
--- are part of that one; so without an operator the sequences are those of the outermost operators.
--- A long sequence that is called often is what to fuse, or to capture in a graph.
+-- The sequence of a call is its name followed by the kernels, copies and memsets launched inside it, by
+-- the call itself or by what it calls, in the order in which they started. A call inside another matching
+-- call is part of that call. So without an operator the sequences are those of the outermost operators.
+-- A long sequence with many calls is a candidate for fusion or for a graph.
 --
--- A value of operator with a % in it is a pattern, in which % is any text and _ any character; any
--- other value is a whole name.
+-- A value of operator with a % in it is a pattern: % matches any text and _ any character. Any other
+-- value is an exact name.
 --
 -- params
 --   run, worker, span
 --   name        type     unit  default  meaning
---   operator    VARCHAR  -     NULL     Name of an operator or annotation, or a pattern with %; NULL takes the outermost operators.
---   min_length  INTEGER  -     3        The fewest kernels, copies and fills that a sequence must have.
+--   operator    VARCHAR  -     NULL     Name of an operator or annotation, or a pattern with %; NULL reports the outermost operators.
+--   min_length  INTEGER  -     3        Least number of kernels, copies and memsets in a sequence.
 --   per_span
 -- columns
 --   run, worker, span
---   pattern         VARCHAR[]  key  Name of the operator, then those of the kernels, copies and fills.
---   calls           BIGINT     -    Calls that launched just this sequence.
---   device_us       DOUBLE     us   Sum of the durations of all that they launched.
+--   pattern         VARCHAR[]  key  Name of the operator, then the names of the kernels, copies and memsets.
+--   calls           BIGINT     -    Number of calls that launched exactly this sequence.
+--   device_us       DOUBLE     us   Sum of the durations of everything that they launched.
 --   share_pct       DOUBLE     pct  Share of device_us in that of all listed rows of the same run, worker and span.
 --   cumulative_pct  DOUBLE     pct  The same with all rows above it.
---   host_us         DOUBLE     us   Sum of their durations on the host.
+--   host_us         DOUBLE     us   Sum of the durations of the calls on the host.
 CREATE MACRO kernel_sequences_v1(
     run VARCHAR := NULL,
     worker VARCHAR := NULL,
@@ -46,7 +46,7 @@ CREATE MACRO kernel_sequences_v1(
         SELECT
             first_id(t.names, d.run, d.worker, d.span) AS first_id,
             d.event_id,
-            -- Without a call of the runtime, the operator itself.
+            -- Without a runtime call, the operator itself.
             coalesce(d.launch_id, d.op_id) AS launch_id,
             d.name,
             d.start_ns,
@@ -59,7 +59,7 @@ CREATE MACRO kernel_sequences_v1(
             AND is_wanted(d.run, d.worker, d.span, run, worker, span)
     ),
 
-    -- Names as numbers: a sequence of numbers is compared at once.
+    -- Names as numbers, so that sequences are compared quickly.
     kernel_names AS MATERIALIZED (
         SELECT w.name, row_number() OVER () AS number
         FROM work AS w
@@ -108,8 +108,8 @@ CREATE MACRO kernel_sequences_v1(
         WHERE w.before_ns IS NULL OR w.start_ns >= w.before_ns
     ),
 
-    -- Calls do not overlap, so the one around a launch is the last that started on its thread, if any.
-    -- Not ASOF JOIN: where the planner expects few launches it compares each with every call.
+    -- Calls do not overlap, so the call around a launch is the last one that started on its thread, if any.
+    -- No ASOF JOIN: if the planner expects few launches, it compares each of them with every call.
     moments AS (
         SELECT
             c.first_id,

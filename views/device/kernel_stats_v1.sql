@@ -1,38 +1,39 @@
 -- view: kernel_stats
 -- version: 1
 -- since: 0.1
--- summary: How long each kernel ran, and how well it filled the device.
+-- summary: Calls, time and occupancy of each kernel.
 -- distributes: worker
 -- order: total_us DESC, run, worker, span, name, operator, grid, block, registers_per_thread, shared_memory_bytes
 -- carries: spark
 -- needs: no_device_events
--- empty: The devices ran no kernels, only copies and fills.
+-- empty: The devices ran no kernels, only copies and memsets.
 -- uses: checked_choice, first_id, is_wanted, operator_names, percentage, ratio, trace_names
 -- example: drawn --group-by launch
 --
--- Kernels are what computes or communicates on a device; copies, sets and synchronisations are not
--- listed. With group_by 'launch' the rows of one name are told apart by what launched them: the
--- operator, the grid, the block, registers and shared memory. The operator is the nearest one around
--- the launch, the annotation around it where there is no operator at all.
+-- Kernels are the device work that computes or communicates; copies, memsets and synchronisations are not
+-- listed. group_by 'launch' splits the rows of a name by its launch: operator, grid, block, registers and
+-- shared memory. The operator is the nearest one around the launch, or the nearest annotation if there is no
+-- operator.
 --
--- The two means of the launch are weighted by duration, over the rows that have a value.
+-- mean_blocks_per_sm and mean_est_achieved_occupancy_pct are weighted by duration, over the rows that have
+-- a value.
 --
 -- params
 --   name      type     unit  default  meaning
 --   run, worker, span
 --   group_by  VARCHAR  -     'name'   'name' or 'launch'.
---   step      BIGINT   -     NULL     Only kernels whose launch call lies inside this step as recorded; NULL takes all.
+--   step      BIGINT   -     NULL     Number of a step as recorded: only kernels whose launch call lies inside it; NULL reports all.
 --   per_span
 -- columns
 --   name                             type       unit   meaning
 --   run, worker, span
 --   name                             VARCHAR    key    Name of the kernel.
---   operator                         VARCHAR    key    Operator that launched it, or annotation; NULL where unknown, and unless grouped by 'launch'.
+--   operator                         VARCHAR    key    Operator or annotation that launched it; NULL where unknown, and unless grouped by 'launch'.
 --   grid                             INTEGER[]  key    Blocks in x, y and z; NULL unless grouped by 'launch'.
 --   block                            INTEGER[]  key    Threads per block in x, y and z; NULL unless grouped by 'launch'.
---   registers_per_thread             INTEGER    key    Registers each thread uses; NULL unless grouped by 'launch'.
---   shared_memory_bytes              BIGINT     bytes  Shared memory each block uses; NULL unless grouped by 'launch'.
---   calls                            BIGINT     -      How often it ran.
+--   registers_per_thread             INTEGER    key    Registers per thread; NULL unless grouped by 'launch'.
+--   shared_memory_bytes              BIGINT     bytes  Shared memory per block; NULL unless grouped by 'launch'.
+--   calls                            BIGINT     -      Number of times it ran.
 --   total_us                         DOUBLE     us     Sum of the durations.
 --   mean_us                          DOUBLE     us     Mean duration.
 --   median_us                        DOUBLE     us     Median duration, exact.
@@ -41,8 +42,8 @@
 --   stddev_us                        DOUBLE     us     Sample standard deviation; NULL for one call.
 --   share_pct                        DOUBLE     pct    Share of total_us in that of all listed rows of the same run, worker and span.
 --   cumulative_pct                   DOUBLE     pct    The same with all rows above it.
---   uses_tensor_cores                BOOLEAN    -      Whether it uses tensor cores, by its name or by CUPTI's counters; NULL where neither tells.
---   mean_blocks_per_sm               DOUBLE     -      Blocks of the grid divided by the multiprocessors.
+--   uses_tensor_cores                BOOLEAN    -      Whether it uses tensor cores, by its name or by CUPTI counters; NULL if neither tells.
+--   mean_blocks_per_sm               DOUBLE     -      Blocks of the grid divided by the number of multiprocessors.
 --   mean_est_achieved_occupancy_pct  DOUBLE     pct    Occupancy that the launch allows.
 CREATE MACRO kernel_stats_v1(
     run VARCHAR := NULL,
@@ -66,7 +67,7 @@ CREATE MACRO kernel_stats_v1(
         WHERE s.step = step
     ),
 
-    -- Only where operators are asked for: to number the traces, a file of each is opened.
+    -- Only for grouping by launch: numbering the traces opens a file of each.
     numbered AS (
         SELECT t.names
         FROM trace_names(run, worker, span) AS t

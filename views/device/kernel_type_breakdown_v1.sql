@@ -1,7 +1,7 @@
 -- view: kernel_type_breakdown
 -- version: 1
 -- since: 0.1
--- summary: How the busy time of the devices divides into computing, communicating and memory work, and what of it overlaps.
+-- summary: Busy time of the devices by kind of work (compute, communication, memory) and their overlaps.
 -- grain: one row per trace and set of kinds that ran at once
 -- distributes: trace
 -- order: total_us DESC, run, worker, span, kind
@@ -10,18 +10,18 @@
 -- uses: device_activity
 -- example: drawn
 --
--- Each instant of a device at which anything runs counts once, for the set of kinds that run then, on
--- any of its streams. So the rows of a trace add up to busy_us in gpu_time. Memory is copies and
--- fills. The devices of a trace are added up; what runs on two of them is no overlap. Collectives that
--- run on the host are not here; comm_overlap has them too, and says how the two views agree.
+-- Each instant at which a device is busy counts once, for the set of kinds that run at that instant on
+-- any of its streams. So the rows of a trace add up to busy_us in gpu_time. Memory is copies and memsets.
+-- The devices of a trace are added up, and work on two different devices is not an overlap. Collectives
+-- that run on the host do not count here; comm_overlap includes them, and explains how the two views agree.
 --
 -- params
 --   run, worker, span
 -- columns
 --   run, worker, span
---   kind       VARCHAR  key  'compute', 'communication', 'memory', or those that ran at once, in this order, e.g. 'compute overlapping memory'.
---   total_us   DOUBLE   us   How long just these ran.
---   share_pct  DOUBLE   pct  Part of the busy time of the trace's devices.
+--   kind       VARCHAR  key  'compute', 'communication', 'memory', or those that ran at the same time, in this order, e.g. 'compute overlapping memory'.
+--   total_us   DOUBLE   us   Time in which exactly these kinds ran.
+--   share_pct  DOUBLE   pct  Share of the busy time of the trace's devices.
 CREATE MACRO kernel_type_breakdown_v1(
     run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
 ) AS TABLE

@@ -1,44 +1,44 @@
 -- view: launch_stats
 -- version: 1
 -- since: 0.1
--- summary: What it took the host to launch each kernel, copy and fill, and how long these waited to run.
+-- summary: Host time to launch each kernel, copy and memset, and the delay until it ran.
 -- distributes: worker
 -- order: host_us DESC, run, worker, span, name, operator, launch_call
 -- carries: spark
 -- needs: no_device_events
--- empty: No work of a device is linked to the call that launched it: record with both ProfilerActivity.CPU and ProfilerActivity.CUDA (or XPU, ...), and give the schedule a warmup step.
+-- empty: No device work is linked to the call that launched it: record with both ProfilerActivity.CPU and ProfilerActivity.CUDA (or XPU, ...), and add a warmup step to the schedule.
 -- uses: first_id, is_wanted, operator_names, percentage, trace_names
 -- example: drawn
 --
--- Every call that something on a device is linked to is a launch: of the runtime or the driver, CUDA,
--- HIP or any other, copies, fills and graphs included. A launch that ran several things, as that of a
--- graph does, is one with the sum of their durations, and its delay is that of the first; if they have
--- several names it is listed under the name of the call. Launches whose work was not recorded are left
+-- A launch is a call that device work is linked to. It can be a call of any runtime or driver (CUDA, HIP or
+-- others), and copies, memsets and graphs count too. A launch that ran several things, such as a graph
+-- launch, is one row with the sum of their durations and the delay of the first. If these have several
+-- names, the launch is listed under the name of the call. Launches whose work was not recorded are left
 -- out.
 --
--- The launch delay is the time from the end of the call to the start on the device, 0 where the device
--- started before. It is long where the device has enough to do, and that is good. Where the host takes
--- longer to launch a kernel than the device to run it, the device waits for the host.
+-- The launch delay is the time from the end of the call to the start on the device, or 0 if the device
+-- started earlier. A long delay is good: the device has enough work queued. Where the host takes longer to
+-- launch a kernel than the device takes to run it, the device waits for the host.
 --
 -- params
 --   name            type     unit  default  meaning
 --   run, worker, span
---   slow_launch_us  DOUBLE   us    50       From more than this on the host a launch is slow.
---   long_delay_us   DOUBLE   us    100      From more than this a launch delay is long.
+--   slow_launch_us  DOUBLE   us    50       A launch that takes the host longer than this is slow.
+--   long_delay_us   DOUBLE   us    100      A launch delay longer than this is long.
 --   per_span
 -- columns
 --   name                  type     unit  meaning
 --   run, worker, span
 --   name                  VARCHAR  key   Name of what ran on the device, or of the call that launched it.
---   operator              VARCHAR  key   Operator that made the call, or annotation; NULL where unknown.
---   calls                 BIGINT   -     Launches.
---   host_us               DOUBLE   us    How long the calls took.
+--   operator              VARCHAR  key   Operator or annotation that made the call; NULL where unknown.
+--   calls                 BIGINT   -     Number of launches.
+--   host_us               DOUBLE   us    Time of the calls.
 --   share_pct             DOUBLE   pct   Share of host_us in that of all listed rows of the same run, worker and span.
 --   cumulative_pct        DOUBLE   pct   The same with all rows above it.
---   device_us             DOUBLE   us    How long what they launched ran.
+--   device_us             DOUBLE   us    Time that the launched work ran.
 --   mean_launch_delay_us  DOUBLE   us    Mean launch delay.
---   max_launch_delay_us   DOUBLE   us    Longest.
---   short_kernels         BIGINT   -     Launches that took the host longer than the device.
+--   max_launch_delay_us   DOUBLE   us    Longest launch delay.
+--   short_kernels         BIGINT   -     Launches that took longer on the host than on the device.
 --   slow_launches         BIGINT   -     Launches that took the host longer than slow_launch_us.
 --   long_delays           BIGINT   -     Launches with a delay longer than long_delay_us.
 --   launch_call           VARCHAR  key   Name of the call.
@@ -75,7 +75,7 @@ CREATE MACRO launch_stats_v1(
         ) AS r
     ),
 
-    -- Mostly none: then no name is compared.
+    -- Mostly empty; then no names are compared.
     several AS MATERIALIZED (
         SELECT w.id
         FROM work AS w

@@ -1,19 +1,19 @@
 -- view: memory_bandwidth_summary
 -- version: 1
 -- since: 0.1
--- summary: How fast copies and fills moved memory: the distribution of memory_bandwidth.
+-- summary: Distribution of the bandwidth of copies and memsets, per device and copy type.
 -- distributes: trace
 -- order: run, worker, span, device_id, copy_type
 -- carries: spark
 -- needs: no_device_events
--- empty: No copy or fill with a size was recorded; on some devices of AMD and MTIA the profiler records no sizes.
+-- empty: No copy or memset with a size was recorded; on some AMD and MTIA devices the profiler records no sizes.
 -- uses: bandwidth_pieces
 -- example: drawn
 --
--- The distribution is over the rows of memory_bandwidth, as in HolisticTraceAnalysis, whatever they
--- last; mean_over_time_gbps is the mean over the time in which copies of the type ran. Many small
--- copies make the first low. If it is low over time, copies are too small, or memory of the host is not
--- pinned: memory_copy_stats says which.
+-- The distribution is over the rows of memory_bandwidth, however long they last, as in
+-- HolisticTraceAnalysis. mean_over_time_gbps is the mean over the time in which copies of the type ran.
+-- Many small copies make the mean low. If the mean over time is low too, copies are too small, or host
+-- memory is not pinned; memory_copy_stats shows which.
 --
 -- params
 --   run, worker, span
@@ -21,15 +21,15 @@
 --   run, worker, span
 --   device_id            INTEGER  key   Number of the device on its host.
 --   copy_type            VARCHAR  key   'Memcpy HtoD', 'Memcpy DtoH', 'Memcpy DtoD', ... or 'Memset'.
---   pieces               BIGINT   -     Rows of memory_bandwidth.
---   mean_gbps            DOUBLE   gbps  Mean of their bandwidths.
+--   pieces               BIGINT   -     Number of rows of memory_bandwidth.
+--   mean_gbps            DOUBLE   gbps  Mean bandwidth of the rows.
 --   stddev_gbps          DOUBLE   gbps  Sample standard deviation; NULL for one piece.
---   min_gbps             DOUBLE   gbps  Least.
---   p25_gbps             DOUBLE   gbps  First quartile, between two bandwidths in proportion.
+--   min_gbps             DOUBLE   gbps  Lowest.
+--   p25_gbps             DOUBLE   gbps  First quartile, linearly interpolated.
 --   median_gbps          DOUBLE   gbps  Median.
 --   p75_gbps             DOUBLE   gbps  Third quartile.
---   max_gbps             DOUBLE   gbps  Most.
---   mean_over_time_gbps  DOUBLE   gbps  Mean over busy_us.
+--   max_gbps             DOUBLE   gbps  Highest.
+--   mean_over_time_gbps  DOUBLE   gbps  Mean bandwidth over busy_us.
 --   busy_us              DOUBLE   us    Time in which copies of the type ran.
 CREATE MACRO memory_bandwidth_summary_v1(
     run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL

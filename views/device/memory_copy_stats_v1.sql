@@ -1,22 +1,21 @@
 -- view: memory_copy_stats
 -- version: 1
 -- since: 0.1
--- summary: How long copies and fills of device memory took, how much they moved, and how fast.
+-- summary: Time, size and bandwidth of copies and memsets, per operation.
 -- distributes: worker
 -- order: total_us DESC, run, worker, span, operation
 -- carries: spark
 -- needs: no_device_events
--- empty: The devices ran no copies and no fills, only kernels.
+-- empty: The devices ran no copies and no memsets, only kernels.
 -- uses: is_wanted, percentage, ratio
 -- example: drawn
 --
--- Operations are told apart by the name that the profiler gave them. It says which way a copy went,
--- and whether the memory of the host was pinned: Memcpy HtoD (Pageable -> Device) is slower than
--- Memcpy HtoD (Pinned -> Device), and the host waits for it. Where the profiler records no sizes, as
--- on some devices of AMD and MTIA, the columns of bytes are NULL.
+-- The profiler's name of the operation tells the direction of a copy, and whether the host memory was pinned.
+-- Memcpy HtoD (Pageable -> Device) is slower than Memcpy HtoD (Pinned -> Device), and the host waits for
+-- it. Where the profiler records no sizes, as on some AMD and MTIA devices, the columns of bytes are NULL.
 --
--- The bandwidth is that of all calls together, their bytes divided by their time; memory_bandwidth has
--- the profiler's own figure for each. The two differ for short copies in traces whose times are whole
+-- The bandwidth is that of all calls together: their bytes divided by their time. memory_bandwidth has the
+-- profiler's own figure for each copy. The two differ for short copies in traces with times in whole
 -- microseconds.
 --
 -- Users of Nsight Systems know this table as cuda_gpu_mem_time_sum and cuda_gpu_mem_size_sum.
@@ -27,8 +26,8 @@
 -- columns
 --   name            type     unit   meaning
 --   run, worker, span
---   operation       VARCHAR  key    Name of the copy or fill.
---   calls           BIGINT   -      How often it ran.
+--   operation       VARCHAR  key    Name of the copy or memset.
+--   calls           BIGINT   -      Number of times it ran.
 --   total_us        DOUBLE   us     Sum of the durations.
 --   share_pct       DOUBLE   pct    Share of total_us in that of all listed rows of the same run, worker and span.
 --   cumulative_pct  DOUBLE   pct    The same with all rows above it.
@@ -38,7 +37,7 @@
 --   max_us          DOUBLE   us     Longest.
 --   total_bytes     BIGINT   bytes  Sum of the sizes.
 --   mean_bytes      DOUBLE   bytes  Mean size.
---   bandwidth_gbps  DOUBLE   gbps   Bytes per nanosecond, over the calls that have a size.
+--   bandwidth_gbps  DOUBLE   gbps   Bytes per nanosecond, over the calls with a size.
 --   stddev_us       DOUBLE   us     Sample standard deviation of the durations; NULL for one call.
 --   median_bytes    DOUBLE   bytes  Median size, exact.
 --   min_bytes       BIGINT   bytes  Smallest.

@@ -1,39 +1,39 @@
 -- view: queue_length_summary
 -- version: 1
 -- since: 0.1
--- summary: How long the queue of each stream was: the distribution of queue_length.
+-- summary: Distribution of the queue length of each stream, and how long its queue was full.
 -- distributes: trace
 -- order: run, worker, span, device_id, stream_id
 -- carries: spark
 -- needs: no_device_events
--- empty: No work of a device is linked to a call that launched it before it started: record with both ProfilerActivity.CPU and ProfilerActivity.CUDA (or XPU, ...), and give the schedule a warmup step.
+-- empty: No device work is linked to a call that launched it before it started: record with both ProfilerActivity.CPU and ProfilerActivity.CUDA (or XPU, ...), and add a warmup step to the schedule.
 -- uses: percentage, queue_changes, ratio
 -- example: drawn
 --
 -- The distribution is over the rows of queue_length, two for each device event that is linked to its
--- launch, as in HolisticTraceAnalysis; how long a length lasted does not matter there. It does in the
--- last three columns, which are about the time from the first launch to the last start of a stream.
+-- launch, as in HolisticTraceAnalysis. It ignores how long a length lasted. The last three columns do
+-- not: they cover the time from the first launch to the last start of a stream.
 --
 -- params
 --   name         type    unit  default  meaning
 --   run, worker, span
---   full_length  BIGINT  -     1024     From this length on the queue is full, and a launch waits.
+--   full_length  BIGINT  -     1024     Length from which the queue is full and a launch waits.
 -- columns
 --   name                   type     unit  meaning
 --   run, worker, span
 --   device_id              INTEGER  key   Number of the device on its host.
 --   stream_id              BIGINT   key   Stream on the device.
---   changes                BIGINT   -     Rows of queue_length.
---   mean_length            DOUBLE   -     Mean of their lengths.
+--   changes                BIGINT   -     Number of rows of queue_length.
+--   mean_length            DOUBLE   -     Mean length over the rows.
 --   stddev_length          DOUBLE   -     Sample standard deviation.
---   min_length             BIGINT   -     Least.
---   p25_length             DOUBLE   -     First quartile, between two lengths in proportion.
+--   min_length             BIGINT   -     Smallest.
+--   p25_length             DOUBLE   -     First quartile, linearly interpolated.
 --   median_length          DOUBLE   -     Median.
 --   p75_length             DOUBLE   -     Third quartile.
---   max_length             BIGINT   -     Most.
---   mean_over_time_length  DOUBLE   -     Mean over the time; NULL where that is none.
+--   max_length             BIGINT   -     Largest.
+--   mean_over_time_length  DOUBLE   -     Mean length over time; NULL if that time is 0.
 --   full_us                DOUBLE   us    Time for which the queue was full.
---   full_pct               DOUBLE   pct   The same as part of the time; NULL where that is none.
+--   full_pct               DOUBLE   pct   Share of the time for which the queue was full; NULL if that time is 0.
 CREATE MACRO queue_length_summary_v1(
     run VARCHAR := NULL,
     worker VARCHAR := NULL,

@@ -1,23 +1,23 @@
 -- view: queue_length
 -- version: 1
 -- since: 0.1
--- summary: How much work each stream had been given and had not started yet, over time.
+-- summary: Queue length of each stream over time: work that is launched and has not started.
 -- grain: one row per launch of a device event, and one per start of it
 -- distributes: trace
 -- order: run, worker, span, device_id, stream_id, time_ns, change DESC, event_id
 -- carries: spark
 -- needs: no_device_events
--- empty: No work of a device is linked to a call that launched it before it started: record with both ProfilerActivity.CPU and ProfilerActivity.CUDA (or XPU, ...), and give the schedule a warmup step.
+-- empty: No device work is linked to a call that launched it before it started: record with both ProfilerActivity.CPU and ProfilerActivity.CUDA (or XPU, ...), and add a warmup step to the schedule.
 -- uses: queue_changes
 -- example: drawn
 --
--- A kernel, copy or fill is in the queue of its stream from the start of the call that launched it to
--- its own start. Where the queue is empty for long the host does not launch fast enough; where it is
--- full, at 1024 on CUDA devices, the host waits for the device. The launch of a graph puts all that the
--- graph holds into the queue at once.
+-- A kernel, copy or memset is in the queue of its stream from the start of the call that launched it to
+-- its own start. If the queue is empty for long, the host does not launch fast enough. If it is full (1024
+-- on CUDA devices), the host waits for the device. Launching a graph puts all work of the graph into the
+-- queue at once.
 --
--- What was launched before the recording began is not in the queue, nor is what starts before its
--- launch, as where the clocks of host and device differ.
+-- Work launched before the recording began is not in the queue. Work that starts before its launch is not
+-- either; this happens where the clocks of host and device differ.
 --
 -- params
 --   run, worker, span
@@ -26,8 +26,8 @@
 --   device_id     INTEGER  key  Number of the device on its host.
 --   stream_id     BIGINT   key  Stream on the device.
 --   time_ns       BIGINT   ns   When the queue changed, nanoseconds since the epoch.
---   queue_length  BIGINT   -    Device events in the queue from then on.
---   change        INTEGER  -    1 for a launch, -1 for a start. Of one instant the launches come first.
+--   queue_length  BIGINT   -    Number of device events in the queue from then on.
+--   change        INTEGER  -    1 for a launch, -1 for a start. At the same instant, launches come first.
 --   event_id      BIGINT   key  The device event that was launched or started.
 CREATE MACRO queue_length_v1(
     run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL

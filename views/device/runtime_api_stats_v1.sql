@@ -1,16 +1,16 @@
 -- view: runtime_api_stats
 -- version: 1
 -- since: 0.1
--- summary: How long the host spent in each call of the device's runtime and driver.
+-- summary: Time that the host spent in each call of the device's runtime and driver.
 -- distributes: worker
 -- order: total_us DESC, run, worker, span, name
 -- carries: spark
--- empty: No call of a runtime or driver was recorded: record with ProfilerActivity.CUDA (or XPU, ...) among the activities.
+-- empty: No runtime or driver call was recorded: record with ProfilerActivity.CUDA (or XPU, ...) among the activities.
 -- uses: is_wanted, percentage
 -- example: drawn
 --
--- Calls of every runtime and driver are listed, CUDA, HIP or any other, whether they launch work, wait
--- for it, or allocate. Time in which several threads are in calls counts once for each. Users of Nsight
+-- Calls of every runtime and driver are listed (CUDA, HIP or others), whether they launch work, wait for it,
+-- or allocate memory. Time in which several threads are in calls counts once per thread. Users of Nsight
 -- Systems know this table as cuda_api_sum.
 --
 -- params
@@ -23,7 +23,7 @@
 --   share_pct       DOUBLE   pct   Share of total_us in that of all listed rows of the same run, worker and span.
 --   cumulative_pct  DOUBLE   pct   The same with all rows above it.
 --   total_us        DOUBLE   us    Sum of the durations.
---   calls           BIGINT   -     How often it was called.
+--   calls           BIGINT   -     Number of calls.
 --   mean_us         DOUBLE   us    Mean duration.
 --   median_us       DOUBLE   us    Median duration, exact.
 --   min_us          DOUBLE   us    Shortest.

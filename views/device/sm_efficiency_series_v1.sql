@@ -1,22 +1,22 @@
 -- view: sm_efficiency_series
 -- version: 1
 -- since: 0.1
--- summary: How much of each device its kernels could reach over time, in pieces of constant value.
+-- summary: Share of each device that its kernels could use over time, in pieces of constant value.
 -- grain: one row per piece and device of a trace
 -- distributes: trace
 -- order: run, worker, span, device_id, start_ns
 -- carries: spark
 -- needs: no_device_events
--- empty: No kernel says its blocks per multiprocessor, which the profiler does not record of devices of AMD and MTIA.
+-- empty: No kernel has blocks per multiprocessor, which the profiler does not record on AMD and MTIA devices.
 -- uses: is_wanted
 -- example: drawn
 --
--- While kernels run they have the sum of their blocks per multiprocessor, at most 1; a piece begins
--- and ends where a kernel starts or ends. Time in which no kernel ran has no row. A kernel that does
--- not say its blocks counts as not running, so that devices which record none, as AMD and MTIA, have
--- no rows. Copies and fills are no kernels, collectives are.
+-- The value is the sum of the blocks per multiprocessor of all running kernels, at most 1. A piece begins
+-- and ends where a kernel starts or ends; time without kernels has no row. A kernel without recorded blocks
+-- counts as not running, so devices that record none, such as AMD and MTIA, have no rows. Collectives
+-- count as kernels; copies and memsets do not.
 --
--- The definition is that of the TensorBoard profiler plugin. It is an estimate: blocks of a large grid
+-- The definition is that of the TensorBoard profiler plugin. It is an estimate: the blocks of a large grid
 -- wait for each other, and a block need not use all of its multiprocessor.
 --
 -- params
@@ -25,8 +25,8 @@
 --   run, worker, span
 --   device_id    INTEGER  key  Number of the device on its host.
 --   start_ns     BIGINT   ns   Start of the piece, nanoseconds since the epoch.
---   duration_us  DOUBLE   us   Its length.
---   value_pct    DOUBLE   pct  Multiprocessors that the kernels could use.
+--   duration_us  DOUBLE   us   Length of the piece.
+--   value_pct    DOUBLE   pct  Share of the multiprocessors that the kernels could use.
 CREATE MACRO sm_efficiency_series_v1(
     run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
 ) AS TABLE
@@ -47,8 +47,8 @@ CREATE MACRO sm_efficiency_series_v1(
         GROUP BY k.run, k.worker, k.span, k.device_id
     ),
 
-    -- In 10^-9 of the device, for whole numbers add up to 0 again. One kernel can fill a device only
-    -- once, so a share above 1 adds no more.
+    -- In 10^-9 of the device, because sums of whole numbers return to exactly 0. One kernel can fill a
+    -- device only once, so a share above 1 counts as 1.
     changes AS (
         SELECT
             u.number,
@@ -63,7 +63,7 @@ CREATE MACRO sm_efficiency_series_v1(
         CROSS JOIN (VALUES (TRUE), (FALSE)) AS e (is_start)
     ),
 
-    -- The order is made before the window and not by it: then the sum needs no memory.
+    -- Sorted before the window, not by it: then the sum needs no memory.
     in_order AS (
         SELECT c.number, c.at_ns, c.change
         FROM changes AS c

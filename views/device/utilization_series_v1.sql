@@ -1,33 +1,33 @@
 -- view: utilization_series
 -- version: 1
 -- since: 0.1
--- summary: How busy each device was over time: part of each stretch of the recording in which a kernel ran.
--- grain: one row per stretch and device of a trace that ran a kernel
+-- summary: Utilisation of each device over time, in intervals of equal length.
+-- grain: one row per interval and device of a trace that ran a kernel
 -- distributes: trace
 -- order: run, worker, span, device_id, start_ns
 -- carries: spark
 -- needs: no_device_events
--- empty: The devices ran no kernels, only copies and fills.
+-- empty: The devices ran no kernels, only copies and memsets.
 -- uses: interval_totals, is_wanted, percentage
 -- example: drawn --buckets 3
 --
--- The recording is cut into stretches of one length, the smallest power of ten of microseconds that
--- makes no more of them than asked; the last one has what is left as well. It lasts as long as the
--- profiler says, else from the first event to the last, and in any case until the last kernel. All
--- devices of a trace have the same stretches. Copies and fills are no kernels, collectives are.
+-- The recording is cut into intervals of one length: the smallest power of ten of microseconds that gives
+-- at most `buckets` intervals. The last interval also covers the remainder. The recording lasts as long as
+-- the profiler says, or else from the first event to the last, and in any case until the last kernel ends.
+-- All devices of a trace have the same intervals. Collectives count as kernels; copies and memsets do not.
 --
 -- The definition is that of the TensorBoard profiler plugin.
 --
 -- params
 --   name     type     unit  default  meaning
 --   run, worker, span
---   buckets  INTEGER  -     100      The most stretches to cut into, 1 to 1000000.
+--   buckets  INTEGER  -     100      Largest number of intervals, 1 to 1000000.
 -- columns
 --   run, worker, span
 --   device_id    INTEGER  key  Number of the device on its host.
---   start_ns     BIGINT   ns   Start of the stretch, nanoseconds since the epoch.
---   duration_us  DOUBLE   us   Its length.
---   value_pct    DOUBLE   pct  Part of it in which a kernel ran.
+--   start_ns     BIGINT   ns   Start of the interval, nanoseconds since the epoch.
+--   duration_us  DOUBLE   us   Length of the interval.
+--   value_pct    DOUBLE   pct  Share of the interval in which a kernel ran.
 CREATE MACRO utilization_series_v1(
     run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL, buckets INTEGER := 100
 ) AS TABLE

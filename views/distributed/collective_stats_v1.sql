@@ -1,19 +1,20 @@
 -- view: collective_stats
 -- version: 1
 -- since: 0.1
--- summary: What each kind of collective moved, and how long it transferred and waited.
+-- summary: Calls, bytes, transfer time and waiting time of each kind of collective.
 -- grain: one row per name of a collective
 -- distributes: run
 -- combines: collective_calls()
 -- order: total_us DESC, run, worker, span, name
--- empty: No collective was recorded, on a device or on the host: a job of one process has none; of NCCL and RCCL record with ProfilerActivity.CUDA.
+-- empty: No collective was recorded, on a device or on the host: a job of one process has none; for NCCL and RCCL record with ProfilerActivity.CUDA.
 -- uses: matched_collectives, percentage, ratio, transfer_totals
 -- example: samples --run ddp_gloo
--- reading: Broadcasts move little and take long: rank 0 spends most of their time waiting for rank 1.
+-- reading: Broadcasts move few bytes and take long: rank 0 spends most of their time waiting for rank 1.
 --
--- Collectives, and their transfer, which ends when the row ends, are those of the view collectives.
--- Where several of a name run at once, in two threads or on two streams, the time counts once, so the
--- totals are not the sums of the lengths there. Those of different names count each.
+-- Collectives and their transfer, which ends when the row ends, are those of the view collectives.
+-- Where several collectives of one name run at once, on two threads or two streams, the time counts once.
+-- So the totals are not the sums of the durations in that view. Collectives of different names count
+-- separately.
 --
 -- params
 --   run, worker, span
@@ -22,17 +23,17 @@
 --   run, worker, span
 --   name              type     unit   meaning
 --   name              VARCHAR  key    'all_reduce', 'all_gather', 'broadcast', ...
---   calls             BIGINT   -      How often the worker took part in one.
---   total_bytes       BIGINT   bytes  Sum of the messages whose size is known; NULL where none is.
---   mean_bytes        DOUBLE   bytes  Mean of these.
---   total_us          DOUBLE   us     Time in which at least one ran.
+--   calls             BIGINT   -      Number of collectives that the worker took part in.
+--   total_bytes       BIGINT   bytes  Sum of the known message sizes; NULL if no size is known.
+--   mean_bytes        DOUBLE   bytes  Mean of the known message sizes.
+--   total_us          DOUBLE   us     Time in which at least one collective ran.
 --   share_pct         DOUBLE   pct    Share of total_us in that of all listed rows of the same run, worker and span.
 --   cumulative_pct    DOUBLE   pct    The same with all rows above it.
---   mean_us           DOUBLE   us     The same by calls.
---   transfer_us       DOUBLE   us     Part of it in which one transferred; NULL where no call could be compared with other workers.
---   mean_transfer_us  DOUBLE   us     The same by compared calls.
---   wait_us           DOUBLE   us     The rest of the time of the compared calls: waiting for the last worker.
---   compared_calls    BIGINT   -      Calls that could be compared with those of other workers.
+--   mean_us           DOUBLE   us     total_us divided by calls.
+--   transfer_us       DOUBLE   us     Part of it in which a collective transferred data; NULL if no call could be compared with other workers.
+--   mean_transfer_us  DOUBLE   us     transfer_us divided by compared_calls.
+--   wait_us           DOUBLE   us     Rest of the time of the compared calls: waiting for the last worker.
+--   compared_calls    BIGINT   -      Number of calls that could be compared with those of other workers.
 CREATE MACRO collective_stats_v1(
     run VARCHAR := NULL,
     worker VARCHAR := NULL,
@@ -69,7 +70,7 @@ CREATE MACRO collective_stats_v1(
         GROUP BY ALL
     ),
 
-    -- Instants are compared within a recording, and the recordings are added up.
+    -- Times are compared within a recording, and the recordings are added up.
     grouped AS (
         SELECT
             c.run,
@@ -80,7 +81,7 @@ CREATE MACRO collective_stats_v1(
             sum(c.total_bytes)::BIGINT AS total_bytes,
             ratio(sum(c.total_bytes), sum(c.sized_calls)) AS mean_bytes,
             sum(c.compared_calls)::BIGINT AS compared_calls,
-            -- Collectives without any length have no time to add up.
+            -- Collectives with a duration of 0 have no time to add up.
             coalesce(sum(t.total_ns), 0) AS total_ns,
             coalesce(sum(t.compared_ns), 0) AS compared_ns,
             coalesce(sum(t.transfer_ns), 0) AS transfer_ns

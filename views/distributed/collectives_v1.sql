@@ -1,55 +1,56 @@
 -- view: collectives
 -- version: 1
 -- since: 0.1
--- summary: Each collective of each worker: what it moved, how fast, and how long it waited for others.
+-- summary: Each collective of each worker: message size, bandwidth, transfer time and time spent waiting for other workers.
 -- grain: one row per collective and worker
 -- distributes: run
 -- combines: collective_calls()
 -- order: duration_us DESC, run, worker, span, start_ns, event_id
--- empty: No collective was recorded, on a device or on the host: a job of one process has none; of NCCL and RCCL record with ProfilerActivity.CUDA.
+-- empty: No collective was recorded, on a device or on the host: a job of one process has none; for NCCL and RCCL record with ProfilerActivity.CUDA.
 -- uses: matched_collectives, ratio
 -- example: samples --run ddp_gloo --limit 6
 -- reading: The longest are broadcasts of a few bytes, which mostly wait for the other rank.
 --
--- A collective of NCCL or RCCL is the kernel on the device; the nccl: row on the host only launches
--- it. Gloo and MPI run on the host and have their row there. Collectives of different workers are
--- the same one by recording, step, process group, name, element type and order, never by clock.
--- Where the workers have different numbers of them some are missing, and none is compared; nor are
--- send and recv.
+-- A collective of NCCL or RCCL is the kernel on the device; the nccl: row on the host only launches it.
+-- Collectives of Gloo and MPI run on the host and are rows of the host. Rows of different workers are the
+-- same collective if recording, step, process group, name, element type and order agree; clocks are not
+-- used. If the workers have different numbers of them, some are missing, and none is compared. send and
+-- recv are not compared either.
 --
--- A collective goes on when the last rank has come, and ends for all together: the shortest row among
--- the workers is the transfer, what another is longer by its wait. Where only part of the ranks is
--- here (members against group_size) the last one may be missing, and the transfer is shorter still.
+-- A collective starts to transfer when the last rank arrives, and ends on all ranks together. So the
+-- shortest row among the workers is the transfer time, and the rest of a longer row is waiting. If only some
+-- of the ranks are in the warehouse (compare members with group_size), the last one may be missing, and
+-- the real transfer time is shorter.
 --
--- Bandwidths are those of nccl-tests (github.com/NVIDIA/nccl-tests, doc/PERFORMANCE.md), in 10^9
--- bytes per second. Algorithm bandwidth is bytes by transfer time, or by the whole duration, and then
--- a lower bound, where there is nothing to compare with. Bus bandwidth is that times 2(n-1)/n for
--- all_reduce, (n-1)/n for reduce_scatter, all_gather, all_to_all, gather and scatter, and 1 for
--- broadcast and reduce, with n ranks in the group.
+-- Bandwidths are those of nccl-tests (github.com/NVIDIA/nccl-tests, doc/PERFORMANCE.md), in 10^9 bytes per
+-- second. Algorithm bandwidth is bytes divided by transfer time. If there is nothing to compare with, it
+-- is bytes divided by the whole duration, which is a lower bound. Bus bandwidth is algorithm bandwidth
+-- times 2(n-1)/n for all_reduce, (n-1)/n for reduce_scatter, all_gather, all_to_all, gather and scatter,
+-- and 1 for broadcast and reduce, with n ranks in the group.
 --
 -- params
 --   run, worker, span
 -- columns
 --   run, worker, span
 --   name                      type     unit   meaning
---   step                      BIGINT   -      Step that launched it, or that it started in on the host; NULL outside of all.
---   name                      VARCHAR  -      'all_reduce', 'all_gather', 'broadcast', ..., as torch.distributed has it.
---   dtype                     VARCHAR  -      Type of the elements, as torch has it.
---   group_name                VARCHAR  -      Process group; NULL where the trace does not say.
---   group_size                INTEGER  -      Its number of ranks.
---   occurrence                BIGINT   -      Which of the collectives of its worker, step and group that are alike it is, from 1.
---   bytes                     BIGINT   bytes  Size of the message: what the worker puts in, of all_gather and gather what comes out.
---   start_ns                  BIGINT   ns     Start on the clock of its worker; compare it with others where do_clocks_agree.
---   duration_us               DOUBLE   us     Length.
---   wait_us                   DOUBLE   us     Part of it spent waiting for the last worker.
---   transfer_us               DOUBLE   us     The rest, the same for all workers; NULL, as the wait, where there is nothing to compare with.
---   algorithm_bandwidth_gbps  DOUBLE   gbps   Size by transfer time.
---   bus_bandwidth_gbps        DOUBLE   gbps   The same as the load of a link, to be compared with what the hardware can do; NULL where the size of the group is unknown, and for an all_to_all that gives ranks different amounts.
---   members                   BIGINT   -      Workers and devices in the warehouse that took part in it, itself included.
---   do_clocks_agree           BOOLEAN  -      False where members have no instant in common although all must wait for the last: the clocks of their hosts differ, or rows are missing and they are not the same collective.
+--   step                      BIGINT   -      Step that launched it, or in which it started on the host; NULL outside of steps.
+--   name                      VARCHAR  -      'all_reduce', 'all_gather', 'broadcast', ..., as torch.distributed names it.
+--   dtype                     VARCHAR  -      Type of the elements, as torch names it.
+--   group_name                VARCHAR  -      Process group; NULL where not recorded.
+--   group_size                INTEGER  -      Number of ranks in the process group.
+--   occurrence                BIGINT   -      Number of this collective, from 1, among equal ones of its worker, step and group.
+--   bytes                     BIGINT   bytes  Size of the message: the input of the worker; for all_gather and gather, the output.
+--   start_ns                  BIGINT   ns     Start on the worker's clock; comparable with other workers if do_clocks_agree.
+--   duration_us               DOUBLE   us     Duration of the row.
+--   wait_us                   DOUBLE   us     Part of the duration spent waiting for the last worker.
+--   transfer_us               DOUBLE   us     The rest, equal on all workers; NULL, like wait_us, if there is nothing to compare with.
+--   algorithm_bandwidth_gbps  DOUBLE   gbps   Bytes divided by transfer time.
+--   bus_bandwidth_gbps        DOUBLE   gbps   The same as the load of a link, to be compared with the bandwidth of the hardware; NULL if the size of the group is unknown, and for an all_to_all that gives ranks different amounts.
+--   members                   BIGINT   -      Number of workers and devices in the warehouse that took part in it, this one included.
+--   do_clocks_agree           BOOLEAN  -      FALSE if members do not overlap although all must wait for the last: the clocks of their hosts differ, or rows are missing and these are different collectives.
 --   backend                   VARCHAR  -      'nccl' (RCCL too), 'gloo' or 'mpi'; NULL where unknown.
 --   device_id                 INTEGER  -      Device that it ran on; NULL on the host.
---   event_id                  BIGINT   key    The row, in device_events, or in host_events for gloo and mpi.
+--   event_id                  BIGINT   key    Row in device_events; in host_events for gloo and mpi.
 CREATE MACRO collectives_v1(
     run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
 ) AS TABLE

@@ -1,31 +1,32 @@
 -- view: comm_overlap
 -- version: 1
 -- since: 0.1
--- summary: How much of the communication computation hides, per step and over the whole trace.
--- grain: one row per step of a trace, and one with a NULL step for the whole trace
+-- summary: Share of the communication that computation hides, per step and for the whole trace.
+-- grain: one row per step of a trace, and one row with a NULL step for the whole trace
 -- distributes: trace
 -- order: run, worker, span, step NULLS FIRST
 -- carries: spark
--- empty: Neither operators nor annotations nor kernels were recorded: record with ProfilerActivity.CPU, and with ProfilerActivity.CUDA (or XPU, ...) where the job uses a device.
+-- empty: No operators, annotations or kernels were recorded: record with ProfilerActivity.CPU, and with ProfilerActivity.CUDA (or XPU, ...) if the job uses a device.
 -- uses: is_wanted, percentage
 -- example: samples --run ddp_gloo
--- reading: On the CPU this says little, for what is around a collective counts as computation. On a GPU communication_us is what could be saved.
+-- reading: On the CPU this says little, because everything around a collective counts as computation. On a GPU, communication_us is what could be saved.
 --
--- The four durations are disjoint and add up to the length of the step, or of the trace.
--- Communication is collectives where they run: the kernels of NCCL, on any stream of any device, and
--- the rows of Gloo and MPI on the host. The rows of the host that only launch a collective on a device
--- do not count, unless the trace has no kernels. Computation is the kernels that are no collectives.
--- Where a trace has no kernels, as with gloo on the CPU, it is the operators and annotations on the
--- host, those that enclose a collective among them, but not waiting for the data loader.
+-- The four durations do not overlap, and add up to the length of the step, or of the trace. Communication is
+-- collectives where they run: the kernels of NCCL, on any stream of any device, and the rows of Gloo
+-- and MPI on the host. Host rows that only launch a collective on a device do not count, unless the trace
+-- has no kernels. Computation is all kernels that are not collectives. If a trace has no kernels, as with
+-- gloo on the CPU, computation is the operators and annotations on the host, including those that enclose
+-- a collective, but without waiting for the data loader.
 --
--- overlap_us and communication_us add up to the time in which the roles of step_breakdown have a
--- collective, before kernels, copies and fills take their instants from it: communication_us there is
--- communication_us here without the instants at which only copies or fills ran beside it. Where all
--- collectives run on one device, the sum is also what kernel_type_breakdown has with 'communication' in
--- its kind, and overlap_us what it has with 'compute' too. It adds up devices; here they are one.
+-- overlap_us and communication_us together are the time in which a collective is active in step_breakdown,
+-- before kernels, copies and memsets take precedence. communication_us of step_breakdown is
+-- communication_us here without the time in which only copies or memsets ran beside the collective. If all
+-- collectives run on one device, the sum is also the time of all kinds with 'communication' in
+-- kernel_type_breakdown, and overlap_us that of the kinds that also have 'compute'. That view adds up
+-- devices; this one treats them as one.
 --
--- Steps are extended to the device work that they launched, as in step_breakdown, and cut off what
--- runs over their ends; the whole trace is not cut to its steps.
+-- Steps are extended to the device work that they launched, as in step_breakdown. Work that extends beyond
+-- the ends of a step is cut. The whole trace is not limited to its steps.
 --
 -- params
 --   run, worker, span
@@ -34,17 +35,17 @@
 -- columns
 --   run, worker, span
 --   name              type    unit  meaning
---   step              BIGINT  key   Number of the step; NULL on the row of the whole trace.
---   computation_us    DOUBLE  us    Computation ran and no communication.
+--   step              BIGINT  key   Number of the step; NULL in the row of the whole trace.
+--   computation_us    DOUBLE  us    Computation ran, and no communication.
 --   overlap_us        DOUBLE  us    Both ran.
---   communication_us  DOUBLE  us    Communication ran and no computation: what it costs.
+--   communication_us  DOUBLE  us    Communication ran, and no computation: the cost of communication.
 --   other_us          DOUBLE  us    Neither ran.
---   overlap_pct       DOUBLE  pct   Part of all communication that computation hides; NULL without communication.
+--   overlap_pct       DOUBLE  pct   Share of all communication that computation hides; NULL without communication.
 CREATE MACRO comm_overlap_v1(
     run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL, step BIGINT := NULL
 ) AS TABLE
     WITH
-    -- What computes is the device where the trace has kernels, else the host.
+    -- The device computes if the trace has kernels, otherwise the host does.
     activity AS (
         SELECT
             a.run,
@@ -79,7 +80,7 @@ CREATE MACRO comm_overlap_v1(
         GROUP BY ALL
     ),
 
-    -- Also says which traces have anything to report.
+    -- These are also the traces to report.
     whole_traces AS (
         SELECT
             c.run,

@@ -1,19 +1,19 @@
 -- view: comm_wait
 -- version: 1
 -- since: 0.1
--- summary: How much of the communication transfers data and how much waits for other workers, per step and over the whole trace.
--- grain: one row per step of a trace with collectives, and one with a NULL step for the whole trace
+-- summary: Time that communication spends on transfer and on waiting for other workers, per step and for the whole trace.
+-- grain: one row per step of a trace with collectives, and one row with a NULL step for the whole trace
 -- distributes: run
 -- combines: collective_calls()
 -- order: run, worker, span, step NULLS FIRST
--- empty: No collective was recorded, on a device or on the host: a job of one process has none; of NCCL and RCCL record with ProfilerActivity.CUDA.
+-- empty: No collective was recorded, on a device or on the host: a job of one process has none; for NCCL and RCCL record with ProfilerActivity.CUDA.
 -- uses: matched_collectives, transfer_totals
 -- example: samples --run ddp_gloo
 -- reading: In step 3 rank 0 waits for most of its communication and rank 1 not at all: rank 1 came last.
 --
--- Collectives, and their transfer, which ends when the row ends, are those of the view collectives.
--- Time in which several run at once counts once, as transfer where one of them transfers. It is not
--- cut off at the ends of a step: a collective belongs to the step that launched it.
+-- Collectives and their transfer, which ends when the row ends, are those of the view collectives. Time
+-- in which several collectives run at once counts once, as transfer if any of them transfers. It is not cut
+-- at the ends of a step: a collective belongs to the step that launched it.
 --
 -- params
 --   run, worker, span
@@ -22,10 +22,10 @@
 -- columns
 --   run, worker, span
 --   name              type    unit  meaning
---   step              BIGINT  key   Number of the step; NULL on the row of the whole trace.
---   transfer_us       DOUBLE  us    Data moved; NULL where no collective could be compared with other workers.
---   synchronizing_us  DOUBLE  us    Collectives waited for the last worker; NULL likewise.
---   uncompared_us     DOUBLE  us    Only collectives ran that could not be compared: of these it is not known.
+--   step              BIGINT  key   Number of the step; NULL in the row of the whole trace.
+--   transfer_us       DOUBLE  us    Collectives transferred data; NULL if none could be compared with other workers.
+--   synchronizing_us  DOUBLE  us    Collectives waited for the last worker; NULL in the same case.
+--   uncompared_us     DOUBLE  us    Only collectives ran that could not be compared, so their waiting time is unknown.
 CREATE MACRO comm_wait_v1(
     run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL, step BIGINT := NULL
 ) AS TABLE
@@ -43,7 +43,7 @@ CREATE MACRO comm_wait_v1(
         WHERE step IS NULL OR m.step = step
     ),
 
-    -- Each call counts for its step, and for the whole trace.
+    -- Each call counts for its step and for the whole trace.
     calls AS MATERIALIZED (
         SELECT
             a.*,
@@ -90,6 +90,6 @@ CREATE MACRO comm_wait_v1(
         END AS synchronizing_us,
         (coalesce(t.total_ns, 0) - coalesce(t.compared_ns, 0)) / 1000.0 AS uncompared_us
     FROM counts AS c
-    -- Collectives without any length have no time to add up.
+    -- Collectives with a duration of 0 have no time to add up.
     LEFT JOIN transfer_totals('calls') AS t ON c.key = t.key
     ORDER BY c.run, c.worker, c.span, c.step NULLS FIRST;

@@ -1,34 +1,34 @@
 -- view: stragglers
 -- version: 1
 -- since: 0.1
--- summary: The workers that the others wait for, per step and over the whole recording.
--- grain: one row per step and worker that others waited for, and one per worker with a NULL step for the whole recording
+-- summary: Workers that other workers wait for in collectives, per step and for the whole recording.
+-- grain: one row per step and worker that others waited for, and one row per worker with a NULL step for the whole recording
 -- distributes: run
 -- combines: collective_calls()
 -- order: run, span, step NULLS FIRST, lateness_us DESC, worker
--- empty: No collective was recorded by two workers of the run that waited for each other: it takes the traces of all ranks, in one run.
+-- empty: No two workers of the run recorded the same collective and waited in it: the view needs the traces of all ranks in one run.
 -- uses: matched_collectives
 -- example: samples --run ddp_gloo
--- reading: Nearly all lateness is that of rank 0, and most of it from one collective in step 2: that is chance.
+-- reading: Nearly all lateness is that of rank 0, and most of it comes from one collective in step 2: that is chance.
 --
--- Of the collectives that make every rank wait for the last (all_reduce, all_gather, reduce_scatter,
--- all_to_all, barrier) the last to come is the worker whose row is the shortest, and it is late by
--- what the longest row of the same collective is longer: the time from the first to come to the last.
--- Instants are not compared, so clocks need not be aligned.
+-- The view looks at collectives in which every rank waits for the last one (all_reduce, all_gather,
+-- reduce_scatter, all_to_all, barrier). The last worker to arrive is the one with the shortest row. Its
+-- lateness is the difference to the longest row of the same collective, which is the time from the first
+-- arrival to the last. Only durations are compared, so clocks need not be aligned.
 --
--- Being last by microseconds in a collective or two is chance. A worker with most of the lateness
--- over all steps has less power, more work or slower links than the others.
+-- Being last by microseconds in a few collectives is chance. A worker with most of the lateness over all
+-- steps has less power, more work or slower links than the others.
 --
 -- params
 --   run, worker, span
 -- columns
 --   run, worker, span
 --   name         type    unit  meaning
---   step         BIGINT  key   Number of the step; NULL on the row of the whole recording.
---   lateness_us  DOUBLE  us    Sum over the collectives in which it came last.
---   share_pct    DOUBLE  pct   Part of the lateness of all workers in the step.
---   waited_by    BIGINT  -     Different workers that waited for it.
---   collectives  BIGINT  -     Collectives in which it came last.
+--   step         BIGINT  key   Number of the step; NULL in the row of the whole recording.
+--   lateness_us  DOUBLE  us    Sum of its lateness over the collectives in which it came last.
+--   share_pct    DOUBLE  pct   Share of the lateness of all workers in the step.
+--   waited_by    BIGINT  -     Number of different workers that waited for it.
+--   collectives  BIGINT  -     Number of collectives in which it came last.
 CREATE MACRO stragglers_v1(
     run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
 ) AS TABLE
@@ -48,7 +48,7 @@ CREATE MACRO stragglers_v1(
         WHERE m.last_worker IS NOT NULL AND m.longest_ns > m.transfer_ns
     ),
 
-    -- Each row counts for its step, and for all.
+    -- Each row counts for its step and for the whole recording.
     counted AS (
         SELECT m.*, m.step AS of_step, FALSE AS is_over_all
         FROM matched AS m

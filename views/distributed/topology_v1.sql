@@ -1,27 +1,27 @@
 -- view: topology
 -- version: 1
 -- since: 0.1
--- summary: Which hosts, processes and devices a run was on.
--- grain: one row per worker and device that it used; one without a device for a worker that used none
+-- summary: Hosts, processes and devices that a run used.
+-- grain: one row per worker and device that it used; one row without a device for a worker that used none
 -- distributes: worker
 -- order: run, hostname, rank, worker, device_id
 -- uses: is_wanted, used_devices
 -- carries: spark
 -- example: samples --run ddp_gloo
 --
--- A device is used when a kernel, copy or fill ran on it. What a worker recorded more than once is
--- taken together; of what its recordings say differently the highest counts.
+-- A worker uses a device if a kernel, copy or memset ran on it. All recordings of a worker are combined;
+-- where they differ, the highest value counts.
 --
 -- params
 --   run, worker, span
 -- columns
 --   name         type     unit  meaning
 --   run          VARCHAR  key   Run the row belongs to.
---   hostname     VARCHAR  -     Host of the process; NULL where neither the trace nor its name says.
+--   hostname     VARCHAR  -     Host of the process; NULL if neither the trace nor its name tells.
 --   worker       VARCHAR  key   Worker that recorded the trace.
---   process_id   BIGINT   -     Process that recorded it.
---   rank         INTEGER  -     Rank of the process in the job; NULL where the trace does not say.
---   world_size   INTEGER  -     Ranks in the job, of which some may not be here.
+--   process_id   BIGINT   -     Process that recorded the trace.
+--   rank         INTEGER  -     Rank of the process in the job; NULL where not recorded.
+--   world_size   INTEGER  -     Number of ranks in the job, some of which may not be in the warehouse.
 --   device_id    INTEGER  key   Device that the process used; NULL where it used none.
 --   device_name  VARCHAR  -     Product name of the device.
 CREATE MACRO topology_v1(

@@ -1,49 +1,49 @@
 -- view: memory_at_peak
 -- version: 1
 -- since: 0.1
--- summary: What was alive when the most memory was allocated on a device: which operator, module and line had allocated it.
+-- summary: Memory allocated at a device's peak, by the operator, module and source line that allocated it.
 -- distributes: trace
 -- order: live_bytes DESC, run, worker, span, device, operator, module, source_file, source_line, blocks
 -- needs: no_memory
--- empty: The records of memory have no totals, which torch records since 1.10.
+-- empty: The memory records have no totals; torch records them since 1.10.
 -- uses: checked_choice, first_id, is_wanted, library_files, module_events, operator_names, percentage, trace_names
 -- example: samples --run resnet_workers_0 --span 1 --limit 6
--- reading: What two relus (aten::clamp_min) of Block_0 gave, and the backward pass still needs, is a fifth of the peak.
+-- reading: The outputs of two relus (aten::clamp_min) of Block_0 are a fifth of the peak: the backward pass still needs them.
 --
--- The highest point of a device is the first record with the most allocated bytes. Alive then is each
--- block that was allocated by then and not released, and each one whose release is in the trace and
--- whose allocation is not. The rest was allocated before the recording and never released in it: it
--- has a row whose blocks are NULL. So the rows of a device add up to its highest point, but for memory
--- that another process sent, as the workers of a data loader do: the totals leave it out.
+-- The peak of a device is the first record with the most allocated bytes. Two kinds of blocks are live at
+-- the peak: those that were allocated by then and not released, and those whose later release is in the
+-- trace but whose allocation is not. The rest was allocated before the recording and not released in it; it
+-- has a row with NULL blocks. So the rows of a device add up to its peak. The exception is memory that
+-- another process sent, as data loader workers do: the totals do not include it.
 --
--- The module is the innermost one around the operator that allocated, and the line that of the innermost
--- Python frame around it that is the user's: not of torch, of another package, or of the standard library (the
--- block library_files says which). Where there is none, or with frame 'innermost', it is the innermost with a
--- source file. Frames are those recorded since torch 1.12, whose line is that of the function's def, or else
--- those of the operator's call stack. Both are told from the thread of the
--- allocation, so that those of the backward pass are mostly NULL. Where an annotation allocated and no
--- operator, they are those around it. Traces recorded before torch 1.10 have neither addresses nor
--- totals, and give no rows.
+-- The module is the innermost one around the operator that allocated. The line is that of the innermost
+-- Python frame of the user around the operator, that is, not of torch, of another package, or of the
+-- standard library (see the block library_files). If there is no such frame, or with frame 'innermost', it
+-- is the innermost frame with a source file. Frames are those recorded since torch 1.12, whose line is that
+-- of the function's def, or else those of the operator's call stack. Module and line are looked up on the
+-- thread of the allocation, so they are mostly NULL for the backward pass. If an annotation allocated and
+-- no operator did, they are those around the annotation. Traces recorded before torch 1.10 have neither
+-- addresses nor totals, and so no rows.
 --
 -- params
 --   name    type     unit  default  meaning
 --   run, worker, span
 --   device  VARCHAR  -     NULL     Device as in the column, e.g. 'cpu' or 'cuda:0'; NULL takes all.
---   frame   VARCHAR  -     'user'   'user' or 'innermost': the innermost line outside of libraries, or the innermost of all.
+--   frame   VARCHAR  -     'user'   'user' for the innermost line outside of libraries, 'innermost' for the innermost of all lines.
 -- columns
 --   name         type     unit   meaning
 --   run, worker, span
---   device       VARCHAR  key    Type of the device, and its number where it has one: 'cpu', 'cuda:0', 'hip:1'.
---   operator     VARCHAR  key    Operator that allocated, or annotation; of aten::empty* as 'parent (operator)'. NULL where unknown.
---   module       VARCHAR  key    Module that it ran in, e.g. 'Linear_3'; NULL where not recorded.
+--   device       VARCHAR  key    Type of the device, with its number if it has one: 'cpu', 'cuda:0', 'hip:1'.
+--   operator     VARCHAR  key    Operator or annotation that allocated; 'parent (operator)' for aten::empty*. NULL where unknown.
+--   module       VARCHAR  key    Module in which the operator ran, e.g. 'Linear_3'; NULL where not recorded.
 --   source_file  VARCHAR  key    Python source file; NULL where not recorded.
---   source_line  INTEGER  key    Line in it.
---   live_bytes   BIGINT   bytes  Size of the blocks.
---   blocks       BIGINT   -      Number of the blocks; NULL for what was allocated before the recording and not released in it.
---   share_pct    DOUBLE   pct    Part of all that was allocated at the highest point.
---   peak_ns      BIGINT   ns     When that was, nanoseconds since the epoch.
---   is_library   BOOLEAN  -      Whether the line is a library's; NULL where there is none.
---   callee       VARCHAR  -      Line of a library that it called and through which the most of live_bytes was allocated, as 'file(line): function'; NULL where the line itself did.
+--   source_line  INTEGER  key    Line in the file.
+--   live_bytes   BIGINT   bytes  Total size of the blocks.
+--   blocks       BIGINT   -      Number of blocks; NULL for memory allocated before the recording and not released in it.
+--   share_pct    DOUBLE   pct    Share of all memory allocated at the peak.
+--   peak_ns      BIGINT   ns     Time of the peak, nanoseconds since the epoch.
+--   is_library   BOOLEAN  -      Whether the line belongs to a library; NULL without a line.
+--   callee       VARCHAR  -      The called library line through which the most of live_bytes was allocated, as 'file(line): function'; NULL if the line itself allocated the most.
 CREATE MACRO memory_at_peak_v1(
     run VARCHAR := NULL,
     worker VARCHAR := NULL,
@@ -188,11 +188,11 @@ CREATE MACRO memory_at_peak_v1(
                 first_id(t.names, h.run, h.worker, h.span) + h.event_id = o.id
         WHERE
             (h.source_file IS NOT NULL OR h.call_stack IS NOT NULL)
-            -- An event may last longer than the one in which it starts: that is around it no more.
+            -- An event may end after the event in which it starts: then that event is not around it.
             AND h.start_ns + h.duration_ns > o.time_ns
     ),
 
-    -- Not by parents: what begins in a frame that is never closed is still inside the module.
+    -- Not by parents: an event that starts in a frame that is never closed is still inside the module.
     inside AS MATERIALIZED (
         SELECT e.id, e.module_id, e.end_ns
         FROM module_events(run, worker, span) AS e

@@ -1,19 +1,19 @@
 -- view: memory_curve
 -- version: 1
 -- since: 0.1
--- summary: Memory allocated and reserved on each device, after every allocation and release.
+-- summary: Allocated and reserved memory of each device over time, one row per allocation or release.
 -- distributes: trace
 -- order: run, worker, span, device, time_ns
 -- carries: spark
 -- needs: no_memory
--- empty: The records of memory have no totals, which torch records since 1.10.
+-- empty: The memory records have no totals; torch records them since 1.10.
 -- uses: is_wanted
 -- example: samples --run resnet_workers_0 --span 1 --limit 8
--- reading: The first point is the first picture: 3 x 384 x 384 numbers of 4 bytes.
+-- reading: The first point is the first image: 3 x 384 x 384 numbers of 4 bytes.
 --
--- Every point that the profiler recorded, none left out. For memory that another process sent, as the
--- workers of a data loader do, it records 0 allocated and the size as reserved. Traces recorded before
--- torch 1.10 do not hold the totals and give no rows.
+-- All points that the profiler recorded are listed. For memory that another process sent, as data loader
+-- workers do, the profiler records 0 allocated bytes and the size as reserved. Traces recorded before
+-- torch 1.10 have no totals, and so no rows.
 --
 -- params
 --   name    type     unit  default  meaning
@@ -22,9 +22,9 @@
 -- columns
 --   name             type     unit   meaning
 --   run, worker, span
---   device           VARCHAR  key    Type of the device, and its number where it has one: 'cpu', 'cuda:0', 'hip:1'.
---   time_ns          BIGINT   ns     When, nanoseconds since the epoch.
---   allocated_bytes  BIGINT   bytes  Memory that live blocks take.
+--   device           VARCHAR  key    Type of the device, with its number if it has one: 'cpu', 'cuda:0', 'hip:1'.
+--   time_ns          BIGINT   ns     Time of the record, nanoseconds since the epoch.
+--   allocated_bytes  BIGINT   bytes  Memory in live blocks.
 --   reserved_bytes   BIGINT   bytes  Memory that the allocator holds, free blocks included.
 CREATE MACRO memory_curve_v1(
     run VARCHAR := NULL,

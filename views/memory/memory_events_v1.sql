@@ -1,23 +1,23 @@
 -- view: memory_events
 -- version: 1
 -- since: 0.1
--- summary: Each block of memory: who allocated it, when, and how long it lived.
+-- summary: Each block of memory: the operator that allocated it, its size, and when it was allocated and released.
 -- distributes: trace
 -- order: size_bytes DESC, run, worker, span, device, coalesce(allocated_ns, released_ns), address
 -- needs: no_memory
--- empty: The records of memory have no addresses, which torch records since 1.10; memory_stats needs none.
+-- empty: The memory records have no addresses; torch records them since 1.10. memory_stats needs none.
 -- uses: first_id, is_wanted, operator_names, trace_names
 -- example: samples --run resnet_workers_0 --span 1 --limit 6
--- reading: Each of the largest blocks is a picture, which lives for a millisecond or two, until it is shrunk.
+-- reading: Each of the largest blocks is an image, which lives for a millisecond or two until it is shrunk.
 --
--- On each device the records of one address are paired in time order: an allocation (bytes above
--- 0) with the next record, if that is a release (bytes of 0 or less). An allocation that is
--- followed by another one of the same address keeps its row and has no release. Traces recorded
--- before torch 1.10 have no addresses, so nothing can be paired and they give no rows.
+-- On each device, the records of one address are paired in order of time. An allocation (bytes above 0)
+-- is paired with the next record if that is a release (bytes of 0 or less). If the next record is another
+-- allocation of the same address, the row has no release. Traces recorded before torch 1.10 have no
+-- addresses; nothing can be paired, so there are no rows.
 --
--- With from_ns or to_ns a block is listed when one of its sides lies inside the range, both ends
--- included; a side outside is NULL. The operator is known from the allocation, wherever that lies:
--- the nearest one around it, or the annotation around it where there is no operator at all.
+-- With from_ns or to_ns, a block is listed if its allocation or its release lies inside the range, both
+-- ends included; the one outside is NULL. The operator comes from the allocation, wherever that lies: it
+-- is the nearest operator around it, or the nearest annotation if there is no operator.
 --
 -- params
 --   name     type     unit  default  meaning
@@ -28,14 +28,14 @@
 -- columns
 --   name             type     unit   meaning
 --   run, worker, span
---   device           VARCHAR  key    Type of the device, and its number where it has one: 'cpu', 'cuda:0', 'hip:1'.
---   operator         VARCHAR  -      Operator that allocated the block, or annotation; of aten::empty* as 'parent (operator)'. NULL where unknown.
+--   device           VARCHAR  key    Type of the device, with its number if it has one: 'cpu', 'cuda:0', 'hip:1'.
+--   operator         VARCHAR  -      Operator or annotation that allocated the block; 'parent (operator)' for aten::empty*. NULL where unknown.
 --   parent_operator  VARCHAR  -      The operator or annotation around that one.
 --   address          BIGINT   key    Address of the block.
 --   size_bytes       BIGINT   bytes  Size of the block.
---   allocated_ns     BIGINT   ns     When it was allocated; NULL before the trace or outside the range.
---   released_ns      BIGINT   ns     When it was released; NULL after the trace or outside the range.
---   lifetime_us      DOUBLE   us     Time between the two; NULL where one is.
+--   allocated_ns     BIGINT   ns     Time of the allocation; NULL before the trace or outside the range.
+--   released_ns      BIGINT   ns     Time of the release; NULL after the trace or outside the range.
+--   lifetime_us      DOUBLE   us     Time between the two; NULL if one of them is NULL.
 CREATE MACRO memory_events_v1(
     run VARCHAR := NULL,
     worker VARCHAR := NULL,
@@ -75,7 +75,7 @@ CREATE MACRO memory_events_v1(
         )
     ),
 
-    -- A release that follows an allocation is told by the row of the allocation.
+    -- A release that follows an allocation is in the row of the allocation.
     blocks AS (
         SELECT
             r.run,

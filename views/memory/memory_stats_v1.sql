@@ -1,22 +1,23 @@
 -- view: memory_stats
 -- version: 1
 -- since: 0.1
--- summary: What each operator allocated and released on each device, itself and with what it calls.
+-- summary: Memory that each operator allocated and released on each device, by itself and with what it calls.
 -- distributes: trace
 -- order: self_size_increase_bytes DESC, size_increase_bytes DESC, run, worker, span, device, operator
 -- needs: no_memory
 -- uses: first_id, is_wanted, trace_names
 -- example: samples --run resnet_workers_0 --span 1 --limit 6
--- reading: Most memory comes through aten::empty. What calls it has these bytes in its totals alone, and follows further down.
+-- reading: Most memory is allocated in aten::empty. Its callers have these bytes in their totals only, and are listed further down.
 --
--- A record of memory belongs to the nearest operator around it on its thread, whatever annotation or
--- Python frame is in between, and counts in the totals of every call around that. The increase is what
--- was allocated less what was released. Blocks are mostly released where Python lets go of them, so
--- what lies in no operator has a row of its own, whose name is NULL: with it the self figures add up to
--- all that was recorded. An operator that neither allocated nor released has no row.
+-- A memory record belongs to the nearest operator around it on its thread, even if an annotation or a
+-- Python frame is in between. It counts in the totals of every call around that operator. The increase is
+-- the allocated bytes minus the released bytes. Most blocks are released outside of operators, when Python
+-- drops the last reference. All records outside of operators are one row with a NULL name, so the self
+-- figures add up to everything that was recorded. An operator that neither allocated nor released has no
+-- row.
 --
--- An operator whose only child is an operator of the same name is one call with it. Calls are all calls
--- of the operator, or those that overlap the range, also where they did not touch the device.
+-- An operator whose only child is an operator of the same name forms one call with it. calls counts all
+-- calls of the operator, or those that overlap the range, also calls that did not touch the device.
 --
 -- params
 --   name     type     unit  default  meaning
@@ -27,15 +28,15 @@
 -- columns
 --   name                      type     unit   meaning
 --   run, worker, span
---   device                    VARCHAR  key    Type of the device, and its number where it has one: 'cpu', 'cuda:0', 'hip:1'.
---   operator                  VARCHAR  key    Name of the operator; NULL for what lies in none.
---   calls                     BIGINT   -      Number of calls; NULL for what lies in none.
---   size_increase_bytes       BIGINT   bytes  Allocated less released, by the operator and all that it calls.
---   self_size_increase_bytes  BIGINT   bytes  Allocated less released, by the operator itself.
---   allocations               BIGINT   -      Blocks allocated, by the operator and all that it calls.
---   self_allocations          BIGINT   -      Blocks allocated, by the operator itself.
---   allocated_bytes           BIGINT   bytes  Size of the blocks allocated, by the operator and all that it calls.
---   self_allocated_bytes      BIGINT   bytes  Size of the blocks allocated, by the operator itself.
+--   device                    VARCHAR  key    Type of the device, with its number if it has one: 'cpu', 'cuda:0', 'hip:1'.
+--   operator                  VARCHAR  key    Name of the operator; NULL for records outside of operators.
+--   calls                     BIGINT   -      Number of calls; NULL for records outside of operators.
+--   size_increase_bytes       BIGINT   bytes  Allocated minus released bytes, by the operator and everything it calls.
+--   self_size_increase_bytes  BIGINT   bytes  Allocated minus released bytes, by the operator itself.
+--   allocations               BIGINT   -      Number of blocks allocated, by the operator and everything it calls.
+--   self_allocations          BIGINT   -      Number of blocks allocated, by the operator itself.
+--   allocated_bytes           BIGINT   bytes  Total size of the blocks allocated, by the operator and everything it calls.
+--   self_allocated_bytes      BIGINT   bytes  Total size of the blocks allocated, by the operator itself.
 CREATE MACRO memory_stats_v1(
     run VARCHAR := NULL,
     worker VARCHAR := NULL,
@@ -99,7 +100,7 @@ CREATE MACRO memory_stats_v1(
         ) AS r
     ),
 
-    -- Each record at all that is around it. It stays the own record of what it meets until that is an
+    -- Each record at every event around it. It counts as own record of each event up to the first
     -- operator.
     around AS (
         SELECT

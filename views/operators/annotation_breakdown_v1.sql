@@ -1,21 +1,21 @@
 -- view: annotation_breakdown
 -- version: 1
 -- since: 0.1
--- summary: How long each annotation of the user took on the host, and its spans on the devices.
--- grain: one row per name of an annotation and place that it has spans on: the host, or a device
+-- summary: Time in each user annotation on the host, and in its spans on the devices.
+-- grain: one row per annotation name and place with spans of it: the host, or a device
 -- distributes: worker
 -- order: coalesce(host_us, device_us) DESC, run, worker, span, name, device_us IS NOT NULL, device_id
 -- carries: spark
--- empty: No annotation was recorded: mark what is of interest with torch.profiler.record_function('name').
+-- empty: No annotation was recorded: mark code with torch.profiler.record_function('name').
 -- uses: is_wanted
 -- example: samples --run resnet_workers_0 --span 1 --limit 6
 --
--- Annotations are what record_function marks: by the user, by the optimizer, the data loader and
--- DistributedDataParallel, and the profiler's ProfilerStep#. A span on a device goes from the start of
--- the first work that was launched inside the annotation to the end of the last, per stream, as the
--- profiler recorded it; so a device may have more spans than the host, and what ran on it meanwhile
--- may be of others. An annotation that launched nothing has no span on a device. Annotations lie inside
--- each other, so they add up to no total of which one would be a share.
+-- Annotations are the ranges of record_function. The user opens them, and so do optimizers, the data
+-- loader, DistributedDataParallel and the profiler itself (ProfilerStep#). A span on a device runs from
+-- the start of the first to the end of the last work that was launched inside the annotation, per stream,
+-- as the profiler recorded it. So a device may have more spans than the host, and work of other annotations
+-- may run within a span. An annotation that launched nothing has no span on a device. Annotations nest, so
+-- they do not add up to a total, and there is no share.
 --
 -- params
 --   run, worker, span

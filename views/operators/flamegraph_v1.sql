@@ -1,29 +1,29 @@
 -- view: flamegraph
 -- version: 1
 -- since: 0.1
--- summary: Time or memory by call stack, for a flame graph.
+-- summary: Time or memory by call stack, as input for a flame graph.
 -- distributes: trace
 -- order: value_us DESC, run, worker, span, stack
--- empty: Nothing of metric '{metric}' was recorded: 'host' takes ProfilerActivity.CPU, 'device' ProfilerActivity.CUDA (or XPU, ...), 'bytes' profile_memory=True.
+-- empty: Nothing was recorded for metric '{metric}': 'host' needs ProfilerActivity.CPU, 'device' ProfilerActivity.CUDA (or XPU, ...), 'bytes' profile_memory=True.
 -- uses: checked_choice, first_id, is_wanted, trace_names
 -- example: samples --run resnet_workers_0 --span 1 --limit 6
--- reading: The widest stack of the flame graph is that of drawing pictures at random.
+-- reading: The widest stack of the flame graph is the one that draws random images.
 --
--- A stack has the names of all events that are around each other on a thread (annotations, Python
--- frames, operators, calls), the outermost first, with ';' between. A stack and its value on a line,
--- with a space between, is what speedscope and flamegraph.pl read. A ';' in a name becomes ',', a line
--- break a space, and the steps of the profiler are one, 'ProfilerStep*'. Threads are put together.
--- So this makes a file for them:
+-- A stack lists the names of nested events of a thread (annotations, Python frames, operators, calls),
+-- the outermost first, separated by ';'. In names, a ';' becomes ',' and a line break becomes a space. All
+-- profiler steps become one, 'ProfilerStep*'. Threads are merged. speedscope and flamegraph.pl read lines
+-- of a stack, a space and its value. This command writes a file for them:
 --
 --     duckdb tracewh-warehouse/tracewh.duckdb -noheader -list -c \
 --       "SELECT stack || ' ' || round(value_us)::BIGINT FROM flamegraph(run := 'R')" > host.txt
 --
--- With metric 'host' the value of a stack is the time in which nothing recorded ran inside its last
--- event, so that the stacks of a thread add up to the time in which anything ran on it. An event that
--- lasts longer than the one in which it starts is beside that, in what is around both. With 'device'
--- a stack ends with the kernel, copy or set that was launched there, and with 'bytes' with the device on
--- which memory was allocated, in brackets; work and memory of unknown origin have no more than that.
--- Device time is a plain sum, and allocations count in full, whenever they were released.
+-- With metric 'host', the value of a stack is the self time of its last event: the time in which no
+-- recorded event ran inside it. So the stacks of a thread add up to the time in which anything ran on it.
+-- An event that ends after the event in which it started is a sibling of that event, under the parent of
+-- both. With 'device', a stack ends with the kernel, copy or memset that was launched there. With 'bytes', it
+-- ends with the device on which memory was allocated, in brackets. Work and memory of unknown origin have a
+-- stack of only this last name. Device time is a plain sum. Allocations count in full, whenever they
+-- were released.
 --
 -- params
 --   name    type     unit  default  meaning
@@ -32,9 +32,9 @@
 -- columns
 --   name         type     unit   meaning
 --   run, worker, span
---   stack        VARCHAR  key    Names from the outermost to the innermost, with ';' between.
+--   stack        VARCHAR  key    Names from the outermost to the innermost, separated by ';'.
 --   value_us     DOUBLE   us     Time of the stack itself, on the host or on the device; NULL with metric 'bytes'.
---   value_bytes  BIGINT   bytes  Memory that was allocated there; NULL with the others.
+--   value_bytes  BIGINT   bytes  Memory allocated there; NULL with the other metrics.
 CREATE MACRO flamegraph_v1(
     run VARCHAR := NULL,
     worker VARCHAR := NULL,
@@ -82,7 +82,7 @@ CREATE MACRO flamegraph_v1(
         INNER JOIN nodes AS n ON o.id = n.outer_id
     ),
 
-    -- What happened at an event: a launch is told by its call, and where that is lost by the operator.
+    -- What happened at an event. A launch belongs to its call, or to the operator if the call is lost.
     happened AS (
         SELECT
             d.run,

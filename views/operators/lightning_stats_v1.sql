@@ -1,7 +1,7 @@
 -- view: lightning_stats
 -- version: 1
 -- since: 0.1
--- summary: What each module and hook of PyTorch Lightning cost on the host and on the device.
+-- summary: Host and device time of each module and hook of PyTorch Lightning.
 -- distributes: worker
 -- order: device_total_us DESC, host_total_us DESC, run, worker, span, kind, module
 -- needs: no_lightning
@@ -10,14 +10,14 @@
 -- example: lightning --limit 8
 --
 -- Lightning's PyTorchProfiler writes a row for each call of a module that has a name in the
--- LightningModule, and for each action of the trainer. Modules have their dotted names, and 'hook'
--- stands for all actions: hooks of the LightningModule, of callbacks and of the strategy, and the steps
--- of the training loop. A call is inside the modules, or the hooks, around it.
+-- LightningModule, and for each action of the trainer. Modules are listed by their dotted names. Kind
+-- 'hook' covers all actions: hooks of the LightningModule, of callbacks and of the strategy, and the steps
+-- of the training loop. A call is nested in the modules, or hooks, around it.
 --
--- Host self time is that of a call without the rows of Lightning, operators, annotations, runtime and
--- driver calls inside it. Device work is a plain sum and belongs to the innermost module, and to the
--- innermost hook, around its launch. Totals add what is inside. So modules and hooks each make a view
--- of their own: they do not add up together, and a share is of self time among rows of the same kind.
+-- Host self time is the time of a call without the Lightning rows, operators, annotations, runtime calls and
+-- driver calls inside it. Device time is a plain sum. It belongs to the innermost module and to the innermost
+-- hook around the launch. Total time includes everything inside. So modules and hooks are two separate
+-- breakdowns of the same time: do not add them up. A share is of the self time of rows of the same kind.
 --
 -- params
 --   run, worker, span
@@ -26,16 +26,16 @@
 --   name              type     unit  meaning
 --   run, worker, span
 --   module            VARCHAR  key   Dotted name of the module, e.g. 'encoder.0', or name of the hook.
---   module_id         BIGINT   -     NULL: Lightning numbers neither. Here so that the columns are those of module_stats.
---   depth             INTEGER  -     Number of modules, or hooks, around it, the least of its calls.
+--   module_id         BIGINT   -     Always NULL, as Lightning does not number modules; the columns match those of module_stats.
+--   depth             INTEGER  -     Number of modules, or hooks, around it; the smallest of its calls.
 --   occurrences       BIGINT   -     Number of calls.
---   operators         BIGINT   -     Operators that its calls call themselves, not through another module, hook or operator.
+--   operators         BIGINT   -     Number of operators that its calls call directly, not through another module, hook or operator.
 --   host_self_us      DOUBLE   us    Host time of the call itself.
 --   host_total_us     DOUBLE   us    Host time from start to end.
---   device_self_us    DOUBLE   us    Device work that was launched in it; NULL where the trace links none to the host.
+--   device_self_us    DOUBLE   us    Device work launched in it; NULL where the trace does not link device work to the host.
 --   device_total_us   DOUBLE   us    The same, with the modules, or hooks, inside it.
---   host_share_pct    DOUBLE   pct   Share of host_self_us in that of all listed rows of the same run, worker, span and kind.
---   device_share_pct  DOUBLE   pct   The same of device_self_us.
+--   host_share_pct    DOUBLE   pct   Share of host_self_us in the sum of all listed rows of the same run, worker, span and kind.
+--   device_share_pct  DOUBLE   pct   The same for device_self_us.
 --   kind              VARCHAR  key   'module' or 'hook'.
 CREATE MACRO lightning_stats_v1(
     run VARCHAR := NULL,

@@ -1,28 +1,28 @@
 -- view: module_stats
 -- version: 1
 -- since: 0.1
--- summary: What each nn.Module cost on the host and on the device.
+-- summary: Host and device time of each nn.Module.
 -- distributes: worker
 -- order: device_total_us DESC, host_total_us DESC, run, worker, span, module, module_id
 -- needs: no_modules
 -- empty: No call of an nn.Module was recorded: record with ProfilerActivity.CPU, with_stack=True and with_modules=True.
 -- uses: module_costs, percentage
 -- example: samples --run resnet_workers_0 --span 1 --limit 8
--- reading: The network ran three times, once in each step, and its total holds the totals of the modules inside it.
+-- reading: The network ran three times, once per step; its total includes the modules inside it.
 --
--- A module is an instance of a class, told apart by the number in its name. Its calls are the Python
--- frames that the profiler marks with a module. Backward passes have no such frames, so this is the
--- cost of calling modules, forward.
+-- A module is an instance of a class; the number in its name identifies it. Its calls are the Python
+-- frames that the profiler marks with a module. Backward passes have no such frames, so the figures
+-- cover forward calls only.
 --
--- Host self time is that of a call without the modules, operators, annotations, runtime and driver
--- calls inside it: the time of Python. Device work is a plain sum, counted twice where two kernels
--- overlap, and belongs to the innermost module around its launch. Totals add the modules inside,
--- again where a module calls itself; shares are of self time. Each recording numbers the modules anew,
--- and those of the same name are taken for the same.
+-- Host self time is the time of a call without the modules, operators, annotations, runtime calls and driver
+-- calls inside it, that is, the time of Python. Device time is a plain sum in which overlapping kernels count
+-- twice. It belongs to the innermost module around the launch. Totals include the modules inside; a module
+-- that calls itself counts again. Shares are of self time. Each recording numbers its modules anew, and
+-- modules of the same name are treated as the same.
 --
--- The TensorBoard plugin's module view has the same figures, but for its habits on traces after 2021:
--- it does not know launches through the driver, loses events that seem to end after what is around
--- them, and gives every launch that carries no operator's number to the first event without one.
+-- The module view of the TensorBoard plugin has the same figures, except for errors on traces after 2021:
+-- it does not know launches through the driver, it loses events that seem to end after their parent, and
+-- it assigns every launch without an operator's number to the first event without one.
 --
 -- params
 --   run, worker, span
@@ -31,16 +31,16 @@
 --   name              type     unit  meaning
 --   run, worker, span
 --   module            VARCHAR  key   Class of the module and its number within the class, e.g. 'Linear_0'.
---   module_id         BIGINT   key   The same number.
---   depth             INTEGER  -     Number of modules around it, the least of its calls.
+--   module_id         BIGINT   key   The number in the name.
+--   depth             INTEGER  -     Number of modules around it; the smallest of its calls.
 --   occurrences       BIGINT   -     Number of calls.
---   operators         BIGINT   -     Operators that its calls call themselves, not through another module or operator.
+--   operators         BIGINT   -     Number of operators that its calls call directly, not through another module or operator.
 --   host_self_us      DOUBLE   us    Host time of the module itself.
 --   host_total_us     DOUBLE   us    Host time from start to end.
---   device_self_us    DOUBLE   us    Device work that was launched in it; NULL where the trace links none to the host.
+--   device_self_us    DOUBLE   us    Device work launched in it; NULL where the trace does not link device work to the host.
 --   device_total_us   DOUBLE   us    The same, with the modules inside it.
---   host_share_pct    DOUBLE   pct   Share of host_self_us in that of all listed rows of the same run, worker and span.
---   device_share_pct  DOUBLE   pct   The same of device_self_us.
+--   host_share_pct    DOUBLE   pct   Share of host_self_us in the sum of all listed rows of the same run, worker and span.
+--   device_share_pct  DOUBLE   pct   The same for device_self_us.
 CREATE MACRO module_stats_v1(
     run VARCHAR := NULL,
     worker VARCHAR := NULL,

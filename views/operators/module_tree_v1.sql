@@ -1,7 +1,7 @@
 -- view: module_tree
 -- version: 1
 -- since: 0.1
--- summary: Every call of an nn.Module, in order of time, under the modules that call it.
+-- summary: Each call of an nn.Module, in order of time, nested under the modules that call it.
 -- distributes: trace
 -- order: run, worker, span, start_ns, depth, event_id
 -- needs: no_modules
@@ -10,7 +10,7 @@
 -- example: samples --run resnet_workers_0 --span 1 --limit 6
 -- reading: The first forward pass, from the whole network inwards.
 --
--- What module_stats adds up, call by call. A path with a self time is a line of a flame graph:
+-- The single calls that module_stats sums up. A path with its self time is a line of a flame graph:
 --
 --     SELECT path || ' ' || round(device_self_us) FROM module_tree() WHERE device_self_us > 0
 --
@@ -20,15 +20,15 @@
 -- columns
 --   name             type     unit  meaning
 --   run, worker, span
---   path             VARCHAR  -     Names of the modules around the call and its own, from the outermost, with ';' between.
+--   path             VARCHAR  -     Names of the modules around the call and its own name, outermost first, separated by ';'.
 --   module           VARCHAR  -     Class of the module and its number within the class, e.g. 'Linear_0'.
 --   depth            INTEGER  -     Number of modules around it.
 --   start_ns         BIGINT   ns    When it started, nanoseconds since the epoch.
 --   module_id        BIGINT   -     Number of the module within its class.
---   operators        BIGINT   -     Operators that it calls itself, not through another module or operator.
+--   operators        BIGINT   -     Number of operators that it calls directly, not through another module or operator.
 --   host_self_us     DOUBLE   us    Host time of the call itself.
 --   host_total_us    DOUBLE   us    Host time from start to end.
---   device_self_us   DOUBLE   us    Device work that was launched in it; NULL where the trace links none to the host.
+--   device_self_us   DOUBLE   us    Device work launched in it; NULL where the trace does not link device work to the host.
 --   device_total_us  DOUBLE   us    The same, with the modules inside it.
 --   event_id         BIGINT   key   The call in host_events.
 CREATE MACRO module_tree_v1(

@@ -1,40 +1,41 @@
 -- view: operator_calls
 -- version: 1
 -- since: 0.1
--- summary: Every call of an operator, the costliest first.
+-- summary: Each call of an operator with its time on host and device, the costliest first.
 -- distributes: trace
 -- order: device_total_us DESC, duration_us DESC, run, worker, span, start_ns, event_id
 -- needs: no_operators
 -- uses: first_id, is_wanted, operator_costs, trace_names
 -- example: samples --run resnet_workers_0 --span 1 --op aten::convolution_backward --limit 6
--- reading: The shapes tell the convolutions apart. Self and total time are close: the time is in the operator, not in what it calls.
+-- reading: The shapes tell the convolutions apart. Self and total time are close: the time is in the operator itself, not in what it calls.
 --
--- What operator_stats adds up, call by call: an operator whose only child is an operator of the same
--- name is one call with it, device work is a plain sum, and a launch belongs to the nearest operator
--- around it. A call is of the step in which it starts, steps as recorded, on any thread.
+-- The single calls that operator_stats sums up, by the same rules. An operator whose only child is an
+-- operator of the same name forms one call with it. Device time is a plain sum. A launch belongs to the
+-- nearest operator around it. A call belongs to the step in which it starts, on any thread; steps are
+-- as recorded, not extended.
 --
--- A value of op with a % in it is a pattern, in which % is any text and _ any character; any other
--- value is a whole name.
+-- A value of op with a % in it is a pattern: % matches any text and _ any character. Any other value is
+-- an exact name.
 --
 -- params
 --   name  type     unit  default  meaning
 --   run, worker, span
---   op    VARCHAR  -     NULL     Name of an operator, or a pattern with %, e.g. 'aten::conv%'; NULL takes all.
+--   op    VARCHAR  -     NULL     Name of an operator, or a pattern with %, e.g. 'aten::conv%'; NULL reports all.
 -- columns
 --   name             type     unit  meaning
 --   run, worker, span
---   event_id         BIGINT   key   The call in host_events, the outermost row where it has several.
+--   event_id         BIGINT   key   Row of the call in host_events, the outermost if it has several.
 --   name             VARCHAR  -     Name of the operator.
 --   input_dims       JSON     -     Shape of each input; NULL where not recorded.
---   step             BIGINT   -     Number of the step in which it starts; NULL outside all.
+--   step             BIGINT   -     Number of the step in which it starts; NULL outside of steps.
 --   start_ns         BIGINT   ns    When it started, nanoseconds since the epoch.
 --   duration_us      DOUBLE   us    Host time from start to end.
 --   host_self_us     DOUBLE   us    Host time of the operator itself.
---   device_self_us   DOUBLE   us    Device work that it launched itself; NULL where the trace links none to operators.
+--   device_self_us   DOUBLE   us    Device work that it launched itself; NULL where the trace does not link device work to operators.
 --   device_total_us  DOUBLE   us    The same, with the operators below it.
 --   parent_name      VARCHAR  -     The operator or annotation directly around it; NULL at the top.
---   top_level_op     VARCHAR  -     The outermost operator around it, itself where there is none.
---   kernels          BIGINT   -     Kernels that it launched itself; NULL where device_self_us is.
+--   top_level_op     VARCHAR  -     The outermost operator around it, or the operator itself if there is none.
+--   kernels          BIGINT   -     Number of kernels that it launched itself; NULL if device_self_us is NULL.
 CREATE MACRO operator_calls_v1(
     run VARCHAR := NULL,
     worker VARCHAR := NULL,
@@ -67,7 +68,7 @@ CREATE MACRO operator_calls_v1(
         FROM host AS h
     ),
 
-    -- From the top down, so that every node is met once.
+    -- Top down, so that each node is visited once.
     tree AS (
         SELECT
             n.id,

@@ -1,39 +1,39 @@
 -- view: operator_flops_summary
 -- version: 1
 -- since: 0.1
--- summary: How fast matrix products, convolutions and attention run, per operator and shape.
--- grain: one row per operator, shapes, element type and work per call
+-- summary: FLOPs, bytes and throughput of matrix products, convolutions and attention, per operator and shape.
+-- grain: one row per operator, input shapes, element type and work per call
 -- distributes: worker
 -- order: device_us DESC, total_flops DESC, run, worker, span, name, dtype, input_dims, flops, bytes
 -- needs: no_operators no_shapes
--- empty: No call is a matrix product, a convolution or a fused attention whose shapes were recorded; other operators are not listed.
+-- empty: No call is a matrix product, a convolution or a fused attention with recorded shapes; other operators are not listed.
 -- uses: operator_flops_v1, ratio
 -- example: samples --run resnet_workers_0 --span 1 --limit 6
 --
--- operator_flops added up over calls that do the same work. Calls with the same shapes and other
--- options, as stride or causal, are rows of their own where they do other work.
+-- The rows of operator_flops, summed over calls that do the same work. Calls with the same shapes but
+-- other options, such as stride or causal, have a row of their own if they do a different amount of work.
 --
 -- params
 --   name  type     unit  default  meaning
 --   run, worker, span
---   step  BIGINT   -     NULL     Only calls that start inside this step as recorded, on any thread; NULL takes all.
+--   step  BIGINT   -     NULL     Number of a step as recorded: only calls that start inside it, on any thread; NULL reports all.
 --   per_span
 -- columns
 --   name            type     unit   meaning
 --   run, worker, span
 --   name            VARCHAR  key    Name of the operator.
 --   kind            VARCHAR  -      'gemm', 'batched_gemm', 'convolution', 'convolution_backward', 'attention' or 'attention_backward'.
---   dtype           VARCHAR  key    Element type of what it multiplies, as in torch; NULL where unknown.
+--   dtype           VARCHAR  key    Element type of the factors, as torch names it; NULL if unknown.
 --   input_dims      JSON     key    Shape of each input.
---   flops           BIGINT   key    Floating-point operations of one call; NULL where its arguments do not tell.
---   bytes           BIGINT   bytes  What one call reads and writes at least; NULL where its arguments do not tell.
+--   flops           BIGINT   key    Floating-point operations of one call; NULL if its arguments do not tell.
+--   bytes           BIGINT   bytes  Least number of bytes that one call reads and writes; NULL if its arguments do not tell.
 --   intensity       DOUBLE   -      Operations per byte.
 --   calls           BIGINT   -      Number of calls.
 --   total_flops     DOUBLE   -      Floating-point operations of all calls.
 --   duration_us     DOUBLE   us     Host time of all calls from start to end.
---   device_us       DOUBLE   us     Device work of all calls; NULL where the trace links none to operators.
+--   device_us       DOUBLE   us     Device work of all calls; NULL where the trace does not link device work to operators.
 --   tflops          DOUBLE   -      10^12 operations per second of device_us; NULL without device work.
---   max_tflops      DOUBLE   -      The same of the fastest call.
+--   max_tflops      DOUBLE   -      The same for the fastest call.
 --   bandwidth_gbps  DOUBLE   gbps   10^9 bytes per second of device_us; NULL without device work.
 CREATE MACRO operator_flops_summary_v1(
     run VARCHAR := NULL,
@@ -56,7 +56,7 @@ CREATE MACRO operator_flops_summary_v1(
             f.bytes,
             f.intensity,
             count(*) AS calls,
-            -- Recordings without device work add nothing to a rate.
+            -- Recordings without device work do not count in a rate.
             count(f.device_us) AS timed_calls,
             sum(f.duration_us) AS duration_us,
             sum(f.device_us) AS device_us,

@@ -1,37 +1,37 @@
 -- view: operator_stats
 -- version: 1
 -- since: 0.1
--- summary: What each operator cost on the host and on the device.
+-- summary: Calls, host time and device time of each operator.
 -- distributes: worker
 -- order: device_self_us DESC, host_self_us DESC, run, worker, span, name, input_dims, call_stack
 -- carries: spark
 -- needs: no_operators
--- empty: No operator has a call stack of its own, which group_by '{group_by}' asks for: only torch before 1.12 recorded them, with with_stack=True; source_lines has the lines of later traces.
+-- empty: No operator has a call stack of its own, which group_by '{group_by}' needs: only torch before 1.12 recorded them, with with_stack=True; source_lines has the lines of later traces.
 -- uses: checked_choice, operator_costs, percentage
 -- example: samples --run resnet_workers_0 --span 1 --limit 8
--- reading: Drawing pictures at random (aten::uniform_) costs more than the backward passes of all convolutions: the loop waits for its data.
+-- reading: Drawing random images (aten::uniform_) costs more than the backward passes of all convolutions: the loop waits for its data.
 --
--- Operators are the cpu_op rows of a trace; annotations and Python frames are not listed. An
--- operator whose only child is an operator of the same name is one call with it. Host self time is
--- the length of a call without the operators, annotations, runtime and driver calls inside it, so
--- the self times of a thread add up to no more than its time. Device time is the plain sum of the
--- kernels, copies and sets that were launched, counted twice where two of them overlap; a launch
--- belongs to the nearest operator around it, and to the totals of all operators around that.
+-- Operators are the cpu_op rows of a trace; annotations and Python frames are not listed. An operator
+-- whose only child is an operator of the same name forms one call with it. Host self time is the length
+-- of a call without the operators, annotations, runtime calls and driver calls inside it, so the self times
+-- of a thread never add up to more than its time. Device time is the plain sum of the launched kernels,
+-- copies and memsets; where two of them overlap, the time counts twice. A launch belongs to the nearest
+-- operator around it, and to the totals of all operators around that one.
 --
--- Kernels are known by their names to use tensor cores or not to. The two shares of unknown kernels say
--- by how much the shares of tensor cores could be larger.
+-- The kernel's name tells whether it uses tensor cores. The two tensor_core_unknown columns cover kernels
+-- whose names do not tell: the tensor core shares could be larger by up to that much.
 --
--- Shares are of self time, for totals count what is inside them again.
+-- Shares are of self time, because total time counts nested operators again.
 --
--- The TensorBoard plugin's operator table has the same figures, but for the runtime calls of
--- the outer row of a merged chain, which it loses, and for its habits on traces after 2021: a call
--- without an external id it hands to the first event that has none either.
+-- The operator table of the TensorBoard plugin has the same figures with two exceptions: it loses the
+-- runtime calls of the outer row of a merged chain, and on traces after 2021 it assigns a call without an
+-- external id to the first event that has none either.
 --
 -- params
 --   name      type     unit  default  meaning
 --   run, worker, span
---   group_by  VARCHAR  -     'name'   'name', 'input_shape', 'call_stack' or 'input_shape_call_stack'; the last two list only calls that have a stack.
---   step      BIGINT   -     NULL     Only operators that start inside this step as recorded, on any thread; NULL takes all.
+--   group_by  VARCHAR  -     'name'   'name', 'input_shape', 'call_stack' or 'input_shape_call_stack'; the last two list only calls with a stack.
+--   step      BIGINT   -     NULL     Number of a step as recorded: only operators that start inside it, on any thread; NULL reports all.
 --   per_span
 -- columns
 --   name                           type     unit  meaning
@@ -42,16 +42,16 @@
 --   calls                          BIGINT   -     Number of calls.
 --   host_self_us                   DOUBLE   us    Host time of the operator itself.
 --   host_total_us                  DOUBLE   us    Host time from start to end.
---   device_self_us                 DOUBLE   us    Device work that it launched itself; NULL where the trace links none to operators.
+--   device_self_us                 DOUBLE   us    Device work that it launched itself; NULL where the trace does not link device work to operators.
 --   device_total_us                DOUBLE   us    The same, with the operators below it.
 --   tensor_core_eligible           BOOLEAN  -     Whether it, or an operator below it, can use tensor cores.
---   tensor_core_self_pct           DOUBLE   pct   Share of device_self_us in kernels that use tensor cores; NULL where there is none to share.
+--   tensor_core_self_pct           DOUBLE   pct   Share of device_self_us in kernels that use tensor cores; NULL without device_self_us.
 --   tensor_core_total_pct          DOUBLE   pct   Share of device_total_us in such kernels.
---   tensor_core_unknown_self_pct   DOUBLE   pct   Share of device_self_us in kernels whose name cannot tell whether they use tensor cores.
+--   tensor_core_unknown_self_pct   DOUBLE   pct   Share of device_self_us in kernels whose names do not tell whether they use tensor cores.
 --   tensor_core_unknown_total_pct  DOUBLE   pct   Share of device_total_us in such kernels.
---   host_share_pct                 DOUBLE   pct   Share of host_self_us in that of all listed rows of the same run, worker and span.
---   device_share_pct               DOUBLE   pct   The same of device_self_us.
---   cumulative_pct                 DOUBLE   pct   device_share_pct with all rows above it; host_share_pct where no row has device_self_us.
+--   host_share_pct                 DOUBLE   pct   Share of host_self_us in the sum of all listed rows of the same run, worker and span.
+--   device_share_pct               DOUBLE   pct   The same for device_self_us.
+--   cumulative_pct                 DOUBLE   pct   Running sum of device_share_pct; of host_share_pct if no row has device_self_us.
 CREATE MACRO operator_stats_v1(
     run VARCHAR := NULL,
     worker VARCHAR := NULL,

@@ -1,52 +1,53 @@
 -- view: source_lines
 -- version: 1
 -- since: 0.1
--- summary: What each line of Python cost on the host and on the device, and what it allocated.
+-- summary: Host time, device time and allocations of each line of Python.
 -- distributes: trace
 -- order: host_self_us DESC, run, worker, span, source_file, source_line, source_function
 -- needs: no_stacks
--- empty: No line of Python was recorded: record with ProfilerActivity.CPU and with_stack=True.
+-- empty: No Python line was recorded: record with ProfilerActivity.CPU and with_stack=True.
 -- uses: checked_choice, first_id, is_wanted, library_files, trace_names
 -- example: samples --run resnet_workers_0 --span 1 --limit 6
--- reading: The function in record.py that draws the pictures costs more than all of the backward pass, which the training loop starts.
+-- reading: The function in record.py that draws the images costs more than the whole backward pass, which the training loop starts.
 --
--- Where Python frames were recorded a line is that of a function's definition, which is all that the
--- profiler says since torch 1.12: the figures are those of the function, and line_kind is 'definition'.
--- Without frames it is the innermost line of the call stack of an operator: the figures are those of
--- the operators that it ran, and line_kind is 'executed'.
+-- If Python frames were recorded, a line is that of a function definition, which is all that the
+-- profiler records since torch 1.12. The figures are those of the function, and line_kind is 'definition'.
+-- Without frames, a line is the innermost one of an operator's call stack. The figures are those of the
+-- operators that it ran, and line_kind is 'executed'.
 --
--- With frame 'user' a library's lines count for the user's line that called it: libraries are torch, what is
--- installed in site-packages, the standard library, and what they generate (the block library_files says
--- which). Where no line of the user is around, as on the threads of autograd, it is the innermost line, and
--- is_library says so. With frame 'innermost' every line counts for itself. Either way the self times, the
--- device work and the memory add up to the same, and a function has the same calls and total time.
+-- With frame 'user', a library's lines count for the user's line that called them. Libraries are torch,
+-- everything in site-packages, the standard library, and code that these generate (see the block
+-- library_files). If no line of the user is around, as on the threads of autograd, the innermost line
+-- counts, and is_library is TRUE. With frame 'innermost', every line counts for itself. With either value
+-- the sums of self time, device work and memory are the same, and a function has the same calls and
+-- total time.
 --
--- An instant on a thread is the self time of the innermost such line: operators, runtime calls, builtin
--- functions and what else has no line of its own belong to the line that called them. Total time is
--- that in which the line was open, counted once where it calls itself. So the self times of a thread
--- add up to the time that any line was open. What lasts longer than the event in which it starts is
--- beside that, in what is around both: so is a region of record_function, which starts in a function that
--- opens it. Device work belongs to the innermost line around its launch, memory to that around the
--- operator which allocated it; releases are not counted.
+-- Each instant on a thread is self time of the innermost line of code that is open. Operators, runtime
+-- calls, builtin functions and everything else without a line count for the line that called them. So the
+-- self times of a thread add up to the time in which any line was open. Total time is the time in which
+-- the line was open; a line that calls itself counts once. An event that ends after the event in which it
+-- started is a sibling of that event, under the parent of both. This concerns record_function ranges, which
+-- start inside the function that opens them. Device work belongs to the innermost line around its launch,
+-- and memory to the innermost line around the operator that allocated it. Releases do not count.
 --
 -- params
 --   name   type     unit  default  meaning
 --   run, worker, span
---   frame  VARCHAR  -     'user'   'user' or 'innermost': the innermost line outside of libraries, or the innermost of all.
+--   frame  VARCHAR  -     'user'   'user' for the innermost line outside of libraries, 'innermost' for the innermost of all lines.
 -- columns
 --   name             type     unit   meaning
 --   run, worker, span
---   source_file      VARCHAR  key    File, as Python knows it.
---   source_line      INTEGER  key    Number of the line.
+--   source_file      VARCHAR  key    File, as Python names it.
+--   source_line      INTEGER  key    Line number.
 --   source_function  VARCHAR  key    Name of the function.
 --   line_kind        VARCHAR  -      'definition' or 'executed'.
---   calls            BIGINT   -      Calls of the function; operators that an executed line ran itself.
---   host_self_us     DOUBLE   us     Host time in which it was the innermost line, for frame 'user' of the user's.
+--   calls            BIGINT   -      Calls of the function; for an executed line, the operators that it ran itself.
+--   host_self_us     DOUBLE   us     Host time in which it was the innermost line; with frame 'user', the innermost line of the user.
 --   host_total_us    DOUBLE   us     Host time in which it was open.
---   device_us        DOUBLE   us     Device work that it launched; NULL where the trace links none to the host.
+--   device_us        DOUBLE   us     Device work that it launched; NULL where the trace does not link device work to the host.
 --   allocated_bytes  BIGINT   bytes  Memory that its operators allocated; NULL where memory was not recorded.
---   is_library       BOOLEAN  -      Whether the line is a library's.
---   callee           VARCHAR  -      Line of a library that it called and that took the most of host_self_us, as 'file(line): function'; NULL where the line itself did.
+--   is_library       BOOLEAN  -      Whether the line belongs to a library.
+--   callee           VARCHAR  -      The called library line with the most of host_self_us, as 'file(line): function'; NULL if the line itself has the most.
 CREATE MACRO source_lines_v1(
     run VARCHAR := NULL,
     worker VARCHAR := NULL,
@@ -89,7 +90,7 @@ CREATE MACRO source_lines_v1(
         INNER JOIN with_lines AS w ON r.first_id = w.first_id
     ),
 
-    -- The call stacks of operators, where there are no frames: the operators of a stack have the same.
+    -- The call stacks of operators, if there are no frames: the operators of a stack have the same.
     written AS MATERIALIZED (
         SELECT c.call_stack, list(c.id) AS ids
         FROM (
@@ -138,7 +139,7 @@ CREATE MACRO source_lines_v1(
         SELECT l.source_file FROM library_files('files') AS l
     ),
 
-    -- The user's line of each call stack, and the one that it called.
+    -- The user's line of each call stack, and the line that it called.
     entered AS MATERIALIZED (
         SELECT
             unnest(w.ids) AS id,
@@ -189,7 +190,7 @@ CREATE MACRO source_lines_v1(
         LEFT JOIN entered AS e ON r.id = e.id AND NOT r.has_frames
     ),
 
-    -- Each stack with the innermost line in it, the user's and the one that this called, whether its last
+    -- For each stack: the innermost line, the user's line and the line that it called, whether the last
     -- event enters a line, and all lines.
     placed AS (
         SELECT
@@ -248,7 +249,7 @@ CREATE MACRO source_lines_v1(
         )
     ),
 
-    -- A launch is told by its call, and where that is lost by the operator.
+    -- A launch belongs to its call, or to the operator if the call is lost.
     happened AS MATERIALIZED (
         SELECT r.first_id, r.event_id, r.device_ns, r.bytes
         FROM (
@@ -280,7 +281,7 @@ CREATE MACRO source_lines_v1(
         GROUP BY p.first_id
     ),
 
-    -- By itself, or the planner groups all events before the join.
+    -- A CTE of its own; otherwise the planner groups all events before the join.
     amounts AS MATERIALIZED (
         SELECT h.first_id + h.stack_id AS id, p.device_ns, p.bytes
         FROM happened AS p
@@ -356,7 +357,7 @@ CREATE MACRO source_lines_v1(
         LEFT JOIN libraries AS l ON p.source_file = l.source_file
     ),
 
-    -- A line without self time, that of a library which only the user's are in, is no row of its own.
+    -- A library line without self time, which encloses only lines of the user, has no row of its own.
     by_line AS (
         SELECT
             b.first_id,

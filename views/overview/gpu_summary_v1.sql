@@ -1,27 +1,29 @@
 -- view: gpu_summary
 -- version: 1
 -- since: 0.1
--- summary: How busy each device was, and how well its kernels filled it.
--- grain: one row per device of a trace that ran a kernel
+-- summary: Utilisation, SM efficiency, occupancy and tensor core use of each device.
+-- grain: one row per trace and device that ran a kernel
 -- distributes: trace
 -- order: run, worker, span, device_id
 -- carries: spark
 -- needs: no_device_events
--- empty: The devices ran no kernels, only copies and fills.
+-- empty: The devices ran no kernels, only copies and memsets.
 -- uses: interval_totals, is_wanted, percentage, ratio
 -- example: drawn
 --
--- Measured over the window from the start of the first step to the end of the last one, steps being
--- extended to the device work that they launched and tail steps left out. Kernels are cut to the
--- window; copies and fills are no kernels, collectives are.
+-- All figures cover the window from the start of the first step to the end of the last one. Steps are
+-- extended to the device work that they launched, and tail steps are left out. Kernels are cut to the
+-- window. Collectives count as kernels; copies and memsets do not.
 --
--- Utilisation says that something ran, the SM efficiency how much of the device it could reach: at
--- each instant the kernels that run have the sum of their blocks per multiprocessor, at most 1.
--- Achieved occupancy is what the launch allows, weighted by time. The part of tensor cores looks at
--- kernels that operators launched, anywhere in the trace, through an annotation or not, and tells them
--- by their names. Where a name cannot tell, as that of most kernels written in Triton, the kernel is
--- in the part that is not known, by which the part of tensor cores could be larger. A column is NULL
--- where the trace does not record what it takes, as on AMD and MTIA devices.
+-- Utilisation is the share of time in which any kernel ran. SM efficiency is how much of the device the
+-- kernels could use: at each instant, the sum of the blocks per multiprocessor of all running kernels, at
+-- most 1. Achieved occupancy is the occupancy that the launch allows, weighted by time.
+--
+-- The tensor core columns cover all kernels of the trace that operators launched, directly or through an
+-- annotation. The kernel's name tells whether it uses tensor cores. Some names do not, as those of most
+-- kernels written in Triton; these kernels count as unknown, and tensor_core_time_pct could be larger by
+-- up to tensor_core_unknown_pct. A column is NULL where the trace does not record what the figure is
+-- computed from, as on AMD and MTIA devices.
 --
 -- The definitions are those of the TensorBoard profiler plugin.
 --
@@ -32,13 +34,13 @@
 --   device_id                   INTEGER  key    Number of the device on its host.
 --   name                        VARCHAR  -      Product name.
 --   memory_bytes                BIGINT   bytes  Memory of the device.
---   compute_capability          VARCHAR  -      Major and minor part, e.g. '7.0'.
---   num_sms                     INTEGER  -      Streaming multiprocessors, compute units on AMD.
---   gpu_utilization_pct         DOUBLE   pct    Part of the window in which a kernel ran.
---   est_sm_efficiency_pct       DOUBLE   pct    Multiprocessors in use, averaged over the window.
+--   compute_capability          VARCHAR  -      Major and minor number, e.g. '7.0'.
+--   num_sms                     INTEGER  -      Number of streaming multiprocessors; of compute units on AMD.
+--   gpu_utilization_pct         DOUBLE   pct    Share of the window in which a kernel ran.
+--   est_sm_efficiency_pct       DOUBLE   pct    Share of the multiprocessors in use, averaged over the window.
 --   est_achieved_occupancy_pct  DOUBLE   pct    Occupancy of the kernels, averaged over their time.
---   tensor_core_time_pct        DOUBLE   pct    Part of the kernel time of operators that is in kernels which use tensor cores.
---   tensor_core_unknown_pct     DOUBLE   pct    Part of the same time in kernels whose name cannot tell whether they do.
+--   tensor_core_time_pct        DOUBLE   pct    Share of the operators' kernel time in kernels that use tensor cores.
+--   tensor_core_unknown_pct     DOUBLE   pct    Share of the same time in kernels whose names do not tell whether they do.
 CREATE MACRO gpu_summary_v1(
     run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
 ) AS TABLE
@@ -93,8 +95,8 @@ CREATE MACRO gpu_summary_v1(
         GROUP BY k.trace, k.device_id
     ),
 
-    -- A high digit counts the kernels that run, a low one adds the share of the device that each
-    -- fills, in 10^-9. One kernel can fill a device only once, so a share above 1 adds no more.
+    -- The high digits count the running kernels; the low ones add up the share of the device that each
+    -- of them fills, in 10^-9. One kernel can fill a device only once, so a share above 1 counts as 1.
     intervals AS (
         SELECT
             u.number AS key,
@@ -127,7 +129,7 @@ CREATE MACRO gpu_summary_v1(
         WHERE h.category = 'user_annotation'
     ),
 
-    -- Kernel time climbs from annotations, which launch nothing themselves, to an operator.
+    -- Moves kernel time up from annotations, which launch nothing themselves, to an operator.
     launched AS (
         SELECT
             k.trace,
@@ -154,7 +156,7 @@ CREATE MACRO gpu_summary_v1(
             percentage(sum(l.tensor_core_ns), sum(l.kernel_ns)) AS time_pct,
             percentage(sum(l.unknown_ns), sum(l.kernel_ns)) AS unknown_pct
         FROM launched AS l
-        -- What launches is an operator or an annotation.
+        -- Whatever launches work is an operator or an annotation.
         ANTI JOIN annotations AS a ON l.trace = a.trace AND l.op_id = a.event_id
         GROUP BY l.trace, l.device_id
     )

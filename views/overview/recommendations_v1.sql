@@ -1,7 +1,7 @@
 -- view: recommendations
 -- version: 1
 -- since: 0.1
--- summary: What costs time that need not, how much of it, how sure that is, and what to change.
+-- summary: Problems that cost time: what each one costs per step, how certain that is, and what to change.
 -- grain: one row per worker and rule that fires
 -- distributes: run
 -- combines: traces; devices; used_devices(); device_advice(); eligible_kernel_share(); frameworks(); memory_fullness(); small_launches(); step_synchronizations(); gpu_summary_v1(); step_breakdown_summary_v1()
@@ -10,79 +10,87 @@
 -- uses: device_advice eligible_kernel_share frameworks lost_time memory_fullness small_launches step_synchronizations trace_gpus gpu_summary_v1
 -- example: samples --run ddp_gloo
 --
--- A rule fires when its value is beyond its threshold:
+-- A rule fires when its value passes its threshold:
 --
---     data_loading               part of the mean step that waits for the data loader, above 5 %
---     straggler                  of a worker that communicates the least: part of the mean step of another
---                                worker that this one communicates longer, above 10 %
---     communication              part of the mean step in collectives that nothing hides, above 10 %
---     backend_not_nccl           compute capability where DistributedDataParallel runs without NCCL, from 3.5
+--     data_loading               share of the mean step that waits for the data loader, above 5 %
+--     straggler                  reported for the worker with the least communication time: how much longer
+--                                another worker communicates, as a share of that worker's mean step;
+--                                the largest such share, above 10 %
+--     communication              share of the mean step in collectives that no kernel hides, above 10 %
+--     backend_not_nccl           compute capability of the GPUs if DistributedDataParallel runs without
+--                                NCCL, from 3.5
 --     excessive_synchronization  calls per step that wait for the device, above 10
---     blocking_copies            part of the mean step that the host is in calls that copy between it
---                                and the device, or that return only when a copy is done, above 5 %
---     pageable_copies            part of the mean step that such copies from or to memory that is not
---                                pinned take on the device, above 1 %
---     launch_bound               part in which the host works and the device has nothing to do, above 50 %
---     small_kernels              of 100 launches or more those that took the host longer than the
---                                device, above 50 %
---     device_gaps                part of the time from its first work to its last in which a GPU has
---                                nothing to do for more than 500 us on end, above 10 %
+--     blocking_copies            share of the mean step that the host spends in calls that copy between
+--                                host and device, or that return only when a copy is done, above 5 %
+--     pageable_copies            share of the mean step that the device spends on copies from or to
+--                                pageable (not pinned) memory, above 1 %
+--     launch_bound               share of the mean step in which the host works and the device is idle,
+--                                above 50 %
+--     small_kernels              share of the launches that took longer on the host than on the device,
+--                                above 50 %; needs 100 launches
+--     device_gaps                share of the time from a GPU's first work to its last that it is idle for
+--                                more than 500 us at a stretch, above 10 %
 --     low_gpu_utilization        utilisation of the least busy GPU, below 50 %
---     low_utilization_periods    part of the same time, cut into stretches as utilization_series does,
---                                in stretches with a utilisation below 50 %, above 10 %; asked of a
---                                GPU with 50 % or more on average
---     memory_nearly_full         peak of what was allocated on a device, above 90 % of its memory
---     tensor_cores_unused        where no kernel uses the tensor cores of capability 7 or later: kernel
---                                time of the operators that can, above 0 %
+--     low_utilization_periods    share of the same time in intervals with a utilisation below 50 %, above
+--                                10 %; the intervals are those of utilization_series, and only GPUs with
+--                                50 % or more on average are checked
+--     memory_nearly_full         peak of the allocated memory of a device, above 90 % of its memory
+--     tensor_cores_unused        share of the kernel time in operators that can use tensor cores, above 0 %,
+--                                if no kernel uses those of a GPU of capability 7 or later
 --     data_parallel              GPUs that DataParallel uses, above 1
 --     idle_gpus                  GPUs of the host on which no worker of the run ran anything, above 0;
---                                asked where all ranks are there, and told once for a host
+--                                checked if all ranks are present, and reported once per host
 --
--- backend_not_nccl and data_parallel are asked of training only: of traces with a backward pass or an
--- optimizer. For inference the others give other advice where that of training does not fit.
+-- backend_not_nccl and data_parallel are checked for training only, that is, for traces with a backward
+-- pass or an optimizer. For inference, the other rules give different advice where that for training does
+-- not fit.
 --
--- Several rules can see the same lost time. It belongs to the first that explains it:
+-- Several rules can see the same lost time. The time is assigned to the first rule that explains it:
 --
--- - Time of a step in which the device has nothing to do is first data_loading, then, as long as they last,
---   excessive_synchronization and blocking_copies, and what the host does otherwise is launch_bound. Where
---   these explain half of what launch_bound, device_gaps, low_gpu_utilization or low_utilization_periods
---   measured, the costliest of them is the finding. Where they do not, the first of these that fires is.
--- - blocking_copies explain pageable_copies, and launch_bound explains small_kernels.
--- - backend_not_nccl explains communication. So does a straggler where half of it is waiting: time of
---   collectives that is longer than that of the worker of the run that is in them for the shortest. What
---   the straggler itself does longer than any other, loading data or working on the host, explains it.
+-- - Idle time of the device within a step goes to data_loading first, then to excessive_synchronization
+--   and blocking_copies for as long as these last. The rest of the host's time is launch_bound. If these
+--   rules explain half of the time that launch_bound, device_gaps, low_gpu_utilization or
+--   low_utilization_periods measured, the costliest of them is reported. Otherwise the first of those four
+--   that fires is reported.
+-- - blocking_copies explains pageable_copies, and launch_bound explains small_kernels.
+-- - backend_not_nccl explains communication. So does a straggler if at least half of the communication is
+--   waiting, which is the time that a worker spends in collectives beyond that of the worker of the run that
+--   spends the least. The straggler itself is explained by what it spends more time on than any other
+--   worker: data_loading or launch_bound.
 --
--- What is explained by another rule is listed with every_rule only.
+-- Findings that another rule explains are listed with every_rule only.
 --
--- The cost is that of the mean step; a trace without steps counts as one. It is
+-- The cost is per mean step. A trace without steps counts as one step. The confidence tells what the cost
+-- means:
 --
---     measured   what was recorded of just this: all of it is lost, and comes back without the cause
---     estimated  the most that can come back: a part of that time is needed anyway
---     possible   NULL: nothing recorded says what it costs
+--     measured   this time was recorded for exactly this cause: all of it is lost, and removing the cause
+--                gains all of it
+--     estimated  the most that can be gained: some of this time is needed in any case
+--     possible   the cost is NULL: the trace does not tell what it is
 --
--- A worker with several recordings has the one in which a rule costs most, in column span.
+-- For a worker with several recordings, the recording in which a rule costs most is listed, in column span.
 --
--- device_gaps, low_utilization_periods, excessive_synchronization and those of copies are expert rules of
--- Nsight Systems, with thresholds of our own. These, straggler, launch_bound, small_kernels and idle_gpus
--- are not rules of the TensorBoard profiler plugin. It also compares the memory of the host with that of
--- a GPU, which is left out.
+-- device_gaps, low_utilization_periods, excessive_synchronization, blocking_copies and pageable_copies are
+-- expert rules of Nsight Systems, with thresholds of our own. These, straggler, launch_bound, small_kernels
+-- and idle_gpus are not rules of the TensorBoard profiler plugin. The plugin also compares the memory of
+-- the host with that of a GPU; this rule is left out.
 --
 -- params
 --   run, worker, span
 --   name        type     unit  default  meaning
---   every_rule  BOOLEAN  -     FALSE    Also the rules whose lost time another one explains.
---   per_span    BOOLEAN  -     FALSE    Rows for each recording of a worker; FALSE has that in which a rule costs most.
+--   every_rule  BOOLEAN  -     FALSE    TRUE also lists rules whose lost time another rule explains.
+--   per_span    BOOLEAN  -     FALSE    TRUE lists each recording of a worker; FALSE the one in which a rule costs most.
 -- columns
 --   run, worker, span
 --   name              type     unit  meaning
---   rule              VARCHAR  key   What was found; one word that stays the same.
---   severity          VARCHAR  -     'warning' for what costs time or fails soon, 'info' for what is worth a try.
---   value             DOUBLE   -     What was measured, as the list of rules says.
---   threshold         DOUBLE   -     From where on the rule fires.
---   message           VARCHAR  -     What was measured, and what to change.
---   cost_per_step_us  DOUBLE   us    Time of the mean step that it costs; NULL where nothing tells, and where another rule has that time.
---   confidence        VARCHAR  -     How sure the cost is: 'measured', 'estimated' or 'possible'.
---   explained_by      VARCHAR  -     Rule of the finding that the time belongs to; NULL for a finding of its own.
+--   rule              VARCHAR  key   Name of the rule; it never changes.
+--   severity          VARCHAR  -     'warning' for what costs time or will soon fail, 'info' for what is worth a try.
+--   value             DOUBLE   -     The measured value, as in the list of rules.
+--   threshold         DOUBLE   -     Threshold of the rule.
+--   message           VARCHAR  -     What was measured and what to change.
+--   cost_per_step_us  DOUBLE   us    Cost per mean step; NULL where it is unknown, and where another rule explains the time.
+--   confidence        VARCHAR  -     How certain the cost is: 'measured', 'estimated' or 'possible'.
+--   explained_by      VARCHAR  -     Rule that explains the lost time; NULL if no other rule does.
 CREATE MACRO recommendations_v1(
     run VARCHAR := NULL,
     worker VARCHAR := NULL,
@@ -168,9 +176,9 @@ CREATE MACRO recommendations_v1(
                     'value': d.dataloader_pct,
                     'threshold': 5,
                     'message': format(
-                        '{:.1f} % of the mean step waits for the data loader: give DataLoader '
-                        || 'more num_workers and pin_memory=True, or make what it does per '
-                        || 'sample cheaper.',
+                        '{:.1f} % of the mean step waits for the data loader: increase num_workers '
+                        || 'of DataLoader, set pin_memory=True, or do less work per '
+                        || 'sample.',
                         d.dataloader_pct
                     ),
                     'cost_us': d.loading_us,
@@ -184,8 +192,8 @@ CREATE MACRO recommendations_v1(
                     'value': d.longest_wait_pct,
                     'threshold': 10,
                     'message': format(
-                        'Others wait for this worker in collectives, for up to {:.1f} % of their '
-                        || 'mean step: give it as much to do as them, and see comm_wait and '
+                        'Other workers wait for this one in collectives, for up to {:.1f} % of '
+                        || 'their mean step: balance the work between them, and see comm_wait and '
                         || 'stragglers.',
                         d.longest_wait_pct
                     ),
@@ -253,8 +261,8 @@ CREATE MACRO recommendations_v1(
                     'threshold': 10,
                     'message': format(
                         'The host waits for the device {:.1f} times per step, {:.1f} us in '
-                        || 'all, mostly in {}{}: read results less often, copy with '
-                        || 'non_blocking=True, and take out torch.cuda.synchronize().',
+                        || 'total, mostly in {}{}: read results less often, copy with '
+                        || 'non_blocking=True, and remove torch.cuda.synchronize().',
                         d.waits, d.wait_us, d.wait_name, coalesce(' of ' || d.wait_operator, '')
                     ),
                     'cost_us': d.syncing_us,
@@ -268,7 +276,7 @@ CREATE MACRO recommendations_v1(
                     'value': d.host_pct,
                     'threshold': 50,
                     'message': format(
-                        'For {:.1f} % of the mean step the device has nothing to do while the '
+                        'For {:.1f} % of the mean step the device is idle while the '
                         || 'host runs operators ({:.1f} %) or runtime calls ({:.1f} %): use '
                         || 'larger batches, '
                         || CASE
@@ -289,8 +297,8 @@ CREATE MACRO recommendations_v1(
                     'value': 100.0 * d.small_launches / d.launches,
                     'threshold': 50,
                     'message': format(
-                        '{} of {} launches took the host longer than the device, which ran '
-                        || 'for {:.1f} us at the median: fuse operators with torch.compile'
+                        '{} of {} launches took longer on the host than on the device, where the '
+                        || 'median was {:.1f} us: fuse operators with torch.compile'
                         || CASE WHEN d.trains THEN ' or foreach optimizers' ELSE '' END
                         || ', or replay them from a CUDA graph.',
                         d.small_launches, d.launches, d.median_kernel_us
@@ -307,9 +315,9 @@ CREATE MACRO recommendations_v1(
                     'fires': d.least_pct < 50,
                     'value': d.least_pct,
                     'threshold': 50,
-                    'message': 'A kernel runs for less than half of the time on GPU '
-                    || d.low_devices || ': use larger batches, and see step_breakdown for what '
-                    || 'the rest of the time goes to.',
+                    'message': 'Kernels run for less than half of the time on GPU '
+                    || d.low_devices || ': use larger batches; step_breakdown shows where '
+                    || 'the rest of the time goes.',
                     'cost_us': (100 - d.least_pct) / 100 * d.total_us - d.explained_us,
                     'confidence': 'estimated',
                     'explained_by': CASE
@@ -324,7 +332,7 @@ CREATE MACRO recommendations_v1(
                     'fires': d.full_pct > 90,
                     'value': d.full_pct,
                     'threshold': 90,
-                    'message': 'Memory was allocated up to ' || d.full_devices || ': use '
+                    'message': 'The peak of allocated memory is ' || d.full_devices || ': use '
                     || CASE
                         WHEN d.trains THEN 'activation checkpointing, mixed precision'
                         ELSE 'smaller caches, weights of fewer bits'
@@ -354,9 +362,9 @@ CREATE MACRO recommendations_v1(
                     'value': d.eligible_pct,
                     'threshold': 0,
                     'message': format(
-                        'No kernel used tensor cores, and {:.1f} % of the kernel time is of '
-                        || 'operators that can: run them in float16 or bfloat16 with '
-                        || 'torch.autocast, or allow TF32, which capability 8 and later have.',
+                        'No kernel used tensor cores, but operators that can use them take '
+                        || '{:.1f} % of the kernel time: run them in float16 or bfloat16 with '
+                        || 'torch.autocast, or allow TF32 (capability 8 and later).',
                         d.eligible_pct
                     ),
                     'cost_us': NULL,
@@ -430,7 +438,7 @@ CREATE MACRO recommendations_v1(
             ON a.run = d.run AND a.worker = d.worker AND a.span = d.span
     ),
 
-    -- The worst of a worker's recordings speaks for all.
+    -- Each rule of a worker is reported for the recording in which it is worst.
     ranked AS (
         SELECT
             a.*,

@@ -1,7 +1,7 @@
 -- view: runs
 -- version: 1
 -- since: 0.1
--- summary: What the warehouse holds, one row per run, the latest first.
+-- summary: Runs in the warehouse with their size, devices and mean step, the latest first.
 -- grain: one row per run
 -- distributes: run
 -- combines: traces; steps; used_devices(); devices
@@ -14,18 +14,18 @@
 --   name          type     unit   meaning
 --   run           VARCHAR  key    Name of the run.
 --   workers       BIGINT   -      Workers that recorded it.
---   spans         BIGINT   -      Different recordings, or spans, of its workers.
---   traces        BIGINT   -      Trace files, one for each worker and recording.
---   steps         BIGINT   -      Profiler steps in all of them.
---   events        BIGINT   -      Events in all of them.
---   mean_step_us  DOUBLE   us     Mean length of a step, as step_breakdown has it; without those that are tail.
---   source_bytes  BIGINT   bytes  Size of the files, as stored.
+--   spans         BIGINT   -      Number of different recordings (spans) of its workers.
+--   traces        BIGINT   -      Number of trace files, one per worker and recording.
+--   steps         BIGINT   -      Number of profiler steps in all traces.
+--   events        BIGINT   -      Number of events in all traces.
+--   mean_step_us  DOUBLE   us     Mean length of a step as in step_breakdown, without tail steps.
+--   source_bytes  BIGINT   bytes  Size of the trace files, as stored.
 --   first_ns      BIGINT   ns     Start of the first event, nanoseconds since the epoch.
 --   last_ns       BIGINT   ns     End of the last event.
---   devices       BIGINT   -      Devices that ran something; a device that two workers used counts twice.
---   gpus          VARCHAR  -      Models of the devices, e.g. 'NVIDIA A100-SXM4-40GB'; NULL where no trace says.
---   world_size    INTEGER  -      Ranks in the job, of which some may not be here; NULL where no trace says.
---   backend       VARCHAR  -      Backend of the job's communication, e.g. 'nccl'; NULL where no trace says.
+--   devices       BIGINT   -      Number of devices that ran something; a device that two workers used counts twice.
+--   gpus          VARCHAR  -      Models of the devices, e.g. 'NVIDIA A100-SXM4-40GB'; NULL if no trace names them.
+--   world_size    INTEGER  -      Number of ranks in the job, some of which may not be in the warehouse; NULL if no trace records it.
+--   backend       VARCHAR  -      Communication backend of the job, e.g. 'nccl'; NULL if no trace records it.
 CREATE MACRO runs_v1() AS TABLE
     WITH
     files AS (

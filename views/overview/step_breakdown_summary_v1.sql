@@ -1,26 +1,27 @@
 -- view: step_breakdown_summary
 -- version: 1
 -- since: 0.1
--- summary: Where the time of an average step went, one row per category.
+-- summary: Where the time of the mean step went, one row per category.
 -- grain: one row per trace and category
 -- distributes: trace
 -- order: run, worker, span, list_position(['kernel', 'memcpy', 'memset', 'communication', 'runtime', 'dataloader', 'cpu_exec', 'other', 'total'], category)
 -- carries: spark
--- empty: No step was recorded as a whole, and no event that lasts beside steps: record for longer, with ProfilerActivity.CPU among the activities.
+-- empty: The trace has no complete step, and no events with a duration outside of steps: record for longer, with ProfilerActivity.CPU among the activities.
 -- uses: percentage, step_breakdown_v1
 -- example: samples --run ddp_gloo --worker rank0
 -- reading: Nearly half of the mean step is communication, and a third waits for data.
 --
--- Means of step_breakdown over the steps that are not tail. Categories come in the order in which
--- they own time; the eight of them add up to 'total'. One that was not recorded has NULL.
+-- The means are over the rows of step_breakdown that are not tail steps. Categories are listed by
+-- priority, as in step_breakdown; the eight of them add up to 'total'. A category that was not recorded
+-- is NULL.
 --
 -- params
 --   run, worker, span
 -- columns
 --   run, worker, span
 --   category   VARCHAR  key  'kernel', 'memcpy', 'memset', 'communication', 'runtime', 'dataloader', 'cpu_exec', 'other' or 'total'.
---   mean_us    DOUBLE   us   Time per step that the category owns.
---   share_pct  DOUBLE   pct  Its part of the mean step.
+--   mean_us    DOUBLE   us   Time per step of the category.
+--   share_pct  DOUBLE   pct  Its share of the mean step.
 CREATE MACRO step_breakdown_summary_v1(
     run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
 ) AS TABLE

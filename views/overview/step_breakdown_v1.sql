@@ -1,36 +1,37 @@
 -- view: step_breakdown
 -- version: 1
 -- since: 0.1
--- summary: Where the time of each step went, every instant counted once.
--- grain: one row per profiler step of a trace; one row with a NULL step for a trace without any
+-- summary: Where the time of each step went; each instant counts in one category.
+-- grain: one row per profiler step of a trace; one row with a NULL step for a trace without steps
 -- distributes: trace
 -- order: run, worker, span, step
 -- carries: spark
--- empty: No event that lasts was recorded: record with ProfilerActivity.CPU among the activities.
+-- empty: No event with a duration was recorded: record with ProfilerActivity.CPU among the activities.
 -- uses: is_wanted
 -- example: samples --run ddp_gloo
 -- reading: In step 3 rank 1 loads data for longer than rank 0, which spends that time in collectives: it waits.
 --
--- An instant of a step belongs to the first of these that is active then: kernels (device work that
--- is no collective), copies, fills, communication (collectives on the device, and on the host those
--- of Gloo and MPI, which run there), runtime and driver calls, the data loader, other operators and
--- annotations. What is left is 'other'. So the eight add up to the length of the step, kernel_us is the
--- time in which any kernel ran, and cpu_exec_us only the time that nothing above it hides.
+-- Each instant of a step is assigned to the first of these categories that is active: kernels (device
+-- work other than collectives), copies, memsets, communication (collectives on the device, and those of
+-- Gloo and MPI on the host, where they run), runtime and driver calls, the data loader, other operators
+-- and annotations. The rest is 'other'. So the eight categories add up to the length of the step:
+-- kernel_us is the time in which any kernel ran, and cpu_exec_us only the time that no category before it
+-- covers.
 --
--- The rows of the host that only launch a collective on a device, nccl: and the c10d operators around
--- them, are other operators, unless the trace has no kernels. So communication is the same as in
--- comm_overlap, which says how the two views agree.
+-- Host rows that only launch a collective on a device (nccl: rows, and the c10d operators around them)
+-- count as other operators, unless the trace has no kernels. So communication is the same as in
+-- comm_overlap, which explains how the two views agree.
 --
--- A step lasts until the last device work that it launched ends, and begins no earlier than the step
--- before it ends. A tail step is one that recording cut short; averages leave it out.
+-- A step ends when the last device work that it launched ends, and starts no earlier than the end of the
+-- step before it. A tail step is one that the end of the recording cut short; averages leave it out.
 --
--- NULL means not recorded: the three of the device where a trace has neither device events nor
--- runtime calls, runtime_us where it has no such calls, the data loader and the operators where it
--- has neither operators nor annotations. The rest still adds up to the total.
+-- NULL means not recorded: the three device columns if the trace has neither device events nor
+-- runtime calls, runtime_us if it has no such calls, dataloader_us and cpu_exec_us if it has neither
+-- operators nor annotations. The other columns still add up to the total.
 --
--- The definition is that of the TensorBoard profiler plugin, without its double counting where a step
--- is busy throughout, with driver calls and every collective known, and without the rows of the host
--- that launch a collective, which it counts as communication.
+-- The definition is that of the TensorBoard profiler plugin, with three corrections: steps that are busy
+-- throughout are not counted twice, driver calls and all collectives are known, and host rows that launch
+-- a collective do not count as communication.
 --
 -- params
 --   run, worker, span
@@ -41,15 +42,15 @@
 --   name              type     unit  meaning
 --   step              BIGINT   key   Number of the step; NULL where the trace has no steps.
 --   kernel_us         DOUBLE   us    Kernels were running.
---   memcpy_us         DOUBLE   us    Copies to, from or within a device, and nothing of the above.
---   memset_us         DOUBLE   us    Fills of device memory, and nothing of the above.
---   communication_us  DOUBLE   us    Collectives, and nothing of the above.
---   runtime_us        DOUBLE   us    Calls into the runtime or driver, and nothing of the above.
---   dataloader_us     DOUBLE   us    Waiting for the data loader, and nothing of the above.
---   cpu_exec_us       DOUBLE   us    Operators and annotations on the host, and nothing of the above.
---   other_us          DOUBLE   us    Nothing that was recorded.
+--   memcpy_us         DOUBLE   us    Copies to, from or within a device, and none of the above.
+--   memset_us         DOUBLE   us    Memsets of device memory, and none of the above.
+--   communication_us  DOUBLE   us    Collectives, and none of the above.
+--   runtime_us        DOUBLE   us    Runtime or driver calls, and none of the above.
+--   dataloader_us     DOUBLE   us    Waiting for the data loader, and none of the above.
+--   cpu_exec_us       DOUBLE   us    Operators and annotations on the host, and none of the above.
+--   other_us          DOUBLE   us    Nothing was recorded.
 --   total_us          DOUBLE   us    Length of the step.
---   is_tail           BOOLEAN  -     Whether the step is cut short and left out of averages.
+--   is_tail           BOOLEAN  -     Whether the step was cut short by the end of the recording and is left out of averages.
 CREATE MACRO step_breakdown_v1(
     run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL, step BIGINT := NULL
 ) AS TABLE
@@ -61,7 +62,7 @@ CREATE MACRO step_breakdown_v1(
             a.span,
             a.step_event_id,
             a.duration_ns,
-            -- The first role that is active owns the time.
+            -- The first active role gets the time.
             CASE
                 WHEN a.kernel THEN 'kernel'
                 WHEN a.memcpy THEN 'memcpy'

@@ -1,39 +1,40 @@
 -- view: trace_quality
 -- version: 1
 -- since: 0.1
--- summary: What is missing or odd in a trace, and the profiler option that would record it.
+-- summary: What is missing or wrong in a trace, and the profiler option that records it.
 -- grain: one row per trace and finding
 -- distributes: run
 -- combines: traces; steps; collective_calls(); trace_contents()
 -- order: list_position(['error', 'warning', 'info'], severity), run, worker, span, "check"
--- empty: No check found anything that is missing or odd.
+-- empty: The checks found nothing missing and nothing wrong.
 -- uses: clocks_apart, trace_contents
 -- example: samples --run ddp_gloo --worker rank0
 --
--- A trace without findings has no rows. 'error' means that figures are wrong for want of events,
--- 'warning' that some of them may mislead, 'info' that some views have nothing to say.
+-- A trace without findings has no rows. 'error' means that figures are wrong because events are missing,
+-- 'warning' that some figures may mislead, 'info' that some views have no rows for the trace.
 --
--- Launches without kernels and kernels without launches are usual at both ends of a recording. Of
--- ranks, only those of a job with more than one are compared, within one run and recording.
+-- Launches without kernels and kernels without launches are normal at both ends of a recording. Ranks
+-- are compared within one run and recording, for jobs with more than one rank.
 --
--- A clock counts as not aligned where collectives that make every rank wait for the last, as all_reduce,
--- have no instant in common with the same ones of other ranks, or else where a step lies entirely before
--- or after the same step of the median worker, which no job that communicates in every step can do. No
--- instant is corrected for it: the views of collectives compare lengths.
+-- A clock is reported as not aligned in two cases. In the first, collectives in which every rank waits for
+-- the last one, such as all_reduce, do not overlap with the same collectives of other ranks. If no
+-- collective shows this, the second case is a step that lies entirely before or after the same step of the
+-- median worker, which cannot happen in a job that communicates in every step. Times are not
+-- corrected: the views of collectives compare durations.
 --
 -- params
 --   run, worker, span
 -- columns
 --   run, worker, span
---   check     VARCHAR  key  What was found; one word that stays the same.
+--   check     VARCHAR  key  Name of the check; it never changes.
 --   severity  VARCHAR  -    'error', 'warning' or 'info'.
---   count     BIGINT   -    Events, steps, collectives or ranks that it concerns; NULL where it concerns the whole trace.
---   message   VARCHAR  -    What it means, and what to do.
+--   count     BIGINT   -    Number of events, steps, collectives or ranks concerned; NULL where it is the whole trace.
+--   message   VARCHAR  -    What the finding means and what to do.
 CREATE MACRO trace_quality_v1(
     run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
 ) AS TABLE
     WITH
-    -- The other ranks of a run count although they are not reported, so workers are filtered last.
+    -- All ranks of a run count, also those that are not reported, so workers are filtered last.
     files AS MATERIALIZED (
         SELECT
             t.run,
@@ -63,14 +64,14 @@ CREATE MACRO trace_quality_v1(
                     'severity': 'error',
                     'holds': contains(f.skipped_reasons::VARCHAR, 'truncated'),
                     'count': NULL,
-                    'message': 'The file ends in the middle of an event: what came after is lost.'
+                    'message': 'The file ends in the middle of an event: all later events are lost.'
                 },
                 {
                     'check': 'skipped_events',
                     'severity': 'error',
                     'holds': f.skipped_events > 0,
                     'count': f.skipped_events,
-                    'message': 'Events that could not be taken in: ' || f.skipped_reasons
+                    'message': 'Events that could not be ingested: ' || f.skipped_reasons
                 },
                 {
                     'check': 'clocks_not_aligned',
@@ -81,7 +82,7 @@ CREATE MACRO trace_quality_v1(
                     || 'the other ranks: this clock is '
                     || abs(c.clock.ahead_ns) // 1000 || ' us '
                     || CASE WHEN c.clock.ahead_ns < 0 THEN 'behind' ELSE 'ahead of' END
-                    || ' the median rank; compare no instants with other ranks, and synchronise '
+                    || ' the median rank; do not compare times between ranks, and synchronise '
                     || 'the clocks of the hosts (NTP, PTP) before the next recording.'
                 },
                 {
@@ -90,14 +91,14 @@ CREATE MACRO trace_quality_v1(
                     'holds': f.present_ranks < f.job_ranks,
                     'count': f.job_ranks - f.present_ranks,
                     'message': 'Only ' || f.present_ranks || ' of ' || f.job_ranks
-                    || ' ranks are here: figures over all ranks cover these only.'
+                    || ' ranks are in the warehouse: figures over all ranks cover only these.'
                 },
                 {
                     'check': 'rank_unknown',
                     'severity': CASE WHEN f.present_ranks > 1 THEN 'warning' ELSE 'info' END,
                     'holds': f.rank IS NULL,
                     'count': NULL,
-                    'message': 'The trace does not say its rank: in a distributed job call '
+                    'message': 'The trace does not record its rank: in a distributed job, call '
                     || 'init_process_group before the profiler starts, or put rank<N> in the '
                     || 'file name.'
                 },
@@ -106,7 +107,7 @@ CREATE MACRO trace_quality_v1(
                     'severity': 'warning',
                     'holds': h.launches > 0,
                     'count': h.launches,
-                    'message': 'Launches whose kernels were not recorded: their operators show too '
+                    'message': 'Launches without a recorded kernel: their operators show too '
                     || 'little device time; synchronise the device before the profiler stops.'
                 },
                 {
@@ -114,15 +115,15 @@ CREATE MACRO trace_quality_v1(
                     'severity': 'warning',
                     'holds': h.orphans > 0 AND h.operators IS NOT NULL,
                     'count': h.orphans,
-                    'message': 'Device events whose launch was not recorded: they belong to no '
-                    || 'operator; give the schedule a warmup step.'
+                    'message': 'Device events without a recorded launch: they belong to no '
+                    || 'operator; add a warmup step to the schedule.'
                 },
                 {
                     'check': 'graph_replays',
                     'severity': 'info',
                     'holds': h.replays > 0,
                     'count': h.replays,
-                    'message': 'Device events replayed from graphs: they belong to the call that '
+                    'message': 'Device events of graph replays: they belong to the call that '
                     || 'launched the graph, not to the operators that were captured.'
                 },
                 {
@@ -130,8 +131,8 @@ CREATE MACRO trace_quality_v1(
                     'severity': 'info',
                     'holds': h.partial_overlaps > 0,
                     'count': h.partial_overlaps,
-                    'message': 'Host events that end after the event they began in: only the part '
-                    || 'inside counts against its self time.'
+                    'message': 'Host events that end after the event in which they started: only '
+                    || 'the part inside it is subtracted from its self time.'
                 },
                 {
                     'check': 'no_steps',
@@ -146,7 +147,7 @@ CREATE MACRO trace_quality_v1(
                     'severity': 'info',
                     'holds': h.replays IS NULL,
                     'count': NULL,
-                    'message': 'No work on a device: where the job uses one, record with '
+                    'message': 'No work on a device: if the job uses one, record with '
                     || 'ProfilerActivity.CUDA (or XPU, ...) among the activities.'
                 },
                 {
@@ -199,7 +200,7 @@ CREATE MACRO trace_quality_v1(
                     'severity': 'info',
                     'holds': h.replays IS NOT NULL AND NOT h.has_counters,
                     'count': NULL,
-                    'message': 'No CUPTI counters: record them by themselves, with '
+                    'message': 'No CUPTI counters: record them in a separate recording, with '
                     || 'experimental_config=torch.profiler._ExperimentalConfig('
                     || 'profiler_metrics=["dram__bytes_read.sum", ...], '
                     || 'profiler_measure_per_kernel=True).'
@@ -208,8 +209,8 @@ CREATE MACRO trace_quality_v1(
         FROM files AS f
         INNER JOIN trace_contents(run, worker, span) AS h
             ON f.run = h.run AND f.worker = h.worker AND f.span = h.span
-        -- Through a list: where DuckDB 2.0 plans the block together with the rest, it may end in an
-        -- internal error once a worker is asked for.
+        -- Through a list: if DuckDB 2.0 plans the block together with the rest, it may fail with an
+        -- internal error when a worker is given.
         LEFT JOIN (
             SELECT unnest(k.rows) AS clock
             FROM (
