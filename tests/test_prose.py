@@ -27,6 +27,7 @@ READ = (
     "bench/README.md",
     "samples/README.md",
     "tests/fuzz/README.md",
+    "tests/parity/differences.txt",
     ".github/**/*.yml",
 )
 #: Between two words of a phrase: white space; at a line break also the sign of a comment, or the quotes of
@@ -109,6 +110,7 @@ KINDS: dict[str, Callable[[str], str]] = {
     ".py": of_python,
     ".sql": of_comments,
     ".test": of_comments,
+    ".txt": lambda text: text,
     ".yml": lambda text: text,
 }
 
