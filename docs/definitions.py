@@ -1,19 +1,19 @@
-"""The page of definitions, written from the headers of the SQL that applies them."""
+"""Generate the page of definitions from the headers of the SQL that applies them."""
 
 from __future__ import annotations
 
 from tracewh.views import Registry, Spec
 
-#: Which header defines a term: an object of sql/ or the newest version of a view.
+#: The headers that define a term: an object of sql/ or the newest version of a view.
 TERMS: dict[str, dict[str, tuple[str, ...]]] = {
     "Time": {
         "Step": ("steps",),
         "Role": ("event_roles",),
-        "Where the time of a step goes": ("step_breakdown",),
+        "Step breakdown": ("step_breakdown",),
         "Critical path": ("critical_path",),
         "Figures of a run": ("trace_weights",),
-        "Differences that chance does not explain": ("diff_steps",),
-        "Aligned timelines of two runs": ("diff_modules", "diff_blocks"),
+        "Significant differences": ("diff_steps",),
+        "Aligned blocks of two runs": ("diff_modules", "diff_blocks"),
     },
     "Operators, modules, stacks": {
         "Parents and nesting": ("host_events",),
@@ -21,12 +21,12 @@ TERMS: dict[str, dict[str, tuple[str, ...]]] = {
         "Module": ("module_costs",),
         "Stack": ("stacks",),
         "Eligible for tensor cores": ("tensor_core_operators",),
-        "What the names of kernels say": ("kernel_patterns",),
+        "Kinds of kernels by name": ("kernel_patterns",),
         "Operations and bytes from shapes": ("operator_work",),
     },
     "Devices": {
         "Busy and idle time": ("device_activity", "gpu_time"),
-        "Why a stream is idle": ("idle_time",),
+        "Reasons for idle streams": ("idle_time",),
         "Utilisation, SM efficiency, occupancy": ("gpu_summary",),
         "Queue of a stream": ("queue_changes",),
         "Bandwidth of copies": ("bandwidth_pieces",),
@@ -34,7 +34,7 @@ TERMS: dict[str, dict[str, tuple[str, ...]]] = {
         "Roofline": ("roofline",),
     },
     "Memory": {
-        "Life of a block": ("memory_events",),
+        "Lifetime of a block": ("memory_events",),
         "Peak": ("memory_at_peak",),
     },
     "Communication": {
@@ -42,7 +42,7 @@ TERMS: dict[str, dict[str, tuple[str, ...]]] = {
         "Matched collectives, transfer and waiting": ("matched_collectives",),
         "Overlap": ("comm_overlap",),
         "Lateness": ("stragglers",),
-        "Clocks that do not agree": ("clocks_apart",),
+        "Clocks that differ": ("clocks_apart",),
     },
 }
 _INDEX = """\
@@ -50,9 +50,9 @@ _INDEX = """\
 
 <!-- Written by `{command}` from the headers under sql/ and views/. -->
 
-What step, self time, busy time, overlap, peak and the other words mean here, exactly. The text is that
-of the SQL which does it. Where another tool says something else, [the differences](differences.md) say
-why."""
+This page defines step, self time, busy time, overlap, peak and the other terms exactly. The text comes
+from the headers of the SQL that computes the figures. If another tool reports a different figure, [the
+differences](differences.md) say why."""
 
 
 def render(registry: Registry, command: str) -> str:
@@ -71,7 +71,7 @@ def render(registry: Registry, command: str) -> str:
 
 
 def _sources(registry: Registry, specs: list[Spec]) -> str:
-    """Where it is written, and the views that go by it."""
+    """Links to the SQL of a term, and to the views that use it."""
     written = ", ".join(f"[{spec.name}](../{spec.path})" for spec in specs)
     names = {spec.object_name for spec in specs}
     views = [

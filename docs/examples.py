@@ -1,11 +1,11 @@
-"""What the views answer: the examples on their pages.
+"""Run the examples on the pages of views.
 
 The `example:` line of a header names traces, and the options of `tracewh show` for them:
 
     samples     the bundled samples
     lightning   a run of PyTorch Lightning, recorded for tests
-    drawn       the tables of the view's own test, up to its first query: for what no trace of these
-                holds
+    drawn       the tables of the view's own test, up to its first query: for what none of these traces
+                contains
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from tracewh.views import Spec
 ROOT = Path(__file__).parents[1]
 #: As wide as a page shows without scrolling.
 WIDTH = "100"
-#: Traces that may be shown, for a script of ours recorded them: how a page says so, and where.
+#: Traces that pages may show because our own script recorded them: the introduction, and the folder.
 RECORDED = {
     "samples": ("On the [bundled samples](../../samples/README.md):", "samples"),
     "lightning": (
@@ -36,8 +36,8 @@ RECORDED = {
     ),
 }
 _DRAWN = """\
-No bundled sample holds what this view is about. This is what it answers on the tables that
-[its test](../../{test}) draws:
+No bundled sample contains data for this view. This is its output for the tables of
+[its test](../../{test}):
 
 ```text
 {drawing}
@@ -59,13 +59,13 @@ def path_of_test(view: Spec) -> str:
 
 
 class Examples:
-    """What views answer, asked of warehouses that are made when they are first needed."""
+    """Runs the examples of views, on warehouses that it creates when they are first needed."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     def show(self, view: Spec) -> str:
-        """The example of a view: where it comes from, the command, and all that it prints.
+        """The example of a view: where it comes from, the command, and its output.
 
         Raises:
             ExampleError: The header has none, or one that does not work.
@@ -103,7 +103,7 @@ def _drawing(text: str) -> str:
 
 
 def _drawn(text: str, warehouse: Path) -> Path:
-    """A warehouse of what a .test file gives before its first query."""
+    """A warehouse with the tables of a .test file before its first query."""
     tables = Tables()
     for _, paragraph in paragraphs(text):
         if not paragraph.startswith("given "):

@@ -1,4 +1,4 @@
-"""What mkdocs does beside turning pages into HTML.
+"""Hooks for mkdocs.
 
 - The navigation lists every view and table that views.md and tables.md list.
 - A page may link to a file outside docs/, as it does on a code host: SQL, tests, other pages. Each of

@@ -1,4 +1,4 @@
-"""Pieces of Markdown that several generated pages have."""
+"""Pieces of Markdown for generated pages."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Iterable, Sequence
 
 
 def cell(text: str) -> str:
-    """A text as a cell of a table."""
+    """Escape a text for a cell of a table."""
     return text.replace("|", "\\|")
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table, its cells as they are."""
+    """A table from cells that are already escaped."""
     lines = [header, ["---" for _ in header], *rows]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 

@@ -1,4 +1,4 @@
-"""The page about what differs from other tools, written from tests/parity/differences.txt."""
+"""Generate the page about differences from other tools from tests/parity/differences.txt."""
 
 from __future__ import annotations
 
@@ -15,19 +15,20 @@ PEERS = {
     "lightning": "PyTorch Lightning's own profiler",
 }
 _INDEX = """\
-# Where we differ from other tools
+# Differences from other tools
 
 <!-- Written by `{command}` from tests/parity/differences.txt. -->
 
-Which figures are not those of the tool you used before, and why.
+Which figures differ from those of the tool that you used before, and why?
 
-Tests compare the views with what other tools say of the same real traces, of every generation since
-2021 and of CUDA, ROCm, MTIA and CPU. A figure that differs by more than a microsecond, or at all where
-it is no time, has a line in [differences.txt](../tests/parity/differences.txt) with one of the reasons
-below. One without a line fails the tests, and so does a line without a difference.
+Tests compare the views with what other tools report for the same real traces: of every generation since
+2021, from CUDA, ROCm, MTIA and CPU. A difference is a time that differs by more than a microsecond, or
+any other figure that differs at all. Each difference has a line in
+[differences.txt](../tests/parity/differences.txt) with one of the reasons below. A difference without a
+line fails the tests, and so does a line without a difference.
 
-'Rows' is how many figures of all these traces differ for a reason; 'it' is the other tool. How our
-figures are defined is on [a page of its own](definitions.md)."""
+'Rows' is the number of figures that differ for this reason, in all traces together. 'It' is the other
+tool, and 'we' is tracewh. [The definitions](definitions.md) say how tracewh defines its figures."""
 
 
 def render(command: str) -> str:
@@ -51,7 +52,7 @@ def _reasons(lines: list[Listed]) -> str:
             views[reason].add(line.view)
     order = sorted(rows, key=lambda reason: (-rows[reason], reason))
     return table(
-        ("why", "where", "rows"),
+        ("reason", "views", "rows"),
         [
             (
                 cell(listed().reasons[reason]),

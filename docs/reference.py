@@ -1,11 +1,10 @@
-"""The pages that are written from elsewhere, and what commands print in the others.
+"""Generate the reference pages, and the output of commands in all other pages.
 
-Views and tables from their headers, definitions from headers too, differences from peers from
-tests/parity/differences.txt, and the outputs of all commands that any page shows from running them.
+The pages of views, tables and definitions come from the headers of SQL files, the page of differences
+from tests/parity/differences.txt, and the outputs from running the commands.
 
-`python -m docs.reference` brings them up to date; with ``--check`` it only says which pages are behind,
-which is what CI runs. With ``--promises`` it prints what each view promises, one line per version, for
-tests/released.txt.
+`python -m docs.reference` writes them. With ``--check`` it only lists outdated pages; CI runs this. With
+``--promises`` it prints the signature of each view, one line per version, for tests/released.txt.
 """
 
 from __future__ import annotations
@@ -31,22 +30,25 @@ _INDEX = f"""\
 
 <!-- Written by `{COMMAND}` from the headers under views/. -->
 
-Ask a view from the command line (`tracewh show step_breakdown --run R`), from Python
-(`warehouse.step_breakdown(run="R")`), or in SQL (`FROM step_breakdown(run := 'R')`). The name alone
-is the newest version; `step_breakdown_v1` stays what it is. Parameters are named, and those with a
-default may be left out. The command line and Python accept
-[shorter names](warehouse.md#run-worker-span) of runs, workers and spans. Durations are in microseconds, instants in nanoseconds since 1970, sizes in
-bytes, shares in percent; NULL means that the trace does not say.
+You can query a view from the command line (`tracewh show step_breakdown --run R`), from Python
+(`warehouse.step_breakdown(run="R")`), or in SQL (`FROM step_breakdown(run := 'R')`).
 
-The page of a view shows what it answers, as a terminal of {WIDTH} columns does: mostly on the
-[samples](../samples/README.md) that come with tracewh, which `tracewh demo` takes in."""
+- The plain name is the newest version. `step_breakdown_v1` never changes.
+- Parameters are named. You may leave out those with a default.
+- The command line and Python accept [shorter names](warehouse.md#run-worker-span) of runs, workers and
+  spans.
+- Durations are in microseconds, instants in nanoseconds since 1970, sizes in bytes, shares in percent.
+- NULL means that the trace does not say.
+
+The page of each view shows its output on a terminal of {WIDTH} columns, in most cases for the
+[samples](../samples/README.md) that come with tracewh. `tracewh demo` ingests them."""
 
 
 def render(registry: Registry, show: Callable[[Spec], str]) -> dict[str, str]:
     """Every page by its path below docs/: the index, and one for each view.
 
     Args:
-        show: Gives the example of a view, as Markdown.
+        show: Returns the example of a view, as Markdown.
     """
     pages = {"views.md": _index(registry)}
     for newest in registry.newest():
@@ -70,12 +72,12 @@ def _index(registry: Registry) -> str:
         members = [view for view in registry.newest() if view.group == group]
         if members:
             rows = [(f"[{v.name}](views/{v.name}.md)", cell(v.summary)) for v in members]
-            parts += [f"## {TITLES[group]}", table(("view", "what it says"), rows)]
+            parts += [f"## {TITLES[group]}", table(("view", "what it shows"), rows)]
     carried = ", ".join(
         f"[{v.name}](views/{v.name}.md)" for v in registry.newest() if v.carries == "spark"
     )
     if carried:
-        said = "These are table functions of [Spark SQL](howto/spark-sql.md), too:"
+        said = "[Spark SQL](howto/spark-sql.md) has these as table functions:"
         parts += ["## In other SQL", f"{said} {carried}."]
     return "\n\n".join(parts) + "\n"
 
@@ -90,7 +92,7 @@ def _page(versions: list[Spec], registry: Registry, show: Callable[[Spec], str])
         show(newest),
         *([newest.reading] if newest.reading else []),
         *(["## How to read it", *rules] if (rules := _rules(newest)) else []),
-        "## How to ask",
+        "## Usage",
         *_params(newest),
         "The example from the command line, in SQL and in Python:",
         _calls(newest, registry),
@@ -105,14 +107,14 @@ def _page(versions: list[Spec], registry: Registry, show: Callable[[Spec], str])
 
 
 def _opening(view: Spec) -> list[str]:
-    """What it is for, and what a row is."""
+    """The summary of a view, and what a row is."""
     parts = [view.summary]
     if view.deprecated:
         parts.insert(0, f"**Deprecated:** {view.deprecated}")
     if view.grain:
         parts.append(sentence(view.grain))
     if view.carries:
-        parts.append("It carries over to [Spark SQL](../howto/spark-sql.md) as a table function.")
+        parts.append("[Spark SQL](../howto/spark-sql.md) has it as a table function.")
     return parts
 
 
@@ -121,13 +123,13 @@ def _rules(view: Spec) -> list[str]:
     if view.needs:
         checks = " or ".join(f"`{check}`" for check in view.needs)
         parts.append(
-            f"No rows for a trace? {checks} in [trace_quality](trace_quality.md) says what was not "
+            f"If a trace has no rows, {checks} in [trace_quality](trace_quality.md) says what was not "
             "recorded, and how to record it."
         )
     if view.empty:
         why = re.sub(r"\{(\w+)\}", r"`\1`", view.empty)
         parts.append(
-            f"{'Where it has nothing to say' if view.needs else 'No rows for a trace'}: {why}"
+            f"{'Other reasons for no rows' if view.needs else 'If a trace has no rows'}: {why}"
         )
     return parts
 
@@ -143,7 +145,7 @@ def _params(view: Spec) -> list[str]:
 def _columns(view: Spec) -> list[str]:
     rows = [(f"`{c.name}`", c.type, c.unit, cell(c.meaning)) for c in view.columns]
     rules = (
-        f"Rows come in the order of `{view.order}`. They distribute by `{view.distributes}`: "
+        f"Rows are ordered by `{view.order}`. On a cluster they distribute by `{view.distributes}`: "
         f"{SIZES[view.distributes]}."
     )
     files = f"[SQL](../../{view.path}), [test](../../{path_of_test(view)})"
@@ -171,7 +173,7 @@ def _calls(view: Spec, registry: Registry) -> str:
 
 
 def pages() -> dict[str, str]:
-    """Every page as it should be, by its path below docs/."""
+    """The current text of every generated page, by its path below docs/."""
     registry = installed()
     with tempfile.TemporaryDirectory() as folder:
         examples = Examples(Path(folder))
@@ -185,7 +187,7 @@ def pages() -> dict[str, str]:
 
 
 def behind(docs: Path, wanted: dict[str, str]) -> list[str]:
-    """Pages of a folder that are not there, not as wanted, or not wanted."""
+    """Pages of a folder that are missing, outdated or obsolete."""
     there = {
         path.relative_to(docs).as_posix(): path.read_text("utf-8")
         for path in docs.rglob("*.md")
@@ -195,7 +197,7 @@ def behind(docs: Path, wanted: dict[str, str]) -> list[str]:
 
 
 def write(docs: Path, wanted: dict[str, str]) -> None:
-    """Bring the pages of a folder up to date."""
+    """Write the outdated pages of a folder, and delete obsolete ones."""
     for name in behind(docs, wanted):
         (docs / name).parent.mkdir(parents=True, exist_ok=True)
         if name in wanted:
@@ -220,7 +222,7 @@ def main(argv: list[str]) -> int:
         return 0
     late = behind(docs, wanted)
     for name in late:
-        print(f"{docs / name} is behind; run `{COMMAND}`", file=sys.stderr)
+        print(f"{docs / name} is outdated; run `{COMMAND}`", file=sys.stderr)
     return 1 if late else 0
 
 

@@ -1,4 +1,4 @@
-"""The pages of the tables, written from sql/tables and sql/slices."""
+"""Generate the pages of the tables from sql/tables and sql/slices."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _INDEX = """\
 
 <!-- Written by `{command}` from the headers under sql/. -->
 
-What the Parquet files of a [warehouse](warehouse.md) hold. In SQL a table has the rows of all traces;
-`run`, `worker` and `span` say which trace a row is of, and `event_id` names a row within it. The
-[views](views.md) answer most questions; the tables are for the others.
+The tables are the Parquet files of a [warehouse](warehouse.md). In SQL a table has the rows of all
+traces. `run`, `worker` and `span` identify the trace of a row, and `event_id` identifies the row within
+the trace. Use the [views](views.md) for most questions, and the tables for your own SQL.
 
 ```sql
 SELECT o.name, count(*) AS calls, sum(o.duration_ns) / 1e6 AS ms
@@ -35,7 +35,7 @@ Times are whole nanoseconds. NULL means that the trace does not say.
 
 ## Slices
 
-A slice is a part of a table under a name of its own, with the same columns.
+A slice is a part of a table with its own name and the same columns.
 
 {slices}
 
@@ -49,9 +49,9 @@ def render(registry: Registry, command: str) -> dict[str, str]:
     listed = [(f"[{t.name}](tables/{t.name}.md)", cell(t.summary)) for t in tables]
     index = _INDEX.format(
         command=command,
-        tables=table(("table", "what it holds"), listed),
+        tables=table(("table", "contents"), listed),
         slices=table(
-            ("slice", "what it holds", "written as"),
+            ("slice", "contents", "defined in"),
             [(f"`{s.name}`", cell(s.summary), f"[SQL](../{s.path})") for s in slices if _of(s)],
         ),
         others="\n\n".join(_other(s, registry) for s in slices if not _of(s)),
@@ -63,13 +63,13 @@ def render(registry: Registry, command: str) -> dict[str, str]:
 
 
 def _of(spec: Spec) -> str | None:
-    """The table that a slice is a part of."""
+    """The table of a slice."""
     found = re.search(r"\bFROM ([a-z_]+)\b", spec.body)
     return found[1] if found else None
 
 
 def _other(spec: Spec, registry: Registry) -> str:
-    """A slice that is no part of a table."""
+    """The section about a slice that is not part of a table."""
     with duckdb.connect() as con:
         registry.create(con, registry.needs(f"FROM {spec.name}"))
         columns = con.sql(f"DESCRIBE FROM {spec.name}").fetchall()
@@ -104,8 +104,8 @@ def _page(spec: Spec, slices: list[Spec], command: str) -> str:
     parts += ["## Columns", table(header, rows)]
     if len(header) == 4:
         parts.append(
-            "An argument is a key of the `args` of the file's event, today's spelling first. A column "
-            "without one comes from the event itself or is worked out by ingest."
+            "An argument is a key in the `args` of the event in the trace file; the current spelling comes "
+            "first. A column without an argument comes from the event itself, or ingest computes it."
         )
     parts += [
         f"Stored as `{spec.name}.parquet`, since tracewh {spec.since}: [SQL](../../{spec.path})",

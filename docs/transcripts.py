@@ -1,8 +1,8 @@
-"""What commands print, in pages that people write.
+"""Fill in the output of commands in hand-written pages.
 
-A block of ```console shows commands, each on a line that begins with `$ ` (and goes on after a `\\` at
-its end), and below each what it prints on a terminal. The commands are the writer's; the outputs are
-filled in here, asked of a warehouse of the bundled samples.
+A block of ```console shows commands, each on a line that begins with `$ ` (and continues after a `\\` at
+its end), and below each its output on a terminal. People write the commands. This module runs them on a
+warehouse of the bundled samples and writes the output.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ WRITTEN = "<!-- Written by "
 
 
 def render(docs: Path, examples: Examples) -> dict[str, str]:
-    """Every page with such a block, by its path below docs/, as it should be.
+    """The current text of every page with such a block, by its path below docs/.
 
     Raises:
         ExampleError: A command of a page does not work.
@@ -43,7 +43,7 @@ def _block(block: re.Match[str], page: str, examples: Examples) -> str:
 def _output(line: str, page: str, examples: Examples) -> str:
     program, *words = shlex.split(line.replace("\\\n", ""))
     if program != "tracewh":
-        raise ExampleError(f"docs/{page}: `{line}` is no command of tracewh")
+        raise ExampleError(f"docs/{page}: `{line}` is not a command of tracewh")
     code, printed = in_terminal([*words, "-w", str(examples.warehouse("samples"))])
     if code:
         raise ExampleError(f"docs/{page}: `{line}`: {printed.rstrip()}")

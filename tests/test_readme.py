@@ -17,10 +17,12 @@ from typing import Any
 import pytest
 
 import tracewh
-from tracewh.views import spec
+from tracewh.views import GROUPS
+from tracewh.views.registry import installed
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", *(ROOT / folder / "README.md" for folder in ("samples", "bench"))]
+PAGES = [ROOT / f"{name}.md" for name in ("README", "CONTRIBUTING", "CHANGELOG", "SECURITY")]
+PAGES += [ROOT / folder / "README.md" for folder in ("samples", "bench", "tests/fuzz")]
 PAGES += sorted((ROOT / "docs").rglob("*.md"))
 
 
@@ -30,13 +32,19 @@ def fenced(page: Path) -> list[tuple[str, str]]:
 
 
 @pytest.fixture
-def folder(tmp_path: Path, samples: tracewh.Warehouse, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A working folder in which the samples are in ./tracewh-warehouse."""
+def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty working folder, and our own `tracewh` first in PATH."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.delenv("TRACEWH_WAREHOUSE", raising=False)
-    tracewh.ingest([ROOT / "samples"], tmp_path / "tracewh-warehouse")
     return tmp_path
+
+
+@pytest.fixture
+def folder(bare: Path, samples: tracewh.Warehouse) -> Path:
+    """A working folder in which the samples are in ./tracewh-warehouse."""
+    tracewh.ingest([ROOT / "samples"], bare / "tracewh-warehouse")
+    return bare
 
 
 def run_command(line: str) -> str:
@@ -67,12 +75,31 @@ def test_the_readme_from_top_to_bottom(folder: Path) -> None:
     assert ran == {"python", "sql", "sh"}
 
 
-def test_the_outputs_in_the_readme_are_what_a_terminal_shows(folder: Path) -> None:
-    (promised,) = (text for language, text in fenced(ROOT / "README.md") if language == "console")
+def promised(run: str) -> str:
+    """The one block of README.md that shows what commands print about runs of this name."""
+    blocks = [text for language, text in fenced(ROOT / "README.md") if language == "console"]
+    assert len(blocks) == 2, "a block that is not compared"
+    (found,) = (text for text in blocks if run in text)
+    return found
+
+
+def check_outputs(block: str) -> None:
     shown = ""
-    for command in re.findall(r"^\$ (.+)$", promised, re.MULTILINE):
+    for command in re.findall(r"^\$ (.+)$", block, re.MULTILINE):
         shown += f"$ {command}\n{in_terminal(command)}\n"
-    assert without_blanks(shown) == without_blanks(promised)
+    assert without_blanks(shown) == without_blanks(block)
+
+
+def test_the_outputs_in_the_readme_are_what_a_terminal_shows(folder: Path) -> None:
+    check_outputs(promised("resnet_workers_0"))
+
+
+def test_the_figures_of_a_gpu_in_the_readme_are_those_of_the_trace(
+    bare: Path, shared: Path
+) -> None:
+    traces = shared / "traces" / "v100_resnet50_2021"
+    tracewh.ingest([traces], bare / "tracewh-warehouse")
+    check_outputs(promised("resnet50_num_workers_0"))
 
 
 def in_terminal(command: str) -> str:
@@ -99,25 +126,18 @@ def without_blanks(text: str) -> list[str]:
     return [line.rstrip() for line in text.splitlines() if line.strip()]
 
 
-def test_the_example_of_a_view_passes_its_example_of_a_test(tables: Any) -> None:
-    blocks = dict(fenced(ROOT / "docs" / "adding-a-view.md"))
-    view = spec.parse(blocks["sql"], "views/operators/longest_calls_v1.sql")
-    tables.con.execute(view.sql)
-    described = tables.con.sql(f"DESCRIBE FROM {view.object_name}()").fetchall()
-    assert [(name, kind) for name, kind, *_ in described] == [
-        (column.name, column.type) for column in view.columns
-    ]
-    lines = [line for line in blocks["text"].splitlines() if not line.startswith("#")]
-    given, *queries = "\n".join(lines).strip().split("\n\n")
-    tables.insert(given)
-    assert len(queries) == 2
-    for query in queries:
-        sql, rows = re.split(r"\n-{4}\n", query.partition("\n")[2])
-        found = tables.con.sql(f"SELECT CAST(COLUMNS(*) AS VARCHAR) FROM ({sql})").fetchall()
-        assert found == [tuple(re.split(r"\s{2,}", row)) for row in rows.splitlines()]
-
-
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_lead_somewhere(page: Path) -> None:
     links = re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text())
     assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+def test_the_changelog_lists_each_view_once() -> None:
+    text = (ROOT / "CHANGELOG.md").read_text("utf-8")
+    entries = re.findall(
+        rf"^- ({'|'.join(GROUPS)}): ([a-z_,\s]+)\.$", text, re.MULTILINE | re.IGNORECASE
+    )
+    listed = [
+        (group.lower(), name) for group, names in entries for name in re.split(r",\s+", names)
+    ]
+    assert sorted(listed) == sorted((view.group, view.name) for view in installed().newest())

@@ -89,11 +89,11 @@ Gaps are long.
 
 What a gap is.
 
-No rows for a trace? `no_device_events` or `no_operators` in [trace_quality](trace_quality.md) says what was not recorded, and how to record it.
+If a trace has no rows, `no_device_events` or `no_operators` in [trace_quality](trace_quality.md) says what was not recorded, and how to record it.
 
-Where it has nothing to say: No gap on `device`.
+Other reasons for no rows: No gap on `device`.
 
-## How to ask
+## Usage
 
 {INTERFACE}
 The example from the command line, in SQL and in Python:
@@ -111,7 +111,7 @@ warehouse.gaps(device=1, run="a b").show()
 ## Columns
 
 {COLUMNS}
-Rows come in the order of `gap_us DESC`. They distribute by `trace`: the rows of a trace depend on that trace alone.
+Rows are ordered by `gap_us DESC`. On a cluster they distribute by `trace`: the rows of a trace depend on that trace alone.
 
 `gaps_v2`, since tracewh 0.1: [SQL](../../views/device/gaps_v2.sql), [test](../../tests/views/gaps_v2.test)
 
@@ -125,13 +125,13 @@ One row per gap.
 
 What a gap is.
 
-No rows for a trace? `no_device_events` or `no_operators` in [trace_quality](trace_quality.md) says what was not recorded, and how to record it.
+If a trace has no rows, `no_device_events` or `no_operators` in [trace_quality](trace_quality.md) says what was not recorded, and how to record it.
 
-Where it has nothing to say: No gap on `device`.
+Other reasons for no rows: No gap on `device`.
 
 {INTERFACE}
 {COLUMNS}
-Rows come in the order of `gap_us DESC`. They distribute by `trace`: the rows of a trace depend on that trace alone.
+Rows are ordered by `gap_us DESC`. On a cluster they distribute by `trace`: the rows of a trace depend on that trace alone.
 
 `gaps_v1`, since tracewh 0.1: [SQL](../../views/device/gaps_v1.sql), [test](../../tests/views/gaps_v1.test)
 
@@ -144,7 +144,7 @@ Rows come in the order of `gap_us DESC`. They distribute by `trace`: the rows of
         == """\
 ## Kernels and the device
 
-| view | what it says |
+| view | what it shows |
 | --- | --- |
 | [gaps](views/gaps.md) | Gaps a\\|b between kernels. |
 """
@@ -161,7 +161,7 @@ def test_a_view_without_rules_or_parameters() -> None:
     page = render(Registry([header(plain)]), shown)["views/gaps.md"]
     assert "How to read it" not in page
     assert (
-        "## How to ask\n\nThe example from the command line, in SQL and in Python:\n\n"
+        "## Usage\n\nThe example from the command line, in SQL and in Python:\n\n"
         "```sh\ntracewh show gaps\n```\n```sql\nFROM gaps();\n```\n"
         "```python\nwarehouse.gaps().show()\n```\n" in page
     )
@@ -205,7 +205,7 @@ def test_what_no_sample_holds_is_shown_on_the_tables_of_the_test(wanted: dict[st
     page = wanted["views/utilization_series.md"]
     assert (
         """\
-[its test](../../tests/views/utilization_series_v1.test) draws:
+[its test](../../tests/views/utilization_series_v1.test):
 
 ```text
 The recording lasts from 0 to 25 us. Three stretches would be longer than 8.3 us, so they are 10 us:
@@ -279,8 +279,8 @@ def test_pages_that_are_behind_are_found_and_mended(
     assert main(["--check", str(tmp_path)]) == 1
     assert index.read_text("utf-8") == "old"
     assert capsys.readouterr().err == (
-        f"{gone} is behind; run `python -m docs.reference`\n"
-        f"{index} is behind; run `python -m docs.reference`\n"
+        f"{gone} is outdated; run `python -m docs.reference`\n"
+        f"{index} is outdated; run `python -m docs.reference`\n"
     )
     write(tmp_path, wanted)
     assert not gone.exists()
@@ -362,7 +362,7 @@ def test_outputs_of_commands_are_filled_in(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("ls", "`ls` is no command of tracewh"),
+        ("ls", "`ls` is not a command of tracewh"),
         (
             "tracewh show topolgy",
             "`tracewh show topolgy`: tracewh: no view named 'topolgy'; did you mean 'topology'?",

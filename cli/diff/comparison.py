@@ -62,7 +62,7 @@ class Comparison:
         cls, warehouse: Warehouse, arguments: dict[str, Any], alpha: float, block: str | None
     ) -> Comparison:
         """Ask the views."""
-        within = {} if block is None else {"block": block}
+        within: dict[str, Any] = {} if block is None else {"block": block}
 
         def rows(view: str, **more: Any) -> list[Row]:
             return _rows(warehouse.view(view, **arguments, alpha=alpha, **more))
