@@ -80,8 +80,6 @@ TAKEN_TOGETHER = {
     "diff_blocks_v1": "one trace of each of two runs",
     "diff_modules_v1": "one trace of each of two runs",
     "diff_operators_v1": "means over the workers and spans of two runs",
-    "diff_kernels_v2": "means over the workers and spans of two runs",
-    "diff_operators_v2": "means over the workers and spans of two runs",
     "trend_v1": "means over the workers and spans of each run",
     "diff_overview_v1": "means over the workers and spans of two runs",
     "diff_steps_v1": "means over the workers and spans of two runs",

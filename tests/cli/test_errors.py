@@ -27,7 +27,7 @@ READS = (
         ("show step_breakdown --version x", 2, "--version takes a whole number from 1 up, not 'x'"),
         ("show step_breakdown --step x", 2, "step_breakdown_v1: step is BIGINT, got 'x'"),
         ("show kernel_stats --group-by x", 2, "group_by must be one of 'name', 'launch', not 'x'"),
-        ("show diff_kernels --baseline base", 2, "diff_kernels_v2 needs experiment: Run to compare."),
+        ("show diff_kernels --baseline base", 2, "diff_kernels_v1 needs experiment: Run to compare."),
         ("show step_breakdown --run bas", 2, "no run named 'bas'; did you mean 'base'?"),
         ("show step_breakdown --run zz", 2, "no run named 'zz'; the runs are base, tuned"),
         ("show step_breakdown --worker host_2", 2, "no worker named 'host_2'; did you mean 'host_1'?"),

@@ -1,23 +1,28 @@
 -- view: diff_operators
 -- version: 1
 -- since: 0.1
--- summary: What each operator cost in two runs, and the difference.
+-- summary: Time of each operator in two runs, the difference, and whether it is within the noise.
 -- distributes: warehouse
--- combines: operator_stats_v1(group_by := group_by, per_span := TRUE) WHERE block IS NULL
+-- combines: operator_stats_v1(group_by := group_by, per_span := TRUE) WHERE block IS NULL; operator_steps(group_by := group_by) WHERE block IS NULL; steps
 -- order: abs(delta_device_self_us) DESC, abs(delta_host_self_us) DESC, name, input_dims, call_stack
 -- empty: Neither run has operators that group_by '{group_by}' lists: record with ProfilerActivity.CPU among the activities.
--- uses: block_parts, delta_pct, operator_stats_v1, operators_in_parts, trace_weights
+-- uses: block_parts, delta_pct, operator_steps, operators_of_side, step_changes, steps_of_sides, trace_weights
 -- example: samples --baseline resnet_workers_0 --experiment resnet_workers_2 --limit 6
--- reading: Two processes load the data in the second run: drawing and shrinking pictures left the training process. The rest is noise of short recordings.
+-- reading: In the second run two processes load the data: drawing and shrinking images moved out of the training process. The rest is noise of short recordings.
 --
--- The figures are those of operator_stats. A run with several traces counts with the mean over its
--- workers of the mean over the spans of each worker; a trace in which an operator does not occur
--- counts as 0 calls and 0 us of it, and so does a run in which it does not occur: both are
--- measured. A run without any operators, or that does not exist, has NULL instead, and device
--- figures are averaged over the traces that link device work to operators, NULL where none does.
+-- The figures are those of operator_stats. For a run with several traces they are the mean over its
+-- workers of the mean over the spans of each worker. If an operator does not occur in one of the traces, or
+-- in the whole run, it counts as 0 calls and 0 us there: both are measured values. A run without any
+-- operators, or that does not exist, has NULL instead. Device figures are averaged over the traces that link
+-- device work to operators, and NULL if none does.
 --
--- Differences are experiment - baseline. The largest difference in device self time comes first,
--- in either direction, or that in host self time where there is no device time.
+-- Differences are experiment - baseline. The largest difference in device self time, positive or negative,
+-- comes first; without device time, the largest difference in host self time.
+--
+-- Whether a difference is more than noise is tested on the steps, as in diff_steps. The tested value is
+-- the time of all calls of the operator in a step together; it is 0 in a step without calls. Steps that the
+-- end of the recording cut short are left out. At an alpha of 0.05, five of a hundred unchanged operators
+-- are reported as significant: look at the largest differences first, or use a smaller alpha.
 --
 -- params
 --   name               type     unit  default  meaning
@@ -28,32 +33,47 @@
 --   group_by           VARCHAR  -     'name'   As in operator_stats: 'name', 'input_shape', 'call_stack' or 'input_shape_call_stack'.
 --   baseline_span      VARCHAR  -     NULL     Recording of the baseline; NULL averages all.
 --   experiment_span    VARCHAR  -     NULL     Recording of the experiment; NULL averages all.
---   block              VARCHAR  -     NULL     Path of a block of diff_modules: only what is called in it, of the one trace that this takes of each run; NULL takes all.
+--   only_significant   BOOLEAN  -     FALSE    TRUE reports only significant changes.
+--   alpha              DOUBLE   -     0.05     A p-value below this level is significant.
+--   block              VARCHAR  -     NULL     Path of a block of diff_modules: only what is called in it, in the one trace of each run that diff_modules compares, without a test; NULL reports all.
 -- columns
---   name                        type     unit  meaning
---   name                        VARCHAR  key   Name of the operator.
---   input_dims                  JSON     key   Shape of each input; NULL unless grouped by it.
---   call_stack                  VARCHAR  key   Python frames, innermost first; NULL unless grouped by it.
---   baseline_calls              DOUBLE   -     Number of calls in the baseline.
---   experiment_calls            DOUBLE   -     Number of calls in the experiment.
---   delta_calls                 DOUBLE   -     Difference in calls.
---   delta_calls_pct             DOUBLE   pct   The same as a share of the baseline; NULL where that is 0.
---   baseline_host_self_us       DOUBLE   us    Host time of the operator itself in the baseline.
---   experiment_host_self_us     DOUBLE   us    The same in the experiment.
---   delta_host_self_us          DOUBLE   us    Difference in host self time.
---   delta_host_self_us_pct      DOUBLE   pct   The same as a share of the baseline; NULL where that is 0.
---   baseline_host_total_us      DOUBLE   us    Host time from start to end in the baseline.
---   experiment_host_total_us    DOUBLE   us    The same in the experiment.
---   delta_host_total_us         DOUBLE   us    Difference in host total time.
---   delta_host_total_us_pct     DOUBLE   pct   The same as a share of the baseline; NULL where that is 0.
---   baseline_device_self_us     DOUBLE   us    Device work that it launched itself in the baseline.
---   experiment_device_self_us   DOUBLE   us    The same in the experiment.
---   delta_device_self_us        DOUBLE   us    Difference in device self time.
---   delta_device_self_us_pct    DOUBLE   pct   The same as a share of the baseline; NULL where that is 0.
---   baseline_device_total_us    DOUBLE   us    Device work of it and the operators below it in the baseline.
---   experiment_device_total_us  DOUBLE   us    The same in the experiment.
---   delta_device_total_us       DOUBLE   us    Difference in device total time.
---   delta_device_total_us_pct   DOUBLE   pct   The same as a share of the baseline; NULL where that is 0.
+--   name                                   type     unit  meaning
+--   name                                   VARCHAR  key   Name of the operator.
+--   input_dims                             JSON     key   Shape of each input; NULL unless grouped by it.
+--   call_stack                             VARCHAR  key   Python frames, innermost first; NULL unless grouped by it.
+--   baseline_calls                         DOUBLE   -     Number of calls in the baseline.
+--   experiment_calls                       DOUBLE   -     Number of calls in the experiment.
+--   delta_calls                            DOUBLE   -     Difference in calls.
+--   delta_calls_pct                        DOUBLE   pct   The difference as a share of the baseline; NULL if the baseline is 0.
+--   baseline_host_self_us                  DOUBLE   us    Host time of the operator itself in the baseline.
+--   experiment_host_self_us                DOUBLE   us    The same in the experiment.
+--   delta_host_self_us                     DOUBLE   us    Difference in host self time.
+--   delta_host_self_us_pct                 DOUBLE   pct   The difference as a share of the baseline; NULL if the baseline is 0.
+--   baseline_host_total_us                 DOUBLE   us    Host time from start to end in the baseline.
+--   experiment_host_total_us               DOUBLE   us    The same in the experiment.
+--   delta_host_total_us                    DOUBLE   us    Difference in host total time.
+--   delta_host_total_us_pct                DOUBLE   pct   The difference as a share of the baseline; NULL if the baseline is 0.
+--   baseline_device_self_us                DOUBLE   us    Device work that it launched itself in the baseline.
+--   experiment_device_self_us              DOUBLE   us    The same in the experiment.
+--   delta_device_self_us                   DOUBLE   us    Difference in device self time.
+--   delta_device_self_us_pct               DOUBLE   pct   The difference as a share of the baseline; NULL if the baseline is 0.
+--   baseline_device_total_us               DOUBLE   us    Device work of it and the operators below it in the baseline.
+--   experiment_device_total_us             DOUBLE   us    The same in the experiment.
+--   delta_device_total_us                  DOUBLE   us    Difference in device total time.
+--   delta_device_total_us_pct              DOUBLE   pct   The difference as a share of the baseline; NULL if the baseline is 0.
+--   baseline_steps                         BIGINT   -     Number of steps of the baseline.
+--   experiment_steps                       BIGINT   -     Number of steps of the experiment.
+--   baseline_host_self_step_median_us      DOUBLE   us    Median of its host self time per step of the baseline.
+--   experiment_host_self_step_median_us    DOUBLE   us    Median of its host self time per step of the experiment.
+--   baseline_host_self_step_iqr_us         DOUBLE   us    Interquartile range of its host self time per step of the baseline.
+--   experiment_host_self_step_iqr_us       DOUBLE   us    Interquartile range of its host self time per step of the experiment.
+--   host_self_p_value                      DOUBLE   -     Probability of a difference this large by chance; NULL if a run has fewer than 2 steps.
+--   baseline_device_self_step_median_us    DOUBLE   us    Median of its device self time per step of the baseline.
+--   experiment_device_self_step_median_us  DOUBLE   us    Median of its device self time per step of the experiment.
+--   baseline_device_self_step_iqr_us       DOUBLE   us    Interquartile range of its device self time per step of the baseline.
+--   experiment_device_self_step_iqr_us     DOUBLE   us    Interquartile range of its device self time per step of the experiment.
+--   device_self_p_value                    DOUBLE   -     Probability of a difference this large by chance; NULL if a run has fewer than 2 steps with device figures.
+--   significant                            BOOLEAN  -     Whether a p-value is below alpha; NULL if there are too few steps to tell.
 CREATE MACRO diff_operators_v1(
     baseline VARCHAR,
     experiment VARCHAR,
@@ -62,6 +82,8 @@ CREATE MACRO diff_operators_v1(
     group_by VARCHAR := 'name',
     baseline_span VARCHAR := NULL,
     experiment_span VARCHAR := NULL,
+    only_significant BOOLEAN := FALSE,
+    alpha DOUBLE := 0.05,
     block VARCHAR := NULL
 ) AS TABLE
     WITH
@@ -79,81 +101,24 @@ CREATE MACRO diff_operators_v1(
             ) AS p
     ),
 
-    -- The names are compared here too: a NULL would otherwise take every run.
     stats AS MATERIALIZED (
-        SELECT
-            'baseline' AS side,
-            b.worker,
-            b.span,
-            b.name,
-            b.input_dims,
-            b.call_stack,
-            b.calls,
-            b.host_self_us,
-            b.host_total_us,
-            b.device_self_us,
-            b.device_total_us
+        SELECT b.*
         FROM
-            operator_stats_v1(
-                run := baseline,
-                worker := baseline_worker,
-                span := baseline_span,
-                group_by := group_by,
-                per_span := TRUE
+            operators_of_side(
+                'parts', 'baseline', baseline, baseline_worker, baseline_span, group_by, block
             ) AS b
-        WHERE b.run = baseline AND block IS NULL
         UNION ALL
-        SELECT
-            'experiment',
-            e.worker,
-            e.span,
-            e.name,
-            e.input_dims,
-            e.call_stack,
-            e.calls,
-            e.host_self_us,
-            e.host_total_us,
-            e.device_self_us,
-            e.device_total_us
+        SELECT e.*
         FROM
-            operator_stats_v1(
-                run := experiment,
-                worker := experiment_worker,
-                span := experiment_span,
-                group_by := group_by,
-                per_span := TRUE
+            operators_of_side(
+                'parts',
+                'experiment',
+                experiment,
+                experiment_worker,
+                experiment_span,
+                group_by,
+                block
             ) AS e
-        WHERE e.run = experiment AND block IS NULL
-        UNION ALL
-        SELECT
-            b.side,
-            b.worker,
-            b.span,
-            b.name,
-            b.input_dims,
-            b.call_stack,
-            b.calls,
-            b.host_self_us,
-            b.host_total_us,
-            b.device_self_us,
-            b.device_total_us
-        FROM operators_in_parts('parts', 'baseline', baseline, group_by) AS b
-        WHERE block IS NOT NULL
-        UNION ALL
-        SELECT
-            e.side,
-            e.worker,
-            e.span,
-            e.name,
-            e.input_dims,
-            e.call_stack,
-            e.calls,
-            e.host_self_us,
-            e.host_total_us,
-            e.device_self_us,
-            e.device_total_us
-        FROM operators_in_parts('parts', 'experiment', experiment, group_by) AS e
-        WHERE block IS NOT NULL
     ),
 
     device_stats AS (
@@ -217,8 +182,9 @@ CREATE MACRO diff_operators_v1(
         FROM stats AS s
     ),
 
-    paired AS (
+    paired AS MATERIALIZED (
         SELECT
+            row_number() OVER () AS key,
             s.name,
             s.input_dims,
             s.call_stack,
@@ -236,36 +202,112 @@ CREATE MACRO diff_operators_v1(
                 AS experiment_device_total_us
         FROM summed AS s
         CROSS JOIN absent AS a
+    ),
+
+    totals AS MATERIALIZED (
+        SELECT 'baseline' AS side, b.*
+        FROM operator_steps(baseline, baseline_worker, baseline_span, group_by) AS b
+        WHERE b.run = baseline AND block IS NULL
+        UNION ALL
+        SELECT 'experiment', e.*
+        FROM operator_steps(experiment, experiment_worker, experiment_span, group_by) AS e
+        WHERE e.run = experiment AND block IS NULL
+    ),
+
+    trace_steps AS MATERIALIZED (
+        SELECT s.side, s.worker, s.span, s.step
+        FROM
+            steps_of_sides(
+                baseline,
+                experiment,
+                baseline_worker,
+                experiment_worker,
+                baseline_span,
+                experiment_span,
+                block
+            ) AS s
+    ),
+
+    keyed AS MATERIALIZED (
+        SELECT d.key, t.side, t.worker, t.span, t.step, t.host_self_ns, t.device_self_ns
+        FROM totals AS t
+        INNER JOIN paired AS d
+            ON
+                t.name = d.name
+                AND t.input_dims IS NOT DISTINCT FROM d.input_dims
+                AND t.call_stack IS NOT DISTINCT FROM d.call_stack
+    ),
+
+    host_figures AS MATERIALIZED (
+        SELECT k.key, k.side, k.worker, k.span, k.step, k.host_self_ns AS value_ns
+        FROM keyed AS k
+    ),
+
+    host_steps AS (
+        SELECT s.side, s.worker, s.span, s.step
+        FROM trace_steps AS s
+        SEMI JOIN keyed AS k ON s.side = k.side AND s.worker = k.worker AND s.span = k.span
+    ),
+
+    device_figures AS MATERIALIZED (
+        SELECT k.key, k.side, k.worker, k.span, k.step, k.device_self_ns AS value_ns
+        FROM keyed AS k
+        WHERE k.device_self_ns IS NOT NULL
+    ),
+
+    device_steps AS (
+        SELECT s.side, s.worker, s.span, s.step
+        FROM trace_steps AS s
+        SEMI JOIN device_figures AS f ON s.side = f.side AND s.worker = f.worker AND s.span = f.span
     )
 
     SELECT
-        p.name,
-        p.input_dims,
-        p.call_stack,
-        p.baseline_calls,
-        p.experiment_calls,
-        p.experiment_calls - p.baseline_calls AS delta_calls,
-        delta_pct(p.baseline_calls, p.experiment_calls) AS delta_calls_pct,
-        p.baseline_host_self_us,
-        p.experiment_host_self_us,
-        p.experiment_host_self_us - p.baseline_host_self_us AS delta_host_self_us,
-        delta_pct(p.baseline_host_self_us, p.experiment_host_self_us) AS delta_host_self_us_pct,
-        p.baseline_host_total_us,
-        p.experiment_host_total_us,
-        p.experiment_host_total_us - p.baseline_host_total_us AS delta_host_total_us,
-        delta_pct(p.baseline_host_total_us, p.experiment_host_total_us) AS delta_host_total_us_pct,
-        p.baseline_device_self_us,
-        p.experiment_device_self_us,
-        p.experiment_device_self_us - p.baseline_device_self_us AS delta_device_self_us,
-        delta_pct(p.baseline_device_self_us, p.experiment_device_self_us)
+        d.name,
+        d.input_dims,
+        d.call_stack,
+        d.baseline_calls,
+        d.experiment_calls,
+        d.experiment_calls - d.baseline_calls AS delta_calls,
+        delta_pct(d.baseline_calls, d.experiment_calls) AS delta_calls_pct,
+        d.baseline_host_self_us,
+        d.experiment_host_self_us,
+        d.experiment_host_self_us - d.baseline_host_self_us AS delta_host_self_us,
+        delta_pct(d.baseline_host_self_us, d.experiment_host_self_us) AS delta_host_self_us_pct,
+        d.baseline_host_total_us,
+        d.experiment_host_total_us,
+        d.experiment_host_total_us - d.baseline_host_total_us AS delta_host_total_us,
+        delta_pct(d.baseline_host_total_us, d.experiment_host_total_us) AS delta_host_total_us_pct,
+        d.baseline_device_self_us,
+        d.experiment_device_self_us,
+        d.experiment_device_self_us - d.baseline_device_self_us AS delta_device_self_us,
+        delta_pct(d.baseline_device_self_us, d.experiment_device_self_us)
             AS delta_device_self_us_pct,
-        p.baseline_device_total_us,
-        p.experiment_device_total_us,
-        p.experiment_device_total_us - p.baseline_device_total_us AS delta_device_total_us,
-        delta_pct(p.baseline_device_total_us, p.experiment_device_total_us)
-            AS delta_device_total_us_pct
-    FROM paired AS p
+        d.baseline_device_total_us,
+        d.experiment_device_total_us,
+        d.experiment_device_total_us - d.baseline_device_total_us AS delta_device_total_us,
+        delta_pct(d.baseline_device_total_us, d.experiment_device_total_us)
+            AS delta_device_total_us_pct,
+        coalesce(h.baseline_steps, 0) AS baseline_steps,
+        coalesce(h.experiment_steps, 0) AS experiment_steps,
+        h.baseline_median_us AS baseline_host_self_step_median_us,
+        h.experiment_median_us AS experiment_host_self_step_median_us,
+        h.baseline_iqr_us AS baseline_host_self_step_iqr_us,
+        h.experiment_iqr_us AS experiment_host_self_step_iqr_us,
+        h.p_value AS host_self_p_value,
+        v.baseline_median_us AS baseline_device_self_step_median_us,
+        v.experiment_median_us AS experiment_device_self_step_median_us,
+        v.baseline_iqr_us AS baseline_device_self_step_iqr_us,
+        v.experiment_iqr_us AS experiment_device_self_step_iqr_us,
+        v.p_value AS device_self_p_value,
+        CASE
+            WHEN least(h.least_p_value, v.least_p_value) < alpha
+                THEN least(h.p_value, v.p_value) < alpha
+        END AS significant
+    FROM paired AS d
+    LEFT JOIN step_changes('host_figures', 'host_steps') AS h ON d.key = h.key
+    LEFT JOIN step_changes('device_figures', 'device_steps') AS v ON d.key = v.key
+    WHERE NOT only_significant OR least(h.p_value, v.p_value) < alpha
     ORDER BY
-        abs(p.experiment_device_self_us - p.baseline_device_self_us) DESC NULLS LAST,
-        abs(p.experiment_host_self_us - p.baseline_host_self_us) DESC NULLS LAST,
-        p.name ASC, p.input_dims ASC, p.call_stack ASC;
+        abs(d.experiment_device_self_us - d.baseline_device_self_us) DESC NULLS LAST,
+        abs(d.experiment_host_self_us - d.baseline_host_self_us) DESC NULLS LAST,
+        d.name ASC, d.input_dims ASC, d.call_stack ASC;
