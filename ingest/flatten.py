@@ -13,9 +13,10 @@ import duckdb
 import pyarrow as pa
 
 from tracewh.ingest import fields, plain
+from tracewh.ingest.event_layout import event_layout
 from tracewh.ingest.repair import Scanner
 from tracewh.ingest.split import Block, joined
-from tracewh.ingest.tables import derive
+from tracewh.ingest.tables import derive, query
 
 #: Events that are not plain wait until there are so many bytes of them: there may be few.
 HELD_BYTES = 4 << 20
@@ -33,12 +34,12 @@ def prepare(con: duckdb.DuckDBPyConnection, unpadded: bool = False) -> None:
     """
     derive(con, "event_kinds")
     derive(con, "written_numbers")
+    derive(con, "full_parse")
     if unpadded:
         derive(con, "unpadded")
-    for name, table in fields.TYPED.items():
-        con.execute(f"CREATE TABLE raw_{name} ({fields.raw_columns(table)})")
-    for name in fields.UNTYPED:
-        con.execute(f"CREATE TABLE raw_{name} ({fields.raw_columns()})")
+    layout = event_layout(con)
+    for kind in layout.kinds:
+        con.execute(f"CREATE TABLE raw_{kind} ({layout.raw_columns(kind)})")
 
 
 def is_unpadded(block: Block) -> bool:
@@ -138,6 +139,7 @@ class _PlainRows:
 
     def __init__(self, con: duckdb.DuckDBPyConnection) -> None:
         self._con = con
+        self._layout = event_layout(con)
         self._rows: dict[str, _Rows] = {}
         con.execute("BEGIN")
 
@@ -146,7 +148,9 @@ class _PlainRows:
             if kind not in self._rows:
                 self._rows[kind] = _Rows(batch.schema)
                 self._con.register(f"plain_{kind}", self._rows[kind])
-                self._con.execute(f"PREPARE append_{kind} AS {plain.insert_sql(kind)}")
+                self._con.execute(
+                    f"PREPARE append_{kind} AS {plain.insert_sql(self._layout, kind)}"
+                )
             self._rows[kind].batch = batch
             self._con.execute(f"EXECUTE append_{kind}")
 
@@ -163,6 +167,7 @@ class _FullParse:
 
     def __init__(self, con: duckdb.DuckDBPyConnection) -> None:
         self._con = con
+        self._layout = event_layout(con)
         self._prepared: set[str] = set()
         self._others = _Rows(_OTHERS)
         self._base: _Rows | None = None
@@ -174,11 +179,11 @@ class _FullParse:
 
         texts = self._without_odd_numbers(batch.column("text"))
         self._others.batch = pa.record_batch([batch.column("event_id"), texts], _OTHERS)
-        [(duplicates,)] = self._con.execute(fields.DUPLICATE_KEYS).fetchall()
+        [(duplicates,)] = self._con.execute(query("duplicate_keys")).fetchall()
         self.reasons["duplicate_keys"] += duplicates
-        older_keys = _has_older_keys(texts)
+        older_keys = _has_any_key(texts, self._layout.older_keys)
         # Not through a table: a statement that reads one is planned anew whenever it runs.
-        self._prepare("base", fields.base_sql)
+        self._prepare("base", partial(query, "event_columns"))
         base = self._con.sql("EXECUTE base").to_arrow_table().combine_chunks()
         if self._base is None:
             self._base = _Rows(base.schema)
@@ -186,7 +191,7 @@ class _FullParse:
         [self._base.batch] = base.to_batches()
         for kind in pc.unique(base["tbl"]).to_pylist():
             name = f"{kind}_{older_keys}"
-            self._prepare(name, partial(fields.insert_sql, kind, older_keys))
+            self._prepare(name, partial(fields.insert_sql, self._layout, kind, older_keys))
             self._con.execute(f"EXECUTE {name}")
 
     def _without_odd_numbers(self, texts: pa.StringArray) -> pa.StringArray:
@@ -223,6 +228,6 @@ class _Rows:
         return reader.__arrow_c_stream__(requested_schema)
 
 
-def _has_older_keys(texts: pa.StringArray) -> bool:
+def _has_any_key(texts: pa.StringArray, keys: list[str]) -> bool:
     data = memoryview(texts.buffers()[2])
-    return any(re.search(f'"{key}"'.encode(), data) for key in fields.OLDER_KEYS)
+    return any(re.search(f'"{key}"'.encode(), data) for key in keys)

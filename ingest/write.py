@@ -13,6 +13,7 @@ from typing import Any
 
 import duckdb
 
+from tracewh.ingest.event_layout import event_layout
 from tracewh.ingest.fields import odd_values_sql
 from tracewh.ingest.links import LINKS
 from tracewh.ingest.tables import Table, create_block, derive, tables
@@ -194,7 +195,7 @@ def _traces(
 
 def odd_values(con: duckdb.DuckDBPyConnection) -> Counter[str]:
     """Count the odd values of the raw tables by their reasons. Plain events have none."""
-    rows = con.execute(odd_values_sql())
+    rows = con.execute(odd_values_sql(event_layout(con)))
     names = [column[0] for column in rows.description or ()]
     return +Counter(dict(zip(names, rows.fetchall()[0], strict=True)))
 

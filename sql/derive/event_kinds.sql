@@ -6,6 +6,27 @@
 -- accelerator brings its own. A complete event of a category nobody foresaw counts as device work
 -- when its arguments place it on a stream, and as host work otherwise.
 
+-- The largest values, of either sign. Times in microseconds reach the year 2096 and lengths 31 years:
+-- nanoseconds of both fit 64 bits, and so does their sum. A longer one is no time, and stays in raw.
+-- Below exact_ns a double gives nanoseconds back when it holds microseconds; the compiled reader
+-- leaves lengths from compiled_ns on to the full parse. From decimal on, DuckDB may write a number in
+-- another way than the file. The arguments are the least and the most that a column holds: what is
+-- beyond means 'none' in the files, so the column is NULL and the value stays in args.
+CREATE MACRO event_bounds() AS {
+    'time_us': 4e15,
+    'duration_us': 1e15,
+    'exact_ns': 9e15,
+    'compiled_ns': 1e15,
+    'decimal': 9e15,
+    'arguments': {
+        'external_id': [1, 9223372036854775807],
+        'correlation_id': [1, 9223372036854775807],
+        'sequence_number': [0, 9223372036854775807],
+        'stream_id': [0, 4294967294],
+        'device_id': [0, 2147483647]
+    }
+};
+
 -- Today's word for a category. In 2021 files Operator also held what are annotations today.
 CREATE MACRO current_category(category, name) AS
     CASE category
@@ -110,14 +131,12 @@ CREATE MACRO nanoseconds(microseconds) AS
 -- Whether whole nanoseconds give back the number that the file holds.
 CREATE MACRO are_exact(ns, microseconds) AS
     CASE
-        WHEN abs(ns) < 9e15 THEN ns / 1000 = microseconds
+        WHEN abs(ns) < event_bounds().exact_ns THEN ns / 1000 = microseconds
         ELSE (ns // 1000) + (ns % 1000) / 1000 = microseconds
     END;
 
--- Times up to the year 2096 and lengths up to 31 years: nanoseconds of both fit 64 bits, and so does
--- their sum. What is beyond is no time, and stays in raw.
-CREATE MACRO is_time(microseconds) AS abs(microseconds) < 4e15;
-CREATE MACRO is_duration(microseconds) AS abs(microseconds) < 1e15;
+CREATE MACRO is_time(microseconds) AS abs(microseconds) < event_bounds().time_us;
+CREATE MACRO is_duration(microseconds) AS abs(microseconds) < event_bounds().duration_us;
 
 CREATE MACRO duration_nanoseconds(event_text, dur) AS round(dur * 1000)::BIGINT;
 
