@@ -45,8 +45,8 @@ FOLDERS = ("views", "sql/blocks", "sql/functions", "sql/slices", "sql/derive")
 OF_DERIVE = [
     f"tests/ingest/test_{name}.py"
     for name in (
-        "counters_and_flows", "facts", "links", "nesting", "operator_costs", "operators",
-        "rebuild", "stacks", "step_activity", "steps",
+        "arguments", "counters_and_flows", "facts", "fields", "links", "nesting", "operator_costs",
+        "operators", "plain", "rebuild", "stacks", "step_activity", "steps",
     )
 ]  # fmt: skip
 WANTED_PCT = 95

@@ -1,12 +1,17 @@
-"""Run the statements of sql/derive and sql/blocks."""
+"""The statements of sql/derive, sql/functions and sql/blocks."""
 
 from __future__ import annotations
 
+import re
+from functools import cache
 from pathlib import Path
 
 import duckdb
 
 from tracewh.schema import SQL
+
+#: A list of columns or keys, which differs from kind to kind of events.
+_PLACE = re.compile(r'"<(\w+)>"')
 
 #: Statements by file: of a small trace, parsing them all would be a fifteenth of the work.
 _PARSED: dict[Path, list[duckdb.Statement]] = {}
@@ -32,3 +37,21 @@ def _run(con: duckdb.DuckDBPyConnection, path: Path) -> None:
         _PARSED[path] = con.extract_statements(path.read_text("utf-8"))
     for statement in _PARSED[path]:
         con.execute(statement)
+
+
+def query(name: str, **lists: str) -> str:
+    """The query in a file of sql/derive.
+
+    Args:
+        name: Name of the file, which holds one query.
+        lists: SQL for the places that the query marks: `"<columns>"` for `columns`.
+    """
+    return _PLACE.sub(lambda place: lists[place[1]], _query(name))
+
+
+@cache
+def _query(name: str) -> str:
+    """A query without the comments above it."""
+    lines = (SQL / "derive" / f"{name}.sql").read_text("utf-8").splitlines()
+    first = next(number for number, line in enumerate(lines) if not line.startswith("--"))
+    return "\n".join(lines[first:]).rstrip(";")

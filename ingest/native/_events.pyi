@@ -1,4 +1,4 @@
-"""What native/ compiles to."""
+"""The module that native/ compiles to."""
 
 from typing import TypeAlias
 
@@ -16,23 +16,20 @@ TEXTS: int
 WHOLES_AS_TEXT: int
 NO_TYPE: int
 
+#: The names and types of the columns of every kind.
+FIELDS: tuple[tuple[str, int], ...]
+
 def fill(buffer: bytearray, parts: list[bytes | bytearray], /) -> None: ...
 
 class Reader:
     def __init__(
-        self,
-        host: list[Argument],
-        device: list[Argument],
-        memory: list[Argument],
-        flow: list[Argument],
-        other: list[Argument],
-        /,
+        self, kinds: dict[str, list[Argument]], bounds: tuple[int, int, float], /
     ) -> None: ...
     @property
     def events(self) -> int: ...
     def read(self, block: bytearray, at: int, /) -> tuple[int, str | bytes]: ...
     def add(self, text: bytes, /) -> None: ...
-    def add_category(self, word: bytes, kind: int, without: list[int], /) -> None: ...
+    def add_category(self, word: bytes, kind: str | None, without: list[int], /) -> None: ...
     def take(
         self, /
-    ) -> tuple[bytes, tuple[bytes, bytes, bytes], list[tuple[int, list[Column | None]]]]: ...
+    ) -> tuple[bytes, tuple[bytes, bytes, bytes], dict[str, tuple[int, list[Column | None]]]]: ...

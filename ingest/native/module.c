@@ -22,7 +22,7 @@ static PyObject *bytes_of(const void *data, size_t length)
     return PyBytes_FromStringAndSize(data, (Py_ssize_t)length);
 }
 
-/* What is to be copied once the interpreter need not wait for it. */
+/* What to copy after the interpreter lock is released. */
 typedef struct {
     char *to;
     const void *from;
@@ -42,7 +42,7 @@ static void copy_all(const Copies *all)
     PyEval_RestoreThread(thread);
 }
 
-/* Bytes that `copy_all` fills. */
+/* New bytes that `copy_all` fills. */
 static PyObject *later(Copies *all, const void *data, size_t length)
 {
     PyObject *bytes = bytes_of(NULL, length);
@@ -78,21 +78,21 @@ static PyObject *kind_bytes(const Kind *kind, Copies *all)
 PyDoc_STRVAR(
     take_doc,
     "take()\n--\n\n"
-    "What was read since the last call.\n\n"
+    "Return what was read since the last call.\n\n"
     "Returns:\n"
-    "    The texts that stand beside the block; the events that are not plain, as positions in the\n"
-    "    file, ends and texts; for each kind its number of rows and its columns. A column is None\n"
-    "    where it is empty, else what Arrow wants of it: the bits that say where it has a value\n"
-    "    (None: everywhere), its values; of a list the bits, the ends and the items.");
+    "    The texts beside the block; the events that are not plain, as positions in the file, ends\n"
+    "    and texts; for each kind its number of rows and its columns. A column is None if it is\n"
+    "    empty, else the buffers of an Arrow array: the validity bits (None: no nulls) and the\n"
+    "    values; of a list the validity bits, the ends and the items.");
 
 static PyObject *take(PyObject *self, PyObject *Py_UNUSED(none))
 {
     Reader *r = reader_of(self);
     Copies all = {.count = 0};
-    PyObject *kinds = PyList_New(0);
+    PyObject *kinds = PyDict_New();
     for (int i = 0; kinds && i < KINDS; i++) {
         PyObject *kind = kind_bytes(&r->kinds[i], &all);
-        if (!kind || PyList_Append(kinds, kind) < 0)
+        if (!kind || PyDict_SetItemString(kinds, KIND_NAMES[i], kind) < 0)
             Py_CLEAR(kinds);
         Py_XDECREF(kind);
     }
@@ -111,14 +111,14 @@ PyDoc_STRVAR(
     "read(block, at)\n--\n\n"
     "Read on from the start of an event, as long as events follow each other.\n\n"
     "Args:\n"
-    "    block: A bytearray. Until `take`, all reads have to be of the same one.\n"
-    "    at: Where in it.\n\n"
+    "    block: A bytearray. All reads until `take` have to be of the same one.\n"
+    "    at: Where the event starts.\n\n"
     "Returns:\n"
-    "    The first byte that was not dealt with, and why: 'ends' where an event, or what follows\n"
-    "    it, is not there as a whole, 'odd' where no event stands or what does is not JSON, or as\n"
-    "    bytes a category that `add_category` has to explain first.");
+    "    The first byte that was not read, and why: 'ends' if the block ends in an event or right\n"
+    "    behind it, 'odd' if no event follows or it is not JSON, or as bytes a category that\n"
+    "    has to be set with `add_category` first.");
 
-static PyObject *read_events(PyObject *self, PyObject *args)
+static PyObject *read_block(PyObject *self, PyObject *args)
 {
     Reader *r = reader_of(self);
     PyObject *block;
@@ -138,7 +138,7 @@ static PyObject *read_events(PyObject *self, PyObject *args)
     r->is_point = !strcmp(localeconv()->decimal_point, ".");
     const char *at = r->text + start;
     PyThreadState *thread = PyEval_SaveThread();
-    at = read_on(r, at);
+    at = read_events(r, at);
     PyEval_RestoreThread(thread);
     Py_ssize_t reached = at - r->text;
     PyObject *reason = NULL;
@@ -153,7 +153,7 @@ static PyObject *read_events(PyObject *self, PyObject *args)
 }
 
 PyDoc_STRVAR(add_doc, "add(text)\n--\n\n"
-                      "Count an event that somebody else read, as one that is not plain.");
+                      "Add the text of an event that the caller read, as one that is not plain.");
 
 static PyObject *add(PyObject *self, PyObject *text)
 {
@@ -171,19 +171,27 @@ static PyObject *add(PyObject *self, PyObject *text)
 PyDoc_STRVAR(
     add_category_doc,
     "add_category(word, kind, without)\n--\n\n"
-    "Say what complete events of a category are: a position in the kinds or -1 for none of them,\n"
-    "and the positions of the columns that such an event must leave empty to be plain.");
+    "Set what complete events of a category are: a kind, or None if none of them is plain, and the\n"
+    "positions of the columns that such an event must leave empty to be plain.");
+
+static int kind_named(const char *name)
+{
+    for (int kind = 0; name && kind < KINDS; kind++)
+        if (!strcmp(KIND_NAMES[kind], name))
+            return kind;
+    return NO_KIND;
+}
 
 static PyObject *add_category(PyObject *self, PyObject *args)
 {
     Reader *r = reader_of(self);
-    const char *word;
+    const char *word, *name;
     Py_ssize_t length;
-    int kind;
     PyObject *without;
-    if (!PyArg_ParseTuple(args, "y#iO!", &word, &length, &kind, &PyList_Type, &without))
+    if (!PyArg_ParseTuple(args, "y#zO!", &word, &length, &name, &PyList_Type, &without))
         return NULL;
-    if (r->category_count == MOST_CATEGORIES || kind < -1 || kind >= KINDS) {
+    int kind = kind_named(name);
+    if (r->category_count == MOST_CATEGORIES || (name && kind == NO_KIND)) {
         PyErr_SetString(PyExc_ValueError, "no such kind, or too many categories");
         return NULL;
     }
@@ -204,7 +212,7 @@ static PyObject *add_category(PyObject *self, PyObject *args)
         return PyErr_NoMemory();
     memcpy(category->word, word, (size_t)length);
     category->length = (size_t)length;
-    category->kind = kind < 0 ? NO_KIND : kind;
+    category->kind = kind;
     r->category_count++;
     return Py_NewRef(Py_None);
 }
@@ -214,7 +222,7 @@ static PyObject *event_count(PyObject *self, void *Py_UNUSED(closure))
     return PyLong_FromLongLong(reader_of(self)->events);
 }
 
-/* The columns of a kind: those of FIELD_TYPES, and one for each of the arguments. */
+/* The columns of a kind: those of FIELDS, and one for each argument. */
 static bool add_columns(Kind *kind, PyObject *arguments)
 {
     Py_ssize_t count = PyList_Check(arguments) ? PyList_Size(arguments) : -1;
@@ -228,7 +236,7 @@ static bool add_columns(Kind *kind, PyObject *arguments)
         return false;
     }
     for (; kind->count < FIRST_ARGUMENT; kind->count++)
-        kind->columns[kind->count].type = FIELD_TYPES[kind->count];
+        kind->columns[kind->count].type = FIELDS[kind->count].type;
     for (Py_ssize_t i = 0; i < count; i++, kind->count++) {
         Column *column = &kind->columns[kind->count];
         const char *key;
@@ -263,47 +271,47 @@ static bool add_columns(Kind *kind, PyObject *arguments)
 
 static PyObject *new_reader(PyTypeObject *type, PyObject *args, PyObject *Py_UNUSED(keywords))
 {
-    PyObject *kinds[KINDS];
-    if (!PyArg_ParseTuple(args, "OOOOO", &kinds[0], &kinds[1], &kinds[2], &kinds[3], &kinds[4]))
+    PyObject *kinds;
+    Bounds bounds;
+    unsigned long long time_ns, duration_ns;
+    if (!PyArg_ParseTuple(args, "O!(KKd)", &PyDict_Type, &kinds, &time_ns, &duration_ns,
+                          &bounds.decimal))
         return NULL;
+    bounds.time_ns = time_ns;
+    bounds.duration_ns = duration_ns;
+    if (PyDict_Size(kinds) != KINDS) {
+        PyErr_SetString(PyExc_ValueError, "these are not the kinds of the reader");
+        return NULL;
+    }
     allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
     PyObject *self = allocate(type, 0); /* all zeros */
-    for (int i = 0; self && i < KINDS; i++)
-        if (!add_columns(&reader_of(self)->kinds[i], kinds[i]))
+    if (self)
+        reader_of(self)->bounds = bounds;
+    for (int i = 0; self && i < KINDS; i++) {
+        PyObject *arguments = PyDict_GetItemString(kinds, KIND_NAMES[i]);
+        if (!arguments) {
+            PyErr_SetString(PyExc_ValueError, "these are not the kinds of the reader");
             Py_CLEAR(self);
+        } else if (!add_columns(&reader_of(self)->kinds[i], arguments)) {
+            Py_CLEAR(self);
+        }
+    }
     return self;
 }
 
 static void free_reader(PyObject *self)
 {
-    Reader *r = reader_of(self);
     PyTypeObject *type = Py_TYPE(self);
-    for (int i = 0; i < KINDS; i++) {
-        for (int j = 0; j < r->kinds[i].count; j++) {
-            Column *column = &r->kinds[i].columns[j];
-            free(column->key);
-            free(column->values);
-            free(column->valid);
-            free(column->ends);
-            free(column->items.data);
-        }
-        free(r->kinds[i].columns);
-    }
-    for (int i = 0; i < r->category_count; i++)
-        free(r->categories[i].word);
-    free(r->beside.data);
-    free(r->others.data);
-    free(r->other_ids.data);
-    free(r->other_ends.data);
+    free_buffers(reader_of(self));
     freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
     release(self);
     Py_DECREF(type);
 }
 
 PyDoc_STRVAR(fill_doc, "fill(buffer, parts)\n--\n\n"
-                       "Make a bytearray hold the parts, one behind the other.\n\n"
+                       "Make a bytearray hold the parts, one after another.\n\n"
                        "Raises:\n"
-                       "    BufferError: Something points into it.");
+                       "    BufferError: An array still uses its memory.");
 
 static PyObject *fill(PyObject *Py_UNUSED(module), PyObject *args)
 {
@@ -320,7 +328,7 @@ static PyObject *fill(PyObject *Py_UNUSED(module), PyObject *args)
             goto release;
         size += views[held].len;
     }
-    /* A resize to the size that it has would not be refused. */
+    /* Resizing to the size that it has never fails, so resize to another one first. */
     Py_ssize_t other = size ? size - 1 : 1;
     if ((PyByteArray_Size(into) == size && PyByteArray_Resize(into, other) < 0)
         || PyByteArray_Resize(into, size) < 0
@@ -341,7 +349,7 @@ release:
 }
 
 static PyMethodDef METHODS[] = {
-    {"read", read_events, METH_VARARGS, read_doc},
+    {"read", read_block, METH_VARARGS, read_doc},
     {"add", add, METH_O, add_doc},
     {"add_category", add_category, METH_VARARGS, add_category_doc},
     {"take", take, METH_NOARGS, take_doc},
@@ -358,7 +366,13 @@ static PyType_Slot SLOTS[] = {
     {Py_tp_dealloc, free_reader},
     {Py_tp_methods, METHODS},
     {Py_tp_getset, ATTRIBUTES},
-    {Py_tp_doc, "Reader(*kinds)\n--\n\nReads the events of one file; one thread at a time."},
+    {Py_tp_doc,
+     "Reader(kinds, bounds)\n--\n\n"
+     "Reads the events of one file; one thread at a time.\n\n"
+     "Args:\n"
+     "    kinds: The arguments that have columns, by the name of the kind.\n"
+     "    bounds: The largest time and duration of a plain event in nanoseconds, and the\n"
+     "        bound of its decimals, of either sign."},
     {0, NULL},
 };
 
@@ -369,11 +383,25 @@ static PyType_Spec READER = {
     .slots = SLOTS,
 };
 
+/* FIELDS as a tuple of names and types. */
+static PyObject *fields(void)
+{
+    PyObject *all = PyTuple_New(FIRST_ARGUMENT);
+    for (int i = 0; all && i < FIRST_ARGUMENT; i++) {
+        PyObject *field = Py_BuildValue("(si)", FIELDS[i].name, (int)FIELDS[i].type);
+        if (!field || PyTuple_SetItem(all, i, field) < 0)
+            Py_CLEAR(all);
+    }
+    return all;
+}
+
 static int fill_module(PyObject *module)
 {
-    PyObject *reader = PyType_FromModuleAndSpec(module, &READER, NULL);
-    int failed = !reader || PyModule_AddObjectRef(module, "Reader", reader) < 0;
+    PyObject *reader = PyType_FromModuleAndSpec(module, &READER, NULL), *all = fields();
+    int failed = !reader || !all || PyModule_AddObjectRef(module, "Reader", reader) < 0
+                 || PyModule_AddObjectRef(module, "FIELDS", all) < 0;
     Py_XDECREF(reader);
+    Py_XDECREF(all);
     return failed || PyModule_AddIntMacro(module, WHOLE) < 0
                    || PyModule_AddIntMacro(module, DECIMAL) < 0
                    || PyModule_AddIntMacro(module, FLAG) < 0
@@ -397,7 +425,7 @@ static PyModuleDef_Slot MODULE_SLOTS[] = {{Py_mod_exec, fill_module}, {0, NULL}}
 static struct PyModuleDef MODULE = {
     PyModuleDef_HEAD_INIT,
     .m_name = "_events",
-    .m_doc = "The events of a block of text, plain ones as columns.",
+    .m_doc = "Read the events of a block of text, plain ones into columns.",
     .m_methods = FUNCTIONS,
     .m_slots = MODULE_SLOTS,
 };

@@ -1,120 +1,116 @@
 """The SQL that reads the arguments of events into the columns of a table.
 
-Every value goes to the column that names its key. What a column could not give back exactly stays
-in `args`. That is decided value by value from the JSON type, so "256" written as text fills a
-BIGINT column and also stays in `args`, and `rebuild` can return every event as it was.
+The query is sql/derive/argument_columns.sql, what it calls full_parse.sql. Written here are the lists of
+columns and keys that it needs for a kind of events.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
+from dataclasses import dataclass
 
+from tracewh.ingest.parse.event_layout import EventLayout
 from tracewh.schema import Column
-
-#: JSON types of a whole number.
-INTEGER = "('UBIGINT', 'BIGINT')"
-#: The least and the most value that a column holds. What is beyond means 'none' in the files: the
-#: column is NULL, the value stays in args.
-BOUNDS = {
-    "external_id": (1, 2**63 - 1),
-    "correlation_id": (1, 2**63 - 1),
-    "sequence_number": (0, 2**63 - 1),
-    "stream_id": (0, 2**32 - 2),
-    "device_id": (0, 2**31 - 1),
-}
+from tracewh.sql_files import query
 
 
-def typed_select(name: str, common: str, columns: Sequence[Column], older_keys: bool) -> str:
+@dataclass(frozen=True, slots=True)
+class _Key:
+    """One key of an argument, and the column that it fills.
+
+    Attributes:
+        position: Among all keys of the kind, from 1.
+    """
+
+    column: Column
+    name: str
+    position: int
+
+    @property
+    def is_todays(self) -> bool:
+        return self.name == self.column.keys[0]
+
+    @property
+    def kind(self) -> str:
+        """The JSON type of its value."""
+        return f"r.k[{self.position}]"
+
+    @property
+    def value(self) -> str:
+        """Its value, as the column takes it."""
+        return f"r.v{self.position}"
+
+    @property
+    def path(self) -> str:
+        return f"""'$."{self.name}"'"""
+
+    @property
+    def typed(self) -> str:
+        """Its value as from_json reads it."""
+        return f'r.a."{self.name}"'
+
+    @property
+    def null(self) -> str:
+        """The member of a patch that takes it out of the arguments."""
+        return f"""'"{self.name}":null'"""
+
+
+def is_number(column: Column) -> bool:
+    """Whether a column holds whole numbers."""
+    return column.type in ("BIGINT", "INTEGER")
+
+
+def typed_select(layout: EventLayout, kind: str, older_keys: bool) -> str:
     """Rows of one kind from `base`, with a column per argument and the rest in args.
 
-    In layers, so that nothing is worked out twice: `a` the typed arguments, `k` the JSON type under
-    every key, `n` the number of arguments; the value `v` under every key; how many arguments the
-    columns hold; the rest.
+    Args:
+        layout: The layout of events.
+        kind: A kind that has columns for its arguments.
+        older_keys: Whether arguments may stand under keys that are not today's.
     """
-    keys = [(column, key) for column in columns for key in column.keys[: None if older_keys else 1]]
-    kind = {key: f"r.k[{position}]" for position, (_, key) in enumerate(keys, start=1)}
-    value = {key: f"r.v{position}" for position, (_, key) in enumerate(keys, start=1)}
-    spec = ",".join(f'"{column.keys[0]}":{_json_type(column)}' for column in columns)
-    paths = ", ".join(f"""'$."{key}"'""" for _, key in keys)
-    read = ", ".join(
-        f"{_read(column, key, kind[key])} AS v{position}"
-        for position, (column, key) in enumerate(keys, start=1)
-    )
-    flags = {key: _held(column, key, kind[key], value[key]) for column, key in keys}
-    older = [(column, key) for column, key in keys if key != column.keys[0]]
+    columns = layout.kinds[kind]
+    names = [(c, name) for c in columns for name in c.keys[: None if older_keys else 1]]
+    keys = [_Key(*found, position) for position, found in enumerate(names, start=1)]
+    todays = {key.column: key for key in keys if key.is_todays}
+    older = [(key, todays[key.column]) for key in keys if not key.is_todays]
+    held = {key: _held(key) for key in keys}
     # A column can hold one key only: where a file has two spellings of it, both stay in args.
-    for column, key in older:
-        flags[key] += f" AND {kind[column.keys[0]]} IS NULL"
-        flags[column.keys[0]] += f" AND {kind[key]} IS NULL"
+    for key, today in older:
+        held[key] += f" AND {today.kind} IS NULL"
+        held[today] += f" AND {key.kind} IS NULL"
+    numbers = [key for key in keys if is_number(key.column)]
+    usual = [f"({key.kind} IS NULL OR {today.kind} IS NULL)" for key, today in older]
+    usual += [
+        f"({key.value} IS NULL OR NOT has_device_as_process(r.category))"
+        for key in keys
+        if key.column.name == "device_id"
+    ]
+    return query(
+        "argument_columns",
+        kind=f"'{kind}'",
+        fields=_listed(f"r.{name}" for name in layout.fields),
+        types="'{" + ",".join(f'"{c.keys[0]}":{_json_type(c)}' for c in columns) + "}'",
+        paths=_listed(key.path for key in keys),
+        values_by_key=_listed(f"{_value(key, layout)} AS v{key.position}" for key in keys),
+        number_kinds=_listed(key.kind for key in numbers),
+        number_values=_listed(key.value for key in numbers),
+        held_others=" + ".join(
+            ["0", *(f"coalesce({held[key]}, false)::INTEGER" for key in keys if key not in numbers)]
+        ),
+        no_exception=" AND ".join(["true", *usual]),
+        all_keys=_listed(key.null for key in keys),
+        held_keys=_listed(f"CASE WHEN {held[key]} THEN {key.null} END" for key in keys),
+        held_older_keys=_listed(f"CASE WHEN {held[key]} THEN {key.null} END" for key, _ in older)
+        or "NULL",
+        values=_listed(
+            f"coalesce({_listed(key.value for key in keys if key.column == column)}, NULL)"
+            for column in columns
+        ),
+    )
 
-    # Numbers by far outnumber the rest, and their kinds are checked in one go.
-    numbers = [key for column, key in keys if column.type in ("BIGINT", "INTEGER")]
-    held = " + ".join(
-        [
-            f"list_count([{', '.join(value[key] for key in numbers)}])",
-            *(f"coalesce({flags[key]}, false)::INTEGER" for key in flags if key not in numbers),
-        ]
-    )
-    exceptions = "".join(
-        [
-            *(f" AND ({kind[key]} IS NULL OR {kind[c.keys[0]]} IS NULL)" for c, key in older),
-            *(
-                f" AND ({value[key]} IS NULL OR NOT has_device_as_process(r.category))"
-                for column, key in keys
-                if column.name == "device_id"
-            ),
-        ]
-    )
-    sound = (
-        f"NOT list_has_any([{', '.join(kind[key] for key in numbers)}],"
-        f" ['VARCHAR', 'DOUBLE', 'BOOLEAN', 'OBJECT', 'ARRAY', 'NULL']){exceptions}"
-    )
-    known = ",".join(f'"{key}":null' for _, key in keys)
-    drop = ", ".join(f"""CASE WHEN {flag} THEN '"{key}":null' END""" for key, flag in flags.items())
-    # A null in args where the column has a value says: the value stood under this older key.
-    marks = ", ".join(f"""CASE WHEN {flags[key]} THEN '"{key}":null' END""" for _, key in older)
-    values = ", ".join(
-        f"coalesce({', '.join(value[key] for key in column.keys if key in value)}, NULL)"
-        for column in columns
-    )
-    return f"""
-    SELECT
-        {common},
-        {values},
-        CASE WHEN r.n > 0 THEN with_marks(r.rest, r.marks) ELSE r.args END::JSON,
-        r.raw
-    FROM (
-        SELECT
-            r.*,
-            CASE
-                WHEN r.held = r.n THEN '{{}}'
-                ELSE merged_arguments(
-                    r.text,
-                    r.args,
-                    CASE
-                        WHEN r.held = list_count(r.k) THEN '{{{known}}}'
-                        ELSE '{{' || concat_ws(',', {drop}) || '}}'
-                    END
-                )
-            END AS rest,
-            {f"concat_ws(',', {marks})" if older else "''"} AS marks
-        FROM (
-            SELECT r.*, CASE WHEN {sound} THEN {held} END AS held
-            FROM (
-                SELECT r.*, {read}
-                FROM (
-                    SELECT
-                        b.*,
-                        from_json(b.args, '{{{spec}}}') AS a,
-                        json_type(b.args, [{paths}]) AS k,
-                        len(json_keys(b.args)) AS n
-                    FROM base AS b
-                    WHERE b.tbl = '{name}'
-                ) AS r
-            ) AS r
-        ) AS r
-    ) AS r
-    """
+
+def _listed(parts: Iterable[str]) -> str:
+    return ", ".join(parts)
 
 
 def _json_type(column: Column) -> str:
@@ -123,48 +119,42 @@ def _json_type(column: Column) -> str:
     return '"JSON"' if column.type.endswith("[]") else f'"{column.type}"'
 
 
-def _read(column: Column, key: str, kind: str) -> str:
+def _value(key: _Key, layout: EventLayout) -> str:
     """The value under one key, or NULL where it is missing, of another kind, or means 'none'."""
-    if key == column.keys[0]:
-        value = f'r.a."{key}"'
-    elif column.type == "JSON":
-        value = f"""CASE WHEN {kind} <> 'NULL' THEN json_extract(r.args, '$."{key}"') END"""
-    else:
-        value = f"""try_cast(json_extract_string(r.args, '$."{key}"') AS {column.type})"""
+    column, value = key.column, key.typed
+    if not key.is_todays:
+        value = f"try_cast(json_extract_string(r.args, {key.path}) AS {column.type})"
+        if column.type == "JSON":
+            value = f"json_value({key.kind}, r.args, {key.path})"
     if column.as_text:
-        listed = f"try_cast({value} AS {column.type})"
-        return f"CASE WHEN len({listed}) = list_count({listed}) THEN {listed} END"
+        return f"complete_list(try_cast({value} AS {column.type}))"
     if column.type.endswith("[]"):
         return f"""from_json({value}, '["{column.type[:-2]}"]')"""
     if column.type == "DOUBLE":
-        return f"CASE WHEN isfinite({value}) THEN {value} END"
-    if column.type in ("BIGINT", "INTEGER"):
-        if column.name in BOUNDS:
-            least, most = BOUNDS[column.name]
-            value = f"CASE WHEN {value} BETWEEN {least} AND {most} THEN {value} END"
-        # 256.0 and "256" are taken; 2.5 and true would be cast to a number that nobody wrote.
-        written = f"""try_cast(json_extract_string(r.args, '$."{key}"') AS DOUBLE)"""
-        return f"""CASE
-            WHEN {kind} IN ('UBIGINT', 'BIGINT', 'VARCHAR') THEN {value}
-            WHEN {kind} = 'DOUBLE' THEN CASE WHEN {written} = {value} THEN {value} END
-        END"""
+        return f"decimal_number({value})"
+    if is_number(column):
+        if column.name in layout.argument_bounds:
+            least, most = layout.argument_bounds[column.name]
+            value = f"bounded({value}, {least}, {most})"
+        return f"whole_number({key.kind}, {value}, r.args, {key.path})"
     # Whoever writes an empty text recorded nothing.
     empty = {"VARCHAR": "''", "JSON": "'\"\"'"}.get(column.type)
     return f"nullif({value}, {empty})" if empty else value
 
 
-def _held(column: Column, key: str, kind: str, value: str) -> str:
+def _held(key: _Key) -> str:
     """Whether the column gives the value under a key back exactly."""
+    column, given = key.column, f"{key.kind}, {key.value}"
     if column.type == "JSON":
-        return f"{kind} <> 'NULL' AND {value} IS NOT NULL"
+        return f"holds_json({given})"
     if column.as_text:
-        return f"""{kind} = 'VARCHAR' AND '[' || array_to_string({value}, ', ') || ']' = r.a."{key}\""""
+        return f"holds_list_in_text({given}, {key.typed})"
     if column.type.endswith("[]"):
-        return f"""{kind} = 'ARRAY' AND to_json({value})::VARCHAR = r.a."{key}"::VARCHAR"""
+        return f"holds_list({given}, {key.typed})"
     if column.type == "DOUBLE":
-        return f"{kind} IN ('DOUBLE', 'UBIGINT', 'BIGINT') AND abs({value}) < 9e15"
-    if column.type in ("BIGINT", "INTEGER"):
+        return f"holds_decimal_number({given})"
+    if is_number(column):
         # Where the process is the device, nothing would tell that an argument said it as well.
         own = " AND NOT has_device_as_process(r.category)" if column.name == "device_id" else ""
-        return f"{kind} IN {INTEGER} AND {value} IS NOT NULL{own}"
-    return f"{kind} = '{column.type}' AND {value} IS NOT NULL"
+        return f"holds_whole_number({given}){own}"
+    return f"holds_value({given}, '{column.type}')"

@@ -14,40 +14,17 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tracewh.ingest.parse.argument_columns import BOUNDS
+from tracewh.ingest.parse.event_layout import EventLayout, event_layout
 from tracewh.ingest.read.chunks import Block, Cut, separators
 from tracewh.ingest.read.resync import EVENT_BYTES, Resync
-from tracewh.schema import Column, tables
+from tracewh.schema import Column
 
 try:
     from tracewh.ingest.native import _events
 except ImportError:
     _events = None  # type: ignore[assignment]
 
-#: Kinds of events in the order of native/reader.h, and the tables that have columns for their arguments.
-KINDS = {
-    "host": "host_events",
-    "device": "device_events",
-    "memory": "memory_records",
-    "flow": None,
-    "other": None,
-}
-#: Columns of every kind before those of its arguments, in the order of native/reader.h.
 _TEXT, _JSON = pa.string_view(), pa.json_(pa.string_view())
-_FIELDS = {
-    "event_id": pa.int64(),
-    "phase": _TEXT,
-    "raw_category": _TEXT,
-    "name": _TEXT,
-    "pid": _TEXT,
-    "tid": _TEXT,
-    "ts_ns": pa.int64(),
-    "dur_ns": pa.int64(),
-    "flow_id": pa.int64(),
-    "bind": _TEXT,
-    "args": _JSON,
-    "raw": _JSON,
-}
 #: With these the events of a kind are never plain: a stream may make one that is not known a device's.
 _NOT_PLAIN = {"host": ("stream",)}
 #: What is in `raw`, for kinds that always have it.
@@ -57,7 +34,7 @@ _RAW = {
 }
 _ANY = (-(2**63), 2**63 - 1)
 #: What the database said of categories, which is the same for every trace.
-_CATEGORIES: dict[bytes, tuple[int, list[int]]] = {}
+_CATEGORIES: dict[bytes, tuple[str | None, list[int]]] = {}
 MOST_CATEGORIES = 1000
 _WIDTHS = {"INTEGER": (-(2**31), 2**31 - 1)}
 
@@ -72,7 +49,8 @@ class FastParser:
     def __init__(self, con: duckdb.DuckDBPyConnection) -> None:
         self.resync = Resync()
         self._con = con
-        self._reader = _events.Reader(*map(_specs, KINDS))
+        self._layout = event_layout(con)
+        self._reader = new_reader(self._layout)
 
     def split(self, buffer: bytearray, last: bool) -> Cut:
         """Read a buffer that starts at an event, or at the end of the array."""
@@ -111,9 +89,9 @@ class FastParser:
         beside, (ids, ends, texts), kinds = self._reader.take()
         heap = [pa.py_buffer(buffer), pa.py_buffer(beside)]
         plain = {}
-        for kind, (rows, columns) in zip(KINDS, kinds, strict=True):
+        for kind, (rows, columns) in kinds.items():
             if rows:
-                schema = batch_schema(kind)
+                schema = batch_schema(self._layout, kind)
                 arrays = [
                     _array(type_, rows, found, heap)
                     for type_, found in zip(schema.types, columns, strict=False)
@@ -137,10 +115,13 @@ class FastParser:
                 " FROM (SELECT current_category(?, '') AS category) AS c",
                 [word.decode()],
             ).fetchall()
-            kinds = [*KINDS]
-            device = [c.name for c in _columns("device")].index("device_id") + len(_FIELDS)
+            columns = [column.name for column in self._layout.kinds["device"]]
+            device = len(_events.FIELDS) + columns.index("device_id")
             # Where the process is the device, nothing would tell that an argument said it as well.
-            found = (kinds.index(table) if table in kinds else -1, [device] if has_device else [])
+            found = (
+                table if table in self._layout.compiled else None,
+                [device] if has_device else [],
+            )
             if len(_CATEGORIES) == MOST_CATEGORIES:
                 _CATEGORIES.clear()
             _CATEGORIES[word] = found
@@ -152,29 +133,34 @@ def is_available() -> bool:
     return _events is not None
 
 
+def new_reader(layout: EventLayout) -> _events.Reader:
+    """A compiled reader of events."""
+    return _events.Reader(
+        {kind: _specs(layout, kind) for kind in layout.compiled}, layout.compiled_bounds
+    )
+
+
 @cache
-def batch_schema(kind: str) -> pa.Schema:
+def batch_schema(layout: EventLayout, kind: str) -> pa.Schema:
     """The columns that `insert_sql` reads."""
-    return pa.schema([*_FIELDS.items(), *((c.name, _arrow_type(c)) for c in _columns(kind))])
+    types = {_events.WHOLE: pa.int64(), _events.TEXT: _TEXT}
+    is_json = {name for name, type_ in layout.remainders.items() if type_ == "JSON"}
+    fields = [(name, _JSON if name in is_json else types[t]) for name, t in _events.FIELDS]
+    return pa.schema([*fields, *((c.name, _arrow_type(c)) for c in layout.kinds[kind])])
 
 
-def insert_sql(kind: str) -> str:
+def insert_sql(layout: EventLayout, kind: str) -> str:
     """Append the plain events of a kind, which stand in `plain_<kind>`, to its raw table."""
-    values = [
-        *("p.event_id", "p.phase", "current_category(p.raw_category, p.name)", "p.raw_category"),
-        *("p.name", "p.pid", "p.tid", "p.ts_ns", "p.dur_ns", "p.flow_id"),
-        *(f"p.{column.name}" for column in _columns(kind)),
-        *("p.args", _RAW.get(kind, "p.raw")),
-    ]
-    return f"INSERT INTO raw_{kind} SELECT {', '.join(values)} FROM plain_{kind} AS p"
+    worked_out = {
+        "category": "current_category(p.raw_category, p.name)",
+        "raw": _RAW.get(kind, "p.raw"),
+    }
+    names = [*layout.fields, *(column.name for column in layout.kinds[kind]), *layout.remainders]
+    values = ", ".join(worked_out.get(name, f"p.{name}") for name in names)
+    return f"INSERT INTO raw_{kind} SELECT {values} FROM plain_{kind} AS p"
 
 
-def _columns(kind: str) -> tuple[Column, ...]:
-    table = KINDS[kind]
-    return tables()[table].arguments if table else ()
-
-
-def _specs(kind: str) -> list[_events.Argument]:
+def _specs(layout: EventLayout, kind: str) -> list[_events.Argument]:
     """For each argument its key, how it is written, which numbers fit, which the column holds, and which
     argument's column that is: older keys fill that of today's.
     """
@@ -188,13 +174,13 @@ def _specs(kind: str) -> list[_events.Argument]:
         "INTEGER[]": _events.WHOLES,
         "VARCHAR[]": _events.TEXTS,
     }
-    columns = _columns(kind)
+    columns = layout.kinds[kind]
     specs: list[_events.Argument] = [
         (
             column.keys[0],
             _events.WHOLES_AS_TEXT if column.as_text else types[column.type],
             _WIDTHS.get(column.type.removesuffix("[]"), _ANY),
-            BOUNDS.get(column.name, _ANY),
+            layout.argument_bounds.get(column.name, _ANY),
             number,
         )
         for number, column in enumerate(columns)

@@ -14,9 +14,10 @@ import pyarrow as pa
 
 from tracewh.arrow_columns import joined
 from tracewh.ingest.parse import event_columns, fast_parser
+from tracewh.ingest.parse.event_layout import event_layout
 from tracewh.ingest.read.chunks import Block
 from tracewh.ingest.read.json_repair import Scanner
-from tracewh.sql_files import derive
+from tracewh.sql_files import derive, query
 
 #: Events that are not plain wait until there are so many bytes of them: there may be few.
 HELD_BYTES = 4 << 20
@@ -34,12 +35,12 @@ def prepare(con: duckdb.DuckDBPyConnection, unpadded: bool = False) -> None:
     """
     derive(con, "event_kinds")
     derive(con, "written_numbers")
+    derive(con, "full_parse")
     if unpadded:
         derive(con, "unpadded")
-    for name, table in event_columns.TYPED.items():
-        con.execute(f"CREATE TABLE raw_{name} ({event_columns.raw_columns(table)})")
-    for name in event_columns.UNTYPED:
-        con.execute(f"CREATE TABLE raw_{name} ({event_columns.raw_columns()})")
+    layout = event_layout(con)
+    for kind in layout.kinds:
+        con.execute(f"CREATE TABLE raw_{kind} ({layout.raw_columns(kind)})")
 
 
 def is_unpadded(block: Block) -> bool:
@@ -139,6 +140,7 @@ class _PlainRows:
 
     def __init__(self, con: duckdb.DuckDBPyConnection) -> None:
         self._con = con
+        self._layout = event_layout(con)
         self._rows: dict[str, _Rows] = {}
         con.execute("BEGIN")
 
@@ -147,7 +149,9 @@ class _PlainRows:
             if kind not in self._rows:
                 self._rows[kind] = _Rows(batch.schema)
                 self._con.register(f"plain_{kind}", self._rows[kind])
-                self._con.execute(f"PREPARE append_{kind} AS {fast_parser.insert_sql(kind)}")
+                self._con.execute(
+                    f"PREPARE append_{kind} AS {fast_parser.insert_sql(self._layout, kind)}"
+                )
             self._rows[kind].batch = batch
             self._con.execute(f"EXECUTE append_{kind}")
 
@@ -164,6 +168,7 @@ class _FullParse:
 
     def __init__(self, con: duckdb.DuckDBPyConnection) -> None:
         self._con = con
+        self._layout = event_layout(con)
         self._prepared: set[str] = set()
         self._others = _Rows(_OTHERS)
         self._base: _Rows | None = None
@@ -175,11 +180,11 @@ class _FullParse:
 
         texts = self._without_odd_numbers(batch.column("text"))
         self._others.batch = pa.record_batch([batch.column("event_id"), texts], _OTHERS)
-        [(duplicates,)] = self._con.execute(event_columns.DUPLICATE_KEYS).fetchall()
+        [(duplicates,)] = self._con.execute(query("duplicate_keys")).fetchall()
         self.reasons["duplicate_keys"] += duplicates
-        older_keys = _has_older_keys(texts)
+        older_keys = _has_any_key(texts, self._layout.older_keys)
         # Not through a table: a statement that reads one is planned anew whenever it runs.
-        self._prepare("base", event_columns.base_sql)
+        self._prepare("base", partial(query, "event_columns"))
         base = self._con.sql("EXECUTE base").to_arrow_table().combine_chunks()
         if self._base is None:
             self._base = _Rows(base.schema)
@@ -187,7 +192,7 @@ class _FullParse:
         [self._base.batch] = base.to_batches()
         for kind in pc.unique(base["tbl"]).to_pylist():
             name = f"{kind}_{older_keys}"
-            self._prepare(name, partial(event_columns.insert_sql, kind, older_keys))
+            self._prepare(name, partial(event_columns.insert_sql, self._layout, kind, older_keys))
             self._con.execute(f"EXECUTE {name}")
 
     def _without_odd_numbers(self, texts: pa.StringArray) -> pa.StringArray:
@@ -224,6 +229,6 @@ class _Rows:
         return reader.__arrow_c_stream__(requested_schema)
 
 
-def _has_older_keys(texts: pa.StringArray) -> bool:
+def _has_any_key(texts: pa.StringArray, keys: list[str]) -> bool:
     data = memoryview(texts.buffers()[2])
-    return any(re.search(f'"{key}"'.encode(), data) for key in event_columns.OLDER_KEYS)
+    return any(re.search(f'"{key}"'.encode(), data) for key in keys)

@@ -6,6 +6,29 @@
 -- accelerator adds its own. A complete event of an unknown category counts as device work if its
 -- arguments place it on a stream, and as host work otherwise.
 
+-- The largest values that are read, of either sign.
+--     time_us, duration_us  Times up to the year 2096 and durations up to 31 years: in nanoseconds, both and
+--                           their sum fit 64 bits. Larger values are not times, and stay in raw.
+--     exact_ns              Below it, a double of microseconds reproduces the nanoseconds.
+--     compiled_ns           The compiled reader leaves longer durations to the full parse.
+--     decimal               From here on, DuckDB may write a number in another way than the file.
+--     arguments             Smallest and largest value that a column holds. Files write values outside of
+--                           this range for 'none': the column is NULL and the value stays in args.
+CREATE MACRO event_bounds() AS {
+    'time_us': 4e15,
+    'duration_us': 1e15,
+    'exact_ns': 9e15,
+    'compiled_ns': 1e15,
+    'decimal': 9e15,
+    'arguments': {
+        'external_id': [1, 9223372036854775807],
+        'correlation_id': [1, 9223372036854775807],
+        'sequence_number': [0, 9223372036854775807],
+        'stream_id': [0, 4294967294],
+        'device_id': [0, 2147483647]
+    }
+};
+
 -- The current name of a category. In 2021 files, Operator also covered today's annotations.
 CREATE MACRO current_category(category, name) AS
     CASE category
@@ -110,14 +133,12 @@ CREATE MACRO nanoseconds(microseconds) AS
 -- Whether whole nanoseconds reproduce the number in the file.
 CREATE MACRO are_exact(ns, microseconds) AS
     CASE
-        WHEN abs(ns) < 9e15 THEN ns / 1000 = microseconds
+        WHEN abs(ns) < event_bounds().exact_ns THEN ns / 1000 = microseconds
         ELSE (ns // 1000) + (ns % 1000) / 1000 = microseconds
     END;
 
--- Times up to the year 2096 and durations up to 31 years: in nanoseconds, both and their sum fit 64 bits.
--- Larger values are not times, and stay in raw.
-CREATE MACRO is_time(microseconds) AS abs(microseconds) < 4e15;
-CREATE MACRO is_duration(microseconds) AS abs(microseconds) < 1e15;
+CREATE MACRO is_time(microseconds) AS abs(microseconds) < event_bounds().time_us;
+CREATE MACRO is_duration(microseconds) AS abs(microseconds) < event_bounds().duration_us;
 
 CREATE MACRO duration_nanoseconds(event_text, dur) AS round(dur * 1000)::BIGINT;
 

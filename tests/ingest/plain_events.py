@@ -9,7 +9,8 @@ from typing import Any
 import duckdb
 from hypothesis import strategies as st
 
-from tracewh.ingest.parse.fast_parser import KINDS, FastParser
+from tracewh.ingest.parse.event_layout import EventLayout, event_layout
+from tracewh.ingest.parse.fast_parser import FastParser
 from tracewh.ingest.parse.sql_parser import SqlParser, prepare
 from tracewh.ingest.read.chunks import Block, Splitter, TextSplitter
 
@@ -95,7 +96,6 @@ SPAN = {
     "args": {"Op count": 0},
 }
 PLAIN = {"host": HOST, "device": DEVICE, "memory": MEMORY, "flow": FLOW, "other": METADATA}
-TABLES = (*KINDS, "counter")
 
 
 #: Events are plain where another one follows.
@@ -109,6 +109,10 @@ def database() -> tuple[duckdb.DuckDBPyConnection, SqlParser]:
     con.execute("SET threads = 1; SET disabled_optimizers = 'filter_pushdown'")
     prepare(con)
     return con, SqlParser(con, 1)
+
+
+def layout() -> EventLayout:
+    return event_layout(database()[0])
 
 
 def block(texts: list[str], splitter: Splitter | None = None) -> Block:
@@ -125,7 +129,7 @@ def tables(texts: list[str], *, full: bool) -> dict[str, list[dict[str, Any]]]:
     flattener.add(block(texts, TextSplitter() if full else None))
     flattener.finish()
     found = {}
-    for name in TABLES:
+    for name in layout().kinds:
         rows = con.execute(f"FROM raw_{name} ORDER BY event_id")
         names = [column[0] for column in rows.description]
         found[name] = [
@@ -191,8 +195,10 @@ def left(texts: list[str], *, full: bool) -> list[tuple[str | None, str | None]]
     con, flattener = database()
     flattener.add(block(texts, TextSplitter() if full else None))
     flattener.finish()
-    select = " UNION ALL ".join(f"SELECT event_id, args, raw FROM raw_{name}" for name in TABLES)
+    select = " UNION ALL ".join(
+        f"SELECT event_id, args, raw FROM raw_{name}" for name in layout().kinds
+    )
     found = con.execute(f"SELECT args, raw FROM ({select}) ORDER BY event_id").fetchall()
-    for name in TABLES:
+    for name in layout().kinds:
         con.execute(f"TRUNCATE raw_{name}")
     return found[:-1]

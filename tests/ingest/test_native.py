@@ -11,7 +11,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from tests.ingest.plain_events import PLAIN, events
+from tests.ingest.plain_events import PLAIN, database, events, layout
 from tracewh.ingest.parse import fast_parser
 
 pytestmark = pytest.mark.skipif(
@@ -29,13 +29,13 @@ def events_before(reader: Any, text: bytearray) -> tuple[int, int, str]:
     while isinstance(why, bytes):
         at, why = reader.read(text, at)
         if isinstance(why, bytes):
-            reader.add_category(why, -1, [])
+            reader.add_category(why, None, [])
     reader.take()
     return reader.events, at, why
 
 
 def reader() -> Any:
-    return fast_parser._events.Reader(*map(fast_parser._specs, fast_parser.KINDS))
+    return fast_parser.new_reader(layout())
 
 
 def test_a_text_that_ends_anywhere_ends_and_is_not_odd() -> None:
@@ -120,20 +120,38 @@ def test_values_too_deep_are_not_taken() -> None:
         assert events_before(reader(), text)[2] == why
 
 
+BOUNDS = (1, 1, 1.0)
+EMPTY: dict[str, list[Any]] = {kind: [] for kind in PLAIN}
+
+
+def test_an_empty_reader_reads() -> None:
+    """The next test changes one thing each."""
+    assert events_before(fast_parser._events.Reader(EMPTY, BOUNDS), joined(["{}", "{}"]))[0] == 1
+
+
 @pytest.mark.parametrize(
     "call",
     [
-        lambda: fast_parser._events.Reader([], [], [], []),
-        lambda: fast_parser._events.Reader([("key", 99, (0, 1), (0, 1), 0)], [], [], [], []),
-        lambda: fast_parser._events.Reader([("key", 0, (0, 1), (0, 1), 1)], [], [], [], []),
-        lambda: fast_parser._events.Reader([("key", 0, (0, 1), (0, 1), 0)] * 60, [], [], [], []),
-        lambda: fast_parser._events.Reader((), [], [], [], []),
+        lambda: fast_parser._events.Reader({}, BOUNDS),
+        lambda: fast_parser._events.Reader({**EMPTY, "counter": []}, BOUNDS),
+        lambda: fast_parser._events.Reader({"counter": [], **dict([*EMPTY.items()][1:])}, BOUNDS),
+        lambda: fast_parser._events.Reader(
+            {**EMPTY, "host": [("key", 99, (0, 1), (0, 1), 0)]}, BOUNDS
+        ),
+        lambda: fast_parser._events.Reader(
+            {**EMPTY, "host": [("key", 0, (0, 1), (0, 1), 1)]}, BOUNDS
+        ),
+        lambda: fast_parser._events.Reader(
+            {**EMPTY, "host": [("key", 0, (0, 1), (0, 1), 0)] * 60}, BOUNDS
+        ),
+        lambda: fast_parser._events.Reader({**EMPTY, "host": ()}, BOUNDS),
+        lambda: fast_parser._events.Reader(EMPTY, (1, 1)),
         lambda: reader().read(b"{}", 0),
         lambda: reader().read(bytearray(b"{}"), 3),
         lambda: reader().read(bytearray(b"{}"), -1),
         lambda: reader().add("{}"),
-        lambda: reader().add_category(b"x", 5, []),
-        lambda: reader().add_category(b"x", 0, [62]),
+        lambda: reader().add_category(b"x", "counter", []),
+        lambda: reader().add_category(b"x", "host", [62]),
     ],
 )
 def test_what_the_reader_cannot_use_is_refused(call: Any) -> None:
@@ -160,3 +178,31 @@ def test_bytes_that_are_no_utf8_are_odd(text: str | bytes) -> None:
     event = bytearray(b'{"a": "' + written + b'"}, {}')
     assert is_strict(event) == isinstance(text, str)
     assert events_before(reader(), event)[2] == ("ends" if is_strict(event) else "odd")
+
+
+def test_the_reader_writes_the_columns_of_the_raw_tables() -> None:
+    """It has types of its own for them, and works out no category; `bind` it passes on to `raw`."""
+    types = {**layout().fields, **layout().remainders, "bind": "VARCHAR"}
+    del types["category"]
+    assert dict(fast_parser._events.FIELDS) == {
+        name: fast_parser._events.WHOLE if type_ == "BIGINT" else fast_parser._events.TEXT
+        for name, type_ in types.items()
+    }
+
+
+def test_every_event_goes_to_a_kind_that_has_a_table() -> None:
+    [(kinds,)] = (
+        database()[0]
+        .execute("""
+        SELECT list(DISTINCT event_table(p.phase, c.category, n.name, t.timed, s.stream))
+        FROM
+            (SELECT unnest(['X', 'B', 's', 'f', 't', 'i', 'I', 'C', 'M', NULL]) AS phase) AS p,
+            (SELECT unnest(['cpu_op', 'kernel', 'Trace', 'new', NULL]) AS category) AS c,
+            (SELECT unnest(['[memory]', 'other']) AS name) AS n,
+            (SELECT unnest([true, false]) AS timed) AS t,
+            (SELECT unnest([true, false]) AS stream) AS s
+    """)
+        .fetchall()
+    )
+    assert {*kinds} == {*layout().kinds}
+    assert {*PLAIN} == {*layout().compiled}

@@ -20,13 +20,12 @@ from tests.ingest.plain_events import (
     SPAN,
     block,
     events,
+    layout,
     left,
     tables,
     taken,
 )
 from tracewh.ingest.parse import fast_parser
-from tracewh.ingest.parse.fast_parser import KINDS
-from tracewh.schema import tables as written_tables
 
 pytestmark = pytest.mark.skipif(
     not fast_parser.is_available(), reason="ingest/native was not compiled"
@@ -34,7 +33,7 @@ pytestmark = pytest.mark.skipif(
 
 
 @pytest.mark.parametrize("indent", [None, 1])
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", PLAIN)
 def test_plain_events_are_taken(kind: str, indent: int | None) -> None:
     assert taken(json.dumps(PLAIN[kind], indent=indent), kind)
 
@@ -305,7 +304,7 @@ def test_columns_stand_where_the_reader_puts_them() -> None:
         assert found is not None
         arguments = event.get("args", {})
         assert isinstance(arguments, dict)
-        for column in written_tables()[table].arguments if (table := KINDS[kind]) else ():
+        for column in layout().kinds[kind]:
             value = arguments.get(column.keys[0])
             if column.as_text or column.type == "JSON":
                 value = json.dumps(value, separators=(",", ":")) if value else None
@@ -329,3 +328,52 @@ def test_hundreds_of_categories() -> None:
 def test_odd_categories(category: str) -> None:
     texts = [json.dumps(HOST).replace("cpu_op", category)] * 2
     assert tables(texts, full=False) == tables(texts, full=True)
+
+
+@pytest.mark.parametrize("change", [-1, 0, 1])
+@pytest.mark.parametrize(
+    ("column", "event"),
+    [
+        ("external_id", HOST),
+        ("correlation_id", DEVICE),
+        ("sequence_number", HOST),
+        ("stream_id", DEVICE),
+        ("device_id", DEVICE),
+    ],
+)
+def test_both_parses_have_the_same_bounds_of_arguments(
+    column: str, event: dict[str, Any], change: int
+) -> None:
+    """What is beyond stays in args."""
+    kind = "host" if event is HOST else "device"
+    [key] = [c.keys[0] for c in layout().kinds[kind] if c.name == column]
+    for bound in layout().argument_bounds[column]:
+        value = bound + change
+        texts = [json.dumps(event | {"args": {key: value}})]
+        rows = tables(texts, full=False)
+        assert rows == tables(texts, full=True)
+        least, most = layout().argument_bounds[column]
+        [row] = rows[kind]
+        held = least <= value <= most
+        assert (row[column], row["args"]) == ((value, None) if held else (None, {key: value}))
+
+
+def test_every_bound_of_an_argument_is_tested() -> None:
+    assert {*layout().argument_bounds} == {
+        "external_id",
+        "correlation_id",
+        "sequence_number",
+        "stream_id",
+        "device_id",
+    }
+
+
+@pytest.mark.parametrize("field", ["ts", "dur"])
+def test_both_parses_have_the_same_bounds_of_times(field: str) -> None:
+    """The compiled reader leaves what is near a bound to the full parse."""
+    time_ns, duration_ns, _ = layout().compiled_bounds
+    bound = (time_ns if field == "ts" else duration_ns) // 1000
+    for value in (bound - 1, bound, bound + 1, bound + 1000):
+        text = json.dumps(HOST | {field: value})
+        assert (taken(text, "host") is None) == (value > bound)
+        assert tables([text], full=False) == tables([text], full=True)

@@ -1,0 +1,17 @@
+-- derive: odd_values
+-- since: 0.1
+-- summary: How many events have values that were read although they are odd.
+--
+-- It reads odd_rows: the columns raw, ts_ns and dur_ns of the raw tables, and has_number, which says whether an
+-- argument that fills a column of numbers is written as text.
+SELECT
+    count(*) FILTER (WHERE r.ts_ns IS NOT NULL AND json_type(r.raw, '$.ts') = 'VARCHAR')
+        AS text_timestamps,
+    count(*) FILTER (WHERE r.dur_ns IS NOT NULL AND json_type(r.raw, '$.dur') = 'VARCHAR')
+        AS text_durations,
+    count(*) FILTER (
+        WHERE r.dur_ns = 0 AND try_cast(json_extract_string(r.raw, '$.dur') AS DOUBLE) < 0
+    ) AS negative_durations,
+    count(*) FILTER (WHERE r.has_number) AS text_numbers
+FROM odd_rows AS r
+WHERE r.has_number OR contains(r.raw, '"ts"') OR contains(r.raw, '"dur"')
