@@ -51,7 +51,7 @@ INTERFACE = """\
 COLUMNS = """\
 | column | type | unit | meaning |
 | --- | --- | --- | --- |
-| `run` | VARCHAR | key | Run the row belongs to. |
+| `run` | VARCHAR | key | Run that the row belongs to. |
 | `gap_us` | DOUBLE | us | Its length. |
 """
 

@@ -103,18 +103,18 @@ SHARED_PARAMS = {
         "BOOLEAN",
         "-",
         "FALSE",
-        "Rows for each recording of a worker apart; FALSE adds its recordings up.",
+        "TRUE returns rows for each recording of a worker; FALSE combines its recordings.",
     ),
 }
 SHARED_COLUMNS = {
-    "run": Column("run", "VARCHAR", "key", "Run the row belongs to."),
-    "worker": Column("worker", "VARCHAR", "key", "Worker that recorded it."),
-    "span": Column("span", "VARCHAR", "key", "Which recording of the worker."),
+    "run": Column("run", "VARCHAR", "key", "Run that the row belongs to."),
+    "worker": Column("worker", "VARCHAR", "key", "Worker that recorded the trace."),
+    "span": Column("span", "VARCHAR", "key", "Recording of the worker."),
 }
 #: What `span` is in a view that has the parameter per_span.
 SPANS_TOGETHER = replace(
     SHARED_COLUMNS["span"],
-    meaning="Which recording of the worker; NULL where all of them are added up.",
+    meaning="Recording of the worker; NULL if all its recordings are combined.",
 )
 
 
