@@ -12,7 +12,7 @@ TERMS: dict[str, dict[str, tuple[str, ...]]] = {
         "Where the time of a step goes": ("step_breakdown",),
         "Critical path": ("critical_path",),
         "Figures of a run": ("trace_weights",),
-        "Differences that chance does not explain": ("diff_steps",),
+        "Significant differences between runs": ("diff_steps",),
         "Aligned timelines of two runs": ("diff_modules",),
     },
     "Operators, modules, stacks": {
@@ -21,7 +21,7 @@ TERMS: dict[str, dict[str, tuple[str, ...]]] = {
         "Module": ("module_costs",),
         "Stack": ("stacks",),
         "Eligible for tensor cores": ("tensor_core_operators",),
-        "What the names of kernels say": ("kernel_patterns",),
+        "Kernel names": ("kernel_patterns",),
         "Operations and bytes from shapes": ("operator_work",),
     },
     "Devices": {
@@ -39,10 +39,10 @@ TERMS: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "Communication": {
         "Collective": ("collective_calls",),
-        "Matched collectives, transfer and waiting": ("matched_collectives",),
+        "Matched collectives, transfer and wait": ("matched_collectives",),
         "Overlap": ("comm_overlap",),
         "Lateness": ("stragglers",),
-        "Clocks that do not agree": ("clocks_apart",),
+        "Clocks that are not aligned": ("clocks_apart",),
     },
 }
 _INDEX = """\
@@ -50,9 +50,9 @@ _INDEX = """\
 
 <!-- Written by `{command}` from the headers under sql/ and views/. -->
 
-What step, self time, busy time, overlap, peak and the other words mean here, exactly. The text is that
-of the SQL which does it. Where another tool says something else, [the differences](differences.md) say
-why."""
+The exact definitions of step, self time, busy time, overlap, peak and other terms. The text is that of
+the SQL files which compute the figures. Where another tool has another definition,
+[the differences](differences.md) give the reason."""
 
 
 def render(registry: Registry, command: str) -> str:

@@ -19,15 +19,15 @@ _INDEX = """\
 
 <!-- Written by `{command}` from tests/parity/differences.txt. -->
 
-Which figures are not those of the tool you used before, and why.
+This page lists the figures that differ from those of other tools, and the reasons.
 
-Tests compare the views with what other tools say of the same real traces, of every generation since
-2021 and of CUDA, ROCm, MTIA and CPU. A figure that differs by more than a microsecond, or at all where
-it is no time, has a line in [differences.txt](../tests/parity/differences.txt) with one of the reasons
-below. One without a line fails the tests, and so does a line without a difference.
+Tests compare the views with the results of other tools for the same real traces, of every generation
+since 2021 and of CUDA, ROCm, MTIA and CPU. A time that differs by more than a microsecond, or any other
+figure that differs at all, has a line in [differences.txt](../tests/parity/differences.txt) with one of
+the reasons below. A difference without a line fails the tests, and so does a line without a difference.
 
-'Rows' is how many figures of all these traces differ for a reason; 'it' is the other tool. How our
-figures are defined is on [a page of its own](definitions.md)."""
+'Rows' is the number of figures of all these traces that differ for a reason; 'it' is the other tool.
+[Another page](definitions.md) defines our figures."""
 
 
 def render(command: str) -> str:
