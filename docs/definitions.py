@@ -39,7 +39,7 @@ TERMS: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "Communication": {
         "Collective": ("collective_calls",),
-        "Matched collectives, transfer and waiting": ("matched_collectives",),
+        "Matched collectives, transfer and wait": ("matched_collectives",),
         "Overlap": ("comm_overlap",),
         "Lateness": ("stragglers",),
         "Clocks that differ": ("clocks_apart",),

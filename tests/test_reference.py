@@ -51,7 +51,7 @@ INTERFACE = """\
 COLUMNS = """\
 | column | type | unit | meaning |
 | --- | --- | --- | --- |
-| `run` | VARCHAR | key | Run the row belongs to. |
+| `run` | VARCHAR | key | Run that the row belongs to. |
 | `gap_us` | DOUBLE | us | Its length. |
 """
 
@@ -298,7 +298,7 @@ Events on devices: kernels, copies, memsets, synchronisations, and spans of anno
 
 One row per complete event on a device.
 
-Slices of it: `kernels` (Kernels, collectives among them), `memcpys`""")
+Slices of it: `kernels` (Kernels, including collectives), `memcpys`""")
     assert (
         "| `external_id` | BIGINT | Profiler's id of the launching operator. "
         "| `External id`, `external id` |\n" in page

@@ -23,7 +23,7 @@ KINDS: tuple[Kind, ...] = ("table", "slice", "function", "block", "view")
 #: The folders under views/, in the order a reader meets them.
 GROUPS = ("overview", "operators", "device", "memory", "distributed", "counters", "compare")
 
-#: Lines of ``name: text`` that may open a header. Anything else is a typing error.
+#: Names of the ``name: text`` lines that may open a header. Any other name is an error.
 FACTS = (
     *KINDS,
     *("version", "since", "summary", "grain", "distributes", "combines", "order", "carries"),
@@ -31,8 +31,8 @@ FACTS = (
     *("uses", "needs", "empty", "example", "reading", "deprecated"),
 )
 
-#: What the rows of a view depend on, as `distributes:` says it. The answers for all groups of that
-#: size, each worked out from the files of the group alone, are together the whole answer.
+#: Values of `distributes:`: what the rows of a view depend on. Rows computed for each group of that size,
+#: each from the files of the group alone, together are all rows of the view.
 SIZES = {
     "trace": "the rows of a trace depend on that trace alone",
     "worker": "the rows of a worker depend on all of its recordings",
@@ -40,7 +40,7 @@ SIZES = {
     "warehouse": "a row depends on more than one run",
 }
 
-#: What `carries:` may say: the engine, besides DuckDB, in whose SQL a view can be said.
+#: Values of `carries:`: engines besides DuckDB in whose SQL a view can be written.
 DIALECTS = ("spark",)
 
 
@@ -79,8 +79,8 @@ class Param:
         return text if self.required else f"{text} := {self.default}"
 
 
-#: What nearly every view takes and returns. A header names them on one line, ``run, worker, span``,
-#: and their text is written here once.
+#: Parameters and columns of nearly every view. A header names them on one line, ``run, worker, span``,
+#: and their text is defined here.
 SHARED_PARAMS = {
     "run": Param("run", "VARCHAR", "-", "NULL", "Run to report; NULL reports every run."),
     "worker": Param("worker", "VARCHAR", "-", "NULL", "Worker to report; NULL reports all."),
@@ -90,18 +90,18 @@ SHARED_PARAMS = {
         "BOOLEAN",
         "-",
         "FALSE",
-        "Rows for each recording of a worker apart; FALSE adds its recordings up.",
+        "TRUE returns rows for each recording of a worker; FALSE combines its recordings.",
     ),
 }
 SHARED_COLUMNS = {
-    "run": Column("run", "VARCHAR", "key", "Run the row belongs to."),
-    "worker": Column("worker", "VARCHAR", "key", "Worker that recorded it."),
-    "span": Column("span", "VARCHAR", "key", "Which recording of the worker."),
+    "run": Column("run", "VARCHAR", "key", "Run that the row belongs to."),
+    "worker": Column("worker", "VARCHAR", "key", "Worker that recorded the trace."),
+    "span": Column("span", "VARCHAR", "key", "Recording of the worker."),
 }
-#: What `span` is in a view that has the parameter per_span.
+#: The column `span` of a view with the parameter per_span.
 SPANS_TOGETHER = replace(
     SHARED_COLUMNS["span"],
-    meaning="Which recording of the worker; NULL where all of them are added up.",
+    meaning="Recording of the worker; NULL if all its recordings are combined.",
 )
 
 

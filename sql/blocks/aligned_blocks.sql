@@ -1,51 +1,51 @@
 -- block: aligned_blocks
 -- since: 0.1
--- summary: The blocks of two timelines, those that belong together in one row: what diff_modules shows.
--- grain: one row per pair of blocks, per block without a counterpart, and per unknown time between pairs
+-- summary: The aligned blocks of two timelines, as diff_modules shows them.
+-- grain: one row per pair of matching blocks, per block without a counterpart, and per unknown time between pairs
 -- uses: aligned_lists, timeline_blocks
 --
--- Two blocks that belong together have the blocks in them aligned, in order of time, by a longest common
--- subsequence of kind and name (aligned_lists). What is in a block without a counterpart is not shown. Of
--- what lies between two pairs, before the first and after the last, the time that no block fills comes
--- first, as one row of kind 'unknown', then the blocks of the baseline and then those of the experiment.
+-- Within two matching blocks, the child blocks are aligned in order of time, by a longest common
+-- subsequence of kind and name (aligned_lists). The content of a block without a counterpart is not listed.
+-- Between two pairs, before the first pair and after the last, the rows come in this order: the time that no
+-- block covers, as one row of kind 'unknown', then the blocks of the baseline, then those of the experiment.
 --
--- A path has the names from the outermost in, after a '/' each, with [n] where it is the n-th of that name;
--- '/', '[' and ']' in a name become '|', '(' and ')'. That of the whole trace is '/'.
+-- A path has the names from the outermost to the innermost, each after a '/', with [n] for the n-th block of
+-- that name. '/', '[' and ']' in a name become '|', '(' and ')'. The path of the whole trace is '/'.
 --
 -- params
 --   name               type     unit  default  meaning
 --   baseline           VARCHAR  -     -        Run to compare with.
 --   experiment         VARCHAR  -     -        Run to compare.
 --   baseline_worker    VARCHAR  -     NULL     Worker and span as in first_trace.
---   experiment_worker  VARCHAR  -     NULL     The same of the experiment.
+--   experiment_worker  VARCHAR  -     NULL     The same for the experiment.
 --   baseline_span      VARCHAR  -     NULL     The same.
 --   experiment_span    VARCHAR  -     NULL     The same.
---   depth              BIGINT   -     NULL     Levels below the whole trace; NULL for all.
+--   depth              BIGINT   -     NULL     Number of levels below the whole trace; NULL for all.
 -- columns
 --   name                   type       unit  meaning
---   position               BIGINT     key   Place of the row, from 0: each before what is in it.
---   outer_pair             BIGINT     -     The row that it is in, by its pair.
---   pair                   BIGINT     -     Number of the row, where other rows can be in it.
---   path                   VARCHAR    key   Names from the outermost.
+--   position               BIGINT     key   Position of the row, from 0; a row comes before the rows in it.
+--   outer_pair             BIGINT     -     Pair of the row that contains this one.
+--   pair                   BIGINT     -     Number of the row, if other rows can be in it.
+--   path                   VARCHAR    key   Names from the outermost to the innermost.
 --   depth                  BIGINT     -     0 for the whole trace.
 --   kind                   VARCHAR    -     As in timeline_blocks.
---   name                   VARCHAR    -     The same.
---   baseline_worker        VARCHAR    -     Worker of the trace; NULL where the row is of the experiment alone, as the others.
---   baseline_span          VARCHAR    -     Its span.
+--   name                   VARCHAR    -     As in timeline_blocks.
+--   baseline_worker        VARCHAR    -     Worker of the trace; this and the other columns of the baseline are NULL if only the experiment has the block.
+--   baseline_span          VARCHAR    -     Span of the trace.
 --   baseline_name          VARCHAR    -     Name as recorded.
---   baseline_time_ns       BIGINT     ns    Instants that count for it, see timeline_blocks.
---   baseline_host_ns       BIGINT     ns    Length on the host.
---   baseline_device_ns     BIGINT     ns    Device work launched in it, added up.
---   baseline_launches      BIGINT     -     Pieces of device work launched in it.
---   baseline_parts         BIGINT[][]  -    Start and end of each part of it, in nanoseconds: an unknown time has several.
---   experiment_worker      VARCHAR    -     The same of the experiment; NULL where the row is of the baseline alone.
---   experiment_span        VARCHAR    -     Its span.
+--   baseline_time_ns       BIGINT     ns    Time that counts for the block, see timeline_blocks.
+--   baseline_host_ns       BIGINT     ns    Duration on the host.
+--   baseline_device_ns     BIGINT     ns    Sum of the device work launched in it.
+--   baseline_launches      BIGINT     -     Number of pieces of device work launched in it.
+--   baseline_parts         BIGINT[][]  -    Start and end of each of its parts, in nanoseconds; an unknown time has several.
+--   experiment_worker      VARCHAR    -     The same for the experiment; NULL if only the baseline has the block.
+--   experiment_span        VARCHAR    -     Span of the trace.
 --   experiment_name        VARCHAR    -     Name as recorded.
---   experiment_time_ns     BIGINT     ns    Instants that count for it.
---   experiment_host_ns     BIGINT     ns    Length on the host.
---   experiment_device_ns   BIGINT     ns    Device work launched in it, added up.
---   experiment_launches    BIGINT     -     Pieces of device work launched in it.
---   experiment_parts       BIGINT[][]  -    Start and end of each part of it.
+--   experiment_time_ns     BIGINT     ns    Time that counts for the block.
+--   experiment_host_ns     BIGINT     ns    Duration on the host.
+--   experiment_device_ns   BIGINT     ns    Sum of the device work launched in it.
+--   experiment_launches    BIGINT     -     Number of pieces of device work launched in it.
+--   experiment_parts       BIGINT[][]  -    Start and end of each of its parts.
 CREATE MACRO aligned_blocks(
     baseline VARCHAR,
     experiment VARCHAR,
@@ -92,7 +92,7 @@ CREATE MACRO aligned_blocks(
         FROM timeline_blocks(experiment, experiment_worker, experiment_span) AS e
     ),
 
-    -- Blocks that belong together, a pair having the number of the baseline's block.
+    -- Matching blocks; a pair has the number of the baseline's block.
     _pairs AS (
         SELECT
             0 AS level,
@@ -148,7 +148,8 @@ CREATE MACRO aligned_blocks(
         FROM _pairs AS p
     ),
 
-    -- Each block and unknown stretch in a pair: after how many pairs it comes, and with which it is one row.
+    -- For each block and unknown time in a pair: how many pairs come before it, and with which block it
+    -- shares a row.
     _members AS (
         SELECT
             p.pair AS outer_pair,

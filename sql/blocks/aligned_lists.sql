@@ -1,26 +1,26 @@
 -- block: aligned_lists
 -- since: 0.1
--- summary: A longest common subsequence of two lists, for many pairs of lists at once.
--- grain: one row per element of a list that is aligned with one of the other list
+-- summary: Longest common subsequence of two lists, for many pairs of lists at once.
+-- grain: one row per element that both lists have in common
 --
--- E. Myers' greedy algorithm ("An O(ND) Difference Algorithm and Its Variations", 1986): how far can one
--- be on each diagonal after d elements that are in one list only? What the lists have in common from a
--- place on is found in as many steps as its length has binary digits, by keys that stand for 1, 2, 4, ...
--- elements. So the time grows with the square of d and hardly with the length of the lists: 0.1 s for
--- 10 000 elements of which 100 differ, 10 s for 5 000 in no order that the other list has. Elements that
--- one list alone has are left out before.
+-- Greedy algorithm of E. Myers ("An O(ND) Difference Algorithm and Its Variations", 1986): for each d, it
+-- finds how far one can get on each diagonal with d elements that only one list has. The length of a common
+-- run is found in as many steps as the length has binary digits, using keys for runs of 1, 2, 4, ...
+-- elements. So the time grows with the square of d, and hardly with the length of the lists: 0.1 s for
+-- 10 000 elements of which 100 differ, 10 s for 5 000 elements in unrelated order. Elements that only one
+-- list has are removed before.
 --
--- What both lists begin with is aligned first, so that of elements with the same key the k-th of one list
--- belongs to the k-th of the other. Keys are compared by a hash of 64 bits.
+-- The common beginning of both lists is aligned first, so of elements with the same key the k-th of one
+-- list is aligned with the k-th of the other. Keys are compared by a hash of 64 bits.
 --
 -- params
 --   name  type     unit  default  meaning
---   rel   VARCHAR  -     -        Name of a relation with pair, is_baseline, position and key: elements of two lists per pair.
+--   rel   VARCHAR  -     -        Name of a relation with pair, is_baseline, position and key: the elements of two lists per pair.
 -- columns
 --   name                 type    unit  meaning
 --   pair                 BIGINT  key   As given.
 --   baseline_position    BIGINT  key   Position of the element in the list of the baseline.
---   experiment_position  BIGINT  -     Position of the one in the other list.
+--   experiment_position  BIGINT  -     Position of the element in the list of the experiment.
 CREATE MACRO aligned_lists(rel VARCHAR) AS TABLE
     WITH RECURSIVE
     _shared AS (
@@ -57,15 +57,15 @@ CREATE MACRO aligned_lists(rel VARCHAR) AS TABLE
         WHERE l.baseline <> l.experiment
     ),
 
-    -- keys[j + 1][i] stands for the 2^j elements from the i-th on. Numbers are lists of lists where they are
-    -- reduced to such: DuckDB 1.5 wants both of one type.
+    -- keys[j + 1][i] represents the 2^j elements from the i-th on. Numbers are lists of lists where they are
+    -- reduced to such, because DuckDB 1.5 requires both to have one type.
     _keys AS MATERIALIZED (
         SELECT
             l.pair,
             l.levels,
             len(l.baseline) AS length,
             len(l.experiment) AS other_length,
-            -- The linter knows of no lambda with two names.
+            -- The linter does not know lambdas with two parameters.
             list_reduce(  -- noqa: PRS
                 list_transform(range(1, l.levels), LAMBDA j: [[j::UBIGINT]]),
                 LAMBDA keys, j: list_append(keys, list_transform(
@@ -91,9 +91,9 @@ CREATE MACRO aligned_lists(rel VARCHAR) AS TABLE
         FROM _levels AS l
     ),
 
-    -- The last list of reached, of d + 1 numbers, says how many elements of the baseline are behind the
-    -- furthest place with d elements in one list only, on diagonal -d, 2 - d, ..., d: that many elements
-    -- fewer of the other list are. NULL is beyond the end. 32 lists at a time, for keys are copied each.
+    -- The last list of reached has d + 1 numbers. Each is the number of baseline elements before the furthest
+    -- point with d elements in one list only, on diagonal -d, 2 - d, ..., d; the other list has that many
+    -- elements fewer. NULL is beyond the end. 32 lists at a time, because keys are copied for each.
     _rounds AS (
         SELECT
             k.pair,

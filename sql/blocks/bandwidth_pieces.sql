@@ -1,11 +1,11 @@
 -- block: bandwidth_pieces
 -- since: 0.1
--- summary: How many bytes per nanosecond copies and fills moved, in pieces of constant value.
+-- summary: Bandwidth of copies and memsets over time, in pieces of constant value.
 -- grain: one row per piece, device and copy type of a trace
 -- uses: is_wanted
 --
--- The bandwidth of a copy is the profiler's own figure, which it works out from exact times, or its
--- bytes per nanosecond where there is none. One that has neither, or lasts no time, is left out.
+-- The bandwidth of a copy is the profiler's own figure, which is computed from exact times, or bytes per
+-- nanosecond if there is none. A copy without either, or with a duration of 0, is left out.
 --
 -- params
 --   run, worker, span
@@ -13,10 +13,10 @@
 --   run, worker, span
 --   number          BIGINT   key   Number of the copy type, in order of run, worker, span, device and type.
 --   device_id       INTEGER  key   Number of the device on its host.
---   copy_type       VARCHAR  key   'Memcpy HtoD', 'Memcpy DtoH', 'Memcpy DtoD', ... or 'Memset'; the whole name where it does not say.
+--   copy_type       VARCHAR  key   'Memcpy HtoD', 'Memcpy DtoH', 'Memcpy DtoD', ... or 'Memset'; the whole name if it does not contain the type.
 --   start_ns        BIGINT   ns    Start of the piece, nanoseconds since the epoch.
---   duration_ns     BIGINT   ns    Its length.
---   bandwidth_gbps  DOUBLE   gbps  Sum of the bandwidths of the copies that ran.
+--   duration_ns     BIGINT   ns    Length of the piece.
+--   bandwidth_gbps  DOUBLE   gbps  Sum of the bandwidths of all running copies.
 CREATE MACRO bandwidth_pieces(
     run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
 ) AS TABLE
@@ -57,7 +57,7 @@ CREATE MACRO bandwidth_pieces(
         GROUP BY c.run, c.worker, c.span, c.device_id, c.copy_type
     ),
 
-    -- In bytes per 1000 s, for whole numbers add up to 0 again.
+    -- In bytes per 1000 s, because sums of whole numbers return to exactly 0.
     _changes AS (
         SELECT
             t.number,
@@ -74,7 +74,7 @@ CREATE MACRO bandwidth_pieces(
         WHERE c.bandwidth_gbps > 0
     ),
 
-    -- The order is made before the window and not by it: then the sum needs no memory.
+    -- Sorted before the window, not by it: then the sum needs no memory.
     _in_order AS (
         SELECT c.number, c.at_ns, c.change
         FROM _changes AS c

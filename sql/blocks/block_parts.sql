@@ -1,25 +1,25 @@
 -- block: block_parts
 -- since: 0.1
--- summary: Where a block of diff_modules lies in either of the two traces.
--- grain: one row per part of the block in a trace; none where no block is asked for
+-- summary: Parts of a block of diff_modules in each of the two traces.
+-- grain: one row per part of the block in a trace; none if no block is given
 -- uses: aligned_blocks
 --
--- A path that no row of diff_modules has is an error.
+-- A path that diff_modules does not have is an error.
 --
 -- params
 --   name               type     unit  default  meaning
 --   baseline           VARCHAR  -     -        Run to compare with.
 --   experiment         VARCHAR  -     -        Run to compare.
 --   baseline_worker    VARCHAR  -     NULL     Worker and span as in first_trace.
---   experiment_worker  VARCHAR  -     NULL     The same of the experiment.
+--   experiment_worker  VARCHAR  -     NULL     The same for the experiment.
 --   baseline_span      VARCHAR  -     NULL     The same.
 --   experiment_span    VARCHAR  -     NULL     The same.
---   block              VARCHAR  -     NULL     Path of the block, as diff_modules gives it.
+--   block              VARCHAR  -     NULL     Path of the block, as in diff_modules.
 -- columns
 --   name      type     unit  meaning
 --   side      VARCHAR  key   'baseline' or 'experiment'.
 --   worker    VARCHAR  -     Worker of the trace.
---   span      VARCHAR  -     Its span.
+--   span      VARCHAR  -     Span of the trace.
 --   start_ns  BIGINT   ns    Start of the part.
 --   end_ns    BIGINT   ns    End of the part.
 CREATE MACRO block_parts(
@@ -74,7 +74,7 @@ CREATE MACRO block_parts(
         FROM _found AS e
     ) AS p
     UNION ALL
-    -- No row of this is returned.
+    -- This never returns a row.
     SELECT NULL, NULL, NULL, NULL, NULL
     FROM (
         SELECT

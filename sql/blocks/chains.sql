@@ -1,22 +1,22 @@
 -- block: chains
 -- since: 0.1
--- summary: What lies on chains in which each element has at most one next.
+-- summary: Elements on chains in which each element has at most one successor.
 -- grain: one row per chain and element on it
 --
--- In rounds that each double how far the links reach: a chain of a million elements takes 20. Going
--- along it element by element would ask for a join per element.
+-- The work is done in rounds; each doubles the reach of the links, so a chain of a million elements takes
+-- 20 rounds. Following the chain one element at a time would need a join per element.
 --
 -- params
 --   name    type     unit  default  meaning
---   links   VARCHAR  -     -        Name of a relation with id, next_id and next_ns: one row per element that has a next one, and the time of that.
---   starts  VARCHAR  -     -        Name of a relation with chain, id and from_ns: one row per chain, its first element, and the time that all others are later than.
+--   links   VARCHAR  -     -        Name of a relation with id, next_id and next_ns: one row per element with a successor, and the time of the successor.
+--   starts  VARCHAR  -     -        Name of a relation with chain, id and from_ns: one row per chain, its first element, and a time that all other elements are later than.
 -- columns
 --   name   type    unit  meaning
---   chain  BIGINT  key   The chain.
---   id     BIGINT  key   An element on it, the first one included.
+--   chain  BIGINT  key   Number of the chain.
+--   id     BIGINT  key   Element on the chain, including the first.
 CREATE MACRO chains(links VARCHAR, starts VARCHAR) AS TABLE
     WITH RECURSIVE
-    -- Rows with a chain are what was found on it, the others are the links.
+    -- Rows with a chain are the elements found so far; the other rows are the links.
     _rounds AS (
         SELECT
             NULL::BIGINT AS chain, NULL::BIGINT AS from_ns, l.id, l.next_id, l.next_ns, 1 AS number
@@ -36,7 +36,7 @@ CREATE MACRO chains(links VARCHAR, starts VARCHAR) AS TABLE
             FROM _rounds AS a
             INNER JOIN _rounds AS b
                 ON CASE WHEN a.chain IS NULL THEN a.next_id ELSE a.id END = b.id AND b.chain IS NULL
-            -- The number ends the rounds, and UNION keeps them small, where the links go in a circle.
+            -- If the links are circular, the number ends the rounds, and UNION keeps them small.
             WHERE a.number < 32 AND (a.chain IS NULL OR b.next_ns > a.from_ns)
             UNION ALL
             SELECT a.chain, a.from_ns, a.id, NULL, NULL, a.number + 1

@@ -1,29 +1,29 @@
 -- block: change_points
 -- since: 0.1
--- summary: Where a series of values steps up or down and stays there for a while.
+-- summary: Lasting changes of level in a series of values.
 -- grain: one row per change
 -- uses: rank_sum_p_values
 --
--- Circular binary segmentation (Olshen, Venkatraman, Lucito and Wigler 2004) on ranks. Each stretch of
--- values is set against all others of the series by the test of Mann and Whitney: stretches that begin
--- with the series, which are single steps, and those in its middle, which go and come back. One whose
--- p-value is below alpha splits the series, and the parts are treated in the same way.
+-- Circular binary segmentation (Olshen, Venkatraman, Lucito and Wigler 2004) on ranks. The test of Mann and
+-- Whitney compares each segment of values with all other values of the series. The segments are those
+-- that begin with the series, which are single steps, and those in its middle, which go and come back. A
+-- segment with a p-value below alpha splits the series, and the parts are treated in the same way.
 --
--- Of several that could, it is the one that leaves the least squares: ranks alone cannot tell a value
--- below the step from one above it that happens to come next. Values beyond Tukey's fences, 1.5
--- interquartile ranges outside of the quartiles, count as if on the fence.
+-- If several segments qualify, the one with the least sum of squares is used: ranks alone cannot
+-- distinguish a value below the step from one above it that happens to come next. Values beyond Tukey's
+-- fences (1.5 interquartile ranges outside of the quartiles) count as if they were on the fence.
 --
--- Among many stretches some look different by chance, so each p-value is multiplied by how many there
--- are (Bonferroni). Of alpha nine tenths go to the single steps, of which there are n - 1, and one tenth
--- to the (n - 1) * (n - 2) / 2 in the middle. With fewer than 11 values nothing is below 0.05.
+-- Among many segments some differ by chance, so each p-value is multiplied by the number of segments
+-- (Bonferroni). Nine tenths of alpha go to the single steps, of which there are n - 1, and one tenth goes to
+-- the (n - 1) * (n - 2) / 2 segments in the middle. With fewer than 11 values no p-value is below 0.05.
 --
 -- params
 --   name   type     unit  default  meaning
 --   rel    VARCHAR  -     -        Name of a relation with place, from 1 without gaps, and value, not NULL.
 --   alpha  DOUBLE   -     0.05     Level of the test.
 -- columns
---   place    BIGINT  key  The first value after the change.
---   p_value  DOUBLE  -    How probable so clear a change is by chance in what was split there.
+--   place    BIGINT  key  Position of the first value after the change.
+--   p_value  DOUBLE  -    Probability of a change this clear by chance, among the values that were split there.
 CREATE MACRO change_points(rel VARCHAR, alpha DOUBLE := 0.05) AS TABLE
     WITH RECURSIVE
     _series AS MATERIALIZED (
@@ -76,7 +76,7 @@ CREATE MACRO change_points(rel VARCHAR, alpha DOUBLE := 0.05) AS TABLE
                 FROM _ranked AS r
             ),
 
-            -- A stretch is numbered by where it begins and ends.
+            -- A segment is numbered by its start and end.
             _stretches AS MATERIALIZED (
                 SELECT
                     e.first,

@@ -1,19 +1,19 @@
 -- block: checked_choice
 -- since: 0.1
--- summary: Refuse a value that a parameter does not allow.
+-- summary: Raises an error if a parameter has a value that is not allowed.
 --
--- A macro cannot restrict a parameter, and a misspelt word would silently give other rows. Written
--- as a condition, `WHERE (SELECT c.is_allowed FROM checked_choice(...) AS c)`: a scalar subquery
--- runs, and so refuses, also where the tables are empty.
+-- A macro cannot restrict a parameter, and a misspelt value would silently give other rows. Use it as a
+-- condition, `WHERE (SELECT c.is_allowed FROM checked_choice(...) AS c)`: a scalar subquery runs, and so
+-- raises the error, even if the tables are empty.
 --
 -- params
 --   name       type       unit  default  meaning
 --   parameter  VARCHAR    -     -        Name of the parameter, for the message.
---   value      VARCHAR    -     -        What the caller gave.
---   allowed    VARCHAR[]  -     -        What it may be.
+--   value      VARCHAR    -     -        Value that the caller gave.
+--   allowed    VARCHAR[]  -     -        Allowed values.
 -- columns
 --   name        type     unit  meaning
---   is_allowed  BOOLEAN  -     True; any other value is an error.
+--   is_allowed  BOOLEAN  -     Always TRUE; any other value raises an error.
 CREATE MACRO checked_choice(parameter VARCHAR, value VARCHAR, allowed VARCHAR[]) AS TABLE
     SELECT
         CASE

@@ -1,18 +1,20 @@
 -- block: clocks_apart
 -- since: 0.1
--- summary: Workers whose clock differs from that of the others, as far as collectives or steps show it.
+-- summary: Workers whose clock is not aligned with the other workers' clocks, as collectives or steps show.
 -- grain: one row per trace whose clock is not aligned
 -- uses: matched_collectives
 --
--- The members of a collective that makes every rank wait for the last have an instant in common and end
--- together. So a clock is ahead by how much later than the median its rows end, in the median of all
--- such collectives. It is not aligned where a row has no instant in common with another one of the same
--- collective that ends no farther from their median end: of two clocks that differ it is the one farther
--- off. Rows that end more than twice as far off as the clock is, or on the other side, do not count: the
--- clock does not explain them, they are of different collectives where rows are missing.
+-- In a collective where every rank waits for the last one, the rows of all members overlap and end
+-- together. So a clock is ahead by the difference between the end of its rows and the median end; the median
+-- over all such collectives is used. A clock is not aligned if a row does not overlap with another row of
+-- the same collective whose end is no farther from the median end: of two clocks that differ, it is the
+-- one that is farther off. Rows that are off by more than twice the clock's difference, or in the other
+-- direction, do not count. The clock does not explain them: rows are missing, and they belong to
+-- different collectives.
 --
--- Where no collective says so, a clock of a job with several ranks is not aligned where a step lies
--- entirely before or after the same step of the median worker. It is ahead by how much later it starts.
+-- If no collective shows a difference, a clock of a job with several ranks is not aligned if a step lies
+-- entirely before or after the same step of the median worker. The clock is ahead by how much later the
+-- step starts.
 --
 -- params
 --   name  type     unit  default  meaning
@@ -22,8 +24,8 @@
 --   run, worker, span
 --   name      type     unit  meaning
 --   evidence  VARCHAR  -     'Collectives' or 'Steps'.
---   compared  BIGINT   -     How many of these show it.
---   ahead_ns  BIGINT   ns    What the clock is ahead of the median by; less than 0 where it is behind.
+--   compared  BIGINT   -     Number of collectives or steps that show it.
+--   ahead_ns  BIGINT   ns    How far the clock is ahead of the median; negative if it is behind.
 CREATE MACRO clocks_apart(run VARCHAR := NULL, span VARCHAR := NULL) AS TABLE
     WITH
     _compared AS MATERIALIZED (
@@ -92,7 +94,7 @@ CREATE MACRO clocks_apart(run VARCHAR := NULL, span VARCHAR := NULL) AS TABLE
         HAVING max(t.world_size) > 1
     ),
 
-    -- A trace without steps counts as one step here.
+    -- Here a trace without steps counts as one step.
     _aligned AS (
         SELECT
             s.run,

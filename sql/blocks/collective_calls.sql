@@ -1,38 +1,38 @@
 -- block: collective_calls
 -- since: 0.1
--- summary: Each collective that a worker took part in, whatever library ran it.
+-- summary: Each collective that a worker took part in, of any library.
 -- grain: one row per collective and worker
 -- uses: element_types, is_wanted
 --
--- A collective of NCCL or RCCL is the kernel on the device; the nccl: row on the host only launches
--- it and does not count. Gloo and MPI run on the host, and have their row there; the c10d:: row only
--- calls it.
+-- A collective of NCCL or RCCL is the kernel on the device; the nccl: row on the host only launches it and
+-- does not count. Collectives of Gloo and MPI run on the host and are rows of the host; the c10d:: row only
+-- calls them.
 --
--- Name, type and sizes are in the arguments of the kernel since 2024; before, and on the host, they
--- are those of the row that is named after the library. A process group is known from the arguments,
--- else where the job has only one.
+-- Name, type and sizes are in the arguments of the kernel since 2024. Before, and on the host, they come
+-- from the row that is named after the library. The process group comes from the arguments, or is the
+-- only one if the job has only one.
 --
 -- params
 --   run, worker, span
 -- columns
 --   run, worker, span
 --   name           type       unit   meaning
---   event_id       BIGINT     key    The row, in device_events or host_events.
---   on_device      BOOLEAN    -      Whether it is in device_events.
+--   event_id       BIGINT     key    Row in device_events or host_events.
+--   on_device      BOOLEAN    -      Whether the row is in device_events.
 --   device_id      INTEGER    -      Device that it ran on.
---   step           BIGINT     -      Step that launched it, or that it started in on the host; NULL outside of all.
+--   step           BIGINT     -      Step that launched it, or in which it started on the host; NULL outside of steps.
 --   backend        VARCHAR    -      Library: 'nccl' (RCCL too), 'gloo' or 'mpi'; NULL where unknown.
---   name           VARCHAR    -      'all_reduce', 'all_gather', ..., as torch.distributed has it; the name of the row where that says no more.
---   dtype          VARCHAR    -      Type of the elements, as torch has it.
---   elements       BIGINT     -      Elements that the worker puts in.
---   bytes          BIGINT     bytes  Size of the message: what is put in, of all_gather and gather what comes out.
+--   name           VARCHAR    -      'all_reduce', 'all_gather', ..., as torch.distributed names it; the name of the row if that tells no more.
+--   dtype          VARCHAR    -      Type of the elements, as torch names it.
+--   elements       BIGINT     -      Number of elements in the worker's input.
+--   bytes          BIGINT     bytes  Size of the message: the input; for all_gather and gather, the output.
 --   group_name     VARCHAR    -      Process group.
---   group_ranks    INTEGER[]  -      Its ranks.
---   group_size     INTEGER    -      Its number of ranks.
---   sequence       BIGINT     -      Number of the collective in its group, where the trace has it.
---   is_split_even  BOOLEAN    -      Whether an all_to_all gives all ranks the same; NULL where the trace does not say.
+--   group_ranks    INTEGER[]  -      Ranks in the process group.
+--   group_size     INTEGER    -      Number of ranks in the process group.
+--   sequence       BIGINT     -      Number of the collective in its group, if the trace has it.
+--   is_split_even  BOOLEAN    -      Whether an all_to_all gives all ranks the same amount; NULL where not recorded.
 --   start_ns       BIGINT     ns     Start, on the worker's own clock.
---   duration_ns    BIGINT     ns     Length.
+--   duration_ns    BIGINT     ns     Duration.
 CREATE MACRO collective_calls(
     run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
 ) AS TABLE
@@ -172,7 +172,7 @@ CREATE MACRO collective_calls(
         WHERE json_array_length(t.metadata, '$.distributedInfo.pg_config') = 1
     ),
 
-    -- What the row says it is. Of a kernel's name without its arguments: those name types.
+    -- The collective as the row names it. Of a kernel's name, without its arguments: those name types.
     _said AS (
         SELECT
             r.*,

@@ -1,19 +1,19 @@
 -- block: counter_values
 -- since: 0.1
--- summary: The CUPTI counters of each profiled kernel, each of them once.
+-- summary: CUPTI counters of each profiled kernel, without duplicates.
 -- grain: one row per cuda_profiler_range event and counter
 -- uses: is_wanted
 --
--- Who asks for kineto__cuda_core_flops and for one of the counters that it stands for gets that one
--- twice, with the same value.
+-- If you request kineto__cuda_core_flops and also one of the counters that it stands for, the trace has
+-- that counter twice, with the same value.
 --
 -- params
 --   run, worker, span
 -- columns
 --   run, worker, span
---   event_id  BIGINT   key  The row in device_events.
+--   event_id  BIGINT   key  Row in device_events.
 --   counter   VARCHAR  key  Name of the counter.
---   value     DOUBLE   -    Its value, the larger one where there are two.
+--   value     DOUBLE   -    Value of the counter; the larger one if there are two.
 CREATE MACRO counter_values(
     run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
 ) AS TABLE

@@ -1,23 +1,23 @@
 -- block: critical_pieces
 -- since: 0.1
--- summary: What lies on the critical path of each step, as critical_path says; times that nothing explains are missing.
+-- summary: Pieces of the critical path of each step, as critical_path defines it, without unexplained times.
 -- grain: one row per piece of a chain
 -- uses: chains cut_events device_waits device_work host_slices thread_activity
 --
--- Lanes are threads and, below 0, streams. On a lane the chain just goes back in time, until a jump
--- takes it to another one. Only the jumps need a walk, and that does not go one by one.
+-- Lanes are threads and, with numbers below 0, streams. On a lane the chain just goes back in time, until
+-- a jump takes it to another lane. Only the jumps need a walk, and that does not go one by one.
 --
 -- params
 --   name     type     unit  default  meaning
---   windows  VARCHAR  -     -        Name of a relation with run, worker, span, trace and chain (numbers), event_id, end_ns (of the step as recorded), from_ns and to_ns: steps, which must not overlap.
+--   windows  VARCHAR  -     -        Name of a relation with run, worker, span, trace and chain (numbers), event_id, end_ns (of the step as recorded), from_ns and to_ns: the steps, which must not overlap.
 -- columns
 --   name      type     unit  meaning
 --   chain     BIGINT   key   As given.
---   lane      BIGINT   key   Number of the thread, or below 0 of the stream.
---   event_id  BIGINT   key   The event; NULL where a thread is busy with none.
+--   lane      BIGINT   key   Number of the thread, or of the stream if below 0.
+--   event_id  BIGINT   key   The event; NULL while a thread is idle.
 --   start_ns  BIGINT   ns    Start of the piece.
---   end_ns    BIGINT   ns    Its end.
---   bound     VARCHAR  -     'other', 'sync', 'launch_delay' or 'kernel_kernel_delay'; NULL where the event itself ran.
+--   end_ns    BIGINT   ns    End of the piece.
+--   bound     VARCHAR  -     'other', 'sync', 'launch_delay' or 'kernel_kernel_delay'; NULL while the event itself ran.
 CREATE MACRO critical_pieces(windows VARCHAR) AS TABLE
     WITH
     _traces AS MATERIALIZED (
@@ -32,7 +32,7 @@ CREATE MACRO critical_pieces(windows VARCHAR) AS TABLE
         GROUP BY w.run, w.worker, w.span, w.trace
     ),
 
-    -- A lane is a thread or, below 0, a stream.
+    -- A lane is a thread, or a stream if its number is below 0.
     _threads AS MATERIALIZED (
         SELECT
             t.trace,
@@ -66,7 +66,7 @@ CREATE MACRO critical_pieces(windows VARCHAR) AS TABLE
 
     _waits AS MATERIALIZED (FROM device_waits('_traces', '_calls', '_work')),
 
-    -- What is inside a call that waited is part of it.
+    -- Everything inside a call that waited is part of the call.
     _busy AS MATERIALIZED (
         SELECT h.trace, h.lane, h.event_id, h.start_ns, h.end_ns, h.overlap_start_ns, h.is_op
         FROM _host AS h
@@ -151,7 +151,7 @@ CREATE MACRO critical_pieces(windows VARCHAR) AS TABLE
         WHERE k.end_ns > k.from_ns
     ),
 
-    -- The time before work of a device, and where it goes on from there: NULL on its stream.
+    -- The time before device work, and where the chain continues: NULL for its own stream.
     _delays AS MATERIALIZED (
         SELECT
             r.lane,
@@ -217,7 +217,7 @@ CREATE MACRO critical_pieces(windows VARCHAR) AS TABLE
         ASOF LEFT JOIN _jumps AS n ON j.to_lane = n.lane AND j.at_ns >= n.at_ns
     ),
 
-    -- What ended last on the host: the step, or what was recorded of a trace without steps.
+    -- What ended last on the host: the step, or the recorded events of a trace without steps.
     _host_ends AS (
         SELECT w.chain, t.lane, w.end_ns
         FROM query_table(windows) AS w
@@ -276,7 +276,7 @@ CREATE MACRO critical_pieces(windows VARCHAR) AS TABLE
         WHERE r.at_ns > r.from_ns
     ),
 
-    -- Where the chains are: on which lane from when to when. No two on a lane at one time.
+    -- On which lane the chains are, from when to when. No two are on one lane at the same time.
     _runs AS (
         SELECT r.chain, r.lane, greatest(r.from_ns, r.at_ns) AS from_ns, r.to_ns
         FROM _first_runs AS r

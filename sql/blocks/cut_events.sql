@@ -1,11 +1,11 @@
 -- block: cut_events
 -- since: 0.1
--- summary: Some events of threads, each up to where one of them starts in it that lasts longer.
+-- summary: Events of threads, each cut where another event starts inside it that ends after it.
 -- grain: one row per event
 --
--- So they are in each other or apart, and the innermost of them at an instant is the one that started
--- last and is still open. Others that start in an event and last longer, a Python frame that is never
--- closed for one, do not cut it.
+-- After the cut, two events are nested or do not overlap, and the innermost event at an instant is the open
+-- event that started last. Only the given events cut each other. Other events that start inside and
+-- end later, such as a Python frame that is never closed, do not.
 --
 -- params
 --   name    type     unit  default  meaning
@@ -16,7 +16,7 @@
 --   id        BIGINT  key   As given.
 --   start_ns  BIGINT  ns    As given.
 --   end_ns    BIGINT  ns    As given.
---   until_ns  BIGINT  ns    Start of the first one that begins in it and lasts longer, else its end.
+--   until_ns  BIGINT  ns    Start of the first given event that starts inside it and ends after it, or else its end.
 CREATE MACRO cut_events(events VARCHAR) AS TABLE
     SELECT
         e.lane,
@@ -36,7 +36,7 @@ CREATE MACRO cut_events(events VARCHAR) AS TABLE
                 AND i.overlap_start_ns <= o.start_ns
                 AND i.end_ns > o.start_ns
                 AND i.end_ns < o.end_ns
-        -- Few are: without this the join would pair all events of a thread.
+        -- Few are: without this condition the join would pair all events of a thread.
         WHERE i.overlap_start_ns IS NOT NULL
         GROUP BY i.id
     ) AS c ON e.id = c.id;

@@ -1,22 +1,22 @@
 -- block: device_activity
 -- since: 0.1
--- summary: How long each set of kinds of work ran at once on each device, idling among them.
--- grain: one row per device that ran work, and set of kinds that ran on it at once for a time
+-- summary: Time in which each set of kinds of work ran at once on each device, including idle time.
+-- grain: one row per device that ran work and set of kinds that ran on it at once
 -- uses: interval_totals, is_wanted, merged_intervals
 --
--- The time of a device goes from the start of its first work to the end of its last. A device of which
--- all work has no length has one row, of no time.
+-- The time of a device runs from the start of its first work to the end of its last. A device whose work
+-- all has a duration of 0 has one row, with a duration of 0.
 --
 -- params
 --   run, worker, span
 -- columns
 --   run, worker, span
 --   device_id      INTEGER  key  Number of the device on its host.
---   compute        BOOLEAN  key  Kernels ran that are no collectives.
---   communication  BOOLEAN  key  Collectives ran.
---   memcpy         BOOLEAN  key  Copies ran.
---   memset         BOOLEAN  key  Fills ran.
---   duration_ns    BIGINT   ns   How long just these ran.
+--   compute        BOOLEAN  key  Whether kernels other than collectives ran.
+--   communication  BOOLEAN  key  Whether collectives ran.
+--   memcpy         BOOLEAN  key  Whether copies ran.
+--   memset         BOOLEAN  key  Whether memsets ran.
+--   duration_ns    BIGINT   ns   Time in which exactly these ran.
 CREATE MACRO device_activity(
     run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
 ) AS TABLE
@@ -60,7 +60,7 @@ CREATE MACRO device_activity(
                 AND w.device_id IS NOT DISTINCT FROM v.device_id
     ),
 
-    -- A bit for each kind: merged, it runs at most once at a time.
+    -- One bit per kind: after merging, a kind runs at most once at a time.
     _intervals AS (
         SELECT
             m.key // 4 AS key,

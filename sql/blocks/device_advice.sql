@@ -1,11 +1,11 @@
 -- block: device_advice
 -- since: 0.1
--- summary: The recommendations about when devices and the host wait for each other.
+-- summary: Recommendations on devices and hosts that wait for each other.
 -- grain: one row per trace and rule that fires
 -- uses: is_wanted, ratio, utilization_series_v1
 --
--- These are the expert rules of Nsight Systems, with thresholds of our own: there each gap and each copy
--- is a finding. Of several devices the worst one is told.
+-- These are expert rules of Nsight Systems, with thresholds of our own. In Nsight Systems each gap and
+-- each copy is a finding; here a rule reports the worst device.
 --
 -- params
 --   run, worker, span
@@ -13,9 +13,9 @@
 --   run, worker, span
 --   rule       VARCHAR  key  'device_gaps', 'low_utilization_periods', 'blocking_copies' or 'pageable_copies'.
 --   severity   VARCHAR  -    'warning' or 'info'.
---   value      DOUBLE   -    What was measured, in percent.
---   threshold  DOUBLE   -    From where on the rule fires.
---   message    VARCHAR  -    What was measured, and what to change.
+--   value      DOUBLE   -    The measured value, in percent.
+--   threshold  DOUBLE   -    Threshold of the rule.
+--   message    VARCHAR  -    What was measured and what to change.
 CREATE MACRO device_advice(
     run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
 ) AS TABLE
@@ -111,7 +111,7 @@ CREATE MACRO device_advice(
             AND (ends_with(h.category, '_runtime') OR ends_with(h.category, '_driver'))
     ),
 
-    -- What returns before the copy is done, and what does not reach the host, keeps nobody waiting.
+    -- Calls that return before the copy is done, and copies that do not involve the host, block nobody.
     _copies AS (
         SELECT
             c.run,
@@ -159,9 +159,9 @@ CREATE MACRO device_advice(
         max(g.share_pct) AS value,
         10::DOUBLE AS threshold,
         arg_max(format(
-            'GPU {} has nothing to do for {:.1f} % of the time, counting gaps of more than 500 us '
-            || '({}, the longest {:.1f} us): gpu_gaps says what the host does meanwhile; let it '
-            || 'wait less, and prepare ahead of time what it can.',
+            'GPU {} is idle for {:.1f} % of the time in gaps of more than 500 us '
+            || '({}, the longest {:.1f} us): gpu_gaps shows what the host does in them; make it '
+            || 'wait less, and prepare work ahead of time.',
             coalesce(g.device_id::VARCHAR, '?'), g.share_pct, g.gaps, g.longest_us
         ), (g.share_pct, -g.device_id)) AS message
     FROM _gaps AS g
@@ -178,7 +178,7 @@ CREATE MACRO device_advice(
         10,
         arg_max(format(
             'GPU {} runs kernels for {:.1f} % of the time, but for less than half of it during '
-            || '{:.1f} % of the recording: utilization_series says when, and step_breakdown which '
+            || '{:.1f} % of the recording: utilization_series shows when, and step_breakdown which '
             || 'steps differ.',
             coalesce(q.device_id::VARCHAR, '?'), q.busy_pct, q.share_pct
         ), (q.share_pct, -q.device_id))
@@ -195,7 +195,7 @@ CREATE MACRO device_advice(
         c.wait_pct,
         5,
         format(
-            'For {:.1f} % of the mean step the host is in calls that copy between it and the '
+            'For {:.1f} % of the mean step the host is in calls that copy between host and '
             || 'device, the longest for {}: pin the memory, copy with non_blocking=True, and read '
             || 'results less often.',
             c.wait_pct, c.place

@@ -1,13 +1,13 @@
 -- block: device_waits
 -- since: 0.1
--- summary: Who waited for which work of a device: calls on the host, and work behind an event.
--- grain: one row per call or work that waited and what it may have waited for
+-- summary: Waits for device work: which call on the host, or which work behind an event, waited for what.
+-- grain: one row per call or work that waited and work that it may have waited for
 --
--- Where the device recorded its synchronisations, they say on which stream a call waited, or after
--- which call an event was recorded: the wait is for what had been launched last on that stream, and a
--- stream that waits does so before what is launched on it next. Other calls with Synchronize in their
--- name take what ended last on any stream, of their device where that is recorded. A copy waits for
--- itself, if it takes any time.
+-- If the device recorded its synchronisations, they tell on which stream a call waited, or after which
+-- call an event was recorded. The wait is for the work launched last on that stream, and a waiting stream
+-- waits before the work launched on it next. Other calls with Synchronize in their name wait for
+-- what ended last on any stream, of their device if that is recorded. A copy waits for itself, if it
+-- takes any time.
 --
 -- params
 --   name   type     unit  default  meaning
@@ -17,9 +17,9 @@
 -- columns
 --   name      type    unit  meaning
 --   trace     BIGINT  key   As given.
---   event_id  BIGINT  key   The call or the work that waited.
---   done_ns   BIGINT  ns    When what it waited for ended: of a call, while that lasted.
---   lane      BIGINT  key   Where that ran.
+--   event_id  BIGINT  key   Call or work that waited.
+--   done_ns   BIGINT  ns    End of what it waited for; for a call, during the call.
+--   lane      BIGINT  key   Stream that it waited for.
 CREATE MACRO device_waits(traces VARCHAR, calls VARCHAR, work VARCHAR) AS TABLE
     WITH
     _syncs AS MATERIALIZED (
@@ -46,7 +46,7 @@ CREATE MACRO device_waits(traces VARCHAR, calls VARCHAR, work VARCHAR) AS TABLE
         WHERE d.kind = 'sync'
     ),
 
-    -- What one call launched on one stream: a graph is many.
+    -- The work that one call launched on one stream: a graph launches many.
     _launches AS MATERIALIZED (
         SELECT
             w.trace,
@@ -70,7 +70,7 @@ CREATE MACRO device_waits(traces VARCHAR, calls VARCHAR, work VARCHAR) AS TABLE
                 AND s.awaited_stream_id = l.stream_id AND s.record_ns >= l.launch_ns
     ),
 
-    -- Of each device, and as -1 of all.
+    -- Per device, and for all devices as -1.
     _ends AS (
         SELECT w.trace, d.device_id, w.end_ns, max(w.lane) AS lane
         FROM query_table(work) AS w, unnest([w.device_id, -1]) AS d (device_id)

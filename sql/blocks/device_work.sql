@@ -1,7 +1,7 @@
 -- block: device_work
 -- since: 0.1
--- summary: Kernels, copies and fills, with what was on the stream before them and the call that launched them.
--- grain: one row per kernel, copy or fill
+-- summary: Kernels, copies and memsets, with the end of earlier work on the stream and the call that launched them.
+-- grain: one row per kernel, copy or memset
 --
 -- params
 --   name    type     unit  default  meaning
@@ -11,18 +11,18 @@
 --   name         type     unit  meaning
 --   trace        BIGINT   key   Number of the trace.
 --   lane         BIGINT   key   Number of the stream, below 0.
---   from_ns      BIGINT   ns    As given of the trace.
+--   from_ns      BIGINT   ns    As given for the trace.
 --   device_id    INTEGER  key   The device.
 --   stream_id    BIGINT   key   The stream.
---   event_id     BIGINT   key   The kernel, copy or fill.
+--   event_id     BIGINT   key   The kernel, copy or memset.
 --   kind         VARCHAR  -     'compute', 'communication', 'memcpy' or 'memset'.
---   start_ns     BIGINT   ns    Its start.
---   end_ns       BIGINT   ns    Its end.
---   before_ns    BIGINT   ns    The last end of what started before it on the stream; NULL for the first.
---   launch_id    BIGINT   key   The call that launched it, as this and the rest NULL where that is not known.
---   launch_ns    BIGINT   ns    When the call started.
---   launch_lane  BIGINT   key   The thread of the call.
---   launched_ns  BIGINT   ns    The end of the call, or the start of the work where that is earlier.
+--   start_ns     BIGINT   ns    Start of the work.
+--   end_ns       BIGINT   ns    End of the work.
+--   before_ns    BIGINT   ns    Latest end of earlier work on the stream; NULL for the first.
+--   launch_id    BIGINT   key   Call that launched it; this and the next columns are NULL where unknown.
+--   launch_ns    BIGINT   ns    Start of the call.
+--   launch_lane  BIGINT   key   Thread of the call.
+--   launched_ns  BIGINT   ns    End of the call, or the start of the work if that is earlier.
 --   is_early     BOOLEAN  -     Whether the work started before the call ended.
 CREATE MACRO device_work(traces VARCHAR, calls VARCHAR) AS TABLE
     SELECT

@@ -1,14 +1,14 @@
 -- block: element_types
 -- since: 0.1
--- summary: What profilers call the element types of tensors, and how large they are.
+-- summary: Names of tensor element types in traces, with the torch type and the element size.
 --
--- Arguments of collectives hold c10's names ('BFloat16'), shapes of inputs those of C++
+-- Arguments of collectives have the names of c10 ('BFloat16'); shapes of inputs have those of C++
 -- ('c10::BFloat16', 'long int').
 --
 -- columns
 --   name           type     unit   meaning
---   name           VARCHAR  key    As in the trace, in lower case and without 'c10::'.
---   dtype          VARCHAR  -      As in torch.
+--   name           VARCHAR  key    Name as in the trace, in lower case and without 'c10::'.
+--   dtype          VARCHAR  -      Name as in torch.
 --   element_bytes  BIGINT   bytes  Size of one element.
 CREATE MACRO element_types() AS TABLE
     SELECT

@@ -1,18 +1,18 @@
 -- block: eligible_kernel_share
 -- since: 0.1
--- summary: How much of the kernel time of operators was launched by those that can use tensor cores.
+-- summary: Share of the operators' kernel time that operators launched which can use tensor cores.
 -- grain: one row per trace whose operators launched kernels
 -- uses: is_wanted, percentage
 --
--- Counted are the innermost of such operators, without what they call: of aten::linear, aten::addmm and
--- what that calls, aten::addmm. A kernel belongs to the nearest operator around its launch.
+-- Only the innermost of such operators count, without what they call: of aten::linear, aten::addmm and
+-- the operators below, aten::addmm. A kernel belongs to the nearest operator around its launch.
 --
 -- params
 --   run, worker, span
 -- columns
 --   run, worker, span
---   share_pct          DOUBLE   pct  Kernel time that they launched, of that of all operators.
---   uses_tensor_cores  BOOLEAN  -    Whether a kernel of the trace used tensor cores; NULL where none is known to, and the name of one cannot tell.
+--   share_pct          DOUBLE   pct  Kernel time that they launched, as a share of that of all operators.
+--   uses_tensor_cores  BOOLEAN  -    Whether a kernel of the trace used tensor cores; NULL if none is known to and the name of at least one does not tell.
 CREATE MACRO eligible_kernel_share(
     run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
 ) AS TABLE
@@ -58,7 +58,7 @@ CREATE MACRO eligible_kernel_share(
         WHERE h.category IN ('cpu_op', 'user_annotation')
     ),
 
-    -- Kernel time, and word of an eligible operator inside (without any), on the way up to a call.
+    -- Kernel time, and the name of an eligible operator inside (if any), on the way up to a call.
     _climbing AS (
         SELECT t.first_id, t.first_id + k.op_id AS id, k.kernel_ns
         FROM _kernels AS k

@@ -1,25 +1,24 @@
 -- block: event_roles
 -- since: 0.1
--- summary: What each event does for the breakdown of a step: its role.
--- grain: one row per event that has a role
+-- summary: Role of each event in the breakdown of a step.
+-- grain: one row per event with a role
 -- uses: is_wanted
 --
--- Device work is a kernel, a copy, a fill or a collective, by its kind; synchronisations, annotations
--- and profiler ranges on a device are not work and have no role. On the host a collective is an
--- operator or annotation in the name space of a backend (nccl:, gloo:, mpi:), or the c10d operator
--- that calls it; not every operator in c10d is one. ProfilerStep# and Python frames enclose work and
--- have no role.
+-- Device work is a kernel, a copy, a memset or a collective, by its kind. Synchronisations, annotations
+-- and profiler ranges on a device are not work and have no role. On the host, a collective is an operator
+-- or annotation in the name space of a backend (nccl:, gloo:, mpi:), or the c10d operator that calls it; not
+-- every c10d operator is one. ProfilerStep# and Python frames enclose work and have no role.
 --
--- A collective has the role communication where it runs. Gloo and MPI run on the host: their rows,
--- and the c10d operators that call them, always count. NCCL runs on the device: where a trace has
--- kernels, the kernels count, and the nccl: rows and the c10d operators that call them are other
--- operators, which launch. Where it has none, as of a program for GPUs that was recorded without
--- them, the rows of the host are all there is, and count.
+-- A collective has the role communication where it runs. Gloo and MPI run on the host: their rows, and the
+-- c10d operators that call them, always count. NCCL runs on the device. If a trace has kernels, the kernels
+-- count, and the nccl: rows and the c10d operators that call them count as other operators, because they
+-- only launch. If a trace of a GPU program has no kernels because it was recorded without them, the host
+-- rows are all there is, and count.
 --
--- What a c10d operator calls is told by what it encloses: NCCL writes its rows, nccl: and
--- record_param_comms, inside of it; Gloo and MPI write theirs on threads of their own. So one that
--- encloses no row of NCCL and launches no collective calls Gloo or MPI where the trace has rows of
--- these, or names them as the backend of a process group.
+-- The content of a c10d operator tells which backend it calls. NCCL writes its rows (nccl: and
+-- record_param_comms) inside the operator; Gloo and MPI write theirs on threads of their own. So an
+-- operator that encloses no NCCL row and launches no collective calls Gloo or MPI, if the trace has rows of
+-- these or names them as the backend of a process group.
 --
 -- params
 --   run, worker, span
@@ -28,7 +27,7 @@
 --   role         VARCHAR  -     'kernel', 'memcpy', 'memset', 'communication', 'runtime', 'dataloader' or 'cpu_exec'.
 --   on_device    BOOLEAN  -     Whether the event ran on a device.
 --   start_ns     BIGINT   ns    Start, nanoseconds since the epoch.
---   duration_ns  BIGINT   ns    Length.
+--   duration_ns  BIGINT   ns    Duration.
 CREATE MACRO event_roles(
     run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
 ) AS TABLE
@@ -41,7 +40,7 @@ CREATE MACRO event_roles(
             AND is_wanted(d.run, d.worker, d.span, run, worker, span)
     ),
 
-    -- The rows of collectives on the host.
+    -- Host rows of collectives.
     _rows AS MATERIALIZED (
         SELECT
             h.run,
@@ -72,7 +71,7 @@ CREATE MACRO event_roles(
             AND is_wanted(d.run, d.worker, d.span, run, worker, span)
     ),
 
-    -- Rows that enclose what is of a device, and those around them.
+    -- Rows that enclose events of a device collective, and the rows around them.
     _on_devices AS (
         SELECT e.run, e.worker, e.span, e.event_id
         FROM _enclosed AS e

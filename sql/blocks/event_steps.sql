@@ -1,26 +1,26 @@
 -- block: event_steps
 -- since: 0.1
--- summary: The profiler step that each host event starts in.
+-- summary: Profiler step in which each host event starts.
 -- grain: one row per event that starts in a step
 -- uses: is_wanted, trace_key, trace_names
 --
--- Steps as recorded, not extended. Where two steps overlap the later one has what they share. The one
--- step of a trace without any has all its events.
+-- Steps are as recorded, not extended. Where two steps overlap, the later one gets the overlap. The single
+-- step of a trace without steps has all its events.
 --
--- One sort puts events and steps in order, and each event takes the last step before it: a join would
+-- One sort puts events and steps in order, and each event takes the last step before it. A join would
 -- compare every event with every step of its trace.
 --
 -- params
 --   name  type     unit  default  meaning
---   rel   VARCHAR  -     -        Name of a relation with id and start_ns: host events, numbered as trace_names(run, worker, span) says.
+--   rel   VARCHAR  -     -        Name of a relation with id and start_ns: host events, numbered as by trace_names(run, worker, span).
 --   run, worker, span
 -- columns
 --   name            type     unit  meaning
 --   id              BIGINT   key   The event, as given.
---   step            BIGINT   -     Number of the step; NULL where the trace has none.
+--   step            BIGINT   -     Number of the step; NULL if the trace has none.
 --   step_start_ns   BIGINT   ns    Start of the step.
 --   step_end_ns     BIGINT   ns    End of the step.
---   is_tail         BOOLEAN  -     Whether recording cut the step short.
+--   is_tail         BOOLEAN  -     Whether the end of the recording cut the step short.
 CREATE MACRO event_steps(
     rel VARCHAR, run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
 ) AS TABLE

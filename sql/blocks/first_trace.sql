@@ -1,10 +1,10 @@
 -- block: first_trace
 -- since: 0.1
--- summary: The one trace that stands for a run where a single timeline is asked for.
--- grain: one row, or none where there is no such trace
+-- summary: The trace that represents a run where a single timeline is needed.
+-- grain: one row, or none if there is no such trace
 --
--- Of the traces that are asked for it is the first span of the lowest rank, or of the first worker by name
--- where the ranks are not known.
+-- Of the matching traces, it is the first span of the lowest rank, or of the first worker by name if the
+-- ranks are not known.
 --
 -- params
 --   run, worker, span

@@ -1,13 +1,13 @@
 -- block: frameworks
 -- since: 0.1
--- summary: What each trace ran: training or not, and which of torch's ways to use several devices.
--- grain: one row per trace with operators, annotations or kernels that compute
+-- summary: Whether each trace is training or inference, and how torch used several devices.
+-- grain: one row per trace with operators, annotations or compute kernels
 -- uses: is_wanted
 --
--- Training has a backward pass or an optimizer: operators of autograd, whose names have Backward or
--- _backward in them, and annotations of optimizers, Optimizer.step#... Where graphs are replayed there are
--- neither, and the kernels tell: those of backward passes, of gradients of weights, and of fused optimizers.
--- Other names serve both: the kernel of a convolution's backward pass also runs a transposed convolution.
+-- Training has a backward pass or an optimizer: autograd operators, with Backward or _backward in their
+-- names, or annotations of optimizers (Optimizer.step#...). Replayed graphs have neither, but the kernels
+-- tell: those of backward passes, of weight gradients, and of fused optimizers. Other names are ambiguous:
+-- the kernel of a convolution's backward pass also runs a transposed convolution.
 --
 -- params
 --   run, worker, span
@@ -17,7 +17,7 @@
 --   has_data_parallel  BOOLEAN  -     Whether DataParallel ran.
 --   has_ddp            BOOLEAN  -     Whether DistributedDataParallel ran.
 --   has_nccl           BOOLEAN  -     Whether the host called NCCL.
---   trains             BOOLEAN  -     Whether a backward pass or an optimizer ran; what does not train is inference.
+--   trains             BOOLEAN  -     Whether a backward pass or an optimizer ran; otherwise it is inference.
 CREATE MACRO frameworks(
     run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
 ) AS TABLE

@@ -1,25 +1,25 @@
 -- block: host_slices
 -- since: 0.1
--- summary: What each thread does at each instant: its time, cut where what is innermost changes.
+-- summary: Innermost event of each thread at each instant, as pieces of time.
 -- grain: one row per piece of the time of a thread, without gaps between the pieces
 --
--- Where an event lasts longer than the one in which it starts, its time is its own, also after the end
--- of that one: innermost is what started last and is still open.
+-- An event that ends after the event in which it started is innermost until its own end: the innermost
+-- event is the open event that started last.
 --
 -- params
 --   name    type     unit  default  meaning
---   cuts    VARCHAR  -     -        Name of a relation with lane and at_ns: times that end a piece in any case, from the first to the last of a thread.
---   events  VARCHAR  -     -        Name of a relation with lane, event_id, start_ns, end_ns, until_ns (as cut_events gives) and is_op: what the threads are busy with.
+--   cuts    VARCHAR  -     -        Name of a relation with lane and at_ns: times at which a piece always ends, from the first to the last of a thread.
+--   events  VARCHAR  -     -        Name of a relation with lane, event_id, start_ns, end_ns, until_ns (as in cut_events) and is_op: the events of the threads.
 -- columns
 --   name      type     unit  meaning
---   lane      BIGINT   key   The thread.
+--   lane      BIGINT   key   Number of the thread.
 --   start_ns  BIGINT   ns    Start of the piece.
---   end_ns    BIGINT   ns    Its end, later than that.
---   event_id  BIGINT   key   The innermost event; NULL where the thread is busy with none.
---   after_op  BOOLEAN  -     Whether a thread that is busy with none was busy with an operator up to here.
+--   end_ns    BIGINT   ns    End of the piece, later than its start.
+--   event_id  BIGINT   key   Innermost event; NULL while the thread is idle.
+--   after_op  BOOLEAN  -     Whether an idle thread was in an operator until the start of the piece.
 CREATE MACRO host_slices(cuts VARCHAR, events VARCHAR) AS TABLE
     WITH
-    -- In turn at one time: cuts, ends from the inside out, starts from the outside in.
+    -- The order at one time: cuts, then ends from the inside out, then starts from the outside in.
     _bounds AS (
         SELECT c.lane, c.at_ns, 0 AS turn, 0 AS tie, NULL::BIGINT AS event_id, FALSE AS ends_op
         FROM query_table(cuts) AS c
@@ -48,7 +48,7 @@ CREATE MACRO host_slices(cuts VARCHAR, events VARCHAR) AS TABLE
         )
     ),
 
-    -- Behind an end the innermost is what began last on the level that is left.
+    -- After an end, the innermost event is the one that started last on the remaining level.
     _innermost AS (
         SELECT
             v.lane,

@@ -1,27 +1,27 @@
 -- block: interval_totals
 -- since: 0.1
--- summary: How long each sum of weights ran, where every interval adds its weight while it lasts.
--- grain: one row per key, slot and sum of weights that ran for a time
+-- summary: Total time of each sum of weights, where every interval adds its weight while it lasts.
+-- grain: one row per key, slot and sum of weights that occurred
 --
--- One pass answers what would take a union per kind of interval: give each kind its own digit of a
--- large number as weight, and the digits of a sum count what ran together. Slots are intervals that
--- tell where time lies, steps for example; those of a key must not overlap. A row is a slot or an
--- interval with a weight; the other column is 0. Rows of length 0 add nothing.
+-- One pass replaces a union per kind of interval: give each kind its own digit of a large number as weight,
+-- and the digits of a sum count what ran at the same time. Slots are intervals that divide the time, for
+-- example steps; those of a key must not overlap. A row is a slot or an interval with a weight; the other
+-- column is 0. Rows with a duration of 0 add nothing.
 --
--- Weight and slot travel as one 126-bit number, for a second running sum costs as much as the first.
--- Keys need no partition: the sum is back at 0 where a key ends. The order is made before the
--- window and not by it: then the running sum needs no memory, and half the time.
+-- Weight and slot are combined into one 126-bit number, because a second running sum costs as much as the
+-- first. Keys need no partition: the sum is back at 0 where a key ends. Rows are sorted before the window,
+-- not by it: then the running sum needs no memory, and half the time.
 --
 -- params
 --   name        type     unit  default  meaning
 --   rel         VARCHAR  -     -        Name of a relation with key, slot, weight, start_ns and duration_ns.
---   least_slot  BIGINT   -     0        1 leaves out what is in no slot, before anything is added up.
+--   least_slot  BIGINT   -     0        1 leaves out time in no slot, before anything is added up.
 -- columns
 --   name         type     unit  meaning
---   key          BIGINT   key   As given: a number for everything that must not mix.
---   slot         BIGINT   key   Slot the time lies in; 0 outside of all. Below 2^21.
---   weight       HUGEINT  key   Sum of the weights that ran. Below 2^105.
---   duration_ns  BIGINT   ns    How long that sum ran in that slot, in all.
+--   key          BIGINT   key   As given: a number for everything that must not be mixed.
+--   slot         BIGINT   key   Slot of the time; 0 outside of all slots. Below 2^21.
+--   weight       HUGEINT  key   Sum of the weights of the running intervals. Below 2^105.
+--   duration_ns  BIGINT   ns    Total time with that sum in that slot.
 CREATE MACRO interval_totals(rel VARCHAR, least_slot BIGINT := 0) AS TABLE
     WITH
     _changes AS (
@@ -51,7 +51,7 @@ CREATE MACRO interval_totals(rel VARCHAR, least_slot BIGINT := 0) AS TABLE
         FROM _in_order AS c
     ),
 
-    -- Taken apart after they are added up: there are far fewer sums than pieces.
+    -- Split after they are added up: there are far fewer sums than pieces.
     _totals AS (
         SELECT p.key, p.running, sum(p.duration_ns)::BIGINT AS duration_ns
         FROM _pieces AS p

@@ -1,28 +1,28 @@
 -- block: kernel_patterns
 -- since: 0.1
--- summary: What the names of kernels and operators say: who communicates, and who uses tensor cores.
+-- summary: Patterns of kernel and operator names that tell what communicates and what uses tensor cores.
 -- grain: one row per pattern
 --
--- A pattern is a regular expression that is searched for in a name, with letters as they are written. Every
--- row is needed for the name that it was seen on, which a test proves.
+-- A pattern is a case-sensitive regular expression that is searched for in a name. Every row is needed for
+-- the name that it was seen on; a test proves this.
 --
--- Tensor cores are the matrix cores of AMD too. Where several rows match a kernel, 'exempt' counts before
--- 'tensor_cores', that before 'unclear', and that before 'plain', which stands for families: a few kernels of
--- at::native multiply on tensor cores, and rows of their own say so. 'exempt' and 'plain' use none. 'unclear'
--- and no row at all mean that the name cannot tell, as that of a kernel written in Triton mostly
--- cannot: whether its products run on tensor cores depends on types and options that it does not have.
+-- Tensor cores include the matrix cores of AMD. If several rows match a kernel, 'exempt' takes precedence,
+-- then 'tensor_cores', 'unclear' and 'plain'. 'plain' covers families: a few kernels of at::native multiply on
+-- tensor cores, and have rows of their own. 'exempt' and 'plain' use no tensor cores. 'unclear', or no
+-- matching row, means that the name does not tell, as that of most kernels written in Triton: whether
+-- their products run on tensor cores depends on types and options that are not in the name.
 --
--- The first rows about tensor cores are the list of the TensorBoard profiler plugin, of 2021. Where no kernel was
--- at hand that has a word of the list in its name, the word stands for itself.
+-- The first rows about tensor cores are the list of the TensorBoard profiler plugin, of 2021. If no kernel
+-- with a word of that list in its name was found, the word itself is given as the name.
 --
 -- columns
 --   name            type     unit  meaning
---   says            VARCHAR  -     'communication', 'exempt', 'tensor_cores', 'unclear' or 'plain' of kernels; 'communication_operator' of operators.
---   library         VARCHAR  -     Who names kernels so.
+--   says            VARCHAR  -     For kernels 'communication', 'exempt', 'tensor_cores', 'unclear' or 'plain'; for operators 'communication_operator'.
+--   library         VARCHAR  -     Library whose kernels have such names.
 --   pattern         VARCHAR  key   Regular expression.
---   seen_on         VARCHAR  -     A name that it matches.
---   seen_in         VARCHAR  -     Repository and file, or trace, that has the name.
---   must_not_match  VARCHAR  -     A name like it of which this is not true.
+--   seen_on         VARCHAR  -     Name that it matches.
+--   seen_in         VARCHAR  -     Repository and file, or trace, with that name.
+--   must_not_match  VARCHAR  -     Similar name of a kernel that is not of this kind.
 CREATE MACRO kernel_patterns() AS TABLE
     SELECT
         t.says,

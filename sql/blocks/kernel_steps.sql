@@ -1,27 +1,27 @@
 -- block: kernel_steps
 -- since: 0.1
--- summary: How long each kernel ran in each step.
--- grain: one row per step of a trace that is not tail, and kernel that was launched in it
+-- summary: Time of each kernel in each step.
+-- grain: one row per step of a trace that is not a tail step, and kernel launched in it
 -- uses: event_steps, first_id, is_wanted, operator_names, trace_names
 --
--- A kernel belongs to the step that its launch call lies in: as kernel_stats has it for one step. The
--- one step of a trace without any has all its kernels.
+-- A kernel belongs to the step that contains its launch call, as in kernel_stats with a step. The single
+-- step of a trace without steps has all its kernels.
 --
 -- params
 --   name      type     unit  default  meaning
 --   run, worker, span
 --   group_by  VARCHAR  -     'name'   As in kernel_stats: 'name' or 'launch'.
---   name      VARCHAR  -     NULL     One kernel; NULL takes all.
+--   name      VARCHAR  -     NULL     One kernel; NULL reports all.
 -- columns
 --   run, worker, span
---   step                  BIGINT     key    Number of the step; NULL where the trace has none.
+--   step                  BIGINT     key    Number of the step; NULL if the trace has none.
 --   name                  VARCHAR    key    Name of the kernel.
---   operator              VARCHAR    key    Operator or annotation that launched it; NULL unless grouped by 'launch', as are the next four.
+--   operator              VARCHAR    key    Operator or annotation that launched it; this and the next four columns are NULL unless grouped by 'launch'.
 --   grid                  INTEGER[]  key    Blocks in x, y and z.
 --   block                 INTEGER[]  key    Threads per block in x, y and z.
---   registers_per_thread  INTEGER    key    Registers each thread uses.
---   shared_memory_bytes   BIGINT     bytes  Shared memory each block uses.
---   calls                 BIGINT     -      How often it was launched in the step.
+--   registers_per_thread  INTEGER    key    Registers per thread.
+--   shared_memory_bytes   BIGINT     bytes  Shared memory per block.
+--   calls                 BIGINT     -      Number of launches in the step.
 --   total_ns              BIGINT     ns     Sum of the durations.
 CREATE MACRO kernel_steps(
     run VARCHAR := NULL,

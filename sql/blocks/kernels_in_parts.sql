@@ -1,30 +1,30 @@
 -- block: kernels_in_parts
 -- since: 0.1
--- summary: Kernels that were launched within parts of a trace, as kernel_stats counts.
+-- summary: Kernels launched within parts of a trace, with the figures of kernel_stats.
 -- grain: one row per side, trace and group of kernels
 -- uses: first_id, operator_names, trace_names
 --
--- A launch is told by its call, and where that is not in the trace by the operator; a kernel of unknown
+-- A launch is located by its call, or by the operator if the call is not in the trace. A kernel of unknown
 -- origin counts where it starts.
 --
 -- params
 --   name      type     unit  default  meaning
 --   rel       VARCHAR  -     -        Name of a relation with side, worker, span, start_ns and end_ns.
---   on_side   VARCHAR  -     -        The side that is wanted.
---   run       VARCHAR  -     -        The run of that side.
+--   on_side   VARCHAR  -     -        Side to report.
+--   run       VARCHAR  -     -        Run of that side.
 --   group_by  VARCHAR  -     -        As in kernel_stats.
 -- columns
 --   name                  type       unit   meaning
---   side                  VARCHAR    key    As asked for.
+--   side                  VARCHAR    key    As given.
 --   worker                VARCHAR    key    Worker of the trace.
---   span                  VARCHAR    key    Its span.
+--   span                  VARCHAR    key    Span of the trace.
 --   name                  VARCHAR    key    Name of the kernel.
---   operator              VARCHAR    key    Operator that launched it; NULL unless grouped by 'launch', as the next four.
+--   operator              VARCHAR    key    Operator that launched it; this and the next four columns are NULL unless grouped by 'launch'.
 --   grid                  INTEGER[]  key    Blocks in x, y and z.
 --   block                 INTEGER[]  key    Threads per block in x, y and z.
---   registers_per_thread  INTEGER    key    Registers each thread uses.
---   shared_memory_bytes   BIGINT     bytes  Shared memory each block uses.
---   calls                 BIGINT     -      How often it ran.
+--   registers_per_thread  INTEGER    key    Registers per thread.
+--   shared_memory_bytes   BIGINT     bytes  Shared memory per block.
+--   calls                 BIGINT     -      Number of times it ran.
 --   total_us              DOUBLE     us     Sum of the durations.
 CREATE MACRO kernels_in_parts(
     rel VARCHAR, on_side VARCHAR, run VARCHAR, group_by VARCHAR

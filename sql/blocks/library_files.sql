@@ -1,16 +1,16 @@
 -- block: library_files
 -- since: 0.1
--- summary: Which source files are those of libraries, and not the user's.
+-- summary: Source files that belong to libraries, not to the user.
 -- uses: library_packages, library_paths
 --
--- Libraries are torch, what is installed in site-packages, the standard library, and what they generate.
+-- Libraries are torch, everything in site-packages, the standard library, and code that these generate.
 --
 -- params
 --   name  type     unit  default  meaning
 --   rel   VARCHAR  -     -        Name of a relation with source_file.
 -- columns
 --   name         type     unit  meaning
---   source_file  VARCHAR  key   File, as Python knows it.
+--   source_file  VARCHAR  key   File, as Python names it.
 CREATE MACRO library_files(rel VARCHAR) AS TABLE
     WITH
     _files AS MATERIALIZED (
@@ -32,7 +32,7 @@ CREATE MACRO library_files(rel VARCHAR) AS TABLE
     SELECT i.source_file FROM _told AS i
     WHERE i.is_installed
     UNION
-    -- Few are left: a pattern that is not written in the query is compiled for each.
+    -- Few are left: a pattern that is not a literal in the query is compiled for each of them.
     SELECT f.source_file
     FROM _told AS f
     INNER JOIN library_paths() AS p ON regexp_matches(f.path, p.pattern)

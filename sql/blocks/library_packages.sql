@@ -1,11 +1,11 @@
 -- block: library_packages
 -- since: 0.1
--- summary: Top-level modules of Python whose lines are no user's.
+-- summary: Top-level Python modules that count as libraries, not as user code.
 --
--- The profiler writes a file without the folder of sys.path that it lies in: 'threading.py', or
--- 'transformers/utils/generic.py' of site-packages. So a library is told by its name. Of the standard library
--- those names are left out that scripts often have (test, profile, code, trace, cmd). What serves models, as vLLM
--- and SGLang, is left out too: whoever profiles it works on it.
+-- The profiler writes a file without the sys.path folder that contains it: 'threading.py', or
+-- 'transformers/utils/generic.py' for site-packages. So a library is recognised by its name. Names of the
+-- standard library that scripts often have are left out (test, profile, code, trace, cmd). Model servers such as
+-- vLLM and SGLang are left out too, because whoever profiles them works on them.
 --
 -- columns
 --   name    type     unit  meaning

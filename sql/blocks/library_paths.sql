@@ -1,14 +1,14 @@
 -- block: library_paths
 -- since: 0.1
--- summary: Patterns of paths whose lines are no user's: where packages, Python and generated code lie.
+-- summary: Path patterns of library code: packages, the standard library and generated code.
 --
--- A pattern is looked for in the path with '/' between folders, as on Linux, also where the trace is of Windows.
+-- A pattern is searched for in the path with '/' between folders, as on Linux, also for traces from Windows.
 --
 -- columns
 --   name     type     unit  meaning
 --   pattern  VARCHAR  key   Regular expression.
---   seen     VARCHAR  -     A path of a library that it matches.
---   not_of   VARCHAR  -     A path of a user that looks like it.
+--   seen     VARCHAR  -     Library path that it matches.
+--   not_of   VARCHAR  -     Similar path of a user.
 CREATE MACRO library_paths() AS TABLE
     SELECT
         t.pattern,
@@ -42,7 +42,7 @@ CREATE MACRO library_paths() AS TABLE
         -- Checkouts of PyTorch and Triton that are installed as they are.
         ('/pytorch/torch/', '/home/ann/pytorch/torch/nn/utils.py', '/home/ann/torch/train.py'),
         ('/python/triton/', '/src/python/triton/runtime/jit.py', '/home/ann/python/train.py'),
-        -- What was compiled from a text: frozen modules, dataclasses, torch.fx, torch.compile.
+        -- Code compiled from text: frozen modules, dataclasses, torch.fx, torch.compile.
         ('^<', '<frozen importlib._bootstrap>', 'train.py'),
         (
             '(^|/)(torchinductor_[^/]*|torch_compile_debug|\.triton/cache)/',

@@ -1,16 +1,15 @@
 -- block: lost_time
 -- since: 0.1
--- summary: What the mean step of a trace loses, each instant to one cause.
+-- summary: Time that the mean step of a trace loses to each cause; each instant counts for one cause.
 -- grain: one row per trace
 -- uses: percentage, step_breakdown_summary_v1, step_synchronizations, trace_gpus
 --
--- Time in which a device has nothing to do is, in this order, that of the data loader, of calls that wait
--- for the device or for a copy, as far as runtime calls own the time of the step, and of what else the
--- host does. Each counts where the rule of recommendations about it fires, for what happens rarely
--- explains nothing.
+-- Idle time of a device is assigned in this order: to the data loader, to calls that wait for the device
+-- or for a copy (limited to the time of runtime calls in the step), and to the rest of the host's work. A
+-- cause only counts if its rule of recommendations fires, because a rare event does not explain anything.
 --
--- Of all workers of a run in a recording the one that is in collectives for the shortest is the one
--- that the others wait for: what they communicate longer than it is waiting.
+-- The other workers wait for the worker of the run and recording that spends the least time in collectives.
+-- Their communication time beyond that worker's is waiting.
 --
 -- params
 --   name   type     unit  default  meaning
@@ -20,35 +19,35 @@
 --   run, worker, span
 --   name               type     unit  meaning
 --   total_us           DOUBLE   us    Length of the mean step.
---   memcpy_us          DOUBLE   us    Time of it that copies own, as in step_breakdown_summary; so the next two.
---   communication_us   DOUBLE   us    Communication.
---   host_us            DOUBLE   us    Runtime calls and operators.
+--   memcpy_us          DOUBLE   us    Time of copies in the mean step, as in step_breakdown_summary.
+--   communication_us   DOUBLE   us    Time of communication, likewise.
+--   host_us            DOUBLE   us    Time of runtime calls and operators, likewise.
 --   dataloader_pct     DOUBLE   pct   Share of the data loader.
 --   communication_pct  DOUBLE   pct   Share of communication.
 --   runtime_pct        DOUBLE   pct   Share of runtime calls.
 --   cpu_exec_pct       DOUBLE   pct   Share of operators and annotations.
---   host_pct           DOUBLE   pct   The last two together.
---   waited_us          DOUBLE   us    Communication that is waiting for another worker; NULL where there is none.
---   more_loading_us    DOUBLE   us    How much longer the data loader takes than in the worker that it takes shortest.
---   more_host_us       DOUBLE   us    The same of host_us.
---   longest_wait_us    DOUBLE   us    The longest waited_us of a worker of the run.
---   longest_wait_pct   DOUBLE   pct   The largest part of a worker's mean step that is such waiting.
---   is_straggler       BOOLEAN  -     Whether others wait for this one, for more than 10 % of a step.
+--   host_pct           DOUBLE   pct   Sum of runtime_pct and cpu_exec_pct.
+--   waited_us          DOUBLE   us    Communication time spent waiting for another worker; NULL without communication.
+--   more_loading_us    DOUBLE   us    Time of the data loader beyond that of the worker with the least.
+--   more_host_us       DOUBLE   us    The same for host_us.
+--   longest_wait_us    DOUBLE   us    Largest waited_us of a worker of the run.
+--   longest_wait_pct   DOUBLE   pct   Largest share of a worker's mean step that is waiting.
+--   is_straggler       BOOLEAN  -     Whether other workers wait for this one for more than 10 % of a step.
 --   is_launch_bound    BOOLEAN  -     Whether host_pct is above 50 and the trace uses a device.
---   loading_us         DOUBLE   us    Lost to the data loader; 0 for up to 5 %.
---   syncing_us         DOUBLE   us    Lost to calls that wait for the device; 0 for up to 10 per step.
---   copying_us         DOUBLE   us    Lost to blocking copies; 0 where the rule does not fire.
---   launching_us       DOUBLE   us    What is left of host_us.
---   waits_by           VARCHAR  -     'excessive_synchronization' or 'blocking_copies', whichever takes longer, where both are more than half of host_us.
---   explained_us       DOUBLE   us    All that is lost to a cause that has a name.
---   costliest          VARCHAR  -     Rule of the largest of these.
+--   loading_us         DOUBLE   us    Time lost to the data loader; 0 if that is up to 5 % of the step.
+--   syncing_us         DOUBLE   us    Time lost to calls that wait for the device; 0 for up to 10 calls per step.
+--   copying_us         DOUBLE   us    Time lost to blocking copies; 0 if the rule does not fire.
+--   launching_us       DOUBLE   us    Rest of host_us.
+--   waits_by           VARCHAR  -     'excessive_synchronization' or 'blocking_copies', whichever takes longer, if both together are more than half of host_us.
+--   explained_us       DOUBLE   us    Total time lost to a named cause.
+--   costliest          VARCHAR  -     Rule of the cause with the largest loss.
 --   has_gaps           BOOLEAN  -     Whether device_gaps fires.
 --   has_blocking       BOOLEAN  -     Whether blocking_copies fires.
 CREATE MACRO lost_time(
     rules VARCHAR, run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
 ) AS TABLE
     WITH
-    -- Of all workers of a run, for one is compared with the others.
+    -- Of all workers of a run, because each is compared with the others.
     _shares AS (
         SELECT
             b.run,
@@ -71,7 +70,7 @@ CREATE MACRO lost_time(
         GROUP BY b.run, b.worker, b.span
     ),
 
-    -- What a worker communicates longer than the one that communicates least, it waits for that one.
+    -- The communication time beyond that of the worker that communicates least is waiting for that worker.
     _waiting AS (
         SELECT
             s.run,
@@ -123,7 +122,7 @@ CREATE MACRO lost_time(
         WHERE y.calls > 10 * y.steps
     ),
 
-    -- Waiting is lost where the device has nothing to do meanwhile: in what runtime calls own.
+    -- Waiting is only lost time while the device is idle: within the time of runtime calls.
     _figures AS (
         SELECT
             g.run,

@@ -1,50 +1,50 @@
 -- block: matched_collectives
 -- since: 0.1
--- summary: Collectives of a worker beside the same collectives of the other workers.
+-- summary: Collectives of each worker, matched with the same collectives of the other workers.
 -- grain: one row per collective and worker
 -- uses: collective_calls
 --
--- Two rows are one collective when they are of the same recording, step, process group, name and
--- type of element, and are equally far in the order of those: by the number that the trace gives
--- them in their group, else by their start among their worker's rows. Rows of which every rank has as
--- many elements are also told apart by these. Where the workers have different numbers of such rows
--- some are missing, and none is compared. Send and recv are not, for their order differs by pair.
+-- Two rows are the same collective if recording, step, process group, name and element type agree, and they
+-- have the same position among such rows. The position is the number that the trace gives them in their
+-- group, or else their order by start among their worker's rows. If every rank has the same number of
+-- elements, the number must agree too. If the workers have different numbers of such rows, some are
+-- missing, and none is compared. send and recv are not compared, because their order differs by pair.
 --
--- A collective cannot go on before the last rank has come, and ends for all together. So the
--- shortest row is that of the rank that came last, and tells what the transfer takes; what the others
--- are longer by is waiting. All of this is said by lengths, and holds if the clocks differ.
+-- A collective starts to transfer when the last rank arrives, and ends on all ranks together. So the
+-- shortest row is that of the last rank to arrive, and its duration is the transfer time. The rest of a
+-- longer row is waiting. Only durations are used, so this holds even if the clocks differ.
 --
 -- params
 --   run, worker, span
 -- columns
 --   run, worker, span
 --   name             type       unit   meaning
---   event_id         BIGINT     key    The row, in device_events or host_events.
---   on_device        BOOLEAN    -      Whether it is in device_events.
+--   event_id         BIGINT     key    Row in device_events or host_events.
+--   on_device        BOOLEAN    -      Whether the row is in device_events.
 --   device_id        INTEGER    -      Device that it ran on.
---   step             BIGINT     -      Step that launched it; NULL outside of all.
+--   step             BIGINT     -      Step that launched it; NULL outside of steps.
 --   backend          VARCHAR    -      Library that ran it.
 --   name             VARCHAR    -      Name of the collective.
 --   dtype            VARCHAR    -      Type of the elements.
 --   bytes            BIGINT     bytes  Size of the message.
 --   group_name       VARCHAR    -      Process group.
---   group_size       INTEGER    -      Its number of ranks.
---   is_split_even    BOOLEAN    -      Whether an all_to_all gives all ranks the same; NULL where the trace does not say.
---   occurrence       BIGINT     -      Which of the alike collectives of its worker and step it is, from 1.
+--   group_size       INTEGER    -      Number of ranks in the process group.
+--   is_split_even    BOOLEAN    -      Whether an all_to_all gives all ranks the same amount; NULL where not recorded.
+--   occurrence       BIGINT     -      Number of this collective, from 1, among equal ones of its worker and step.
 --   start_ns         BIGINT     ns     Start, on the worker's own clock.
---   duration_ns      BIGINT     ns     Length.
---   match_id         BIGINT     key    The same for all rows that are this collective, and for no other.
---   members          BIGINT     -      How many these are, its own included.
---   transfer_ns      BIGINT     ns     Length of the shortest of them; NULL where there is nothing to compare with.
---   longest_ns       BIGINT     ns     Length of the longest of them.
---   last_worker      VARCHAR    -      Worker of the shortest, where the collective makes all ranks wait for the last.
---   is_last          BOOLEAN    -      Whether the row is that one.
---   do_clocks_agree  BOOLEAN    -      Whether the rows have an instant in common, as they must where it makes all ranks wait.
+--   duration_ns      BIGINT     ns     Duration.
+--   match_id         BIGINT     key    Number shared by all rows of the same collective, and no others.
+--   members          BIGINT     -      Number of rows of the collective, this one included.
+--   transfer_ns      BIGINT     ns     Duration of the shortest of them; NULL if there is nothing to compare with.
+--   longest_ns       BIGINT     ns     Duration of the longest of them.
+--   last_worker      VARCHAR    -      Worker of the shortest row, if the collective makes all ranks wait for the last.
+--   is_last          BOOLEAN    -      Whether this row is the shortest.
+--   do_clocks_agree  BOOLEAN    -      Whether the rows overlap, as they must if the collective makes all ranks wait.
 CREATE MACRO matched_collectives(
     run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
 ) AS TABLE
     WITH
-    -- The other workers count although they are not reported, so workers are filtered last.
+    -- All workers count, also those that are not reported, so workers are filtered last.
     _calls AS (
         SELECT
             c.run,
@@ -72,7 +72,7 @@ CREATE MACRO matched_collectives(
                     )
                     THEN c.elements
             END AS shared_elements,
-            -- On the host only the root of a scatter names what it puts in.
+            -- On the host, only the root of a scatter records its input.
             CASE WHEN c.name <> 'scatter' THEN c.dtype END AS shared_dtype,
             c.name IN ('all_reduce', 'all_gather', 'reduce_scatter', 'all_to_all', 'barrier')
                 AS is_synchronizing,
@@ -83,8 +83,8 @@ CREATE MACRO matched_collectives(
         FROM collective_calls(run, NULL, span) AS c
     ),
 
-    -- Numbers to join by, and windows without partitions: a window with some costs 30 ms however
-    -- few the rows are.
+    -- Numbers to join by, and windows without partitions: a window with partitions costs 30 ms even for
+    -- few rows.
     _numbered AS (
         SELECT
             c.*,
@@ -105,8 +105,8 @@ CREATE MACRO matched_collectives(
     _ordered AS MATERIALIZED (
         SELECT
             n.*,
-            -- Of one worker and device. Were these joined by two numbers, the one that both joins
-            -- share would be joined first, into the square of the rows.
+            -- Of one worker and device. If these were joined by two numbers, the number that both joins
+            -- share would be joined first, which gives the square of the rows.
             dense_rank() OVER (ORDER BY n.member_id, n.kind_id) AS own_kind_id,
             dense_rank() OVER (ORDER BY n.member_id, n.sequence_id) AS own_sequence_id,
             row_number() OVER (ORDER BY n.member_id, n.sequence_id, n.start_ns, n.event_id)
@@ -143,7 +143,7 @@ CREATE MACRO matched_collectives(
             p.place,
             min(p.position) AS match_id,
             count(*) AS calls,
-            -- A group of one rank has nobody to wait for.
+            -- A group of one rank waits for nobody.
             bool_and(p.is_comparable) AND min(p.calls) = max(p.calls) AS is_matched,
             count(*) > 1 OR max(p.group_size) = 1 AS is_comparison,
             min(p.duration_ns) AS shortest_ns,

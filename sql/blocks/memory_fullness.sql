@@ -1,17 +1,17 @@
 -- block: memory_fullness
 -- since: 0.1
--- summary: How full the fullest device of each trace was.
+-- summary: Peak memory of the fullest device of each trace, as a share of its memory.
 -- grain: one row per trace that recorded the memory of a device whose size is known
 -- uses: is_wanted
 --
--- The memory of the host is not limited by what a trace says, and does not count.
+-- Host memory does not count: a trace does not tell its size.
 --
 -- params
 --   run, worker, span
 -- columns
 --   run, worker, span
---   full_pct      DOUBLE   pct  Peak of what was allocated, of the memory of the device, at the fullest.
---   full_devices  VARCHAR  -    Each device that was more than 90 % full, in words; NULL for none.
+--   full_pct      DOUBLE   pct  Peak of the allocated memory of the fullest device, as a share of its memory.
+--   full_devices  VARCHAR  -    Text that lists the devices that were more than 90 % full; NULL if there are none.
 CREATE MACRO memory_fullness(
     run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
 ) AS TABLE

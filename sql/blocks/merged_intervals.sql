@@ -1,23 +1,23 @@
 -- block: merged_intervals
 -- since: 0.1
--- summary: Intervals of which those that overlap or touch are one.
+-- summary: Intervals merged where they overlap or touch.
 -- grain: one row per key and stretch of time that its intervals cover without a gap
 --
--- Of merged intervals at most one of a key runs at a time: a sum that says what ran needs one bit for
--- each key, however many intervals overlap. Intervals of length 0 stay where they touch no other;
--- those without a start are nowhere.
+-- At most one merged interval of a key runs at a time, so a sum that tells what ran needs one bit per
+-- key, however many intervals overlap. An interval with a duration of 0 is kept if it touches no other.
+-- Intervals without a start are dropped.
 --
--- Key and end travel as one number, for the largest end so far must not come from another key. The
--- order is made before the windows, as in interval_totals.
+-- Key and end are combined into one number, because the largest end so far must not come from another key.
+-- Rows are sorted before the windows, as in interval_totals.
 --
 -- params
 --   name  type     unit  default  meaning
 --   rel   VARCHAR  -     -        Name of a relation with key, start_ns and duration_ns.
 -- columns
 --   name         type    unit  meaning
---   key          BIGINT  key   As given: a number, 0 or more, for everything that must not mix.
+--   key          BIGINT  key   As given: a number, 0 or more, for everything that must not be mixed.
 --   start_ns     BIGINT  ns    Start.
---   duration_ns  BIGINT  ns    Length.
+--   duration_ns  BIGINT  ns    Duration.
 CREATE MACRO merged_intervals(rel VARCHAR) AS TABLE
     WITH
     _in_order AS (
@@ -39,7 +39,7 @@ CREATE MACRO merged_intervals(rel VARCHAR) AS TABLE
         FROM _in_order AS o
     ),
 
-    -- Where a stretch ends, and the next one starts.
+    -- Where a merged interval ends, and where the next one starts.
     _last AS (
         SELECT
             r.key,

@@ -1,28 +1,28 @@
 -- block: module_backwards
 -- since: 0.1
--- summary: Backward passes of a trace, and in them the stretches that are the backward of a module.
+-- summary: Backward passes of a trace, and the stretches in them that are the backward of a module.
 -- grain: one row per stretch
 -- uses: first_trace
 --
--- What autograd's engine runs carries the sequence number of the forward operator that asked for it: the
--- last one before it with this number. The module in which that was called is the one whose backward it
--- is, and so for the modules around that one. The gradients that are added up afterwards, which have no
--- number, belong to what ran before them. A stretch is what runs in a row for the same call of a module:
--- what goes back and forth between two of them has several.
+-- Autograd nodes carry the sequence number of their forward operator: the last operator before the node
+-- with this number. A node is part of the backward of the module in which that operator was called, and of
+-- the modules around that one. Gradient accumulation, which has no number, belongs to the node that ran
+-- before it. A stretch is a sequence of consecutive nodes for the same call of a module; if the engine
+-- alternates between two modules, each has several stretches.
 --
--- A pass ends where a number comes that is not below all before it (the engine goes from the last to the
--- first), and where one of the calls starts or ends between two nodes of the graph.
+-- A pass ends at a number that is not below all numbers before it (the engine goes from the last to the
+-- first), and where one of the given calls starts or ends between two nodes.
 --
 -- params
 --   name  type     unit  default  meaning
---   rel   VARCHAR  -     -        Name of a relation with event_id, kind, name, thread, start_ns and end_ns: calls on the main thread, those of modules of kind 'module'.
+--   rel   VARCHAR  -     -        Name of a relation with event_id, kind, name, thread, start_ns and end_ns: calls on the main thread; calls of modules have kind 'module'.
 --   run, worker, span
 -- columns
 --   name      type     unit  meaning
---   level     BIGINT   key   0 for a pass, else how many modules are around, itself included.
---   name      VARCHAR  -     'backward', or the name of the module with '.backward' after it.
+--   level     BIGINT   key   0 for a pass; otherwise the number of modules around it, itself included.
+--   name      VARCHAR  -     'backward', or the name of the module followed by '.backward'.
 --   start_ns  BIGINT   ns    Start of the first node of the stretch.
---   end_ns    BIGINT   ns    End of the last.
+--   end_ns    BIGINT   ns    End of the last node.
 CREATE MACRO module_backwards(
     rel VARCHAR, run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
 ) AS TABLE
@@ -49,7 +49,7 @@ CREATE MACRO module_backwards(
             )
     ),
 
-    -- Nodes of the graph as the engine runs them: what runs inside them is not.
+    -- Nodes of the graph as the engine runs them, without the operators inside them.
     _nodes AS MATERIALIZED (
         SELECT
             row_number() OVER (ORDER BY o.start_ns, o.event_id) AS node,

@@ -1,16 +1,16 @@
 -- block: module_costs
 -- since: 0.1
--- summary: What each call of a module cost on the host and on the device, and what is around it.
+-- summary: Host and device time of each call of a module, and the modules around it.
 -- grain: one row per call
 -- uses: cut_events, first_id, host_slices, is_wanted, module_events, open_around, trace_names
 --
--- A module is an event that stands for a call of one, and is inside those that module_events says: one
--- that has ended is around nothing any more.
+-- The modules around a call are those that module_events gives: a module that has ended is around nothing
+-- any more.
 --
--- Host self time is the time in which no module, operator, annotation, runtime or driver call that
--- started later was open. The Python frames inside a module are part of it, and one that outlives it is
--- not. Device work is a plain sum, as that of operators is, and belongs to the innermost module that is
--- open when it is launched, whatever is in between.
+-- Host self time is the time in which no module, operator, annotation, runtime call or driver call that
+-- started later was open. Python frames inside a module are part of its self time; a frame that ends after
+-- the module is not. Device time is a plain sum, as for operators, and belongs to the innermost module that
+-- is open at the launch, whatever is in between.
 --
 -- params
 --   name  type     unit  default   meaning
@@ -20,15 +20,15 @@
 --   run, worker, span
 --   name             type     unit  meaning
 --   event_id         BIGINT   key   The call in host_events.
---   path             VARCHAR  -     Names of the modules around it and its own, from the outermost, with ';' between.
+--   path             VARCHAR  -     Names of the modules around the call and its own name, outermost first, separated by ';'.
 --   module           VARCHAR  -     Name of the module.
---   module_id        BIGINT   -     Number that tells the instances of a class apart; NULL where the trace has none.
+--   module_id        BIGINT   -     Number that identifies the instance of a class; NULL if the trace has none.
 --   depth            INTEGER  -     Number of modules around it.
 --   start_ns         BIGINT   ns    Start of the call.
---   operators        BIGINT   -     Operators that it calls itself: not those of modules or operators inside it.
---   host_self_ns     BIGINT   ns    Length without anything named that ran inside it.
---   host_total_ns    BIGINT   ns    Length of the call.
---   device_self_ns   BIGINT   ns    Device work that was launched in it; NULL where the trace links none.
+--   operators        BIGINT   -     Number of operators that it calls directly, not through another module or operator.
+--   host_self_ns     BIGINT   ns    Duration without the modules, operators, annotations and calls inside it.
+--   host_total_ns    BIGINT   ns    Duration of the call.
+--   device_self_ns   BIGINT   ns    Device work launched in it; NULL if the trace does not link device work to the host.
 --   device_total_ns  BIGINT   ns    The same, with the modules inside it.
 CREATE MACRO module_costs(
     run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL, kind VARCHAR := 'module'
@@ -75,8 +75,8 @@ CREATE MACRO module_costs(
 
     _events AS MATERIALIZED (FROM module_events(run, worker, span, kind)),
 
-    -- What an operator or a call of the same module contains, and nothing outlives, is neither the module's
-    -- own time nor called by it: of most traces that is nearly everything.
+    -- Events inside an operator or a call of the same module, which nothing outlives, are neither the
+    -- module's own time nor called by it: in most traces these are nearly all events.
     _inside AS MATERIALIZED (
         SELECT
             e.lane,
@@ -109,7 +109,7 @@ CREATE MACRO module_costs(
         WHERE o.end_ns > o.start_ns
     ),
 
-    -- Also a frame that starts in a module and outlives it ends the time that is the module's own.
+    -- A frame that starts in a module and outlives it also ends the module's own time.
     _busy AS (
         SELECT
             c.lane,
@@ -139,8 +139,8 @@ CREATE MACRO module_costs(
         GROUP BY s.event_id
     ),
 
-    -- Operators and calls, of which the innermost that is open calls an operator where it began later
-    -- than the module.
+    -- Operators and calls. The innermost open one is the caller of an operator if it started later than the
+    -- module.
     _callers AS (
         SELECT i.lane, i.id, i.start_ns, i.end_ns, i.overlap_start_ns
         FROM _outermost AS i
@@ -170,7 +170,7 @@ CREATE MACRO module_costs(
         GROUP BY o.module_id
     ),
 
-    -- A launch is told by its call, and where that is not in the trace by the operator.
+    -- A launch belongs to its call, or to the operator if the call is not in the trace.
     _launches AS MATERIALIZED (
         SELECT
             r.first_id,
@@ -205,7 +205,7 @@ CREATE MACRO module_costs(
         WHERE i.what = 'module'
     ),
 
-    -- Each module with those around it, itself included.
+    -- Each module with the modules around it, itself included.
     _around AS (
         SELECT
             o.id,

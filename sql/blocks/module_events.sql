@@ -1,18 +1,18 @@
 -- block: module_events
 -- since: 0.1
--- summary: Calls of modules, and the events with a name in the same threads, each with the module that it is inside.
--- grain: one row per event, but for Python frames that are no module
+-- summary: Calls of modules and other named events of their threads, each with the innermost module around it.
+-- grain: one row per event, without Python frames that are not modules
 -- uses: cut_events, first_id, is_wanted, open_around, trace_names
 --
--- A module is an event that stands for a call of one: with kind 'module' the frame of an nn.Module,
--- with 'lightning_module' or 'lightning_hook' what PyTorch Lightning's profiler writes of its modules
--- and hooks. Modules of another kind are nothing special then.
+-- A module is an event that represents a call of one. With kind 'module' it is the frame of an nn.Module; with
+-- 'lightning_module' or 'lightning_hook' it is a row that PyTorch Lightning's profiler writes for a module
+-- or a hook. Modules of the other kinds are ordinary events then.
 --
--- An event is inside the modules that are open when it begins, and a module inside those that are open
--- from its start to its end. So a module that has ended is around nothing any more; one that outlives the
--- module in which it starts is beside it, and what begins then is inside the one that started last. What
--- else is open counts for nothing: what begins in a frame that is never closed is inside the module in
--- which that starts, as long as the module is open.
+-- An event is inside the modules that are open when it starts; a module is inside those that are open
+-- from its start to its end. So a module that has ended is around nothing any more. A module that outlives
+-- the module in which it starts is a sibling of it, and later events are inside the one that started last.
+-- Other open events do not matter: an event that starts in a frame that is never closed is inside the module
+-- in which the frame starts, as long as the module is open.
 --
 -- params
 --   name  type     unit  default   meaning
@@ -20,15 +20,15 @@
 --   kind  VARCHAR  -     'module'  'module', 'lightning_module' or 'lightning_hook'.
 -- columns
 --   name              type     unit  meaning
---   first_id          BIGINT   key   The trace, numbered as trace_names says.
---   id                BIGINT   key   The event, numbered likewise.
+--   first_id          BIGINT   key   Number of the trace, as in trace_names.
+--   id                BIGINT   key   Number of the event, as in trace_names.
 --   lane              BIGINT   -     Number of the thread.
 --   what              VARCHAR  -     'module', 'operator', 'annotation' or 'call'.
---   parent_id         BIGINT   -     Its parent in host_events, numbered as id.
---   module_id         BIGINT   -     The innermost module that it is inside, numbered as id; NULL where there is none.
+--   parent_id         BIGINT   -     Parent in host_events, numbered as id.
+--   module_id         BIGINT   -     Innermost module around it, numbered as id; NULL if there is none.
 --   start_ns          BIGINT   ns    Start.
 --   end_ns            BIGINT   ns    End.
---   overlap_start_ns  BIGINT   ns    Start of the first event of any kind that begins in it and lasts longer; NULL where none does.
+--   overlap_start_ns  BIGINT   ns    Start of the first event of any kind that starts inside it and ends after it; NULL if there is none.
 CREATE MACRO module_events(
     run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL, kind VARCHAR := 'module'
 ) AS TABLE

@@ -1,24 +1,24 @@
 -- block: nested_blocks
 -- since: 0.1
--- summary: What is in what, of intervals by their start and end alone.
+-- summary: Parent of each interval, by start and end alone.
 -- grain: one row per interval
 --
--- An interval is in the last one before it that is open where it starts, and ends with that one at the
--- latest. One that starts where another ends is not in it.
+-- The parent of an interval is the last interval before it that is open where it starts. The interval ends
+-- with its parent at the latest. An interval that starts where another ends is not inside it.
 --
 -- params
 --   name  type     unit  default  meaning
---   rel   VARCHAR  -     -        Name of a relation with id, start_ns and end_ns; ids are in order of the starts, what is around first.
+--   rel   VARCHAR  -     -        Name of a relation with id, start_ns and end_ns; ids are in order of the starts, outer intervals first.
 -- columns
 --   name       type    unit  meaning
 --   id         BIGINT  key   As given.
---   parent_id  BIGINT  -     Interval that it is in; NULL where there is none.
---   position   BIGINT  -     Place among those in the same one, from 1.
+--   parent_id  BIGINT  -     Parent interval; NULL if there is none.
+--   position   BIGINT  -     Position among the children of the parent, from 1.
 --   start_ns   BIGINT  ns    Start.
---   end_ns     BIGINT  ns    End, that of the one around at the latest.
+--   end_ns     BIGINT  ns    End, at the latest that of the parent.
 CREATE MACRO nested_blocks(rel VARCHAR) AS TABLE
     WITH RECURSIVE
-    -- Over again until none lasts longer than the one in which it starts: mostly once.
+    -- Repeated until none ends after the one in which it starts: mostly once.
     _nested AS (
         SELECT
             0 AS round,

@@ -1,22 +1,22 @@
 -- block: open_around
 -- since: 0.1
--- summary: What is open where events begin: the innermost of some others.
--- grain: one row per event that begins inside one of the others
+-- summary: Innermost of some events that is open where other events start.
+-- grain: one row per event that starts inside one of the others
 --
--- Events of a thread are in the order of start, longer first, then of the ids: what is in that order
--- before another one, and has not ended when that begins, is around it.
+-- The events of a thread are ordered by start, longer first, then by id. An event is around another one if
+-- it comes before it in this order and has not ended when the other starts.
 --
 -- params
 --   name    type     unit  default  meaning
---   around  VARCHAR  -     -        Name of a relation with lane, id, start_ns, end_ns and until_ns, as cut_events gives: what may be around.
---   events  VARCHAR  -     -        Name of a relation with lane, id, start_ns and end_ns; may hold some of those too.
+--   around  VARCHAR  -     -        Name of a relation with lane, id, start_ns, end_ns and until_ns, as in cut_events: the possible outer events.
+--   events  VARCHAR  -     -        Name of a relation with lane, id, start_ns and end_ns; may include some of the outer events.
 -- columns
 --   name       type    unit  meaning
 --   id         BIGINT  key   The event.
---   around_id  BIGINT  key   The innermost that is open where it begins, other than itself.
+--   around_id  BIGINT  key   Innermost outer event that is open where it starts, other than itself.
 CREATE MACRO open_around(around VARCHAR, events VARCHAR) AS TABLE
     WITH
-    -- In turn at one time: ends, then events in their order, of which each asks before it starts.
+    -- The order at one time: ends, then events in their order; each is looked up before it starts.
     _bounds AS (
         SELECT o.lane, o.until_ns AS at_ns, 0 AS turn, 0 AS tie, o.id, 0 AS part
         FROM query_table(around) AS o
@@ -45,7 +45,7 @@ CREATE MACRO open_around(around VARCHAR, events VARCHAR) AS TABLE
         FROM _bounds AS b
     ),
 
-    -- What is around is what began last on the level that is open.
+    -- The event around is the one that started last on the open level.
     _found AS (
         SELECT
             v.id,

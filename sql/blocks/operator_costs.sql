@@ -1,26 +1,25 @@
 -- block: operator_costs
 -- since: 0.1
--- summary: What each call of an operator cost on the host and on the device.
--- grain: one row per cpu_op call, a chain of only-children of the same name being one call
+-- summary: Host and device time of each call of an operator.
+-- grain: one row per cpu_op call; a chain of only children of the same name is one call
 -- uses: is_wanted
 --
--- An operator whose only child is an operator of the same name is one call with it: the outer
--- row stands for both, with the outer's length and with what either of them did.
+-- An operator whose only child is an operator of the same name forms one call with it. The outer row
+-- represents both, with the duration of the outer row and the costs of both.
 --
--- Host self time is the length of the call without the operators, annotations, runtime and driver
--- calls inside it. Device time is the plain sum of the kernels, copies and sets that were
--- launched, without regard to overlap; synchronisations are not work and are left out. A launch
--- belongs to the nearest operator around it: an annotation in between does not take it, as the
--- profiler's own links do not.
+-- Host self time is the duration of the call without the operators, annotations, runtime calls and driver
+-- calls inside it. Device time is the plain sum of the launched kernels, copies and memsets, without regard
+-- to overlap; synchronisations are not work and are left out. A launch belongs to the nearest operator
+-- around it, even if an annotation is in between, as in the profiler's own links.
 --
--- All of it is settled by ingest: this only reads host_events.
+-- Ingest computes all of this; the block only reads host_events.
 --
 -- params
 --   run, worker, span
 -- columns
 --   run, worker, span
 --   name                   type     unit  meaning
---   event_id               BIGINT   key   The (outermost) row of the call in host_events.
+--   event_id               BIGINT   key   Row of the call in host_events, the outermost if it has several.
 --   name                   VARCHAR  -     Name of the operator.
 --   input_dims             JSON     -     Shape of each input of the outermost row.
 --   call_stack             VARCHAR  -     Python frames of the outermost row, innermost first.
@@ -31,14 +30,14 @@
 --   tid                    VARCHAR  -     Thread of the call.
 --   depth                  INTEGER  -     Number of events around it on the thread.
 --   start_ns               BIGINT   ns    Start of the call.
---   host_self_ns           BIGINT   ns    Length without anything named that ran inside it.
---   host_total_ns          BIGINT   ns    Length of the call.
---   device_self_ns         BIGINT   ns    Device work that it launched itself; NULL where the trace links none.
---   device_total_ns        BIGINT   ns    The same, with everything below it.
---   tensor_core_self_ns    BIGINT   ns    The part of device_self_ns in kernels that use tensor cores.
---   tensor_core_total_ns   BIGINT   ns    The part of device_total_ns in such kernels.
---   unknown_self_ns        BIGINT   ns    The part of device_self_ns in kernels whose name cannot tell.
---   unknown_total_ns       BIGINT   ns    The part of device_total_ns in such kernels.
+--   host_self_ns           BIGINT   ns    Duration without the operators, annotations and calls inside it.
+--   host_total_ns          BIGINT   ns    Duration of the call.
+--   device_self_ns         BIGINT   ns    Device work that it launched itself; NULL if the trace does not link device work to operators.
+--   device_total_ns        BIGINT   ns    The same, with the operators below it.
+--   tensor_core_self_ns    BIGINT   ns    Part of device_self_ns in kernels that use tensor cores.
+--   tensor_core_total_ns   BIGINT   ns    Part of device_total_ns in such kernels.
+--   unknown_self_ns        BIGINT   ns    Part of device_self_ns in kernels whose names do not tell whether they use tensor cores.
+--   unknown_total_ns       BIGINT   ns    Part of device_total_ns in such kernels.
 --   tensor_core_eligible   BOOLEAN  -     Whether it or an operator below it can use tensor cores.
 CREATE MACRO operator_costs(
     run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL

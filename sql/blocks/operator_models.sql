@@ -1,6 +1,6 @@
 -- block: operator_models
 -- since: 0.1
--- summary: The operators of which flops and bytes are known, and where their arguments stand.
+-- summary: Operators whose flops and bytes can be computed, with the positions of their arguments.
 -- grain: one row per operator
 --
 -- Positions count from 1, in the schema of torch. An operator that only calls another of these, as
@@ -10,10 +10,10 @@
 --   name         type     unit  meaning
 --   name         VARCHAR  key   Name of the operator.
 --   kind         VARCHAR  -     'gemm', 'batched_gemm', 'convolution', 'convolution_backward', 'attention' or 'attention_backward'.
---   is_wrapper   BOOLEAN  -     Whether the work is that of another of these operators, where there is one below it.
---   first_at     INTEGER  -     Left matrices, input of the convolution, or query, which key and value follow.
+--   is_wrapper   BOOLEAN  -     Whether another of these operators below it does the work, if there is one.
+--   first_at     INTEGER  -     Left matrices, input of the convolution, or query; key and value follow the query.
 --   second_at    INTEGER  -     Right matrices or weight.
---   bias_at      INTEGER  -     What is added to the product or to the scores.
+--   bias_at      INTEGER  -     Summand of the product or of the scores.
 --   options_at   INTEGER  -     beta of a GEMM; stride, padding, dilation, transposed, output_padding, groups and output_mask of a convolution in this order; is_causal of attention.
 --   gradient_at  INTEGER  -     Gradient of the output.
 CREATE MACRO operator_models() AS TABLE

@@ -1,19 +1,19 @@
 -- block: operator_names
 -- since: 0.1
--- summary: The name of the operator that stands for an operator or annotation, and the one around it.
+-- summary: Operator that an operator or annotation belongs to, and the one around it.
 -- grain: one row per operator or annotation
 -- uses: first_id, is_wanted, trace_names
 --
--- An operator stands for itself. An annotation inside an operator belongs to that operator, as it
--- does in the profiler's own links; only an annotation with no operator around it stands for
--- itself, because its name is then all that is known.
+-- An operator belongs to itself. An annotation inside an operator belongs to that operator, as in the
+-- profiler's own links. An annotation without an operator around it belongs to itself, because its name is
+-- all that is known.
 --
 -- params
 --   run, worker, span
 -- columns
---   id            BIGINT   key  The operator or annotation, numbered as trace_names says.
---   operator      VARCHAR  -    Name of what stands for it.
---   parent_id     BIGINT   key  The operator or annotation directly around what stands for it, numbered likewise; NULL at the top.
+--   id            BIGINT   key  The operator or annotation, numbered as in trace_names.
+--   operator      VARCHAR  -    Name of the operator or annotation that it belongs to.
+--   parent_id     BIGINT   key  The operator or annotation directly around that one, numbered in the same way; NULL at the top.
 CREATE MACRO operator_names(
     run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
 ) AS TABLE
@@ -39,14 +39,14 @@ CREATE MACRO operator_names(
         ) AS r
     ),
 
-    -- Few, so to walk up from them costs nothing.
+    -- Few, so climbing from them costs nothing.
     _annotations AS MATERIALIZED (
         SELECT n.id, n.name, n.parent_id
         FROM _nodes AS n
         WHERE n.is_annotation AND n.parent_id IS NOT NULL
     ),
 
-    -- Those with an operator somewhere around them.
+    -- Annotations with an operator somewhere around them.
     _inside AS (
         SELECT a.id, o.name AS operator, o.parent_id
         FROM _annotations AS a

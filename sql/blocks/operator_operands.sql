@@ -1,12 +1,12 @@
 -- block: operator_operands
 -- since: 0.1
--- summary: Shapes, sizes and options of the calls whose flops and bytes are known, parsed.
--- grain: one row per operator and arguments
+-- summary: Parsed shapes, sizes and options of the calls whose flops and bytes can be computed.
+-- grain: one row per operator and set of arguments
 -- uses: operator_costs, operator_models, element_types
 --
--- Many calls have the same arguments, so these are parsed once for all of them. Of calls inside each
--- other the outermost stands for all, a wrapper only where it has none inside; those without recorded
--- shapes are left out. Positions count from 1.
+-- Many calls have the same arguments, so each set is parsed once. Of nested calls only the outermost
+-- counts, and a wrapper only if it has none inside. Calls without recorded shapes are left out. Positions
+-- count from 1.
 --
 -- params
 --   run, worker, span
@@ -14,20 +14,20 @@
 --   name             type        unit  meaning
 --   name             VARCHAR     key   Name of the operator.
 --   kind             VARCHAR     -     As in operator_models.
---   dtype            VARCHAR     -     Element type of the first operand, as in torch; NULL where unknown.
+--   dtype            VARCHAR     -     Element type of the first operand, as torch names it; NULL if unknown.
 --   input_dims       JSON        key   Shape of each input.
 --   concrete_inputs  VARCHAR[]   key   Value of each scalar input.
 --   calls            STRUCT(run VARCHAR, worker VARCHAR, span VARCHAR, event_id BIGINT, start_ns BIGINT, host_total_ns BIGINT, device_total_ns BIGINT)[]  -  The calls, as in operator_costs.
---   first_at         INTEGER     -     As in operator_models, as the next four.
+--   first_at         INTEGER     -     As in operator_models, like the next four.
 --   second_at        INTEGER     -     As there.
 --   bias_at          INTEGER     -     As there, also of old signatures.
 --   options_at       INTEGER     -     As there.
 --   gradient_at      INTEGER     -     As there.
 --   has_bias         BOOLEAN     -     Whether the input at bias_at is a tensor.
---   shapes           DOUBLE[][]  -     Shape of each input, empty for what is no tensor.
---   sizes            BIGINT[]    -     Bytes of an element of each input; NULL where unknown.
+--   shapes           DOUBLE[][]  -     Shape of each input; empty for inputs that are not tensors.
+--   sizes            BIGINT[]    -     Bytes per element of each input; NULL if unknown.
 --   elements         DOUBLE[]    -     Number of elements of each input.
---   loads            DOUBLE[]    -     Bytes that each input takes in memory: a dimension that is expanded (its stride is 0) is there once.
+--   loads            DOUBLE[]    -     Bytes that each input takes in memory; an expanded dimension (with stride 0) is there once.
 CREATE MACRO operator_operands(
     run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
 ) AS TABLE
@@ -96,7 +96,7 @@ CREATE MACRO operator_operands(
             m.kind,
             m.first_at,
             m.second_at,
-            -- Until torch 2.4 bias and type of the output stood before the scales.
+            -- Until torch 2.4, bias and output type came before the scales.
             CASE
                 WHEN a.name = 'aten::_scaled_mm' AND a.input_types[4] IN ('', 'Scalar') THEN 3
                 ELSE m.bias_at

@@ -1,26 +1,25 @@
 -- block: operator_steps
 -- since: 0.1
--- summary: What each operator costs in each step.
--- grain: one row per step of a trace that is not tail, and operator that is called in it
+-- summary: Calls, host time and device time of each operator in each step.
+-- grain: one row per step of a trace that is not a tail step, and operator called in it
 -- uses: event_steps, first_id, operator_costs, trace_names
 --
--- A call belongs to the step that it starts in, in whatever thread: as operator_stats has it for one
--- step.
+-- A call belongs to the step in which it starts, on any thread, as in operator_stats with a step.
 --
 -- params
 --   name      type     unit  default  meaning
 --   run, worker, span
 --   group_by  VARCHAR  -     'name'   As in operator_stats: 'name', 'input_shape', 'call_stack' or 'input_shape_call_stack'.
---   name      VARCHAR  -     NULL     One operator; NULL takes all.
+--   name      VARCHAR  -     NULL     One operator; NULL reports all.
 -- columns
 --   run, worker, span
---   step            BIGINT   key  Number of the step; NULL where the trace has none.
+--   step            BIGINT   key  Number of the step; NULL if the trace has none.
 --   name            VARCHAR  key  Name of the operator.
 --   input_dims      JSON     key  Shape of each input; NULL unless grouped by it.
 --   call_stack      VARCHAR  key  Python frames, innermost first; NULL unless grouped by it.
---   calls           BIGINT   -    Calls in the step.
+--   calls           BIGINT   -    Number of calls in the step.
 --   host_self_ns    BIGINT   ns   Host time of the operator itself.
---   device_self_ns  BIGINT   ns   Device work that it launched itself; NULL where the trace links none.
+--   device_self_ns  BIGINT   ns   Device work that it launched itself; NULL if the trace does not link device work to operators.
 CREATE MACRO operator_steps(
     run VARCHAR := NULL,
     worker VARCHAR := NULL,

@@ -1,35 +1,34 @@
 -- block: operator_work
 -- since: 0.1
--- summary: Floating-point operations and bytes of each call of the operators that operator_models knows.
--- grain: one row per call with recorded shapes; of calls inside each other one
+-- summary: FLOPs and bytes of each call of the operators in operator_models.
+-- grain: one row per call with recorded shapes; one row for nested calls
 -- uses: operator_operands
 --
--- Of calls inside each other the outermost stands for all, a wrapper only where it has none inside.
+-- Of nested calls only the outermost counts, and a wrapper only if it has none inside.
 --
--- A multiplication and an addition are two operations, and a bias one for each element of the output.
--- Scores that a causal mask hides are not computed; the mask begins at the upper left corner, as
--- torch's does. The backward of attention computes the scores anew. Scalings, softmax and dropout do
--- not count.
+-- A multiplication and an addition are two operations, and a bias is one more per output element. Scores
+-- that a causal mask hides are not computed; the mask begins at the upper left corner, as in torch. The
+-- backward of attention computes the scores again. Scalings, softmax and dropout do not count.
 --
--- Bytes are those of reading each input once and writing each output once, for convolution_backward
--- once for each gradient; a dimension that is expanded (its stride is 0) is in memory once.
--- Scales of aten::_scaled_mm, random states and sums of exponentials do not count.
+-- Bytes count reading each input once and writing each output once; for convolution_backward, once for each
+-- gradient. An expanded dimension (with stride 0) is in memory once. Scales of aten::_scaled_mm, random
+-- states and sums of exponentials do not count.
 --
 -- params
 --   run, worker, span
 -- columns
 --   run, worker, span
 --   name             type     unit   meaning
---   event_id         BIGINT   key    The call.
+--   event_id         BIGINT   key    Row of the call in host_events.
 --   name             VARCHAR  -      Name of the operator.
 --   kind             VARCHAR  -      As in operator_models.
---   dtype            VARCHAR  -      Element type of the first operand, as in torch; NULL where unknown.
+--   dtype            VARCHAR  -      Element type of the first operand, as torch names it; NULL if unknown.
 --   input_dims       JSON     -      Shape of each input.
 --   start_ns         BIGINT   ns     Start of the call.
---   host_total_ns    BIGINT   ns     Length of the call.
---   device_total_ns  BIGINT   ns     Device work of it and what is below it; NULL where the trace links none.
---   flops            BIGINT   -      NULL where the arguments do not tell.
---   bytes            BIGINT   bytes  NULL where the arguments do not tell.
+--   host_total_ns    BIGINT   ns     Duration of the call.
+--   device_total_ns  BIGINT   ns     Device work of the call and the operators below it; NULL if the trace does not link device work to operators.
+--   flops            BIGINT   -      Floating-point operations; NULL if the arguments do not tell.
+--   bytes            BIGINT   bytes  Bytes read and written; NULL if the arguments do not tell.
 CREATE MACRO operator_work(
     run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
 ) AS TABLE

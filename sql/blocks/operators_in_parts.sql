@@ -1,20 +1,20 @@
 -- block: operators_in_parts
 -- since: 0.1
--- summary: What operators cost of which the calls start within parts of a trace, as operator_stats counts.
+-- summary: Operators whose calls start within parts of a trace, with the figures of operator_stats.
 -- grain: one row per side, trace and group of calls
 -- uses: operator_costs
 --
 -- params
 --   name      type     unit  default  meaning
 --   rel       VARCHAR  -     -        Name of a relation with side, worker, span, start_ns and end_ns.
---   on_side   VARCHAR  -     -        The side that is wanted.
---   run       VARCHAR  -     -        The run of that side.
+--   on_side   VARCHAR  -     -        Side to report.
+--   run       VARCHAR  -     -        Run of that side.
 --   group_by  VARCHAR  -     -        As in operator_stats.
 -- columns
 --   name             type     unit  meaning
---   side             VARCHAR  key   As asked for.
+--   side             VARCHAR  key   As given.
 --   worker           VARCHAR  key   Worker of the trace.
---   span             VARCHAR  key   Its span.
+--   span             VARCHAR  key   Span of the trace.
 --   name             VARCHAR  key   Name of the operator.
 --   input_dims       JSON     key   Shape of each input; NULL unless grouped by it.
 --   call_stack       VARCHAR  key   Python frames, innermost first; NULL unless grouped by it.

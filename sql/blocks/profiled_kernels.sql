@@ -1,35 +1,35 @@
 -- block: profiled_kernels
 -- since: 0.1
--- summary: Each kernel that CUPTI counted something of, and the call that launched it.
+-- summary: Kernels with CUPTI counters, and the call that launched each of them.
 -- grain: one row per cuda_profiler_range event
 -- uses: first_id, is_wanted, trace_key
 --
--- Such a row has a name, the device and the counters. Since 2025 it may carry the correlation of its
--- launch; before, all that is known is the order: the profiler runs one kernel after the other, so the
--- n-th row is of the n-th launch. That holds where as many launches as rows are left over, they are
--- all of one process, and the rows of one device; else the launch is not known. A graph is one launch,
--- a call of a host function none.
+-- Such a row has a name, the device and the counters. Since 2025 it may have the correlation of its launch.
+-- Before, only the order is known: the profiler runs one kernel after the other, so the n-th row belongs
+-- to the n-th launch. This is only done if the numbers of remaining launches and rows are equal, all launches
+-- are of one process, and all rows of one device. Otherwise the launch is unknown. A graph is one launch; a
+-- call of a host function is none.
 --
--- Start and length of the row are no measurement: the profiler splits the recording evenly among its
--- rows. The length of a kernel is the counter gpu__time_duration.sum, or that of the kernels with the
--- same correlation.
+-- Start and duration of the row are not measurements: the profiler divides the recording evenly among its
+-- rows. The duration of a kernel is the counter gpu__time_duration.sum, or that of the kernels with the same
+-- correlation.
 --
 -- params
 --   run, worker, span
 -- columns
 --   run, worker, span
---   event_id     BIGINT   key    The row in device_events.
---   kernel_name  VARCHAR  -      Name of the kernel; of a range that the user set, its name.
+--   event_id     BIGINT   key    Row in device_events.
+--   kernel_name  VARCHAR  -      Name of the kernel; for a range that the user set, its name.
 --   device_id    INTEGER  -      Device that it ran on.
---   launch_id    BIGINT   key    The call that launched it, in host_events; NULL where unknown.
---   op_id        BIGINT   key    The operator or annotation that launched it; NULL where unknown, or for none.
---   matched_by   VARCHAR  -      How that is known: 'correlation' or 'order'; NULL where it is not.
---   duration_ns  DOUBLE   ns     How long the kernel ran; NULL where nothing measured it.
---   flops        DOUBLE   -      Floating-point operations of the CUDA cores, a fused multiply-add counting as two; NULL where none of their counters was recorded.
---   fp64_flops   DOUBLE   -      Those in double precision.
---   fp32_flops   DOUBLE   -      Those in single precision.
---   fp16_flops   DOUBLE   -      Those in half precision.
---   dram_bytes   DOUBLE   bytes  Bytes read from and written to the memory of the device; NULL unless both were recorded.
+--   launch_id    BIGINT   key    Call that launched it, in host_events; NULL where unknown.
+--   op_id        BIGINT   key    Operator or annotation that launched it; NULL if there is none or it is unknown.
+--   matched_by   VARCHAR  -      How the launch was found: 'correlation' or 'order'; NULL if it was not.
+--   duration_ns  DOUBLE   ns     Time that the kernel ran; NULL if nothing measured it.
+--   flops        DOUBLE   -      Floating-point operations of the CUDA cores; a fused multiply-add counts as two. NULL if none of their counters was recorded.
+--   fp64_flops   DOUBLE   -      Operations in double precision.
+--   fp32_flops   DOUBLE   -      Operations in single precision.
+--   fp16_flops   DOUBLE   -      Operations in half precision.
+--   dram_bytes   DOUBLE   bytes  Bytes read from and written to device memory; NULL unless both were recorded.
 CREATE MACRO profiled_kernels(
     run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
 ) AS TABLE
@@ -82,7 +82,7 @@ CREATE MACRO profiled_kernels(
             count(*) OVER of_trace AS total,
             min(h.pid) OVER of_trace = max(h.pid) OVER of_trace AS is_one_process
         FROM host_events AS h
-        -- Hardly any trace has such rows, and the launches of the others need not be looked at.
+        -- Hardly any trace has such rows, and the launches of other traces need not be read.
         INNER JOIN (SELECT DISTINCT r.run, r.worker, r.span FROM _rows_in_order AS r) AS t
             ON h.run = t.run AND h.worker = t.worker AND h.span = t.span
         WHERE
@@ -142,7 +142,7 @@ CREATE MACRO profiled_kernels(
         WHERE is_wanted(c.run, c.worker, c.span, run, worker, span)
     ),
 
-    -- A counter that is there twice counts once, as in counter_values.
+    -- A duplicate counter counts once, as in counter_values.
     _by_counter AS (
         SELECT
             v.id,

@@ -1,12 +1,12 @@
 -- block: queue_changes
 -- since: 0.1
--- summary: How many device events each stream had been given and had not started, at each change.
+-- summary: Queue length of each stream (work that is launched and has not started) after each change.
 -- grain: one row per launch of a device event, and one per start of it
 -- uses: first_id, is_wanted, trace_names
 --
--- A kernel, copy or fill is in the queue of its stream from the start of the call that launched it to
--- its own start. One whose launch was not recorded never is, nor is one that starts before its launch,
--- as where the clocks of host and device differ: its two rows come at its own start.
+-- A kernel, copy or memset is in the queue of its stream from the start of the call that launched it to
+-- its own start. Work whose launch was not recorded is never in the queue. Nor is work that starts before
+-- its launch, where the clocks of host and device differ: its two rows are at its own start.
 --
 -- params
 --   run, worker, span
@@ -15,10 +15,10 @@
 --   number        BIGINT   key  Number of the stream, in order of run, worker, span, device and stream.
 --   device_id     INTEGER  key  Number of the device on its host.
 --   stream_id     BIGINT   key  Stream on the device.
---   time_ns       BIGINT   ns   When, nanoseconds since the epoch.
---   queue_length  BIGINT   -    Device events in the queue from then on.
---   duration_ns   BIGINT   ns   How long; 0 for the last change of a stream.
---   change        INTEGER  -    1 for a launch, -1 for a start. Of one instant the launches come first.
+--   time_ns       BIGINT   ns   Time of the change, nanoseconds since the epoch.
+--   queue_length  BIGINT   -    Number of device events in the queue from then on.
+--   duration_ns   BIGINT   ns   Time until the next change; 0 for the last change of a stream.
+--   change        INTEGER  -    1 for a launch, -1 for a start. At the same instant, launches come first.
 --   event_id      BIGINT   key  The device event.
 CREATE MACRO queue_changes(
     run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
@@ -83,7 +83,7 @@ CREATE MACRO queue_changes(
         CROSS JOIN (VALUES (TRUE), (FALSE)) AS e (is_launch)
     ),
 
-    -- The order is made before the window and not by it: then the sum needs no memory.
+    -- Sorted before the window, not by it: then the sum needs no memory.
     _in_order AS (
         SELECT c.number, c.time_ns, c.change, c.event_id
         FROM _changes AS c

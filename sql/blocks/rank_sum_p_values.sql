@@ -1,29 +1,29 @@
 -- block: rank_sum_p_values
 -- since: 0.1
--- summary: How probable a count of pairs that one of two samples wins is by chance.
--- grain: one row per key that has values on both sides
+-- summary: P-value of the Mann-Whitney test for a count of pairs that one of two samples wins.
+-- grain: one row per key with values on both sides
 -- uses: ratio
 --
--- The test of Mann and Whitney (1947), two-sided. It counts how many of the pairs of one value from
--- each side the baseline wins, a tie being half a win, and asks how often as lopsided a count comes
--- about when sides mean nothing. No distribution of the values is supposed, and it does not matter
--- how far an outlier lies out.
+-- The two-sided test of Mann and Whitney (1947). It counts how many of the pairs with one value from each
+-- side the baseline wins, where a tie is half a win. The p-value is the probability of a count at least as
+-- far from half if the sides do not differ. The test assumes no distribution of the values, and the distance
+-- of an outlier does not matter.
 --
--- Where a side has 8 values or fewer and no two values are equal all arrangements are counted. Those
--- in which u of the n * m pairs are won are the coefficient of q^u in the product of
--- (1 - q^(m + i)) / (1 - q^i) over i from 1 to n. Otherwise the count is taken as normal, with
--- corrections for ties and for its being whole, and the p-value is no less than what the clearest of
--- all arrangements has. scipy.stats.mannwhitneyu does the same, but for that last rule: of few and
--- tied values the normal distribution promises too much.
+-- If a side has 8 values or fewer and no two values are equal, all arrangements are counted. The number of
+-- arrangements in which u of the n * m pairs are won is the coefficient of q^u in the product of
+-- (1 - q^(m + i)) / (1 - q^i) over i from 1 to n. Otherwise the count is treated as normally distributed, with
+-- corrections for ties and for continuity, and the p-value is at least that of the clearest arrangement.
+-- scipy.stats.mannwhitneyu does the same without that last rule; for few and tied values, the normal
+-- distribution alone gives p-values that are too small.
 --
 -- params
 --   name  type     unit  default  meaning
---   rel   VARCHAR  -     -        Name of a relation with key, baseline_count, experiment_count, baseline_wins and tied: the sum of t * t - 1 over all values, where t is how many values are equal to one.
+--   rel   VARCHAR  -     -        Name of a relation with key, baseline_count, experiment_count, baseline_wins and tied: the sum of t * t - 1 over all values, where t is the number of values equal to that value.
 -- columns
 --   name           type    unit  meaning
---   key            BIGINT  key   As given: a number for everything that is tested by itself.
---   p_value        DOUBLE  -     Probability of a count as far from half the pairs, or further, by chance.
---   least_p_value  DOUBLE  -     The same if all values of one side were larger than all of the other.
+--   key            BIGINT  key   As given: a number for each separate test.
+--   p_value        DOUBLE  -     Probability by chance of a count at least as far from half the pairs.
+--   least_p_value  DOUBLE  -     P-value if all values of one side were larger than all of the other.
 CREATE MACRO rank_sum_p_values(rel VARCHAR) AS TABLE
     WITH RECURSIVE
     _samples AS MATERIALIZED (
@@ -45,7 +45,7 @@ CREATE MACRO rank_sum_p_values(rel VARCHAR) AS TABLE
         WHERE s.tied = 0 AND s.n <= 8
     ),
 
-    -- A factor of the product at a time: below the line a running sum, above it a difference.
+    -- One factor of the product at a time: the denominator is a running sum, the numerator a difference.
     _ways AS (
         SELECT c.n, c.m, 0 AS i, c.u, (c.u = 0)::HUGEINT AS ways
         FROM (
@@ -95,7 +95,7 @@ CREATE MACRO rank_sum_p_values(rel VARCHAR) AS TABLE
         SELECT
             s.key,
             2 * e.tail AS exact_p_value,
-            -- The number of ways is whole: rounded, the probability is exact to the last bit.
+            -- The number of arrangements is whole: rounded, the probability is exact to the last bit.
             2 / round(exp(lgamma(s.total + 1) - lgamma(s.n + 1) - lgamma(s.m + 1)))
                 AS least_p_value,
             ratio(
@@ -109,7 +109,7 @@ CREATE MACRO rank_sum_p_values(rel VARCHAR) AS TABLE
                 AND least(s.baseline_wins, s.pairs - s.baseline_wins) = e.u
     ),
 
-    -- The tail of the normal distribution: Abramowitz and Stegun, 26.2.17, right to 7.5e-8.
+    -- The tail of the normal distribution: Abramowitz and Stegun, 26.2.17, accurate to 7.5e-8.
     _tails AS (
         SELECT
             c.key,

@@ -1,7 +1,7 @@
 -- block: rank_sum_test
 -- since: 0.1
--- summary: Whether two samples differ by more than chance, by the ranks of their values.
--- grain: one row per key that has values
+-- summary: Mann-Whitney test of whether two samples differ by more than chance, by the ranks of their values.
+-- grain: one row per key with values
 -- uses: rank_sum_p_values
 --
 -- params
@@ -9,12 +9,12 @@
 --   rel   VARCHAR  -     -        Name of a relation with key, is_experiment and value, one row per value; NULL values are left out.
 -- columns
 --   name              type    unit  meaning
---   key               BIGINT  key   As given: a number for everything that is tested by itself.
---   baseline_count    BIGINT  -     Values that are not of the experiment.
---   experiment_count  BIGINT  -     Values of the experiment.
---   baseline_wins     DOUBLE  -     Pairs in which the value of the baseline is the larger one; a tie is half a win.
---   p_value           DOUBLE  -     Probability of a difference as clear by chance; NULL, as the next, where a side has no values.
---   least_p_value     DOUBLE  -     The same if all values of one side were larger than all of the other.
+--   key               BIGINT  key   As given: a number for each separate test.
+--   baseline_count    BIGINT  -     Number of values of the baseline.
+--   experiment_count  BIGINT  -     Number of values of the experiment.
+--   baseline_wins     DOUBLE  -     Number of pairs in which the baseline has the larger value; a tie is half a win.
+--   p_value           DOUBLE  -     Probability of a difference this large by chance; this and the next column are NULL if a side has no values.
+--   least_p_value     DOUBLE  -     P-value if all values of one side were larger than all of the other.
 CREATE MACRO rank_sum_test(rel VARCHAR) AS TABLE
     WITH
     _ranked AS (
@@ -32,14 +32,14 @@ CREATE MACRO rank_sum_test(rel VARCHAR) AS TABLE
             r.key,
             count(*) FILTER (WHERE NOT r.is_experiment) AS baseline_count,
             count(*) FILTER (WHERE r.is_experiment) AS experiment_count,
-            -- Ranks of equal values are shared.
+            -- Equal values share their ranks.
             sum(r.first_rank + (r.peers - 1) / 2.0) FILTER (WHERE NOT r.is_experiment) AS rank_sum,
             sum(r.peers * r.peers - 1) AS tied
         FROM _ranked AS r
         GROUP BY r.key
     ),
 
-    -- What the values of the baseline rank above the ranks that they have among themselves.
+    -- The ranks of the baseline's values, minus the ranks that they have among themselves.
     _counted AS MATERIALIZED (
         SELECT
             s.key,

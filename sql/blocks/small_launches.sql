@@ -1,19 +1,19 @@
 -- block: small_launches
 -- since: 0.1
--- summary: How many launches took the host longer than what they launched took the device.
+-- summary: Number of launches that took longer on the host than the launched kernels on the device.
 -- grain: one row per trace with kernels whose launch was recorded
 -- uses: first_id, is_wanted, trace_names
 --
--- A launch of several kernels, as of a graph, counts once, with the sum of their lengths.
+-- A launch of several kernels, such as a graph launch, counts once, with the sum of their durations.
 --
 -- params
 --   run, worker, span
 -- columns
 --   run, worker, span
---   launches          BIGINT  -   Calls that launched kernels.
---   graph_launches    BIGINT  -   Those that launched a graph.
---   small_launches    BIGINT  -   Those that lasted longer than their kernels.
---   median_kernel_us  DOUBLE  us  Median of what a small launch ran on the device.
+--   launches          BIGINT  -   Number of calls that launched kernels.
+--   graph_launches    BIGINT  -   Number of these calls that launched a graph.
+--   small_launches    BIGINT  -   Number of these calls that took longer than their kernels.
+--   median_kernel_us  DOUBLE  us  Median device time of the small launches.
 CREATE MACRO small_launches(
     run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
 ) AS TABLE

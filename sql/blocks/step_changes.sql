@@ -1,27 +1,27 @@
 -- block: step_changes
 -- since: 0.1
--- summary: What the steps of two runs spend on something, how far they spread, and whether they differ by more than that.
+-- summary: Time per step in two runs, its spread, and whether the runs differ by more than the noise.
 -- grain: one row per key
 -- uses: rank_sum_test
 --
--- A step is the mean over the workers that recorded it: they wait for each other, and steps that do not
--- differ by themselves must not count twice. What a step does not have a row for it spends 0 on.
+-- A step is the mean over the workers that recorded it. Workers wait for each other, and steps that depend
+-- on each other must not count twice. A step without a row counts as 0.
 --
 -- params
 --   name   type     unit  default  meaning
---   rel    VARCHAR  -     -        Name of a relation with key, side, worker, span, step and value_ns, which is NULL where the trace does not say; one row per key and step.
---   units  VARCHAR  -     -        Name of a relation with side, worker, span and step: every step that is compared.
+--   rel    VARCHAR  -     -        Name of a relation with key, side, worker, span, step and value_ns, which is NULL where not recorded; one row per key and step.
+--   units  VARCHAR  -     -        Name of a relation with side, worker, span and step: all compared steps.
 -- columns
 --   name                  type    unit  meaning
---   key                   BIGINT  key   As given: a number for everything that is compared by itself.
---   baseline_steps        BIGINT  -     Steps of the baseline.
---   experiment_steps      BIGINT  -     Steps of the experiment.
---   baseline_median_us    DOUBLE  us    Half the steps of the baseline spend more.
---   experiment_median_us  DOUBLE  us    Half the steps of the experiment spend more.
---   baseline_iqr_us       DOUBLE  us    Spread of the baseline: from its first quartile to its third.
---   experiment_iqr_us     DOUBLE  us    Spread of the experiment.
---   p_value               DOUBLE  -     Probability of a difference as clear by chance; NULL, as the next, where a side has fewer than 2 steps.
---   least_p_value         DOUBLE  -     The same if all steps of one side took longer than all of the other.
+--   key                   BIGINT  key   As given: a number for each separate comparison.
+--   baseline_steps        BIGINT  -     Number of steps of the baseline.
+--   experiment_steps      BIGINT  -     Number of steps of the experiment.
+--   baseline_median_us    DOUBLE  us    Median over the steps of the baseline.
+--   experiment_median_us  DOUBLE  us    Median over the steps of the experiment.
+--   baseline_iqr_us       DOUBLE  us    Interquartile range over the steps of the baseline.
+--   experiment_iqr_us     DOUBLE  us    Interquartile range over the steps of the experiment.
+--   p_value               DOUBLE  -     Probability of a difference this large by chance; this and the next column are NULL if a run has fewer than 2 steps.
+--   least_p_value         DOUBLE  -     P-value if all steps of one run took longer than all of the other.
 CREATE MACRO step_changes(rel VARCHAR, units VARCHAR) AS TABLE
     WITH
     _keys AS (
@@ -40,7 +40,7 @@ CREATE MACRO step_changes(rel VARCHAR, units VARCHAR) AS TABLE
         GROUP BY u.side, u.span, u.step
     ),
 
-    -- Whole nanoseconds: sums of them do not depend on the order, so that equals are found equal.
+    -- Whole nanoseconds: their sums do not depend on the order, so equal values are found to be equal.
     _sums AS (
         SELECT
             r.key,

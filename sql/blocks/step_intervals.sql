@@ -1,16 +1,16 @@
 -- block: step_intervals
 -- since: 0.1
--- summary: Steps, and the time in which each role was active.
--- grain: one row per step, and per stretch of time in which a role was active without a gap
+-- summary: Intervals of steps, and of the time in which each role was active.
+-- grain: one row per step, and per interval in which a role was active without a gap
 -- uses: event_roles merged_intervals step_slots
 --
 -- columns
 --   name         type     unit  meaning
---   key          BIGINT   -     Number of the trace, as step_slots has it.
+--   key          BIGINT   -     Number of the trace, as in step_slots.
 --   slot         BIGINT   -     Number of the step; 0 for a role.
 --   role         VARCHAR  -     The role, named as in the table step_activity; NULL for a step.
 --   start_ns     BIGINT   ns    Start.
---   duration_ns  BIGINT   ns    Length.
+--   duration_ns  BIGINT   ns    Duration.
 CREATE MACRO step_intervals() AS TABLE
     WITH
     _slots AS MATERIALIZED (FROM step_slots()),

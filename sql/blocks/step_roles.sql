@@ -1,33 +1,33 @@
 -- block: step_roles
 -- since: 0.1
--- summary: How long each set of roles was active at once, in each step and outside of them.
--- grain: one row per step of a trace and set of roles that was active in it for a time
+-- summary: Time in which each set of roles was active at once, per step and outside of steps.
+-- grain: one row per step of a trace and set of roles that was active in it
 -- uses: interval_totals step_slots
 --
--- What the table step_activity holds: ingest asks this once and writes down the answer. A role whose
--- every event has no length has a row of its own with a duration of 0, outside of all steps, which
--- says that it was recorded.
+-- This is the content of the table step_activity: ingest runs the block once and stores the result. A role
+-- whose events all have a duration of 0 has a row with a duration of 0, outside of all steps, which shows
+-- that the role was recorded.
 --
 -- params
 --   name  type     unit  default  meaning
---   rel   VARCHAR  -     -        Name of a relation that holds step_intervals(): of a large trace a table, which sorts in less memory than a query.
+--   rel   VARCHAR  -     -        Name of a relation that holds step_intervals(); for a large trace a table, which sorts in less memory than a query.
 -- columns
 --   run, worker, span
---   step_event_id         BIGINT   key  Annotation of the step; NULL outside of all steps, and in a trace without any.
---   kernel                BOOLEAN  key  Kernels ran that are no collectives.
---   memcpy                BOOLEAN  key  Copies ran.
---   memset                BOOLEAN  key  Fills ran.
---   device_communication  BOOLEAN  key  Collectives ran on a device.
---   host_communication    BOOLEAN  key  Collectives ran on the host.
---   runtime               BOOLEAN  key  Calls into the runtime or driver ran.
---   dataloader            BOOLEAN  key  The data loader ran.
---   cpu_exec              BOOLEAN  key  Other operators or annotations ran.
---   duration_ns           BIGINT   ns   How long just these were active.
+--   step_event_id         BIGINT   key  Annotation of the step; NULL outside of steps, and in a trace without steps.
+--   kernel                BOOLEAN  key  Whether kernels other than collectives ran.
+--   memcpy                BOOLEAN  key  Whether copies ran.
+--   memset                BOOLEAN  key  Whether memsets ran.
+--   device_communication  BOOLEAN  key  Whether collectives ran on a device.
+--   host_communication    BOOLEAN  key  Whether collectives ran on the host.
+--   runtime               BOOLEAN  key  Whether runtime or driver calls ran.
+--   dataloader            BOOLEAN  key  Whether the data loader ran.
+--   cpu_exec              BOOLEAN  key  Whether other operators or annotations ran.
+--   duration_ns           BIGINT   ns   Time in which exactly these roles were active.
 CREATE MACRO step_roles(rel VARCHAR) AS TABLE
     WITH
     _slots AS MATERIALIZED (FROM step_slots()),
 
-    -- One bit for each role: a role is active at most once at a time.
+    -- One bit per role: a role is active at most once at a time.
     _weighted AS (
         SELECT
             r.key,

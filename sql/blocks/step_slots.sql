@@ -1,14 +1,14 @@
 -- block: step_slots
 -- since: 0.1
--- summary: Steps as slots of the time of their trace.
+-- summary: Steps of each trace as numbered slots of its time.
 -- grain: one row per step
 --
 -- columns
 --   run, worker, span
---   event_id     BIGINT  -    Annotation of the step; NULL where a trace has none and is one step.
+--   event_id     BIGINT  -    Annotation of the step; NULL for the single step of a trace without steps.
 --   start_ns     BIGINT  ns   Start of the extended step.
---   duration_ns  BIGINT  ns   Length of the extended step.
---   trace        BIGINT  key  Number of the trace: numbers sort many times faster than three texts.
+--   duration_ns  BIGINT  ns   Duration of the extended step.
+--   trace        BIGINT  key  Number of the trace; numbers sort many times faster than three texts.
 --   slot         BIGINT  key  Number of the step in its trace, from 1, by start.
 CREATE MACRO step_slots() AS TABLE
     SELECT

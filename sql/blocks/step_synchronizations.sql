@@ -1,21 +1,21 @@
 -- block: step_synchronizations
 -- since: 0.1
--- summary: How often the steps of a trace waited for the device on the host.
--- grain: one row per trace with steps that are not tail and such calls in them
+-- summary: Calls in the steps of a trace in which the host waited for the device.
+-- grain: one row per trace with such calls in steps that are not tail steps
 -- uses: is_wanted
 --
--- Counted are runtime and driver calls of every device that have Synchronize in their name and start
--- inside a step as recorded. What the profiler itself waits for lies between steps.
+-- Runtime and driver calls of all devices count if they have Synchronize in their name and start inside
+-- a step as recorded. The profiler's own waits lie between steps.
 --
 -- params
 --   run, worker, span
 -- columns
 --   run, worker, span
---   steps     BIGINT   -   Steps that are not tail.
---   calls     BIGINT   -   Synchronising calls in them.
---   wait_us   DOUBLE   us  How long the calls took.
+--   steps     BIGINT   -   Number of steps that are not tail steps.
+--   calls     BIGINT   -   Number of synchronising calls in them.
+--   wait_us   DOUBLE   us  Total time of the calls.
 --   name      VARCHAR  -   The most frequent call.
---   operator  VARCHAR  -   The operator that makes it; NULL where it lies in none.
+--   operator  VARCHAR  -   Operator that makes this call; NULL if there is none.
 CREATE MACRO step_synchronizations(
     run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
 ) AS TABLE

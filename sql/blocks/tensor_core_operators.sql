@@ -1,16 +1,16 @@
 -- block: tensor_core_operators
 -- since: 0.1
--- summary: Names of the operators whose kernels can run on tensor cores.
+-- summary: Operators whose kernels can run on tensor cores.
 --
--- First the list that the TensorBoard profiler plugin uses, exact names, older forms of the backward
--- functions among them, which ends with 2021. Then the operators of torch 2.13 that launch matrix
--- products, convolutions or attention themselves: scaled, grouped, integer and sparse products, the
--- attention of FlashAttention, CUTLASS, cuDNN and Triton, the one backward of all convolutions since torch
--- 1.11, and what AMD's and NVIDIA's libraries have beside.
+-- The list begins with the exact names that the TensorBoard profiler plugin uses, including older names of
+-- backward functions; that list ends with 2021. Then come the operators of torch 2.13 that launch matrix
+-- products, convolutions or attention themselves: scaled, grouped, integer and sparse products; the
+-- attention of FlashAttention, CUTLASS, cuDNN and Triton; the backward of all convolutions since torch 1.11;
+-- and further operators of AMD's and NVIDIA's libraries.
 --
--- An operator that is missing here still counts as eligible where one of its kernels did use tensor
--- cores, as those of other packages and of torch.compile, or where it calls an operator that is listed, as
--- aten::einsum, aten::lstm and ConvolutionBackward0.
+-- An operator that is missing here still counts as eligible if one of its kernels used tensor cores, as
+-- for other packages and torch.compile, or if it calls a listed operator, as aten::einsum, aten::lstm
+-- and ConvolutionBackward0 do.
 --
 -- columns
 --   name  type     unit  meaning

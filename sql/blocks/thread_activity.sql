@@ -1,27 +1,27 @@
 -- block: thread_activity
 -- since: 0.1
--- summary: What threads are busy with: operators, runtime and driver calls, and the data loader.
--- grain: one row per operator that lasts into the time, and per call and data loading before the end of it
+-- summary: Work of threads: operators, runtime and driver calls, and data loading.
+-- grain: one row per operator that ends inside the time or later, and per call and data loading before the end of the time
 --
--- Annotations and Python frames say where a program is and not that it works.
+-- Annotations and Python frames tell where a program is, not that it works.
 --
 -- params
 --   name     type     unit  default  meaning
---   traces   VARCHAR  -     -        Name of a relation with run, worker, span, trace (a number), from_ns and to_ns: the time.
+--   traces   VARCHAR  -     -        Name of a relation with run, worker, span, trace (a number), from_ns and to_ns: the time to report.
 --   threads  VARCHAR  -     -        Name of a relation with trace, pid, tid and lane (a number): all threads of the traces.
 -- columns
 --   trace             BIGINT   key  Number of the trace.
 --   lane              BIGINT   key  Number of the thread.
---   from_ns           BIGINT   ns   As given of the trace.
+--   from_ns           BIGINT   ns   As given for the trace.
 --   event_id          BIGINT   key  The event.
---   parent_id         BIGINT   key  What is around it on the thread, of any category.
---   name              VARCHAR  -    Its name.
+--   parent_id         BIGINT   key  Parent on the thread, of any category.
+--   name              VARCHAR  -    Name of the event.
 --   is_op             BOOLEAN  -    Whether it is an operator.
 --   is_call           BOOLEAN  -    Whether it is a runtime or driver call.
---   start_ns          BIGINT   ns   Its start.
---   end_ns            BIGINT   ns   Its end.
---   overlap_start_ns  BIGINT   ns   Start of the first event of any category that begins in it and lasts longer; NULL where none does.
---   correlation_id    BIGINT   -    Of a call, what joins it to the device.
+--   start_ns          BIGINT   ns   Start of the event.
+--   end_ns            BIGINT   ns   End of the event.
+--   overlap_start_ns  BIGINT   ns   Start of the first event of any category that starts inside it and ends after it; NULL if there is none.
+--   correlation_id    BIGINT   -    For a call, the id that joins it to device events.
 CREATE MACRO thread_activity(traces VARCHAR, threads VARCHAR) AS TABLE
     WITH
     -- Numbers first: texts join slowly.

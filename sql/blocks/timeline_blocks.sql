@@ -1,33 +1,33 @@
 -- block: timeline_blocks
 -- since: 0.1
--- summary: One trace as a tree of blocks, and the time of each: what diff_modules aligns.
--- grain: one row per block, and one of kind 'unknown' per stretch of a block that no block inside it fills
+-- summary: One trace as a tree of blocks with the time of each block, for diff_modules to align.
+-- grain: one row per block, and one row of kind 'unknown' per part of a block that no child block covers
 -- uses: first_trace, nested_blocks, trace_blocks
 --
--- The blocks are those of trace_blocks, in each other by time (nested_blocks). Block 0 is the trace, from
--- the first to the last event of the host or the device; what only starts where it ends is not in it.
+-- The blocks are those of trace_blocks, nested by time (nested_blocks). Block 0 is the trace, from the first
+-- to the last event of the host or the device; an event that starts exactly at its end is not in it.
 --
--- Each instant of the trace counts once. While the device works it counts for the block in which the host
--- was when it launched that work, and where several things run at once, what started first has the
--- instant. While the device does not work it counts for the block in which the host is. So the blocks in a
--- block and its unknown stretches add up to it, and block 0 takes as long as the trace. Work whose launch
--- is not in the trace counts for where the host is when the work starts.
+-- Each instant of the trace counts once. While the device works, it counts for the block in which the host
+-- was when it launched the work. If several pieces of work run at once, the one that started first counts.
+-- While the device is idle, the instant counts for the block in which the host is. So the child blocks
+-- of a block and its unknown parts add up to the block, and block 0 takes as long as the trace. Work whose
+-- launch is not in the trace counts for the block in which the host is when the work starts.
 --
 -- params
 --   run, worker, span
 -- columns
 --   run, worker, span
---   block_id       BIGINT   key   Number of the block in order of the starts, from 0; NULL for an unknown stretch.
---   parent_id      BIGINT   key   Block that it is in; NULL for block 0.
---   position       BIGINT   key   Place among the blocks in its parent, from 1; of a stretch the number of those before it.
+--   block_id       BIGINT   key   Number of the block in order of the starts, from 0; NULL for an unknown part.
+--   parent_id      BIGINT   key   Parent block; NULL for block 0.
+--   position       BIGINT   key   Position among the child blocks of its parent, from 1; for an unknown part, the number of child blocks before it.
 --   kind           VARCHAR  -     'trace', 'step', 'dataloader', 'module', 'backward', 'optimizer', 'annotation' or 'unknown'.
---   name           VARCHAR  -     Name without what tells instances apart: 'ProfilerStep', 'DataLoader', 'Linear', 'Linear.backward'.
---   recorded_name  VARCHAR  -     Name as the profiler wrote it; NULL where it wrote none.
+--   name           VARCHAR  -     Name without the parts that identify instances: 'ProfilerStep', 'DataLoader', 'Linear', 'Linear.backward'.
+--   recorded_name  VARCHAR  -     Name as the profiler wrote it; NULL if it wrote none.
 --   start_ns       BIGINT   ns    Start.
 --   end_ns         BIGINT   ns    End.
---   time_ns        BIGINT   ns    Instants that count for it.
---   device_ns      BIGINT   ns    Device work launched in it, added up; NULL in a trace without any.
---   launches       BIGINT   -     Pieces of device work launched in it.
+--   time_ns        BIGINT   ns    Time that counts for the block.
+--   device_ns      BIGINT   ns    Sum of the device work launched in it; NULL in a trace without device work.
+--   launches       BIGINT   -     Number of pieces of device work launched in it.
 CREATE MACRO timeline_blocks(
     run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
 ) AS TABLE
@@ -101,7 +101,7 @@ CREATE MACRO timeline_blocks(
         FROM nested_blocks('_blocks') AS n
     ),
 
-    -- Every start and end of a block in order, and the block in which the host is from there on.
+    -- All starts and ends of blocks in order, and the block in which the host is from there on.
     _points AS MATERIALIZED (
         SELECT
             row_number() OVER (
@@ -120,7 +120,7 @@ CREATE MACRO timeline_blocks(
         CROSS JOIN (VALUES (TRUE), (FALSE)) AS e (is_start)
     ),
 
-    -- What of each piece of work no earlier one has.
+    -- The part of each piece of work that no earlier piece covers.
     _own AS MATERIALIZED (
         SELECT
             d.launched_ns,
@@ -198,7 +198,7 @@ CREATE MACRO timeline_blocks(
         GROUP BY l.point
     ),
 
-    -- Time from each point to the next; the last one is the end of the trace, and has none.
+    -- Time from each point to the next; the last point is the end of the trace, and has none.
     _stretches AS MATERIALIZED (
         SELECT
             p.point,

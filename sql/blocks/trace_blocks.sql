@@ -1,21 +1,21 @@
 -- block: trace_blocks
 -- since: 0.1
--- summary: What of a trace is a block of its timeline, in a row.
+-- summary: Events of a trace that are blocks of its timeline, as one list.
 -- grain: one row per block
 -- uses: first_trace, module_backwards
 --
--- Blocks are steps of the profiler, calls of the data loader and of optimizers (step, zero_grad), calls of
--- modules (frames of nn.Module, or what PyTorch Lightning writes) and annotations of the user, all on one
--- thread: that with the most steps, then that whose blocks last longest in all. The backward passes and
--- the modules' parts of them (module_backwards) come among them, on whichever thread they ran.
+-- Blocks are profiler steps, calls of the data loader and of optimizers (step, zero_grad), module calls
+-- (frames of nn.Module, or rows of PyTorch Lightning), and annotations of the user. All of them are on one
+-- thread: the one with the most steps, or else the one whose blocks have the longest total time. The
+-- backward passes and the modules' parts of them (module_backwards) are added, whichever thread they ran on.
 --
 -- params
 --   run, worker, span
 -- columns
---   id             BIGINT   key   Number in order of the starts, from 1, what is around first.
+--   id             BIGINT   key   Number in order of the starts, from 1, outer blocks first.
 --   kind           VARCHAR  -     'step', 'dataloader', 'module', 'backward', 'optimizer' or 'annotation'.
---   name           VARCHAR  -     Name without what tells instances apart: 'ProfilerStep', 'DataLoader', 'Linear', 'Linear.backward'.
---   recorded_name  VARCHAR  -     Name as the profiler wrote it; NULL where it wrote none.
+--   name           VARCHAR  -     Name without the parts that identify instances: 'ProfilerStep', 'DataLoader', 'Linear', 'Linear.backward'.
+--   recorded_name  VARCHAR  -     Name as the profiler wrote it; NULL if it wrote none.
 --   start_ns       BIGINT   ns    Start.
 --   end_ns         BIGINT   ns    End.
 CREATE MACRO trace_blocks(

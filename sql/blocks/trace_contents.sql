@@ -1,6 +1,6 @@
 -- block: trace_contents
 -- since: 0.1
--- summary: What each trace recorded of what may be missing in it.
+-- summary: What each trace recorded, and what is missing in it.
 -- grain: one row per trace
 -- uses: is_wanted
 --
@@ -9,18 +9,18 @@
 -- columns
 --   run, worker, span
 --   name              type     unit  meaning
---   operators         BIGINT   -     Operators; NULL where the host has no events.
---   has_shapes        BOOLEAN  -     Whether any event of the host has the shapes of its inputs.
---   has_stacks        BOOLEAN  -     Whether any has a call stack, or is a frame of Python.
---   has_modules       BOOLEAN  -     Whether any is of a module.
+--   operators         BIGINT   -     Number of operators; NULL without host events.
+--   has_shapes        BOOLEAN  -     Whether any host event has input shapes.
+--   has_stacks        BOOLEAN  -     Whether any host event has a call stack or is a Python frame.
+--   has_modules       BOOLEAN  -     Whether any host event belongs to a module.
 --   lacks_lightning   BOOLEAN  -     Whether PyTorch Lightning ran without the rows of its profiler.
---   partial_overlaps  BIGINT   -     Events of the host that end after the event they began in; NULL for none.
---   launches          BIGINT   -     Launches whose kernels are missing; NULL for none.
---   orphans           BIGINT   -     Device events whose launch is missing; NULL where the device has no events.
---   replays           BIGINT   -     Device events that a graph replayed; NULL where the device has no events.
---   has_steps         BOOLEAN  -     Whether it has a numbered step.
---   has_memory        BOOLEAN  -     Whether it has records of memory.
---   has_counters      BOOLEAN  -     Whether it has CUPTI counters.
+--   partial_overlaps  BIGINT   -     Number of host events that end after the event in which they started; NULL for none.
+--   launches          BIGINT   -     Number of launches whose kernels are missing; NULL for none.
+--   orphans           BIGINT   -     Number of device events whose launch is missing; NULL without device events.
+--   replays           BIGINT   -     Number of device events that a graph replayed; NULL without device events.
+--   has_steps         BOOLEAN  -     Whether the trace has a numbered step.
+--   has_memory        BOOLEAN  -     Whether the trace has memory records.
+--   has_counters      BOOLEAN  -     Whether the trace has CUPTI counters.
 CREATE MACRO trace_contents(
     run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
 ) AS TABLE
@@ -71,8 +71,8 @@ CREATE MACRO trace_contents(
     ),
 
     _overlapping AS (
-        -- One event may outlive several. It is told by its start: of two that start together the shorter is
-        -- inside the longer.
+        -- One event may outlive several. It is identified by its start: of two events that start together,
+        -- the shorter one is inside the longer one.
         SELECT c.first_id, count(*) AS partial_overlaps
         FROM (
             SELECT DISTINCT f.first_id, h.pid, h.tid, h.overlap_start_ns

@@ -1,31 +1,31 @@
 -- block: trace_figures
 -- since: 0.1
--- summary: The figures that sum up a trace.
+-- summary: Figures that summarise each trace.
 -- grain: one row per trace and figure that it records
 -- uses: gpu_summary_v1, gpu_time_v1, is_wanted, percentage, ratio, step_breakdown_v1
 --
--- Figures of devices are means over the devices of a trace. Those of steps are means over the steps
--- that are not tail.
+-- Device figures are means over the devices of a trace. Step figures are means over the steps that are not
+-- tail steps.
 --
 --   step_us, kernel_us, memcpy_us, memset_us, communication_us, runtime_us, dataloader_us, cpu_exec_us,
---   other_us                                        time per step, as step_breakdown has it
+--   other_us                                        time per step, as in step_breakdown
 --   gpu_utilization_pct, est_sm_efficiency_pct, est_achieved_occupancy_pct, tensor_core_time_pct
---                                                   as gpu_summary has them
---   gpu_idle_pct, exposed_communication_pct         parts of the window that gpu_time has
+--                                                   as in gpu_summary
+--   gpu_idle_pct, exposed_communication_pct         shares of the window of gpu_time
 --   peak_memory_bytes, mean_memory_bytes            allocated on devices other than the host
 --   peak_host_memory_bytes, mean_host_memory_bytes  allocated on the host
 --
--- Memory that another process sent, as the workers of a data loader do, is no part of it: the profiler
--- writes 0 as the total then.
+-- Memory that another process sent, as data loader workers do, is not included: the profiler records a total
+-- of 0 for it.
 --
 -- params
 --   name     type       unit  default  meaning
 --   run, worker, span
---   figures  VARCHAR[]  -     NULL     Some of them; NULL works out all.
+--   figures  VARCHAR[]  -     NULL     Figures to compute; NULL computes all.
 -- columns
 --   run, worker, span
 --   figure  VARCHAR  key  Name of the figure, with its unit.
---   value   DOUBLE   -    Its value.
+--   value   DOUBLE   -    Value of the figure.
 CREATE MACRO trace_figures(
     run VARCHAR := NULL,
     worker VARCHAR := NULL,

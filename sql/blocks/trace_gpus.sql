@@ -1,24 +1,24 @@
 -- block: trace_gpus
 -- since: 0.1
--- summary: Which devices each trace and its host have, and how many of them were used.
+-- summary: Devices of each trace and its host, and how many of them were used.
 -- grain: one row per trace
 -- uses: used_devices
 --
--- Workers of the same run, recording and host share its devices. Numbers of devices are not compared
--- with those of the properties, for on AMD the two differ.
+-- Workers of the same run, recording and host share its devices. Device numbers are not compared with those
+-- of the device properties, because on AMD the two differ.
 --
 -- params
 --   run, worker, span
 -- columns
 --   run, worker, span
 --   backend           VARCHAR  -  Backend of the job's default process group.
---   has_all_ranks     BOOLEAN  -  Whether every rank of the job was ingested, as far as the traces say.
---   used_devices      BIGINT   -  Devices on which the trace ran work; 0 for none.
+--   has_all_ranks     BOOLEAN  -  Whether all ranks of the job were ingested, as far as the traces tell.
+--   used_devices      BIGINT   -  Number of devices on which the trace ran work; 0 for none.
 --   communicates      BOOLEAN  -  Whether collectives ran on them; NULL without device work.
 --   capability        DOUBLE   -  Highest compute capability of the devices that the trace lists, e.g. 7.5.
---   seen_on_host      BIGINT   -  Devices that the traces of the host list; NULL for none.
---   used_on_host      BIGINT   -  Devices on which any trace of the host ran work.
---   is_first_on_host  BOOLEAN  -  Whether no worker of the host comes before it by name: one can speak for the host.
+--   seen_on_host      BIGINT   -  Number of devices that the traces of the host list; NULL for none.
+--   used_on_host      BIGINT   -  Number of devices on which any trace of the host ran work.
+--   is_first_on_host  BOOLEAN  -  Whether the worker is the first of its host by name, so that one worker reports for the host.
 CREATE MACRO trace_gpus(
     run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
 ) AS TABLE
@@ -45,7 +45,7 @@ CREATE MACRO trace_gpus(
         GROUP BY d.run, d.worker, d.span
     ),
 
-    -- The other workers count although they are not reported, so workers are filtered last.
+    -- All workers count, also those that are not reported, so workers are filtered last.
     _traces AS (
         SELECT
             t.run,

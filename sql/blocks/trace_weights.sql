@@ -1,18 +1,18 @@
 -- block: trace_weights
 -- since: 0.1
--- summary: What each trace counts for when the figures of a run are averaged.
+-- summary: Weight of each trace when the figures of a run are averaged.
 --
--- A figure of a run is the mean over its workers of the mean over the spans of each worker, so
--- that a worker which recorded more often than the others does not count for more. It is the sum
--- of figure times weight over the traces: one in which something does not occur adds nothing to
--- the sum and keeps its weight.
+-- A figure of a run is the mean over its workers of the mean over the spans of each worker, so that a
+-- worker with more recordings than the others does not count for more. It is the sum of figure times weight
+-- over the traces. A trace in which something does not occur adds nothing to the sum, and keeps its
+-- weight.
 --
 -- params
 --   name  type     unit  default  meaning
---   rel   VARCHAR  -     -        Name of a relation with side, worker and span columns; a trace may be in it any number of times.
+--   rel   VARCHAR  -     -        Name of a relation with side, worker and span; a trace may be in it any number of times.
 -- columns
 --   name    type     unit  meaning
---   side    VARCHAR  key   As given: whose average it is, e.g. 'baseline'.
+--   side    VARCHAR  key   As given: the side that is averaged, e.g. 'baseline'.
 --   worker  VARCHAR  key   Worker of the trace.
 --   span    VARCHAR  key   Recording of the worker.
 --   weight  DOUBLE   -     The weights of a side add up to 1.

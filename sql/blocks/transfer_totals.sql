@@ -1,21 +1,21 @@
 -- block: transfer_totals
 -- since: 0.1
--- summary: How long collectives ran, and how much of that they transferred.
--- grain: one row per key under which a collective ran for a time
+-- summary: Total time of collectives, and the part of it in which they transferred data.
+-- grain: one row per key with collectives that took time
 -- uses: interval_totals merged_intervals
 --
--- Time in which several run at once counts once, as transfer where one of them transfers. A transfer
--- ends when its collective ends: what comes before it is waiting.
+-- Time in which several collectives run at once counts once, as transfer if any of them transfers. A
+-- transfer ends when its collective ends; the time before it is waiting.
 --
 -- params
 --   name  type     unit  default  meaning
---   rel   VARCHAR  -     -        Name of a relation with key, start_ns, duration_ns and transfer_ns, NULL where a collective could not be compared.
+--   rel   VARCHAR  -     -        Name of a relation with key, start_ns, duration_ns and transfer_ns, which is NULL if a collective could not be compared.
 -- columns
 --   name         type    unit  meaning
---   key          BIGINT  key   As given: a number for everything that must not mix.
---   total_ns     BIGINT  ns    Time in which any ran.
---   compared_ns  BIGINT  ns    Time in which one ran that could be compared.
---   transfer_ns  BIGINT  ns    Time in which one of these transferred.
+--   key          BIGINT  key   As given: a number for everything that must not be mixed.
+--   total_ns     BIGINT  ns    Time in which any collective ran.
+--   compared_ns  BIGINT  ns    Time in which a collective ran that could be compared.
+--   transfer_ns  BIGINT  ns    Time in which one of these transferred data.
 CREATE MACRO transfer_totals(rel VARCHAR) AS TABLE
     WITH
     -- 0 is a collective that could not be compared, 1 one that could, 2 a transfer.
@@ -31,7 +31,7 @@ CREATE MACRO transfer_totals(rel VARCHAR) AS TABLE
         WHERE r.transfer_ns IS NOT NULL
     ),
 
-    -- A bit for each: merged, it runs at most once at a time.
+    -- One bit each: after merging, each runs at most once at a time.
     _weighted AS (
         SELECT
             m.key // 4 AS key,

@@ -1,19 +1,19 @@
 -- block: trend_values
 -- since: 0.1
--- summary: What each trace adds to the trend of a figure.
--- grain: one row per trace of the runs that are looked at
+-- summary: Contribution of each trace to the trend of a figure.
+-- grain: one row per trace of the included runs
 -- uses: checked_choice, kernel_steps, operator_steps, trace_figures
 --
 -- params
 --   name    type     unit  default  meaning
 --   figure  VARCHAR  -     -        As in trend.
---   name    VARCHAR  -     NULL     Name of the operator or kernel that the figure is of.
---   runs    VARCHAR  -     '*'      Runs to look at, e.g. 'nightly/*'.
+--   name    VARCHAR  -     NULL     Name of the operator or kernel, for the figures that need one.
+--   runs    VARCHAR  -     '*'      Pattern of the runs to include, e.g. 'nightly/*'.
 -- columns
 --   run, worker, span
 --   name      type    unit  meaning
 --   start_ns  BIGINT  ns    Start of the first event of the trace, nanoseconds since the epoch.
---   value     DOUBLE  -     The figure; NULL where the trace does not record it.
+--   value     DOUBLE  -     Value of the figure; NULL if the trace does not record it.
 CREATE MACRO trend_values(
     figure VARCHAR, name VARCHAR := NULL, runs VARCHAR := '*'
 ) AS TABLE

@@ -1,10 +1,10 @@
 -- block: used_devices
 -- since: 0.1
--- summary: The devices on which each trace ran work.
+-- summary: Devices on which each trace ran work.
 -- grain: one row per trace and device
 -- uses: is_wanted
 --
--- Kernels, copies and fills are work. NULL stands for the device of work of which the trace does not say it.
+-- Kernels, copies and memsets are work. NULL stands for an unknown device, if the trace does not record it.
 --
 -- params
 --   run, worker, span

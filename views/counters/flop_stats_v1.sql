@@ -28,7 +28,7 @@
 --   self_flops      DOUBLE   -     Operations of its own kernels.
 --   total_flops     DOUBLE   -     Operations of its own kernels and of everything inside it.
 --   share_pct       DOUBLE   pct   Share of self_flops in all operations of the same run, worker and span.
---   cumulative_pct  DOUBLE   pct   The same with all rows above it.
+--   cumulative_pct  DOUBLE   pct   Running sum of share_pct, this row included.
 CREATE MACRO flop_stats_v1(
     run VARCHAR := NULL,
     worker VARCHAR := NULL,

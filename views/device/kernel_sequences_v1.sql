@@ -30,8 +30,8 @@
 --   pattern         VARCHAR[]  key  Name of the operator, then the names of the kernels, copies and memsets.
 --   calls           BIGINT     -    Number of calls that launched exactly this sequence.
 --   device_us       DOUBLE     us   Sum of the durations of everything that they launched.
---   share_pct       DOUBLE     pct  Share of device_us in that of all listed rows of the same run, worker and span.
---   cumulative_pct  DOUBLE     pct  The same with all rows above it.
+--   share_pct       DOUBLE     pct  Share of device_us in the sum of all listed rows of the same run, worker and span.
+--   cumulative_pct  DOUBLE     pct  Running sum of share_pct, this row included.
 --   host_us         DOUBLE     us   Sum of the durations of the calls on the host.
 CREATE MACRO kernel_sequences_v1(
     run VARCHAR := NULL,

@@ -40,8 +40,8 @@
 --   min_us                           DOUBLE     us     Shortest.
 --   max_us                           DOUBLE     us     Longest.
 --   stddev_us                        DOUBLE     us     Sample standard deviation; NULL for one call.
---   share_pct                        DOUBLE     pct    Share of total_us in that of all listed rows of the same run, worker and span.
---   cumulative_pct                   DOUBLE     pct    The same with all rows above it.
+--   share_pct                        DOUBLE     pct    Share of total_us in the sum of all listed rows of the same run, worker and span.
+--   cumulative_pct                   DOUBLE     pct    Running sum of share_pct, this row included.
 --   uses_tensor_cores                BOOLEAN    -      Whether it uses tensor cores, by its name or by CUPTI counters; NULL if neither tells.
 --   mean_blocks_per_sm               DOUBLE     -      Blocks of the grid divided by the number of multiprocessors.
 --   mean_est_achieved_occupancy_pct  DOUBLE     pct    Occupancy that the launch allows.

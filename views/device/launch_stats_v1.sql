@@ -33,8 +33,8 @@
 --   operator              VARCHAR  key   Operator or annotation that made the call; NULL where unknown.
 --   calls                 BIGINT   -     Number of launches.
 --   host_us               DOUBLE   us    Time of the calls.
---   share_pct             DOUBLE   pct   Share of host_us in that of all listed rows of the same run, worker and span.
---   cumulative_pct        DOUBLE   pct   The same with all rows above it.
+--   share_pct             DOUBLE   pct   Share of host_us in the sum of all listed rows of the same run, worker and span.
+--   cumulative_pct        DOUBLE   pct   Running sum of share_pct, this row included.
 --   device_us             DOUBLE   us    Time that the launched work ran.
 --   mean_launch_delay_us  DOUBLE   us    Mean launch delay.
 --   max_launch_delay_us   DOUBLE   us    Longest launch delay.

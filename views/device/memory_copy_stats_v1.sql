@@ -29,8 +29,8 @@
 --   operation       VARCHAR  key    Name of the copy or memset.
 --   calls           BIGINT   -      Number of times it ran.
 --   total_us        DOUBLE   us     Sum of the durations.
---   share_pct       DOUBLE   pct    Share of total_us in that of all listed rows of the same run, worker and span.
---   cumulative_pct  DOUBLE   pct    The same with all rows above it.
+--   share_pct       DOUBLE   pct    Share of total_us in the sum of all listed rows of the same run, worker and span.
+--   cumulative_pct  DOUBLE   pct    Running sum of share_pct, this row included.
 --   mean_us         DOUBLE   us     Mean duration.
 --   median_us       DOUBLE   us     Median duration, exact.
 --   min_us          DOUBLE   us     Shortest.

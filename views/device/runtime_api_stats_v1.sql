@@ -20,8 +20,8 @@
 --   name            type     unit  meaning
 --   run, worker, span
 --   name            VARCHAR  key   Name of the call.
---   share_pct       DOUBLE   pct   Share of total_us in that of all listed rows of the same run, worker and span.
---   cumulative_pct  DOUBLE   pct   The same with all rows above it.
+--   share_pct       DOUBLE   pct   Share of total_us in the sum of all listed rows of the same run, worker and span.
+--   cumulative_pct  DOUBLE   pct   Running sum of share_pct, this row included.
 --   total_us        DOUBLE   us    Sum of the durations.
 --   calls           BIGINT   -     Number of calls.
 --   mean_us         DOUBLE   us    Mean duration.

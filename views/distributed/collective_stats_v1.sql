@@ -27,8 +27,8 @@
 --   total_bytes       BIGINT   bytes  Sum of the known message sizes; NULL if no size is known.
 --   mean_bytes        DOUBLE   bytes  Mean of the known message sizes.
 --   total_us          DOUBLE   us     Time in which at least one collective ran.
---   share_pct         DOUBLE   pct    Share of total_us in that of all listed rows of the same run, worker and span.
---   cumulative_pct    DOUBLE   pct    The same with all rows above it.
+--   share_pct         DOUBLE   pct    Share of total_us in the sum of all listed rows of the same run, worker and span.
+--   cumulative_pct    DOUBLE   pct    Running sum of share_pct, this row included.
 --   mean_us           DOUBLE   us     total_us divided by calls.
 --   transfer_us       DOUBLE   us     Part of it in which a collective transferred data; NULL if no call could be compared with other workers.
 --   mean_transfer_us  DOUBLE   us     transfer_us divided by compared_calls.

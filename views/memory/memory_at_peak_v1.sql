@@ -28,7 +28,7 @@
 -- params
 --   name    type     unit  default  meaning
 --   run, worker, span
---   device  VARCHAR  -     NULL     Device as in the column, e.g. 'cpu' or 'cuda:0'; NULL takes all.
+--   device  VARCHAR  -     NULL     Device as in the column, e.g. 'cpu' or 'cuda:0'; NULL reports all.
 --   frame   VARCHAR  -     'user'   'user' for the innermost line outside of libraries, 'innermost' for the innermost of all lines.
 -- columns
 --   name         type     unit   meaning

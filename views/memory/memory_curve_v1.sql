@@ -18,7 +18,7 @@
 -- params
 --   name    type     unit  default  meaning
 --   run, worker, span
---   device  VARCHAR  -     NULL     Device as in the column, e.g. 'cpu' or 'cuda:0'; NULL takes all.
+--   device  VARCHAR  -     NULL     Device as in the column, e.g. 'cpu' or 'cuda:0'; NULL reports all.
 -- columns
 --   name             type     unit   meaning
 --   run, worker, span

@@ -22,7 +22,7 @@
 -- params
 --   name     type     unit  default  meaning
 --   run, worker, span
---   device   VARCHAR  -     NULL     Device as in the column, e.g. 'cpu' or 'cuda:0'; NULL takes all.
+--   device   VARCHAR  -     NULL     Device as in the column, e.g. 'cpu' or 'cuda:0'; NULL reports all.
 --   from_ns  BIGINT   ns    NULL     Start of the range, nanoseconds since the epoch; NULL is the start of the trace.
 --   to_ns    BIGINT   ns    NULL     End of the range; NULL is the end of the trace.
 -- columns
