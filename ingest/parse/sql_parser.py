@@ -35,7 +35,6 @@ def prepare(con: duckdb.DuckDBPyConnection, unpadded: bool = False) -> None:
     """
     derive(con, "event_kinds")
     derive(con, "written_numbers")
-    derive(con, "full_parse")
     if unpadded:
         derive(con, "unpadded")
     layout = event_layout(con)
@@ -120,6 +119,8 @@ class SqlParser:
             self._parse(batch)
 
     def _parse(self, batch: pa.RecordBatch) -> None:
+        if self.is_all_plain:  # so far
+            derive(self._con, "full_parse")
         self.is_all_plain = False
         if len(self._parsing) >= self._threads:
             done, self._parsing = wait(self._parsing, return_when=FIRST_COMPLETED)
