@@ -197,16 +197,32 @@ def parse(text: str, path: str) -> Spec:
         if required not in header.facts:
             header.refuse(1, f"the header of a {kind} has no '{required}:' line")
     facts = header.facts
+    if kind == "view" and not re.fullmatch(r"[1-9][0-9]*", facts["version"]):
+        header.refuse_fact(
+            "version", f"a version is a whole number from 1, not {facts['version']!r}"
+        )
+    if not re.fullmatch(r"\d+\.\d+", facts["since"]):
+        header.refuse_fact(
+            "since", f"'since:' is a version of tracewh, e.g. 0.1, not {facts['since']!r}"
+        )
     if not re.fullmatch(r"[A-Z].*\.", facts["summary"]):
-        header.refuse(1, "the summary is a sentence: it starts with a capital, ends with a period")
+        header.refuse_fact(
+            "summary", "the summary is a sentence: it starts with a capital, ends with a period"
+        )
     if kind == "view" and facts["distributes"] not in SIZES:
-        header.refuse(1, f"a view distributes by {', '.join(SIZES)}, not {facts['distributes']!r}")
+        header.refuse_fact(
+            "distributes", f"a view distributes by {', '.join(SIZES)}, not {facts['distributes']!r}"
+        )
     if (kind == "function") != ("returns" in facts):
-        header.refuse(1, "a function has a 'returns:' line, and nothing else has one")
+        header.refuse_fact("returns", "a function has a 'returns:' line, and nothing else has one")
     if "carries" in facts and (kind != "view" or facts["carries"] not in DIALECTS):
-        header.refuse(1, f"a view carries over to {', '.join(DIALECTS)}, not {facts['carries']!r}")
+        header.refuse_fact(
+            "carries", f"a view carries over to {', '.join(DIALECTS)}, not {facts['carries']!r}"
+        )
     if (why := facts.get("empty")) and not re.fullmatch(r"[A-Z].*\.", why):
-        header.refuse(1, "'empty:' is a sentence: it starts with a capital, ends with a period")
+        header.refuse_fact(
+            "empty", "'empty:' is a sentence: it starts with a capital, ends with a period"
+        )
     spec = Spec(
         kind=kind,
         name=facts[kind],
@@ -221,8 +237,8 @@ def parse(text: str, path: str) -> Spec:
         carries=facts.get("carries", ""),
         doc="\n".join(header.doc).strip(),
         order=facts.get("order", ""),
-        uses=tuple(facts.get("uses", "").replace(",", " ").split()),
-        needs=tuple(facts.get("needs", "").replace(",", " ").split()),
+        uses=header.names("uses"),
+        needs=header.names("needs"),
         empty=facts.get("empty", ""),
         example=facts.get("example", ""),
         reading=facts.get("reading", ""),
@@ -247,6 +263,9 @@ class _Header:
     def __init__(self, text: str, path: str) -> None:
         self.path = path
         self.facts: dict[str, str] = {}
+        #: Line of each fact, and of each column by its name.
+        self.fact_lines: dict[str, int] = {}
+        self.column_lines: dict[str, int] = {}
         self.doc: list[str] = []
         self.params: list[Param] = []
         self.columns: list[Column] = []
@@ -270,6 +289,20 @@ class _Header:
     def refuse(self, number: int, message: str) -> NoReturn:
         raise HeaderError(f"{self.path}:{number}: {message}")
 
+    def refuse_fact(self, name: str, message: str) -> NoReturn:
+        self.refuse(self.fact_lines.get(name, 1), message)
+
+    def names(self, fact: str) -> tuple[str, ...]:
+        """The names that a fact lists."""
+        text = self.facts.get(fact)
+        if text is None:
+            return ()
+        if not re.fullmatch(r"\w+(, \w+)*", text):
+            self.refuse_fact(
+                fact, f"'{fact}:' lists names, with a comma and a space between two: {text!r}"
+            )
+        return tuple(text.split(", "))
+
     def _fact(self, number: int, line: str) -> None:
         match = re.fullmatch(r"(\w+): (.+)", line)
         if not match or match[1] not in FACTS:
@@ -277,6 +310,7 @@ class _Header:
                 number, f"{line!r} is none of {', '.join(FACTS)}; free text follows an empty line"
             )
         self.facts[match[1]] = match[2]
+        self.fact_lines[match[1]] = number
 
     def _row(self, number: int, section: str, line: str) -> None:
         shared = SHARED_PARAMS if section == "params" else SHARED_COLUMNS
@@ -308,6 +342,7 @@ class _Header:
         else:
             name, kind, unit, meaning = row
             self.columns.append(Column(name, kind, unit, meaning))
+            self.column_lines[name] = number
 
 
 def _table_columns(text: str, header: _Header) -> tuple[Column, ...]:
@@ -321,7 +356,7 @@ def _check_against_sql(spec: Spec, header: _Header) -> None:
     names = {param.name for param in spec.params}
     for name in re.findall(r"\{(\w+)\}", spec.empty):
         if name not in names:
-            header.refuse(1, f"'empty:' names {{{name}}}, which is no parameter")
+            header.refuse_fact("empty", f"'empty:' names {{{name}}}, which is no parameter")
     file = f"{spec.object_name}.sql"
     if PurePosixPath(spec.path).name != file:
         header.refuse(1, f"a file that defines {spec.object_name} is called {file}")
@@ -347,7 +382,8 @@ def _check_against_sql(spec: Spec, header: _Header) -> None:
             column.unit in MEASURED and not measured_unit(column.name)
         ):
             header.refuse(
-                1, f"column {column.name} says its unit is {column.unit}, its name says otherwise"
+                header.column_lines.get(column.name, 1),
+                f"column {column.name} says its unit is {column.unit}, its name says otherwise",
             )
 
 

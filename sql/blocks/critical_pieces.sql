@@ -2,7 +2,7 @@
 -- since: 0.1
 -- summary: Pieces of the critical path of each step, as critical_path defines it, without unexplained times.
 -- grain: one row per piece of a chain
--- uses: chains cut_events device_waits device_work host_slices thread_activity
+-- uses: chains, cut_events, device_waits, device_work, host_slices, thread_activity
 --
 -- Lanes are threads and, with numbers below 0, streams. On a lane the chain just goes back in time, until
 -- a jump takes it to another lane. Only the jumps need a walk, and that does not go one by one.

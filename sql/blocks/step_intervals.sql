@@ -2,7 +2,7 @@
 -- since: 0.1
 -- summary: Intervals of steps, and of the time in which each role was active.
 -- grain: one row per step, and per interval in which a role was active without a gap
--- uses: event_roles merged_intervals step_slots
+-- uses: event_roles, merged_intervals, step_slots
 --
 -- columns
 --   name         type     unit  meaning

@@ -2,7 +2,7 @@
 -- since: 0.1
 -- summary: Time in which each set of roles was active at once, per step and outside of steps.
 -- grain: one row per step of a trace and set of roles that was active in it
--- uses: interval_totals step_slots
+-- uses: interval_totals, step_slots
 --
 -- This is the content of the table step_activity: ingest runs the block once and stores the result. A role
 -- whose events all have a duration of 0 has a row with a duration of 0, outside of all steps, which shows

@@ -2,7 +2,7 @@
 -- since: 0.1
 -- summary: Total time of collectives, and the part of it in which they transferred data.
 -- grain: one row per key with collectives that took time
--- uses: interval_totals merged_intervals
+-- uses: interval_totals, merged_intervals
 --
 -- Time in which several collectives run at once counts once, as transfer if any of them transfers. A
 -- transfer ends when its collective ends; the time before it is waiting.

@@ -6,7 +6,7 @@
 -- distributes: worker
 -- order: device_us DESC, run, worker, span, pattern
 -- carries: spark
--- needs: no_operators no_device_events
+-- needs: no_operators, no_device_events
 -- empty: No call launched {min_length} or more kernels, copies and memsets that are linked to their launch: give min_length a lower value.
 -- uses: first_id, is_wanted, percentage, trace_names
 -- example: drawn

@@ -4,7 +4,7 @@
 -- summary: FLOPs and bytes of each matrix product, convolution and attention, computed from its input shapes.
 -- distributes: trace
 -- order: device_us DESC, flops DESC, run, worker, span, start_ns, event_id
--- needs: no_operators no_shapes
+-- needs: no_operators, no_shapes
 -- empty: No call is a matrix product, a convolution or a fused attention with recorded shapes; other operators are not listed.
 -- uses: operator_work, ratio
 -- example: samples --run resnet_workers_0 --span 1 --limit 6

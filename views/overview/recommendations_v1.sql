@@ -7,7 +7,7 @@
 -- combines: traces; devices; used_devices(); device_advice(); eligible_kernel_share(); frameworks(); memory_fullness(); small_launches(); step_synchronizations(); gpu_summary_v1(); step_breakdown_summary_v1()
 -- order: cost_per_step_us DESC, list_position(['warning', 'info'], severity), run, worker, span, rule
 -- empty: No rule found anything to improve.
--- uses: device_advice eligible_kernel_share frameworks lost_time memory_fullness small_launches step_synchronizations trace_gpus gpu_summary_v1
+-- uses: device_advice, eligible_kernel_share, frameworks, lost_time, memory_fullness, small_launches, step_synchronizations, trace_gpus, gpu_summary_v1
 -- example: samples --run ddp_gloo
 --
 -- A rule fires when its value passes its threshold:
