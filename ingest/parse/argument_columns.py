@@ -125,13 +125,13 @@ def _value(key: _Key, layout: EventLayout) -> str:
     if not key.is_todays:
         value = f"try_cast(json_extract_string(r.args, {key.path}) AS {column.type})"
         if column.type == "JSON":
-            value = f"json_value({key.kind}, r.args, {key.path})"
+            value = f"CASE WHEN {key.kind} <> 'NULL' THEN json_extract(r.args, {key.path}) END"
     if column.as_text:
         return f"complete_list(try_cast({value} AS {column.type}))"
     if column.type.endswith("[]"):
         return f"""from_json({value}, '["{column.type[:-2]}"]')"""
     if column.type == "DOUBLE":
-        return f"decimal_number({value})"
+        return f"CASE WHEN isfinite({value}) THEN {value} END"
     if is_number(column):
         if column.name in layout.argument_bounds:
             least, most = layout.argument_bounds[column.name]
@@ -146,7 +146,7 @@ def _held(key: _Key) -> str:
     """Whether the column gives the value under a key back exactly."""
     column, given = key.column, f"{key.kind}, {key.value}"
     if column.type == "JSON":
-        return f"holds_json({given})"
+        return f"{key.kind} <> 'NULL' AND {key.value} IS NOT NULL"
     if column.as_text:
         return f"holds_list_in_text({given}, {key.typed})"
     if column.type.endswith("[]"):
@@ -156,5 +156,5 @@ def _held(key: _Key) -> str:
     if is_number(column):
         # Where the process is the device, nothing would tell that an argument said it as well.
         own = " AND NOT has_device_as_process(r.category)" if column.name == "device_id" else ""
-        return f"holds_whole_number({given}){own}"
-    return f"holds_value({given}, '{column.type}')"
+        return f"is_whole_kind({key.kind}) AND {key.value} IS NOT NULL{own}"
+    return f"{key.kind} = '{column.type}' AND {key.value} IS NOT NULL"

@@ -34,7 +34,6 @@ def prepare(con: duckdb.DuckDBPyConnection, unpadded: bool = False) -> None:
         unpadded: Read decimals as sql/derive/unpadded.sql says.
     """
     derive(con, "event_kinds")
-    derive(con, "written_numbers")
     if unpadded:
         derive(con, "unpadded")
     layout = event_layout(con)
@@ -120,6 +119,7 @@ class SqlParser:
 
     def _parse(self, batch: pa.RecordBatch) -> None:
         if self.is_all_plain:  # so far
+            derive(self._con, "written_numbers")
             derive(self._con, "full_parse")
         self.is_all_plain = False
         if len(self._parsing) >= self._threads:

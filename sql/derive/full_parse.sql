@@ -18,31 +18,20 @@ CREATE MACRO whole_number(kind, value, args, path) AS
             THEN CASE WHEN try_cast(json_extract_string(args, path) AS DOUBLE) = value THEN value END
     END;
 
-CREATE MACRO decimal_number(value) AS CASE WHEN isfinite(value) THEN value END;
-
 -- A list that was cast, or NULL where a value of it could not be.
 CREATE MACRO complete_list(list) AS CASE WHEN len(list) = list_count(list) THEN list END;
 
-CREATE MACRO json_value(kind, args, path) AS
-    CASE WHEN kind <> 'NULL' THEN json_extract(args, path) END;
-
--- Whether the column holds the value exactly, for each type of a column.
-CREATE MACRO holds_whole_number(kind, value) AS is_whole_kind(kind) AND value IS NOT NULL;
+-- Whether a column holds the value exactly.
 CREATE MACRO holds_decimal_number(kind, value) AS
     kind IN ('DOUBLE', 'UBIGINT', 'BIGINT') AND abs(value) < event_bounds().decimal;
 CREATE MACRO holds_list(kind, value, written) AS
     kind = 'ARRAY' AND to_json(value)::VARCHAR = written::VARCHAR;
 CREATE MACRO holds_list_in_text(kind, value, written) AS
     kind = 'VARCHAR' AND '[' || array_to_string(value, ', ') || ']' = written;
-CREATE MACRO holds_json(kind, value) AS kind <> 'NULL' AND value IS NOT NULL;
-CREATE MACRO holds_value(kind, value, wanted) AS kind = wanted AND value IS NOT NULL;
 
 -- A process or thread as a number, or as a text that cannot be mistaken for one.
 CREATE MACRO holds_place(kind, value) AS
     is_whole_kind(kind) OR (kind = 'VARCHAR' AND NOT is_whole_number(value));
-
--- "key":null if a column holds the value, else NULL: a patch that takes the key out of an object.
-CREATE MACRO without_key(key, is_held) AS CASE WHEN is_held THEN '"' || key || '":null' END;
 
 -- The fields of an event that no column holds, or NULL. Each parameter behind keys says whether a column
 -- holds the field of that name.
@@ -59,15 +48,15 @@ CREATE MACRO fields_left(written, keys, ph, cat, name, pid, tid, ts, dur, args, 
             written,
             '{' || concat_ws(
                 ',',
-                without_key('ph', ph),
-                without_key('cat', cat),
-                without_key('name', name),
-                without_key('pid', pid),
-                without_key('tid', tid),
-                without_key('ts', ts),
-                without_key('dur', dur),
-                without_key('args', args),
-                without_key('id', id)
+                CASE WHEN ph THEN '"ph":null' END,
+                CASE WHEN cat THEN '"cat":null' END,
+                CASE WHEN name THEN '"name":null' END,
+                CASE WHEN pid THEN '"pid":null' END,
+                CASE WHEN tid THEN '"tid":null' END,
+                CASE WHEN ts THEN '"ts":null' END,
+                CASE WHEN dur THEN '"dur":null' END,
+                CASE WHEN args THEN '"args":null' END,
+                CASE WHEN id THEN '"id":null' END
             ) || '}'
         )
     END;
