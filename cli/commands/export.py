@@ -10,6 +10,7 @@ from tracewh.cli import diagnostics
 from tracewh.cli.diagnostics.errors import CliError
 from tracewh.cli.output import empty_result
 from tracewh.cli.output.output import Output, whole
+from tracewh.storage.layout import KEYS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,16 +19,6 @@ if TYPE_CHECKING:
 
     from tracewh.views.warehouse import Warehouse
 
-#: What ran on the path, without the times in which nothing did.
-RAN = """
-    SELECT
-        dense_rank() OVER (ORDER BY p.step) AS chain,
-        p.event_id,
-        p.start_ns,
-        p.start_ns + round(1000 * p.duration_us)::BIGINT AS end_ns
-    FROM critical_path(run := ?, worker := ?, span := ?, step := ?) AS p
-    WHERE p.event_id IS NOT NULL AND p.bound NOT IN ('launch_delay', 'kernel_kernel_delay', 'other')
-"""
 Trace = tuple[str, str, str]
 
 
@@ -96,21 +87,20 @@ def _one(traces: list[Trace], run: str, worker: str | None, span: str | None) ->
 
 
 def _ran(warehouse: Warehouse, trace: Trace, wanted: str) -> pyarrow.Table:
+    from tracewh.views.queries import run_query
+
     if wanted != "all" and not wanted.isdecimal():
         diagnostics.refuse(f"--critical-path takes the number of a step, or all, not {wanted!r}")
     step = None if wanted == "all" else int(wanted)
-    rows = warehouse.sql(
-        "SELECT s.step FROM steps AS s WHERE (s.run, s.worker, s.span) = (?, ?, ?)"
-        " AND s.step IS NOT NULL ORDER BY s.start_ns",
-        list(trace),
-    ).fetchall()
+    keys = dict(zip(KEYS, trace, strict=True))
+    rows = run_query(warehouse, "recorded_steps", **keys).fetchall()
     steps = [number for (number,) in rows]
     if step not in (None, *steps):
         known = (
             f"there is {empty_result.some([str(n) for n in steps])}" if steps else "it has no steps"
         )
         diagnostics.refuse(f"--critical-path: the trace has no step {step}; {known}; or use all")
-    return warehouse.sql(RAN, [*trace, step]).to_arrow_table()
+    return run_query(warehouse, "critical_events", **keys, step=step).to_arrow_table()
 
 
 def _packed(path: Path, file: IO[bytes]) -> AbstractContextManager[IO[bytes]]:

@@ -1,0 +1,13 @@
+-- The trace of a run that the report shows: that of $worker and $span where they are named, else the first
+-- recording of the lowest rank. With it the number of traces of the run.
+SELECT
+    t.worker,
+    t.span,
+    t.start_ns,
+    t.end_ns,
+    count(*) OVER () AS traces
+FROM traces AS t
+WHERE t.run = $run
+QUALIFY t.worker = coalesce($worker, t.worker) AND t.span = coalesce($span, t.span)
+ORDER BY t.rank ASC NULLS LAST, t.worker ASC, try_cast(t.span AS INTEGER) ASC, t.span ASC
+LIMIT 1;

@@ -1,0 +1,61 @@
+"""The queries of sql/queries: what the command line asks of the views and tables.
+
+A query has `$name` where a value goes. `filled` puts the values in, so the report can show the query as a
+user can run it.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from tracewh.quoting import quoted
+from tracewh.schema import SQL
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from tracewh.views.warehouse import Warehouse
+
+_PARAMETER = re.compile(r"'(?:[^']|'')*'|\$(\w+)")
+
+
+def run_query(
+    warehouse: Warehouse, name: str, **values: str | int | None
+) -> duckdb.DuckDBPyRelation:
+    """Run a query of sql/queries.
+
+    Args:
+        warehouse: The warehouse to run it on.
+        name: Name of the file, without `.sql`.
+        **values: A value for each parameter.
+    """
+    return warehouse.sql(filled(name, **values))
+
+
+def filled(name: str, **values: str | int | None) -> str:
+    """The text of a query with its values.
+
+    Raises:
+        KeyError: A parameter has no value.
+    """
+
+    def value(match: re.Match[str]) -> str:
+        return _literal(values[match[1]]) if match[1] else match[0]
+
+    return _PARAMETER.sub(value, _text(name))
+
+
+def _literal(value: Any) -> str:
+    if value is None:
+        return "NULL"
+    return quoted(value) if isinstance(value, str) else str(value)
+
+
+@cache
+def _text(name: str) -> str:
+    """A query without the comment at its top and the semicolon at its end."""
+    lines = (SQL / "queries" / f"{name}.sql").read_text("utf-8").splitlines()
+    first = next(number for number, line in enumerate(lines) if not line.startswith("--"))
+    return "\n".join(lines[first:]).rstrip(";")
