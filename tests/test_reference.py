@@ -142,7 +142,7 @@ Rows come in the order of `gap_us DESC`. They distribute by `trace`: the rows of
     assert (
         index[index.index("## ") :]
         == """\
-## Kernels and the device
+## Kernels and devices
 
 | view | what it says |
 | --- | --- |

@@ -1,4 +1,4 @@
-"""`tracewh query`: one statement of the caller's own, which can read the warehouse and nothing else."""
+"""`tracewh query`: run one SQL statement that can read the warehouse and nothing else."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ import sys
 from tracewh.cli import diagnostics
 from tracewh.cli.output.output import Output
 
-#: DESCRIBE, SHOW, SUMMARIZE, VALUES and FROM are SELECT to DuckDB.
-READS = ("SELECT", "EXPLAIN")
+#: Statement types that only read. To DuckDB, DESCRIBE, SHOW, SUMMARIZE, VALUES and FROM are SELECT.
+READ_ONLY = ("SELECT", "EXPLAIN")
 
 
-def ask(sql: str, warehouse: str, output: Output) -> None:
-    """Run one statement and write its answer."""
+def run_query(sql: str, warehouse: str, output: Output) -> None:
+    """Run one statement and write its result."""
     import tracewh
 
     sql = sys.stdin.read() if sql == "-" else sql
-    readable_errors = check(sql)
+    is_explain = check(sql)
     output.check()
 
     def tidy() -> None:
@@ -26,33 +26,33 @@ def ask(sql: str, warehouse: str, output: Output) -> None:
 
     with tracewh.open(warehouse) as opened, diagnostics.killable(tidy):
         opened.confine()
-        if readable_errors:
+        if is_explain:
             print(opened.sql(sql).fetchall()[-1][-1])
         elif not output.write(opened.sql(sql)):
             diagnostics.note("no rows")
 
 
 def check(sql: str) -> bool:
-    """Refuse what does not read, and say whether it is an EXPLAIN.
+    """Refuse a statement that is not read-only, and return whether it is an EXPLAIN.
 
-    DuckDB's own parser says what a statement is; a list of words would be fooled by a CTE.
+    DuckDB's own parser classifies the statement: a comparison of its first word would misread a CTE.
     """
     import duckdb
 
     statements = duckdb.extract_statements(sql)
     if not statements:
-        diagnostics.refuse("there is no statement to run")
+        diagnostics.refuse("the SQL has no statement")
     if len(statements) > 1:
-        diagnostics.refuse(f"{len(statements)} statements; query takes one at a time")
+        diagnostics.refuse(f"found {len(statements)} statements; a query is one statement")
     kind = statements[0].type.name
     if kind == "MULTI":
         diagnostics.refuse(
-            "a PIVOT takes its values from a second query; list them: PIVOT t ON x IN (...)"
+            "a PIVOT without a list of values needs a second query; write PIVOT t ON x IN (...)"
         )
-    if kind not in READS:
+    if kind not in READ_ONLY:
         diagnostics.refuse(
-            f"{kind} is refused: query only reads. It takes SELECT, FROM, DESCRIBE, SHOW, SUMMARIZE, "
-            "VALUES and EXPLAIN; `tracewh shell` opens a session with all of SQL"
+            f"{kind} is not allowed: a query is read-only. Use SELECT, FROM, DESCRIBE, SHOW, SUMMARIZE, "
+            "VALUES or EXPLAIN; `tracewh shell` opens a session with all of SQL"
         )
     if kind == "EXPLAIN":
         check(_explained(statements[0].query))
@@ -60,14 +60,14 @@ def check(sql: str) -> bool:
 
 
 def _explained(sql: str) -> str:
-    """The statement that an EXPLAIN is about.
+    """Return the statement that an EXPLAIN explains.
 
-    Between the two are ANALYZE, options and comments: it is the first rest of the text, from one token
-    to the end, that DuckDB parses.
+    ANALYZE, options and comments may stand before it, so this tries the text from each token to the
+    end and returns the first that DuckDB parses.
     """
     import duckdb
 
-    text = sql.encode()  # tokens are counted in bytes
+    text = sql.encode()  # the positions of tokens are bytes
     for start, _ in duckdb.tokenize(sql)[1:]:
         rest = text[start:].decode()
         with contextlib.suppress(duckdb.Error):

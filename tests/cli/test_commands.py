@@ -184,7 +184,7 @@ def test_drop_removes_what_is_named(tracewh, tmp_path, write_trace, make_trace):
     assert done.code == 2
     assert (
         done.err
-        == "tracewh: this removes 2 traces of run 'base'; confirm it with --yes where there is no terminal\n"
+        == "tracewh: this removes 2 traces of run 'base'; without a terminal, confirm with --yes\n"
     )
     assert len(left()) == 3
     done = tracewh("drop", "base", "--worker", "w1", "--yes", *where)

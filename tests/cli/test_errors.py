@@ -13,7 +13,7 @@ from tracewh.cli import diagnostics
 from tracewh.cli.errors import EXIT_CODES
 
 READS = (
-    "query only reads. It takes SELECT, FROM, DESCRIBE, SHOW, SUMMARIZE, VALUES and EXPLAIN; "
+    "a query is read-only. Use SELECT, FROM, DESCRIBE, SHOW, SUMMARIZE, VALUES or EXPLAIN; "
     "`tracewh shell` opens a session with all of SQL"
 )
 
@@ -117,22 +117,22 @@ def test_a_disk_that_is_full(tracewh, warehouse, tmp_path, monkeypatch, format):
 @pytest.mark.parametrize(
     ("sql", "code", "message"),
     [
-        ("DROP VIEW kernels", 2, f"DROP is refused: {READS}"),
-        ("CREATE TABLE x (i INT)", 2, f"CREATE is refused: {READS}"),
-        ("COPY kernels TO 'x.csv'", 2, f"COPY is refused: {READS}"),
-        ("EXPLAIN ANALYZE COPY kernels TO 'x.csv'", 2, f"COPY is refused: {READS}"),
-        ("EXPLAIN (ANALYZE) DROP VIEW kernels", 2, f"DROP is refused: {READS}"),
+        ("DROP VIEW kernels", 2, f"DROP is not allowed: {READS}"),
+        ("CREATE TABLE x (i INT)", 2, f"CREATE is not allowed: {READS}"),
+        ("COPY kernels TO 'x.csv'", 2, f"COPY is not allowed: {READS}"),
+        ("EXPLAIN ANALYZE COPY kernels TO 'x.csv'", 2, f"COPY is not allowed: {READS}"),
+        ("EXPLAIN (ANALYZE) DROP VIEW kernels", 2, f"DROP is not allowed: {READS}"),
         (
             ";/* c */EXPLAIN/**/ANALYZE -- x\n COPY kernels TO 'x.csv';",
             2,
-            f"COPY is refused: {READS}",
+            f"COPY is not allowed: {READS}",
         ),
         (
             "/* ä */ EXPLAIN (ANALYZE, FORMAT json) DROP VIEW kernels",
             2,
-            f"DROP is refused: {READS}",
+            f"DROP is not allowed: {READS}",
         ),
-        ("EXPLAIN SELECT 1; SELECT 2", 2, "2 statements; query takes one at a time"),
+        ("EXPLAIN SELECT 1; SELECT 2", 2, "found 2 statements; a query is one statement"),
         (
             "EXPLAIN EXPLAIN SELECT 1",
             1,
@@ -141,17 +141,17 @@ def test_a_disk_that_is_full(tracewh, warehouse, tmp_path, monkeypatch, format):
                 "LINE 1: EXPLAIN EXPLAIN SELECT 1\n                ^^^^^^^"
             ),
         ),
-        ("INSTALL httpfs", 2, f"LOAD is refused: {READS}"),
-        ("ATTACH 'x.duckdb'", 2, f"ATTACH is refused: {READS}"),
-        ("SET enable_external_access = true", 2, f"SET is refused: {READS}"),
-        ("CHECKPOINT", 2, f"CALL is refused: {READS}"),
-        ("SELECT 1; DROP VIEW kernels", 2, "2 statements; query takes one at a time"),
-        ("", 2, "there is no statement to run"),
-        ("/* nothing */", 2, "there is no statement to run"),
+        ("INSTALL httpfs", 2, f"LOAD is not allowed: {READS}"),
+        ("ATTACH 'x.duckdb'", 2, f"ATTACH is not allowed: {READS}"),
+        ("SET enable_external_access = true", 2, f"SET is not allowed: {READS}"),
+        ("CHECKPOINT", 2, f"CALL is not allowed: {READS}"),
+        ("SELECT 1; DROP VIEW kernels", 2, "found 2 statements; a query is one statement"),
+        ("", 2, "the SQL has no statement"),
+        ("/* nothing */", 2, "the SQL has no statement"),
         (
             "PIVOT kernels ON name USING count(*)",
             2,
-            "a PIVOT takes its values from a second query; list them: PIVOT t ON x IN (...)",
+            "a PIVOT without a list of values needs a second query; write PIVOT t ON x IN (...)",
         ),
         (
             "SELECT * FROM read_csv('/etc/passwd')",
@@ -384,5 +384,5 @@ def test_a_bug_keeps_its_traceback(tracewh, warehouse, monkeypatch):
 def test_only_diagnostics_writes_to_stderr():
     """One module owns stderr. progress.py draws its bar there, with a console of its own."""
     cli = Path(diagnostics.__file__).parent
-    writers = [p.name for p in sorted(cli.glob("*.py")) if "sys.stderr" in p.read_text("utf-8")]
+    writers = [p.name for p in sorted(cli.rglob("*.py")) if "sys.stderr" in p.read_text("utf-8")]
     assert writers == ["diagnostics.py", "progress.py"]
