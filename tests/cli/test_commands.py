@@ -262,10 +262,7 @@ def test_shell_opens_the_warehouse_to_read(warehouse):
 def test_shell_says_where_to_get_it(tracewh, warehouse, monkeypatch):
     monkeypatch.setattr("shutil.which", lambda *_, **__: None)
     done = tracewh("shell")
-    assert (
-        done.err
-        == "tracewh: the DuckDB shell is not installed; `pip install duckdb-cli` brings it\n"
-    )
+    assert done.err == "tracewh: the DuckDB shell is not installed: pip install duckdb-cli\n"
     assert done.code == 1
 
 

@@ -195,7 +195,7 @@ def test_a_trace_without_events(stored, tracewh):
         ("one --worker x -o x.json", 2, "no worker named 'x'; the only worker is w"),
         ("one --span 2 -o x.json", 2, "no span named '2'; the only span is default"),
         ("one -o x.txt", 2, "-o: the name must end in .json or .json.gz, not 'x.txt'"),
-        ("one -o no/x.json", 1, "no/x.json: the folder to write it in does not exist"),
+        ("one -o no/x.json", 1, "no/x.json: the parent folder does not exist"),
         ("one -o folder.json", 1, "folder.json is a folder; -o takes a file"),
         ("one --critical-path 4 -o x.json", 2, "--critical-path: the trace has no step 4; steps: 3; or use all"),
         (
