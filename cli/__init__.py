@@ -1,1 +1,1 @@
-"""The `tracewh` command: arguments in, bytes out."""
+"""The `tracewh` command line: it parses arguments, runs views and writes their rows."""

@@ -1,7 +1,6 @@
-"""The `tracewh` command line.
+"""The commands of `tracewh` and their options.
 
-Importing this module must stay cheap: whatever needs DuckDB, Arrow or the views is imported by the
-command that needs it.
+Keep this module cheap to import: each command imports DuckDB, Arrow and the views when it runs.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from tracewh.cli.diagnostics import memory_limit
 from tracewh.cli.diagnostics.errors import OK
 from tracewh.cli.output.output import Format, Output, whole_number
 
-FILL, ASK, KEEP = "Ingest", "Analyze", "Maintain"
+INGEST, ANALYZE, MAINTAIN = "Ingest", "Analyze", "Maintain"
 
 app = typer.Typer(
     name="tracewh",
@@ -42,7 +41,7 @@ app.add_typer(
     help="Run a view and print its rows. Each view has a help page: tracewh show VIEW --help",
     short_help="Run a view and print its rows: step_breakdown, operator_stats, ...",
     subcommand_metavar="VIEW [OPTIONS]",
-    rich_help_panel=ASK,
+    rich_help_panel=ANALYZE,
 )
 
 
@@ -61,23 +60,23 @@ def tracewh(
         typer.Option("--version", callback=_version, is_eager=True, help="Show the version."),
     ] = False,
 ) -> None:
-    """Nothing of its own: the commands do the work."""
+    """Define the options of `tracewh` itself; the commands do the work."""
 
 
-@app.command(cls=Command, rich_help_panel=FILL)
+@app.command(cls=Command, rich_help_panel=INGEST)
 def ingest(
     paths: Annotated[
         list[str],
         typer.Argument(
             metavar="PATH",
-            help="Trace files, run folders, or log folders of many runs; s3://BUCKET/PATH and the "
-            "like; - for stdin.",
+            help="Trace files, run folders, or log folders with many runs; also URLs such as "
+            "s3://BUCKET/PATH; - reads stdin.",
         ),
     ],
     warehouse: options.WarehouseOption = options.DEFAULT_WAREHOUSE,
     run: Annotated[
         str | None,
-        typer.Option("--run", metavar="NAME", help="Name of the run, instead of the folder name."),
+        typer.Option("--run", metavar="NAME", help="Name of the run. By default the folder name."),
     ] = None,
     jobs: options.JobsOption = None,
     force: Annotated[
@@ -90,17 +89,17 @@ def ingest(
 ) -> None:
     """Ingest trace files into a warehouse.
 
-    Folders are searched for *.json, *.json.gz and *.json.zst at any depth. A file that was ingested
-    before is skipped; a file that is not a trace is named and skipped. The table lists problems first, then
-    the runs; the other formats have a row for each file.
+    Searches folders at any depth for *.json, *.json.gz and *.json.zst. Skips files that were ingested
+    before; reports and skips files that are not traces. The table lists problems first, then the runs;
+    the other formats have one row per file.
     """
     from tracewh.cli.commands.ingest import run_ingest
 
     cluster = Cluster.parse(engine, master)
     if cluster and "-" in paths:
-        diagnostics.refuse("- is standard input, which Spark cannot read: leave out --engine")
+        diagnostics.refuse("Spark cannot read standard input (-); leave out --engine")
     if cluster and jobs is not None:
-        diagnostics.refuse("--jobs applies to this machine only; for Spark set spark.cores.max")
+        diagnostics.refuse("--jobs applies to --engine local only; for Spark set spark.cores.max")
     workers = None if jobs is None else whole_number("--jobs", jobs, least=1)
     written = Output.parse(format, output, None, None)
     written.check()
@@ -110,29 +109,29 @@ def ingest(
     raise typer.Exit(code)
 
 
-@app.command(cls=Command, rich_help_panel=FILL)
+@app.command(cls=Command, rich_help_panel=INGEST)
 def watch(
     paths: Annotated[
         list[str],
         typer.Argument(
             metavar="LOGDIR",
-            help="Log folders, or s3://BUCKET/PATH and the like. A folder may be created later.",
+            help="Log folders, or URLs such as s3://BUCKET/PATH. A folder may be created later.",
         ),
     ],
     warehouse: options.WarehouseOption = options.DEFAULT_WAREHOUSE,
     run: Annotated[
         str | None,
-        typer.Option("--run", metavar="NAME", help="Name of the run, instead of the folder names."),
+        typer.Option("--run", metavar="NAME", help="Name of the run. By default the folder name."),
     ] = None,
     jobs: options.JobsOption = None,
     interval: Annotated[
         str, typer.Option("--interval", metavar="SECONDS", help="Time between two scans.")
     ] = "5",
 ) -> None:
-    """Ingest traces as training jobs write them, until Ctrl-C, which is exit status 0.
+    """Ingest traces while training jobs write them, until Ctrl-C.
 
-    A file is ingested when two scans in a row find it unchanged and it is complete. An incomplete file
-    is named once and skipped until it changes.
+    A file is ingested when it is complete and two scans in a row find it unchanged. An incomplete file
+    is reported once and skipped until it changes. Ctrl-C ends the command with exit status 0.
     """
     from tracewh.cli.commands.watch import follow
 
@@ -141,7 +140,7 @@ def watch(
     raise typer.Exit(follow(paths, warehouse, run, workers, seconds))
 
 
-@app.command(cls=Command, rich_help_panel=FILL)
+@app.command(cls=Command, rich_help_panel=INGEST)
 def demo(
     warehouse: Annotated[
         str | None,
@@ -149,7 +148,7 @@ def demo(
             "-w",
             "--warehouse",
             metavar="FOLDER",
-            help="Warehouse to fill. By default in a new temporary folder.",
+            help="Warehouse to create. By default in a new temporary folder.",
         ),
     ] = None,
 ) -> None:
@@ -159,7 +158,7 @@ def demo(
     raise typer.Exit(play(warehouse))
 
 
-@app.command(cls=Command, rich_help_panel=KEEP)
+@app.command(cls=Command, rich_help_panel=MAINTAIN)
 def check(
     run: Annotated[str | None, typer.Argument(metavar="[RUN]", help="Check only this run.")] = None,
     format: options.FormatOption = Format.TABLE.value,
@@ -170,9 +169,9 @@ def check(
     escape_formulas: options.EscapeOption = False,
     warehouse: options.WarehouseOption = options.DEFAULT_WAREHOUSE,
 ) -> None:
-    """Verify every byte of every trace, its rows and links, and look for leftover files.
+    """Verify every byte, row and link of every trace, and find leftover files.
 
-    Prints a row per problem, with the command that repairs it, and no row where there is none.
+    Prints one row per problem, with the command that repairs it.
     """
     from tracewh.cli.commands.check import verify
 
@@ -183,7 +182,7 @@ def check(
     )
 
 
-@app.command(cls=Command, rich_help_panel=KEEP)
+@app.command(cls=Command, rich_help_panel=MAINTAIN)
 def drop(
     run: Annotated[str, typer.Argument(metavar="RUN", help="The run to remove.")],
     worker: options.WorkerOption = None,
@@ -197,25 +196,25 @@ def drop(
     remove(warehouse, run, worker, span, ask=not yes)
 
 
-@app.command(cls=Command, rich_help_panel=KEEP)
+@app.command(cls=Command, rich_help_panel=MAINTAIN)
 def compact(
     run: Annotated[str, typer.Argument(metavar="RUN", help="The run to compact.")],
     force: Annotated[
-        bool, typer.Option("--force", help="Merge again what was merged before.")
+        bool, typer.Option("--force", help="Merge files again that were merged before.")
     ] = False,
     warehouse: options.WarehouseOption = options.DEFAULT_WAREHOUSE,
 ) -> None:
     """Merge a run's small Parquet files so that queries open fewer files.
 
-    Useful for runs of hundreds of traces, above all in an object store. The traces themselves do not
-    change. Traces that you ingest later are read beside the merged files until you compact again.
+    Useful for runs with hundreds of traces, especially in an object store. The traces do not change.
+    Traces that you ingest later are read separately until you compact the run again.
     """
     from tracewh.cli.commands.maintenance import compact as copy
 
     copy(warehouse, run, force=force)
 
 
-@app.command(cls=Command, rich_help_panel=KEEP)
+@app.command(cls=Command, rich_help_panel=MAINTAIN)
 def relink(warehouse: options.WarehouseOption = options.DEFAULT_WAREHOUSE) -> None:
     """Rewrite tracewh.duckdb after you moved the warehouse or upgraded tracewh."""
     from tracewh.cli.commands.maintenance import relink as write
@@ -223,16 +222,16 @@ def relink(warehouse: options.WarehouseOption = options.DEFAULT_WAREHOUSE) -> No
     write(warehouse)
 
 
-app.command(cls=Command, rich_help_panel=ASK)(diff)
-app.command(cls=Command, rich_help_panel=ASK)(report)
-app.command(cls=Command, rich_help_panel=ASK)(serve)
+app.command(cls=Command, rich_help_panel=ANALYZE)(diff)
+app.command(cls=Command, rich_help_panel=ANALYZE)(report)
+app.command(cls=Command, rich_help_panel=ANALYZE)(serve)
 
 
-#: What fits into a line of a terminal: when it was recorded, how long its steps are, how large it is.
+#: Columns that fit on one line of a terminal: name, time of recording, step time and size of a run.
 RUNS_COLUMNS = ("run", "first_ns", "workers", "gpus", "steps", "mean_step_us", "source_bytes")
 
 
-@app.command(cls=Command, rich_help_panel=ASK)
+@app.command(cls=Command, rich_help_panel=ANALYZE)
 def runs(
     all_columns: Annotated[
         bool,
@@ -258,7 +257,7 @@ def runs(
     show(registry().get("runs"), {}, warehouse, written, only=only)
 
 
-@app.command(cls=Command, rich_help_panel=ASK)
+@app.command(cls=Command, rich_help_panel=ANALYZE)
 def views(
     name: Annotated[
         str | None, typer.Argument(metavar="[VIEW]", help="Describe only this view.")
@@ -281,11 +280,11 @@ def views(
     )
 
 
-@app.command(cls=Command, rich_help_panel=ASK)
+@app.command(cls=Command, rich_help_panel=ANALYZE)
 def query(
     sql: Annotated[
         str,
-        typer.Argument(metavar="SQL", help="One statement that only reads; - reads it from stdin."),
+        typer.Argument(metavar="SQL", help="One read-only statement; - reads it from stdin."),
     ],
     format: options.FormatOption = Format.TABLE.value,
     output: options.PathOption = None,
@@ -295,19 +294,21 @@ def query(
     escape_formulas: options.EscapeOption = False,
     warehouse: options.WarehouseOption = options.DEFAULT_WAREHOUSE,
 ) -> None:
-    """Run an SQL query: views are table functions, events are tables.
+    """Run a SQL query. Views are table functions, events are tables.
 
     \b
     tracewh query "SELECT name, calls FROM operator_stats() WHERE calls > 100"
     tracewh query "FROM kernels SELECT name, sum(duration_ns) GROUP BY ALL"
     tracewh query "DESCRIBE host_events"
     """
-    from tracewh.cli.commands.query import ask
+    from tracewh.cli.commands.query import run_query
 
-    ask(sql, warehouse, Output.parse(format, output, limit, sort, full_names, escape_formulas))
+    run_query(
+        sql, warehouse, Output.parse(format, output, limit, sort, full_names, escape_formulas)
+    )
 
 
-@app.command(cls=Command, rich_help_panel=ASK)
+@app.command(cls=Command, rich_help_panel=ANALYZE)
 def export(
     run: Annotated[str, typer.Argument(metavar="RUN", help="The run to export a trace of.")],
     output: Annotated[
@@ -321,15 +322,15 @@ def export(
         typer.Option(
             "--critical-path",
             metavar="STEP",
-            help="Mark the critical path of this step, or of all steps: all.",
+            help="Mark the critical path of one step, given by its number, or of all steps: all.",
         ),
     ] = None,
     warehouse: options.WarehouseOption = options.DEFAULT_WAREHOUSE,
 ) -> None:
     """Write a trace as a file for Perfetto or chrome://tracing.
 
-    Events on a critical path get an argument critical of 1, and arrows named critical_path lead from
-    one thread or stream to another.
+    Events on a critical path get the argument critical: 1. Arrows named critical_path connect them
+    where the path changes its thread or stream.
 
     \b
     tracewh export resnet -o resnet.json.gz
@@ -340,7 +341,7 @@ def export(
     write(warehouse, run, worker, span, critical_path, output)
 
 
-@app.command(cls=Command, rich_help_panel=ASK)
+@app.command(cls=Command, rich_help_panel=ANALYZE)
 def shell(warehouse: options.WarehouseOption = options.DEFAULT_WAREHOUSE) -> None:
     """Open the DuckDB shell on the warehouse, read-only."""
     from tracewh.cli.commands.shell import start
@@ -348,27 +349,27 @@ def shell(warehouse: options.WarehouseOption = options.DEFAULT_WAREHOUSE) -> Non
     raise typer.Exit(start(warehouse))
 
 
-app.command("spark-sql", cls=Command, rich_help_panel=ASK)(spark_sql)
+app.command("spark-sql", cls=Command, rich_help_panel=ANALYZE)(spark_sql)
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run one command line and give its exit code."""
-    # NumPy brings linear algebra, which nothing here uses: one thread a core, and each spins for a while.
+    """Run one command line and return its exit code."""
+    # NumPy loads OpenBLAS, which starts one spinning thread per core. Nothing here uses it.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    if "_TRACEWH_COMPLETE" in os.environ:  # the shell asks what could follow
+    if "_TRACEWH_COMPLETE" in os.environ:  # the shell asks for completions
         app(prog_name="tracewh")
     words = sys.argv[1:] if argv is None else argv
     return diagnostics.guarded(lambda: memory_limit.check(words) or _run(words))
 
 
 def _run(argv: list[str]) -> int:
-    """Parse and run. Typer's own `app()` would print errors and pick exit codes itself."""
+    """Parse and run a command. Typer's own `app()` would print errors and choose exit codes itself."""
     command = typer.main.get_command(app)
     try:
         with command.make_context("tracewh", argv) as context:
             command.invoke(context)
-    except typer.Exit as done:
-        return done.exit_code
+    except typer.Exit as end:
+        return end.exit_code
     except typer.Abort:
         raise KeyboardInterrupt from None
     return OK

@@ -142,7 +142,7 @@ def test_an_interrupted_ingest_leaves_nothing(
     assert process.returncode == code
     *files, last = err.splitlines()
     assert (
-        last == "tracewh: interrupted; ingested traces are kept; run the command again to continue"
+        last == "tracewh: interrupted; ingested traces are kept, run the command again to continue"
     )
     assert all(": ingested " in line for line in files)
     assert list((warehouse / ".staging").iterdir()) == []
@@ -179,7 +179,7 @@ sys.exit(main(["ingest", {str(tmp_path / "w.json")!r}, "-w", {str(tmp_path / "wh
         process.kill()
     assert process.returncode == 130
     assert (
-        err == "tracewh: interrupted; ingested traces are kept; run the command again to continue\n"
+        err == "tracewh: interrupted; ingested traces are kept, run the command again to continue\n"
     )
     assert list((tmp_path / "wh" / ".staging").iterdir()) == []
 

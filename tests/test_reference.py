@@ -142,7 +142,7 @@ Rows are ordered by `gap_us DESC`. On a cluster they distribute by `trace`: the 
     assert (
         index[index.index("## ") :]
         == """\
-## Kernels and the device
+## Kernels and devices
 
 | view | what it shows |
 | --- | --- |

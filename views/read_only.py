@@ -1,4 +1,4 @@
-"""Which SQL statements only read."""
+"""Whether an SQL statement only reads."""
 
 from __future__ import annotations
 
@@ -8,33 +8,33 @@ import duckdb
 
 from tracewh.views.registry import ViewError
 
-#: DESCRIBE, SHOW, SUMMARIZE, VALUES and FROM are SELECT to DuckDB.
+#: Statement types that only read. To DuckDB, DESCRIBE, SHOW, SUMMARIZE, VALUES and FROM are SELECT.
 READS = ("SELECT", "EXPLAIN")
 
 
 class StatementError(ViewError):
-    """A text that is not one statement that only reads. The message is meant for a person."""
+    """The SQL is not one read-only statement. The message is meant for a person."""
 
 
 def check_reads_only(sql: str) -> bool:
-    """Refuse what does not read, and say whether it is an EXPLAIN.
+    """Refuse a statement that is not read-only, and return whether it is an EXPLAIN.
 
-    DuckDB's own parser says what a statement is; a list of words would be fooled by a CTE.
+    DuckDB's own parser classifies the statement: a comparison of its first word would misread a CTE.
     """
     statements = duckdb.extract_statements(sql)
     if not statements:
-        raise StatementError("there is no statement to run")
+        raise StatementError("the SQL has no statement")
     if len(statements) > 1:
-        raise StatementError(f"{len(statements)} statements; query takes one at a time")
+        raise StatementError(f"found {len(statements)} statements; a query is one statement")
     kind = statements[0].type.name
     if kind == "MULTI":
         raise StatementError(
-            "a PIVOT takes its values from a second query; list them: PIVOT t ON x IN (...)"
+            "a PIVOT without a list of values needs a second query; write PIVOT t ON x IN (...)"
         )
     if kind not in READS:
         raise StatementError(
-            f"{kind} is refused: query only reads. It takes SELECT, FROM, DESCRIBE, SHOW, SUMMARIZE, "
-            "VALUES and EXPLAIN; `tracewh shell` opens a session with all of SQL"
+            f"{kind} is not allowed: a query is read-only. Use SELECT, FROM, DESCRIBE, SHOW, SUMMARIZE, "
+            "VALUES or EXPLAIN; `tracewh shell` opens a session with all of SQL"
         )
     if kind == "EXPLAIN":
         check_reads_only(_explained(statements[0].query))
@@ -42,12 +42,12 @@ def check_reads_only(sql: str) -> bool:
 
 
 def _explained(sql: str) -> str:
-    """The statement that an EXPLAIN is about.
+    """Return the statement that an EXPLAIN explains.
 
-    Between the two are ANALYZE, options and comments: it is the first rest of the text, from one token
-    to the end, that DuckDB parses.
+    ANALYZE, options and comments may stand before it, so this tries the text from each token to the
+    end and returns the first that DuckDB parses.
     """
-    text = sql.encode()  # tokens are counted in bytes
+    text = sql.encode()  # the positions of tokens are bytes
     for start, _ in duckdb.tokenize(sql)[1:]:
         rest = text[start:].decode()
         with contextlib.suppress(duckdb.Error):

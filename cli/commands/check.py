@@ -1,4 +1,4 @@
-"""`tracewh check`: whether the warehouse holds what its ingests wrote, and what to do where not."""
+"""`tracewh check`: verify that the warehouse holds what its ingests wrote."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ COLUMNS = ("run", "worker", "span", "file", "problem", "remedy")
 
 
 def verify(warehouse: str, run: str | None, output: Output) -> int:
-    """Look at every trace, write a row per problem, and give the exit code."""
+    """Check every trace, write one row per problem, and return the exit code."""
     from tracewh.ingest.api import names
     from tracewh.storage.checks import Problem, check, check_copies, left_behind
     from tracewh.storage.remote import is_url
@@ -46,14 +46,14 @@ def verify(warehouse: str, run: str | None, output: Output) -> int:
     elif not traces:
         raise CliError(f"{warehouse}: holds no traces")
     _write(problems, output)
-    looked = f"{traces:,} {'trace' if traces == 1 else 'traces'}, {size(stored_bytes)}"
+    total = f"{traces:,} {'trace' if traces == 1 else 'traces'}, {size(stored_bytes)}"
     if not problems:
-        diagnostics.note(f"{looked}: no problems found")
+        diagnostics.note(f"{total}: no problems found")
         return OK
     diagnostics.note(
         "\n".join(
             [
-                f"{looked}: {bad:,} damaged; to repair:",
+                f"{total}: {bad:,} damaged; to repair:",
                 *dict.fromkeys(f"  {p.remedy}" for p in problems),
             ]
         )

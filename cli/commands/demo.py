@@ -1,4 +1,4 @@
-"""`tracewh demo`: the whole way on the bundled samples."""
+"""`tracewh demo`: ingest the bundled samples and run two views."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from tracewh.cli.diagnostics.errors import OK, CliError
 from tracewh.cli.output.output import Output
 
 SAMPLES = Path(__file__).parents[2] / "samples"
-#: The pair that differs in one thing: how many processes load data.
+#: Two samples that differ only in the number of data loader workers.
 BASELINE, EXPERIMENT = "resnet_workers_0", "resnet_workers_2"
 
 
 def play(warehouse: str | None) -> int:
-    """Ingest the samples, ask two questions, and say what to try next."""
+    """Ingest the samples, run two views, and print commands to try next."""
     import tracewh
 
     if not SAMPLES.is_dir():
-        raise CliError(f"the sample traces are missing: there is no folder {SAMPLES}")
+        raise CliError(f"the sample traces are missing: no folder {SAMPLES}")
     if warehouse is None:
         warehouse = str(Path(tempfile.mkdtemp(prefix="tracewh-demo-")) / DEFAULT_WAREHOUSE)
     diagnostics.line(f"$ tracewh ingest {SAMPLES} -w {warehouse}")
@@ -31,12 +31,12 @@ def play(warehouse: str | None) -> int:
         return code
     with tracewh.open(warehouse) as opened:
         diagnostics.line(
-            "\nWhere did the time of each step go?\n"
+            "\nWhat does each step spend its time on?\n"
             f"$ tracewh show step_breakdown --run {BASELINE} -w {warehouse}"
         )
         Output().write(opened.view("step_breakdown", run=BASELINE))
         diagnostics.line(
-            "\nWhich operators cost the most?\n"
+            "\nWhich operators take the most time?\n"
             f"$ tracewh show operator_stats --run {BASELINE} --span 1 --limit 10 -w {warehouse}"
         )
         Output(limit=10).write(opened.view("operator_stats", run=BASELINE, span="1"))

@@ -1,4 +1,4 @@
-"""The arguments of `tracewh diff`; as app.py it must stay cheap to import."""
+"""The options of `tracewh diff`. Like app.py, this module must stay cheap to import."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tracewh.cli.commands import options
 
 
 def diff(
-    baseline: Annotated[str, typer.Argument(metavar="BASELINE", help="Run to compare with.")],
+    baseline: Annotated[str, typer.Argument(metavar="BASELINE", help="Run to compare against.")],
     experiment: Annotated[str, typer.Argument(metavar="EXPERIMENT", help="Run to compare.")],
     baseline_worker: Annotated[
         str | None,
@@ -43,7 +43,7 @@ def diff(
         typer.Option(
             "--block",
             metavar="PATH",
-            help="Compare only a block of the timeline, e.g. '/ProfilerStep[2]/forward'; "
+            help="Compare only one block of the timeline, e.g. '/ProfilerStep[2]/forward'; "
             "`tracewh show diff_modules` lists them.",
         ),
     ] = None,
@@ -52,20 +52,22 @@ def diff(
         typer.Option(
             "--fail-if",
             metavar="CONDITION",
-            help="Exit with status 4 if this holds, e.g. 'step_us > 5%', 'peak_memory_bytes > 100MB', "
-            "'operator_host_self_us[aten::mm] > 1ms'. May be given several times.",
+            help="Exit with status 4 if this condition holds, e.g. 'step_us > 5%', "
+            "'peak_memory_bytes > 100MB', 'operator_host_self_us[aten::mm] > 1ms'. Repeatable.",
         ),
     ] = None,
     only_significant: Annotated[
         bool,
         typer.Option(
-            "--only-significant", help="Show significant differences only, and fail only for those."
+            "--only-significant", help="Show only significant differences, and fail only on those."
         ),
     ] = False,
     alpha: Annotated[
         str,
         typer.Option(
-            "--alpha", metavar="LEVEL", help="Significance level: a smaller p-value is significant."
+            "--alpha",
+            metavar="LEVEL",
+            help="Significance level: p-values below it are significant.",
         ),
     ] = "0.05",
     format: Annotated[
@@ -75,7 +77,7 @@ def diff(
             metavar="FORMAT",
             autocompletion=lambda: ["text", "markdown", "json"],
             rich_help_panel=options.OUTPUT,
-            help="text, markdown or json, which has all rows of the diff views.",
+            help="text, markdown or json. json has all rows of the diff views.",
         ),
     ] = "text",
     output: options.PathOption = None,
@@ -83,7 +85,7 @@ def diff(
 ) -> None:
     """Compare two runs: what became slower, and where.
 
-    The figures are those of the views diff_overview, diff_steps, diff_modules, diff_operators and
+    The figures come from the views diff_overview, diff_steps, diff_modules, diff_operators and
     diff_kernels.
     """
     from tracewh.cli.diff.run_diff import compare

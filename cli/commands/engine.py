@@ -1,4 +1,4 @@
-"""Which engine does the work: this machine, or a Spark cluster."""
+"""The --engine option: run on this machine or on a Spark cluster."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ ENGINES = ("local", "spark")
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """Spark shall do the work.
+    """The Spark cluster that runs a command.
 
     Args:
-        master: What --master says; None for what Spark's own settings say.
+        master: Value of --master; None to use Spark's own settings.
     """
 
     master: str | None
 
     @classmethod
     def parse(cls, engine: str, master: str | None) -> Cluster | None:
-        """Take the words of a command line; None where this machine shall do the work."""
+        """Parse --engine and --master; return None for this machine."""
         if engine not in ENGINES:
             hint = (
                 diagnostics.did_you_mean(engine, ENGINES) or f"; choose one of {', '.join(ENGINES)}"
@@ -36,15 +36,15 @@ class Cluster:
         if engine == "spark":
             return cls(master)
         if master is not None:
-            diagnostics.refuse("--master is for --engine spark")
+            diagnostics.refuse("--master needs --engine spark")
         return None
 
     @contextmanager
-    def asked(self, warehouse: str) -> Iterator[Callable[..., duckdb.DuckDBPyRelation]]:
-        """Have views worked out; what it gives is as `Warehouse.view`, rows in the order of the view."""
+    def views(self, warehouse: str) -> Iterator[Callable[..., duckdb.DuckDBPyRelation]]:
+        """Start Spark and yield a function like `Warehouse.view`, with rows in the view's order."""
         import duckdb
 
-        from tracewh import spark as face
+        from tracewh import spark as tracewh_spark
         from tracewh.spark.distributed import in_order
         from tracewh.spark.session import session
         from tracewh.views.registry import installed
@@ -52,12 +52,12 @@ class Cluster:
         with session(self.master) as spark, duckdb.connect() as con:
             from tracewh.spark.tasks import collect
 
-            def ask(
+            def run_view(
                 name: str, version: int | None = None, **arguments: Any
             ) -> duckdb.DuckDBPyRelation:
-                frame = face.view(spark, name, warehouse, version, **arguments)
+                frame = tracewh_spark.view(spark, name, warehouse, version, **arguments)
                 return in_order(
                     con, installed().get(name, version), collect(frame, lambda rows: rows.toArrow())
                 )
 
-            yield ask
+            yield run_view

@@ -1,4 +1,4 @@
-"""`tracewh export`: a trace of the warehouse as a file for Perfetto or chrome://tracing again."""
+"""`tracewh export`: write a trace of the warehouse as a file for Perfetto or chrome://tracing."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def export(
     critical_path: str | None,
     path: Path,
 ) -> None:
-    """Write a trace to a file that appears when all of it is written, or not at all."""
+    """Write a trace to a file. The file appears when all of it is written, or not at all."""
     from tracewh.ingest.api import names
     from tracewh.ingest.reconstruct import arrows, batches, head
     from tracewh.schema import tables
@@ -39,35 +39,35 @@ def export(
     from tracewh.views.warehouse import Warehouse, find
 
     if not path.name.endswith((".json", ".json.gz")):
-        diagnostics.refuse(f"-o: {path.name!r} ends neither in .json nor in .json.gz")
+        diagnostics.refuse(f"-o: the name must end in .json or .json.gz, not {path.name!r}")
     Output(path=path).check()
     if not is_url(warehouse):
         find(warehouse)
-    trace = _one(names(warehouse), run, worker, span)
+    trace = _pick_trace(names(warehouse), run, worker, span)
     traces = open_store(warehouse).traces(trace[0], trace[1])
     [stored] = (each for each in traces if each.span == trace[2])
     with stored.fetched() as folder:
         for name in tables():
             if not (folder / f"{name}.parquet").exists():
                 raise CliError(
-                    f"{'/'.join(trace)} has no {name}.parquet: it is damaged, or of another version of"
-                    " tracewh; ingest it again with --force"
+                    f"{'/'.join(trace)} has no {name}.parquet: it is damaged, or another version of"
+                    " tracewh wrote it; ingest it again with --force"
                 )
-        parts, ran = [batches(folder)], None
+        parts, critical = [batches(folder)], None
         if critical_path is not None:
             with Warehouse(warehouse) as opened:
-                ran = _ran(opened, trace, critical_path)
-            parts = [batches(folder, ran), arrows(folder, ran)]
-        with whole(path) as part, part.open("wb") as file, _packed(path, file) as sink:
+                critical = _critical_events(opened, trace, critical_path)
+            parts = [batches(folder, critical), arrows(folder, critical)]
+        with whole(path) as part, part.open("wb") as file, _compressed(path, file) as sink:
             counts = _write(sink, head(folder), parts)
     text = f"wrote {path}: {counts[0]:,} events of worker {trace[1]}, span {trace[2]}"
-    if ran is not None:
-        marked = len(ran.column("event_id").unique())
-        text += f"; {marked:,} are critical, and {counts[1] // 2:,} arrows lead from one to another"
+    if critical is not None:
+        marked = len(critical.column("event_id").unique())
+        text += f"; {marked:,} critical events, {counts[1] // 2:,} arrows between them"
     diagnostics.line(text)
 
 
-def _one(traces: list[Trace], run: str, worker: str | None, span: str | None) -> Trace:
+def _pick_trace(traces: list[Trace], run: str, worker: str | None, span: str | None) -> Trace:
     from tracewh.views.names import pick
 
     wanted = {"run": run, "worker": worker, "span": span}
@@ -75,18 +75,18 @@ def _one(traces: list[Trace], run: str, worker: str | None, span: str | None) ->
     if len(found) > 1:
         places = {"worker": 1, "span": 2}
         differ = [name for name, at in places.items() if len({trace[at] for trace in found}) > 1]
-        words = [
+        choices = [
             " ".join(f"--{name} {trace[places[name]]}" for name in differ)
             for trace in sorted(found)
         ]
         diagnostics.refuse(
-            f"a file holds one trace, and run {found[0][0]!r} has {len(found)} of them: name the"
-            f" {' and '.join(differ)} ({empty_result.some(words)})"
+            f"a file holds one trace, but run {found[0][0]!r} has {len(found)}: choose the"
+            f" {' and '.join(differ)} ({empty_result.some(choices)})"
         )
     return found[0]
 
 
-def _ran(warehouse: Warehouse, trace: Trace, wanted: str) -> pyarrow.Table:
+def _critical_events(warehouse: Warehouse, trace: Trace, wanted: str) -> pyarrow.Table:
     from tracewh.views.queries import run_query
 
     if wanted != "all" and not wanted.isdecimal():
@@ -97,23 +97,23 @@ def _ran(warehouse: Warehouse, trace: Trace, wanted: str) -> pyarrow.Table:
     steps = [number for (number,) in rows]
     if step not in (None, *steps):
         known = (
-            f"there is {empty_result.some([str(n) for n in steps])}" if steps else "it has no steps"
+            f"steps: {empty_result.some([str(n) for n in steps])}" if steps else "it has no steps"
         )
         diagnostics.refuse(f"--critical-path: the trace has no step {step}; {known}; or use all")
     return run_query(warehouse, "critical_events", **keys, step=step).to_arrow_table()
 
 
-def _packed(path: Path, file: IO[bytes]) -> AbstractContextManager[IO[bytes]]:
+def _compressed(path: Path, file: IO[bytes]) -> AbstractContextManager[IO[bytes]]:
     if path.suffix != ".gz":
         return nullcontext(file)
     from isal import igzip
 
-    # Without a name and a time: the same trace is the same file.
+    # No name and no time in the header: the same trace gives the same bytes.
     return cast("IO[bytes]", igzip.IGzipFile("", "wb", 1, file, 0))  # type: ignore[no-untyped-call]
 
 
 def _write(sink: IO[bytes], head: str, parts: list[Iterator[pyarrow.Array]]) -> list[int]:
-    """Write a file, and give the number of events in each part."""
+    """Write the JSON file and return the number of events of each part."""
     import pyarrow
     import pyarrow.compute
 

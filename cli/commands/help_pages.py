@@ -1,6 +1,6 @@
-"""Help pages: plain text in the terminal's own width, with options in named sections.
+"""Help pages: plain text as wide as the terminal, with options in named sections.
 
-Typer's boxes cost a fifth of a second to draw and read brackets in our texts as markup.
+Typer's boxes take a fifth of a second to draw and read brackets in our texts as markup.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from typer.core import TyperCommand, TyperGroup
 
 from tracewh.cli.diagnostics.errors import EXIT_CODES
 
-#: Pages are as wide as the terminal, but lines longer than this are hard to read.
+#: Pages are as wide as the terminal, up to this width: longer lines are hard to read.
 CONTEXT = {"max_content_width": 100, "help_option_names": ["-h", "--help"]}
 
-#: What stands below the front page.
+#: Text below the main help page.
 EPILOG = "\n".join(["\b", "Exit status:", *(f"  {code:>3}  {text}" for code, text in EXIT_CODES)])
 
-#: The title of a section, and one line of it: a name and what there is to say about it.
+#: The title of a section and one of its lines: a name and its description.
 Row = tuple[str, tuple[str, str]]
 
 
@@ -30,19 +30,19 @@ class Command(TyperCommand):
         super().__init__(*args, **attributes)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write every section of the page below the description."""
+        """Write the sections below the description."""
         write_sections(formatter, option_rows(self, ctx))
 
 
 class Group(TyperGroup):
-    """A command of commands, listed like options. Alone it prints its page."""
+    """A command with subcommands, listed in sections. Without a subcommand it prints its help page."""
 
     def __init__(self, *args: Any, **attributes: Any) -> None:
         attributes["context_settings"] = CONTEXT | (attributes.get("context_settings") or {})
         super().__init__(*args, **attributes)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Answer a call without a command with the page, which is no mistake."""
+        """Print the help page if there is no subcommand; this is not an error."""
         return super().parse_args(ctx, args or (["--help"] if not ctx.resilient_parsing else []))
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
@@ -59,7 +59,7 @@ class Group(TyperGroup):
         write_sections(formatter, option_rows(self, ctx))
 
 
-#: All commands, in the order in which one needs them.
+#: All commands, in the order in which a user needs them.
 ORDER = (
     "ingest",
     "watch",
@@ -82,15 +82,15 @@ ORDER = (
 
 
 class Commands(Group):
-    """The commands of tracewh, in their order."""
+    """The commands of tracewh, sorted by `ORDER`."""
 
     def list_commands(self, ctx: object) -> list[str]:
-        """Names in order."""
+        """Return the names in order."""
         return sorted(self.commands, key=ORDER.index)
 
 
 def option_rows(command: Any, ctx: Any) -> list[Row]:
-    """The arguments and options of a command with the panels they belong to."""
+    """Return the arguments and options of a command, each with the title of its section."""
     return [
         (_section(param), _record(param))
         for param in command.get_params(ctx)
@@ -99,7 +99,7 @@ def option_rows(command: Any, ctx: Any) -> list[Row]:
 
 
 def write_sections(formatter: Any, rows: Iterable[Row]) -> None:
-    """Write rows under the titles they come with, in the order of first appearance."""
+    """Write rows under their titles; titles appear in the order of their first row."""
     grouped: dict[str, list[tuple[str, str]]] = {}
     for title, row in rows:
         grouped.setdefault(title, []).append(row)
@@ -119,7 +119,7 @@ def _section(param: Any) -> str:
 
 
 def _record(param: Any) -> tuple[str, str]:
-    """An option as ``-o, --output FILE`` and its text with what else there is to know."""
+    """Return an option as ``-o, --output FILE``, and its description with its default."""
     if param.param_type_name == "argument":
         name = param.metavar or param.name.upper()
         return name + (

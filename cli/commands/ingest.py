@@ -1,4 +1,4 @@
-"""`tracewh ingest`: what the caller sees of it."""
+"""`tracewh ingest`: ingest files, show progress and print a summary."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from tracewh.cli.commands.engine import Cluster
     from tracewh.ingest.result import FileResult
 
-#: So many problems are listed on a terminal.
+#: Most problems that are listed on a terminal.
 MOST_PROBLEMS = 40
-#: So many runs are listed.
+#: Most runs that are listed.
 MOST_RUNS = 20
 
 
@@ -35,7 +35,7 @@ def run_ingest(
     cluster: Cluster | None = None,
     output: Output | None = None,
 ) -> int:
-    """Ingest with a display, summarize it, and give the exit code."""
+    """Ingest trace files, show progress, print a summary and return the exit code."""
     from tracewh.ingest.sources.discover import discover
     from tracewh.storage.open_store import open_store
     from tracewh.views.database import ensure_database, preparing
@@ -47,7 +47,7 @@ def run_ingest(
             with display() as shown, diagnostics.terminable(), ExitStack() as stack:
                 store, sources = open_store(warehouse), discover(paths, run)
                 ingest = _engine(cluster, jobs, stack, shown)
-                outcomes = ingest(
+                results = ingest(
                     sources,
                     store,
                     force=force,
@@ -56,16 +56,16 @@ def run_ingest(
                 )
         except KeyboardInterrupt as interrupt:
             diagnostics.note(
-                "interrupted; ingested traces are kept; run the command again to continue"
+                "interrupted; ingested traces are kept, run the command again to continue"
             )
             return diagnostics.interrupted(interrupt)
-        summarize(outcomes, time.monotonic() - started, output)
+        summarize(results, time.monotonic() - started, output)
         try:
             ensure_database(warehouse, prepared)
-        except WarehouseError as error:  # the traces are in: what is said of them comes first
+        except WarehouseError as error:  # the traces are stored: print the summary before the error
             raise CliError(str(error)) from None
-    refused = sum(outcome.status == "refused" for outcome in outcomes)
-    if refused == len(outcomes):
+    refused = sum(result.status == "refused" for result in results)
+    if refused == len(results):
         return FAILED
     return SOME_REFUSED if refused else OK
 
@@ -73,7 +73,7 @@ def run_ingest(
 def _engine(
     cluster: Cluster | None, jobs: int | None, stack: ExitStack, shown: Display
 ) -> Callable[..., list[FileResult]]:
-    """What takes in files, on this machine or with a session on the cluster."""
+    """Return the function that ingests files, on this machine or on the Spark cluster."""
     if cluster is None:
         from tracewh.ingest.api import ingest_sources
 
@@ -85,38 +85,40 @@ def _engine(
 
     def wait() -> None:
         shown.remark(
-            f"tracewh: no executor has begun to work in {engine.WAIT_SECONDS} s: the cluster may be full, "
-            "or have no workers; still waiting"
+            f"tracewh: no executor started within {engine.WAIT_SECONDS} s: the cluster may be full or "
+            "have no workers; still waiting"
         )
 
     return partial(engine.ingest_sources, spark, on_wait=wait)
 
 
-def summarize(outcomes: list[FileResult], seconds: float, output: Output | None = None) -> None:
-    """Print the problems, a row per run, and the totals; in other formats than a table, a row per file."""
+def summarize(results: list[FileResult], seconds: float, output: Output | None = None) -> None:
+    """Print the problems, a row per run and the totals; in formats other than a table, a row per file."""
     output = output or Output()
     if output.format is not Format.TABLE or output.path is not None:
-        _write(outcomes, output)
+        _write(results, output)
     else:
-        tables = [table for table in (_problems(outcomes), _by_run(outcomes)) if table]
+        tables = [table for table in (_problems(results), _by_run(results)) if table]
         print("\n\n".join("\n".join(table) for table in tables), flush=True)
     counts = {status: 0 for status in ("ingested", "unchanged", "refused")}
-    for outcome in outcomes:
-        counts[outcome.status] += 1
-    said = ", ".join(f"{count:,} {status}" for status, count in counts.items() if count)
-    new = [outcome for outcome in outcomes if outcome.status == "ingested"]
+    for result in results:
+        counts[result.status] += 1
+    summary = ", ".join(f"{count:,} {status}" for status, count in counts.items() if count)
+    new = [result for result in results if result.status == "ingested"]
     if new:
-        events = sum(outcome.events for outcome in new)
+        events = sum(result.events for result in new)
         source, stored = (sum(getattr(o, f"{w}_bytes") for o in new) for w in ("source", "stored"))
-        said += f"; {events:,} events in {seconds:.1f} s ({events / max(seconds, 1e-3):,.0f}/s), "
-        said += f"{size(source)} stored as {size(stored)}"
-    diagnostics.note(said)
+        summary += (
+            f"; {events:,} events in {seconds:.1f} s ({events / max(seconds, 1e-3):,.0f}/s), "
+        )
+        summary += f"{size(source)} stored as {size(stored)}"
+    diagnostics.note(summary)
 
 
-def _problems(outcomes: list[FileResult]) -> list[str]:
-    """A row for each file that was refused, then for each that was repaired or lost events."""
-    files = _below_common_folder([str(outcome.source) for outcome in outcomes])
-    found = [(file, _problem(each)) for file, each in zip(files, outcomes, strict=True)]
+def _problems(results: list[FileResult]) -> list[str]:
+    """Return a row per refused file, then per file that was repaired or lost events."""
+    files = _below_common_folder([str(result.source) for result in results])
+    found = [(file, _problem(each)) for file, each in zip(files, results, strict=True)]
     found = [(file, problem) for file, problem in found if problem]
     found.sort(key=lambda row: not row[1].startswith("refused"))
     shown = found[:MOST_PROBLEMS] if sys.stdout.isatty() else found
@@ -127,26 +129,24 @@ def _problems(outcomes: list[FileResult]) -> list[str]:
     return lines + [f"and {more:,} more; --format json lists every file"] * (more > 0)
 
 
-def _problem(outcome: FileResult) -> str:
-    if outcome.status == "refused":
-        return f"refused: {outcome.reason}"
+def _problem(result: FileResult) -> str:
+    if result.status == "refused":
+        return f"refused: {result.reason}"
     words = []
-    if skipped := outcome.skipped_events:
+    if skipped := result.skipped_events:
         words.append(f"skipped {skipped:,} event{'' if skipped == 1 else 's'}")
-    if outcome.repairs:
-        causes = (
-            f"{count:,} {cause.replace('_', ' ')}" for cause, count in outcome.repairs.items()
-        )
+    if result.repairs:
+        causes = (f"{count:,} {cause.replace('_', ' ')}" for cause, count in result.repairs.items())
         words.append(f"repaired or left out: {', '.join(causes)}")
     return "; ".join(words)
 
 
-def _by_run(outcomes: list[FileResult]) -> list[str]:
-    """A row for each run; nothing where there are many, which `tracewh runs` lists."""
+def _by_run(results: list[FileResult]) -> list[str]:
+    """Return a row per run; nothing if there are many, because `tracewh runs` lists them."""
     runs: dict[str, list[FileResult]] = {}
-    for outcome in outcomes:
-        if outcome.run is not None:
-            runs.setdefault(outcome.run, []).append(outcome)
+    for result in results:
+        if result.run is not None:
+            runs.setdefault(result.run, []).append(result)
     if not runs or len(runs) > MOST_RUNS:
         return []
     return _table(
@@ -165,31 +165,31 @@ def _table(columns: dict[str, list[Any]]) -> list[str]:
     from tracewh.cli.output import cell_format, screen
 
     shown = [cell_format.column(name, values) for name, values in columns.items()]
-    # A single run or file is a row of its own here, and not a line above the table.
+    # share=False: a single run or file stays a column instead of a line above the table.
     return screen.lines(shown, on_screen=sys.stdout.isatty(), share=False)
 
 
-def _write(outcomes: list[FileResult], output: Output) -> None:
-    """Write a row per file."""
+def _write(results: list[FileResult], output: Output) -> None:
+    """Write one row per file."""
     import json
 
     import duckdb
     import pyarrow
 
     names = ("run", "worker", "span", "status", "reason", "events", "skipped_events")
-    columns: dict[str, list[Any]] = {"file": [str(outcome.source) for outcome in outcomes]}
-    columns |= {name: [getattr(outcome, name) for outcome in outcomes] for name in names}
-    columns["repairs"] = [json.dumps(dict(outcome.repairs)) for outcome in outcomes]
+    columns: dict[str, list[Any]] = {"file": [str(result.source) for result in results]}
+    columns |= {name: [getattr(result, name) for result in results] for name in names}
+    columns["repairs"] = [json.dumps(dict(result.repairs)) for result in results]
     for name in ("source_bytes", "stored_bytes", "seconds"):
-        columns[name] = [getattr(outcome, name) for outcome in outcomes]
-    columns["reason"] = [outcome.reason or None for outcome in outcomes]
+        columns[name] = [getattr(result, name) for result in results]
+    columns["reason"] = [result.reason or None for result in results]
     with duckdb.connect() as con:
         table = pyarrow.table({name: pyarrow.array(each) for name, each in columns.items()})
         output.write(con.from_arrow(table).project("* REPLACE (CAST(repairs AS JSON) AS repairs)"))
 
 
 def _below_common_folder(files: list[str]) -> list[str]:
-    """The part of each path or URL that tells the files apart, with the file's name at least."""
+    """Return each path or URL without the folders that all share, down to the file name at most."""
     folders = [_folder(file) for file in files]
     common = _folder(os.path.commonprefix(folders))
     return [file[len(common) :] for file in files]

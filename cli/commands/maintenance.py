@@ -10,7 +10,7 @@ from tracewh.cli.diagnostics.errors import CliError
 
 
 def remove(warehouse: str, run: str, worker: str | None, span: str | None, *, ask: bool) -> None:
-    """Remove the traces of a run from the warehouse."""
+    """Remove traces of a run from the warehouse, after a confirmation if `ask` is set."""
     from tracewh.ingest.api import drop, names
     from tracewh.storage.remote import is_url
     from tracewh.views.names import pick
@@ -27,9 +27,7 @@ def remove(warehouse: str, run: str, worker: str | None, span: str | None, *, as
     what = f"{len(found)} {'trace' if len(found) == 1 else 'traces'} of run {run!r}"
     if ask:
         if not sys.stdin.isatty():
-            diagnostics.refuse(
-                f"this removes {what}; confirm it with --yes where there is no terminal"
-            )
+            diagnostics.refuse(f"this removes {what}; without a terminal, confirm with --yes")
         import typer
 
         if not typer.confirm(f"Remove {what} from {warehouse}?", err=True):
@@ -39,7 +37,7 @@ def remove(warehouse: str, run: str, worker: str | None, span: str | None, *, as
 
 
 def compact(warehouse: str, run: str, *, force: bool) -> None:
-    """Copy the small tables of a run's traces to one file a table."""
+    """Merge the small files of a run's traces into one file per table."""
     from tracewh.cli.output.progress import size
     from tracewh.ingest.api import names
     from tracewh.storage import compaction as module
@@ -47,30 +45,30 @@ def compact(warehouse: str, run: str, *, force: bool) -> None:
     from tracewh.views.names import pick
     from tracewh.views.warehouse import find
 
-    def tell(copied: module.Copied) -> None:
-        sizes = f"{size(copied.read_bytes)}, as {size(copied.stored_bytes)}"
-        diagnostics.line(f"{copied.table}: {copied.files:,} files, {sizes} in one")
+    def report(copied: module.Copied) -> None:
+        files = f"{copied.files:,} files ({size(copied.read_bytes)})"
+        diagnostics.line(f"{copied.table}: merged {files} into one ({size(copied.stored_bytes)})")
 
     if not is_url(warehouse):
         find(warehouse)
-    done = module.compact(warehouse, run, force, tell)
+    done = module.compact(warehouse, run, force, report)
     if not done.traces:
         traces = names(warehouse)
         if not traces:
             raise CliError(f"{warehouse}: holds no traces")
         run = pick(traces, {"run": run})[0]["run"]
-        done = module.compact(warehouse, run, force, tell)
+        done = module.compact(warehouse, run, force, report)
     many = f"{done.traces:,} {'trace' if done.traces == 1 else 'traces'}"
     if not done.tables:
-        why = "it is one trace" if done.traces == 1 else "its files are large"
-        diagnostics.note(f"nothing to compact in run {run!r}, of {many}: {why}")
+        why = "it has one trace" if done.traces == 1 else "its files are large"
+        diagnostics.note(f"nothing to compact in run {run!r} ({many}): {why}")
     else:
-        what = "was compacted before" if done.unchanged else "was compacted"
+        what = "is already compacted" if done.unchanged else "is now compacted"
         diagnostics.note(f"run {run!r} {what}: {len(done.tables)} tables of {many}")
 
 
 def relink(warehouse: str) -> None:
-    """Write tracewh.duckdb anew, for a copy of a warehouse in a store after its files are renamed."""
+    """Rewrite tracewh.duckdb; first rename the files of a warehouse copied from an object store."""
     from tracewh.storage.copied_warehouse import make_local
     from tracewh.views.database import write_database
 

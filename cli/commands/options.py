@@ -1,4 +1,4 @@
-"""The options that mean the same on every command."""
+"""Options that several commands share."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from tracewh.cli.output.output import Format
 OUTPUT = "Output"
 
 WarehouseOption = Annotated[
-    str,  # a Path would make one slash of the two in s3://
+    str,  # a Path would drop one of the two slashes in s3://
     typer.Option(
         "-w",
         "--warehouse",
         metavar="FOLDER",
         envvar="TRACEWH_WAREHOUSE",
-        help="The warehouse: a folder, or s3://BUCKET/PATH and the like.",
+        help="The warehouse: a folder, or a URL such as s3://BUCKET/PATH.",
     ),
 ]
 DEFAULT_WAREHOUSE = "tracewh-warehouse"
@@ -57,7 +57,7 @@ EscapeOption = Annotated[
     typer.Option(
         "--escape-formulas",
         rich_help_panel=OUTPUT,
-        help="CSV only: an apostrophe before each text that a spreadsheet would run as a formula, as =1+2.",
+        help="CSV only: put an apostrophe before each text that a spreadsheet would run as a formula, e.g. =1+2.",
     ),
 ]
 SortOption = Annotated[
@@ -66,7 +66,7 @@ SortOption = Annotated[
         "--sort",
         metavar="COLUMN",
         rich_help_panel=OUTPUT,
-        help="Order by a column: numbers descending, texts ascending. "
+        help="Sort by a column: numbers descending, texts ascending. "
         "COLUMN:asc or COLUMN:desc sets the direction.",
     ),
 ]
@@ -76,7 +76,7 @@ FullNamesOption = Annotated[
     typer.Option(
         "--full-names",
         rich_help_panel=OUTPUT,
-        help="Show whole names in a table, even where its lines are longer than the terminal is wide.",
+        help="Do not shorten names in a table, even if its lines become wider than the terminal.",
     ),
 ]
 
@@ -85,7 +85,7 @@ JobsOption = Annotated[
     typer.Option(
         "--jobs",
         metavar="N",
-        help="Number of files to read at the same time. By default one per core, or as many as fit into 1.5 GiB of memory.",
+        help="Number of files to read at the same time. By default one per core, but no more than fit into 1.5 GiB of memory.",
     ),
 ]
 
@@ -95,7 +95,7 @@ EngineOption = Annotated[
         "--engine",
         metavar="ENGINE",
         autocompletion=lambda: ["local", "spark"],
-        help="local, or spark for a cluster.",
+        help="local, or spark to run on a Spark cluster.",
     ),
 ]
 DEFAULT_ENGINE = "local"
@@ -104,7 +104,7 @@ MasterOption = Annotated[
     typer.Option(
         "--master",
         metavar="URL",
-        help="URL of the cluster: spark://HOST:PORT and the like. By default the one in Spark's own "
+        help="URL of the Spark cluster, e.g. spark://HOST:PORT. By default the one in Spark's own "
         "settings, else local[*].",
     ),
 ]

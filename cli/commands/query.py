@@ -1,4 +1,4 @@
-"""`tracewh query`: one statement of the caller's own, which can read the warehouse and nothing else."""
+"""`tracewh query`: run one SQL statement that can read the warehouse and nothing else."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from tracewh.cli import diagnostics
 from tracewh.cli.output.output import Output
 
 
-def ask(sql: str, warehouse: str, output: Output) -> None:
-    """Run one statement and write its answer."""
+def run_query(sql: str, warehouse: str, output: Output) -> None:
+    """Run one statement and write its result."""
     import tracewh
     from tracewh.views.read_only import check_reads_only  # loads DuckDB
 

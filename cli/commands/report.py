@@ -1,4 +1,4 @@
-"""The arguments of `tracewh report` and `tracewh serve`; as app.py it must stay cheap to import."""
+"""The options of `tracewh report` and `tracewh serve`. Like app.py, it must stay cheap to import."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tracewh.cli.output.output import whole_number
 def report(
     run: Annotated[str, typer.Argument(metavar="RUN", help="The run to show.")],
     baseline: Annotated[
-        str | None, typer.Option("--baseline", metavar="RUN", help="Run to compare it with.")
+        str | None, typer.Option("--baseline", metavar="RUN", help="Run to compare against.")
     ] = None,
     output: Annotated[
         Path, typer.Option("-o", "--output", metavar="FILE", help="HTML file to write.")
@@ -32,7 +32,7 @@ def report(
 ) -> None:
     """Write an HTML report about a run: one file that needs no network.
 
-    Every chart and table shows the SQL that made it. With a baseline the report begins with the differences.
+    Every chart and table shows its SQL. With --baseline, the report begins with the differences.
     """
     from tracewh.cli.report.write import write
 
@@ -45,26 +45,26 @@ def serve(
         typer.Option(
             "--host",
             metavar="HOST",
-            help="Address to listen on. Others than the default require a token.",
+            help="Address to listen on. An address that is not a loopback address requires a token.",
         ),
     ] = "127.0.0.1",
     port: Annotated[
         str, typer.Option("--port", metavar="N", help="Port to listen on; 0 picks a free one.")
     ] = "8765",
     time_limit: Annotated[
-        str, typer.Option("--time-limit", metavar="SECONDS", help="Longest time a query may run.")
+        str, typer.Option("--time-limit", metavar="SECONDS", help="Time limit of a query.")
     ] = "10",
     memory_limit: Annotated[
         str,
         typer.Option(
-            "--memory-limit", metavar="MB", help="Memory for each query; up to 4 run at a time."
+            "--memory-limit", metavar="MB", help="Memory limit of a query; up to 4 run at a time."
         ),
     ] = "1000",
     warehouse: options.WarehouseOption = options.DEFAULT_WAREHOUSE,
 ) -> None:
     """Serve the report of every run in a browser, until Ctrl-C.
 
-    Choose a run, worker and span, and run any view or SQL query. Nothing can be written.
+    Choose a run, worker and span, and run any view or SQL query. Access is read-only.
     """
     seconds = whole_number("--time-limit", time_limit, least=1)
     memory_mb = whole_number("--memory-limit", memory_limit, least=100)

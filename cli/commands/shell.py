@@ -1,4 +1,4 @@
-"""`tracewh shell`: the DuckDB shell on the warehouse."""
+"""`tracewh shell`: open the DuckDB shell on the warehouse."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tracewh.cli.diagnostics.errors import CliError
 
 
 def start(warehouse: str) -> int:
-    """Replace this process with the shell; comes back only where that is not possible."""
+    """Replace this process with the DuckDB shell; on Windows, run it and return its exit code."""
     from tracewh.views.database import DATABASE, ensure_database
     from tracewh.views.warehouse import find
 
@@ -19,12 +19,12 @@ def start(warehouse: str) -> int:
     beside = os.pathsep.join([os.environ.get("PATH", os.defpath), str(Path(sys.executable).parent)])
     program = shutil.which("duckdb", path=beside)
     if program is None:
-        raise CliError("the DuckDB shell is not installed; `pip install duckdb-cli` brings it")
+        raise CliError("the DuckDB shell is not installed: pip install duckdb-cli")
     ensure_database(root)
     sys.stdout.flush()
     words = [program, "-readonly", str(root / DATABASE)]
     if os.name == "posix":
         os.execv(program, words)
-    import subprocess  # elsewhere execv would hand the prompt back before the shell ends
+    import subprocess  # on Windows execv would return to the prompt before the shell ends
 
     return subprocess.call(words)

@@ -1,4 +1,4 @@
-"""`tracewh show VIEW`: one command per view, built from its header on demand."""
+"""`tracewh show VIEW`: run a view. Each view is a command, built from its header on demand."""
 
 from __future__ import annotations
 
@@ -20,65 +20,65 @@ if TYPE_CHECKING:
     from tracewh.views import Column, Param, Registry, Spec
 
 
-#: Titles of sections on the page of a view.
-PARAMETERS, TRACES = "Parameters", "Which traces"
-#: How the groups of views are titled.
+#: Titles of sections on the help page of a view.
+PARAMETERS, TRACES = "Parameters", "Trace selection"
+#: Titles of the groups of views.
 TITLES = {
     "overview": "Overview",
-    "operators": "Operators, lines, modules",
-    "device": "Kernels and the device",
+    "operators": "Operators, source lines, modules",
+    "device": "Kernels and devices",
     "memory": "Memory",
     "distributed": "Distributed",
     "counters": "Counters",
-    "compare": "Comparing two runs",
+    "compare": "Comparison of two runs",
 }
 
 
 def registry() -> Registry:
-    """The views, not read before they are needed."""
+    """Return the installed views; their headers are read on the first call."""
     from tracewh.views.registry import installed
 
     return installed()
 
 
 class ViewGroup(Group):
-    """`tracewh show`: its commands are the views there are."""
+    """`tracewh show`: a command whose subcommands are the installed views."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """Every view once, by group."""
+        """Return the name of every view, by group."""
         return [view.name for view in registry().newest()]
 
     def get_command(self, ctx: Any, name: str) -> Any:
-        """The command of a view, or of one version of it when the name says so."""
+        """Return the command of a view, or of one version of it if the name ends in one, e.g. _v1."""
         return view_command(registry().get(name))
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Choose the version before the options are read, for each version has its own."""
+        """Choose the version before the options are parsed, because each version has its own."""
         name, *rest = args
         return name, view_command(registry().get(name, _version(rest))), rest
 
 
 class ViewCommand(Command):
-    """A view as a command; its page also lists the columns."""
+    """The command of a view; its help page also lists the columns."""
 
     view: Spec
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write what can be asked, what comes back, and how it is written."""
+        """Write the parameters, the columns and the output options."""
         rows = option_rows(self, ctx)
-        asked = [row for row in rows if row[0] in (PARAMETERS, TRACES)]
-        write_sections(formatter, asked)
+        parameters = [row for row in rows if row[0] in (PARAMETERS, TRACES)]
+        write_sections(formatter, parameters)
         columns = [(c.name, f"{c.meaning}{_facts(c.type, _unit(c))}") for c in self.view.columns]
         write_sections(formatter, [("Columns", row) for row in columns])
-        write_sections(formatter, [row for row in rows if row not in asked])
+        write_sections(formatter, [row for row in rows if row not in parameters])
 
 
 def view_command(view: Spec) -> ViewCommand:
-    """Turn a header into a command."""
+    """Build the command of a view from its header."""
 
     def run(**given: Any) -> None:
-        words = ("format", "output", "limit", "sort", "full_names", "escape_formulas")
-        output = Output.parse(*(given.pop(name) for name in words))
+        names = ("format", "output", "limit", "sort", "full_names", "escape_formulas")
+        output = Output.parse(*(given.pop(name) for name in names))
         warehouse = given.pop("warehouse")
         cluster = Cluster.parse(given.pop("engine"), given.pop("master"))
         given.pop("version")
@@ -127,7 +127,7 @@ def show(
     cluster: Cluster | None = None,
     only: Sequence[str] = (),
 ) -> None:
-    """Run a view, here or on a cluster, and write its rows.
+    """Run a view, on this machine or on a Spark cluster, and write its rows.
 
     Args:
         only: See `tracewh.cli.output.output.Output.write`.
@@ -145,17 +145,17 @@ def show(
         from tracewh.views.warehouse import listed
 
         traces = listed(warehouse).names()
-        arguments = resolved(arguments, traces)  # before Spark starts
-        with cluster.asked(warehouse) as ask:
-            if not output.write(ask(view.name, view.version, **arguments), view.keys):
-                empty_result.explain(ask, traces, view, arguments)
+        arguments = resolved(arguments, traces)  # fails before Spark starts
+        with cluster.views(warehouse) as run_view:
+            if not output.write(run_view(view.name, view.version, **arguments), view.keys):
+                empty_result.explain(run_view, traces, view, arguments)
         return
     with tracewh.open(warehouse) as opened:
         arguments = opened.resolved(arguments)
         opened.keep(view, arguments)
         try:
             rows = output.write(opened.view(view.name, view.version, **arguments), view.keys, only)
-        except duckdb.InvalidInputException as error:  # a view refuses a value by error('...')
+        except duckdb.InvalidInputException as error:  # a view rejects a value with error('...')
             if diagnostics.is_damage(error):
                 raise
             diagnostics.refuse(str(error).removeprefix("Invalid Input Error: "))
@@ -170,8 +170,8 @@ def _keyword(name: str, kind: Any, default: Any) -> inspect.Parameter:
 def _option(param: Param) -> Any:
     name = f"--{param.name.replace('_', '-')}"
     needed = "required" if param.required else ""
-    said = param.default in ("-", "NULL") or _is_flag(param)
-    default = "" if said else f"default: {param.default}"
+    is_obvious = param.default in ("-", "NULL") or _is_flag(param)
+    default = "" if is_obvious else f"default: {param.default}"
     return typer.Option(
         *dict.fromkeys([name, f"--{param.name}"]),
         metavar=None if _is_flag(param) else param.type,
@@ -181,7 +181,7 @@ def _option(param: Param) -> Any:
 
 
 def _is_flag(param: Param) -> bool:
-    """Something that is off unless it is asked for."""
+    """Whether a parameter is a flag: a boolean that is off by default."""
     return (param.type, param.default) == ("BOOLEAN", "FALSE")
 
 
@@ -198,13 +198,13 @@ def _unit(item: Param | Column) -> str:
 
 
 def _facts(*facts: str) -> str:
-    """What to know about a value beside its meaning."""
+    """Return unit, type and default in brackets, to put after the description."""
     known = [fact for fact in facts if fact]
     return f"  [{'; '.join(known)}]" if known else ""
 
 
 def _page(view: Spec) -> str:
-    """Summary and free text. Lines that are drawn, not written, keep their shape."""
+    """Return the summary and the documentation of a view. Tables and lists keep their line breaks."""
     return "\n\n".join([view.summary, *_paragraphs(view.doc)])
 
 
@@ -216,7 +216,7 @@ def _paragraphs(text: str) -> Iterator[str]:
 
 
 def _version(args: list[str]) -> int | None:
-    """The value of --version, wherever it stands; the parser complains where it is missing."""
+    """Return the value of --version; if it is missing, the parser reports it later."""
     for word, following in zip(args, [*args, ""][1:], strict=True):
         found = re.fullmatch(r"--version(?:=(.*))?", word)
         if found and (text := found[1] or following):

@@ -1,4 +1,4 @@
-"""`tracewh spark-sql`: the warehouse as a script for Spark's own SQL shell."""
+"""`tracewh spark-sql`: print a script that defines the warehouse in Spark's SQL shell."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def spark_sql(
 ) -> None:
     """Print SQL that defines the tables and views of the warehouse in Spark SQL.
 
-    For Spark 4.1 or later. What it creates lasts as long as the session, and has the traces that are
-    in the warehouse then.
+    Needs Spark 4.1 or later. The tables and views last as long as the session. They contain the traces
+    that are in the warehouse when you run this command.
 
     \b
     tracewh spark-sql > tracewh.sql

@@ -1,4 +1,4 @@
-"""`tracewh views`: list the views. Needs no warehouse, only their headers."""
+"""`tracewh views`: list the views. It needs no warehouse, only the headers of the views."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tracewh.cli.output.output import Format, Output
 
 
 def list_views(name: str | None, *, sql: bool, output: Output) -> None:
-    """List all views, or print one: its page, or its SQL."""
+    """List all views, or print the help page or the SQL of one."""
     if name is not None:
         view = registry().get(name)
         if sql:

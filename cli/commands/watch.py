@@ -1,4 +1,4 @@
-"""`tracewh watch`: a line for each trace that is ingested, until it is stopped."""
+"""`tracewh watch`: ingest new traces and print a line for each, until Ctrl-C."""
 
 from __future__ import annotations
 
@@ -17,53 +17,53 @@ if TYPE_CHECKING:
 def follow(
     paths: list[str], warehouse: str, run: str | None, jobs: int | None, interval: int
 ) -> int:
-    """Look again and again. To be interrupted is how it ends, and no failure."""
+    """Scan repeatedly until an interrupt, which is the normal end and not an error."""
     from tracewh.errors import IngestError
     from tracewh.ingest.watch import Watch
     from tracewh.views.database import ensure_database
     from tracewh.views.warehouse import WarehouseError
 
-    said: dict[str, str] = {}
+    last_messages: dict[str, str] = {}
 
-    def once(about: str, line: str) -> None:
-        """Say something, unless it was the last thing that was said about it."""
-        if said.get(about) != line:
-            said[about] = line
-            diagnostics.line(line)
+    def print_once(topic: str, message: str) -> None:
+        """Print a message, unless it is the same as the last one about this topic."""
+        if last_messages.get(topic) != message:
+            last_messages[topic] = message
+            diagnostics.line(message)
 
-    def tell(outcome: FileResult) -> None:
-        if outcome.status == "refused":
-            once(str(outcome.source), sentence(outcome))
-        elif outcome.status == "ingested":
-            diagnostics.line(sentence(outcome))
+    def on_result(result: FileResult) -> None:
+        if result.status == "refused":
+            print_once(str(result.source), sentence(result))
+        elif result.status == "ingested":
+            diagnostics.line(sentence(result))
 
-    def left(source: Source, reason: str) -> None:
-        once(str(source.path), f"{source.path}: skipped until it changes: {reason}")
+    def on_left(source: Source, reason: str) -> None:
+        print_once(str(source.path), f"{source.path}: skipped until it changes: {reason}")
 
-    def unreached(path: str, reason: str) -> None:
-        once(path, f"{reason}; trying again")
+    def on_store_error(path: str, reason: str) -> None:
+        print_once(path, f"{reason}; trying again")
 
     try:
-        looks = Watch(
+        watch = Watch(
             paths,
             warehouse,
             run=run,
             jobs=jobs,
-            on_result=tell,
-            on_left=left,
-            on_store_error=unreached,
+            on_result=on_result,
+            on_left=on_left,
+            on_store_error=on_store_error,
         )
-        many = ", ".join(paths)
-        diagnostics.note(f"watching {many}, every {interval} s; press Ctrl-C to stop")
+        names = ", ".join(paths)
+        diagnostics.note(f"watching {names}, every {interval} s; press Ctrl-C to stop")
         while True:
             try:
                 with diagnostics.terminable():
-                    tried = looks.scan()
-                if tried or warehouse in said:
+                    results = watch.scan()
+                if results or warehouse in last_messages:
                     ensure_database(warehouse)
-                    said.pop(warehouse, None)
-            except (IngestError, WarehouseError) as error:  # a disk may get room again
-                once(warehouse, f"{error}; trying again")
+                    last_messages.pop(warehouse, None)
+            except (IngestError, WarehouseError) as error:  # e.g. a full disk, may be temporary
+                print_once(warehouse, f"{error}; trying again")
             with diagnostics.terminable():
                 time.sleep(interval)
     except KeyboardInterrupt:

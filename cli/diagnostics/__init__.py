@@ -1,8 +1,8 @@
-"""All of stderr, and the exit codes.
+"""Everything that tracewh writes to stderr, and the mapping of errors to exit codes.
 
-Results go to stdout and nowhere else; whatever tracewh says *about* a result comes through here.
-A mistake of the caller is one line that says what was wrong and what would be right, never a
-traceback. An error nobody foresaw is a bug and keeps its traceback.
+Results go to stdout, messages *about* a result go through this module. A user error is a message that
+says what is wrong and how to fix it, without a traceback. An unexpected error is a bug and keeps its
+traceback.
 """
 
 from __future__ import annotations
@@ -31,72 +31,73 @@ from tracewh.cli.diagnostics.errors import (
 
 
 class Terminated(KeyboardInterrupt):
-    """SIGTERM came: as SIGINT, but for the exit code."""
+    """The process received SIGTERM: like SIGINT, with another exit code."""
 
 
 def note(text: str) -> None:
-    """Say something about the result that is not part of it."""
-    _say(text, dim=True)
+    """Print information about a result, dimmed on a terminal."""
+    _print(text, dim=True)
 
 
 def warn(text: str) -> None:
-    """Say that a result is not what it seems."""
-    _say(f"warning: {text}")
+    """Print a warning about a result."""
+    _print(f"warning: {text}")
 
 
 def line(text: str) -> None:
-    """Narrate what goes on: one plain line."""
+    """Print one plain line, e.g. of progress."""
     print(text, file=sys.stderr, flush=True)
 
 
-def _say(text: str, *, dim: bool = False) -> None:
+def _print(text: str, *, dim: bool = False) -> None:
     first, *rest = text.splitlines() or [""]
     shown = "\n".join([f"tracewh: {first}", *rest])
     print(f"\x1b[2m{shown}\x1b[22m" if dim and colourful(sys.stderr) else shown, file=sys.stderr)
 
 
 def colourful(stream: object) -> bool:
-    """Whether escape sequences belong on a stream: a terminal that wants them."""
+    """Whether a stream is a terminal that wants escape sequences."""
     isatty = getattr(stream, "isatty", lambda: False)
     return bool(isatty()) and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """``; did you mean 'x'?`` where a known word is near, else nothing."""
+    """Return ``; did you mean 'x'?`` if a known word is similar, else an empty text."""
     close = get_close_matches(word, list(known), n=1)
     return f"; did you mean {close[0]!r}?" if close else ""
 
 
 def guarded(command: Callable[[], int]) -> int:
-    """Run a command to its exit code, telling on stderr what went wrong.
+    """Run a command, print its errors to stderr, and return its exit code.
 
-    An error nobody foresaw passes through.
+    Unexpected errors pass through.
     """
     try:
         code = command()
         sys.stdout.flush()
     except KeyboardInterrupt:
-        _say("interrupted")
+        _print("interrupted")
         return INTERRUPTED
-    except BrokenPipeError:  # our reader has had enough, as in `tracewh show ... | head`
+    except BrokenPipeError:  # the reader closed the pipe, as in `tracewh show ... | head`
         code = OK
     except CliError as error:
-        _say(str(error))
+        _print(str(error))
         code = error.exit_code
     except Exception as error:
-        foreseen = _foreseen(error)
-        if foreseen is None:
+        expected = _expected(error)
+        if expected is None:
             raise
-        _say(foreseen[1])
-        code = foreseen[0]
+        code, message = expected
+        _print(message)
     return _flushed(code)
 
 
 @contextmanager
 def terminable() -> Iterator[None]:
-    """While it lasts, SIGTERM is as SIGINT: what writes has something to tidy up.
+    """Handle SIGTERM like SIGINT within this context, so that a writer can clean up.
 
-    Not for what asks DuckDB in the main thread, which takes it for an error of its own.
+    Do not use it around DuckDB queries in the main thread: DuckDB reports the exception as an error of
+    its own.
     """
 
     def terminate(*_: object) -> NoReturn:
@@ -111,27 +112,27 @@ def terminable() -> Iterator[None]:
 
 @contextmanager
 def killable(tidy: Callable[[], None]) -> Iterator[None]:
-    """While it lasts, an interrupt ends the process even where DuckDB does not notice it.
+    """End the process on an interrupt within this context, even if DuckDB does not notice it.
 
-    DuckDB looks for one between pieces of work, and one function call may take hours. The main
-    thread has a second to end by itself; a second interrupt does not wait for it.
+    DuckDB checks for interrupts between pieces of work, and one function call may take hours. The main
+    thread has a second to end by itself; a second interrupt ends the process at once.
 
     Args:
-        tidy: Removes files that would be left behind.
+        tidy: Removes temporary files before the process ends.
     """
     reading, writing = os.pipe()
     os.set_blocking(writing, False)
     before = signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
 
     def watch() -> None:
-        while came := os.read(reading, 1):
-            if came[0] != signal.SIGINT:
+        while received := os.read(reading, 1):
+            if received[0] != signal.SIGINT:
                 continue
             again, _, _ = select.select([reading], [], [], 1)
-            if again and not os.read(reading, 1):  # the main thread is done
+            if again and not os.read(reading, 1):  # the main thread has left the context
                 return
             tidy()
-            _say("interrupted")
+            _print("interrupted")
             os._exit(INTERRUPTED)
 
     watcher = threading.Thread(target=watch, daemon=True)
@@ -146,12 +147,12 @@ def killable(tidy: Callable[[], None]) -> Iterator[None]:
 
 
 def interrupted(interrupt: KeyboardInterrupt) -> int:
-    """The exit code of an interruption."""
+    """Return the exit code of an interrupt."""
     return TERMINATED if isinstance(interrupt, Terminated) else INTERRUPTED
 
 
 def _flushed(code: int) -> int:
-    """Give the interpreter nothing left to write, or it would complain when it ends."""
+    """Flush stdout, or discard it if the pipe is closed: the interpreter would print an error at exit."""
     try:
         sys.stdout.flush()
     except BrokenPipeError:
@@ -159,13 +160,13 @@ def _flushed(code: int) -> int:
     return code
 
 
-#: What Python and the loader of libraries say where memory is short.
+#: Messages of Python and of the dynamic loader when memory runs out.
 _NO_MEMORY = ("can't start new thread", "failed to map segment")
 
 
-def _foreseen(error: Exception) -> tuple[int, str] | None:
-    """Exit code and message of an error that the other parts raise on purpose."""
-    if isinstance(error, MemoryError) or any(said in str(error) for said in _NO_MEMORY):
+def _expected(error: Exception) -> tuple[int, str] | None:
+    """Return exit code and message of an expected error, or None for any other."""
+    if isinstance(error, MemoryError) or any(text in str(error) for text in _NO_MEMORY):
         return FAILED, memory_limit.exhausted()
     from typer.exceptions import TyperException
 
@@ -186,13 +187,13 @@ def _foreseen(error: Exception) -> tuple[int, str] | None:
     if isinstance(error, duckdb.Error):
         return FAILED, sql_error(error)
     if isinstance(error, OSError):
-        said = error.strerror or str(error)
-        return FAILED, f"{error.filename}: {said}" if error.filename else said
+        reason = error.strerror or str(error)
+        return FAILED, f"{error.filename}: {reason}" if error.filename else reason
     return None
 
 
 def _usage(error: Exception) -> str:
-    """A refusal of the command line parser in our voice, and where to read on."""
+    """Return an error of the argument parser in the style of our messages, with a hint at --help."""
     message = str(error.format_message()).strip()  # type: ignore[attr-defined]
     message = message[:1].lower() + message[1:].rstrip(".")
     context = getattr(error, "ctx", None)
@@ -202,7 +203,7 @@ def _usage(error: Exception) -> str:
 
 
 def sql_error(error: Exception) -> str:
-    """DuckDB's message, which already says where, without the name of its class in Python."""
+    """Return DuckDB's message, or the name of the damaged trace if a file cannot be read."""
     text = str(error).strip()
     if is_damage(error):
         return _damage(text)
@@ -210,14 +211,14 @@ def sql_error(error: Exception) -> str:
 
 
 def is_damage(error: Exception) -> bool:
-    """Whether DuckDB could not read a Parquet file."""
+    """Whether DuckDB failed to read a Parquet file."""
     text = str(error)
     return text.startswith(_BROKEN) or (
         re.match(r"IO Error|Invalid Input Error|File '", text) is not None and ".parquet" in text
     )
 
 
-#: How messages begin that do not name the file.
+#: Starts of messages about Parquet files that do not name the file.
 _BROKEN = ("TProtocolException", "TTransportException")
 _FILE = re.compile(
     r"['\"]([^'\"]*)/data/(run=[^/]+/worker=[^/]+/span=[^/]+)/([^/'\"]+\.parquet)['\"]"
@@ -225,21 +226,23 @@ _FILE = re.compile(
 
 
 def _damage(text: str) -> str:
-    """Which trace is damaged, and the command that repairs it, as far as the message names the file."""
+    """Return which trace is damaged and how to repair it; less if the message does not name the file."""
     from tracewh.storage import layout
     from tracewh.storage.checks import repair
 
-    said = text.partition("\n")[0].partition(": ")[2]
-    named = _FILE.search(text)
-    keys = layout.keys(named[2]) if named else None
-    if named is None or keys is None:
-        return f"a trace is damaged ({said}); `tracewh check` says which, and what to do"
+    reason = text.partition("\n")[0].partition(": ")[2]
+    file = _FILE.search(text)
+    keys = layout.keys(file[2]) if file else None
+    if file is None or keys is None:
+        return (
+            f"a trace is damaged ({reason}); `tracewh check` shows which one and how to repair it"
+        )
     return (
-        f"the trace {'/'.join(keys)} is damaged: {named[3]} cannot be read; to repair:\n"
-        f"  {repair(named[1], *keys)}"
+        f"the trace {'/'.join(keys)} is damaged: {file[3]} cannot be read; to repair:\n"
+        f"  {repair(file[1], *keys)}"
     )
 
 
 def refuse(message: str) -> NoReturn:
-    """End the command: the caller has to write something else."""
+    """End the command with a usage error."""
     raise WrongCallError(message)

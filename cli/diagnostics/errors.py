@@ -1,4 +1,4 @@
-"""Exit codes, and the errors that a command raises for a person to read."""
+"""Exit codes, and the errors whose message is meant for the user."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import signal
 OK, FAILED, WRONG_CALL, SOME_REFUSED, LIMIT_EXCEEDED = 0, 1, 2, 3, 4
 INTERRUPTED, TERMINATED = 128 + signal.SIGINT, 128 + signal.SIGTERM
 
-#: What `tracewh --help` says about them.
+#: Descriptions of the exit codes in `tracewh --help`.
 EXIT_CODES = (
     (OK, "success; ingest: all files were ingested"),
     (FAILED, "failure; ingest: no file was ingested; check: there are problems"),
@@ -20,12 +20,12 @@ EXIT_CODES = (
 
 
 class CliError(Exception):
-    """A command cannot do what was asked. The message is meant for a person."""
+    """A command failed. The message is meant for the user."""
 
     exit_code = FAILED
 
 
 class WrongCallError(CliError):
-    """What was asked makes no sense: the caller has to write something else."""
+    """The command line is wrong: an unknown name, option or value."""
 
     exit_code = WRONG_CALL

@@ -1,6 +1,6 @@
-"""Whether the system gives a process the memory that the commands need, before they load anything large.
+"""Check the limit of the address space before a command loads any large library.
 
-Where it does not, libraries end the process as they are loaded, or when it ends.
+Under a limit that is too low, libraries abort the process while they load or when it exits.
 """
 
 from __future__ import annotations
@@ -12,16 +12,15 @@ from collections.abc import Sequence
 from tracewh.cli.diagnostics.errors import CliError
 
 _MIB = 1 << 20
-#: The address space that commands need, and what they need more for each core. Most of it is reserved
-#: and never used.
-_ASK = 1536 * _MIB, 128 * _MIB
+#: Address space that a command needs: a fixed part and a part per core. Most of it is only reserved.
+_READ = 1536 * _MIB, 128 * _MIB
 _WRITE = 2560 * _MIB, 256 * _MIB
-_WRITING = ("ingest", "watch", "demo", "compact", "relink")
+_WRITERS = ("ingest", "watch", "demo", "compact", "relink")
 _HELP = ("--help", "--version")
 
 
 def check(words: Sequence[str]) -> int:
-    """Refuse a command that the limit of the address space would end halfway.
+    """Refuse a command that the limit of the address space would abort halfway.
 
     Args:
         words: The command line.
@@ -35,22 +34,22 @@ def check(words: Sequence[str]) -> int:
     limit = _limit()
     if not words or limit is None or any(word in _HELP for word in words):
         return 0
-    least, per_core = _WRITE if words[0] in _WRITING else _ASK
-    needed = least + per_core * (os.cpu_count() or 1)
+    fixed, per_core = _WRITE if words[0] in _WRITERS else _READ
+    needed = fixed + per_core * (os.cpu_count() or 1)
     if limit < needed:
         raise CliError(
-            f"the address space is limited to {limit // _MIB:,} MiB (ulimit -v), {words[0]} needs"
-            f" {needed // _MIB:,} MiB here; raise that limit, or limit the memory of a cgroup instead"
+            f"the address space is limited to {limit // _MIB:,} MiB (ulimit -v), but {words[0]} needs"
+            f" {needed // _MIB:,} MiB on this machine; raise the limit, or limit memory with a cgroup"
         )
     return 0
 
 
 def exhausted() -> str:
-    """What to say where memory ran out all the same."""
+    """Return the message for a process that ran out of memory."""
     limit = _limit()
     if limit is None:
-        return "out of memory, or the system gives no more threads"
-    return f"out of memory: the address space is limited to {limit // _MIB:,} MiB (ulimit -v); raise that limit"
+        return "out of memory, or no more threads available"
+    return f"out of memory: the address space is limited to {limit // _MIB:,} MiB (ulimit -v); raise the limit"
 
 
 def _limit() -> int | None:

@@ -1,9 +1,8 @@
-"""Values as a reader wants them on a screen.
+"""Format values as text for a table.
 
-The digits of a number are chosen for its whole column, so that points stand below each other, and
-are never cut off: more of them where all are small, and for bandwidths, which differ by powers of
-ten. A value that rounds to zero is ``0.0``, an exact zero is ``0``. NULL is None: how
-it looks is the table's business.
+The number of decimals is chosen per column, so that decimal points align and digits are never cut off:
+columns of small values have more decimals, and so do bandwidths, which differ by powers of ten. A value
+that rounds to zero is ``0.0``, an exact zero is ``0``. NULL stays None; the table chooses its text.
 """
 
 from __future__ import annotations
@@ -16,26 +15,26 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
-#: From here on an integer is easier to read in groups of three.
+#: Integers from this size on get thousands separators.
 GROUPED_FROM = 10_000
-#: From here on a number of ns is an instant since 1970, and not one since the machine was started.
+#: Times in ns from this size on count from 1970; smaller ones count from the start of the machine.
 INSTANT_FROM = 10**15
-#: From here on it is none that a date can be made of.
+#: Times in ns from this size on cannot be converted to a date.
 INSTANT_TO = 2**63
-#: How exactly an instant may be shown: characters of ``2023-06-07 14:03:12.348426851``.
+#: Precisions of a date and time: characters of ``2023-06-07 14:03:12.348426851``.
 EXACT_TO = (16, 19, 23, 26, 29)
-#: Columns that hold sentences.
+#: Columns that contain sentences.
 PROSE = ("message", "summary", "documentation", "comment")
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnFormat:
-    """One column of a table, ready to be laid out.
+    """One formatted column of a table.
 
     Attributes:
-        cells: One text per row, None for NULL; the cells of numbers are as wide as they need to be
-            for their points to align at the right edge.
-        numeric: Numbers are aligned right and never shortened.
+        cells: One text per row, None for NULL. Numbers have the same number of decimals, so that their
+            decimal points align at the right edge.
+        numeric: Whether the column holds numbers, which are aligned right and never shortened.
     """
 
     name: str
@@ -44,18 +43,18 @@ class ColumnFormat:
 
     @property
     def prose(self) -> bool:
-        """Sentences are wrapped where names are shortened."""
+        """Whether the column holds sentences, which are wrapped, while names are shortened."""
         return self.name in PROSE
 
 
 def column(
     name: str, values: Sequence[Any], *, numeric: bool | None = None, dates: bool = False
 ) -> ColumnFormat:
-    """Choose how the values of one column look.
+    """Format the values of one column.
 
     Args:
-        numeric: Whether it holds numbers; None to see from the values, of which NULL says nothing.
-        dates: Whether instants are shown as date and time, in UTC.
+        numeric: Whether a column with only NULL holds numbers; other columns show it by their values.
+        dates: Whether to show times since 1970 as date and time, in UTC.
     """
     known = [value for value in values if value is not None]
     if not known:
@@ -70,7 +69,7 @@ def column(
 
 
 def text(value: Any) -> str:
-    """One line without control characters: a name in a trace may hold anything."""
+    """Return a value as one line, with control characters escaped: names in a trace may have any."""
     if isinstance(value, bool):
         return "true" if value else "false"
     shown = str(value)
@@ -86,7 +85,7 @@ def _visible(char: str) -> str:
 
 
 def _instants(values: Sequence[int | None]) -> list[str | None]:
-    """Dates and times, as exact as it takes to tell those that differ apart."""
+    """Return dates and times, only as precise as needed to distinguish different values."""
     texts = [None if value is None else _instant(value) for value in values]
     different = len(set(texts))
     cut = ([text[:end] if text and "." in text else text for text in texts] for end in EXACT_TO)
@@ -122,7 +121,7 @@ def _floats(name: str, values: Sequence[float | Decimal | None]) -> list[str | N
     most = 1 if largest >= GROUPED_FROM else 2 if largest >= 100 or name.endswith("_pct") else 3
     if finite and (0 < largest < 1 and not name.endswith("_pct") or name.endswith("_gbps")):
         least = min((number for number in finite if number), default=1.0)
-        most = max(most, min(1 - math.floor(math.log10(least)), 6))  # two that say something
+        most = max(most, min(1 - math.floor(math.log10(least)), 6))  # two significant digits
     digits = next(
         (d for d in range(most) if all(abs(n - round(n, d)) < 1e-9 * max(n, 1) for n in finite)),
         most,

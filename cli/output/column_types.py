@@ -1,8 +1,8 @@
-"""Which columns hold numbers."""
+"""DuckDB's numeric types."""
 
 from __future__ import annotations
 
 import re
 
-#: DuckDB's numeric types.
+#: Matches the name of a numeric type.
 NUMERIC = re.compile(r"(U?(TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT)|FLOAT|DOUBLE|DECIMAL\(.*\))")

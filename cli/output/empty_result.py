@@ -1,4 +1,4 @@
-"""Why a view has no rows: what was asked for, or what the traces lack."""
+"""Explain why a view has no rows: because of its parameters, or because the traces lack data."""
 
 from __future__ import annotations
 
@@ -13,83 +13,87 @@ if TYPE_CHECKING:
 
     from tracewh.views import Spec
 
-    Ask = Callable[..., duckdb.DuckDBPyRelation]
+    RunView = Callable[..., duckdb.DuckDBPyRelation]
     Trace = tuple[str, str, str]
 
-#: What says where a row comes from, in nearly every view.
+#: The columns that identify the trace of a row, in nearly every view.
 SOURCE = ("run", "worker", "span")
 
 
-def explain(ask: Ask, traces: list[Trace], view: Spec, arguments: dict[str, Any]) -> None:
-    """Say on stderr why a view has no rows.
+def explain(run_view: RunView, traces: list[Trace], view: Spec, arguments: dict[str, Any]) -> None:
+    """Print on stderr why a view has no rows.
 
     Args:
-        ask: Takes the name of a view, its version and its arguments.
-        traces: All that the warehouse has.
+        run_view: Runs a view, given its name, version and arguments.
+        traces: All traces of the warehouse.
     """
-    told: dict[str, list[str]] = {}
-    for trace, messages in reasons(ask, traces, view, arguments).items():
+    traces_of: dict[str, list[str]] = {}
+    for trace, messages in reasons(run_view, traces, view, arguments).items():
         for message in messages:
-            told.setdefault(message, []).append("/".join(trace))
+            traces_of.setdefault(message, []).append("/".join(trace))
     lines = [
         f"  {some(names)}: {message}" if any(names) else f"  {message}"
-        for message, names in told.items()
+        for message, names in traces_of.items()
     ]
     diagnostics.note("\n".join([f"{view.name} has no rows for these parameters", *lines]))
 
 
 def reasons(
-    ask: Ask, traces: list[Trace], view: Spec, arguments: dict[str, Any]
+    run_view: RunView, traces: list[Trace], view: Spec, arguments: dict[str, Any]
 ) -> dict[Trace | tuple[()], list[str]]:
-    """Why a view has no rows, trace by trace; under `()` what holds for all.
+    """Return why a view has no rows: messages per trace, or under `()` for all traces.
 
-    What was asked for besides traces may be the reason; else what the traces lack, as trace_quality
-    says it, or else what the header of the view says.
+    The reason is an argument that excludes all rows; else the data that the traces lack according to
+    trace_quality; else the text `empty` in the header of the view.
     """
-    from tracewh.views.names import SIDES  # with DuckDB, which a page of help does not wait for
+    from tracewh.views.names import SIDES  # imports DuckDB, which a help page must not wait for
 
     of_traces = {*SOURCE, *SIDES, *(f"{side}_{what}" for side in SIDES for what in SOURCE[1:])}
     given = {param.name for param in view.params if param.required or param.name in of_traces}
     others = [name for name in arguments if name not in given]
     known = {param.name: _value(param.default) for param in view.params} | arguments
     why = re.sub(r"\{(\w+)\}", lambda found: str(known[found[1]]), view.empty)
-    if culprits := _culprits(ask, view, arguments, others):
-        named_ = " and ".join(f"--{name.replace('_', '-')} {arguments[name]}" for name in culprits)
-        said = [why] if any(f"{{{name}}}" in view.empty for name in culprits) else []
-        return {(): [f"There are rows without {named_}.", *said]}
-    found = _lacking(ask, view, traces, arguments)
+    if excluding := _excluding(run_view, view, arguments, others):
+        options = " and ".join(
+            f"--{name.replace('_', '-')} {arguments[name]}" for name in excluding
+        )
+        hints = [why] if any(f"{{{name}}}" in view.empty for name in excluding) else []
+        return {(): [f"There are rows without {options}.", *hints]}
+    found = _missing_data(run_view, view, traces, arguments)
     return {
-        trace: found.get(trace) or ([why] if why else []) for trace in _asked(traces, arguments)
+        trace: found.get(trace) or ([why] if why else []) for trace in _selected(traces, arguments)
     }
 
 
-def _culprits(ask: Ask, view: Spec, arguments: dict[str, Any], names: list[str]) -> list[str]:
-    """The arguments without one of which there are rows; all of them if it takes that."""
+def _excluding(
+    run_view: RunView, view: Spec, arguments: dict[str, Any], names: list[str]
+) -> list[str]:
+    """Return the arguments that exclude all rows: each one that does so alone, else all together."""
 
     def has_rows(without: list[str]) -> bool:
         left = {name: value for name, value in arguments.items() if name not in without}
-        return bool(ask(view.name, view.version, **left).limit(1).fetchall())
+        return bool(run_view(view.name, view.version, **left).limit(1).fetchall())
 
     single = [name for name in names if has_rows([name])]
     return single or (names if len(names) > 1 and has_rows(names) else [])
 
 
-def _lacking(
-    ask: Ask, view: Spec, traces: list[Trace], arguments: dict[str, Any]
+def _missing_data(
+    run_view: RunView, view: Spec, traces: list[Trace], arguments: dict[str, Any]
 ) -> dict[Trace, list[str]]:
-    """What trace_quality says of traces, of the checks that the view needs."""
+    """Return the messages of trace_quality per trace, for the checks that the view needs."""
     found: dict[Trace, list[str]] = {}
     if view.needs:
         wanted = {name: arguments[name] for name in SOURCE if name in arguments}
-        rows = ask("trace_quality", **wanted).project('run, worker, span, "check", message')
+        rows = run_view("trace_quality", **wanted).project('run, worker, span, "check", message')
         for run, worker, span, check_, message in rows.fetchall():
             if check_ in view.needs:
                 found.setdefault((run, worker, span), []).append(message)
     return found
 
 
-def _asked(traces: list[Trace], arguments: dict[str, Any]) -> list[Trace]:
-    """The traces that arguments name, for either side where they compare two runs."""
+def _selected(traces: list[Trace], arguments: dict[str, Any]) -> list[Trace]:
+    """Return the traces that the arguments select; for a comparison, those of both sides."""
     from tracewh.views.names import SIDES
 
     groups: list[dict[str, Any]] = [
@@ -108,11 +112,11 @@ def _asked(traces: list[Trace], arguments: dict[str, Any]) -> list[Trace]:
 
 
 def _value(default: str) -> str:
-    """A default of a header as a person writes it."""
+    """Return a default from a header without its quotes."""
     return default.strip("'")
 
 
 def some(names: list[str], most: int = 3) -> str:
-    """A few names, and how many more there are."""
+    """Return the first names and the number of the others."""
     more = len(names) - most
     return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")

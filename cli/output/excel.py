@@ -1,7 +1,7 @@
-"""xlsx: one sheet, with the names in bold at its top, filters on them, and every row below.
+"""Write xlsx: one sheet with a bold header row, filters, and all rows.
 
-Excel keeps 15 digits of a number, so a whole number that has more is written as text, instants in
-nanoseconds among them. Nothing is cut: what a sheet or a cell cannot hold is refused.
+Excel keeps 15 digits of a number, so integers with more digits are written as text, e.g. times in
+nanoseconds. Nothing is cut: a result that exceeds the limits of a sheet or a cell is an error.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from tracewh.quoting import quoted_name
 if TYPE_CHECKING:
     import duckdb
 
-#: What a sheet and a cell hold: Microsoft, "Excel specifications and limits".
+#: Rows of a sheet and characters of a cell: Microsoft, "Excel specifications and limits".
 ROWS, CHARACTERS = 1_048_576, 32_767
 EXACT = 10**15
 _OTHERWISE = "use --format csv or parquet"
 
 
 def check() -> None:
-    """Refuse where the library is missing."""
+    """Raise an error if XlsxWriter is not installed."""
     try:
         import xlsxwriter  # noqa: F401
     except ImportError as error:
@@ -35,8 +35,8 @@ def check() -> None:
 
 
 def xlsx(result: duckdb.DuckDBPyRelation, sink: IO[bytes]) -> int:
-    """An Excel workbook; NULL is an empty cell."""
-    # Not to the sink itself: the library leaves an archive open where that takes no more.
+    """Write an Excel workbook and return its number of rows; NULL is an empty cell."""
+    # Via a temporary file: XlsxWriter leaves its archive open if writing to the sink fails.
     with tempfile.TemporaryFile() as file:
         rows = _fill(result, file)
         file.seek(0)
@@ -47,7 +47,7 @@ def xlsx(result: duckdb.DuckDBPyRelation, sink: IO[bytes]) -> int:
 def _fill(result: duckdb.DuckDBPyRelation, file: IO[bytes]) -> int:
     from xlsxwriter import Workbook
 
-    # A text is one, whatever it looks like: a name that begins with '=' is no formula.
+    # Text stays text: a name that begins with '=' is not a formula.
     book = Workbook(file, {"constant_memory": True, "strings_to_formulas": False})
     sheet = book.add_worksheet("tracewh")
     sheet.freeze_panes(1, 0)
@@ -63,19 +63,19 @@ def _fill(result: duckdb.DuckDBPyRelation, file: IO[bytes]) -> int:
                 row += 1
                 if row == ROWS:
                     raise CliError(
-                        f"a sheet of Excel holds {ROWS - 1:,} rows and their names, and there are "
-                        f"more; take some with --limit, or {_OTHERWISE}"
+                        f"the result has more than {ROWS - 1:,} rows, the limit of an Excel sheet; "
+                        f"reduce it with --limit, or {_OTHERWISE}"
                     )
                 for column, value in enumerate(values):
                     _write(sheet, row, column, value, result.columns[column])
         sheet.autofilter(0, 0, row, len(result.columns) - 1)
     finally:
-        book.close()  # also where it is thrown away: it holds files open
+        book.close()  # also after an error: it holds files open
     return row
 
 
 def _plain(result: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
-    """Numbers and booleans as they are, all else as text."""
+    """Return the result with every type but numbers and booleans converted to text."""
     return result.project(
         ", ".join(
             quoted_name(name)
@@ -97,12 +97,12 @@ def _write(sheet: Any, row: int, column: int, value: Any, name: str) -> None:
         text = str(value)
         if len(text) > CHARACTERS:
             raise CliError(
-                f"row {row:,}, column {name}: {len(text):,} characters, and a cell of Excel holds "
-                f"{CHARACTERS:,}; {_OTHERWISE}"
+                f"row {row:,}, column {name}: the text has {len(text):,} characters, and an Excel cell "
+                f"holds {CHARACTERS:,}; {_OTHERWISE}"
             )
         sheet.write_string(row, column, text)
 
 
 def _fits(number: float | Decimal) -> bool:
-    """Whether Excel keeps the number: a float is no more exact than it, anything else may be."""
+    """Whether Excel stores the number exactly: a finite float, or any other number of up to 15 digits."""
     return math.isfinite(number) and (isinstance(number, float) or abs(number) < EXACT)

@@ -1,9 +1,9 @@
-"""Names that are too long for their column: shortened where they agree, never where they differ.
+"""Shorten names that are too long for their column: cut the parts they share, keep where they differ.
 
     void cutlass::Kernel2<cutlass_80_tensorop_bf16_s16816gemm_relu_bf16_64x64_64x6_tn_align8>(Params)
     void cutlass::Kernel2<cutlass_80_tensorop_bf16_s16816gemm_relu_bf16_64x64_32x6_tn_align8>(Params)
 
-have the same ends. In 40 cells they become
+start and end the same. In 40 cells they become
 
     void cutlass::Kernel2<cutl…64x6…(Params)
     void cutlass::Kernel2<cutl…32x6…(Params)
@@ -18,12 +18,12 @@ from itertools import count, pairwise
 from rich.cells import cell_len
 
 ELLIPSIS = "…"
-#: Where names begin to differ within a word, so many of its characters are shown to either side.
+#: If names begin to differ within a word, this many of its characters are shown on either side.
 LONGEST_WORD = 12
 
 
 def shorten(text: str, width: int, ellipsis: str = ELLIPSIS) -> str:
-    """Cut the middle of a text: the head of a kernel's name says most, its end tells the type."""
+    """Cut the middle of a text: a kernel's name says most at its start, and its type at its end."""
     if cell_len(text) <= width:
         return text
     room = max(width - cell_len(ellipsis), 1)
@@ -32,10 +32,10 @@ def shorten(text: str, width: int, ellipsis: str = ELLIPSIS) -> str:
 
 
 def distinct(texts: Iterable[str], width: int, ellipsis: str = ELLIPSIS) -> dict[str, str]:
-    """Shorten the texts of a column to a width, so that no two that differ look the same.
+    """Shorten the texts of a column to a width, and keep different texts different.
 
-    Texts whose ends are the same also show the words in which they differ. Where these do not fit, a
-    number tells them apart, if the width has room for it.
+    Texts with the same start and end also show the words in which they differ. If these do not fit, a
+    number distinguishes them, if the width has room for it.
     """
     whole = dict.fromkeys(texts)
     found = {text: text for text in whole if cell_len(text) <= width}
@@ -55,11 +55,11 @@ def distinct(texts: Iterable[str], width: int, ellipsis: str = ELLIPSIS) -> dict
 
 
 def _branches(group: Sequence[str]) -> dict[str, list[int]]:
-    """The places in each text where some of the others, the same up to there, go on differently."""
+    """Return the positions in each text where another text with the same prefix begins to differ."""
     texts = sorted(group)
     found: dict[str, set[int]] = {text: set() for text in texts}
     for order in (texts, texts[::-1]):
-        places: list[int] = []  # where the texts before this one, in that order, part from it
+        places: list[int] = []  # where earlier texts, in that order, begin to differ from this one
         for before, text in pairwise(order):
             shared = _same(before, text)
             places = [*(place for place in places if place < shared), shared]
@@ -68,7 +68,7 @@ def _branches(group: Sequence[str]) -> dict[str, list[int]]:
 
 
 def _labels(text: str, branches: Sequence[int], width: int, ellipsis: str) -> Iterator[str]:
-    """Ways to shorten a text so that its branches stay, the best first: whole words, long ends."""
+    """Yield ways to shorten a text and keep its branches, best first: whole words, long ends."""
     for in_words, least in ((True, width // 4), (False, 1)):
         kept = [_word(text, place) if in_words else (place, place + 1) for place in branches]
         for head in range(2 * width // 3, least - 1, -1):
@@ -77,7 +77,7 @@ def _labels(text: str, branches: Sequence[int], width: int, ellipsis: str) -> It
 
 
 def _joined(text: str, kept: Sequence[tuple[int, int]], gap: int, ellipsis: str) -> str:
-    """Parts of a text; what is cut is longer than what stands for it."""
+    """Join parts of a text with ellipses; a gap is cut only if it is longer than the ellipsis."""
     shown, end = "", 0
     for start, stop in kept:
         if start - end > gap:
@@ -89,7 +89,7 @@ def _joined(text: str, kept: Sequence[tuple[int, int]], gap: int, ellipsis: str)
 
 
 def _word(text: str, place: int) -> tuple[int, int]:
-    """Where the word around a place begins and ends."""
+    """Return start and end of the word around a position."""
     start, stop = place, place + 1
     while start > max(place - LONGEST_WORD, 0) and text[start - 1].isalnum():
         start -= 1
@@ -103,13 +103,13 @@ def _word(text: str, place: int) -> tuple[int, int]:
 
 
 def _same(one: str, other: str) -> int:
-    """How many characters two texts begin with are the same."""
+    """Return the length of the common prefix of two texts."""
     pairs = enumerate(zip(one, other, strict=False))
     return next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
 def _numbered(text: str, width: int, ellipsis: str, taken: set[str]) -> str:
-    """The start of a text and a number that no other label has."""
+    """Return the start of a text with a number that makes the label unique."""
     for number in count(1):
         mark = f"{ellipsis}({number})"
         label = _head(text, max(width - cell_len(mark), 0)) + mark
@@ -119,7 +119,7 @@ def _numbered(text: str, width: int, ellipsis: str, taken: set[str]) -> str:
 
 
 def _head(text: str, cells: int) -> str:
-    """The longest beginning of a text that takes no more cells; some characters take two."""
+    """Return the longest start of a text that fits into the cells; some characters take two."""
     head = text[: max(cells, 0)]
     while cell_len(head) > max(cells, 0):
         head = head[:-1]
@@ -127,7 +127,7 @@ def _head(text: str, cells: int) -> str:
 
 
 def _tail(text: str, cells: int) -> str:
-    """The longest end of a text that takes no more cells."""
+    """Return the longest end of a text that fits into the cells."""
     tail = text[len(text) - min(max(cells, 0), len(text)) :]
     while cell_len(tail) > max(cells, 0):
         tail = tail[1:]

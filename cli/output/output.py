@@ -1,8 +1,8 @@
-"""Results as bytes: a table for people; csv, json, markdown, parquet or xlsx for everything else.
+"""Write results as a table for people, or as csv, json, markdown, parquet or xlsx.
 
-Every format but the table holds every row and column in full. csv, json and markdown are streamed:
-DuckDB writes the lines as text, batch by batch, and the bytes of a batch go out as they are, so a
-result of any size passes through a few megabytes and no Python object is made per row.
+Every format except the table has all rows and columns in full. csv, json and markdown are streamed:
+DuckDB formats the lines, and their bytes are written batch by batch. A result of any size needs a few
+megabytes, and no Python object is created per row.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Format(StrEnum):
-    """What a result is written as."""
+    """The output formats."""
 
     TABLE = "table"
     CSV = "csv"
@@ -39,13 +39,13 @@ class Format(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """What the caller wants a result to look like, and where.
+    """The output options of a command.
 
     Attributes:
-        limit: So many rows at most; 0 for all; None for all, but a screenful on a terminal.
-        sort: A column, perhaps with ``:asc`` or ``:desc``, or None for the result's own order.
-        full_names: Whether a table on a terminal may have lines that are too long.
-        escape_formulas: Whether no cell of a CSV file may be a spreadsheet's formula.
+        limit: Maximum number of rows; 0 for all; None for all, or a screenful on a terminal.
+        sort: A column, optionally with ``:asc`` or ``:desc``; None for the order of the result.
+        full_names: Whether lines of a table may be wider than the terminal.
+        escape_formulas: Whether to escape CSV cells that a spreadsheet would run as a formula.
     """
 
     format: Format = Format.TABLE
@@ -65,14 +65,14 @@ class Output:
         full_names: bool = False,
         escape_formulas: bool = False,
     ) -> Output:
-        """Take the words of a command line."""
+        """Parse the options of a command line."""
         known = [known.value for known in Format]
         if format not in known:
             hint = diagnostics.did_you_mean(format, known) or f"; choose one of {', '.join(known)}"
             diagnostics.refuse(f"--format: unknown format {format!r}{hint}")
         rows = None if limit is None else whole_number("--limit", limit, least=0)
         if escape_formulas and format != Format.CSV:
-            diagnostics.refuse("--escape-formulas is for --format csv")
+            diagnostics.refuse("--escape-formulas needs --format csv")
         return cls(Format(format), path, rows, sort, full_names, escape_formulas)
 
     def write(
@@ -81,14 +81,14 @@ class Output:
         keys: Sequence[str] = (),
         only: Sequence[str] = (),
     ) -> int:
-        """Write a result and give its number of rows.
+        """Write a result and return its number of rows.
 
         Args:
-            keys: The columns that say what a row is, which a wide table repeats.
-            only: The columns that a table on a terminal shows, each row in a line; () for all.
+            keys: Columns that identify a row; a table that continues in blocks repeats them.
+            only: Columns that a table on a terminal shows, one line per row; () for all columns.
         """
         if len(set(result.columns)) < len(result.columns):
-            result = result.project("*")  # numbers the names that come twice
+            result = result.project("*")  # makes duplicate names unique
         if self.sort:
             result = _sorted(result, self.sort)
         if self.format is Format.TABLE:
@@ -113,11 +113,11 @@ class Output:
             return write[self.format](result, sink)
 
     def check(self) -> None:
-        """Refuse before the query runs what could only fail after it."""
+        """Raise errors of the output options before the query runs, and not after it."""
         binary = self.format in (Format.PARQUET, Format.XLSX)
         if binary and self.path is None and sys.stdout.isatty():
             diagnostics.refuse(
-                f"{self.format} cannot be printed on a terminal; name a file with -o FILE"
+                f"{self.format} cannot be printed on a terminal; write it to a file with -o FILE"
             )
         if self.format is Format.XLSX:
             from tracewh.cli.output import excel
@@ -127,16 +127,16 @@ class Output:
             if self.path.is_dir():
                 raise CliError(f"{self.path} is a folder; -o takes a file")
             if not self.path.absolute().parent.is_dir():
-                raise CliError(f"{self.path}: the folder to write it in does not exist")
+                raise CliError(f"{self.path}: the parent folder does not exist")
 
     def abandon(self) -> None:
-        """Remove what is written so far, before the process is ended by force."""
+        """Remove the unfinished file, before the process is killed."""
         if self.path is not None:
             _part(self.path.resolve()).unlink(missing_ok=True)
 
     @contextmanager
     def sink(self) -> Iterator[IO[bytes]]:
-        """Where the bytes go: stdout, or a file that appears when all is written."""
+        """Open the output for writing: stdout, or a file that appears when all of it is written."""
         if self.path is None:
             sys.stdout.flush()
             yield sys.stdout.buffer
@@ -148,9 +148,9 @@ class Output:
 
 @contextmanager
 def whole(path: Path) -> Iterator[Path]:
-    """A path to write at, so that the file appears when all of it is written, or not at all."""
+    """Yield a temporary path and rename it at the end: the file appears whole or not at all."""
     goal = Path(os.path.realpath(path))
-    special = path.exists() and not path.is_file()  # a named pipe, /dev/null
+    special = path.exists() and not path.is_file()  # e.g. a named pipe or /dev/null
     part = goal if special else _part(goal)
     try:
         yield part
@@ -170,7 +170,7 @@ def _part(goal: Path) -> Path:
 
 
 def _parquet(result: duckdb.DuckDBPyRelation, sink: IO[bytes]) -> int:
-    """Not by DuckDB itself: a query may not write files, and a pipe is none."""
+    """Write Parquet with Arrow: in DuckDB, a query may not write files, and a pipe is not a file."""
     from pyarrow.parquet import ParquetWriter
 
     rows = 0
@@ -186,21 +186,21 @@ def _parquet(result: duckdb.DuckDBPyRelation, sink: IO[bytes]) -> int:
 
 
 def whole_number(option: str, text: str, *, least: int) -> int:
-    """The value of an option that counts something."""
+    """Parse the value of an option that is a whole number."""
     if not text.isdecimal() or int(text) < least:
-        diagnostics.refuse(f"{option} takes a whole number from {least} up, not {text!r}")
+        diagnostics.refuse(f"{option} takes a whole number of at least {least}, not {text!r}")
     return int(text)
 
 
 def _sorted(result: duckdb.DuckDBPyRelation, wanted: str) -> duckdb.DuckDBPyRelation:
-    """Order by one column: numbers largest first, all else from A to Z, unless it says otherwise."""
+    """Sort by one column: by default numbers descending, everything else ascending."""
     name, _, direction = wanted.partition(":")
     if name not in result.columns:
         hint = diagnostics.did_you_mean(name, result.columns)
         hint = hint or f"; the columns are {', '.join(result.columns)}"
         diagnostics.refuse(f"--sort: no column named {name!r}{hint}")
     if direction not in ("", "asc", "desc"):
-        diagnostics.refuse(f"--sort: the direction is asc or desc, not {direction!r}")
+        diagnostics.refuse(f"--sort: the direction must be asc or desc, not {direction!r}")
     if not direction:
         kind = str(result.types[result.columns.index(name)])
         direction = "desc" if NUMERIC.fullmatch(kind) else "asc"

@@ -1,4 +1,4 @@
-"""How far ingest is: a bar on a terminal, a line per file elsewhere. All of it on stderr."""
+"""Progress of an ingest on stderr: a bar on a terminal, otherwise a line per file."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ if TYPE_CHECKING:
 
 
 class Display(Protocol):
-    """What ingest reports to while it runs."""
+    """Shows the progress of an ingest while it runs."""
 
     def advance(self, progress: Progress) -> None:
-        """So far so much is done."""
+        """Show the progress."""
 
-    def finished(self, outcome: FileResult) -> None:
-        """This became of one file."""
+    def finished(self, result: FileResult) -> None:
+        """Show the result of one file."""
 
     def remark(self, text: str) -> None:
-        """This is to be said meanwhile."""
+        """Print a message while the ingest runs."""
 
     def __enter__(self) -> Self: ...
 
@@ -36,7 +36,7 @@ class Display(Protocol):
 
 
 def display() -> Display:
-    """The display that stderr can show."""
+    """Return a bar if stderr is a terminal, else plain lines."""
     return Bar() if sys.stderr.isatty() else Lines()
 
 
@@ -44,14 +44,14 @@ class Lines:
     """One plain line per file, for logs."""
 
     def advance(self, progress: Progress) -> None:
-        """Nothing: a log wants results."""
+        """Do nothing: a log contains only results."""
 
-    def finished(self, outcome: FileResult) -> None:
-        """Say what became of the file."""
-        diagnostics.line(sentence(outcome))
+    def finished(self, result: FileResult) -> None:
+        """Print the result of the file."""
+        diagnostics.line(sentence(result))
 
     def remark(self, text: str) -> None:
-        """Say it."""
+        """Print the message."""
         diagnostics.line(text)
 
     def __enter__(self) -> Self:
@@ -67,7 +67,7 @@ class Lines:
 
 
 class Bar:
-    """A bar with files, bytes, events per second and the time left; refused files stand above it."""
+    """A bar with files, bytes, events per second and remaining time; refused files are listed above it."""
 
     def __init__(self) -> None:
         from rich import progress
@@ -97,13 +97,13 @@ class Bar:
             speed=f"{progress.events / seconds:,.0f} events/s" if progress.events else "",
         )
 
-    def finished(self, outcome: FileResult) -> None:
-        """Name a refused file at once; the others are in the summary."""
-        if outcome.status == "refused":
-            self.remark(sentence(outcome))
+    def finished(self, result: FileResult) -> None:
+        """Print a refused file at once; the summary has the others."""
+        if result.status == "refused":
+            self.remark(sentence(result))
 
     def remark(self, text: str) -> None:
-        """Say it above the bar."""
+        """Print the message above the bar."""
         self._bar.console.print(text, markup=False, soft_wrap=True)
 
     def __enter__(self) -> Self:
@@ -119,22 +119,22 @@ class Bar:
         self._bar.stop()
 
 
-def sentence(outcome: FileResult) -> str:
-    """What became of a file, in one line."""
-    if outcome.status == "refused":
-        return f"{outcome.source}: refused: {outcome.reason}"
-    if outcome.status == "unchanged":
-        return f"{outcome.source}: unchanged, already ingested"
-    skipped = f", {outcome.skipped_events:,} skipped" if outcome.skipped_events else ""
-    events = f"{outcome.events:,} event{'' if outcome.events == 1 else 's'}"
+def sentence(result: FileResult) -> str:
+    """Return the result of a file as one line."""
+    if result.status == "refused":
+        return f"{result.source}: refused: {result.reason}"
+    if result.status == "unchanged":
+        return f"{result.source}: unchanged, already ingested"
+    skipped = f", {result.skipped_events:,} skipped" if result.skipped_events else ""
+    events = f"{result.events:,} event{'' if result.events == 1 else 's'}"
     return (
-        f"{outcome.source}: ingested {events}{skipped}, "
-        f"{size(outcome.source_bytes)} as {size(outcome.stored_bytes)}, in {outcome.seconds:.2f} s"
+        f"{result.source}: ingested {events}{skipped}, "
+        f"{size(result.source_bytes)} as {size(result.stored_bytes)}, in {result.seconds:.2f} s"
     )
 
 
 def size(count: float) -> str:
-    """Bytes with three or four digits and their unit."""
+    """Return a number of bytes with three or four digits and a unit, e.g. ``12.3 MB``."""
     unit = "B"
     for larger in ("kB", "MB", "GB"):
         if count < 1000:

@@ -1,8 +1,8 @@
-"""The table format: what a person reads.
+"""The table format.
 
-On a terminal a table is fitted to its width, shows a screenful of rows, names a run, worker or span
-that all rows share once above the table, leaves out columns without any value, each time saying so,
-and shows instants as dates. Piped, nothing is shortened or left out.
+On a terminal, a table is as wide as the terminal at most and shows a screenful of rows. A run, worker or
+span that all rows share is printed once above the table. Columns without values are omitted and listed
+below it. Times since 1970 are shown as dates. In a pipe or file, nothing is shortened or omitted.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from tracewh.cli.output.empty_result import SOURCE
 if TYPE_CHECKING:
     import duckdb
 
-#: Rows on a terminal unless --limit says otherwise.
+#: Rows on a terminal without --limit.
 SCREENFUL = 40
-#: Texts are not shortened below this where each row has to stay in a line.
+#: Minimum width of a text if each row must stay on one line.
 SHORTEST = 6
-#: An instant that is no more exact than this keeps its date.
+#: A time that is no more precise than this keeps its date.
 MINUTES = "2023-06-07 14:03"
-#: As few as that where the columns of a wide table continue below it.
+#: Minimum number of rows if the columns of a wide table continue in blocks.
 FEWEST = 10
 
 
@@ -40,12 +40,12 @@ def write_table(
     only: Sequence[str] = (),
     full_names: bool = False,
 ) -> int:
-    """Write a table to a terminal or a file and give the number of rows of the whole result.
+    """Write a table to a terminal or a file and return the number of rows of the whole result.
 
     Args:
         limit: See `tracewh.cli.output.output.Output`.
         keys: See `tracewh.cli.output.output.Output.write`.
-        only: See there.
+        only: See `tracewh.cli.output.output.Output.write`.
         full_names: See `tracewh.cli.output.output.Output`.
     """
     on_screen = sink.isatty()
@@ -76,7 +76,7 @@ def write_table(
 
     if rows:
         shown = drawn(rows)
-        if limit is None and on_screen and len(shown) > 2 * SCREENFUL:  # it continues in blocks
+        if limit is None and on_screen and len(shown) > 2 * SCREENFUL:  # columns continue in blocks
             rows = rows[: max(len(rows) * SCREENFUL // len(shown), FEWEST)]
             shown = drawn(rows)
         sink.write("".join(f"{line}\n" for line in shown).encode())
@@ -97,41 +97,41 @@ def lines(
     full_names: bool = False,
     share: bool = True,
 ) -> list[str]:
-    """The lines of a table with at least one row.
+    """Return the lines of a table with at least one row.
 
     Args:
-        share: Whether a run, worker or span that all rows share stands above the table.
+        share: Whether to print a run, worker or span that all rows share above the table.
     """
     if not on_screen:
-        return table.render(columns, table.Look())
-    look = replace(_look(), shortest=shortest)
+        return table.render(columns, table.TableStyle())
+    style = replace(_table_style(), shortest=shortest)
     empty = [c for c in columns if all(cell is None for cell in c.cells)]
     source = SOURCE if share else ()
     shared = [c for c in columns if c.name in source and c not in empty and len(set(c.cells)) == 1]
     shown = [c for c in columns if c not in empty and c not in shared] or columns
     day, shown = (None, shown) if shortest else _same_day(shown)
     known = [c.name for c in shown if c.name in (*SOURCE, *keys)]
-    # Often it is the first column after the source that says what a row is about, an operator say.
+    # Often the first column after the source identifies the row, e.g. by the name of an operator.
     first = [c for c in shown if c.name not in SOURCE][:1]
     known += [c.name for c in first if c.name not in known and (not c.numeric or not known)]
-    fitted = replace(look, width=None) if full_names else look
+    fitted = replace(style, width=None) if full_names else style
     drawn = table.render(shown, fitted, keys=known)
     above = [f"{c.name} {c.cells[0]}" for c in shared] + [f"date {day} UTC"] * (day is not None)
     if above:
-        drawn = [*_aside("  ".join(above), look), "", *drawn]
-    # A source that no row names is all of them.
+        drawn = [*_aside("  ".join(above), style), "", *drawn]
+    # A run, worker or span of NULL means all of them, so it is not listed as a missing value.
     unknown = [c.name for c in empty if c.name not in SOURCE]
     if unknown and len(shown) < len(columns):
-        drawn += ["", *_aside(f"without a value: {', '.join(unknown)}", look)]
+        drawn += ["", *_aside(f"without a value: {', '.join(unknown)}", style)]
     return drawn
 
 
 def _same_day(
     shown: Sequence[cell_format.ColumnFormat],
 ) -> tuple[str | None, Sequence[cell_format.ColumnFormat]]:
-    """The date of all instants where they are of one day and told apart by their seconds.
+    """If all times are of one day and more precise than minutes, return the date and the columns without it.
 
-    The columns then have the time of day alone.
+    Otherwise return None and the columns unchanged.
     """
     instants = [c for c in shown if cell_format.is_dated(c)]
     days = {cell[:10] for c in instants for cell in c.cells if cell}
@@ -141,28 +141,28 @@ def _same_day(
     return days.pop(), [cut.get(c.name, c) for c in shown]
 
 
-def _aside(text: str, look: table.Look) -> list[str]:
-    assert look.width is not None
-    return [look.faint(line) for line in wrap(text, look.width, break_on_hyphens=False)]
+def _aside(text: str, style: table.TableStyle) -> list[str]:
+    assert style.width is not None
+    return [style.faint(line) for line in wrap(text, style.width, break_on_hyphens=False)]
 
 
-def _look() -> table.Look:
+def _table_style() -> table.TableStyle:
     import sys
 
     styled = diagnostics.colourful(sys.stdout)
-    return table.Look(
+    return table.TableStyle(
         width=shutil.get_terminal_size().columns,
-        title=_style("1", "22") if styled else str,
-        faint=_style("2", "22") if styled else str,
+        title=_escape("1", "22") if styled else str,
+        faint=_escape("2", "22") if styled else str,
     )
 
 
-def _style(on: str, off: str) -> Callable[[str], str]:
+def _escape(on: str, off: str) -> Callable[[str], str]:
     return lambda text: f"\x1b[{on}m{text}\x1b[{off}m"
 
 
 def _fetch(result: duckdb.DuckDBPyRelation, limit: int) -> tuple[list[tuple[Any, ...]], int]:
-    """The first rows, and how many there are. What is not a number comes as DuckDB's text."""
+    """Return the first rows and the number of all rows; values other than numbers as DuckDB's text."""
     kinds = [str(kind) for kind in result.types]
     picked = ", ".join(
         f"_t.c{n}" if NUMERIC.fullmatch(kind) or kind == "BOOLEAN" else f"CAST(_t.c{n} AS VARCHAR)"
@@ -171,5 +171,5 @@ def _fetch(result: duckdb.DuckDBPyRelation, limit: int) -> tuple[list[tuple[Any,
     names = ", ".join(f"c{n}" for n in range(len(kinds)))
     texts = result.query("_result", f"SELECT {picked} FROM _result AS _t({names})")
     assert texts is not None
-    held = texts.materialize()  # in columns, so counting the rows that are not shown is cheap
+    held = texts.materialize()  # in columns, so rows that are only counted are cheap
     return (held.limit(limit) if limit else held).fetchall(), held.shape[0]

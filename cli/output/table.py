@@ -1,8 +1,8 @@
-"""Tables that fit the terminal.
+"""Lay out a table so that it fits the terminal.
 
-What does not fit is made narrower in this order: titles break at their underscores, texts lose
-what they have in common, a few rows stand up as columns, and at last the columns continue in another block
-below. Numbers are never cut and no column goes missing. Without a width nothing is made narrower.
+A table that is too wide is narrowed in this order: titles wrap at underscores, texts lose parts that they
+share, a table of few rows is transposed, and finally the columns continue in blocks below each other.
+Numbers are never cut and no column is lost. Without a width, nothing is narrowed.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from tracewh.cli.output.cell_format import ColumnFormat
 from tracewh.cli.output.labels import distinct
 
 GAP = "  "
-#: A text is not shortened below this: head and tail of a kernel's name must stay recognisable.
+#: Minimum width of a text: start and end of a kernel's name must stay recognizable.
 SHORTEST_TEXT = 24
-#: The same for what else says which row it is; these are short, or differ at their ends.
+#: Minimum width of the other key columns, which are short or differ at their ends.
 SHORTEST_KEY = 12
-#: Prose is not wrapped narrower than this.
+#: Minimum width of wrapped sentences.
 NARROWEST_PROSE = 40
-#: Up to so many rows may stand up as columns.
+#: A table of up to this many rows may be transposed.
 FEW_ROWS = 6
 
 
@@ -32,17 +32,16 @@ def _plain(text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
-    """How a table is drawn.
+class TableStyle:
+    """The width and style of a table.
 
     Attributes:
-        width: Of the terminal, in cells; None for no limit.
+        width: Width of the terminal in cells; None for no limit.
         title: Applied to titles, e.g. to make them bold.
         faint: Applied to NULL and to rules.
         rule: The character below titles.
-        ellipsis: What stands for the missing middle of a text.
-        shortest: Texts other than keys may become as short as this before columns continue below; None
-            for the usual.
+        ellipsis: Replaces the part that is cut from a text.
+        shortest: Minimum width of texts other than keys; None for the default.
     """
 
     width: int | None = None
@@ -56,50 +55,52 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class _Fit:
-    """A column with the width and the title lines it gets."""
+    """A column with its width and the lines of its title."""
 
     column: ColumnFormat
     title: tuple[str, ...]
     width: int
 
 
-def render(columns: Sequence[ColumnFormat], look: Look, *, keys: Sequence[str] = ()) -> list[str]:
+def render(
+    columns: Sequence[ColumnFormat], style: TableStyle, *, keys: Sequence[str] = ()
+) -> list[str]:
     """Draw a table.
 
     Args:
         columns: At least one.
-        look: See `Look`.
-        keys: Names of the columns that say what a row is, which each block repeats; by default the
-            first.
+        style: Width and style.
+        keys: Names of the columns that identify a row; each block repeats them. By default the first
+            column.
     """
     keys = keys or [columns[0].name]
-    fits = [_natural(column, look) for column in columns]
-    if look.width is None or _total(fits) <= look.width:
-        return _draw(fits, look)
-    fits = [_wrapped(fit, look) for fit in fits]
-    fits = _shortened(fits, look.width, keys, look.shortest)
-    if _total(fits) <= look.width:
-        return _draw(fits, look)
+    fits = [_natural(column, style) for column in columns]
+    if style.width is None or _total(fits) <= style.width:
+        return _draw(fits, style)
+    fits = [_wrapped(fit, style) for fit in fits]
+    fits = _shortened(fits, style.width, keys, style.shortest)
+    if _total(fits) <= style.width:
+        return _draw(fits, style)
     if len(columns[0].cells) <= FEW_ROWS:
-        bare = _upright(columns, replace(look, title=_plain))
-        if max(map(cell_len, bare)) <= look.width:
-            return _upright(columns, look)
-    return _blocks([_wrapped(_natural(column, look), look) for column in columns], look, keys)
+        bare = _upright(columns, replace(style, title=_plain))
+        if max(map(cell_len, bare)) <= style.width:
+            return _upright(columns, style)
+    return _blocks([_wrapped(_natural(column, style), style) for column in columns], style, keys)
 
 
-def _natural(column: ColumnFormat, look: Look) -> _Fit:
-    return _Fit(column, (column.name,), max(cell_len(column.name), _cells_width(column, look)))
+def _natural(column: ColumnFormat, style: TableStyle) -> _Fit:
+    return _Fit(column, (column.name,), max(cell_len(column.name), _cells_width(column, style)))
 
 
-def _cells_width(column: ColumnFormat, look: Look) -> int:
-    return max((len(look.null) if c is None else cell_len(c) for c in column.cells), default=0)
+def _cells_width(column: ColumnFormat, style: TableStyle) -> int:
+    return max((len(style.null) if c is None else cell_len(c) for c in column.cells), default=0)
 
 
-def _wrapped(fit: _Fit, look: Look) -> _Fit:
-    """The same with its title broken at underscores, as narrow as the cells allow."""
+def _wrapped(fit: _Fit, style: TableStyle) -> _Fit:
+    """Return the column with its title wrapped at underscores, as narrow as the cells allow."""
     words = fit.column.name.split("_")
     pieces = [word + "_" for word in words[:-1]] + words[-1:]
-    width = max(_cells_width(fit.column, look), *(cell_len(piece) for piece in pieces))
+    width = max(_cells_width(fit.column, style), *(cell_len(piece) for piece in pieces))
     title = [pieces[0]]
     for piece in pieces[1:]:
         if cell_len(title[-1] + piece) <= width:
@@ -112,7 +113,7 @@ def _wrapped(fit: _Fit, look: Look) -> _Fit:
 def _shortened(
     fits: Sequence[_Fit], width: int, keys: Sequence[str], shortest: int | None = None
 ) -> list[_Fit]:
-    """Take from the widest text until the line fits or no text may lose more."""
+    """Narrow the widest text column until the line fits or every text has its minimum width."""
     fits = list(fits)
     named = [fit for fit in fits if fit.column.name in keys and not fit.column.numeric]
     longest = max(named, key=lambda fit: fit.width, default=None)
@@ -142,17 +143,17 @@ def _total(fits: Sequence[_Fit]) -> int:
     return sum(fit.width for fit in fits) + len(GAP) * (len(fits) - 1)
 
 
-def _draw(fits: Sequence[_Fit], look: Look) -> list[str]:
+def _draw(fits: Sequence[_Fit], style: TableStyle) -> list[str]:
     height = max(len(fit.title) for fit in fits)
     lines = []
-    for level in range(-height, 0):  # counted from the rule upwards: titles stand on it
+    for level in range(-height, 0):  # counted upwards from the rule, because titles align at it
         pieces = [fit.title[level] if -level <= len(fit.title) else "" for fit in fits]
         placed = [_place(piece, fit) for piece, fit in zip(pieces, fits, strict=True)]
-        lines.append(look.title(GAP.join(placed).rstrip()))
-    lines.append(look.faint(GAP.join(look.rule * fit.width for fit in fits)))
-    labels = [_labels(fit.column, fit.width, look) for fit in fits]
+        lines.append(style.title(GAP.join(placed).rstrip()))
+    lines.append(style.faint(GAP.join(style.rule * fit.width for fit in fits)))
+    labels = [_labels(fit.column, fit.width, style) for fit in fits]
     for row in range(len(fits[0].column.cells)):
-        cells = [_cell(fit, row, look, shown) for fit, shown in zip(fits, labels, strict=True)]
+        cells = [_cell(fit, row, style, shown) for fit, shown in zip(fits, labels, strict=True)]
         for level in range(max(map(len, cells))):
             placed = [
                 cell[level] if level < len(cell) else _place("", fit)
@@ -167,18 +168,18 @@ def _place(text: str, fit: _Fit) -> str:
     return space + text if fit.column.numeric else text + space
 
 
-def _labels(column: ColumnFormat, width: int, look: Look) -> dict[str, str]:
-    """What stands for each text of a column of names."""
+def _labels(column: ColumnFormat, width: int, style: TableStyle) -> dict[str, str]:
+    """Return the shortened form of each text of a column of names."""
     is_names = not column.numeric and not column.prose
     texts = [cell for cell in column.cells if cell is not None] if is_names else []
-    return distinct(texts, width, look.ellipsis)
+    return distinct(texts, width, style.ellipsis)
 
 
-def _cell(fit: _Fit, row: int, look: Look, labels: Mapping[str, str]) -> list[str]:
-    """The lines of one cell: one, but for prose."""
+def _cell(fit: _Fit, row: int, style: TableStyle, labels: Mapping[str, str]) -> list[str]:
+    """Return the lines of one cell; only prose has more than one."""
     cell = fit.column.cells[row]
     if cell is None:
-        return [_place(look.null, fit).replace(look.null, look.faint(look.null))]
+        return [_place(style.null, fit).replace(style.null, style.faint(style.null))]
     if fit.column.numeric:
         return [_place(cell, fit)]
     if fit.column.prose:
@@ -188,60 +189,60 @@ def _cell(fit: _Fit, row: int, look: Look, labels: Mapping[str, str]) -> list[st
     return [_place(labels[cell], fit)]
 
 
-def _upright(columns: Sequence[ColumnFormat], look: Look) -> list[str]:
-    """Every row as a column: for a few wide rows."""
-    assert look.width is not None
+def _upright(columns: Sequence[ColumnFormat], style: TableStyle) -> list[str]:
+    """Draw the transposed table, with a column per row, for a few wide rows."""
+    assert style.width is not None
     names = max(cell_len(column.name) for column in columns)
     rows = len(columns[0].cells)
-    room = max((look.width - names) // max(rows, 1) - len(GAP), SHORTEST_TEXT)
+    room = max((style.width - names) // max(rows, 1) - len(GAP), SHORTEST_TEXT)
 
     def cells(column: ColumnFormat) -> list[str]:
         texts = [text for text in column.cells if text is not None]
-        labels = {} if column.numeric else distinct(texts, room, look.ellipsis)
+        labels = {} if column.numeric else distinct(texts, room, style.ellipsis)
         return [
-            look.null if text is None else labels.get(text, text.rstrip()) for text in column.cells
+            style.null if text is None else labels.get(text, text.rstrip()) for text in column.cells
         ]
 
     shown = [cells(column) for column in columns]
     widths = [max(cell_len(cells[row]) for cells in shown) for row in range(rows)]
     lines = []
     for column, texts in zip(columns, shown, strict=True):
-        name = look.title(column.name) + " " * (names - cell_len(column.name))
+        name = style.title(column.name) + " " * (names - cell_len(column.name))
         placed = [" " * (w - cell_len(c)) + c for c, w in zip(texts, widths, strict=True)]
         lines.append(GAP.join([name, *placed]).rstrip())
     return lines
 
 
-def _blocks(fits: Sequence[_Fit], look: Look, keys: Sequence[str]) -> list[str]:
-    """As many columns as fit, then the next ones below, each time beside those that name the row."""
-    assert look.width is not None
-    left = _left(fits, look, keys)
+def _blocks(fits: Sequence[_Fit], style: TableStyle, keys: Sequence[str]) -> list[str]:
+    """Draw blocks below each other: the key columns and as many of the other columns as fit."""
+    assert style.width is not None
+    left = _left(fits, style, keys)
     repeated = [fit.column for fit in left]
     rest = [fit for fit in fits if fit.column not in repeated]
     lines: list[str] = []
     block = left
     for fit in rest:
-        if len(block) > len(left) and _total([*block, fit]) > look.width:
-            lines += [*_draw(block, look), ""]
+        if len(block) > len(left) and _total([*block, fit]) > style.width:
+            lines += [*_draw(block, style), ""]
             block = left
-        room = look.width - _total(block) - len(GAP)
+        room = style.width - _total(block) - len(GAP)
         if not fit.column.numeric and fit.width > room:
             fit = replace(fit, width=max(room, *map(cell_len, fit.title), 1))
         block = [*block, fit]
-    return [*lines, *_draw(block, look)]
+    return [*lines, *_draw(block, style)]
 
 
-def _left(fits: Sequence[_Fit], look: Look, keys: Sequence[str]) -> list[_Fit]:
-    """What each block begins with: the keys, as far as they have room; else a number for each row."""
-    assert look.width is not None
+def _left(fits: Sequence[_Fit], style: TableStyle, keys: Sequence[str]) -> list[_Fit]:
+    """Return the first columns of each block: the keys that fit, and row numbers if these are not unique."""
+    assert style.width is not None
     named = [fit for fit in fits if fit.column.name in keys]
-    left = _shortened(named, look.width // 2, keys)
-    while len(left) > 1 and _total(left) > look.width * 2 // 3:
+    left = _shortened(named, style.width // 2, keys)
+    while len(left) > 1 and _total(left) > style.width * 2 // 3:
         alike = [fit for fit in named if len(set(fit.column.cells)) == 1]
         named.remove(alike[-1] if alike else named[-1])
-        left = _shortened(named, look.width // 2, keys)
+        left = _shortened(named, style.width // 2, keys)
     rows = [*zip(*(fit.column.cells for fit in left), strict=True)]
     if len(set(rows)) == len(rows):
         return left
     numbers = ColumnFormat("#", [str(number) for number, _ in enumerate(rows, 1)], True)
-    return [_natural(numbers, look), *left]
+    return [_natural(numbers, style), *left]

@@ -1,7 +1,7 @@
-"""csv, json and markdown: DuckDB writes the lines, this module passes their bytes on.
+"""Write csv, json and markdown: DuckDB formats the lines, this module writes their bytes.
 
-Every row of a result becomes one text, in SQL; the texts of a batch lie one after the other in
-memory and are written as they are.
+SQL turns each row of a result into one text. The texts of a batch are contiguous in memory and are
+written without a copy.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
     import duckdb
 
 BATCH_ROWS = 20_000
-#: How a cell begins that a spreadsheet runs, as OWASP lists it under CSV injection.
+#: Starts of cells that a spreadsheet runs as a formula; OWASP lists them under CSV injection.
 FORMULA = re.compile(r"^[=+\-@\t\r]")
-#: Numbers that JSON has no word for. The names may also stand inside a text, which is harmless.
+#: Numbers that JSON does not have. A match inside a text is harmless.
 NOT_JSON = re.compile(rb"NaN|Infinity")
 
 
 def csv(result: duckdb.DuckDBPyRelation, sink: IO[bytes], escape_formulas: bool = False) -> int:
-    """RFC 4180 with a line of names; NULL is empty and an empty text is ``""``.
+    """Write CSV (RFC 4180) with a header line; NULL is empty and an empty text is ``""``.
 
     Args:
-        result: What to write.
-        sink: Where.
+        result: The rows to write.
+        sink: The stream to write to.
         escape_formulas: Put an apostrophe before each text that a spreadsheet would run.
     """
     names = result.columns
@@ -42,11 +42,11 @@ def csv(result: duckdb.DuckDBPyRelation, sink: IO[bytes], escape_formulas: bool 
         else _csv_cell(_without_formula(cell) if escape_formulas else cell)
         for cell, kind in _cells(result)
     ]
-    return _pour(result, f"""concat({", ',', ".join(cells)}, chr(10))""", sink)
+    return _write_lines(result, f"""concat({", ',', ".join(cells)}, chr(10))""", sink)
 
 
 def markdown(result: duckdb.DuckDBPyRelation, sink: IO[bytes]) -> int:
-    """A pipe table, numbers to the right; NULL is an empty cell."""
+    """Write a pipe table with numbers aligned right; NULL is an empty cell."""
     names = [name.replace("|", "\\|") for name in result.columns]
     rules = ["---:" if NUMERIC.fullmatch(str(kind)) else "---" for kind in result.types]
     for line in (names, rules):
@@ -57,11 +57,11 @@ def markdown(result: duckdb.DuckDBPyRelation, sink: IO[bytes]) -> int:
         else f"regexp_replace(replace(coalesce({cell}, ''), '|', '\\|'), '\\r?\\n', '<br>', 'g')"
         for cell, kind in _cells(result)
     ]
-    return _pour(result, f"""concat('| ', {", ' | ', ".join(cells)}, ' |', chr(10))""", sink)
+    return _write_lines(result, f"""concat('| ', {", ' | ', ".join(cells)}, ' |', chr(10))""", sink)
 
 
 def json(result: duckdb.DuckDBPyRelation, sink: IO[bytes]) -> int:
-    """An array with one object per line; NULL, NaN and the infinities are null."""
+    """Write an array with one object per line; NULL, NaN and infinities are null."""
     names = ", ".join(
         f"{_literal(name)}, _t.c{number}" for number, name in enumerate(result.columns)
     )
@@ -76,7 +76,7 @@ def json(result: duckdb.DuckDBPyRelation, sink: IO[bytes]) -> int:
 
 
 def _finite(block: memoryview) -> bytes:
-    """The lines of a block with null for what JSON cannot say. Rare, so it may take its time."""
+    """Replace NaN and infinities in the lines of a block by null. This is rare, so it may be slow."""
     lines = []
     for line in bytes(block).split(b"\n"):
         if NOT_JSON.search(line):
@@ -89,7 +89,7 @@ def _finite(block: memoryview) -> bytes:
 
 
 def _cells(result: duckdb.DuckDBPyRelation) -> Iterator[tuple[str, str]]:
-    """The columns as texts and their types. Numbered: two columns of a query may share a name."""
+    """Yield each column as text, and its type. Columns are numbered, as two may have the same name."""
     for number, kind in enumerate(result.types):
         yield f"CAST(_t.c{number} AS VARCHAR)", str(kind)
 
@@ -99,7 +99,7 @@ def _is_plain(kind: str) -> bool:
     return kind in ("BOOLEAN", "DATE") or NUMERIC.fullmatch(kind) is not None
 
 
-def _pour(result: duckdb.DuckDBPyRelation, line: str, sink: IO[bytes]) -> int:
+def _write_lines(result: duckdb.DuckDBPyRelation, line: str, sink: IO[bytes]) -> int:
     rows = 0
     for count, block in _blocks(result, line):
         sink.write(block)
@@ -108,7 +108,7 @@ def _pour(result: duckdb.DuckDBPyRelation, line: str, sink: IO[bytes]) -> int:
 
 
 def _blocks(result: duckdb.DuckDBPyRelation, line: str) -> Iterator[tuple[int, memoryview]]:
-    """The lines of a result, batch by batch: how many, and their bytes."""
+    """Yield the lines of a result batch by batch: their number and their bytes."""
     import pyarrow
 
     names = ", ".join(f"c{number}" for number in range(len(result.columns)))
@@ -123,7 +123,7 @@ def _blocks(result: duckdb.DuckDBPyRelation, line: str) -> Iterator[tuple[int, m
 
 
 def _without_formula(cell: str) -> str:
-    """A text that no spreadsheet runs. What is a number stays one."""
+    """Return SQL that escapes a text that a spreadsheet would run; a number stays a number."""
     return (
         f"CASE WHEN regexp_matches({cell}, {_literal(FORMULA.pattern)})"
         f" AND try_cast({cell} AS DOUBLE) IS NULL THEN concat(chr(39), {cell}) ELSE {cell} END"

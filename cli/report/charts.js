@@ -1,8 +1,8 @@
-// The pictures of a panel's rows, by kind.
+// The charts of a panel's rows, by kind.
 "use strict";
 
 const TOP = [10, 20, 50];
-const drawn = new Map(); // element -> function that draws its chart again
+const drawn = new Map(); // element -> function that redraws its chart
 
 function isDark() {
   return document.documentElement.dataset.theme === "dark";
@@ -32,7 +32,7 @@ function chart(holder, height, label) {
   return draw;
 }
 
-// An axis in the unit that suits its values, and the values in that unit.
+// Chooses the unit of an axis by its largest value, and converts values to that unit.
 function axis(unit, values) {
   const [size, word] = scale(unit, largest(values));
   return {
@@ -48,16 +48,16 @@ function tooltip({ shown: format }) {
 }
 
 const PALETTE = [["#f4a261", "#e9c46a", "#f0b27a"], ["#9c4a26", "#8a6023", "#7c3a3a"]];
-const HINT = "Drag over the curve, or fill in from and to, to list the blocks that lived then.";
+const HINT = "Drag over the curve, or enter a time range, to list the memory blocks that were allocated then.";
 
 const CHARTS = {
-  // A bar for each row, its parts above one another.
+  // A stacked bar for each row.
   stacked(holder, panel, spec, label) {
     const x = column(panel, spec.x);
     const by = spec.by && column(panel, spec.by);
     const parts = spec.values.map((name) => column(panel, name)).filter((part) => part);
     const present = parts.filter((part) => part.values.some((value) => value));
-    // Beside steps, the row of the whole trace would dwarf them.
+    // The row of the whole trace is left out: it would dwarf the steps.
     const steps = x.values.map((_, row) => row).filter((row) => x.values[row] !== null);
     const rows = steps.length ? steps : x.values.map((_, row) => row);
     const totals = rows.map((row) => present.reduce((sum, p) => sum + (p.values[row] ?? 0), 0));
@@ -92,7 +92,7 @@ const CHARTS = {
     }));
   },
 
-  // The rows with the most of a column, the rest as one bar.
+  // The rows with the largest values of a column; one bar for the others.
   top(holder, panel, spec, label) {
     const names = column(panel, spec.label).values;
     const choices = spec.values.map((name) => column(panel, name))
@@ -140,9 +140,9 @@ const CHARTS = {
     const devices = [...most.keys()].sort((a, b) => most.get(b) - most.get(a));
     let chosen = devices[0];
     const box = element("div");
-    const said = element("p", { className: "said" });
-    said.setAttribute("aria-live", "polite");
-    // The same without a mouse.
+    const message = element("p", { className: "said" });
+    message.setAttribute("aria-live", "polite");
+    // Selects a time range without a mouse.
     const [since, until] = ["From", "to"].map((text) => {
       const field = element("input", { type: "number", size: 8, onchange: () => {
         if (since.value === "" && until.value === "") filter(null, null);
@@ -151,20 +151,20 @@ const CHARTS = {
       return { text, field, get value() { return field.value; } };
     });
     const filter = async (from, to) => {
-      // The table may be further down and not be drawn yet.
+      // The table is further down and may not be drawn yet.
       await show(document.getElementById(`panel-${spec.filters}`));
       const table = tables.get(spec.filters);
       if (!table) return;
       if (from === null) {
         table.clearFilter();
-        said.textContent = HINT;
+        message.textContent = HINT;
         return;
       }
       table.setFilter((row) => row.device === chosen
         && (row.allocated_ms ?? -Infinity) <= to && (row.released_ms ?? Infinity) >= from);
       const when = to === Infinity ? `after ${shown(from, "ms")}`
         : `between ${shown(from, "ms")} and ${shown(to, "ms")}`;
-      said.textContent = `Below: blocks of ${chosen} that lived ${when}: ${table.getDataCount("active")}.`;
+      message.textContent = `Blocks of ${chosen} allocated ${when}, listed below: ${table.getDataCount("active")}.`;
     };
     const draw = () => {
       box.replaceChildren();
@@ -197,8 +197,8 @@ const CHARTS = {
     }
     holder.append(box, element("div", { className: "controls" },
       ...[since, until].map(({ text, field }) =>
-        element("label", { className: "picker" }, `${text} `, field, " ms"))), said);
-    said.textContent = HINT;
+        element("label", { className: "picker" }, `${text} `, field, " ms"))), message);
+    message.textContent = HINT;
     draw();
   },
 
@@ -248,7 +248,7 @@ const CHARTS = {
       const cells = [];
       let deepest = 0;
       const place = (node, start) => {
-        // What is narrower than a pixel on any screen is not seen.
+        // Skips frames narrower than a pixel on any screen.
         if (node.total < from.total / 4000) return;
         const level = node.depth - from.depth;
         deepest = Math.max(deepest, level);
@@ -260,7 +260,7 @@ const CHARTS = {
       };
       place(from, 0);
       chart(box, 20 * (deepest + 1) + 48, label)(() => ({
-        aria: { enabled: false }, // it would read out every cell
+        aria: { enabled: false }, // a screen reader would read every frame
         tooltip: { confine: true, renderMode: "richText", formatter: (at) => {
           const total = at.value[2] - at.value[1];
           return `${at.name}\n${shown(total, by.unit)}, ${number.format((100 * total) / from.total)} %`;

@@ -1,11 +1,11 @@
-// The pictures of what differs between two runs.
+// The charts of the differences between two runs.
 "use strict";
 
-// Longer is worse.
+// Colors of longer and shorter times.
 const [WORSE, BETTER] = ["#d1603d", "#3b8f6b"];
 
 Object.assign(CHARTS, {
-  // The one row of a comparison as a table: a figure a line, both sides and the difference.
+  // The single row of diff_overview as a table: per figure a line with both runs and the difference.
   facts(holder, panel) {
     const rows = panel.columns.map((known, n) => ({ ...known, value: panel.values[n][0] }));
     const value = (name) => rows.find((row) => row.name === name);
@@ -26,13 +26,13 @@ Object.assign(CHARTS, {
       element("thead", {}, element("tr", {}, ...head)), body));
   },
 
-  // The largest differences, in either direction.
+  // The largest differences, in both directions.
   delta(holder, panel, spec, label) {
     const names = column(panel, spec.label).values;
     const choices = spec.values.map((name) => column(panel, name))
       .filter((part) => part?.values.some((value) => value));
     if (!choices.length) {
-      holder.append(element("p", { className: "said", textContent: "Nothing differs." }));
+      holder.append(element("p", { className: "said", textContent: "No differences." }));
       return;
     }
     const box = element("div");
@@ -61,7 +61,7 @@ Object.assign(CHARTS, {
     draw(choices[0]);
   },
 
-  // The blocks in a block, in order of time: each difference, and their sum so far.
+  // The child blocks of a block in order of time: the difference of each, and the cumulative sum.
   blocks(holder, panel, spec, label) {
     const [path, depth, name] = ["path", "depth", "name"].map((each) => column(panel, each).values);
     const delta = column(panel, "delta_us");
@@ -72,10 +72,10 @@ Object.assign(CHARTS, {
       block = block.slice(0, block.lastIndexOf("/")) || "/";
       draw();
     } });
-    const said = element("span", { className: "said" });
-    said.setAttribute("aria-live", "polite");
+    const message = element("span", { className: "said" });
+    message.setAttribute("aria-live", "polite");
     const box = element("div");
-    holder.append(element("div", { className: "controls" }, up, said), box);
+    holder.append(element("div", { className: "controls" }, up, message), box);
     const draw = () => {
       box.replaceChildren();
       const at = path.indexOf(block);
@@ -83,8 +83,8 @@ Object.assign(CHARTS, {
         .filter((row) => within(row, block) && depth[row] === depth[at] + 1);
       up.disabled = block === "/";
       const more = delta.values[at] ?? 0;
-      said.textContent = `${block}: ${shown(Math.abs(more), "us")} ${more < 0 ? "less" : "more"} than`
-        + " in the baseline. A click on a bar shows what is in it.";
+      message.textContent = `${block}: ${shown(Math.abs(more), "us")} ${more < 0 ? "faster" : "slower"}`
+        + " than in the baseline. Click a bar to see the blocks in it.";
       const y = axis("us", [...rows.map((row) => delta.values[row]), ...rows.map((row) => sum.values[row])]);
       chart(box, 340, label)(() => ({
         tooltip: tooltip(y),
@@ -97,7 +97,7 @@ Object.assign(CHARTS, {
           { name: "difference", type: "bar", barMaxWidth: 48,
             data: rows.map((row) => ({ value: y.of(delta.values[row]),
               itemStyle: { color: delta.values[row] > 0 ? WORSE : BETTER } })) },
-          { name: "sum of the differences", type: "line", step: "middle", symbol: "none",
+          { name: "cumulative difference", type: "line", step: "middle", symbol: "none",
             data: rows.map((row) => y.of(sum.values[row])) },
         ],
       }), { click: (event) => {

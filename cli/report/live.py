@@ -1,11 +1,11 @@
-"""What `tracewh serve` shows: the page of a trace, its panels one by one, and the answer to a query."""
+"""The content of `tracewh serve`: the page of a trace, single panels, and results of queries."""
 
 from __future__ import annotations
 
 import html
 from typing import TYPE_CHECKING, Any
 
-from tracewh.cli.report.page import asked, document
+from tracewh.cli.report.page import document, panel_data
 from tracewh.cli.report.panels import COMPARED, SECTIONS
 from tracewh.cli.report.row_json import bounded
 from tracewh.cli.report.write import chosen, keep
@@ -21,7 +21,7 @@ PANELS = {panel.id: panel for section in (COMPARED, *SECTIONS) for panel in sect
 
 
 def page(warehouse: Warehouse, given: dict[str, str]) -> str:
-    """The page of the trace that is given, or of the first one of the newest run."""
+    """Return the page of the given trace, or of the first trace of the newest run."""
     trace = _trace(warehouse, given)
     traces = sorted(warehouse.names())
     runs = dict.fromkeys(keys[0] for keys in traces)
@@ -34,16 +34,16 @@ def page(warehouse: Warehouse, given: dict[str, str]) -> str:
         + _choice("span", spans, trace.span)
         + _choice("baseline", {"": None, **runs}, trace.baseline or "")
     )
-    return "".join(document(trace, header, before=_ask_box(warehouse, trace)))
+    return "".join(document(trace, header, before=_query_box(warehouse, trace)))
 
 
 def panel(warehouse: Warehouse, id: str, given: dict[str, str]) -> dict[str, Any]:
-    """The rows of one panel."""
-    return asked(warehouse, PANELS[id], _trace(warehouse, given))
+    """Return the rows of one panel."""
+    return panel_data(warehouse, PANELS[id], _trace(warehouse, given))
 
 
 def query(warehouse: Warehouse, sql: str) -> dict[str, Any]:
-    """The first rows of a query, or its plan where it is an EXPLAIN."""
+    """Return the first rows of a query, or the plan of an EXPLAIN."""
     warehouse.keep(None, {})
     if check_reads_only(sql):
         return {"plan": warehouse.sql(sql).fetchall()[-1][-1]}
@@ -51,7 +51,7 @@ def query(warehouse: Warehouse, sql: str) -> dict[str, Any]:
 
 
 def _trace(warehouse: Warehouse, given: dict[str, str]) -> Trace:
-    """The trace that is asked for; from now on only those are open that belong to its runs."""
+    """Return the selected trace, and open only the files of its run and of its baseline."""
     run = given.get("run")
     if run is None:
         warehouse.keep(None, {})
@@ -72,8 +72,8 @@ def _choice(name: str, values: dict[str, None], current: str) -> str:
     )
 
 
-def _ask_box(warehouse: Warehouse, trace: Trace) -> str:
-    """Where one asks any view or writes SQL."""
+def _query_box(warehouse: Warehouse, trace: Trace) -> str:
+    """Return HTML to select a view or to write SQL."""
     chosen_views = "".join(
         f'<option data-sql="{html.escape(text)}" title="{html.escape(view.summary)}">'
         f"{html.escape(view.name)}</option>"
@@ -81,7 +81,7 @@ def _ask_box(warehouse: Warehouse, trace: Trace) -> str:
         if (text := _example(warehouse.registry, view.name, trace))
     )
     return f"""<section id="sql" aria-labelledby="sql-title">
-<h2 id="sql-title">Ask</h2>
+<h2 id="sql-title">Query</h2>
 <article id="ask" aria-label="SQL">
 <div class="controls"><label class="picker">View <select><option data-sql="">…</option>\
 {chosen_views}</select></label></div>
@@ -89,7 +89,7 @@ def _ask_box(warehouse: Warehouse, trace: Trace) -> str:
 placeholder="FROM operator_stats() LIMIT 10"></textarea>
 <div class="controls"><button type="button" class="run">Run</button>\
 <button type="button" class="cancel" hidden>Cancel</button>\
-<span class="said" role="status">Ctrl+Enter runs it.</span></div>
+<span class="said" role="status">Press Ctrl+Enter to run.</span></div>
 <div class="content"></div>
 </article>
 </section>
@@ -97,7 +97,7 @@ placeholder="FROM operator_stats() LIMIT 10"></textarea>
 
 
 def _example(registry: Registry, name: str, trace: Trace) -> str | None:
-    """How to ask a view about a trace; None where that needs more than the trace."""
+    """Return a query of a view for a trace; None if the view has other required parameters."""
     params = registry.get(name).params
     if any(param.required for param in params):
         return None

@@ -1,6 +1,6 @@
-"""What `tracewh serve` and its child processes say to each other: frames of bytes on a pipe.
+"""Messages between `tracewh serve` and its child processes: frames of bytes on a pipe.
 
-A child writes an empty frame when it has the warehouse open, then two for each question.
+A child writes an empty frame when it has opened the warehouse, then two frames for each task.
 """
 
 from __future__ import annotations
@@ -12,21 +12,21 @@ from typing import IO, TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from tracewh.views.listing import Listing
 
-#: The frame that stops the question that is being answered.
+#: The frame that cancels the current task.
 CANCEL = b""
-#: A child has so many seconds to stop by itself, before it is killed.
+#: Seconds that a child has to stop by itself before it is killed.
 GRACE_SECONDS = 1.0
 _LENGTH = struct.Struct(">Q")
 
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """What a child is told first.
+    """The first message to a child.
 
     Attributes:
-        warehouse: Folder of the warehouse, or the listing of one in a store.
-        memory_mb: What DuckDB may take, its process twice as much; None for DuckDB's own limit.
-        is_nice: Whether it leaves the cores to other processes first.
+        warehouse: Folder of the warehouse, or the listing of one in an object store.
+        memory_mb: Memory limit of DuckDB; the process may use twice as much. None for DuckDB's default.
+        is_nice: Whether the child runs at a lower priority.
     """
 
     warehouse: str | Listing
@@ -35,32 +35,32 @@ class Setup:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
-    """What a child is asked: one of the functions of `worker`, by its name, and its arguments."""
+class Task:
+    """A task for a child: the name of one of the `HANDLERS` of `worker`, and its arguments."""
 
     kind: str
     arguments: dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """What a child answers.
+class TaskResult:
+    """The result of a task.
 
     Attributes:
-        status: Of HTTP.
+        status: HTTP status code.
         body: HTML or JSON.
-        is_page: Whether it is HTML.
-        is_spent: Whether the child shall be replaced by a new one.
+        is_page: Whether the body is HTML.
+        needs_restart: Whether a new child should replace this one.
     """
 
     status: int
     body: bytes
     is_page: bool = False
-    is_spent: bool = False
+    needs_restart: bool = False
 
 
 def write(stream: IO[bytes], *frames: bytes) -> None:
-    """Write frames, and let them go."""
+    """Write frames and flush the stream."""
     for frame in frames:
         stream.write(_LENGTH.pack(len(frame)))
         stream.write(frame)
@@ -68,7 +68,7 @@ def write(stream: IO[bytes], *frames: bytes) -> None:
 
 
 def read(stream: IO[bytes]) -> bytes | None:
-    """Read a frame; None where the other process has ended."""
+    """Read a frame; return None if the other process has ended."""
     head = stream.read(_LENGTH.size)
     if len(head) < _LENGTH.size:
         return None

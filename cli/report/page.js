@@ -1,22 +1,22 @@
-// Draws each panel from the rows that the page carries, or that its server gives.
+// Draws each panel from the rows in the page, or from rows that it fetches from its server.
 "use strict";
 
-const carried = document.getElementById("data");
-const data = carried && JSON.parse(carried.textContent);
+const embedded = document.getElementById("data");
+const data = embedded && JSON.parse(embedded.textContent);
 const dark = window.matchMedia("(prefers-color-scheme: dark)");
 
-async function ask(path, options) {
-  const answer = await fetch(path, options);
-  const said = await answer.json();
-  if (!answer.ok) throw new Error(said.error);
-  return said;
+async function fetchJson(path, options) {
+  const response = await fetch(path, options);
+  const content = await response.json();
+  if (!response.ok) throw new Error(content.error);
+  return content;
 }
 
 function draw(holder, id, panel, label) {
   holder.replaceChildren();
   if (panel.is_cut) {
     holder.append(element("p", { className: "said",
-      textContent: `The first ${number.format(panel.rows)} rows; the rest is left out, of the picture too.` }));
+      textContent: `The first ${number.format(panel.rows)} rows only, also in the chart.` }));
   }
   if (panel.chart) CHARTS[panel.chart.kind](holder, panel, panel.chart, label);
   if (panel.table) return listed(holder, id, panel);
@@ -26,34 +26,34 @@ function draw(holder, id, panel, label) {
 function show(article) {
   if (article.shown) return article.shown;
   const id = article.dataset.panel;
-  const said = article.querySelector(".empty");
+  const message = article.querySelector(".empty");
   const holder = article.querySelector(".content");
   article.shown = (async () => {
     try {
-      const panel = data ? data[id] : await ask(`api/panel/${id}${location.search}`);
+      const panel = data ? data[id] : await fetchJson(`api/panel/${id}${location.search}`);
       if (panel.rows) await draw(holder, id, panel, article.querySelector("h3").textContent);
       else {
-        said.textContent = panel.empty;
-        said.hidden = false;
+        message.textContent = panel.empty;
+        message.hidden = false;
       }
     } catch (error) {
-      said.textContent = error.message;
-      said.hidden = false;
+      message.textContent = error.message;
+      message.hidden = false;
     }
     article.dataset.drawn = "yes";
   })();
   return article.shown;
 }
 
-function wear(theme) {
+function setTheme(theme) {
   document.documentElement.dataset.theme = theme;
   document.getElementById("theme").textContent = theme === "dark" ? "Light" : "Dark";
   for (const draw of drawn.values()) draw();
 }
 
-wear(dark.matches ? "dark" : "light");
-dark.addEventListener("change", () => wear(dark.matches ? "dark" : "light"));
-document.getElementById("theme").addEventListener("click", () => wear(isDark() ? "light" : "dark"));
+setTheme(dark.matches ? "dark" : "light");
+dark.addEventListener("change", () => setTheme(dark.matches ? "dark" : "light"));
+document.getElementById("theme").addEventListener("click", () => setTheme(isDark() ? "light" : "dark"));
 for (const button of document.querySelectorAll(".copy")) {
   button.addEventListener("click", async () => {
     await navigator.clipboard.writeText(button.parentElement.querySelector("code").textContent);
@@ -70,11 +70,11 @@ const watcher = new IntersectionObserver((seen) => {
 }, { rootMargin: "600px" });
 for (const article of document.querySelectorAll("article[data-panel]")) watcher.observe(article);
 
-// ---- What only a live page has: a choice of traces, and SQL.
+// ---- Only on a live page: selection of a trace, and SQL queries.
 
 for (const select of document.querySelectorAll("select[data-choice]")) {
   select.addEventListener("change", () => {
-    // Another run has other workers, and another worker other spans.
+    // A change of the run resets worker and span; a change of the worker resets the span.
     const order = ["baseline", "run", "worker", "span"];
     const last = Math.max(order.indexOf(select.dataset.choice), 1);
     const kept = order.slice(0, select.dataset.choice === "baseline" ? order.length : last + 1);
@@ -87,40 +87,40 @@ for (const select of document.querySelectorAll("select[data-choice]")) {
   });
 }
 
-const asking = document.getElementById("ask");
-if (asking) {
-  const text = asking.querySelector("textarea");
-  const said = asking.querySelector(".said");
-  const holder = asking.querySelector(".content");
-  const [start, stop] = [".run", ".cancel"].map((name) => asking.querySelector(name));
-  let running = null; // what aborts the query that runs
+const queryBox = document.getElementById("ask");
+if (queryBox) {
+  const text = queryBox.querySelector("textarea");
+  const message = queryBox.querySelector(".said");
+  const holder = queryBox.querySelector(".content");
+  const [start, stop] = [".run", ".cancel"].map((name) => queryBox.querySelector(name));
+  let running = null; // the AbortController of the running query
   const state = (aborter) => {
     running = aborter;
-    asking.setAttribute("aria-busy", String(aborter !== null));
+    queryBox.setAttribute("aria-busy", String(aborter !== null));
     if (aborter === null && document.activeElement === stop) text.focus();
     stop.hidden = aborter === null;
   };
   const run = async () => {
-    running?.abort(); // a new query takes the place of the one before
+    running?.abort(); // a new query replaces the running one
     const mine = new AbortController();
     state(mine);
-    said.textContent = "Running…";
+    message.textContent = "Running…";
     try {
-      const panel = await ask("api/sql", { method: "POST", body: JSON.stringify({ sql: text.value }),
+      const panel = await fetchJson("api/sql", { method: "POST", body: JSON.stringify({ sql: text.value }),
         headers: { "Content-Type": "application/json" }, signal: mine.signal });
       if (running !== mine) return;
       holder.replaceChildren();
       if (panel.plan) {
-        said.textContent = "The plan.";
+        message.textContent = "Query plan";
         holder.append(element("pre", {}, panel.plan));
       } else {
-        said.textContent = panel.said;
+        message.textContent = panel.said;
         if (panel.rows) await draw(holder, "ask", { ...panel, table: true }, "Rows");
       }
     } catch (error) {
       if (running !== mine) return;
-      holder.replaceChildren(); // rows of the query before
-      said.textContent = mine.signal.aborted ? "Cancelled." : error.message;
+      holder.replaceChildren(); // removes the rows of the previous query
+      message.textContent = mine.signal.aborted ? "Cancelled." : error.message;
     }
     if (running === mine) state(null);
   };
@@ -130,9 +130,9 @@ if (asking) {
   text.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) run();
   });
-  asking.addEventListener("keydown", (event) => { if (event.key === "Escape") cancel(); });
+  queryBox.addEventListener("keydown", (event) => { if (event.key === "Escape") cancel(); });
   window.addEventListener("pagehide", cancel);
-  asking.querySelector("select").addEventListener("change", (event) => {
+  queryBox.querySelector("select").addEventListener("change", (event) => {
     text.value = event.target.selectedOptions[0].dataset.sql;
     run();
   });

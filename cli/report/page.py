@@ -1,4 +1,4 @@
-"""The page: every panel's query is asked, and the rows go into the HTML beside what draws them."""
+"""Build the HTML page: run the query of each panel and embed the rows with the scripts that draw them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ SCRIPTS = (
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """The trace that a page is about, how many others its run has, and the run to compare with."""
+    """The trace of a page, the number of other traces in its run, and the baseline run."""
 
     run: str
     worker: str
@@ -50,14 +50,14 @@ class Trace:
 
 
 def sections(trace: Trace) -> tuple[Section, ...]:
-    """The headings of a page; what is compared comes first."""
+    """Return the sections of a page; the comparison comes first."""
     return SECTIONS if trace.baseline is None else (COMPARED, *SECTIONS)
 
 
 def render(warehouse: Warehouse, trace: Trace) -> Iterator[str]:
-    """The page with all rows in it, piece by piece."""
+    """Yield the page with all rows in it, in pieces."""
     data = {
-        panel.id: asked(warehouse, panel, trace)
+        panel.id: panel_data(warehouse, panel, trace)
         for section in sections(trace)
         for panel in section.panels
     }
@@ -67,12 +67,12 @@ def render(warehouse: Warehouse, trace: Trace) -> Iterator[str]:
 def document(
     trace: Trace, header: str, data: dict[str, Any] | None = None, before: str = ""
 ) -> Iterator[str]:
-    """The page, piece by piece.
+    """Yield the page in pieces.
 
     Args:
-        trace: What it is about.
-        header: HTML that says so.
-        data: The rows of the panels; None where the page asks for them.
+        trace: The trace to show.
+        header: HTML of the header, which names the trace.
+        data: The rows of the panels; None if the page fetches them from its server.
         before: HTML in front of the panels.
     """
     yield '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -87,7 +87,7 @@ def document(
         yield _section(section, trace)
     yield "</main>\n"
     if data is not None:
-        # In JSON a "<" is only ever within text.
+        # In JSON, "<" occurs only within text.
         text = orjson.dumps(data, default=str).decode().replace("<", "\\u003c")
         yield f'<script type="application/json" id="data">{text}</script>\n'
     for script in SCRIPTS:
@@ -97,7 +97,7 @@ def document(
 
 @functools.cache
 def _policy(is_live: bool) -> str:
-    """What the page may load and run: its own scripts, and where it is live its own server."""
+    """Return the content security policy: only the page's own scripts, and its own server if live."""
     hashes = (
         base64.b64encode(hashlib.sha256(_asset(script).encode()).digest()).decode()
         for script in SCRIPTS
@@ -110,8 +110,8 @@ def _policy(is_live: bool) -> str:
     )
 
 
-def asked(warehouse: Warehouse, panel: Panel, trace: Trace) -> dict[str, Any]:
-    """The rows of a panel by column, and how it is drawn."""
+def panel_data(warehouse: Warehouse, panel: Panel, trace: Trace) -> dict[str, Any]:
+    """Return the rows of a panel by column, and how to draw them."""
     relation = warehouse.sql(_sql(panel, trace))
     meanings = {column.name: column for column in warehouse.registry.get(panel.view).columns}
     found = by_column(relation, meanings)
@@ -122,7 +122,7 @@ def asked(warehouse: Warehouse, panel: Panel, trace: Trace) -> dict[str, Any]:
 
 
 def _why(warehouse: Warehouse, panel: Panel, trace: Trace) -> str:
-    """Why a panel has no rows, as `tracewh show` says it."""
+    """Return why a panel has no rows, with the messages of `tracewh show`."""
     keys = (trace.run, trace.worker, trace.span)
     view = warehouse.registry.get(panel.view)
     given = dict(zip(KEYS, keys, strict=True))
@@ -131,8 +131,8 @@ def _why(warehouse: Warehouse, panel: Panel, trace: Trace) -> str:
     if panel.left_out and warehouse.view(view.name, None, **given).limit(1).fetchall():
         return panel.left_out
     found = reasons(warehouse.view, [keys], view, given)
-    said = [message for messages in found.values() for message in messages]
-    return " ".join(dict.fromkeys(said)) or "Nothing of this was recorded."
+    all_messages = [message for messages in found.values() for message in messages]
+    return " ".join(dict.fromkeys(all_messages)) or "The trace has no data for this panel."
 
 
 def _sql(panel: Panel, trace: Trace) -> str:

@@ -1,4 +1,4 @@
-"""What the report shows: each panel is a query on the views and how its rows are drawn."""
+"""The panels of the report: each is a query on the views, and how to draw its rows."""
 
 from __future__ import annotations
 
@@ -6,25 +6,25 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-#: Rows of a table that go into the page at most; the query says so by its LIMIT.
+#: Maximum number of rows of a table in the page; the queries have it as their LIMIT.
 MOST_ROWS = 2000
-#: Points of a curve, by device: in each of as many stretches of time the lowest and the highest.
+#: Time intervals of a curve per device; the page has the lowest and the highest point of each.
 STRETCHES = 1000
 
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """One query and its picture.
+    """One query and its chart.
 
     Args:
-        id: Word that names it in the page.
-        title: What it shows.
-        sql: The query. In it {trace} stands for the arguments that name a trace, {run} for those
-            that name its run, {start} for the start of the trace in ns, {diff} for the two sides.
+        id: Identifier of the panel in the page.
+        title: Title of the panel.
+        sql: The query. {trace} stands for the arguments that select the trace, {run} for those that
+            select its run, {start} for the start of the trace in ns, {diff} for the two compared runs.
         view: The view whose header describes the columns.
-        chart: What the page draws of the rows; None for a table alone.
-        table: Whether the rows are listed too.
-        left_out: Why there may be no row although the view has some: what the query leaves out.
+        chart: How to draw the rows; None for only a table.
+        table: Whether to show the rows as a table too.
+        left_out: Message if the query filters out all rows of the view.
     """
 
     id: str
@@ -58,13 +58,13 @@ ROLES = (
 
 
 def _top(label: str, *values: str, sums: tuple[str, ...]) -> dict[str, Any]:
-    """A bar chart of the largest rows.
+    """Return a bar chart of the largest rows.
 
     Args:
         label: The column that names a row.
-        values: Columns to choose from.
-        sums: Those of which rows add up, so that what is left can be one bar; what is nested, as a
-            total is, would count again and again.
+        values: The columns that the user can choose.
+        sums: Those of them that can be added up, so that the other rows become one bar. The sum of
+            nested times, e.g. totals, would count the same time several times.
     """
     return {"kind": "top", "label": label, "values": values, "sums": sums}
 
@@ -75,7 +75,7 @@ OVERVIEW = Section(
     (
         Panel(
             "recommendations",
-            "What to look at first",
+            "Recommendations",
             "FROM recommendations({trace})\n"
             "SELECT severity, rule, cost_per_step_us, confidence, message",
             "recommendations",
@@ -88,14 +88,14 @@ OVERVIEW = Section(
         ),
         Panel(
             "steps",
-            "Where the time of each step went",
+            "Time per step",
             "FROM step_breakdown({trace})\nSELECT * EXCLUDE (run, worker, span)",
             "step_breakdown",
             {"kind": "stacked", "x": "step", "values": ROLES},
         ),
         Panel(
             "quality",
-            "What the trace lacks",
+            "Trace quality",
             'FROM trace_quality({trace})\nSELECT severity, "check", count, message',
             "trace_quality",
         ),
@@ -124,7 +124,7 @@ OPERATORS = Section(
         ),
         Panel(
             "lines",
-            "Lines of Python",
+            "Python source lines",
             "FROM source_lines({trace})\n"
             "SELECT source_file || ':' || source_line AS line, source_function, calls, host_self_us,\n"
             "    host_total_us, device_us, allocated_bytes, is_library, callee\n"
@@ -147,7 +147,7 @@ KERNELS = Section(
     (
         Panel(
             "kernel-types",
-            "Kinds of kernels",
+            "Kernel types",
             "FROM kernel_type_breakdown({trace})\nSELECT * EXCLUDE (run, worker, span)",
             "kernel_type_breakdown",
             {"kind": "pie", "label": "kind", "value": "total_us"},
@@ -179,7 +179,7 @@ MEMORY = Section(
         Panel(
             "memory-curve",
             "Memory over time",
-            # What is seen of a curve is the lowest and the highest of each stretch.
+            # A chart shows only the lowest and the highest point of each interval.
             "FROM memory_curve({trace})\n"
             "SELECT device, (time_ns - {start}) / 1e6 AS time_ms, allocated_bytes, reserved_bytes\n"
             "WINDOW\n"
@@ -199,7 +199,7 @@ MEMORY = Section(
         ),
         Panel(
             "memory-events",
-            "The largest blocks",
+            "Largest memory blocks",
             "FROM memory_events({trace})\n"
             "SELECT device, operator, parent_operator, size_bytes,\n"
             "    (allocated_ns - {start}) / 1e6 AS allocated_ms,\n"
@@ -209,7 +209,7 @@ MEMORY = Section(
         ),
         Panel(
             "memory-peak",
-            "What was there at the peak",
+            "Memory at peak",
             "FROM memory_at_peak({trace})\n"
             f"SELECT * EXCLUDE (run, worker, span, peak_ns)\nLIMIT {MOST_ROWS}",
             "memory_at_peak",
@@ -234,11 +234,11 @@ COMMUNICATION = Section(
                 "by": "worker",
                 "values": ("computation_us", "overlap_us", "communication_us", "other_us"),
             },
-            left_out="Nothing was communicated in this run.",
+            left_out="This run has no communication.",
         ),
         Panel(
             "wait",
-            "Moving data and waiting for the last worker",
+            "Collectives: transfer and wait",
             "FROM comm_wait({run})\nSELECT worker, step, * EXCLUDE (run, worker, span, step)\n"
             f"LIMIT {MOST_ROWS}",
             "comm_wait",
@@ -264,7 +264,7 @@ MODULES = Section(
     (
         Panel(
             "module-flame",
-            "Modules inside modules",
+            "Module tree",
             "FROM module_tree({trace})\n"
             "SELECT path, count(*) AS calls, sum(host_self_us) AS host_self_us,\n"
             "    sum(device_self_us) AS device_self_us\n"
@@ -293,11 +293,11 @@ MODULES = Section(
 
 COMPARED = Section(
     "compared",
-    "Compared with the baseline",
+    "Comparison with the baseline",
     (
         Panel(
             "diff-overview",
-            "At a glance",
+            "Summary",
             "FROM diff_overview({diff})",
             "diff_overview",
             {"kind": "facts"},
@@ -305,7 +305,7 @@ COMPARED = Section(
         ),
         Panel(
             "diff-steps",
-            "Where a step differs",
+            "Step time differences",
             "FROM diff_steps({diff})\n"
             "SELECT category, delta_mean_us, delta_mean_us_pct, significant, p_value,\n"
             "    * EXCLUDE (category, delta_mean_us, delta_mean_us_pct, significant, p_value)",
@@ -314,7 +314,7 @@ COMPARED = Section(
         ),
         Panel(
             "diff-modules",
-            "Block by block",
+            "Differences by timeline block",
             "FROM diff_modules({diff})\n"
             "SELECT position, path, depth, kind, name, matched, clock, baseline_us, experiment_us,\n"
             f"    delta_us, cumulative_delta_us\nORDER BY position\nLIMIT {MOST_ROWS}",

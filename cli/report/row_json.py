@@ -1,7 +1,7 @@
-"""The rows of a query by column, as JSON and a browser keep them without a loss.
+"""Convert the rows of a query to columns of values that JSON and a browser keep without loss.
 
-Numbers stay numbers where a browser has them exactly. Larger integers, DECIMAL, NaN and infinities
-become text, and so does every type that JSON does not have, as DuckDB writes it.
+Numbers stay numbers if a browser can represent them exactly. Larger integers, DECIMAL, NaN, infinities
+and all types that JSON does not have become DuckDB's text.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ if TYPE_CHECKING:
 
     from tracewh.views import Column
 
-#: The largest integer up to which a browser, which counts in doubles, has all of them.
+#: The largest safe integer of a browser, whose numbers are doubles.
 LARGEST = 2**53 - 1
-#: Limits of an answer to a query: bytes of all rows, and characters of one text.
+#: Limits of the result of a query: bytes of all rows, and characters of one text.
 MOST_BYTES, MOST_CHARACTERS = 8_000_000, 10_000
-#: Types whose values Python receives whole, and lists of them. All else comes as DuckDB's text.
+#: Types whose values are fetched as Python values, and lists of them. Others are fetched as text.
 PLAIN = re.compile(
     r"(U?(TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT)|FLOAT|DOUBLE|BOOLEAN|VARCHAR)(\[\d*\])*"
 )
-#: Those whose values are never long.
+#: Types whose values are always short.
 SHORT = re.compile(r"U?(TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT)|FLOAT|DOUBLE|BOOLEAN")
 
 
 def by_column(relation: duckdb.DuckDBPyRelation, meanings: Mapping[str, Column]) -> dict[str, Any]:
-    """The rows of a relation by column, with what is known of each column."""
+    """Return the rows of a relation by column, with name, unit and meaning of each column."""
     relation = _distinct(relation)
     kinds = [str(kind) for kind in relation.types]
     picked = [None if PLAIN.fullmatch(kind) else "CAST({} AS VARCHAR)" for kind in kinds]
@@ -44,9 +44,9 @@ def by_column(relation: duckdb.DuckDBPyRelation, meanings: Mapping[str, Column])
 
 
 def bounded(relation: duckdb.DuckDBPyRelation) -> dict[str, Any]:
-    """The first rows of a relation as `by_column` gives them, and `said`: how many, and what is cut.
+    """Return the first rows like `by_column`, and `said`: a note on their number and on cuts.
 
-    The rows, their bytes and the characters of a text have limits. A list is text as well.
+    The number of rows, their bytes and the characters of a text are limited. Lists become text.
     """
     relation = _distinct(relation)
     kinds = [str(kind) for kind in relation.types]
@@ -64,18 +64,18 @@ def bounded(relation: duckdb.DuckDBPyRelation) -> dict[str, Any]:
         has_long = has_long or any(map(_is_long, row))
     megabytes = f"{MOST_BYTES // 10**6} MB"
     if has_more and not rows:
-        diagnostics.refuse(f"one row has more than {megabytes}: select fewer columns")
-    said = f"{len(rows):,} row{'' if len(rows) == 1 else 's'}."
+        diagnostics.refuse(f"one row is larger than {megabytes}; select fewer columns")
+    note = f"{len(rows):,} row{'' if len(rows) == 1 else 's'}."
     if has_more:
         of = f", {megabytes}" if size > MOST_BYTES else ""
-        said = f"The first {said[:-1]}{of}; the query has more."
+        note = f"The first {note[:-1]}{of}; the query has more."
     if has_long:
-        said += f" Texts are cut at {MOST_CHARACTERS:,} characters."
-    return {**_found(relation, {}, rows), "said": said}
+        note += f" Texts are cut after {MOST_CHARACTERS:,} characters."
+    return {**_found(relation, {}, rows), "said": note}
 
 
 def _distinct(relation: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
-    """The relation with numbers at the names that occur twice."""
+    """Return the relation with duplicate column names made unique."""
     is_distinct = len(set(relation.columns)) == len(relation.columns)
     return relation if is_distinct else relation.project("*")
 
@@ -83,7 +83,7 @@ def _distinct(relation: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
 def _picked(
     relation: duckdb.DuckDBPyRelation, expressions: list[str | None]
 ) -> duckdb.DuckDBPyRelation:
-    """The relation with an expression in place of each column that has one; {} in it is the column."""
+    """Replace each column that has an expression by it; {} in it stands for the column."""
     if not any(expressions):
         return relation
     picked = ", ".join((text or "{}").format(f"_t.c{n}") for n, text in enumerate(expressions))
@@ -118,7 +118,7 @@ def _shortened(value: Any) -> Any:
 
 
 def _exact(value: Any) -> Any:
-    """A value as JSON, with text in place of numbers that JSON or a browser does not have."""
+    """Return a value for JSON: numbers that JSON or a browser cannot represent become text."""
     if isinstance(value, list | tuple):
         return [_exact(each) for each in value]
     is_lost = (isinstance(value, int) and abs(value) > LARGEST) or (
@@ -128,6 +128,6 @@ def _exact(value: Any) -> Any:
 
 
 def _unit(name: str) -> str:
-    """The unit that a name ends in."""
+    """Return the unit at the end of a column name."""
     ending = name.rpartition("_")[2]
     return ending if ending in ("us", "ms", "ns", "bytes", "pct") else "-"

@@ -1,8 +1,8 @@
-"""`tracewh serve`: the report over a whole warehouse, live in a browser.
+"""`tracewh serve`: a web server for the report of every run in a warehouse.
 
-Child processes read the warehouse: they are closed to everything but its files and can write nothing.
-The server answers to the host it was told and to no other name, so that no page elsewhere can
-ask it; beyond loopback it wants the token that it printed.
+Child processes read the warehouse. They can open no other files and write nothing. The server accepts
+only requests to its own host name, so that a page of another site cannot query it. On other addresses
+than loopback it requires the token that it printed.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from starlette.routing import Route
 from tracewh.cli import diagnostics
 from tracewh.cli.diagnostics.errors import OK
 from tracewh.cli.report.live import PANELS
-from tracewh.cli.report.messages import Answer, Question, Setup
-from tracewh.cli.report.worker_pool import LineFullError, Pool
+from tracewh.cli.report.messages import Setup, Task, TaskResult
+from tracewh.cli.report.worker_pool import Pool, QueueFullError
 from tracewh.storage.remote import is_url
 from tracewh.views.warehouse import find, listed
 
@@ -37,15 +37,15 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
-#: Name of the cookie that remembers the token.
+#: Name of the cookie that holds the token.
 COOKIE = "tracewh_token"
 LAST_PORT = 65535
 LONGEST_SECONDS = 24 * 3600
-#: A query may take so long, and so much memory, unless the command line says otherwise.
+#: Default limits of a query.
 SECONDS, MEMORY_MB = 10, 1000
-#: A page or a panel, whose SQL is ours, may take so long.
+#: Time limit of a page or a panel, whose SQL is our own.
 PANEL_SECONDS = 60
-#: So many queries run at a time, and so many wait; so many requests for pages, or for panels, wait.
+#: Queries that run at a time, queries that may wait, and pages or panels that may wait.
 QUERIES, WAITING, VISITORS = 4, 20, 1000
 #: The largest body of a request.
 MOST_BODY_BYTES = 1_000_000
@@ -58,13 +58,13 @@ HEADERS = {
 
 
 class Token:
-    """Lets through who has the token; once in the address, from then on in a cookie."""
+    """Middleware that requires the token: first in the URL, later in a cookie."""
 
     def __init__(self, app: ASGIApp, token: str) -> None:
         self._app, self._token = app, token
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
+        """Handle one request."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -76,8 +76,8 @@ class Token:
         elif self._is_token(request.cookies.get(COOKIE, "")):
             response = self._app
         else:
-            text = {"error": "open the address that `tracewh serve` printed: it holds a token"}
-            response = _answer(text, 403)
+            text = {"error": "open the URL that `tracewh serve` printed: it contains a token"}
+            response = _json(text, 403)
         await response(scope, receive, send)
 
     def _is_token(self, given: str) -> bool:
@@ -85,12 +85,12 @@ class Token:
 
 
 class Site:
-    """The child processes of a server: pages, panels and queries do not wait for each other.
+    """The child processes of a server, in separate pools for pages, panels and queries.
 
     Args:
         warehouse: Folder or URL of the warehouse.
-        seconds: A query may take so long.
-        memory_mb: And so much memory.
+        seconds: Time limit of a query.
+        memory_mb: Memory limit of a query.
 
     Raises:
         WarehouseError: There is no warehouse, or it holds no traces.
@@ -99,37 +99,37 @@ class Site:
     def __init__(self, warehouse: str, seconds: float, memory_mb: int) -> None:
         place = listed(warehouse) if is_url(warehouse) else str(find(warehouse))
         longer = max(seconds, PANEL_SECONDS)
-        said = "the {} took more than {:g} seconds and was stopped; `tracewh serve --time-limit SECONDS` raises the limit"
-        self.pages = Pool(Setup(place), 2, VISITORS, longer, said.format("page", longer))
-        self.panels = Pool(Setup(place), 4, VISITORS, longer, said.format("panel", longer))
+        too_long = "the {} took more than {:g} seconds and was stopped; `tracewh serve --time-limit SECONDS` raises the limit"
+        self.pages = Pool(Setup(place), 2, VISITORS, longer, too_long.format("page", longer))
+        self.panels = Pool(Setup(place), 4, VISITORS, longer, too_long.format("panel", longer))
         self.queries = Pool(
             Setup(place, memory_mb, is_nice=True),
             QUERIES,
             WAITING,
             seconds,
-            said.format("query", seconds),
+            too_long.format("query", seconds),
         )
 
-    async def answer(self, pool: Pool, question: Question, request: Request) -> Response:
-        """The answer to a question, which is given up where its client leaves."""
+    async def respond(self, pool: Pool, task: Task, request: Request) -> Response:
+        """Run a task and return its response; cancel it if the client disconnects."""
         try:
-            asked = pool.submit(question)
-        except LineFullError as error:
-            return _answer({"error": str(error)}, 503)
-        left = asyncio.ensure_future(_left(request))
-        answered: asyncio.Future[Answer] = asyncio.wrap_future(asked.answer)
-        either: set[asyncio.Future[Any]] = {left, answered}
+            pending = pool.submit(task)
+        except QueueFullError as error:
+            return _json({"error": str(error)}, 503)
+        disconnected = asyncio.ensure_future(_disconnected(request))
+        finished: asyncio.Future[TaskResult] = asyncio.wrap_future(pending.future)
+        either: set[asyncio.Future[Any]] = {disconnected, finished}
         try:
             await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
-            if not answered.done():
-                return _answer({"error": "the client left"}, 499)
-            answer = answered.result()
+            if not finished.done():
+                return _json({"error": "the client disconnected"}, 499)
+            result = finished.result()
         finally:
-            left.cancel()
-            asked.stop()
-        if answer.is_page:
-            return HTMLResponse(answer.body, answer.status, headers=HEADERS)
-        return Response(answer.body, answer.status, headers=HEADERS, media_type="application/json")
+            disconnected.cancel()
+            pending.stop()
+        if result.is_page:
+            return HTMLResponse(result.body, result.status, headers=HEADERS)
+        return Response(result.body, result.status, headers=HEADERS, media_type="application/json")
 
     def close(self) -> None:
         """End all child processes."""
@@ -137,16 +137,16 @@ class Site:
             pool.close()
 
 
-async def _left(request: Request) -> None:
-    """Wait until the client leaves."""
+async def _disconnected(request: Request) -> None:
+    """Wait until the client disconnects."""
     while (await request.receive())["type"] != "http.disconnect":
         pass
 
 
 async def _body(request: Request) -> bytes | None:
-    """What a request carries; None where that is too large, which is known before all is read."""
-    said = request.headers.get("content-length", "")
-    if said.isdecimal() and int(said) > MOST_BODY_BYTES:
+    """Read the body of a request; return None as soon as it is too large."""
+    length = request.headers.get("content-length", "")
+    if length.isdecimal() and int(length) > MOST_BODY_BYTES:
         return None
     body = bytearray()
     async for part in request.stream():
@@ -163,14 +163,14 @@ def application(
     seconds: float = SECONDS,
     memory_mb: int = MEMORY_MB,
 ) -> Starlette:
-    """The server as an ASGI application; `state.site` has to be closed.
+    """Return the server as an ASGI application. The caller must close its `state.site`.
 
     Args:
         warehouse: Folder or URL of the warehouse.
-        hosts: Names that it answers to.
-        token: What a visitor has to know; None where everyone may look.
-        seconds: A query may take so long.
-        memory_mb: And so much memory.
+        hosts: Host names that the server accepts.
+        token: Token that each request must carry; None for access without a token.
+        seconds: Time limit of a query.
+        memory_mb: Memory limit of a query.
 
     Raises:
         WarehouseError: There is no warehouse, or it holds no traces.
@@ -178,30 +178,30 @@ def application(
     site = Site(warehouse, seconds, memory_mb)
 
     async def page(request: Request) -> Response:
-        question = Question("page", {"given": dict(request.query_params)})
-        return await site.answer(site.pages, question, request)
+        task = Task("page", {"given": dict(request.query_params)})
+        return await site.respond(site.pages, task, request)
 
     async def panel(request: Request) -> Response:
         name = request.path_params["id"]
         if name not in PANELS:
-            return _answer({"error": "there is no such panel"}, 404)
-        question = Question("panel", {"id": name, "given": dict(request.query_params)})
-        return await site.answer(site.panels, question, request)
+            return _json({"error": "unknown panel"}, 404)
+        task = Task("panel", {"id": name, "given": dict(request.query_params)})
+        return await site.respond(site.panels, task, request)
 
     async def sql(request: Request) -> Response:
-        # A form of another site cannot send this type without being asked back first.
+        # A form of another site cannot send this content type without a CORS preflight.
         if request.headers.get("content-type") != "application/json":
-            return _answer({"error": "send application/json"}, 415)
+            return _json({"error": "the content type must be application/json"}, 415)
         body = await _body(request)
         if body is None:
-            return _answer({"error": "a query has at most 1 MB"}, 413)
+            return _json({"error": "the query is larger than 1 MB"}, 413)
         try:
             text = orjson.loads(body)["sql"]
         except (orjson.JSONDecodeError, KeyError, TypeError):
             text = None
         if not isinstance(text, str):
-            return _answer({"error": 'send {"sql": "..."}'}, 400)
-        return await site.answer(site.queries, Question("query", {"sql": text}), request)
+            return _json({"error": 'the body must be {"sql": "..."}'}, 400)
+        return await site.respond(site.queries, Task("query", {"sql": text}), request)
 
     middleware = [Middleware(TrustedHostMiddleware, allowed_hosts=hosts, www_redirect=False)]
     if token is not None:
@@ -218,19 +218,19 @@ def application(
     return app
 
 
-def _answer(content: dict[str, Any], status: int = 200) -> Response:
+def _json(content: dict[str, Any], status: int = 200) -> Response:
     return Response(orjson.dumps(content), status, headers=HEADERS, media_type="application/json")
 
 
 class _Server(uvicorn.Server):
-    """Ends its child processes before it waits for the answers that they would give."""
+    """A server that ends its child processes before it waits for open requests."""
 
     def __init__(self, config: uvicorn.Config, site: Site) -> None:
         super().__init__(config)
         self._site = site
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """End."""
+        """Shut the server down."""
         self._site.close()
         await super().shutdown(sockets)
 
@@ -242,7 +242,7 @@ def serve(
     if port > LAST_PORT:
         diagnostics.refuse(f"--port takes a number from 0 to {LAST_PORT}, not {port}")
     if seconds > LONGEST_SECONDS:
-        diagnostics.refuse(f"--time-limit takes at most {LONGEST_SECONDS} seconds, a day")
+        diagnostics.refuse(f"--time-limit takes at most {LONGEST_SECONDS} seconds (a day)")
     is_loopback = host in ("localhost", "::1") or _is_loopback(host)
     token = None if is_loopback else secrets.token_urlsafe(24)
     try:
@@ -250,7 +250,7 @@ def serve(
             (host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET
         )
     except OSError as error:
-        # The message of Python repeats the address; an unknown name has a number of its own.
+        # Python's own message repeats the address; the error of an unknown host has another number.
         is_known = error.errno is not None and not isinstance(error, socket.gaierror)
         reason = os.strerror(error.errno or 0) if is_known else error.strerror
         diagnostics.refuse(f"cannot listen on {host} port {port}: {reason}; try --port 0")
@@ -260,7 +260,7 @@ def serve(
         shown = f"[{host}]" if ":" in host else host
         address = f"http://{shown}:{listening.getsockname()[1]}/"
         secret = f"?{urlencode({'token': token}, quote_via=quote)}" if token else ""
-        diagnostics.line(f"{address}{secret}  (Ctrl-C ends it)")
+        diagnostics.line(f"{address}{secret}  (press Ctrl-C to stop)")
         config = uvicorn.Config(app, log_level="warning", lifespan="off")
         server = _Server(config, app.state.site)
         with contextlib.closing(app.state.site), contextlib.suppress(KeyboardInterrupt):

@@ -1,13 +1,13 @@
-// A panel's rows as a table to sort, search and filter.
+// Shows the rows of a panel as a table with sorting, search and filters.
 "use strict";
 
-// With so few rows there is nothing to search.
+// Tables with at most this many rows have no search.
 const FEW = 8;
-// A sentence is broken into lines no shorter than this, in pixels.
+// Minimum width of a column of sentences, in pixels.
 const LEAST_PROSE = 240;
 const tables = new Map(); // panel -> Tabulator
 
-// A number that is looked for has the unit in which most people would write it.
+// A filter for numbers uses the unit of the column's largest value.
 function least(column) {
   const word = scale(column.unit, largest(column.values))[1];
   return word ? `at least, ${word}` : "at least";
@@ -18,7 +18,7 @@ function atLeast(column) {
   return (wanted, value) => Number.isNaN(Number(wanted)) || (value ?? 0) >= Number(wanted) * size;
 }
 
-// Numbers in order, those that come as text among them; what has no value is always last.
+// Compares numbers, including those that arrive as text; missing values are always last.
 function inOrder(a, b, rowA, rowB, column, direction) {
   if (a === null || b === null) return (a === b ? 0 : a === null ? 1 : -1) * (direction === "asc" ? 1 : -1);
   const [x, y] = [amount(a), amount(b)];
@@ -45,7 +45,7 @@ function listed(holder, id, panel) {
     layout: "fitDataFill",
     maxHeight: "420px",
     movableColumns: true,
-    nestedFieldSeparator: false, // the name of a column may hold a point
+    nestedFieldSeparator: false, // the name of a column may contain a dot
     columns: known.map((column) => ({
       title: title(column),
       field: column.name,
@@ -67,7 +67,7 @@ function listed(holder, id, panel) {
       tooltip: (_, cell) => String(cell.getValue() ?? ""),
     })),
   });
-  const said = () => {
+  const showCount = () => {
     const found = table.getDataCount("active");
     count.textContent = found === panel.rows ? `${panel.rows} rows` : `${found} of ${panel.rows} rows`;
   };
@@ -80,10 +80,10 @@ function listed(holder, id, panel) {
         if (event.key === "Enter" && event.target === head) head.click();
       });
     }
-    said();
+    showCount();
   });
   if (known.some((column) => column.name === "message")) {
-    table.on("renderComplete", () => { // a sentence has the room that the other columns leave
+    table.on("renderComplete", () => { // sentences fill the width that the other columns leave
       const message = table.getColumn("message");
       const others = table.getColumns().reduce((sum, column) => sum + column.getWidth(), -message.getWidth());
       const room = box.querySelector(".tabulator-tableholder").clientWidth;
@@ -93,7 +93,7 @@ function listed(holder, id, panel) {
       for (const row of table.getRows()) row.normalizeHeight();
     });
   }
-  table.on("dataFiltered", () => setTimeout(said));
+  table.on("dataFiltered", () => setTimeout(showCount));
   search.addEventListener("input", () => {
     const wanted = search.value.toLowerCase();
     table.setFilter((row) => Object.values(row).some(

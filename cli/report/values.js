@@ -1,4 +1,4 @@
-// Values as people read them, each figure with its unit, and elements that show them.
+// Formats values with their units, and creates elements that show them.
 "use strict";
 
 const number = new Intl.NumberFormat("en", { maximumFractionDigits: 3 });
@@ -10,11 +10,11 @@ const SCALES = {
   bytes: [[2 ** 40, "TiB"], [2 ** 30, "GiB"], [2 ** 20, "MiB"], [2 ** 10, "KiB"], [1, "B"]],
 };
 
-// Between these a number of ns is a moment, not a length: the years 1973 to 2262.
+// Numbers of ns in this range are times since 1970, not durations: the years 1973 to 2262.
 const EPOCH = [10n ** 17n, 2n ** 63n];
 
-// In columns of numbers, integers too large for a number come as text, and so do decimals, NaN and
-// infinities.
+// In columns of numbers, integers too large for a JavaScript number, decimals, NaN and infinities arrive
+// as text.
 const INTEGER = /^-?\d+$/;
 const WORDS = { inf: Infinity, "-inf": -Infinity, nan: NaN };
 
@@ -40,7 +40,7 @@ function shown(value, unit) {
   return word ? `${text} ${word}` : text;
 }
 
-// An integer too large for a number; a moment with all its digits.
+// Formats an integer too large for a number; a time since 1970 keeps all its digits.
 function large(value, unit) {
   if (unit === "ns" && value > EPOCH[0] && value < EPOCH[1]) {
     const second = new Date(Number(value / 1000000n)).toISOString().slice(0, 19);
@@ -72,7 +72,7 @@ function column(panel, name) {
   if (position < 0) return null;
   const known = panel.columns[position];
   const values = panel.values[position];
-  // A picture takes numbers alone, and has no place for NaN.
+  // A chart needs numbers and cannot show NaN.
   const numbers = () => values.map((value) => (value === null ? null : Number(amount(value)) || 0));
   return { ...known, values: known.numeric ? numbers() : values };
 }

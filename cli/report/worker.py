@@ -1,6 +1,6 @@
-"""A child process of `tracewh serve`: it has the warehouse open and answers one question at a time.
+"""A child process of `tracewh serve`: it opens the warehouse and runs one task at a time.
 
-It ends when its standard input does, so it does not outlive the server, whatever ended that.
+It exits when its standard input closes, so it never outlives the server, even if that is killed.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ import orjson
 from tracewh.cli.diagnostics import sql_error
 from tracewh.cli.diagnostics.errors import CliError
 from tracewh.cli.report import live
-from tracewh.cli.report.messages import CANCEL, GRACE_SECONDS, Answer, Question, Setup, read, write
+from tracewh.cli.report.messages import CANCEL, GRACE_SECONDS, Setup, Task, TaskResult, read, write
 from tracewh.temporary import sweep
 from tracewh.views import ViewError
 from tracewh.views.warehouse import Warehouse, WarehouseError
 
-#: A child that needed more memory for a query gives it back by ending.
-SPENT_BYTES = 512 * 2**20
-ANSWERS: dict[str, Callable[..., str | dict[str, Any]]] = {
+#: A child that used more memory than this for a query is replaced, which frees the memory.
+RESTART_BYTES = 512 * 2**20
+HANDLERS: dict[str, Callable[..., str | dict[str, Any]]] = {
     "page": live.page,
     "panel": live.panel,
     "query": live.query,
@@ -40,38 +40,42 @@ ANSWERS: dict[str, Callable[..., str | dict[str, Any]]] = {
 
 
 class Child:
-    """The questions that the server asks, one after the other.
+    """Runs the tasks of the server one after the other.
 
     Args:
-        requests: What the server writes.
-        answers: What it reads.
+        requests: The stream that the server writes.
+        results: The stream that the server reads.
     """
 
-    def __init__(self, requests: IO[bytes], answers: IO[bytes]) -> None:
-        self._requests, self._answers = requests, answers
+    def __init__(self, requests: IO[bytes], results: IO[bytes]) -> None:
+        self._requests, self._results = requests, results
         self._setup: Setup = pickle.loads(read(requests) or b"")
-        self._questions: SimpleQueue[Question | None] = SimpleQueue()
+        self._tasks: SimpleQueue[Task | None] = SimpleQueue()
         self._idle = threading.Event()
         self._idle.set()
         self._warehouse: Warehouse | None = None
 
     def run(self) -> None:
-        """Answer until the server ends."""
+        """Run tasks until the server ends."""
         threading.Thread(target=self._listen, daemon=True).start()
         try:
             self._warehouse = _opened(self._setup)
         except (WarehouseError, duckdb.Error) as error:
-            failed: Answer | None = _error(str(error), 400, is_spent=True)
+            failed: TaskResult | None = _error(str(error), 400, needs_restart=True)
         else:
             failed = None
         with suppress(BrokenPipeError):
-            write(self._answers, b"")  # it can answer from now on
-        while (question := self._questions.get()) is not None:
-            answer = failed or self._answer(question)
+            write(self._results, b"")  # ready for tasks
+        while (task := self._tasks.get()) is not None:
+            result = failed or self._run(task)
             self._idle.set()
-            head = {"status": answer.status, "page": answer.is_page, "spent": answer.is_spent}
+            head = {
+                "status": result.status,
+                "page": result.is_page,
+                "restart": result.needs_restart,
+            }
             with suppress(BrokenPipeError):
-                write(self._answers, orjson.dumps(head), answer.body)
+                write(self._results, orjson.dumps(head), result.body)
         if self._warehouse is not None:
             self._warehouse.close()
         _tidy()
@@ -82,33 +86,35 @@ class Child:
                 self._interrupt()
             else:
                 self._idle.clear()
-                self._questions.put(pickle.loads(frame))
-        self._questions.put(None)
+                self._tasks.put(pickle.loads(frame))
+        self._tasks.put(None)
         self._interrupt()
-        if not self._idle.is_set():  # DuckDB does not look up inside one function
+        if not self._idle.is_set():  # DuckDB does not check for interrupts within one function
             _tidy()
             os._exit(1)
 
     def _interrupt(self) -> None:
-        """Have the question end, also where it is between two queries."""
+        """Interrupt the task, repeatedly: it may be between two queries."""
         until = time.monotonic() + GRACE_SECONDS
         while not self._idle.wait(0.02) and time.monotonic() < until:
             if self._warehouse is not None:
                 self._warehouse.interrupt()
 
-    def _answer(self, question: Question) -> Answer:
+    def _run(self, task: Task) -> TaskResult:
         assert self._warehouse is not None
         try:
-            found = ANSWERS[question.kind](self._warehouse, **question.arguments)
+            found = HANDLERS[task.kind](self._warehouse, **task.arguments)
             if isinstance(found, str):
-                return Answer(200, found.encode(), is_page=True)
-            return Answer(200, orjson.dumps(found, default=str), is_spent=self._is_spent())
+                return TaskResult(200, found.encode(), is_page=True)
+            return TaskResult(
+                200, orjson.dumps(found, default=str), needs_restart=self._needs_restart()
+            )
         except (MemoryError, duckdb.OutOfMemoryException) as error:
-            return _error(self._out_of_memory(error), 400, is_spent=True)
+            return _error(self._out_of_memory(error), 400, needs_restart=True)
         except duckdb.Error as error:
-            return _error(sql_error(error), 400, is_spent=self._is_spent())
+            return _error(sql_error(error), 400, needs_restart=self._needs_restart())
         except (CliError, ViewError, WarehouseError) as error:
-            return _error(str(error), 400, is_spent=self._is_spent())
+            return _error(str(error), 400, needs_restart=self._needs_restart())
 
     def _out_of_memory(self, error: Exception) -> str:
         if self._setup.memory_mb is None:
@@ -118,10 +124,10 @@ class Child:
             "`tracewh serve --memory-limit MB` raises the limit"
         )
 
-    def _is_spent(self) -> bool:
+    def _needs_restart(self) -> bool:
         most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         used = most if sys.platform == "darwin" else most * 1024
-        return self._setup.memory_mb is not None and used > SPENT_BYTES
+        return self._setup.memory_mb is not None and used > RESTART_BYTES
 
 
 def _opened(setup: Setup) -> Warehouse:
@@ -135,11 +141,11 @@ def _opened(setup: Setup) -> Warehouse:
 
 
 def _limit_memory(size: int) -> None:
-    """Limit what the process may take beyond what it has: DuckDB counts its buffers alone.
+    """Limit the memory of the process beyond its current use: DuckDB's own limit covers only its buffers.
 
-    Of the system's limits that of data counts what is written to, and not what is mapped only.
+    RLIMIT_DATA counts memory that is written to, but not memory that is only mapped.
     """
-    with suppress(OSError):  # another system than Linux
+    with suppress(OSError):  # not on Linux
         status = Path("/proc/self/status").read_text()
         [has] = [int(line.split()[1]) for line in status.splitlines() if line.startswith("VmData:")]
         _, hard = resource.getrlimit(resource.RLIMIT_DATA)
@@ -149,27 +155,27 @@ def _limit_memory(size: int) -> None:
 
 
 def _tidy() -> None:
-    """Remove what DuckDB spilled into this child's own folder, which the server names.
+    """Remove what DuckDB spilled into this child's own folder, the first argument of the process.
 
-    Never the folder that the system gives for temporary files: it gives another one where this is gone.
+    It does not use the folder for temporary files of the system, which is another one if this is gone.
     """
     folder = Path(sys.argv[1])
     shutil.rmtree(folder, ignore_errors=True)
     sweep(folder.parent.parent)  # the server may have been killed
 
 
-def _error(text: str, status: int, *, is_spent: bool = False) -> Answer:
-    return Answer(status, orjson.dumps({"error": text}), is_spent=is_spent)
+def _error(text: str, status: int, *, needs_restart: bool = False) -> TaskResult:
+    return TaskResult(status, orjson.dumps({"error": text}), needs_restart=needs_restart)
 
 
 def main() -> None:
-    """Be a child of `tracewh serve`."""
+    """Run a child process of `tracewh serve`."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the server's
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    requests, answers = (os.fdopen(os.dup(fd), mode) for fd, mode in ((0, "rb"), (1, "wb")))
+    requests, results = (os.fdopen(os.dup(fd), mode) for fd, mode in ((0, "rb"), (1, "wb")))
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    os.dup2(2, 1)  # whatever prints does not print into an answer
-    child = Child(requests, answers)
+    os.dup2(2, 1)  # redirects prints to stderr, away from the results
+    child = Child(requests, results)
     child.run()
 
 

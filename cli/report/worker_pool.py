@@ -1,7 +1,7 @@
-"""Child processes that answer questions side by side; what they cannot begin yet waits in line.
+"""A pool of child processes that run tasks in parallel, with a queue for waiting tasks.
 
-A question that takes too long, or that nobody waits for any more, is interrupted, and its process is
-killed where that does not help.
+A task that exceeds its time limit, or whose client has disconnected, is interrupted. If it does not stop,
+its process is killed.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from pathlib import Path
 
 import orjson
 
-from tracewh.cli.report.messages import CANCEL, GRACE_SECONDS, Answer, Question, Setup, read, write
+from tracewh.cli.report.messages import CANCEL, GRACE_SECONDS, Setup, Task, TaskResult, read, write
 from tracewh.temporary import Temporary
 
-#: A child that has not opened the warehouse by then never will.
+#: Seconds that a child has to open the warehouse.
 OPEN_SECONDS = 120
 
 
-class LineFullError(Exception):
-    """So many questions wait already that one more is refused."""
+class QueueFullError(Exception):
+    """The queue of the pool is full."""
 
 
 class Worker:
@@ -37,10 +37,10 @@ class Worker:
     def __init__(self, setup: bytes, folder: Path) -> None:
         self._folder = Path(tempfile.mkdtemp(dir=folder))
         self._lock = threading.Lock()
-        self._asked = 0
+        self._sent = 0
         self._is_busy = False
         self._is_open = False
-        # In a session of its own: Ctrl-C in a terminal reaches the server alone.
+        # In its own session, so that Ctrl-C in a terminal reaches only the server.
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-m", "tracewh.cli.report.worker", str(self._folder)],
             stdin=subprocess.PIPE,
@@ -48,7 +48,7 @@ class Worker:
             env={
                 **os.environ,
                 "TMPDIR": str(self._folder),
-                # It finds all modules where this process does.
+                # The child finds all modules in the same places as this process.
                 "PYTHONPATH": os.pathsep.join(map(os.path.abspath, sys.path)),
             },
             start_new_session=True,
@@ -59,11 +59,11 @@ class Worker:
 
     @property
     def is_alive(self) -> bool:
-        """Whether it can be asked."""
+        """Whether the process is running."""
         return self._process.poll() is None
 
     def open(self) -> bool:
-        """Wait until it can answer, which is no part of the time of a question; False where it ended."""
+        """Wait until the process is ready, outside the time limit of a task; return False if it ended."""
         if not self._is_open:
             timer = threading.Timer(OPEN_SECONDS, self.kill)
             timer.daemon = True
@@ -73,15 +73,15 @@ class Worker:
             timer.cancel()
         return self._is_open
 
-    def ask(self, question: bytes, asked: Asked) -> Answer | None:
-        """What it answers; None where it ended instead."""
+    def run(self, task: bytes, pending: PendingTask) -> TaskResult | None:
+        """Run a task and return its result, or None if the process ended."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         try:
             with self._lock:
                 self._is_busy = True
-                write(self._process.stdin, question)
-            if asked.is_stopped:  # before there was something to stop
+                write(self._process.stdin, task)
+            if pending.is_stopped:  # it was stopped before the task was sent
                 self.stop()
             head, body = read(self._process.stdout), read(self._process.stdout)
         except BrokenPipeError:
@@ -89,49 +89,49 @@ class Worker:
         finally:
             with self._lock:
                 self._is_busy = False
-                self._asked += 1
+                self._sent += 1
         if head is None or body is None:
             return None
-        said = orjson.loads(head)
-        return Answer(said["status"], body, said["page"], said["spent"])
+        fields = orjson.loads(head)
+        return TaskResult(fields["status"], body, fields["page"], fields["restart"])
 
     def stop(self) -> None:
-        """Interrupt what it answers now, and kill it where it does not stop."""
+        """Interrupt the current task, and kill the process if the task does not stop."""
         with self._lock:
             if not self._is_busy:
                 return
-            timer = threading.Timer(GRACE_SECONDS, self._kill_at, [self._asked])
+            timer = threading.Timer(GRACE_SECONDS, self._kill_at, [self._sent])
             timer.daemon = True
             timer.start()
             with suppress(BrokenPipeError):
                 assert self._process.stdin is not None
                 write(self._process.stdin, CANCEL)
 
-    def _kill_at(self, asked: int) -> None:
+    def _kill_at(self, sent: int) -> None:
         with self._lock:
-            if self._is_busy and self._asked == asked:
+            if self._is_busy and self._sent == sent:
                 self._process.kill()
 
     def kill(self) -> None:
-        """End it now; a question that it answers has no answer then."""
+        """Kill the process; its current task has no result."""
         self._process.kill()
 
-    def bury(self) -> str:
-        """Wait for its end, remove what it left, and say what ended it."""
+    def reap(self) -> str:
+        """Wait for the end of the process, remove its temporary files, and return what ended it."""
         self._process.kill()
         code = self._process.wait()
         for pipe in (self._process.stdin, self._process.stdout):
-            with suppress(BrokenPipeError):  # what it did not read any more
+            with suppress(BrokenPipeError):  # bytes that it has not read
                 assert pipe is not None
                 pipe.close()
         shutil.rmtree(self._folder, ignore_errors=True)
         return signal.Signals(-code).name if code < 0 else f"exit status {code}"
 
 
-class Asked:
-    """A question in line, or one that is being answered."""
+class PendingTask:
+    """A task that waits in the queue or runs."""
 
-    answer: Future[Answer]
+    future: Future[TaskResult]
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -140,34 +140,34 @@ class Asked:
 
     @property
     def is_stopped(self) -> bool:
-        """Whether its answer is not wanted any more, or is late."""
+        """Whether its result is no longer needed, or its time is over."""
         return self._is_stopped
 
     def stop(self) -> None:
-        """Give it up."""
+        """Cancel the task."""
         with self._lock:
             self._is_stopped = True
             worker = self._worker
-        self.answer.cancel()  # where it is in line
+        self.future.cancel()  # if it waits in the queue
         if worker is not None:
             worker.stop()
 
-    def given_to(self, worker: Worker | None) -> bool:
-        """Say who answers it from now on; False where it was given up before."""
+    def assign(self, worker: Worker | None) -> bool:
+        """Set the process that runs the task; return False if the task was cancelled before."""
         with self._lock:
             self._worker = worker
             return not self._is_stopped
 
 
 class Pool:
-    """Child processes over one warehouse, each started when there is a question for it.
+    """Child processes for one warehouse, each started when there is a task for it.
 
     Args:
-        setup: What each is told.
-        size: So many at most.
-        most_waiting: So many questions wait at most.
-        seconds: A question may take so long once it is begun.
-        too_long: What to say where it takes longer.
+        setup: The setup of each process.
+        size: Maximum number of processes.
+        most_waiting: Maximum number of waiting tasks.
+        seconds: Time limit of a task, from its start.
+        too_long: Error message for a task that exceeds the time limit.
     """
 
     def __init__(
@@ -175,7 +175,7 @@ class Pool:
     ) -> None:
         self._setup = pickle.dumps(setup)
         self._most = size + most_waiting
-        self._full = f"{most_waiting} queries wait already: try again in a moment"
+        self._full = f"{most_waiting} queries are already waiting; try again in a moment"
         self._seconds, self._too_long = seconds, too_long
         self._threads = ThreadPoolExecutor(size, thread_name_prefix="tracewh-pool")
         self._lock = threading.Lock()
@@ -185,74 +185,76 @@ class Pool:
         self._workers: set[Worker] = set()
         self._idle: list[Worker] = [self._start()]
 
-    def submit(self, question: Question) -> Asked:
-        """Put a question in line.
+    def submit(self, task: Task) -> PendingTask:
+        """Add a task to the queue.
 
         Raises:
-            LineFullError: The line is full.
+            QueueFullError: The queue is full, or the pool is closed.
         """
         with self._lock:
             if self._is_closed or self._count >= self._most:
-                raise LineFullError("the server ends" if self._is_closed else self._full)
+                raise QueueFullError(
+                    "the server is shutting down" if self._is_closed else self._full
+                )
             self._count += 1
-            asked = Asked()
-            asked.answer = self._threads.submit(self._answer, asked, pickle.dumps(question))
-        asked.answer.add_done_callback(self._done)
-        return asked
+            pending = PendingTask()
+            pending.future = self._threads.submit(self._run, pending, pickle.dumps(task))
+        pending.future.add_done_callback(self._done)
+        return pending
 
     def close(self) -> None:
-        """End all processes; questions that are not answered yet get an error."""
+        """End all processes; unfinished tasks get an error."""
         with self._lock:
             self._is_closed = True
             workers = list(self._workers)
         for worker in workers:
             worker.kill()
-        self._threads.shutdown()  # those in line see that it is closed
+        self._threads.shutdown()  # waiting tasks see that the pool is closed
         for worker in workers:
-            worker.bury()
+            worker.reap()
         self._folder.close()
 
-    def _done(self, _: Future[Answer]) -> None:
+    def _done(self, _: Future[TaskResult]) -> None:
         with self._lock:
             self._count -= 1
 
-    def _answer(self, asked: Asked, question: bytes) -> Answer:
+    def _run(self, pending: PendingTask, task: bytes) -> TaskResult:
         worker = self._take()
         if worker is None:
-            return _error("the server ends", 503)
+            return _error("the server is shutting down", 503)
         is_open = worker.open()
-        if not asked.given_to(worker):
+        if not pending.assign(worker):
             self._keep(worker)
-            return _error("nobody waits for it", 503)
-        timer = threading.Timer(self._seconds, asked.stop)
+            return _error("the query was cancelled", 503)
+        timer = threading.Timer(self._seconds, pending.stop)
         timer.daemon = True
         timer.start()
-        answer = worker.ask(question, asked) if is_open else None
+        result = worker.run(task, pending) if is_open else None
         timer.cancel()
-        asked.given_to(None)
-        if answer is not None and not answer.is_spent:
+        pending.assign(None)
+        if result is not None and not result.needs_restart:
             self._keep(worker)
             ended = ""
         else:
             ended = self._replace(worker)
         if self._is_closed:
-            return _error("the server ends", 503)
-        if asked.is_stopped:
+            return _error("the server is shutting down", 503)
+        if pending.is_stopped:
             return _error(self._too_long, 400)
-        if answer is None:
-            said = f"the process of the query ended with {ended}; it may have run out of memory"
-            return _error(said, 400)
-        return answer
+        if result is None:
+            reason = f"the process of the query ended with {ended}; it may have run out of memory"
+            return _error(reason, 400)
+        return result
 
     def _take(self) -> Worker | None:
-        """A process that waits for a question, or a new one; None where there shall be none."""
+        """Return an idle process, or a new one; None if the pool is closed."""
         with self._lock:
             while self._idle and not self._is_closed:
                 worker = self._idle.pop()
                 if worker.is_alive:
                     return worker
                 self._workers.discard(worker)
-                worker.bury()
+                worker.reap()
             return None if self._is_closed else self._start()
 
     def _keep(self, worker: Worker) -> None:
@@ -260,8 +262,8 @@ class Pool:
             self._idle.append(worker)
 
     def _replace(self, worker: Worker) -> str:
-        """Start a new process in the place of one, so that the next question need not wait for it."""
-        ended = worker.bury()
+        """End a process and start a new one, so that the next task does not wait for its start."""
+        ended = worker.reap()
         with self._lock:
             self._workers.discard(worker)
             if not self._is_closed:
@@ -274,5 +276,5 @@ class Pool:
         return worker
 
 
-def _error(text: str, status: int) -> Answer:
-    return Answer(status, orjson.dumps({"error": text}))
+def _error(text: str, status: int) -> TaskResult:
+    return TaskResult(status, orjson.dumps({"error": text}))

@@ -1,4 +1,4 @@
-"""`tracewh report`: choose the trace and write its page."""
+"""`tracewh report`: choose a trace and write its page."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def write(
     output: Path,
     baseline: str | None = None,
 ) -> None:
-    """Write the page about one trace of a run; the first where none is named."""
+    """Write the page of one trace of a run; by default of the first."""
     import tracewh
 
     Output(path=output).check()
@@ -40,7 +40,7 @@ def write(
 
 
 def keep(warehouse: Warehouse, run: str, baseline: str | None) -> None:
-    """Open the files of a run, and of the one that it is compared with, and no others."""
+    """Open only the files of a run and of its baseline."""
     runs = {"baseline": baseline, "experiment": run} if baseline else {"run": run}
     warehouse.keep(None, warehouse.resolved(runs))
 
@@ -48,7 +48,7 @@ def keep(warehouse: Warehouse, run: str, baseline: str | None) -> None:
 def chosen(
     warehouse: Warehouse, run: str, worker: str | None, span: str | None, baseline: str | None
 ) -> Trace:
-    """The trace that is named, or the first one: the lowest rank's, and its first recording."""
+    """Return the named trace, or by default the first recording of the lowest rank."""
     named = {"run": run, "worker": worker, "span": span, "baseline": baseline or None}
     whole = warehouse.resolved(named)
     run, baseline = whole["run"], whole["baseline"]

@@ -145,7 +145,7 @@ def test_damage_in_a_message_that_names_no_file(tracewh, real):
     file.write_bytes(data[:-200] + bytes(192) + data[-8:])
     done = tracewh("query", "FROM traces", "-w", real)
     assert (done.code, done.out) == (1, "")
-    said = "(Invalid data); `tracewh check` says which, and what to do"
+    said = "(Invalid data); `tracewh check` shows which one and how to repair it"
     assert done.err == f"tracewh: a trace is damaged {said}\n"
 
 

@@ -184,7 +184,7 @@ def test_drop_removes_what_is_named(tracewh, tmp_path, write_trace, make_trace):
     assert done.code == 2
     assert (
         done.err
-        == "tracewh: this removes 2 traces of run 'base'; confirm it with --yes where there is no terminal\n"
+        == "tracewh: this removes 2 traces of run 'base'; without a terminal, confirm with --yes\n"
     )
     assert len(left()) == 3
     done = tracewh("drop", "base", "--worker", "w1", "--yes", *where)
@@ -262,10 +262,7 @@ def test_shell_opens_the_warehouse_to_read(warehouse):
 def test_shell_says_where_to_get_it(tracewh, warehouse, monkeypatch):
     monkeypatch.setattr("shutil.which", lambda *_, **__: None)
     done = tracewh("shell")
-    assert (
-        done.err
-        == "tracewh: the DuckDB shell is not installed; `pip install duckdb-cli` brings it\n"
-    )
+    assert done.err == "tracewh: the DuckDB shell is not installed: pip install duckdb-cli\n"
     assert done.code == 1
 
 

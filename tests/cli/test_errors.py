@@ -13,7 +13,7 @@ from tracewh.cli import diagnostics
 from tracewh.cli.diagnostics.errors import EXIT_CODES
 
 READS = (
-    "query only reads. It takes SELECT, FROM, DESCRIBE, SHOW, SUMMARIZE, VALUES and EXPLAIN; "
+    "a query is read-only. Use SELECT, FROM, DESCRIBE, SHOW, SUMMARIZE, VALUES or EXPLAIN; "
     "`tracewh shell` opens a session with all of SQL"
 )
 
@@ -24,7 +24,7 @@ READS = (
         ("show step_breakdwn", 2, "no view named 'step_breakdwn'; did you mean 'step_breakdown'?"),
         ("show zzz", 2, "no view named 'zzz'"),
         ("show step_breakdown --version 99", 2, "step_breakdown has no v99; there is v1"),
-        ("show step_breakdown --version x", 2, "--version takes a whole number from 1 up, not 'x'"),
+        ("show step_breakdown --version x", 2, "--version takes a whole number of at least 1, not 'x'"),
         ("show step_breakdown --step x", 2, "step_breakdown_v1: step is BIGINT, got 'x'"),
         ("show kernel_stats --group-by x", 2, "group_by must be one of 'name', 'launch', not 'x'"),
         ("show diff_kernels --baseline base", 2, "diff_kernels_v1 needs experiment: Run to compare."),
@@ -45,9 +45,9 @@ READS = (
         (
             "show step_breakdown --sort step:up",
             2,
-            "--sort: the direction is asc or desc, not 'up'",
+            "--sort: the direction must be asc or desc, not 'up'",
         ),
-        ("show step_breakdown --limit -1", 2, "--limit takes a whole number from 0 up, not '-1'"),
+        ("show step_breakdown --limit -1", 2, "--limit takes a whole number of at least 0, not '-1'"),
         ("show step_breakdown --format cvs", 2, "--format: unknown format 'cvs'; did you mean 'csv'?"),
         (
             "show step_breakdown --format x",
@@ -69,7 +69,7 @@ READS = (
         ),
         ("ingst", 2, "no such command 'ingst'. Did you mean 'ingest'?\nTry 'tracewh --help'."),
         ("ingest", 2, "missing argument 'PATH'\nTry 'tracewh ingest --help'."),
-        ("ingest x --jobs 0", 2, "--jobs takes a whole number from 1 up, not '0'"),
+        ("ingest x --jobs 0", 2, "--jobs takes a whole number of at least 1, not '0'"),
         ("views step_breakdwn", 2, "no view named 'step_breakdwn'; did you mean 'step_breakdown'?"),
         ("drop bse --yes", 2, "no run named 'bse'; did you mean 'base'?"),
         ("drop base --worker x --yes", 2, "no worker named 'x'; the only worker is host_1"),
@@ -80,7 +80,7 @@ READS = (
         ),
         ("relink -w nowhere", 1, "nowhere does not exist; `tracewh ingest LOGDIR -w nowhere` makes a warehouse"),
         ("shell -w nowhere", 1, "nowhere does not exist; `tracewh ingest LOGDIR -w nowhere` makes a warehouse"),
-        ("show step_breakdown -o no/such/file", 1, "no/such/file: the folder to write it in does not exist"),
+        ("show step_breakdown -o no/such/file", 1, "no/such/file: the parent folder does not exist"),
         ("show step_breakdown -o .", 1, ". is a folder; -o takes a file"),
         ("ingest nowhere.json", 1, "no such file or folder: nowhere.json"),
     ],
@@ -117,22 +117,22 @@ def test_a_disk_that_is_full(tracewh, warehouse, tmp_path, monkeypatch, format):
 @pytest.mark.parametrize(
     ("sql", "code", "message"),
     [
-        ("DROP VIEW kernels", 2, f"DROP is refused: {READS}"),
-        ("CREATE TABLE x (i INT)", 2, f"CREATE is refused: {READS}"),
-        ("COPY kernels TO 'x.csv'", 2, f"COPY is refused: {READS}"),
-        ("EXPLAIN ANALYZE COPY kernels TO 'x.csv'", 2, f"COPY is refused: {READS}"),
-        ("EXPLAIN (ANALYZE) DROP VIEW kernels", 2, f"DROP is refused: {READS}"),
+        ("DROP VIEW kernels", 2, f"DROP is not allowed: {READS}"),
+        ("CREATE TABLE x (i INT)", 2, f"CREATE is not allowed: {READS}"),
+        ("COPY kernels TO 'x.csv'", 2, f"COPY is not allowed: {READS}"),
+        ("EXPLAIN ANALYZE COPY kernels TO 'x.csv'", 2, f"COPY is not allowed: {READS}"),
+        ("EXPLAIN (ANALYZE) DROP VIEW kernels", 2, f"DROP is not allowed: {READS}"),
         (
             ";/* c */EXPLAIN/**/ANALYZE -- x\n COPY kernels TO 'x.csv';",
             2,
-            f"COPY is refused: {READS}",
+            f"COPY is not allowed: {READS}",
         ),
         (
             "/* ä */ EXPLAIN (ANALYZE, FORMAT json) DROP VIEW kernels",
             2,
-            f"DROP is refused: {READS}",
+            f"DROP is not allowed: {READS}",
         ),
-        ("EXPLAIN SELECT 1; SELECT 2", 2, "2 statements; query takes one at a time"),
+        ("EXPLAIN SELECT 1; SELECT 2", 2, "found 2 statements; a query is one statement"),
         (
             "EXPLAIN EXPLAIN SELECT 1",
             1,
@@ -141,17 +141,17 @@ def test_a_disk_that_is_full(tracewh, warehouse, tmp_path, monkeypatch, format):
                 "LINE 1: EXPLAIN EXPLAIN SELECT 1\n                ^^^^^^^"
             ),
         ),
-        ("INSTALL httpfs", 2, f"LOAD is refused: {READS}"),
-        ("ATTACH 'x.duckdb'", 2, f"ATTACH is refused: {READS}"),
-        ("SET enable_external_access = true", 2, f"SET is refused: {READS}"),
-        ("CHECKPOINT", 2, f"CALL is refused: {READS}"),
-        ("SELECT 1; DROP VIEW kernels", 2, "2 statements; query takes one at a time"),
-        ("", 2, "there is no statement to run"),
-        ("/* nothing */", 2, "there is no statement to run"),
+        ("INSTALL httpfs", 2, f"LOAD is not allowed: {READS}"),
+        ("ATTACH 'x.duckdb'", 2, f"ATTACH is not allowed: {READS}"),
+        ("SET enable_external_access = true", 2, f"SET is not allowed: {READS}"),
+        ("CHECKPOINT", 2, f"CALL is not allowed: {READS}"),
+        ("SELECT 1; DROP VIEW kernels", 2, "found 2 statements; a query is one statement"),
+        ("", 2, "the SQL has no statement"),
+        ("/* nothing */", 2, "the SQL has no statement"),
         (
             "PIVOT kernels ON name USING count(*)",
             2,
-            "a PIVOT takes its values from a second query; list them: PIVOT t ON x IN (...)",
+            "a PIVOT without a list of values needs a second query; write PIVOT t ON x IN (...)",
         ),
         (
             "SELECT * FROM read_csv('/etc/passwd')",

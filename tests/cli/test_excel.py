@@ -69,15 +69,15 @@ def test_many_batches(tracewh, warehouse, tmp_path):
         (
             "SELECT repeat('x', 32768) AS name",
             (
-                "row 1, column name: 32,768 characters, and a cell of Excel holds 32,767; "
+                "row 1, column name: the text has 32,768 characters, and an Excel cell holds 32,767; "
                 "use --format csv or parquet"
             ),
         ),
         (
             "SELECT 1 AS a FROM range(6)",
             (
-                "a sheet of Excel holds 5 rows and their names, and there are more; "
-                "take some with --limit, or use --format csv or parquet"
+                "the result has more than 5 rows, the limit of an Excel sheet; "
+                "reduce it with --limit, or use --format csv or parquet"
             ),
         ),
     ],

@@ -115,7 +115,7 @@ def test_the_critical_path_is_marked_and_has_arrows(stored, tracewh):
     for wanted in ("3", "all"):
         done = tracewh("export", "one", "-o", stored / "out.json", "--critical-path", wanted)
         assert (done.code, done.out) == (0, "")
-        said = f"12 events {SAID}; 4 are critical, and 2 arrows lead from one to another\n"
+        said = f"12 events {SAID}; 4 critical events, 2 arrows between them\n"
         assert done.err == f"wrote {stored / 'out.json'}: {said}"
         written = json.loads((stored / "out.json").read_text("utf-8"))["traceEvents"]
         assert (
@@ -174,7 +174,7 @@ def test_gz_is_the_same_packed_and_the_same_each_time(stored, tracewh):
 
 def test_a_trace_without_steps_has_a_path_too(stored, tracewh):
     done = tracewh("export", "bare", "--critical-path", "all", "-o", stored / "out.json")
-    assert (done.code, "4 are critical, and 2 arrows" in done.err) == (0, True)
+    assert (done.code, "4 critical events, 2 arrows" in done.err) == (0, True)
     written = json.loads((stored / "out.json").read_text("utf-8"))
     assert list(written) == ["traceEvents"]
     done = tracewh("export", "bare", "--critical-path", "3", "-o", stored / "x.json")
@@ -194,10 +194,10 @@ def test_a_trace_without_events(stored, tracewh):
         ("none -o x.json", 2, "no run named 'none'; did you mean 'one'?"),
         ("one --worker x -o x.json", 2, "no worker named 'x'; the only worker is w"),
         ("one --span 2 -o x.json", 2, "no span named '2'; the only span is default"),
-        ("one -o x.txt", 2, "-o: 'x.txt' ends neither in .json nor in .json.gz"),
-        ("one -o no/x.json", 1, "no/x.json: the folder to write it in does not exist"),
+        ("one -o x.txt", 2, "-o: the name must end in .json or .json.gz, not 'x.txt'"),
+        ("one -o no/x.json", 1, "no/x.json: the parent folder does not exist"),
         ("one -o folder.json", 1, "folder.json is a folder; -o takes a file"),
-        ("one --critical-path 4 -o x.json", 2, "--critical-path: the trace has no step 4; there is 3; or use all"),
+        ("one --critical-path 4 -o x.json", 2, "--critical-path: the trace has no step 4; steps: 3; or use all"),
         (
             "one --critical-path last -o x.json",
             2,
@@ -207,7 +207,7 @@ def test_a_trace_without_events(stored, tracewh):
             "many -o x.json",
             2,
             (
-                "a file holds one trace, and run 'many' has 4 of them: name the worker "
+                "a file holds one trace, but run 'many' has 4: choose the worker "
                 "(--worker w0, --worker w1, --worker w2 and 1 more)"
             ),
         ),
@@ -236,7 +236,7 @@ def test_a_damaged_trace_leaves_no_file(stored, _stored_once, tracewh):
     damaged.unlink()
     done = tracewh("export", "one", "-w", folder, "-o", stored / "out.json")
     said = (
-        "tracewh: one/w/default has no device_events.parquet: it is damaged, or of another version of"
-        " tracewh; ingest it again with --force\n"
+        "tracewh: one/w/default has no device_events.parquet: it is damaged, or another version of"
+        " tracewh wrote it; ingest it again with --force\n"
     )
     assert (done.code, done.out, done.err) == (1, "", said)

@@ -44,8 +44,8 @@ def test_what_is_too_little_is_said_before_anything_is_done(
     done = limited(mebibytes, "ingest", logs, "-w", tmp_path / "wh")
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == (
-        f"tracewh: the address space is limited to {mebibytes:,} MiB (ulimit -v), ingest needs"
-        f" {WRITE:,} MiB here; raise that limit, or limit the memory of a cgroup instead\n"
+        f"tracewh: the address space is limited to {mebibytes:,} MiB (ulimit -v), but ingest needs"
+        f" {WRITE:,} MiB on this machine; raise the limit, or limit memory with a cgroup\n"
     )
     assert not (tmp_path / "wh").exists()
 
@@ -60,7 +60,7 @@ def test_with_as_much_as_is_asked_for_a_command_works_and_ends(tmp_path: Path, l
     assert (done.returncode, done.stdout, done.stderr) == (0, "n\n1\n", "")
     done = limited(400, "query", sql, "-w", warehouse)
     assert (done.returncode, done.stdout) == (1, "")
-    said = "tracewh: the address space is limited to 400 MiB (ulimit -v), query needs"
+    said = "tracewh: the address space is limited to 400 MiB (ulimit -v), but query needs"
     assert done.stderr.startswith(said)
 
 
@@ -87,8 +87,8 @@ def test_memory_that_ends_all_the_same(
     monkeypatch.setattr("tracewh.cli.app._run", fail)
     done = tracewh("runs", "-w", tmp_path)
     assert (done.code, done.out) == (1, "")
-    assert done.err == "tracewh: out of memory, or the system gives no more threads\n"
+    assert done.err == "tracewh: out of memory, or no more threads available\n"
     monkeypatch.setattr(memory_limit, "_limit", lambda: 1 << 40)
     done = tracewh("runs", "-w", tmp_path)
-    said = "the address space is limited to 1,048,576 MiB (ulimit -v); raise that limit"
+    said = "the address space is limited to 1,048,576 MiB (ulimit -v); raise the limit"
     assert done.err == f"tracewh: out of memory: {said}\n"

@@ -198,4 +198,4 @@ def test_formulas_are_escaped_where_that_is_asked_for(tracewh, warehouse):
     assert escaped == "'=name,n\n" + "".join(f"{cell},-5\n" for cell in cells.values())
     assert tracewh(*words).out == escaped.replace("'", "")
     done = tracewh("runs", "-w", warehouse, "--escape-formulas")
-    assert (done.code, done.err) == (2, "tracewh: --escape-formulas is for --format csv\n")
+    assert (done.code, done.err) == (2, "tracewh: --escape-formulas needs --format csv\n")

@@ -81,7 +81,7 @@ def test_check(tracewh, two):
 
 def test_compact(tracewh, two):
     assert tracewh("compact", "workers_4").err == (
-        f"tracewh: nothing to compact in run {RUNS[1]!r}, of 1 trace: it is one trace\n"
+        f"tracewh: nothing to compact in run {RUNS[1]!r} (1 trace): it has one trace\n"
     )
 
 

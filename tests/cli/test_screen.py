@@ -10,9 +10,9 @@ import sys
 
 import pytest
 
-from tracewh.cli.output.cell_format import Column, column
+from tracewh.cli.output.cell_format import ColumnFormat, column
 from tracewh.cli.output.labels import shorten
-from tracewh.cli.output.table import Look, render
+from tracewh.cli.output.table import TableStyle, render
 
 pty = pytest.importorskip("pty", reason="needs a Unix terminal")
 
@@ -119,19 +119,20 @@ def test_names_that_differ_look_different_in_every_part_of_a_table():
     names = [NAME.replace("<4,", f"<{n},") for n in range(2, 10)]
     columns = [texts("name", *names)]
     columns += [column(f"value_{n}_us", [123456.7] * 8) for n in range(9)]
-    for block in "\n".join(render(columns, Look(width=80))).split("\n\n"):
+    for block in "\n".join(render(columns, TableStyle(width=80))).split("\n\n"):
         labels = [line.split("  ")[0].strip() for line in block.splitlines()[-8:]]
         assert len(set(labels)) == 8
     few = render(
         [texts("name", *names[:3]), *(column(c.name, [1.5] * 3) for c in columns[1:])],
-        Look(width=90),
+        TableStyle(width=90),
     )
     assert len({*re.split(" {2,}", few[0])[1:]}) == 3, "standing up"
 
 
 def test_parquet_is_not_for_a_terminal(warehouse):
     with pytest.raises(
-        AssertionError, match="parquet cannot be printed on a terminal; name a file with -o FILE"
+        AssertionError,
+        match="parquet cannot be printed on a terminal; write it to a file with -o FILE",
     ):
         on_terminal(80, "runs", "--format", "parquet")
 
@@ -150,13 +151,13 @@ def test_shorten_keeps_both_ends():
     assert shorten("核核核核核核", 7) == "核核…核", "wide characters take two cells"
 
 
-def texts(name: str, *cells: str | None) -> Column:
-    return Column(name, cells, numeric=False)
+def texts(name: str, *cells: str | None) -> ColumnFormat:
+    return ColumnFormat(name, cells, numeric=False)
 
 
 def test_titles_break_at_underscores_before_texts_are_shortened():
     columns = [texts("name", "n" * 20), column("est_achieved_occupancy_pct", [12.5])]
-    assert render(columns, Look(width=40)) == [
+    assert render(columns, TableStyle(width=40)) == [
         "                            est_",
         "                       achieved_",
         "                      occupancy_",
@@ -168,7 +169,7 @@ def test_titles_break_at_underscores_before_texts_are_shortened():
 
 def test_few_rows_stand_up():
     columns = [column(f"some_quite_long_title_{n}_us", [n * 1000.5, None]) for n in range(9)]
-    lines = render(columns, Look(width=50))
+    lines = render(columns, TableStyle(width=50))
     assert lines[0] == "some_quite_long_title_0_us        0  -"
     assert lines[-1] == "some_quite_long_title_8_us    8,004  -"
     assert len(lines) == 9
@@ -180,7 +181,7 @@ def test_many_columns_continue_below():
         texts("name", *[NAME] * 8),
         *[column(f"value_{n}_us", [123456.7] * 8) for n in range(6)],
     ]
-    lines = render(columns, Look(width=60), keys=["run", "name"])
+    lines = render(columns, TableStyle(width=60), keys=["run", "name"])
     assert max(map(len, lines)) <= 60
     blocks = "\n".join(lines).split("\n\n")
     assert len(blocks) > 2
@@ -195,7 +196,7 @@ def test_many_columns_continue_below():
 
 def test_keys_that_are_alike_get_a_number():
     columns = [texts("name", *[NAME] * 8), *(column(f"v_{n}_us", [123456.7] * 8) for n in range(9))]
-    blocks = "\n".join(render(columns, Look(width=60))).split("\n\n")
+    blocks = "\n".join(render(columns, TableStyle(width=60))).split("\n\n")
     assert len(blocks) > 1
     for block in blocks:
         assert [line.split()[0] for line in block.splitlines()[-8:]] == list("12345678")
@@ -214,7 +215,7 @@ def test_every_part_of_a_wide_view_has_its_keys(samples):
 def test_keys_that_have_no_room_are_shown_once():
     keys = [texts(f"key_{n}", *(f"{'k' * 40}{n * row % 5}" for row in range(8))) for n in range(5)]
     columns = [*keys, *(column(f"value_{n}_us", [123456.7] * 8) for n in range(9))]
-    lines = render(columns, Look(width=80), keys=[key.name for key in keys])
+    lines = render(columns, TableStyle(width=80), keys=[key.name for key in keys])
     assert max(map(len, lines)) <= 80
     blocks = "\n".join(lines).split("\n\n")
     assert all("#" in block.split() for block in blocks)
@@ -222,9 +223,9 @@ def test_keys_that_have_no_room_are_shown_once():
 
 
 def test_a_long_name_leaves_room_for_the_columns_of_its_first_block():
-    columns = [Column("name", [NAME] * 7, False)]
-    columns += [Column(f"total_{n}_us", ["1,234.5"] * 7, True) for n in range(9)]
-    lines = render(columns, Look(width=80))
+    columns = [ColumnFormat("name", [NAME] * 7, False)]
+    columns += [ColumnFormat(f"total_{n}_us", ["1,234.5"] * 7, True) for n in range(9)]
+    lines = render(columns, TableStyle(width=80))
     assert max(map(len, lines)) <= 80
     assert len(lines[0].split()) == 4
 
@@ -234,7 +235,7 @@ def test_prose_wraps():
         texts("check", "no_stacks"),
         texts("message", "Operators without source lines. " * 4),
     ]
-    lines = render(columns, Look(width=60))
+    lines = render(columns, TableStyle(width=60))
     assert max(map(len, lines)) <= 60
     assert (
         " ".join(line[11:].strip() for line in lines[2:]).split()

@@ -322,7 +322,7 @@ def test_what_the_command_says(
     assert capsys.readouterr().err == f"tracewh: {said}\n"
     tracewh.ingest(logs[0], where[1])
     assert main(["compact", "run", *where]) == 0
-    said = "nothing to compact in run 'run', of 1 trace: it is one trace"
+    said = "nothing to compact in run 'run' (1 trace): it has one trace"
     assert capsys.readouterr().err == f"tracewh: {said}\n"
     assert main(["compact", "ran", *where]) == 2
     assert capsys.readouterr().err == "tracewh: no run named 'ran'; did you mean 'run'?\n"
@@ -330,8 +330,8 @@ def test_what_the_command_says(
     assert main(["compact", "run", *where]) == 0
     *lines, last = capsys.readouterr().err.splitlines()
     assert [line.partition(":")[0] for line in lines] == list(TABLES)
-    assert lines[-1].startswith("traces: 4 files, ") and lines[-1].endswith(" kB in one")
-    assert last == "tracewh: run 'run' was compacted: 13 tables of 4 traces"
+    assert re.fullmatch(r"traces: merged 4 files \([\d.]+ kB\) into one \([\d.]+ kB\)", lines[-1])
+    assert last == "tracewh: run 'run' is now compacted: 13 tables of 4 traces"
     assert main(["compact", "run", *where]) == 0
-    said = "run 'run' was compacted before: 13 tables of 4 traces"
+    said = "run 'run' is already compacted: 13 tables of 4 traces"
     assert capsys.readouterr().err == f"tracewh: {said}\n"

@@ -92,7 +92,7 @@ def test_memory_without_addresses_is_memory(visit: Visit, tmp_path: Path) -> Non
     data = data_of(page)
     assert data["memory-stats"]["rows"] == 2 and data["memory-stats"]["empty"] == ""
     assert data["memory-events"]["rows"] == 0
-    assert data["overlap"]["empty"] == "Nothing was communicated in this run."
+    assert data["overlap"]["empty"] == "This run has no communication."
     visit.page.goto(page.as_uri())
     said = visit.panel("memory-events").locator(".empty").inner_text()
     assert said == data["memory-events"]["empty"]
@@ -186,7 +186,7 @@ def test_a_stretch_of_the_memory_curve_lists_what_lived_then(visit: Visit, repor
     visit.page.mouse.down()
     visit.page.mouse.move(box["x"] + box["width"] * 0.4, box["y"] + 160, steps=5)
     visit.page.mouse.up()
-    panel.get_by_text("Below: blocks of cpu that lived between").wait_for()
+    panel.get_by_text("Blocks of cpu allocated between").wait_for()
     after = visit.panel("memory-events").locator(".said").inner_text()
     total = before.split()[0]
     assert re.fullmatch(rf"(\d+) of {total} rows", after)
@@ -199,7 +199,7 @@ def test_and_so_do_two_numbers(visit: Visit, report: Path) -> None:
     panel.get_by_label("From").fill("10")
     panel.get_by_label("to", exact=False).last.fill("12")
     visit.page.keyboard.press("Tab")
-    panel.get_by_text("Below: blocks of cpu that lived between 10 ms and 12 ms").wait_for()
+    panel.get_by_text("Blocks of cpu allocated between 10 ms and 12 ms").wait_for()
 
 
 def test_a_flame_graph_is_drilled_into(visit: Visit, report: Path) -> None:
@@ -247,7 +247,7 @@ def test_a_run_beside_itself(samples: tracewh.Warehouse, visit: Visit, tmp_path:
     visit.page.goto(page.as_uri())
     visit.all_panels()
     for panel in ("diff-steps", "diff-operators"):
-        assert "Nothing differs." in visit.panel(panel).inner_text()
+        assert "No differences." in visit.panel(panel).inner_text()
 
 
 def test_names_are_only_text(visit: Visit, tmp_path: Path) -> None:
@@ -282,7 +282,7 @@ def test_what_is_left_out_is_said(visit: Visit, tmp_path: Path) -> None:
     assert main(["ingest", str(trace), "--run", "many", "-w", warehouse]) == 0
     assert main(["report", "many", "-o", str(page), "-w", warehouse]) == 0
     visit.page.goto(page.as_uri())
-    said = "The first 2,000 rows; the rest is left out, of the picture too."
+    said = "The first 2,000 rows only, also in the chart."
     assert said in visit.panel("operators-table").inner_text()
     assert said in visit.panel("stacks").inner_text()
     assert said not in visit.panel("lines").inner_text()
@@ -317,7 +317,7 @@ def test_without_a_mouse(visit: Visit, report: Path) -> None:
         ),
         (
             ["ddp_gloo", "-o", "missing/report.html"],
-            "missing/report.html: the folder to write it in does not exist",
+            "missing/report.html: the parent folder does not exist",
         ),
     ],
 )

@@ -81,7 +81,7 @@ def test_a_panel_is_that_of_the_report(client: TestClient, samples: tracewh.Ware
 @pytest.mark.parametrize(
     ("path", "status", "said"),
     [
-        ("/api/panel/nothing", 404, "there is no such panel"),
+        ("/api/panel/nothing", 404, "unknown panel"),
         ("/api/panel/steps?run=ddp_glo", 400, "no run named 'ddp_glo'; did you mean 'ddp_gloo'?"),
     ],
 )
@@ -169,7 +169,7 @@ def test_two_columns_of_one_name_are_two(client: TestClient) -> None:
 
 def test_sql_only_reads_the_warehouse(client: TestClient) -> None:
     assert ask(client, "COPY traces TO 'x.csv'").startswith("COPY is refused")
-    assert ask(client, "SELECT 1; SELECT 2") == "2 statements; query takes one at a time"
+    assert ask(client, "SELECT 1; SELECT 2") == "found 2 statements; a query is one statement"
     assert "disabled by configuration" in ask(client, "FROM read_text('/etc/passwd')")
     assert ask(client, "SET lock_configuration = false").startswith("SET is refused")
     assert ask(client, "SELEC 1").startswith("Parser Error")
@@ -218,14 +218,14 @@ def test_an_answer_has_a_limit_of_bytes(client: TestClient) -> None:
     answer = client.post("/api/sql", json={"sql": sql})
     found = answer.json()
     assert found["values"] == [["x" * 10_000 + "…"] * 5, [0, 1, 2, 3, 4]]
-    assert found["said"] == "5 rows. Texts are cut at 10,000 characters."
+    assert found["said"] == "5 rows. Texts are cut after 10,000 characters."
     found = client.post(
         "/api/sql", json={"sql": "SELECT repeat('é', 9000) FROM range(1999)"}
     ).json()
     # 18,000 bytes of text, two quotes and two brackets: 444 of them are 7,993,776 bytes
     assert (found["rows"], found["said"]) == (444, "The first 444 rows, 8 MB; the query has more.")
     wide = ", ".join(["repeat('x', 10000)"] * 900)
-    assert ask(client, f"SELECT {wide}") == "one row has more than 8 MB: select fewer columns"
+    assert ask(client, f"SELECT {wide}") == "one row is larger than 8 MB; select fewer columns"
 
 
 def test_a_plan_is_given_as_text(client: TestClient) -> None:
@@ -238,7 +238,7 @@ def test_the_body_of_a_request_has_a_limit(client: TestClient) -> None:
     """Said by its length, or found while it is read: what comes after is not read."""
     head = {"Content-Type": "application/json"}
     answer = client.post("/api/sql", content=b'{"sql": "' + b" " * 1_000_000, headers=head)
-    assert (answer.status_code, answer.json()) == (413, {"error": "a query has at most 1 MB"})
+    assert (answer.status_code, answer.json()) == (413, {"error": "the query is larger than 1 MB"})
     sent = []
 
     def parts() -> Iterator[bytes]:
@@ -328,7 +328,9 @@ def started(samples: tracewh.Warehouse, *options: str) -> tuple[subprocess.Popen
         text=True,
     )
     assert server.stderr is not None
-    found = re.match(r"(http://127\.0\.0\.1:\d+/)  \(Ctrl-C ends it\)", server.stderr.readline())
+    found = re.match(
+        r"(http://127\.0\.0\.1:\d+/)  \(press Ctrl-C to stop\)", server.stderr.readline()
+    )
     assert found is not None
     return server, found[1]
 
@@ -392,7 +394,7 @@ def test_a_line_that_is_full_says_so(samples: tracewh.Warehouse) -> None:
     server, address = started(samples, "--time-limit", "3600")
     try:
         clients = [sent(address, ENDLESS) for _ in range(serve.QUERIES + serve.WAITING)]
-        said = {"error": "20 queries wait already: try again in a moment"}
+        said = {"error": "20 queries are already waiting; try again in a moment"}
         until(lambda: answer_of(sent(address, "SELECT error('not full yet')")) == said)
         for client in clients:
             client.close()
@@ -562,10 +564,10 @@ def test_a_port_that_is_taken(
     ("words", "said"),
     [
         (["--port", "65536"], "--port takes a number from 0 to 65535, not 65536"),
-        (["--port", "x"], "--port takes a whole number from 0 up, not 'x'"),
-        (["--time-limit", "0"], "--time-limit takes a whole number from 1 up, not '0'"),
-        (["--time-limit", "86401"], "--time-limit takes at most 86400 seconds, a day"),
-        (["--memory-limit", "99"], "--memory-limit takes a whole number from 100 up, not '99'"),
+        (["--port", "x"], "--port takes a whole number of at least 0, not 'x'"),
+        (["--time-limit", "0"], "--time-limit takes a whole number of at least 1, not '0'"),
+        (["--time-limit", "86401"], "--time-limit takes at most 86400 seconds (a day)"),
+        (["--memory-limit", "99"], "--memory-limit takes a whole number of at least 100, not '99'"),
         (
             ["--host", "no.such.host.invalid", "--port", "0"],
             "cannot listen on no.such.host.invalid port 0: ",

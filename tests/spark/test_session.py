@@ -25,13 +25,11 @@ def test_options_that_do_not_go_together(
 ) -> None:
     said = {
         ("--engine", "sprak"): "--engine: unknown engine 'sprak'; did you mean 'spark'?",
-        ("--master", "local[2]"): "--master is for --engine spark",
+        ("--master", "local[2]"): "--master needs --engine spark",
         ("--engine", "spark", "--jobs", "2"): (
-            "--jobs applies to this machine only; for Spark set spark.cores.max"
+            "--jobs applies to --engine local only; for Spark set spark.cores.max"
         ),
-        ("--engine", "spark", "-"): (
-            "- is standard input, which Spark cannot read: leave out --engine"
-        ),
+        ("--engine", "spark", "-"): ("Spark cannot read standard input (-); leave out --engine"),
     }
     for words, line in said.items():
         assert refused(capsys, tmp_path, *words) == (2, f"tracewh: {line}\n")
