@@ -10,6 +10,7 @@ from tracewh.cli.report.panels import COMPARED, SECTIONS
 from tracewh.cli.report.row_json import bounded
 from tracewh.cli.report.write import chosen, keep
 from tracewh.quoting import quoted
+from tracewh.views.queries import run_query
 from tracewh.views.read_only import check_reads_only
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def _trace(warehouse: Warehouse, given: dict[str, str]) -> Trace:
     run = given.get("run")
     if run is None:
         warehouse.keep(None, {})
-        [(run,)] = warehouse.sql("FROM traces SELECT run ORDER BY start_ns DESC LIMIT 1").fetchall()
+        [(run,)] = run_query(warehouse, "newest_run").fetchall()
     keep(warehouse, run, given.get("baseline"))
     return chosen(warehouse, run, given.get("worker"), given.get("span"), given.get("baseline"))
 

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from tracewh.cli.output.empty_result import reasons
-from tracewh.cli.report.panels import COMPARED, MOST_ROWS, SECTIONS, STRETCHES, Panel, Section
+from tracewh.cli.report.panels import COMPARED, INTERVALS, MOST_ROWS, SECTIONS, Panel, Section
 from tracewh.cli.report.row_json import by_column
-from tracewh.quoting import quoted
 from tracewh.storage.layout import KEYS
+from tracewh.views.queries import filled
 
 if TYPE_CHECKING:
     from tracewh.views.warehouse import Warehouse
@@ -136,14 +136,16 @@ def _why(warehouse: Warehouse, panel: Panel, trace: Trace) -> str:
 
 
 def _sql(panel: Panel, trace: Trace) -> str:
-    run = f"run := {quoted(trace.run)}"
-    length = max(trace.end_ns - trace.start_ns, 1)
-    return panel.sql.format(
-        run=run,
-        trace=f"{run}, worker := {quoted(trace.worker)}, span := {quoted(trace.span)}",
-        diff=f"baseline := {quoted(trace.baseline or '')}, experiment := {quoted(trace.run)}",
-        start=trace.start_ns,
-        stretch=f"(time_ns - {trace.start_ns}) * {STRETCHES} // {length}",
+    return filled(
+        panel.query,
+        run=trace.run,
+        worker=trace.worker,
+        span=trace.span,
+        baseline=trace.baseline or "",
+        start_ns=trace.start_ns,
+        length_ns=max(trace.end_ns - trace.start_ns, 1),
+        intervals=INTERVALS,
+        most_rows=MOST_ROWS,
     )
 
 

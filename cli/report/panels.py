@@ -1,4 +1,4 @@
-"""The panels of the report: each is a query on the views, and how to draw its rows."""
+"""The panels of the report: each shows the rows of a query in sql/queries/report."""
 
 from __future__ import annotations
 
@@ -9,18 +9,16 @@ from typing import Any
 #: Maximum number of rows of a table in the page; the queries have it as their LIMIT.
 MOST_ROWS = 2000
 #: Time intervals of a curve per device; the page has the lowest and the highest point of each.
-STRETCHES = 1000
+INTERVALS = 1000
 
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """One query and its chart.
+    """A query of sql/queries/report, which has the name of the panel, and its chart.
 
     Args:
         id: Identifier of the panel in the page.
         title: Title of the panel.
-        sql: The query. {trace} stands for the arguments that select the trace, {run} for those that
-            select its run, {start} for the start of the trace in ns, {diff} for the two compared runs.
         view: The view whose header describes the columns.
         chart: How to draw the rows; None for only a table.
         table: Whether to show the rows as a table too.
@@ -29,11 +27,15 @@ class Panel:
 
     id: str
     title: str
-    sql: str
     view: str
     chart: Mapping[str, Any] | None = None
     table: bool = True
     left_out: str = ""
+
+    @property
+    def query(self) -> str:
+        """Its query in sql/queries."""
+        return f"report/{self.id.replace('-', '_')}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,27 +78,22 @@ OVERVIEW = Section(
         Panel(
             "recommendations",
             "Recommendations",
-            "FROM recommendations({trace})\n"
-            "SELECT severity, rule, cost_per_step_us, confidence, message",
             "recommendations",
         ),
         Panel(
             "gpus",
             "Devices",
-            "FROM gpu_summary({trace})\nSELECT * EXCLUDE (run, worker, span)",
             "gpu_summary",
         ),
         Panel(
             "steps",
             "Time per step",
-            "FROM step_breakdown({trace})\nSELECT * EXCLUDE (run, worker, span)",
             "step_breakdown",
             {"kind": "stacked", "x": "step", "values": ROLES},
         ),
         Panel(
             "quality",
             "Trace quality",
-            'FROM trace_quality({trace})\nSELECT severity, "check", count, message',
             "trace_quality",
         ),
     ),
@@ -109,9 +106,6 @@ OPERATORS = Section(
         Panel(
             "operators-table",
             "Operators by time",
-            "FROM operator_stats({trace})\n"
-            "SELECT * EXCLUDE (run, worker, span, input_dims, call_stack)\n"
-            f"LIMIT {MOST_ROWS}",
             "operator_stats",
             _top(
                 "name",
@@ -125,10 +119,6 @@ OPERATORS = Section(
         Panel(
             "lines",
             "Python source lines",
-            "FROM source_lines({trace})\n"
-            "SELECT source_file || ':' || source_line AS line, source_function, calls, host_self_us,\n"
-            "    host_total_us, device_us, allocated_bytes, is_library, callee\n"
-            f"LIMIT {MOST_ROWS}",
             "source_lines",
             _top(
                 "line",
@@ -148,17 +138,12 @@ KERNELS = Section(
         Panel(
             "kernel-types",
             "Kernel types",
-            "FROM kernel_type_breakdown({trace})\nSELECT * EXCLUDE (run, worker, span)",
             "kernel_type_breakdown",
             {"kind": "pie", "label": "kind", "value": "total_us"},
         ),
         Panel(
             "kernels-table",
             "Kernels by time",
-            "FROM kernel_stats({trace})\n"
-            "SELECT name, calls, total_us, share_pct, mean_us, median_us, min_us, max_us,\n"
-            "    uses_tensor_cores, mean_blocks_per_sm, mean_est_achieved_occupancy_pct\n"
-            f"LIMIT {MOST_ROWS}",
             "kernel_stats",
             _top("name", "total_us", "calls", "mean_us", sums=("total_us",)),
         ),
@@ -172,21 +157,12 @@ MEMORY = Section(
         Panel(
             "memory-stats",
             "Allocations by operator",
-            "FROM memory_stats({trace})\n"
-            f"SELECT * EXCLUDE (run, worker, span)\nLIMIT {MOST_ROWS}",
             "memory_stats",
         ),
         Panel(
             "memory-curve",
             "Memory over time",
             # A chart shows only the lowest and the highest point of each interval.
-            "FROM memory_curve({trace})\n"
-            "SELECT device, (time_ns - {start}) / 1e6 AS time_ms, allocated_bytes, reserved_bytes\n"
-            "WINDOW\n"
-            "    lowest AS (PARTITION BY device, {stretch} ORDER BY allocated_bytes, time_ns),\n"
-            "    highest AS (PARTITION BY device, {stretch} ORDER BY allocated_bytes DESC, time_ns)\n"
-            "QUALIFY row_number() OVER lowest = 1 OR row_number() OVER highest = 1\n"
-            "ORDER BY device, time_ns",
             "memory_curve",
             {
                 "kind": "curve",
@@ -200,18 +176,11 @@ MEMORY = Section(
         Panel(
             "memory-events",
             "Largest memory blocks",
-            "FROM memory_events({trace})\n"
-            "SELECT device, operator, parent_operator, size_bytes,\n"
-            "    (allocated_ns - {start}) / 1e6 AS allocated_ms,\n"
-            "    (released_ns - {start}) / 1e6 AS released_ms, lifetime_us\n"
-            f"ORDER BY size_bytes DESC, allocated_ns\nLIMIT {MOST_ROWS}",
             "memory_events",
         ),
         Panel(
             "memory-peak",
             "Memory at peak",
-            "FROM memory_at_peak({trace})\n"
-            f"SELECT * EXCLUDE (run, worker, span, peak_ns)\nLIMIT {MOST_ROWS}",
             "memory_at_peak",
         ),
     ),
@@ -224,9 +193,6 @@ COMMUNICATION = Section(
         Panel(
             "overlap",
             "Computation and communication by step",
-            "FROM comm_overlap({run})\nSELECT worker, step, * EXCLUDE (run, worker, span, step)\n"
-            "QUALIFY sum(overlap_us + communication_us) OVER () > 0\n"
-            f"LIMIT {MOST_ROWS}",
             "comm_overlap",
             {
                 "kind": "stacked",
@@ -239,8 +205,6 @@ COMMUNICATION = Section(
         Panel(
             "wait",
             "Collectives: transfer and wait",
-            "FROM comm_wait({run})\nSELECT worker, step, * EXCLUDE (run, worker, span, step)\n"
-            f"LIMIT {MOST_ROWS}",
             "comm_wait",
             {
                 "kind": "stacked",
@@ -252,7 +216,6 @@ COMMUNICATION = Section(
         Panel(
             "collectives",
             "Collectives",
-            f"FROM collective_stats({{run}})\nSELECT * EXCLUDE (run, span)\nLIMIT {MOST_ROWS}",
             "collective_stats",
         ),
     ),
@@ -265,17 +228,12 @@ MODULES = Section(
         Panel(
             "module-flame",
             "Module tree",
-            "FROM module_tree({trace})\n"
-            "SELECT path, count(*) AS calls, sum(host_self_us) AS host_self_us,\n"
-            "    sum(device_self_us) AS device_self_us\n"
-            f"GROUP BY path\nORDER BY host_self_us DESC\nLIMIT {MOST_ROWS}",
             "module_tree",
             {"kind": "flame", "path": "path", "values": ("device_self_us", "host_self_us")},
         ),
         Panel(
             "modules-table",
             "Modules by time",
-            f"FROM module_stats({{trace}})\nSELECT * EXCLUDE (run, worker, span)\nLIMIT {MOST_ROWS}",
             "module_stats",
             _top(
                 "module", "device_total_us", "host_total_us", "host_self_us", sums=("host_self_us",)
@@ -284,7 +242,6 @@ MODULES = Section(
         Panel(
             "stacks",
             "Call stacks",
-            f"FROM flamegraph({{trace}})\nSELECT stack, value_us\nLIMIT {MOST_ROWS}",
             "flamegraph",
             {"kind": "flame", "path": "stack", "values": ("value_us",)},
         ),
@@ -298,7 +255,6 @@ COMPARED = Section(
         Panel(
             "diff-overview",
             "Summary",
-            "FROM diff_overview({diff})",
             "diff_overview",
             {"kind": "facts"},
             table=False,
@@ -306,28 +262,18 @@ COMPARED = Section(
         Panel(
             "diff-steps",
             "Step time differences",
-            "FROM diff_steps({diff})\n"
-            "SELECT category, delta_mean_us, delta_mean_us_pct, significant, p_value,\n"
-            "    * EXCLUDE (category, delta_mean_us, delta_mean_us_pct, significant, p_value)",
             "diff_steps",
             {"kind": "delta", "label": "category", "values": ("delta_mean_us",)},
         ),
         Panel(
             "diff-modules",
             "Differences by timeline block",
-            "FROM diff_modules({diff})\n"
-            "SELECT position, path, depth, kind, name, matched, clock, baseline_us, experiment_us,\n"
-            f"    delta_us, cumulative_delta_us\nORDER BY position\nLIMIT {MOST_ROWS}",
             "diff_modules",
             {"kind": "blocks"},
         ),
         Panel(
             "diff-operators",
             "Operators",
-            "FROM diff_operators({diff})\n"
-            "SELECT name, delta_device_self_us, delta_host_self_us, delta_calls, significant,\n"
-            "    COLUMNS('^(baseline|experiment)_(calls|(host|device)_(self|total)_us)$')\n"
-            f"LIMIT {MOST_ROWS}",
             "diff_operators",
             {
                 "kind": "delta",
@@ -338,10 +284,6 @@ COMPARED = Section(
         Panel(
             "diff-kernels",
             "Kernels",
-            "FROM diff_kernels({diff})\n"
-            "SELECT name, delta_total_us, delta_calls, significant,\n"
-            "    COLUMNS('^(baseline|experiment)_(calls|total_us|mean_us)$')\n"
-            f"LIMIT {MOST_ROWS}",
             "diff_kernels",
             {"kind": "delta", "label": "name", "values": ("delta_total_us", "delta_calls")},
         ),

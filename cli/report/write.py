@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from tracewh.cli import diagnostics
 from tracewh.cli.output.output import Output, whole
 from tracewh.cli.report.page import Trace, render
+from tracewh.views.queries import run_query
 
 if TYPE_CHECKING:
     from tracewh.views.warehouse import Warehouse
@@ -52,10 +53,8 @@ def chosen(
     named = {"run": run, "worker": worker, "span": span, "baseline": baseline or None}
     whole = warehouse.resolved(named)
     run, baseline = whole["run"], whole["baseline"]
-    worker, span, start_ns, end_ns, traces = warehouse.sql(
-        "FROM traces SELECT worker, span, start_ns, end_ns, count(*) OVER () AS traces WHERE run = $1"
-        " QUALIFY worker = coalesce($2, worker) AND span = coalesce($3, span)"
-        " ORDER BY rank NULLS LAST, worker, try_cast(span AS INTEGER), span LIMIT 1",
-        [run, whole["worker"], whole["span"]],
-    ).fetchall()[0]
+    found = run_query(
+        warehouse, "first_trace_of_run", run=run, worker=whole["worker"], span=whole["span"]
+    )
+    worker, span, start_ns, end_ns, traces = found.fetchall()[0]
     return Trace(run, worker, span, start_ns, end_ns, traces - 1, baseline)
