@@ -28,8 +28,8 @@ from starlette.routing import Route
 from tracewh.cli import diagnostics
 from tracewh.cli.errors import OK
 from tracewh.cli.report.live import PANELS
-from tracewh.cli.report.messages import TaskResult, Task, Setup
-from tracewh.cli.report.worker_pool import QueueFullError, Pool
+from tracewh.cli.report.messages import Setup, Task, TaskResult
+from tracewh.cli.report.worker_pool import Pool, QueueFullError
 from tracewh.storage.remote import is_url
 from tracewh.views.warehouse import find, listed
 

@@ -25,7 +25,7 @@ import orjson
 from tracewh.cli.diagnostics import sql_error
 from tracewh.cli.errors import CliError
 from tracewh.cli.report import live
-from tracewh.cli.report.messages import CANCEL, GRACE_SECONDS, TaskResult, Task, Setup, read, write
+from tracewh.cli.report.messages import CANCEL, GRACE_SECONDS, Setup, Task, TaskResult, read, write
 from tracewh.temporary import sweep
 from tracewh.views import ViewError
 from tracewh.views.warehouse import Warehouse, WarehouseError

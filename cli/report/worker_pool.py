@@ -20,7 +20,7 @@ from pathlib import Path
 
 import orjson
 
-from tracewh.cli.report.messages import CANCEL, GRACE_SECONDS, TaskResult, Task, Setup, read, write
+from tracewh.cli.report.messages import CANCEL, GRACE_SECONDS, Setup, Task, TaskResult, read, write
 from tracewh.temporary import Temporary
 
 #: Seconds that a child has to open the warehouse.

@@ -211,7 +211,7 @@ def test_a_trace_without_events(stored, tracewh):
                 "(--worker w0, --worker w1, --worker w2 and 1 more)"
             ),
         ),
-        ("one -w hdfs://host/wh -o x.json", 1, "hdfs://host/wh: a warehouse can only be asked here; write it to a folder and copy that, or to S3, Google Cloud or Azure"),
+        ("one -w hdfs://host/wh -o x.json", 1, "hdfs://host/wh: tracewh can only read a warehouse there; write it to a folder and copy that, or to S3, Google Cloud or Azure"),
     ],
 )  # fmt: skip
 def test_mistakes(stored, tracewh, monkeypatch, words, code, message):
