@@ -1,1 +1,1 @@
-"""What `tracewh diff` compares, tests and prints."""
+"""`tracewh diff`: compare two runs, test the differences and print them."""

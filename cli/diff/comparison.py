@@ -1,4 +1,4 @@
-"""What changed between two runs, as the diff views say it."""
+"""The differences between two runs: the rows of the diff views."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ if TYPE_CHECKING:
     from tracewh.views import Spec
     from tracewh.views.warehouse import Warehouse
 
-#: Views of things with a name, by the word that their figures begin with.
+#: Views whose rows have a name, by the prefix of their figures.
 NAMED = {"operator": "diff_operators", "kernel": "diff_kernels"}
 Row = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One figure of two runs.
+    """One figure of two runs, and its difference.
 
     Attributes:
-        pct: Difference as a share of the baseline; None where that is 0 or not recorded.
-        tested: Whether a test asks if it is more than chance.
-        significant: What it says; None where it is not tested, or steps are too few to tell.
+        pct: Difference as a percentage of the baseline; None if that is 0 or not recorded.
+        tested: Whether a significance test applies to the figure.
+        significant: Result of the test; None if there is no test, or if there are too few steps.
     """
 
     baseline: float | None
@@ -40,11 +40,11 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Two runs, and the rows of the diff views.
+    """The comparison of two runs: the rows of the diff views.
 
     Attributes:
-        block: Path of the block that operators and kernels are of; None for all.
-        blocks: That block or the whole trace, then what is in it, by name; of one trace of each run.
+        block: Path of the block that is compared; None for the whole trace.
+        blocks: That block or the whole trace, then the blocks in it by name, from one trace of each run.
     """
 
     baseline: str
@@ -58,10 +58,10 @@ class Comparison:
     blocks: list[Row]
 
     @classmethod
-    def ask(
+    def query(
         cls, warehouse: Warehouse, arguments: dict[str, Any], alpha: float, block: str | None
     ) -> Comparison:
-        """Ask the views."""
+        """Run the diff views."""
         within: dict[str, Any] = {} if block is None else {"block": block}
 
         def rows(view: str, **more: Any) -> list[Row]:
@@ -81,13 +81,13 @@ class Comparison:
         )
 
     def change(self, figure: str, name: str | None = None) -> Change:
-        """What became of one of `figures`, which may be that of an operator or kernel."""
+        """Return the change of one of `figures`; with a name, of that operator or kernel."""
         kind, _, part = figure.partition("_")
         if name is not None:
             rows = self.operators if kind == "operator" else self.kernels
             found = [row for row in rows if row["name"] == name]
             if not found:
-                raise CliError(f"neither run has the {kind} {name!r}")
+                raise CliError(f"neither run has a {kind} named {name!r}")
             return self.part(found[0], part)
         if f"delta_{figure}" in self.overview:
             tested = "step_{}" if figure == "step_us" else ""
@@ -97,18 +97,18 @@ class Comparison:
         return self._change(row, "mean_us", "p_value", "significant")
 
     def part(self, row: Row, figure: str) -> Change:
-        """One figure of an operator or kernel; within a block no test can tell chance."""
+        """Return one figure of an operator or kernel; within a block there is no significance test."""
         p_value = f"{figure.removesuffix('_us')}_p_value" if self.block is None else ""
         return self._change(row, figure, p_value, "significant")
 
     def block_change(self, row: Row) -> Change:
-        """The time of a block; of one trace a side no test can tell chance."""
+        """Return the time of a block; one trace per run allows no significance test."""
         return self._change(row, "us", "", "")
 
     def _change(self, row: Row, figure: str, p_value: str, significant: str) -> Change:
         p = row.get(p_value)
-        # A row is significant where any figure of it is.
-        told = None if p is None or row[significant] is None else p < self.alpha
+        # A row is significant if any of its figures is, so compare the figure's own p-value.
+        is_significant = None if p is None or row[significant] is None else p < self.alpha
         return Change(
             row[f"baseline_{figure}"],
             row[f"experiment_{figure}"],
@@ -116,7 +116,7 @@ class Comparison:
             row[f"delta_{figure}_pct"],
             p_value in row,
             p,
-            told,
+            is_significant,
         )
 
 
@@ -144,6 +144,6 @@ def _compared(view: Spec) -> list[str]:
 
 
 def unit_of(figure: str) -> str:
-    """``us``, ``bytes``, ``pct`` or nothing: how the name of a figure ends."""
+    """Return the unit at the end of a figure's name: ``us``, ``bytes``, ``pct`` or an empty text."""
     end = figure.rpartition("_")[2]
     return end if end in ("us", "bytes", "pct") else ""

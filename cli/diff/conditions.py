@@ -1,4 +1,4 @@
-"""`tracewh diff --fail-if 'step_us > 5%'`: what is written there, and whether it holds."""
+"""Parse and evaluate the conditions of `tracewh diff --fail-if 'step_us > 5%'`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tracewh.cli import diagnostics
 from tracewh.cli.diagnostics.errors import CliError
 from tracewh.cli.diff.comparison import Change, unit_of
 
-#: How many of a figure's own unit each unit is, by the end of the figure's name.
+#: Factors of the units of a limit, by the unit of the figure.
 UNITS = {
     "us": {"": 1.0, "us": 1.0, "ms": 1e3, "s": 1e6},
     "bytes": {"": 1.0, "B": 1.0, "kB": 1e3, "MB": 1e6, "GB": 1e9, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30},
@@ -31,8 +31,8 @@ class Condition:
     """A limit for the change of one figure.
 
     Attributes:
-        text: As it was written.
-        name: Which operator or kernel the figure is of, or None.
+        text: The condition as the user wrote it.
+        name: The operator or kernel of the figure, or None.
         limit: In the figure's own unit, or in percent of the baseline.
         relative: Whether it is in percent of the baseline.
     """
@@ -46,10 +46,10 @@ class Condition:
 
     @classmethod
     def parse(cls, text: str, figures: Mapping[str, bool]) -> Condition:
-        """Take a condition apart.
+        """Parse a condition.
 
         Args:
-            figures: All there are, and whether each is of an operator or kernel with a name.
+            figures: All figures, and whether each needs the name of an operator or kernel.
         """
 
         def refuse(why: str) -> NoReturn:
@@ -57,13 +57,13 @@ class Condition:
 
         found = WRITTEN.fullmatch(text)
         if not found:
-            refuse("write a figure, a comparison and a limit, as in 'step_us > 5%'")
+            refuse("write a figure, a comparison and a limit, e.g. 'step_us > 5%'")
         figure, name, unit = found["figure"], found["name"], found["unit"]
         if figure not in figures:
             hint = diagnostics.did_you_mean(figure, figures)
             refuse(f"unknown figure {figure!r}{hint or '; choose one of ' + ', '.join(figures)}")
         if figures[figure] and not name:
-            refuse(f"{figure} needs a name, as in '{figure}[NAME] > 5%'")
+            refuse(f"{figure} needs a name, e.g. '{figure}[NAME] > 5%'")
         if name is not None and not figures[figure]:
             refuse(f"{figure} takes no name")
         units = UNITS[unit_of(figure)]
@@ -74,7 +74,7 @@ class Condition:
         return cls(text, figure, name, found["comparison"], limit, unit == "%")
 
     def holds(self, change: Change) -> bool:
-        """Whether the figure changed by so much. One that cannot be compared must not pass."""
+        """Whether the change exceeds the limit. A figure that cannot be compared is an error."""
         for side, value in (("baseline", change.baseline), ("experiment", change.experiment)):
             if value is None:
                 raise CliError(f"--fail-if {self.text!r}: the {side} does not record it")
@@ -83,6 +83,6 @@ class Condition:
             changed = 0.0  # 0 in both
             if change.delta:
                 raise CliError(
-                    f"--fail-if {self.text!r}: it is 0 in the baseline; give a limit that is no share"
+                    f"--fail-if {self.text!r}: it is 0 in the baseline; use a limit that is not a percentage"
                 )
         return bool(COMPARISONS[self.comparison](changed, self.limit))

@@ -1,4 +1,4 @@
-"""The page of `tracewh diff`, as text, Markdown or JSON."""
+"""The output of `tracewh diff` as text, Markdown or JSON."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from tracewh.cli.output.cell_format import text as plain
 from tracewh.cli.output.labels import distinct
 from tracewh.cli.output.progress import size
 
-#: Rows of each kind; the views have all. Markdown folds most of them away.
+#: Maximum number of operators, kernels or blocks in text and in Markdown; the views have all.
 FEW, MORE = 3, 10
-#: Letters of a name in the text, which so fits into 100 columns, and in a table.
+#: Width of a name in text, so that lines fit into 100 columns, and in Markdown.
 NARROW, WIDE = 36, 80
-#: Figures of an operator that say where its time changed.
+#: The times of an operator, and where each is spent.
 PLACES = {"host_self_us": "host", "device_self_us": "device"}
 OVERVIEW = {
     "gpu_utilization_pct": "GPU utilization",
@@ -22,12 +22,12 @@ OVERVIEW = {
     "peak_host_memory_bytes": "peak host memory",
 }
 HEADINGS = ("", "baseline", "experiment", "difference", "", "")
-#: What stands in a line, and its change.
+#: The name, the change and the unit of a line.
 Line = tuple[str, Change, str]
 
 
 def text(comparison: Comparison, only_significant: bool, failed: Sequence[str]) -> str:
-    """A dozen lines for a person; what failed goes to stderr."""
+    """Return the comparison as a dozen lines; failed conditions are printed on stderr."""
     rows: list[tuple[str, ...]] = [HEADINGS]
     rows += map(_cells, _steps(comparison, FEW, only_significant))
     rows += map(_cells, _blocks(comparison, FEW))
@@ -45,25 +45,25 @@ def text(comparison: Comparison, only_significant: bool, failed: Sequence[str]) 
 
 
 def markdown(comparison: Comparison, only_significant: bool, failed: Sequence[str]) -> str:
-    """A short table, and more to unfold, for a comment under a pull request."""
+    """Return the comparison as a short table with folded details, for a pull request comment."""
     lines = [f"**{_escaped(verdict(comparison))}**", ""]
     lines += [f"- :x: `{condition}`" for condition in failed]
     lines += [""] if failed else []
     lines += _table("", _steps(comparison, 8, only_significant))
     if blocks := _blocks(comparison, MORE):
-        lines += ["", "<details><summary>Where in the timeline</summary>", ""]
+        lines += ["", "<details><summary>Timeline blocks</summary>", ""]
         lines += [*_table("block", blocks), "", "</details>"]
     for title, found in (("operators", _operators), ("kernels", _kernels)):
         rows = _kept(found(comparison), MORE, only_significant)
         if rows:
-            said = f"{title} that changed most, {_scope(comparison)}"
-            lines += ["", f"<details><summary>The {said}</summary>", ""]
+            summary = f"{title.capitalize()} that changed most, {_scope(comparison)}"
+            lines += ["", f"<details><summary>{summary}</summary>", ""]
             lines += [*_table(title, rows), "", "</details>"]
     return "\n".join([*lines, ""])
 
 
 def json(comparison: Comparison, only_significant: bool, failed: Sequence[str]) -> str:
-    """All rows of the views as one object."""
+    """Return all rows of the diff views as one JSON object."""
 
     def kept(rows: list[Row]) -> list[Row]:
         return [row for row in rows if row["significant"] or not only_significant]
@@ -89,7 +89,7 @@ FORMATS: dict[str, Callable[[Comparison, bool, Sequence[str]], str]] = {
 
 
 def verdict(comparison: Comparison) -> str:
-    """Whether the experiment is slower, by how much, and whether that is chance."""
+    """Return whether the experiment is slower, by how much, and whether that is significant."""
     names = plain(comparison.experiment), plain(comparison.baseline)
     step = comparison.change("step_us")
     if step.delta is None:
@@ -99,19 +99,19 @@ def verdict(comparison: Comparison) -> str:
     word = "slower" if step.delta > 0 else "faster"
     p = "" if step.p_value is None else f", p = {step.p_value:.2g}"
     return (
-        f"{names[0]} is {abs(step.pct):.1f} % {word} per step than {names[1]}: {_chance(step)}"
+        f"{names[0]} is {abs(step.pct):.1f} % {word} per step than {names[1]}: {_significance(step)}"
         f" ({_counts(comparison)}{p})"
     )
 
 
-def spoken(change: Change, unit: str) -> str:
-    """Both sides of a change, and its size."""
+def describe(change: Change, unit: str) -> str:
+    """Return both values of a change and the difference in percent."""
     share = "" if change.pct is None else f", {change.pct:+.1f} %"
     return f"{amount(change.baseline, unit)} to {amount(change.experiment, unit)}{share}"
 
 
 def amount(value: float | None, unit: str) -> str:
-    """A figure with three digits, in the unit that suits its size."""
+    """Return a figure with three digits and a unit that suits its size."""
     if value is None:
         return "-"
     if unit == "us":
@@ -131,12 +131,12 @@ def _counts(comparison: Comparison) -> str:
 
 
 def _scope(comparison: Comparison) -> str:
-    """What operators and kernels are counted over."""
+    """Return the part of the trace that operators and kernels are counted in."""
     return comparison.block or f"whole recording ({_counts(comparison)})"
 
 
 def _blocks(comparison: Comparison, most: int) -> list[Line]:
-    """The timeline of a trace or of a block of it, and what changed most in it."""
+    """Return the time of the trace or block, and of the blocks in it that changed most."""
     if not comparison.blocks:
         return []
     top, *inside = (
@@ -162,7 +162,7 @@ def _steps(comparison: Comparison, most: int, only_significant: bool) -> list[Li
 
 
 def _operators(comparison: Comparison) -> list[Line]:
-    """Where each changed more, on the host or on the device."""
+    """Return the operators with their host or device time, whichever changed more."""
     return [
         max(
             (
@@ -182,7 +182,7 @@ def _kernels(comparison: Comparison) -> list[Line]:
 
 
 def _kept(lines: list[Line], most: int, only_significant: bool) -> list[Line]:
-    """Those that changed most."""
+    """Return the lines that changed most."""
     moved = [
         line for line in lines if line[1].delta and (line[1].significant or not only_significant)
     ]
@@ -205,11 +205,11 @@ def _cells(line: Line) -> tuple[str, ...]:
         amount(change.experiment, unit),
         delta,
         "" if change.pct is None or unit == "pct" else f"{change.pct:+.1f} %",
-        _chance(change) if change.tested else "",
+        _significance(change) if change.tested else "",
     )
 
 
-def _chance(change: Change) -> str:
+def _significance(change: Change) -> str:
     return {True: "significant", False: "not significant", None: "too few steps to tell"}[
         change.significant
     ]
@@ -228,7 +228,7 @@ def _table(title: str, lines: list[Line]) -> list[str]:
 
 
 def _shortened(lines: list[Line], width: int) -> list[tuple[str, ...]]:
-    """The cells of lines, their names shortened so that no two look the same."""
+    """Return the cells of lines, with names shortened so that they stay different."""
     labels = distinct([line[0] for line in lines], width)
     return [(labels[cells[0]], *cells[1:]) for cells in map(_cells, lines)]
 

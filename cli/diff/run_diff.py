@@ -1,4 +1,4 @@
-"""`tracewh diff`: two runs on a page, and an exit code for CI."""
+"""`tracewh diff`: print the comparison of two runs and return an exit code for CI."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ def compare(
     format: str,
     path: Path | None,
 ) -> int:
-    """Write the page and give the exit code.
+    """Write the comparison and return the exit code.
 
     Args:
-        arguments: Runs, workers and recordings, as the diff views take them.
-        block: Path of a block of diff_modules to look into.
-        only_significant: Leave out, and do not fail for, what chance may explain.
+        arguments: Runs, workers and spans: the arguments of the diff views.
+        block: Path of a block of diff_modules, to compare only that block.
+        only_significant: Ignore differences that are within run-to-run noise.
         fail_if: Conditions, e.g. ``step_us > 5%``.
     """
     import duckdb
@@ -53,18 +53,18 @@ def compare(
         arguments = opened.resolved(arguments)
         opened.keep(None, arguments)
         try:
-            comparison = Comparison.ask(opened, arguments, level, block)
-        except duckdb.InvalidInputException as error:  # the block is none
+            comparison = Comparison.query(opened, arguments, level, block)
+        except duckdb.InvalidInputException as error:  # e.g. the block does not exist
             if diagnostics.is_damage(error):
                 raise
             diagnostics.refuse(str(error).removeprefix("Invalid Input Error: "))
     failed = []
     for condition in conditions:
         change = comparison.change(condition.figure, condition.name)
-        chance = only_significant and change.tested and not change.significant
-        if condition.holds(change) and not chance:
-            said = page.spoken(change, unit_of(condition.figure))
-            failed.append(f"{condition.text}: {said}")
+        is_noise = only_significant and change.tested and not change.significant
+        if condition.holds(change) and not is_noise:
+            values = page.describe(change, unit_of(condition.figure))
+            failed.append(f"{condition.text}: {values}")
     with output.sink() as sink:
         sink.write(page.FORMATS[format](comparison, only_significant, failed).encode())
     for line in failed:

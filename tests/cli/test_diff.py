@@ -212,7 +212,7 @@ def test_conditions(tracewh, pair, condition, code):
         (
             ["--fail-if", "step_us"],
             2,
-            "--fail-if 'step_us': write a figure, a comparison and a limit, as in 'step_us > 5%'",
+            "--fail-if 'step_us': write a figure, a comparison and a limit, e.g. 'step_us > 5%'",
         ),
         (
             ["--fail-if", "steps_us > 5%"],
@@ -227,7 +227,7 @@ def test_conditions(tracewh, pair, condition, code):
         (
             ["--fail-if", "kernel_calls > 1ms"],
             2,
-            "--fail-if 'kernel_calls > 1ms': kernel_calls needs a name, as in 'kernel_calls[NAME] > 5%'",
+            "--fail-if 'kernel_calls > 1ms': kernel_calls needs a name, e.g. 'kernel_calls[NAME] > 5%'",
         ),
         (
             ["--fail-if", "kernel_calls[gemm] > 1ms"],
@@ -247,7 +247,7 @@ def test_conditions(tracewh, pair, condition, code):
         (
             ["--fail-if", "kernel_calls[relu] > 1"],
             1,
-            "neither run has the kernel 'relu'",
+            "neither run has a kernel named 'relu'",
         ),
         (["--alpha", "2"], 2, "--alpha takes a number between 0 and 1, not '2'"),
         (["--alpha", "x"], 2, "--alpha takes a number between 0 and 1, not 'x'"),

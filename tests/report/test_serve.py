@@ -275,7 +275,10 @@ def test_the_body_of_a_request_has_a_limit(client: TestClient) -> None:
 @pytest.mark.parametrize("content", [b"", b"[]", b'{"sql": 1}', b"{"])
 def test_a_question_that_is_none(client: TestClient, content: bytes) -> None:
     answer = client.post("/api/sql", content=content, headers={"Content-Type": "application/json"})
-    assert (answer.status_code, answer.json()) == (400, {"error": 'send {"sql": "..."}'})
+    assert (answer.status_code, answer.json()) == (
+        400,
+        {"error": 'the body must be {"sql": "..."}'},
+    )
 
 
 def test_a_damaged_trace_blocks_no_other_run(samples: tracewh.Warehouse, tmp_path: Path) -> None:
