@@ -23,7 +23,7 @@ VIEW = """\
 -- grain: one row per gap
 -- distributes: trace
 -- order: gap_us DESC
--- needs: no_device_events no_operators
+-- needs: no_device_events, no_operators
 -- empty: No gap on {device}.
 -- example: drawn --device 1 --run 'a b' --limit 3
 -- reading: Gaps are long.
@@ -153,7 +153,7 @@ Rows are ordered by `gap_us DESC`. On a cluster they distribute by `trace`: the 
 
 def test_a_view_without_rules_or_parameters() -> None:
     plain = VIEW.replace("--\n-- What a gap is.\n", "").replace(
-        "-- needs: no_device_events no_operators\n-- empty: No gap on {device}.\n", ""
+        "-- needs: no_device_events, no_operators\n-- empty: No gap on {device}.\n", ""
     )
     plain = plain.replace("-- params\n--   device  INTEGER  -  -  Device a|b.\n--   run\n", "")
     plain = plain.replace("device INTEGER, run VARCHAR := NULL", "")
