@@ -7,7 +7,7 @@
 -- order: duration_us DESC, run, worker, span, device_id, start_ns
 -- needs: no_device_events
 -- empty: No device was idle for {min_us} us or longer between its first work and its last: give min_us a lower value.
--- uses: first_id, interval_totals, is_wanted, trace_names
+-- uses: first_id, idle_gaps, interval_totals, is_wanted, trace_names
 -- example: drawn
 --
 -- A gap is time between the first and the last work of a device in which nothing ran on any of its
@@ -67,54 +67,18 @@ CREATE MACRO gpu_gaps_v1(
         GROUP BY w.run, w.worker, w.span, w.device_id
     ),
 
-    -- Device, end and event as one number: the largest so far is of what ended last. The order is made
-    -- before the windows and not by them, which takes a third of the time.
-    in_order AS (
+    placed AS (
         SELECT
-            u.number,
+            u.number AS key,
             w.event_id,
             w.launch_id,
-            w.start_ns - u.first_ns AS at_ns,
-            (u.number::HUGEINT << 103) + ((w.end_ns - u.first_ns)::HUGEINT << 40) + w.event_id
-                AS end_place
+            w.start_ns - u.first_ns AS start_ns,
+            w.end_ns - u.first_ns AS end_ns
         FROM work AS w
         INNER JOIN used_devices AS u
             ON
                 w.run = u.run AND w.worker = u.worker AND w.span = u.span
                 AND w.device_id IS NOT DISTINCT FROM u.device_id
-        ORDER BY u.number, w.start_ns, w.event_id
-    ),
-
-    ends AS (
-        SELECT
-            o.number,
-            o.event_id,
-            o.launch_id,
-            o.at_ns,
-            max(o.end_place) OVER (ROWS UNBOUNDED PRECEDING) AS last_place  -- noqa: PRS, CP02
-        FROM in_order AS o
-    ),
-
-    followed AS (
-        SELECT
-            e.number,
-            e.event_id,
-            e.launch_id,
-            e.at_ns,
-            lag(e.last_place) OVER () AS last_before
-        FROM ends AS e
-    ),
-
-    idle AS (
-        SELECT
-            f.number,
-            f.event_id AS after_id,
-            f.launch_id,
-            f.at_ns AS until_ns,
-            ((f.last_before >> 40) & ((1::BIGINT << 62) - 1))::BIGINT AS from_ns,
-            (f.last_before & ((1::BIGINT << 40) - 1))::BIGINT AS before_id
-        FROM followed AS f
-        WHERE f.last_before >> 103 = f.number
     ),
 
     gaps AS MATERIALIZED (
@@ -125,14 +89,14 @@ CREATE MACRO gpu_gaps_v1(
             u.span,
             u.device_id,
             u.number,
-            u.first_ns + i.from_ns AS start_ns,
-            u.first_ns + i.until_ns AS end_ns,
+            u.first_ns + i.start_ns AS start_ns,
+            u.first_ns + i.end_ns AS end_ns,
             i.before_id,
             i.after_id,
             u.first_id + i.launch_id AS launch_id
-        FROM idle AS i
-        INNER JOIN used_devices AS u ON i.number = u.number
-        WHERE i.until_ns > i.from_ns AND i.until_ns - i.from_ns >= 1000 * min_us
+        FROM idle_gaps('placed') AS i
+        INNER JOIN used_devices AS u ON i.key = u.number
+        WHERE i.end_ns - i.start_ns >= 1000 * min_us
     ),
 
     host AS (

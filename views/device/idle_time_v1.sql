@@ -8,7 +8,7 @@
 -- carries: spark
 -- needs: no_device_events
 -- empty: No stream was idle between its first work and its last.
--- uses: first_id, is_wanted, trace_names
+-- uses: first_id, idle_gaps, is_wanted, trace_names
 -- example: drawn
 --
 -- A gap is the time on a stream from the end of all earlier work to the start of the next kernel, copy
@@ -66,6 +66,7 @@ CREATE MACRO idle_time_v1(
             w.span,
             w.device_id,
             w.stream_id,
+            min(w.start_ns) AS first_ns,
             row_number() OVER () AS number,
             first_id(any_value(t.names), w.run, w.worker, w.span) AS first_id
         FROM work AS w
@@ -73,16 +74,13 @@ CREATE MACRO idle_time_v1(
         GROUP BY w.run, w.worker, w.span, w.device_id, w.stream_id
     ),
 
-    in_order AS (
+    placed AS (
         SELECT
-            s.number,
+            s.number AS key,
+            w.event_id,
             s.first_id + w.launch_id AS launch_id,
-            w.start_ns,
-            max(w.start_ns + w.duration_ns) OVER (
-                PARTITION BY s.number
-                ORDER BY w.start_ns, w.event_id
-                ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
-            ) AS before_ns
+            w.start_ns - s.first_ns AS start_ns,
+            w.start_ns - s.first_ns + w.duration_ns AS end_ns
         FROM work AS w
         INNER JOIN streams AS s
             ON
@@ -92,9 +90,13 @@ CREATE MACRO idle_time_v1(
     ),
 
     gaps AS MATERIALIZED (
-        SELECT o.number, o.launch_id, o.start_ns, o.before_ns
-        FROM in_order AS o
-        WHERE o.start_ns > o.before_ns
+        SELECT
+            s.number,
+            i.launch_id,
+            s.first_ns + i.start_ns AS start_ns,
+            s.first_ns + i.end_ns AS end_ns
+        FROM idle_gaps('placed') AS i
+        INNER JOIN streams AS s ON i.key = s.number
     ),
 
     launches AS (
@@ -112,11 +114,11 @@ CREATE MACRO idle_time_v1(
         SELECT
             g.number,
             CASE
-                WHEN l.start_ns > g.before_ns THEN 'host_wait'
-                WHEN g.start_ns - g.before_ns < 1000 * max_kernel_gap_us THEN 'kernel_wait'
+                WHEN l.start_ns > g.start_ns THEN 'host_wait'
+                WHEN g.end_ns - g.start_ns < 1000 * max_kernel_gap_us THEN 'kernel_wait'
                 ELSE 'other'
             END AS idle_category,
-            sum(g.start_ns - g.before_ns) AS idle_ns
+            sum(g.end_ns - g.start_ns) AS idle_ns
         FROM gaps AS g
         LEFT JOIN launches AS l ON g.launch_id = l.id
         GROUP BY ALL
