@@ -1,4 +1,4 @@
-"""Ask a warehouse: find a view, check its arguments, run it."""
+"""The views of a warehouse: find a view, check its arguments and run it."""
 
 from tracewh.views.registry import ArgumentError, Call, Registry, UnknownViewError, ViewError
 from tracewh.views.spec import GROUPS, SIZES, Column, HeaderError, Param, Spec

@@ -1,4 +1,4 @@
-"""tracewh.duckdb: a warehouse for everything that is not Python.
+"""Write tracewh.duckdb, the database file with which other programs than Python query a warehouse.
 
 <warehouse>/data/run=.../worker=.../span=.../kernels.parquet   written by ingest
 <warehouse>/tracewh.duckdb                                     written here; holds no trace data
@@ -29,26 +29,25 @@ from tracewh.views.warehouse import WarehouseError, create, find, holds_traces
 
 DATABASE = "tracewh.duckdb"
 
-#: Says what tracewh.duckdb was made from. A file of its own, because a database that somebody else
-#: has open for writing cannot be read.
+#: The file that records what tracewh.duckdb was made from. It is separate, because a database that
+#: another process has open for writing cannot be read.
 FINGERPRINT = ".tracewh.duckdb.origin"
-#: What it says before the hash of the file.
+#: Text before the hash of tracewh.duckdb in this file.
 _BYTES = "sha256 "
 
 
 def ensure_database(
     path: str | os.PathLike[str], prepared: Callable[[], Path | None] = lambda: None
 ) -> bool:
-    """Make tracewh.duckdb unless it is there and current.
+    """Write tracewh.duckdb unless it exists and is up to date.
 
-    A warehouse without traces gets none, and neither does one in a store, which no shell can read.
-
-    It is out of date when another tracewh or another set of SQL files made it, or when the
-    warehouse was moved since.
+    A warehouse without traces gets none, nor does a warehouse in an object store, which no shell can
+    read. The file is out of date if another version of tracewh or other SQL files made it, or if the
+    warehouse has moved.
 
     Args:
         path: The warehouse.
-        prepared: What `preparing` gave, if anything.
+        prepared: The function that `preparing` yields, if any.
 
     Returns:
         Whether it was written.
@@ -65,14 +64,14 @@ def ensure_database(
 
 @contextlib.contextmanager
 def preparing(path: str | os.PathLike[str]) -> Iterator[Callable[[], Path | None]]:
-    """Make most of tracewh.duckdb aside, on a thread of its own, while the traces come in.
+    """Prepare most of tracewh.duckdb in a thread, while traces are ingested.
 
-    Creating the macros takes longer than ingesting a small trace, and needs none.
+    Creating the macros takes longer than the ingest of a small trace, and does not depend on traces.
     """
     with contextlib.ExitStack() as stack:
         made: Future[Path] | None = None
         if not is_url(path) and not _is_current(Path(os.path.abspath(path))):
-            with contextlib.suppress(OSError):  # no room: it will be made in place
+            with contextlib.suppress(OSError):  # disk full: it is written in place later
                 folder = stack.enter_context(temporary())
                 pool = stack.enter_context(ThreadPoolExecutor(1))
                 made = pool.submit(_create_macros, Path(folder, DATABASE))
@@ -86,10 +85,10 @@ def preparing(path: str | os.PathLike[str]) -> Iterator[Callable[[], Path | None
 
 
 def write_database(path: str | os.PathLike[str]) -> Path:
-    """Write tracewh.duckdb, whether or not there is one, and return its path.
+    """Write tracewh.duckdb, or replace it, and return its path.
 
-    The new file takes the place of the old one in one rename. Whoever has the old one open keeps
-    reading it; no reader's lock is needed, and nobody sees half a file.
+    A rename replaces the old file. Processes that have the old file open continue to read it, so readers
+    need no lock and never see an incomplete file.
 
     Raises:
         WarehouseError: There is no warehouse, it holds no traces, or it cannot be written.
@@ -105,7 +104,7 @@ relink = write_database
 
 
 def database_problem(path: str | os.PathLike[str]) -> tuple[str, str, str] | None:
-    """What is wrong with tracewh.duckdb, as file, problem and the command that repairs it."""
+    """Return the problem of tracewh.duckdb as file, problem and repair command, or None."""
     root = Path(os.path.abspath(path))
     try:
         if not (root / DATABASE).is_file():
@@ -134,7 +133,7 @@ def _is_current(root: Path) -> bool:
 
 
 def _is_changed(root: Path) -> bool:
-    """Whether tracewh.duckdb is not what was written: DuckDB would not see all damage to it."""
+    """Whether tracewh.duckdb differs from what was written: DuckDB does not detect all damage."""
     _, known, digest = (root / FINGERPRINT).read_text("utf-8").partition(_BYTES)
     return bool(known) and digest.strip() != _digest(root / DATABASE)
 
@@ -146,7 +145,7 @@ def _digest(path: Path) -> str:
 
 @contextlib.contextmanager
 def _only_writer(root: Path) -> Iterator[int]:
-    """Be the only one that writes tracewh.duckdb; gives the open file that says what it is made from."""
+    """Lock tracewh.duckdb for writing and yield the open fingerprint file."""
     try:
         origin = os.open(root / FINGERPRINT, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
         try:
@@ -163,7 +162,9 @@ def _only_writer(root: Path) -> Iterator[int]:
 
 
 def _write(root: Path, origin: int, prepared: Path | None = None) -> None:
-    os.ftruncate(origin, 0)  # until it is written, in case we die: the next ingest begins anew
+    os.ftruncate(
+        origin, 0
+    )  # marks the database as unfinished: if the process dies, the next ingest starts again
     new, log = root / f".{DATABASE}.new", root / f".{DATABASE}.new.wal"
     _remove(new, log)
     try:
@@ -185,10 +186,10 @@ def _remove(*paths: Path) -> None:
 
 
 def _create_macros(database: Path) -> Path:
-    """Create every object in a new database, with empty tables for the views over Parquet files.
+    """Create every object in a new database, with empty tables in place of the views over Parquet files.
 
-    Binding macros against files would take a look at the disk for every mention of a table. Even so
-    it takes DuckDB a second, so what was made once is kept for the next warehouse.
+    If macros were bound against files, DuckDB would access the disk for every use of a table. Even so it
+    takes a second, so the result is cached for the next warehouse.
     """
     kept = _kept()
     with contextlib.suppress(OSError):
@@ -198,7 +199,7 @@ def _create_macros(database: Path) -> Path:
             return database
     with _attached(database) as con:
         installed().create(con, installed().needs())
-    with contextlib.suppress(OSError):  # no room, or no home: it is made again then
+    with contextlib.suppress(OSError):  # disk full or no home folder: it is not cached
         _keep(database.read_bytes(), kept)
     return database
 
@@ -207,7 +208,7 @@ _DIGEST = hashlib.sha256().digest_size
 
 
 def _kept() -> Path:
-    """The file that holds what was made, after a digest of it."""
+    """Return the path of the cache file, which holds a digest and then the database."""
     folder = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
     made_of = hashlib.sha256(f"{_origin()}duckdb {duckdb.__version__}".encode()).hexdigest()
     return Path(folder, "tracewh", f"macros-{made_of[:16]}")
@@ -219,12 +220,12 @@ def _keep(made: bytes, kept: Path) -> None:
     try:
         new.write_bytes(hashlib.sha256(made).digest() + made)
         os.replace(new, kept)
-    finally:  # what an older tracewh made, and what a full disk left of this
+    finally:  # removes files of older versions, and the rest of a failed write
         _remove(*(path for path in kept.parent.glob("macros-*") if path != kept))
 
 
 def _create_views(root: Path, database: Path) -> None:
-    """Put the views over the files of a warehouse in the place of the tables."""
+    """Replace the empty tables by views over the files of a warehouse."""
     with _attached(database) as con:
         for table in installed().tables():
             con.execute(f"DROP TABLE {table.name}")
@@ -240,7 +241,7 @@ def _attached(database: Path) -> Iterator[duckdb.DuckDBPyConnection]:
         # Any DuckDB since 1.4.2 reads this format; the default of 2.0 is read by 2.0 only.
         con.execute(f"ATTACH {quoted(str(database))} AS tracewh (STORAGE_VERSION 'v1.4.0')")
         con.execute("USE tracewh")
-        con.execute("BEGIN")  # one commit, and not one for every comment
+        con.execute("BEGIN")  # one commit instead of one per comment
         yield con
         con.execute("COMMIT")
         con.execute("USE memory")
@@ -248,7 +249,7 @@ def _attached(database: Path) -> Iterator[duckdb.DuckDBPyConnection]:
 
 
 def _fingerprint(root: Path) -> str:
-    """What the contents of tracewh.duckdb depend on."""
+    """Return a text of everything that the contents of tracewh.duckdb depend on."""
     return f"{_origin()}path {root}\n"
 
 

@@ -1,15 +1,16 @@
-"""The traces of a warehouse and the files of their tables, listed once: in a store, or in a folder.
+"""A fixed list of the traces of a warehouse and their files, in a folder or in an object store.
 
     listing = Listing.of("s3://bucket/wh")
     mine = listing.only(trace for trace in listing.traces if trace.run == "resnet")
     with Warehouse(mine) as warehouse:  # also in another process: a listing can be pickled
         warehouse.kernel_stats(run="resnet").show()
 
-A listing stays as it is while traces are ingested, and what it names can be read for a day after that
-was replaced. tracewh/storage/layout.py says what is listed.
+A listing does not change while traces are ingested. Its files can be read for a day after they are
+replaced. tracewh/storage/layout.py describes the files.
 
-DuckDB's own reader of S3 is an extension that has to be downloaded, and knows neither Azure's nor
-Hadoop's URLs; Arrow reads from all that tracewh ingests from, filters and columns pushed down.
+Arrow reads the files of an object store, with filters and columns pushed down, from every store that
+tracewh ingests from. DuckDB's S3 reader is an extension that must be downloaded, and it supports neither
+Azure nor Hadoop URLs.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """A stored trace, and the file of each of its tables: a path, or a key of the store."""
+    """A stored trace, and the file of each of its tables: a path, or a key in the object store."""
 
     run: str
     worker: str
@@ -53,7 +54,7 @@ class Trace:
 
     @property
     def version(self) -> str:
-        """What tells it from the one that was there before it."""
+        """The version of the trace, which changes when the trace is replaced."""
         return compacted_runs.version(self.files["traces"]) if "traces" in self.files else ""
 
 
@@ -63,9 +64,9 @@ class Listing:
 
     Attributes:
         path: The warehouse's folder, or its URL as text.
-        traces: In the order of run, worker and span.
-        location: Where it lies; None in a folder.
-        compacted: The copies that stand for most of the traces that they were made of.
+        traces: The traces, sorted by run, worker and span.
+        location: Location in the object store; None for a folder.
+        compacted: The merged files that replace most of the traces that they were made of.
     """
 
     path: Path | str
@@ -78,7 +79,7 @@ class Listing:
         """List a warehouse.
 
         Raises:
-            OSError: It holds no traces, or the store cannot be asked; one line with the remedy.
+            OSError: It holds no traces, or the store cannot be reached; one line with the remedy.
         """
         if is_url(warehouse):
             location = locate(os.fspath(warehouse))
@@ -95,18 +96,18 @@ class Listing:
         return listing
 
     def only(self, traces: Iterable[Trace]) -> Self:
-        """Some of its traces."""
+        """Return a listing of some of its traces."""
         some = tuple(traces)
         versions = {trace.keys: trace.version for trace in some}
         copies = (each for each in self.compacted if each.gone(versions) is not None)
         return replace(self, traces=some, compacted=tuple(copies))
 
     def names(self, runs: Iterable[str] | None = None) -> list[tuple[str, str, str]]:
-        """Run, worker and span of each trace, of whatever run: they are all known."""
+        """Return run, worker and span of each trace; `runs` is ignored, because all are known."""
         return [trace.keys for trace in self.traces]
 
     def files(self, table: str) -> list[str]:
-        """The paths or URLs of a table's files."""
+        """Return the paths or URLs of a table's files."""
         keys = [trace.files[table].key for trace in self.traces if table in trace.files]
         return [self.location.url_of(key) for key in keys] if self.location else keys
 
@@ -131,7 +132,7 @@ class Listing:
             files = ", ".join(quoted(found.key) for _, found in own)
             create_view(con, table, read(f"[{files}]") if own else None, parts)
             return
-        # In a schema of its own, so that SHOW TABLES shows what a folder's does.
+        # In a separate schema, so that SHOW TABLES shows the same as for a folder.
         con.execute("CREATE SCHEMA IF NOT EXISTS files")
         con.execute("USE files")
         with readable_errors(self.location.url):
@@ -146,18 +147,18 @@ class Listing:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Copies of a table to be read, and the workers and spans of which not to read them."""
+    """Merged files of a table, and the workers and spans to skip in them."""
 
     files: tuple[Object, ...]
     gone: frozenset[tuple[str, str]] = frozenset()
 
 
 class Copies:
-    """The copies that stand for traces.
+    """The merged files that replace the files of traces.
 
     Args:
-        compacted: All that there are.
-        versions: That of each trace which is to be read, by run, worker and span.
+        compacted: All merged files.
+        versions: Version of each trace to read, by run, worker and span.
     """
 
     def __init__(
@@ -168,14 +169,14 @@ class Copies:
         ]
 
     def of(self, table: str) -> list[Part]:
-        """Those of a table."""
+        """Return the merged files of a table."""
         found = [(each.files[table], gone) for each, gone in self._standing if table in each.files]
         whole = tuple(file for file, gone in found if not gone)
         parts = [Part((file,), gone) for file, gone in found if gone]
         return [Part(whole), *parts] if whole else parts
 
     def traces(self, table: str) -> set[tuple[str, str, str]]:
-        """The traces whose rows of a table are in them, by run, worker and span."""
+        """Return the traces whose rows of a table are in merged files, by run, worker and span."""
         return {
             (each.run, *keys)
             for each, gone in self._standing
@@ -191,14 +192,14 @@ def create_view(
     parts: Iterable[Part],
     in_store: bool = False,
 ) -> None:
-    """Create a table's view, in the place of one that is there.
+    """Create or replace a table's view.
 
     Args:
-        con: Where to create it.
+        con: The connection.
         table: The table.
-        own: What reads the files of the traces themselves; None where none is to be read.
-        parts: The copies to be read; in a store, what reads them is named files.TABLE_NUMBER.
-        in_store: Whether Arrow reads it, to which JSON is text.
+        own: SQL that reads the files of the traces themselves; None if there are none to read.
+        parts: The merged files to read; in an object store, views named files.TABLE_NUMBER read them.
+        in_store: Whether Arrow reads the files, for which JSON is text.
     """
     columns = ", ".join(
         f"CAST(t.{column.name} AS JSON) AS {column.name}"
@@ -208,7 +209,7 @@ def create_view(
     )
     selects = [f"SELECT {columns} FROM {own} AS t"] if own else []
     for number, part in enumerate(parts):
-        # The name of their folder has the run in it, and so have they.
+        # No hive partitioning: the files have the column run, and so has the name of their folder.
         files = ", ".join(quoted(file.key) for file in part.files)
         here = f"read_parquet([{files}], hive_partitioning = false)"
         source = f"files.{table.name}_{number}" if in_store else here
@@ -221,7 +222,7 @@ def create_view(
 
 
 def read(files: str) -> str:
-    """SQL that reads Parquet files of a warehouse, with the keys of their paths as columns."""
+    """Return SQL that reads Parquet files, with run, worker and span of their paths as columns."""
     return (
         f"read_parquet({files}, hive_partitioning = true, "
         "hive_types = {'run': VARCHAR, 'worker': VARCHAR, 'span': VARCHAR})"
@@ -229,7 +230,7 @@ def read(files: str) -> str:
 
 
 def opened(copies: Iterable[Folder]) -> tuple[Compacted, ...]:
-    """Copies in a folder, with what their manifests say."""
+    """Read the manifests of merged files in a folder."""
     return _parsed(copies, lambda key: Path(key).read_bytes())
 
 

@@ -1,4 +1,4 @@
-"""A warehouse in a folder: by patterns of names, or by the traces that are there when it is asked."""
+"""The tables of a warehouse in a folder: by a glob, or by the traces that a query found."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ if TYPE_CHECKING:
 
 #: Run, worker and span.
 Keys = tuple[str, str, str]
-#: The variable that holds the folders of the traces that a query is about: were each table to look
-#: for them itself, a trace that arrives between two looks would be in one table and not in another.
-#: A table that was compacted has one of its own, with those that no copy stands for.
+#: The variable that holds the folders of the traces of a query. If each table listed them itself, a trace
+#: that arrives in between would be in one table and not in another. A compacted table has its own
+#: variable, with the traces that are not in merged files.
 _PRESENT = "tracewh_present"
 
 
 class Pattern:
-    """A folder whose tables look for their files themselves, at each mention.
+    """A folder whose tables list their files by a glob, each time a query uses them.
 
     Args:
-        path: Its absolute path.
+        path: Absolute path of the folder.
     """
 
     def __init__(self, path: Path) -> None:
@@ -44,33 +44,33 @@ class Pattern:
         create_view(con, table, read(self.files(table.name)), [])
 
     def files(self, table: str) -> str:
-        """The files of a table, as a pattern in SQL."""
+        """Return a glob for the files of a table, as a SQL literal."""
         return quoted(f"{glob.escape(str(self.path))}/data/*/*/*/{table}.parquet")
 
 
 class LocalTables:
-    """A folder whose tables hold the traces that `look` found.
+    """A folder whose tables have the traces that `look` found.
 
     Args:
-        path: Its absolute path.
+        path: Absolute path of the folder.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._pattern = Pattern(path)
         self._folders: list[str] = []
-        #: Which traces there are for readers, by run, worker and span; None for all.
+        #: Filter for the traces, by run, worker and span; None for all.
         self._kept: Callable[[Keys], bool] | None = None
-        #: Of the tables that were compacted, the traces to be read from their own folders, and copies.
+        #: For each compacted table, the folders of the traces that are not merged, and the merged files.
         self._divided: dict[str, tuple[list[str], list[Part]]] = {}
-        #: What the manifests of copies say, by their paths: they never change.
+        #: Contents of the manifests of merged files by path; a manifest never changes.
         self._manifests: dict[str, tuple[Compacted, ...]] = {}
 
     def names(self, runs: Iterable[str] | None = None) -> list[Keys]:
-        """Run, worker and span of each trace.
+        """Return run, worker and span of each trace.
 
         Args:
-            runs: Where there are traces of all of these, only theirs are listed; None for all.
+            runs: If all of these have traces, list only theirs; None for all runs.
         """
         data = self.path / "data"
         each = [_traces(data, [layout.run(run)])[0] for run in dict.fromkeys(runs or ())]
@@ -79,7 +79,7 @@ class LocalTables:
         return [keys for path in paths if (keys := layout.keys(path.replace(os.sep, "/")))]
 
     def look(self, with_copies: bool = True) -> set[str]:
-        """Look for traces and copies; the tables whose views have to be created anew."""
+        """List traces and merged files; return the tables whose views must be created again."""
         before, self._divided = self._divided, {}
         found, runs = _traces(self.path / "data", kept=self._kept)
         self._folders = [trace.folder for trace in found]
@@ -107,7 +107,7 @@ class LocalTables:
         self._kept = kept
 
     def prefer(self, first: Callable[[Keys], bool]) -> None:
-        """Put some traces before the others, until the next look: what binds a query opens the first."""
+        """Put some traces first until the next `look`: DuckDB opens the first file to bind a query."""
         data = f"{self.path}/data/"
 
         def is_later(folder: str) -> bool:
@@ -119,14 +119,14 @@ class LocalTables:
             own.sort(key=is_later)
 
     def tell(self, con: duckdb.DuckDBPyConnection, most: int | None = None) -> None:
-        """Let the views read the traces that were found, or some of them."""
+        """Set the variables from which the views read the found traces, or the first of them."""
         lists = {_PRESENT: self._folders}
         lists |= {_variable(table): own for table, (own, _) in self._divided.items()}
         for name, folders in lists.items():
             con.execute(f"SET VARIABLE {name} = ?::VARCHAR[]", [folders[:most] or None])
 
     def forget(self, con: duckdb.DuckDBPyConnection) -> None:
-        """Let each mention of a table look for traces itself; before, look without copies."""
+        """Let each use of a table list the traces itself; call `look` without copies before."""
         con.execute(f"RESET VARIABLE {_PRESENT}")
 
     def create_view(self, con: duckdb.DuckDBPyConnection, table: Spec) -> None:
@@ -138,7 +138,7 @@ class LocalTables:
         create_view(con, table, read(files) if own or not parts else None, parts)
 
     def _compacted(self, runs: list[str]) -> list[Compacted]:
-        """The copies of some runs, named by their folders."""
+        """Return the merged files of some runs, given by their folders."""
         read = {}
         for each in compacted_runs.in_folder(self.path / "data", runs):
             if each.whole:
@@ -150,7 +150,7 @@ class LocalTables:
 
 @dataclass(frozen=True, slots=True)
 class _FoundTrace:
-    """A trace that was found; what it is called and which one it is only where there are copies."""
+    """A trace that `look` found; it has keys and version only if its run has merged files."""
 
     folder: str
     keys: tuple[str, str, str] = ("", "", "")
@@ -162,7 +162,7 @@ def _variable(table: str) -> str:
 
 
 def _shape(divided: tuple[list[str], list[Part]] | None) -> tuple[bool, list[Part]] | None:
-    """What the view of a table depends on; the traces are in a variable."""
+    """Return what the view of a table depends on, other than the traces in the variable."""
     return divided and (bool(divided[0]), divided[1])
 
 
@@ -171,11 +171,11 @@ def _traces(
     runs: Iterable[str] | None = None,
     kept: Callable[[Keys], bool] | None = None,
 ) -> tuple[list[_FoundTrace], list[str]]:
-    """The traces in order, and the folders of runs that have copies.
+    """Return the traces in order, and the folders of runs that have merged files.
 
     Args:
-        runs: Folders of runs to look into; None for all.
-        kept: Which traces are wanted; None for all.
+        runs: Folders of the runs to list; None for all.
+        kept: Filter for the traces; None for all.
     """
     found, compact = [], []
     for run in compacted_runs.names(str(data)) if runs is None else runs:

@@ -1,8 +1,8 @@
-"""Names of runs, workers and spans, as a caller may shorten them.
+"""Resolve shortened names of runs, workers and spans.
 
-A name is the whole name, or a part of it that only one name has: its end, at a slash first and then
-anywhere, or a glob with ``*``, ``?`` and ``[]``. The exact name always wins. SQL compares whole
-names: Python resolves what a caller gives before it binds the parameter.
+You can write the full name, or a part that matches only one name: its end, first after a slash and then
+anywhere, or a glob with ``*``, ``?`` and ``[]``. The exact name always wins. SQL compares full names:
+Python resolves the name before it binds the parameter.
 """
 
 from __future__ import annotations
@@ -19,33 +19,33 @@ from tracewh.views.registry import ArgumentError
 
 #: Parameters that name a run to compare, alone or before `_worker` and `_span`.
 SIDES = ("baseline", "experiment")
-#: So many matches of an ambiguous name are listed.
+#: Maximum number of listed matches of an ambiguous name.
 MOST_LISTED = 20
-#: So many names are suggested in the place of an unknown one.
+#: Maximum number of suggestions for an unknown name.
 MOST_SUGGESTED = 3
-#: From this similarity on, a name is one that the caller may have meant.
+#: Minimum similarity of a name for "did you mean".
 CLOSE = 0.6
-#: So many names are compared letter by letter; the others differ in which letters they have.
+#: Maximum number of names that are compared in full, after a quick comparison of their letters.
 MOST_COMPARED = 50
 
 Trace = tuple[str, str, str]
 
 
 def given(arguments: Mapping[str, Any]) -> list[dict[str, str]]:
-    """The names among the arguments of a view, by parameter; those of one run together."""
+    """Return the names among the arguments of a view by parameter, grouped by run."""
     sides = [KEYS, *((side, *(f"{side}_{key}" for key in KEYS[1:])) for side in SIDES)]
     found = ({p: arguments[p] for p in side if arguments.get(p) is not None} for side in sides)
     return [names for names in found if names]
 
 
 def runs(arguments: Mapping[str, Any]) -> list[str] | None:
-    """The runs that the arguments of a view name; None where a worker or span may be of any run."""
+    """Return the runs that the arguments of a view name; None if a worker or span may be of any run."""
     found = [names[p] for names in given(arguments) for p in ("run", *SIDES) if p in names]
     return found if len(found) == len(given(arguments)) else None
 
 
 def resolved(arguments: Mapping[str, Any], traces: Iterable[Trace]) -> dict[str, Any]:
-    """The arguments of a view with whole names of runs, workers and spans.
+    """Return the arguments of a view with full names of runs, workers and spans.
 
     Args:
         traces: Run, worker and span of each trace there is.
@@ -60,7 +60,7 @@ def resolved(arguments: Mapping[str, Any], traces: Iterable[Trace]) -> dict[str,
 
 
 def pick(traces: Iterable[Trace], names: Mapping[str, str]) -> tuple[dict[str, str], list[Trace]]:
-    """Resolve the names of one trace or of several: the whole names, and the traces that have them.
+    """Resolve names; return the full names and the traces that have them.
 
     Args:
         traces: Run, worker and span of each trace there is.
@@ -91,7 +91,7 @@ def pick(traces: Iterable[Trace], names: Mapping[str, str]) -> tuple[dict[str, s
 
 
 def matches(name: str, known: Iterable[str]) -> list[str]:
-    """The known names that a name stands for, of the first rule that any of them meets."""
+    """Return the known names that match a name by the first rule with any match."""
     known = list(known)
     rules: tuple[Callable[[str], bool], ...] = (
         lambda each: each == name,
@@ -106,7 +106,7 @@ def matches(name: str, known: Iterable[str]) -> list[str]:
 
 
 def nearest(name: str, known: Iterable[str]) -> list[tuple[float, str]]:
-    """The names that are most like an unknown one, each with how much, 1 for the most."""
+    """Return the names most similar to an unknown one, with their similarity from 0 to 1."""
 
     def likeness(measure: str) -> Callable[[str], float]:
         compared = difflib.SequenceMatcher(b=name.lower(), autojunk=False)
@@ -126,18 +126,18 @@ def nearest(name: str, known: Iterable[str]) -> list[tuple[float, str]]:
 
 
 def _cuts_a_number(name: str, at: int) -> bool:
-    """Whether a name has a digit on both sides of a place: the 1 of worker 11 is not worker 1."""
+    """Whether a position lies between two digits: `1` must not match the end of `worker11`."""
     return re.fullmatch("[0-9]{2}", name[at - 1 : at + 1]) is not None
 
 
 def _ends(name: str) -> list[str]:
-    """A name, and what stands behind each of its slashes."""
+    """Return a name and its parts after each slash."""
     parts = name.split("/")
     return ["/".join(parts[at:]) for at in range(len(parts))]
 
 
 def _instead(name: str, what: str, known: Sequence[str]) -> str:
-    """What the caller may have meant, or what there is."""
+    """Return a suggestion for an unknown name, or the known names."""
     if not known:
         return ""
     found = nearest(name, known)

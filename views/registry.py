@@ -43,16 +43,16 @@ class ViewError(Exception):
 
 
 class UnknownViewError(ViewError):
-    """No view, or no version of a view, has the name that was asked for."""
+    """The view, or this version of it, does not exist."""
 
 
 class ArgumentError(ViewError):
-    """An argument has a name the view does not take, or a value of another type."""
+    """The view has no such parameter, or the value has the wrong type."""
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One view with its arguments checked.
+    """A call of a view with checked arguments.
 
     Attributes:
         sql: A query that is ready to run, its arguments written into it as literals.
@@ -282,7 +282,7 @@ _LISTED = {
 
 
 def _listed(view: Spec, latest: bool) -> str:
-    """One row of `views()`."""
+    """Return one row of `views()`."""
 
     def fields(items: Iterable[Param | Column], *names: str) -> str:
         rows = (
@@ -315,6 +315,6 @@ def _alias(view: Spec) -> str:
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """``; did you mean 'step'?``, or nothing when no name is close."""
+    """Return ``; did you mean 'step'?``, or an empty text if no name is similar."""
     close = difflib.get_close_matches(word, list(known), n=1)
     return f"; did you mean {close[0]!r}?" if close else ""

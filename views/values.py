@@ -1,4 +1,4 @@
-"""Python values as values of a DuckDB type, and as SQL."""
+"""Convert Python values to values of a DuckDB type, and to SQL literals."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ def _scratch() -> duckdb.DuckDBPyConnection:
 
 
 def typed(value: Any, sql_type: str) -> Any:
-    """What DuckDB makes of a value: it decides what fits its types, not a second opinion here.
+    """Convert a value to a type with DuckDB's own cast, which decides what fits its types.
 
     Raises:
-        RefusedError: The value is of another type, or would lose something.
+        RefusedError: The value has another type, or the conversion would lose information.
     """
     if sql_type == "VARCHAR" and isinstance(value, str):
         return value
     if sql_type == "VARCHAR" and isinstance(value, (list, tuple, dict, set)):
-        raise RefusedError  # DuckDB would make text of it
+        raise RefusedError  # DuckDB would convert it to text
     try:
         row = _scratch().cursor().execute(f"SELECT CAST(? AS {sql_type})", [value]).fetchone()
     except duckdb.Error:
@@ -46,7 +46,7 @@ def typed(value: Any, sql_type: str) -> Any:
 
 
 def literal(value: Any, sql_type: str) -> str:
-    """A value that `typed` gave, as SQL."""
+    """Return a value from `typed` as a SQL literal."""
     if value is None or isinstance(value, bool):
         return {None: "NULL", True: "true", False: "false"}[value]
     if isinstance(value, int):

@@ -1,8 +1,8 @@
-"""A warehouse as one object in Python.
+"""`Warehouse`: the tables and views of a warehouse in Python.
 
-It holds what tracewh.duckdb holds: a DuckDB view over the Parquet files of each table, the slices,
-every macro, and the comments. It makes its own in memory, so it locks nothing and works where it may
-not write.
+It has the same contents as tracewh.duckdb: a DuckDB view over the Parquet files of each table, the
+slices, all macros and the comments. It creates them in memory, so it takes no locks and works without
+write permission.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ from tracewh.views.local_tables import Keys, LocalTables, Pattern
 from tracewh.views.registry import Registry, did_you_mean, installed
 from tracewh.views.spec import Spec
 
-#: How many of run, worker and span tell apart what the rows of a view depend on, by `distributes:`.
+#: How many of run, worker and span identify the traces that a row depends on, by `distributes:`.
 _SIZES = {"trace": 3, "worker": 2, "run": 1}
-#: SQL that asks what there is, so that everything has to be there.
+#: Matches SQL that lists the catalog, for which all objects must exist.
 _INTROSPECTION = re.compile(r"\b(show|information_schema|duckdb_\w+|pg_\w+)\b", re.IGNORECASE)
 
 
 class WarehouseError(Exception):
-    """A folder is no warehouse, or not one that can be read. The message is meant for a person."""
+    """A folder is not a warehouse, or it cannot be read. The message is meant for the user."""
 
 
 class Warehouse:
-    """The tables and views of one warehouse, as methods that give DuckDB relations.
+    """The tables and views of one warehouse, as attributes and methods that return DuckDB relations.
 
     A relation is a query that has not run yet: `.show()`, `.df()`, `.arrow()`, `.pl()` and
     `.fetchall()` run it, `.filter()`, `.order()` and the like refine it.
@@ -51,13 +51,13 @@ class Warehouse:
         warehouse.host_events.filter("name = 'aten::mm'").arrow()
         warehouse.sql("SELECT name, total_us FROM kernel_stats() LIMIT 5").pl()
 
-    Traces that are ingested while it is open show up in the next query; one that arrives while a
-    query runs is in all of its tables or in none. Of a warehouse in a store those show that were
-    there when it was opened. It belongs to one thread.
+    Each query sees the traces that are ingested when it starts; a trace that arrives while it runs is in
+    all of its tables or in none. A warehouse in an object store shows the traces that it had when it was
+    opened. Use a Warehouse from one thread only.
 
     Args:
-        path: LocalTables of the warehouse, or its URL in a store; or a listing of either, for some of its
-            traces (tracewh/views/listing.py).
+        path: Folder of the warehouse, or its URL in an object store; or a `Listing` of either, for some
+            of its traces (tracewh/views/listing.py).
 
     Raises:
         WarehouseError: There is no warehouse, or it holds no traces.
@@ -70,12 +70,12 @@ class Warehouse:
         else:
             with _as_warehouse_error():
                 self._files = Listing.of(path) if is_url(path) else LocalTables(find(path))
-        self._all = self._files  # where it is a listing, `keep` puts a part of it in its place
+        self._all = self._files  # `keep` replaces a listing by a part of it
         self.path = self._files.path
         self.registry = installed()
         self._created: set[str] = set()
         self._creating = threading.Lock()
-        # By default it spills into the current folder. Two databases may not share a folder.
+        # By default DuckDB spills into the current folder, and two databases may not share a folder.
         spill = Temporary()
         self._remove = weakref.finalize(self, spill.close)
         self._con = duckdb.connect(
@@ -89,15 +89,15 @@ class Warehouse:
 
     @property
     def views(self) -> list[str]:
-        """Names of the views; each is a method. `FROM views()` says more about them."""
+        """Names of the views; each is a method. `FROM views()` describes them."""
         return [view.name for view in self.registry.newest()]
 
     @property
     def connection(self) -> duckdb.DuckDBPyConnection:
-        """The DuckDB connection underneath, with every table, view and comment in it.
+        """The underlying DuckDB connection, with every table, view and comment.
 
-        Each mention of a table looks for traces anew: one that arrives while a query runs may be in
-        one table and not yet in another.
+        Each use of a table lists the traces again: a trace that arrives while a query runs may be in one
+        table and not yet in another.
         """
         self._prepare(None, with_copies=False)
         if isinstance(self._files, LocalTables):
@@ -105,7 +105,7 @@ class Warehouse:
         return self._con
 
     def sql(self, query: str, params: object = None) -> duckdb.DuckDBPyRelation:
-        """Ask anything: a relation over the tables, the views and your own Python data frames.
+        """Run any query over the tables, the views and your own Python data frames.
 
         Args:
             query: One SELECT or FROM statement.
@@ -116,13 +116,13 @@ class Warehouse:
     def view(
         self, name: str, /, version: int | None = None, **arguments: Any
     ) -> duckdb.DuckDBPyRelation:
-        """Ask a view by its name.
+        """Run a view by its name.
 
         Args:
             name: Name of the view.
-            version: A version to pin; None for the newest.
-            **arguments: The view's parameters. What is left out has the default of the header. Runs,
-                workers and spans may be shortened, as tracewh/views/names.py says.
+            version: The version; None for the newest.
+            **arguments: The view's parameters. Omitted ones have the default of the header. Names of
+                runs, workers and spans may be shortened (tracewh/views/names.py).
 
         Raises:
             ViewError: The name, the version or an argument is wrong.
@@ -137,13 +137,13 @@ class Warehouse:
         return self._all.names()
 
     def keep(self, view: Spec | None, arguments: Mapping[str, Any]) -> None:
-        """Open the files of some traces only, until called again: those that a view needs for an answer.
+        """Open only the files of the traces that a view needs, until the next call.
 
-        Damage to others is no matter then. Where there are none of these names, all are kept.
+        Damaged files of other traces then cause no error. If no trace has the names, all are kept.
 
         Args:
-            view: The view; None for all that is asked of the runs.
-            arguments: Its arguments; where they name no trace, all are kept.
+            view: The view; None for any query of the runs.
+            arguments: Its arguments; if they name no trace, all are kept.
         """
         wanted = needed_traces(view, arguments)
         if wanted is not None and not any(map(wanted, self.names())):
@@ -159,7 +159,7 @@ class Warehouse:
             self._created -= {table.name for table in self.registry.tables()}
 
     def resolved(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """The arguments of a view with the whole names of runs, workers and spans.
+        """Return the arguments of a view with full names of runs, workers and spans.
 
         Raises:
             ViewError: A name is unknown, or several names match it.
@@ -169,27 +169,27 @@ class Warehouse:
         return names.resolved(arguments, self._all.names(names.runs(arguments)))
 
     def confine(self, memory_mb: int | None = None) -> None:
-        """See the files of the warehouse and nothing else from now on, and no settings change any more.
+        """Restrict queries to the files of the warehouse, and lock the settings.
 
-        Python's variables are out of sight, too.
+        Queries can then not read Python variables either.
 
         Args:
-            memory_mb: What queries may take of memory, and four times as much of the disk for what
-                does not fit; None for DuckDB's own limits.
+            memory_mb: Memory limit of queries, which may spill four times as much to disk; None for
+                DuckDB's own limits.
         """
         if memory_mb is not None:
             self._con.execute(f"SET memory_limit = '{memory_mb}MB'")
             self._con.execute(f"SET max_temp_directory_size = '{4 * memory_mb}MB'")
-        if isinstance(self.path, Path):  # the files of one in a store are Arrow's to read
+        if isinstance(self.path, Path):  # Arrow reads the files of an object store
             data = quoted(str(self.path / "data"))
             self._con.execute(f"SET allowed_directories = [{data}]")
         self._con.execute("SET enable_external_access = false")
         self._con.execute("SET lock_configuration = true")
 
     def files(self, table: str) -> list[str]:
-        """The Parquet files of a table, as paths or URLs that Spark, Polars and pyarrow take.
+        """Return the Parquet files of a table, as paths or URLs for Spark, Polars and pyarrow.
 
-        In a store a pattern would find more: what lost attempts and replaced traces left there.
+        Do not use a glob in an object store: it also finds files of failed ingests and replaced traces.
 
         Args:
             table: Name of a table, not of a slice.
@@ -204,19 +204,19 @@ class Warehouse:
         return listing.files(table)
 
     def interrupt(self) -> None:
-        """End the query that runs on another thread, with an error.
+        """Interrupt the query that runs on another thread; it raises an error.
 
-        It waits for the views that are being created: half of them could not be created again.
+        This waits while views are being created, because a half of them could not be created again.
         """
         with self._creating:
             self._con.interrupt()
 
     def abandon(self) -> None:
-        """Remove what did not fit into memory, before the process is ended by force."""
+        """Remove spilled files, before the process is killed."""
         self._remove()
 
     def close(self) -> None:
-        """Let go of the files; relations made before cannot be used any more."""
+        """Close the warehouse; its relations cannot be used any more."""
         self._con.close()
         self._remove()
 
@@ -238,7 +238,7 @@ class Warehouse:
         return [*super().__dir__(), *self.tables, *self.views]
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):  # also keeps a copy that has no registry yet from looping
+        if name.startswith("_"):  # also prevents endless recursion in a copy without a registry
             raise AttributeError(name)
         if name in self.tables:
             return self.sql(f"FROM {name}")
@@ -253,7 +253,7 @@ class Warehouse:
         self._prepare(None if _INTROSPECTION.search(query) else query, first=first)
         try:
             return self._con.sql(query, params=params)
-        except duckdb.CatalogException:  # DuckDB suggests a name, of those that are there
+        except duckdb.CatalogException:  # create all, so that DuckDB can suggest a name
             self._prepare(None, first=first)
             return self._con.sql(query, params=params)
 
@@ -263,10 +263,10 @@ class Warehouse:
         with_copies: bool = True,
         first: Callable[[Keys], bool] | None = None,
     ) -> None:
-        """Look for traces, and create what a query names: all there is would take longer than most.
+        """List the traces and create only the objects that a query names: all would take too long.
 
-        What is created is bound, which looks at each file of each table that it mentions: of one
-        trace, and not of thousands.
+        DuckDB binds each object that it creates, and opens each file of the tables in it, so the tables
+        show one trace instead of thousands until then.
         """
         missing = [name for name in self.registry.needs(sql) if name not in self._created]
         if isinstance(self._files, LocalTables):
@@ -281,7 +281,7 @@ class Warehouse:
             self._create(missing)
 
     def _create(self, names: Iterable[str]) -> None:
-        """Create objects one by one: where a damaged file ends that, the next query goes on from there."""
+        """Create objects one by one: if a damaged file stops this, the next query continues from there."""
         with self._creating:
             for name in names:
                 create(self._con, self.registry, [name], self._files)
@@ -289,10 +289,10 @@ class Warehouse:
 
 
 def needed_traces(view: Spec | None, arguments: Mapping[str, Any]) -> Callable[[Keys], bool] | None:
-    """Which traces an answer depends on; None for all of them.
+    """Return a filter for the traces that a result depends on; None for all traces.
 
     Args:
-        view: A view; None for all that is asked of the runs.
+        view: A view; None for any query of the runs.
         arguments: Its arguments.
     """
     given = {name: value for name, value in arguments.items() if value is not None}
@@ -307,10 +307,10 @@ def needed_traces(view: Spec | None, arguments: Mapping[str, Any]) -> Callable[[
 
 
 def find(path: str | os.PathLike[str]) -> Path:
-    """The absolute path of a warehouse that holds at least one trace.
+    """Return the absolute path of a warehouse that holds at least one trace.
 
     Raises:
-        WarehouseError: Says what is there instead, and what to do.
+        WarehouseError: There is none; the message says what is there instead and what to do.
     """
     if is_url(path):
         raise WarehouseError(
@@ -335,7 +335,7 @@ def find(path: str | os.PathLike[str]) -> Path:
 
 
 def listed(path: str | os.PathLike[str]) -> Listing:
-    """The traces of a warehouse, in a folder or in a store.
+    """List the traces of a warehouse, in a folder or in an object store.
 
     Raises:
         WarehouseError: There is no warehouse, or it holds no traces.
@@ -355,9 +355,9 @@ def create(
     objects: list[str],
     files: Pattern | LocalTables | Listing,
 ) -> None:
-    """Create objects, the tables among them as views over the Parquet files of a warehouse.
+    """Create objects; tables become views over the Parquet files of a warehouse.
 
-    Over a listing of no traces they are empty.
+    For a listing without traces the tables are empty.
     """
     tables = {table.name: table for table in registry.tables()}
     for name in objects:
@@ -377,7 +377,7 @@ def create(
 
 @contextlib.contextmanager
 def _as_warehouse_error() -> Iterator[None]:
-    """What keeps a store from being read, as our error."""
+    """Convert an OSError of a file or an object store to a WarehouseError."""
     try:
         yield
     except OSError as error:
@@ -385,7 +385,7 @@ def _as_warehouse_error() -> Iterator[None]:
 
 
 def _method(warehouse: Warehouse, view: Spec) -> Callable[..., duckdb.DuckDBPyRelation]:
-    """A view as a method, with a signature and a docstring for `help()` and completion."""
+    """Return a view as a method, with a signature and a docstring for `help()` and completion."""
 
     def method(version: int | None = None, **arguments: Any) -> duckdb.DuckDBPyRelation:
         return warehouse.view(view.name, version, **arguments)
