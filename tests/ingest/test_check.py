@@ -159,7 +159,7 @@ def test_a_trace_without_a_manifest_is_read(warehouse: Path, trace: Path) -> Non
             '"events": 8',
             '"events": 9',
             "_manifest.json",
-            "it names another source than traces.parquet does",
+            "it names a different source than traces.parquet",
         ),
         (
             '"files"',
@@ -221,7 +221,7 @@ def test_a_link_to_a_row_that_is_not_there(
     assert problems(warehouse) == [
         (
             path.name,
-            f"{column} of {rows} rows names a row that is not there, e.g. {value}",
+            f"{column} of {rows} rows refers to a row that does not exist, e.g. {value}",
         )
     ]
 
@@ -258,7 +258,7 @@ def test_what_was_left_behind(warehouse: Path) -> None:
             None,
             None,
             ".staging/dead",
-            "left behind by an ingest that died",
+            "left behind by a crashed ingest",
             f"tracewh ingest LOGDIR -w {warehouse}",
         )
     ]

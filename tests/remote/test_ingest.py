@@ -213,7 +213,7 @@ def test_s3_that_gives_no_access(s3: Store, tmp_path: Path) -> None:
     finally:
         check_keys_after("inf")
     assert said == (
-        f"{s3.url}/x: the store gives no access; check AWS_ACCESS_KEY_ID and "
+        f"{s3.url}/x: the store denies access; check AWS_ACCESS_KEY_ID and "
         "AWS_SECRET_ACCESS_KEY, or AWS_PROFILE"
     )
 
@@ -223,7 +223,7 @@ def test_azure_that_gives_no_access(azure: Store, tmp_path: Path, monkeypatch: A
     monkeypatch.setenv("AZURE_STORAGE_KEY", "AAAA")
     url = f"{azure.endpoint}/traces/x"
     assert failed(url, tmp_path / "wh") == (
-        f"{url}: the store gives no access; check AZURE_STORAGE_CONNECTION_STRING, or "
+        f"{url}: the store denies access; check AZURE_STORAGE_CONNECTION_STRING, or "
         "AZURE_STORAGE_ACCOUNT with AZURE_STORAGE_KEY or AZURE_STORAGE_SAS_TOKEN, or `az login`"
     )
 
@@ -242,6 +242,6 @@ def test_azure_by_all_its_urls(azure: Store, tmp_path: Path, monkeypatch: Any) -
     with pytest.raises(IngestError) as error:
         discover(["az://traces/urls"])
     assert str(error.value) == (
-        "az://traces/urls: no storage account is named; set AZURE_STORAGE_CONNECTION_STRING or "
+        "az://traces/urls: the storage account is missing; set AZURE_STORAGE_CONNECTION_STRING or "
         "AZURE_STORAGE_ACCOUNT, or write https://ACCOUNT.blob.core.windows.net/CONTAINER/PATH"
     )

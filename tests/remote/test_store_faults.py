@@ -60,8 +60,7 @@ def test_a_permission_that_is_lost(s3: Any, logs: list[Path]) -> None:
     finally:
         ask("POST", reset, "inf")
     no_access = (
-        "the store gives no access; check AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or "
-        "AWS_PROFILE"
+        "the store denies access; check AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE"
     )
     assert said == (no_access, f"{url}/data/run=run/worker=w1/span=default")
     assert list(operators(url)) == [("run", "w0", "default")]
@@ -81,7 +80,7 @@ def test_a_bucket_that_is_gone(s3: Any, logs: list[Path]) -> None:
         ask("DELETE", f"{s3.endpoint}/doomed")
 
     assert second(logs, "s3://doomed/wh", doom) == (
-        "there is no such bucket; make it, or name another",
+        "the bucket does not exist; create it, or name another",
         "s3://doomed/wh/data/run=run/worker=w1/span=default",
     )
 
@@ -139,7 +138,7 @@ def test_a_bucket_that_is_not_there(store: Any, logs: list[Path]) -> None:
     url = store.url.replace("traces", "no-such-bucket") + "/wh"
     with pytest.raises(IngestError) as error:
         tracewh.ingest(logs, url)
-    assert str(error.value) == f"{url}: there is no such bucket; make it, or name another"
+    assert str(error.value) == f"{url}: the bucket does not exist; create it, or name another"
 
 
 @pytest.mark.parametrize("url", ["hdfs://host:9000/wh", "webhdfs://host/wh", "memory://x/wh"])

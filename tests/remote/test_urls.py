@@ -190,12 +190,12 @@ def refused(url: str) -> str:
 
 def test_urls_that_lead_nowhere(monkeypatch: Any) -> None:
     for scheme in ("s3", "gs", "az"):
-        said = f"{scheme}://: there is no bucket in it: {scheme}://BUCKET/PATH"
+        said = f"{scheme}://: the bucket is missing: {scheme}://BUCKET/PATH"
         assert refused(f"{scheme}://") == said
-    said = "webhdfs:///x: there is no host in it: webhdfs://HOST:PORT/PATH"
+    said = "webhdfs:///x: the host is missing: webhdfs://HOST:PORT/PATH"
     assert refused("webhdfs:///x") == said
     assert locate("https://example.com/a/x.json").url == "https://example.com/a/x.json"
-    assert refused("foo://x/y") == "foo://x/y: no store is known by foo://"
+    assert refused("foo://x/y") == "foo://x/y: unknown scheme foo://"
     said = refused("dropbox://x/y")
     assert said.startswith("dropbox://x/y: dropbox:// needs another package: ")
     monkeypatch.setitem(__import__("sys").modules, "fsspec", None)
@@ -239,12 +239,12 @@ NO_KEY = (
         (
             "gs://b/k",
             NO_LOGIN,
-            "the store gives no access; check GOOGLE_APPLICATION_CREDENTIALS, or ",
+            "the store denies access; check GOOGLE_APPLICATION_CREDENTIALS, or ",
         ),
         (
             "https://a.blob.core.windows.net/c/k",
             NO_KEY,
-            "the store gives no access; check AZURE_STORAGE_CONNECTION_STRING, or ",
+            "the store denies access; check AZURE_STORAGE_CONNECTION_STRING, or ",
         ),
         (
             "https://example.com/k",

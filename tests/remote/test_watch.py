@@ -93,5 +93,5 @@ def test_into_a_store(s3: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert again.scan() == again.scan() == []
     with pytest.raises(IngestError) as error:
         Watch([tmp_path], "s3://no-such-bucket/wh")
-    said = "s3://no-such-bucket/wh: there is no such bucket; make it, or name another"
+    said = "s3://no-such-bucket/wh: the bucket does not exist; create it, or name another"
     assert str(error.value) == said

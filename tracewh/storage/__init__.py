@@ -1,1 +1,1 @@
-"""A warehouse on disk or in an object store: its layout, commits, listings, compaction and checks."""
+"""A warehouse on disk or in an object store: layout, commits, listings, compaction and checks."""

@@ -1,4 +1,4 @@
-"""Parquet files of a store as one Arrow dataset, which DuckDB reads."""
+"""Parquet files of a store as one Arrow dataset that DuckDB can query."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from typing import Any
 
 from tracewh.storage import layout
 from tracewh.storage.layout import Object
-from tracewh.storage.listing import AT_ONCE, more_threads
+from tracewh.storage.listing import AT_ONCE, raise_io_threads
 from tracewh.storage.remote.location import Location
 
-#: How much of large files may be under way at once; but Arrow has so many files under way at least.
+#: Most bytes of large files to read ahead, and fewest files to read ahead (Arrow's default).
 AHEAD_BYTES, FEWEST_AHEAD = 256 << 20, 4
 
 
 def dataset(location: Location, files: Iterable[tuple[tuple[str, str, str] | None, Object]]) -> Any:
-    """Files as Arrow reads them: as few requests as it takes, and many of them at once.
+    """An Arrow dataset over files, with few requests per file and many requests at once.
 
     Args:
         location: The store.
-        files: Run, worker and span of each, None where it holds them as columns; at least one, and
-            all of one kind.
+        files: Each file with its run, worker and span, or with None if it has them as columns. At least
+            one file, and all of one kind.
 
     Raises:
-        OSError, pyarrow.ArrowException: The first cannot be read.
+        OSError, pyarrow.ArrowException: The first file cannot be read.
     """
     import pyarrow as pa
     from pyarrow import dataset
@@ -34,13 +34,13 @@ def dataset(location: Location, files: Iterable[tuple[tuple[str, str, str] | Non
     fragments, largest, keys = [], 1, None
     for keys, found in files:
         largest = max(largest, found.bytes)
-        told = zip(layout.KEYS, keys or (), strict=False)
-        within = [dataset.field(key) == value for key, value in told]
-        # Where the size is known, nobody asks for it.
+        partition = zip(layout.KEYS, keys or (), strict=False)
+        filters = [dataset.field(key) == value for key, value in partition]
+        # A known size saves a request.
         fragment = parquet.make_fragment(
             found.key,
             location.filesystem,
-            reduce(and_, within) if within else None,
+            reduce(and_, filters) if filters else None,
             file_size=found.bytes,
         )
         fragments.append(fragment)
@@ -48,10 +48,10 @@ def dataset(location: Location, files: Iterable[tuple[tuple[str, str, str] | Non
     for key in layout.KEYS if keys else ():
         schema = schema.append(pa.field(key, pa.string()))
     ahead = max(FEWEST_AHEAD, min(AT_ONCE, AHEAD_BYTES // largest))
-    more_threads()
+    raise_io_threads()
 
     class Ahead(dataset.FileSystemDataset):  # type: ignore[misc]  # Arrow has no types
-        """Has more files under way than Arrow's four, which wait for their answers one by one."""
+        """Reads ahead more files than Arrow's default of four, whose latencies would add up."""
 
         def scanner(self, **options: object) -> object:
             return super().scanner(fragment_readahead=ahead, **options)

@@ -1,4 +1,4 @@
-"""Whether a warehouse holds what its ingests wrote: files, hashes, rows, links, and nothing else."""
+"""Integrity checks of a warehouse: files, hashes, row counts and links between rows."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ from tracewh.storage.staging import leftovers
 from tracewh.storage.store import Store, StoredTrace
 from tracewh.temporary import temporary
 
-#: What the check of one trace's links may use; beyond it the database spills to disk.
+#: Memory limit for checking the links of one trace; beyond it the database spills to disk.
 MEMORY = "1GiB"
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something that is wrong, in which file, and the command that repairs it.
+    """A problem, the file that has it, and the command that repairs it.
 
-    Without a trace it concerns the warehouse.
+    Run, worker and span are None if the problem concerns no single trace.
     """
 
     run: str | None
@@ -47,7 +47,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """A trace that was looked at, the bytes of its files, and what is wrong with it."""
+    """The result of checking a trace: the size of its files in bytes, and its problems."""
 
     trace: StoredTrace
     stored_bytes: int
@@ -55,20 +55,20 @@ class Checked:
 
 
 def check(warehouse: str | os.PathLike[str], run: str | None = None) -> Iterator[Checked]:
-    """Look at every byte of every trace, or of those of one run.
+    """Check every byte of every trace, or of the traces of one run.
 
-    A trace that is dropped or replaced while it is looked at is looked at again. One in a store is
-    fetched; what was replaced stays there for a day.
+    A trace on disk that is dropped or replaced during its check is checked again. A trace in a store is
+    downloaded first; replaced objects stay there for a day.
 
     Raises:
-        IngestError: The store cannot be asked.
+        IngestError: The store cannot be read.
     """
     store = open_store(warehouse)
-    return _in_place(store, run) if isinstance(store, LocalStore) else _fetched(store, run)
+    return _check_local(store, run) if isinstance(store, LocalStore) else _check_remote(store, run)
 
 
 def left_behind(warehouse: str | os.PathLike[str]) -> list[Problem]:
-    """What ingests that died left in a warehouse's folder. It does no harm."""
+    """Folders that crashed ingests left in a warehouse on disk. They do no harm."""
     store = LocalStore(Path(warehouse))
     return [
         Problem(
@@ -76,7 +76,7 @@ def left_behind(warehouse: str | os.PathLike[str]) -> list[Problem]:
             None,
             None,
             path.relative_to(store.path).as_posix(),
-            "left behind by an ingest that died",
+            "left behind by a crashed ingest",
             f"tracewh ingest LOGDIR -w {shlex.quote(store.name)}",
         )
         for path in sorted(leftovers(store.path / STAGING))
@@ -84,10 +84,10 @@ def left_behind(warehouse: str | os.PathLike[str]) -> list[Problem]:
 
 
 def check_copies(warehouse: str | os.PathLike[str], run: str | None = None) -> list[Problem]:
-    """What is wrong with the copies of compacted runs, or of one; those that readers see.
+    """Problems of the merged files that readers see, of all compacted runs or of one.
 
     Raises:
-        IngestError: The store cannot be asked.
+        IngestError: The store cannot be read.
     """
     store = open_store(warehouse)
     return [
@@ -96,17 +96,17 @@ def check_copies(warehouse: str | os.PathLike[str], run: str | None = None) -> l
             None,
             None,
             f"{layout.copies('', max(copies.whole)).partition('/')[2]}/{name}",
-            said,
+            problem,
             f"tracewh compact --force {shlex.quote(copies.run)} -w {shlex.quote(store.name)}",
         )
         for copies in store.contents(run).copies
         if copies.whole
-        for name, said in _copies(store, copies)
+        for name, problem in _check_merged_files(store, copies)
     ]
 
 
-def _copies(store: Store, copies: Folder) -> Iterator[tuple[str, str]]:
-    """Files of copies that are not as they were written, each with what is wrong."""
+def _check_merged_files(store: Store, copies: Folder) -> Iterator[tuple[str, str]]:
+    """Names of merged files that differ from what was written, each with the problem."""
     found = copies.newest
     try:
         with store.opened(found[MANIFEST].key) as file:
@@ -128,20 +128,20 @@ def _copies(store: Store, copies: Folder) -> Iterator[tuple[str, str]]:
             yield name, "its bytes are not those that were written"
 
 
-def _in_place(store: LocalStore, run: str | None) -> Iterator[Checked]:
+def _check_local(store: LocalStore, run: str | None) -> Iterator[Checked]:
     for trace in store.traces(run):
         while inode := _inode(trace.folder):
-            found = _checked(store, trace, trace.folder)
+            found = _check_trace(store, trace, trace.folder)
             if not found.problems or _inode(trace.folder) == inode:
                 yield found
                 break
 
 
-def _fetched(store: Store, run: str | None) -> Iterator[Checked]:
+def _check_remote(store: Store, run: str | None) -> Iterator[Checked]:
     for trace in store.traces(run):
         try:
             with trace.fetched() as folder:
-                found = _checked(store, trace, folder)
+                found = _check_trace(store, trace, folder)
         except FileNotFoundError:  # dropped meanwhile
             continue
         except OSError as error:
@@ -149,27 +149,29 @@ def _fetched(store: Store, run: str | None) -> Iterator[Checked]:
         yield found
 
 
-def _checked(store: Store, trace: StoredTrace, folder: Path) -> Checked:
+def _check_trace(store: Store, trace: StoredTrace, folder: Path) -> Checked:
     try:
-        found = list(_files(folder)) or list(_links(folder))
+        found = list(_check_files(folder)) or list(_check_links(folder))
         size = trace.stored_bytes
-    except FileNotFoundError:  # the folder itself: it was dropped, as the caller sees too
-        found, size = [("", "it is gone")], 0
+    except (
+        FileNotFoundError
+    ):  # the folder itself: the trace was dropped, which the caller notices too
+        found, size = [("", "it no longer exists")], 0
     remedy = _remedy(store.name, trace)
     problems = (Problem(trace.run, trace.worker, trace.span, *each, remedy) for each in found)
     return Checked(trace, size, tuple(problems))
 
 
 def _inode(folder: Path) -> int:
-    """What tells a folder from the one that takes its place; 0 where there is none."""
+    """The inode of a folder, which changes when it is replaced; 0 if it does not exist."""
     try:
         return folder.stat().st_ino
     except FileNotFoundError:
         return 0
 
 
-def _files(folder: Path) -> Iterator[tuple[str, str]]:
-    """Files that are not as they were written, each with what is wrong."""
+def _check_files(folder: Path) -> Iterator[tuple[str, str]]:
+    """Names of files that differ from what was written, each with the problem."""
     try:
         record = manifest.read(folder)
     except (ValueError, OSError) as error:
@@ -188,21 +190,21 @@ def _files(folder: Path) -> Iterator[tuple[str, str]]:
         yield name, "it was not written by an ingest"
     sound = True
     for name in sorted(wanted & present):
-        if said := _file(folder / name, record.files.get(name) if record else None):
+        if problem := _check_file(folder / name, record.files.get(name) if record else None):
             sound = False
-            yield name, said
+            yield name, problem
     if sound and record is not None and not wanted - present:
-        yield from _record(folder, record)
+        yield from _check_manifest(folder, record)
 
 
-def _file(path: Path, part: Part | None) -> str:
-    """What is wrong with a Parquet file; '' for nothing."""
+def _check_file(path: Path, part: Part | None) -> str:
+    """The problem of a Parquet file; '' if there is none."""
     try:
         if part is not None and (size := path.stat().st_size) != part.bytes:
             return f"it has {size:,} bytes, {part.bytes:,} were written"
         if part is not None and manifest.content_hash(path) != part.blake2b:
             return "its bytes are not those that were written"
-        if part is None:  # nothing to compare with: at least it can be read
+        if part is None:  # nothing to compare with: check at least that it can be read
             with pq.ParquetFile(path) as file:
                 for _ in file.iter_batches():
                     pass
@@ -211,22 +213,22 @@ def _file(path: Path, part: Part | None) -> str:
     return ""
 
 
-def _record(folder: Path, record: Manifest) -> Iterator[tuple[str, str]]:
-    """Where the manifest and the files that it describes disagree."""
+def _check_manifest(folder: Path, record: Manifest) -> Iterator[tuple[str, str]]:
+    """Differences between the manifest and the files that it describes."""
     for name, part in sorted(record.files.items()):
         try:
             found = manifest.rows(folder / name)
         except pa.ArrowException:
-            yield name, "it is no Parquet file"
+            yield name, "it is not a Parquet file"
             return
         if found != part.rows:
             yield name, f"it has {found:,} rows, {part.rows:,} were written"
     if record.origin != manifest.origin_of(folder / "traces.parquet"):
-        yield MANIFEST, "it names another source than traces.parquet does"
+        yield MANIFEST, "it names a different source than traces.parquet"
 
 
-def _links(folder: Path) -> Iterator[tuple[str, str]]:
-    """Links that point to no row of the trace."""
+def _check_links(folder: Path) -> Iterator[tuple[str, str]]:
+    """Links to rows that do not exist in the trace."""
     with (
         temporary() as spill,
         duckdb.connect(config={"memory_limit": MEMORY, "temp_directory": str(spill)}) as con,
@@ -241,18 +243,18 @@ def _links(folder: Path) -> Iterator[tuple[str, str]]:
                 )
             sql = (SQL / "derive" / "broken_links.sql").read_text("utf-8")
             broken = con.execute(sql).fetchall()
-        except duckdb.Error as error:  # columns that another version did not write
-            yield "", f"its tables cannot be asked ({str(error).partition(chr(10))[0]})"
+        except duckdb.Error as error:  # another version did not write all columns
+            yield "", f"its tables cannot be queried ({str(error).partition(chr(10))[0]})"
             return
     for file, link, rows, example in broken:
         yield (
             f"{file}.parquet",
-            f"{link} of {rows:,} rows names a row that is not there, e.g. {example}",
+            f"{link} of {rows:,} rows refers to a row that does not exist, e.g. {example}",
         )
 
 
 def repair(warehouse: str, run: str, worker: str, span: str) -> str:
-    """The command that makes a trace in a folder whole again."""
+    """The command that repairs a trace of a warehouse on disk."""
     store = LocalStore(Path(warehouse))
     found = next((trace for trace in store.traces(run, worker) if trace.span == span), None)
     where = f"-w {shlex.quote(store.name)}"
@@ -260,7 +262,7 @@ def repair(warehouse: str, run: str, worker: str, span: str) -> str:
 
 
 def _remedy(warehouse: str, trace: StoredTrace) -> str:
-    """The command that makes a trace whole again, or takes it out where its source is gone."""
+    """The command that ingests a trace again, or drops it if its source file no longer exists."""
     where = f"-w {shlex.quote(warehouse)}"
     source = trace.origin.source_path
     if "://" in source or Path(source).is_file():

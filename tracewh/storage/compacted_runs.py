@@ -1,11 +1,11 @@
-"""Compacted runs: the small tables of all traces of a run, copied to one file a table.
+"""Compacted runs: the small Parquet files of a run's traces, merged into one file per table.
 
-data/run=R/_compact.3-9f0c1d2e/steps.parquet, ..., _manifest.json        in a folder and in a store
+data/run=R/_compact.3-9f0c1d2e/steps.parquet, ..., _manifest.json        on disk and in a store
 
-The copies stand for a trace as long as the trace is the one that was copied. Their manifest says which
-version of each that was, and a reader takes what has another one, or came later, from its own folder.
-So whoever puts traces in or replaces them need not know of copies, and who goes by patterns of names
-does not see them.
+The manifest of the merged files names the version of each trace that was merged. A reader uses the
+merged files for these versions, and the trace's own folder for a trace that was replaced or added
+later. So code that adds or replaces traces need not know about merged files. Glob patterns for traces
+do not match them.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from tracewh.storage.listing import Folder
 
 @dataclass(frozen=True, slots=True)
 class Compacted:
-    """The copies of a run that readers see.
+    """The merged files of a run that readers see.
 
     Attributes:
         run: Name of the run.
-        files: The file of each table that was copied.
-        versions: Which version of each trace was, by worker and span.
+        files: The file of each merged table.
+        versions: The merged version of each trace, by worker and span.
     """
 
     run: str
@@ -39,15 +39,15 @@ class Compacted:
 
     @classmethod
     def parse(cls, copies: Folder, manifest: bytes) -> Compacted | None:
-        """What the newest manifest says; None where it is damaged, for the traces are still there."""
+        """Parse the newest manifest; None if it is damaged, as the traces' own files still exist."""
         try:
-            found: Any = json.loads(manifest)
+            content: Any = json.loads(manifest)
             versions = {
                 (worker, span): version
-                for worker, spans in found["traces"].items()
+                for worker, spans in content["traces"].items()
                 for span, version in spans.items()
             }
-            files = {name.removesuffix(PARQUET): copies.newest[name] for name in found["files"]}
+            files = {name.removesuffix(PARQUET): copies.newest[name] for name in content["files"]}
         except (AttributeError, KeyError, TypeError, ValueError):
             return None
         return cls(copies.run, files, versions)
@@ -55,14 +55,14 @@ class Compacted:
     def gone(
         self, present: Mapping[tuple[str, str, str], str]
     ) -> frozenset[tuple[str, str]] | None:
-        """The traces, by worker and span, of which the copies must not be read.
+        """The traces, by worker and span, whose rows in the merged files are outdated.
 
         Args:
-            present: The version of each trace that is to be read, by run, worker and span.
+            present: The version of each trace to read, by run, worker and span.
 
         Returns:
-            None where more than half of them are: their own files are read then, as for one of
-            thousands.
+            None if more than half of the traces are outdated or not to be read, e.g. if one of
+            thousands is. Read the traces' own files then.
         """
         gone = frozenset(
             keys
@@ -73,7 +73,7 @@ class Compacted:
 
 
 def version(traces: Object) -> str:
-    """What tells a trace from the one that was there before it, by its traces.parquet."""
+    """The version of a trace, from its traces.parquet: it changes when the trace is replaced."""
     _, attempt = layout.parse_name(traces.key.rpartition("/")[2]) or ("", Attempt(0))
     if attempt.generation:
         return f"{attempt.generation}-{attempt.token}"
@@ -81,7 +81,7 @@ def version(traces: Object) -> str:
 
 
 def in_folder(data: Path, runs: Iterable[str] | None = None) -> list[Folder]:
-    """The copies in a warehouse's folder data/, or those of some runs, named by their folders."""
+    """The merged files in a warehouse's folder data/, of all runs or of those with the given folders."""
     found: dict[str, Folder] = {}
     for run in runs or names(data):
         for name in names(data / run):
@@ -92,15 +92,15 @@ def in_folder(data: Path, runs: Iterable[str] | None = None) -> list[Folder]:
 
 
 def names(folder: str | Path) -> list[str]:
-    """What a folder holds, in order; nothing where it is gone."""
+    """Sorted names in a folder; none if it does not exist."""
     try:
         return sorted(os.listdir(folder))
-    except (FileNotFoundError, NotADirectoryError):  # dropped meanwhile; not ours
+    except (FileNotFoundError, NotADirectoryError):  # dropped meanwhile; not written by tracewh
         return []
 
 
 def objects(folder: Path) -> dict[str, Object]:
-    """The files of a folder, by their names; none where it is gone."""
+    """The files of a folder by name; none if it does not exist."""
     found = {}
     for name in names(folder):
         with suppress(FileNotFoundError):

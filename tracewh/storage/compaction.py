@@ -1,7 +1,7 @@
-"""`compact`: the small tables of all traces of a run, copied to one file a table.
+"""Compaction: merge the small Parquet files of a run's traces into one file per table.
 
-Thousands of small files take long to open, and in a store each is a request or two, which cost time
-and money. tracewh/storage/compacted_runs.py says what the copies are to readers.
+Thousands of small files take long to open, and in a store each one costs a request or two, in time and
+money. tracewh/storage/compacted_runs.py describes how readers use the merged files.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ from tracewh.storage.remote import readable_errors
 from tracewh.storage.staging import Session, spill_folder
 from tracewh.storage.store import Keys, Store
 
-#: Tables whose files are no larger than this, on average, are copied: such a file is read sooner than
-#: it is opened.
+#: Tables whose files are no larger than this on average are merged: such a file takes longer to open
+#: than to read.
 SMALL_BYTES = 1 << 20
-#: What the copying may use; beyond it the database spills to disk.
+#: Memory limit for merging; beyond it the database spills to disk.
 MEMORY = "1GiB"
 #: Compression level of zstd. A copy is written once and read often.
 LEVEL = 6
@@ -45,7 +45,7 @@ Files = list[tuple[Keys, Object]]
 
 @dataclass(frozen=True, slots=True)
 class Copied:
-    """A table that was copied: so many files, their bytes, and the bytes of the one they are now."""
+    """A merged table: the number of files, their size in bytes, and the size of the merged file."""
 
     table: str
     files: int
@@ -55,10 +55,10 @@ class Copied:
 
 @dataclass(frozen=True, slots=True)
 class Compaction:
-    """What became of a run, of so many traces.
+    """The result of compacting a run with `traces` traces.
 
-    `tables` are those that were copied or, where `unchanged` says so, had been before. There are
-    none where nothing is gained: the run has one trace, or its files are large.
+    `tables` are the merged tables. If `unchanged` is set, they had been merged before. There are none if
+    merging would gain nothing: the run has one trace, or its files are large.
     """
 
     traces: int
@@ -72,15 +72,15 @@ def compact(
     force: bool = False,
     on_table: Callable[[Copied], None] = lambda copied: None,
 ) -> Compaction:
-    """Copy the small tables of all traces of a run, for who asks about many of them.
+    """Merge the small Parquet files of a run's traces, so that queries open fewer files.
 
-    The traces stay as they are. Readers see all copies or, whatever ends this, none.
+    The traces stay unchanged. Readers see all merged files or, if the call fails, none.
 
     Args:
         warehouse: The warehouse's folder, or its URL.
-        run: Name of the run; one without traces is a run of none.
-        force: Copy again what is copied already.
-        on_table: Called when a table is copied.
+        run: Name of the run. A run that does not exist has no traces.
+        force: Merge again even if the merged files are current.
+        on_table: Called after each table.
 
     Raises:
         IngestError: The warehouse cannot be read or written, or traces were dropped meanwhile.
@@ -98,25 +98,25 @@ def compact(
         return Compaction(len(found.folders))
     versions = {keys: version(files["traces"]) for keys, files in whole.items()}
     with store.session() as session, _as_ingest_error(run, session), session.staging() as staged:
-        unchanged = not force and any(_is_of(store, c, versions, small) for c in found.copies)
+        unchanged = not force and any(_is_current(store, c, versions, small) for c in found.copies)
         if not unchanged:
             for name, files in small.items():
-                size = _copy(store, tables()[name], files, staged)
+                size = _merge(store, tables()[name], files, staged)
                 on_table(Copied(name, len(files), sum(file.bytes for _, file in files), size))
-            _seal(staged, versions)
+            _write_manifest(staged, versions)
             newest = max((max(each.attempts).generation for each in found.copies), default=0)
             attempt = Attempt.new(newest + 1)
             store.commit_copies(session, run, attempt, staged, versions, found.copies)
     return Compaction(len(found.folders), tuple(small), unchanged)
 
 
-def _is_of(
+def _is_current(
     store: Store,
     copies: Folder,
     versions: Mapping[Keys, str],
     small: Mapping[str, Files],
 ) -> bool:
-    """Whether the copies that readers see are of these versions and tables."""
+    """Whether the merged files that readers see contain these versions and these tables."""
     if not copies.whole:
         return False
     with store.opened(copies.newest[MANIFEST].key) as file:
@@ -125,8 +125,8 @@ def _is_of(
     return known is not None and known.versions == wanted and known.files.keys() == small.keys()
 
 
-def _copy(store: Store, table: Table, files: Files, folder: Path) -> int:
-    """Copy the rows of a table, in the order of the traces; the bytes written."""
+def _merge(store: Store, table: Table, files: Files, folder: Path) -> int:
+    """Merge the files of a table in the order of the traces; the size of the result in bytes."""
     columns = [(name, "VARCHAR") for name in PARTITION_KEYS]
     columns += [(column.name, column.type) for column in table.columns]
     config: dict[str, str | bool | int | float | list[str]] = {
@@ -151,8 +151,8 @@ def _copy(store: Store, table: Table, files: Files, folder: Path) -> int:
     return path.stat().st_size
 
 
-def _seal(folder: Path, versions: Mapping[Keys, str]) -> None:
-    """Write the manifest of copies."""
+def _write_manifest(folder: Path, versions: Mapping[Keys, str]) -> None:
+    """Write the manifest of the merged files."""
     traces: dict[str, dict[str, str]] = defaultdict(dict)
     for (_, worker, span), each in versions.items():
         traces[worker][span] = each
@@ -163,16 +163,16 @@ def _seal(folder: Path, versions: Mapping[Keys, str]) -> None:
 
 @contextmanager
 def _as_ingest_error(run: str, session: Session) -> Iterator[None]:
-    """What keeps a run from being compacted, as our error."""
+    """Turn an error of compaction into an IngestError."""
     try:
         yield
     except (duckdb.Error, pa.ArrowException, OSError) as error:
-        said = str(error).partition("\n")[0]
+        reason = str(error).partition("\n")[0]
         if is_disk_full(error):
-            said = session.full
+            reason = session.full
         elif isinstance(error, OSError) and error.filename:
-            said = f"{error.filename}: {error.strerror}"
+            reason = f"{error.filename}: {error.strerror}"
         raise IngestError(
-            f"run {run!r} was not compacted: {said}; if its traces changed meanwhile, try again, else "
-            "`tracewh check` says what is wrong"
+            f"run {run!r} was not compacted: {reason}; if its traces changed meanwhile, try again, else "
+            "run `tracewh check`"
         ) from None

@@ -1,4 +1,4 @@
-"""A warehouse that was copied from a store to a folder, made one of a folder."""
+"""Convert a warehouse that was copied from an object store to a folder."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from tracewh.storage.layout import MANIFEST
 
 
 def make_local(warehouse: Path) -> None:
-    """Give the files of each trace's newest attempt their plain names, and remove those of others.
+    """Rename the files of each trace's newest attempt to their plain names and remove all others.
 
-    It can be repeated where it was interrupted. What lies as in a folder already stays as it is.
+    Traces that already have plain names stay unchanged. After an interruption, call it again.
 
     Raises:
         OSError: A file cannot be renamed.
@@ -25,14 +25,14 @@ def make_local(warehouse: Path) -> None:
         newest = layout.newest(names)
         if newest is None or not newest.generation:
             continue
-        record = folder / newest.name(MANIFEST)
-        manifest.use_plain_names(record)
-        mine: dict[str, str] = {}
+        manifest_path = folder / newest.name(MANIFEST)
+        manifest.use_plain_names(manifest_path)
+        renames: dict[str, str] = {}
         for name in names:
             plain, attempt = layout.parse_name(name) or (name, layout.Attempt(0))
             if attempt == newest:
-                mine[name] = plain
+                renames[name] = plain
             elif attempt.generation:
                 (folder / name).unlink()
-        for name, plain in sorted(mine.items(), key=lambda each: each[1] == MANIFEST):
+        for name, plain in sorted(renames.items(), key=lambda each: each[1] == MANIFEST):
             (folder / name).rename(folder / plain)

@@ -1,14 +1,14 @@
-"""How a trace lies in a warehouse: the names of its folder and files, here and in a store.
+"""Names of the folders and files of a warehouse, on disk and in an object store.
 
-data/run=R/worker=W/span=S/traces.parquet, ..., _manifest.json           in a folder, by one rename
+data/run=R/worker=W/span=S/traces.parquet, ..., _manifest.json           on disk, placed by one rename
 data/run=R/worker=W/span=S/traces.2-9f0c1d2e.parquet, ...,
                            _manifest.2-9f0c1d2e.json                     in an object store
-data/run=R/_compact.2-9f0c1d2e/traces.parquet, ..., _manifest.json       copies: tracewh/storage/compacted_runs.py
+data/run=R/_compact.2-9f0c1d2e/traces.parquet, ..., _manifest.json       merged files, see compacted_runs.py
 
-In a store nothing is renamed and nothing overwritten. Each attempt to write a trace names its objects
-after itself and writes its manifest last of all, so a trace is there if and only if a manifest is, and
-its files are those of the newest one. What else lies there belongs to attempts that were lost, are
-under way, or were followed by another.
+Objects in a store are never renamed or overwritten. Each attempt to write a trace puts its own suffix
+into the names of its objects and writes the manifest last. So a trace exists if and only if it has a
+manifest, and its files are those of the newest manifest. Other objects belong to attempts that failed,
+are in progress, or were replaced.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from dataclasses import dataclass
 from typing import NamedTuple, Self
 from urllib.parse import quote, unquote
 
-#: What a trace is known by, in the order of its folders.
+#: The key of a trace, in the order of its folders.
 KEYS = ("run", "worker", "span")
-#: The manifest of a trace. Spark, Hive and Arrow take a name with an underscore for no data.
+#: The manifest of a trace. Spark, Hive and Arrow ignore files whose names start with an underscore.
 MANIFEST = "_manifest.json"
 PARQUET = ".parquet"
-#: What a file system takes for the name of a file or folder.
-MOST_BYTES = 255
-#: What Hive, and so DuckDB, Spark and Arrow, read as NULL.
+#: Longest name of a file or folder that file systems accept.
+MAX_NAME_BYTES = 255
+#: The partition value that Hive, and so DuckDB, Spark and Arrow, read as NULL.
 _NULL = "__HIVE_DEFAULT_PARTITION__"
 
 _COPIES = re.compile(r"run=([^/]+)/_compact\.([1-9][0-9]*)-([0-9a-f]{8})")
@@ -38,7 +38,7 @@ _NAME = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Object:
-    """An object of a listing: its key, its bytes, and when it was written, since the epoch."""
+    """An object in a listing: its key, its size in bytes, and its modification time in ns since the epoch."""
 
     key: str
     bytes: int
@@ -46,10 +46,10 @@ class Object:
 
 
 class Attempt(NamedTuple):
-    """One writing of a trace; the greater one is the newer one.
+    """One attempt to write a trace. A newer attempt compares greater.
 
-    `generation` is one more than the newest that its plan saw; `token` tells apart attempts that
-    went on at once. Generation 0 is a folder that was copied to a store, its files without either.
+    `generation` is one more than the newest one that the planner saw. `token` distinguishes concurrent
+    attempts. Generation 0 is a folder that was copied to a store; its file names have neither.
     """
 
     generation: int
@@ -57,11 +57,11 @@ class Attempt(NamedTuple):
 
     @classmethod
     def new(cls, generation: int) -> Self:
-        """An attempt that nothing was written by so far."""
+        """A new attempt, with a random token."""
         return cls(generation, secrets.token_hex(4))
 
     def name(self, plain: str) -> str:
-        """What it calls a file: `traces.parquet` is `traces.2-9f0c1d2e.parquet`."""
+        """The attempt's name of a file: `traces.parquet` becomes `traces.2-9f0c1d2e.parquet`."""
         if not self.generation:
             return plain
         stem, dot, suffix = plain.rpartition(".")
@@ -69,27 +69,27 @@ class Attempt(NamedTuple):
 
 
 def parse_name(name: str) -> tuple[str, Attempt] | None:
-    """The plain name of a file and the attempt that wrote it; None for a name of another kind."""
-    found = _NAME.fullmatch(name)
-    if found is None:
+    """The plain name of a file and the attempt that wrote it; None for any other name."""
+    match = _NAME.fullmatch(name)
+    if match is None:
         return None
-    attempt = Attempt(int(found["generation"] or 0), found["token"] or "")
-    return found["stem"] + found["suffix"], attempt
+    attempt = Attempt(int(match["generation"] or 0), match["token"] or "")
+    return match["stem"] + match["suffix"], attempt
 
 
 def newest(names: Iterable[str]) -> Attempt | None:
-    """Of the files of a trace's folder, the attempt that readers see; None where none is whole."""
+    """The attempt that readers see among a trace's files; None if no attempt has a manifest."""
     parts = map(parse_name, names)
     return max((part[1] for part in parts if part and part[0] == MANIFEST), default=None)
 
 
 def folder(run: str, worker: str, span: str) -> str:
-    """The folder of a trace below data/. Characters that a path cannot hold are percent-encoded."""
+    """The folder of a trace below data/. Characters that a path cannot contain are percent-encoded."""
     return "/".join(part(key, name) for key, name in zip(KEYS, (run, worker, span), strict=True))
 
 
 def part(key: str, name: str) -> str:
-    """The name of one of these folders."""
+    """The name of one folder level, `key=name`."""
     encoded = quote(name, safe="")
     if name == _NULL:
         encoded = encoded.replace("_", "%5F", 1)
@@ -97,16 +97,16 @@ def part(key: str, name: str) -> str:
 
 
 def problem(key: str, name: str) -> str:
-    """Why no trace can have such a run, worker or span; '' where it can."""
+    """Why a name cannot be used for a run, worker or span; '' if it can."""
     if not name:
         return f"a {key} needs a name"
-    if (size := len(part(key, name))) > MOST_BYTES:
+    if (size := len(part(key, name))) > MAX_NAME_BYTES:
         return f"the name of a {key} is too long for a folder, {size} bytes with '{key}=': {name[:40]}..."
     return ""
 
 
 def keys(path: str) -> tuple[str, str, str] | None:
-    """Run, worker and span of a folder below data/; None for one of another kind."""
+    """Run, worker and span of a folder below data/; None for any other folder."""
     parts = [part.partition("=") for part in path.split("/")]
     if tuple(key for key, _, _ in parts) != KEYS:
         return None
@@ -120,11 +120,11 @@ def run(name: str) -> str:
 
 
 def copies(name: str, attempt: Attempt) -> str:
-    """The folder below data/ of what an attempt to compact a run writes."""
+    """The folder below data/ for the merged files that an attempt to compact a run writes."""
     return f"{run(name)}/_compact.{attempt.generation}-{attempt.token}"
 
 
 def copies_of(path: str) -> tuple[str, Attempt] | None:
-    """The run and the attempt of a folder of copies below data/; None for one of another kind."""
-    found = _COPIES.fullmatch(path)
-    return (unquote(found[1]), Attempt(int(found[2]), found[3])) if found else None
+    """The run and the attempt of a folder of merged files below data/; None for any other folder."""
+    match = _COPIES.fullmatch(path)
+    return (unquote(match[1]), Attempt(int(match[2]), match[3])) if match else None

@@ -1,4 +1,4 @@
-"""The traces of a warehouse in a store, as listings alone tell them."""
+"""The traces of a warehouse in a store, found by listing objects only."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from tracewh.storage.remote.location import Location
 if TYPE_CHECKING:
     from pyarrow.fs import FileInfo
 
-#: Requests to a store side by side, where each is small and waits for its answer.
+#: Number of concurrent small requests to a store.
 AT_ONCE = 32
 
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """The folder of a trace, and what each attempt to write it put there, by plain names.
+    """The folder of a trace, with the objects of each attempt to write it, by plain names.
 
-    Or the copies of a run, without a worker and a span: tracewh/storage/compacted_runs.py.
+    Without worker and span: the merged files of a run, see tracewh/storage/compacted_runs.py.
     """
 
     run: str
@@ -36,14 +36,14 @@ class Folder:
 
     @property
     def keys(self) -> tuple[str, str, str]:
-        """Its run, worker and span."""
+        """Run, worker and span."""
         return self.run, self.worker, self.span
 
     @property
     def whole(self) -> list[Attempt]:
-        """The attempts that have a manifest, from the oldest to the newest, which readers see.
+        """The attempts that have a manifest, oldest first. Readers see the last one.
 
-        Azure shows an object before it has its contents: an empty manifest is none.
+        An empty manifest does not count: Azure lists an object before its contents are written.
         """
         return sorted(
             attempt
@@ -53,54 +53,52 @@ class Folder:
 
     @property
     def newest(self) -> dict[str, Object]:
-        """What readers see of it, the manifest included; nothing where no attempt is whole."""
+        """The files that readers see, including the manifest; none if no attempt has a manifest."""
         whole = self.whole
         return self.attempts[whole[-1]] if whole else {}
 
     @property
     def tables(self) -> dict[str, Object]:
-        """The files that readers see, by the names of their tables."""
+        """The Parquet files that readers see, by table name."""
         found = self.newest.items()
         return {name.removesuffix(PARQUET): o for name, o in found if name.endswith(PARQUET)}
 
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """The folders of a warehouse's traces, in order, and the copies of its runs."""
+    """The folders of a warehouse's traces, sorted, and the merged files of its runs."""
 
     folders: list[Folder]
     copies: list[Folder]
 
 
 def folders(location: Location, runs: Iterable[str] | None = None) -> list[Folder]:
-    """The folders of a warehouse's traces, or of those of some runs, in order; see `contents`."""
+    """The folders of all traces or of those of some runs, sorted; see `contents`."""
     return contents(location, runs).folders
 
 
 def contents(location: Location, runs: Iterable[str] | None = None) -> Contents:
-    """What a warehouse holds, or some of its runs.
+    """List the traces and merged files of a warehouse, or of some of its runs.
 
-    One request gives a thousand objects or so, of any number of folders; Azure wants one per folder.
+    One request returns about a thousand objects from any number of folders. Azure needs one per folder.
 
     Args:
         location: The warehouse.
-        runs: Names of runs; None for all there are.
+        runs: Names of runs; None for all.
 
     Raises:
-        OSError: The store cannot be asked; one line with the remedy.
+        OSError: The store cannot be read; the message is one line with the remedy.
     """
-    more_threads()
+    raise_io_threads()
     data = f"{location.key}/data"
     with readable_errors(location.url), ThreadPoolExecutor(AT_ONCE) as pool:
         if runs is not None:
             tops = [f"{data}/{layout.run(run)}" for run in dict.fromkeys(runs)]
-        elif location.filesystem.type_name == "gcs":  # knows no folders, but those with a marker
+        elif location.filesystem.type_name == "gcs":  # lists only folders that have a marker object
             tops = [data]
         else:
             tops = _subfolders(location, data)
-        if (
-            location.filesystem.type_name == "abfs"
-        ):  # one at a time for each folder that it goes into
+        if location.filesystem.type_name == "abfs":  # lists nested folders one at a time
             tops = list(chain.from_iterable(pool.map(partial(_subfolders, location), tops)))
         listings = pool.map(partial(_listed, location, recursive=True), tops)
         found: dict[str, Folder] = {}
@@ -121,8 +119,8 @@ def contents(location: Location, runs: Iterable[str] | None = None) -> Contents:
     return Contents(sorted(found.values(), key=lambda folder: folder.keys), list(copies.values()))
 
 
-def more_threads() -> None:
-    """Let Arrow have so many requests under way, unless ARROW_IO_THREADS says how many."""
+def raise_io_threads() -> None:
+    """Let Arrow send `AT_ONCE` requests at once, unless ARROW_IO_THREADS sets the number."""
     import pyarrow as pa
 
     if "ARROW_IO_THREADS" not in os.environ:

@@ -1,4 +1,4 @@
-"""The warehouse on disk: where a trace lives, what is in already, and how one is taken out."""
+"""A warehouse in a local folder: find, commit and remove traces."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ STAGING, LOCK = ".staging", ".lock"
 
 @dataclass(frozen=True, slots=True)
 class LocalTrace:
-    """A trace that is in the warehouse."""
+    """A trace in the warehouse."""
 
     run: str
     worker: str
@@ -41,7 +41,7 @@ class LocalTrace:
 
     @contextmanager
     def fetched(self) -> Iterator[Path]:
-        """Its files, where they lie."""
+        """The trace's folder in the warehouse."""
         yield self.folder
 
 
@@ -51,14 +51,14 @@ class LocalStore:
     def __init__(self, path: Path) -> None:
         self.path = Path(os.path.realpath(path))
         self.data = self.path / "data"
-        #: What a user calls it by, from any folder.
+        #: The absolute path, for messages and commands.
         self.name = str(self.path)
 
     def make(self) -> None:
-        """Make the folders that traces are written to.
+        """Create the folders that traces are written to.
 
         Raises:
-            IngestError: They cannot be made.
+            IngestError: They cannot be created.
         """
         try:
             self.data.mkdir(parents=True, exist_ok=True)
@@ -72,13 +72,13 @@ class LocalStore:
         return [keys for path in paths if (keys := layout.keys(path.as_posix()))]
 
     def survey(self, workers: Iterable[tuple[str, str]]) -> Survey:
-        """What a plan has to know of the traces of some workers, each a run and a worker."""
+        """See `Store.survey`."""
         return Survey([trace for each in dict.fromkeys(workers) for trace in self.traces(*each)])
 
     def traces(self, run: str | None = None, worker: str | None = None) -> Iterator[LocalTrace]:
         """Every trace of the warehouse, or of a run or a worker of it.
 
-        One that is damaged is among them, as the trace of an unknown file.
+        A damaged trace is included; its origin is `UNKNOWN`.
         """
         wanted = "/".join(
             f"{key}=*" if name is None else layout.part(key, name)
@@ -90,12 +90,12 @@ class LocalStore:
                     yield LocalTrace(*keys, _origin(folder), folder)
 
     def folder(self, run: str, worker: str, span: str) -> Path:
-        """Where a trace lives."""
+        """The folder of a trace."""
         return self.data / layout.folder(run, worker, span)
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Be the only one, of all processes and threads, that puts traces in or takes them out."""
+        """Hold the lock of the warehouse, so that no other process or thread adds or removes traces."""
         descriptor = os.open(self.path / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
         try:
             with suppress(OSError):  # a file system without locks: docs/warehouse.md
@@ -106,7 +106,7 @@ class LocalStore:
 
     @contextmanager
     def session(self) -> Iterator[Session]:
-        """A place to write traces to, after removing what ingests that died left behind.
+        """A session for writing traces. First removes what crashed ingests left behind.
 
         Raises:
             IngestError: The warehouse cannot be written.
@@ -135,7 +135,7 @@ class LocalStore:
         return span
 
     def drop(self, run: str, worker: str | None = None, span: str | None = None) -> int:
-        """Remove the traces of a run, or of one worker or span of it; the number removed."""
+        """See `Store.drop`."""
         found = [trace for trace in self.traces(run, worker) if span in (None, trace.span)]
         if not found:
             return 0
@@ -146,7 +146,7 @@ class LocalStore:
             return sum(session.remove(trace.folder) for trace in found)
 
     def contents(self, run: str | None = None) -> Contents:
-        """The traces and copies of the warehouse, or of a run."""
+        """See `Store.contents`."""
         runs = [layout.run(run)] if run is not None else None
         found = [
             Folder(*keys, {Attempt(0): compacted_runs.objects(folder)})
@@ -156,7 +156,7 @@ class LocalStore:
         return Contents(found, compacted_runs.in_folder(self.data, runs))
 
     def opened(self, key: str) -> BufferedReader:
-        """Open a file that a listing names."""
+        """Open a file that `contents` lists."""
         return open(key, "rb")
 
     def commit_copies(
@@ -168,22 +168,14 @@ class LocalStore:
         copied: Iterable[Keys],
         old: Iterable[Folder],
     ) -> None:
-        """Put copies of a run into the warehouse, in one step for readers.
-
-        Args:
-            session: The session that staged them.
-            run: The run.
-            attempt: Their name.
-            staged: Their folder, whole.
-            copied: The traces that they are of.
-            old: The copies that were there; what nobody can have known of for a day is removed.
+        """See `Store.commit_copies`.
 
         Raises:
             FileNotFoundError: One of the traces was dropped.
         """
         session.flush(staged)
         with self.locked():
-            for keys in copied:  # what was dropped must not stay as a copy
+            for keys in copied:  # the merged files must not contain a dropped trace
                 self.folder(*keys).stat()
             session.place(staged, self.data / layout.copies(run, attempt))
             for key in (key for each in old for keys in abandoned(each) for key in keys):
@@ -196,7 +188,7 @@ class LocalStore:
 
 
 def _origin(folder: Path) -> Origin:
-    """What a stored trace was made from: of its two records, the one that can be read."""
+    """The source of a trace, from its manifest or traces.parquet; `UNKNOWN` if both are damaged."""
     with suppress(ValueError):
         if found := manifest.read(folder):
             return found.origin

@@ -1,4 +1,4 @@
-"""The record of a stored trace: what it was made from, and what each of its files must hold."""
+"""The manifest of a stored trace: its source file, and the size, rows and hash of each Parquet file."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _PLAIN = Attempt(0)
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """The file that a trace was made from, as `traces` has it too."""
+    """The source file of a trace. The table `traces` has the same columns."""
 
     source_path: str
     source_bytes: int
@@ -33,7 +33,7 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One Parquet file: its rows, its size in bytes, and the hash of its bytes."""
+    """One Parquet file: number of rows, size in bytes, and hash of the bytes."""
 
     rows: int
     bytes: int
@@ -42,18 +42,18 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What was recorded when a trace was stored; files by their names."""
+    """The source of a stored trace and its files by name."""
 
     origin: Origin
     files: dict[str, Part]
 
 
 def write(folder: Path, attempt: Attempt = _PLAIN) -> Origin:
-    """Record what a folder of Parquet files holds, as the last file of it.
+    """Write the manifest of a folder of Parquet files.
 
     Args:
-        folder: Where they lie, by their plain names.
-        attempt: Gives them the names by which they are recorded.
+        folder: The folder, with files by their plain names.
+        attempt: The manifest names the files as this attempt does.
     """
     origin = origin_of(folder / "traces.parquet")
     files = {attempt.name(path.name): part(path) for path in sorted(folder.glob("*.parquet"))}
@@ -62,7 +62,7 @@ def write(folder: Path, attempt: Attempt = _PLAIN) -> Origin:
 
 
 def read(folder: Path) -> Manifest | None:
-    """The record of a stored trace; None where there is none.
+    """The manifest of a stored trace; None if there is none.
 
     Raises:
         ValueError: It is damaged.
@@ -75,41 +75,41 @@ def read(folder: Path) -> Manifest | None:
 
 
 def use_plain_names(path: Path) -> None:
-    """Let the record of a trace that came from a store name its files as they are called here.
+    """Rewrite the manifest of a trace that was copied from a store so that it uses plain file names.
 
     Raises:
         ValueError: It is damaged.
     """
-    record = parse(path.read_bytes())
-    plain = {(parse_name(name) or (name,))[0]: part for name, part in record.files.items()}
+    manifest = parse(path.read_bytes())
+    plain = {(parse_name(name) or (name,))[0]: part for name, part in manifest.files.items()}
     part = path.with_name(f"{path.name}.part")
-    _dump(part, Manifest(record.origin, plain))
+    _dump(part, Manifest(manifest.origin, plain))
     part.rename(path)
 
 
 def parse(text: bytes) -> Manifest:
-    """The record that a manifest's bytes are.
+    """Parse the bytes of a manifest.
 
     Raises:
-        ValueError: They are damaged.
+        ValueError: The bytes are not a manifest.
     """
-    found: Any = json.loads(text)
+    content: Any = json.loads(text)
     try:
-        files = {name: Part(**part) for name, part in found["files"].items()}
-        return Manifest(Origin(**found["origin"]), files)
+        files = {name: Part(**part) for name, part in content["files"].items()}
+        return Manifest(Origin(**content["origin"]), files)
     except (AttributeError, KeyError, TypeError) as error:
         raise ValueError(f"not a manifest: {error}") from None
 
 
-def _dump(path: Path, record: Manifest) -> None:
-    path.write_text(json.dumps(asdict(record), indent=1), "utf-8")
+def _dump(path: Path, manifest: Manifest) -> None:
+    path.write_text(json.dumps(asdict(manifest), indent=1), "utf-8")
 
 
 def origin_of(traces: Path | str, filesystem: FileSystem | None = None) -> Origin:
-    """What traces.parquet, here or in a file system, says of the file it was made from.
+    """Read the source of a trace from its traces.parquet, a local file or one in a file system.
 
     Raises:
-        OSError, pyarrow.ArrowException: It cannot be read.
+        OSError, pyarrow.ArrowException: The file cannot be read.
     """
     columns = list(Origin.__dataclass_fields__)
     with pq.ParquetFile(traces, filesystem=filesystem) as file:
@@ -117,12 +117,12 @@ def origin_of(traces: Path | str, filesystem: FileSystem | None = None) -> Origi
 
 
 def part(path: Path) -> Part:
-    """What a Parquet file holds."""
+    """The manifest entry of a Parquet file."""
     return Part(rows(path), path.stat().st_size, content_hash(path))
 
 
 def rows(path: Path) -> int:
-    """Number of rows that the footer of a Parquet file names."""
+    """Number of rows according to the footer of a Parquet file."""
     return int(pq.read_metadata(path).num_rows)
 
 
@@ -133,5 +133,5 @@ def content_hash(path: File) -> str:
 
 
 def stream_hash(file: BufferedIOBase) -> str:
-    """As `content_hash`, of what is open."""
+    """The same hash as `content_hash`, of an open file."""
     return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=32)).hexdigest()

@@ -1,6 +1,7 @@
-"""The warehouse in an object store, which has neither renames nor locks: names alone settle all.
+"""A warehouse in an object store: find, commit and remove traces.
 
-tracewh/storage/layout.py says how a trace lies there, and when it is there.
+Object stores have neither renames nor locks. Consistency depends on object names alone:
+tracewh/storage/layout.py defines them and says when a trace exists.
 """
 
 from __future__ import annotations
@@ -27,13 +28,13 @@ from tracewh.storage.remote.errors import NO_BUCKET
 from tracewh.storage.staging import Session, abandoned, scratch
 from tracewh.storage.store import UNKNOWN, Keys, Survey, Target
 
-#: What is handed to a store at a time.
+#: Bytes per read or write.
 CHUNK_BYTES = 16 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class ObjectTrace:
-    """A trace that is in the warehouse."""
+    """A trace in the warehouse."""
 
     run: str
     worker: str
@@ -49,15 +50,15 @@ class ObjectTrace:
 
     @contextmanager
     def fetched(self) -> Iterator[Path]:
-        """Its files for the moment, named and recorded as in a folder.
+        """A temporary copy of the trace's files, with plain names in the folder and in the manifest.
 
         Raises:
-            OSError: It was dropped, the store cannot be asked, or there is no room here.
+            OSError: The trace was dropped, the store cannot be read, or the disk is full.
         """
         objects = self.folder.newest
         with scratch() as session, session.staging() as folder, ThreadPoolExecutor() as pool:
             list(pool.map(self._download, objects.values(), map(folder.joinpath, objects)))
-            with suppress(ValueError):  # it is damaged, as whoever reads it will see
+            with suppress(ValueError):  # a damaged manifest; its reader reports it
                 manifest.use_plain_names(folder / MANIFEST)
             yield folder
 
@@ -72,20 +73,20 @@ class ObjectTrace:
 
 
 class ObjectStore:
-    """A warehouse in S3, Google Cloud or Azure; see `Store`. It can be pickled."""
+    """A warehouse in S3, Google Cloud or Azure; see `Store`. It is picklable."""
 
     def __init__(self, location: Location) -> None:
         self.location = location
         self.name = location.url
 
     def make(self) -> None:
-        """See that there is a bucket to write to.
+        """Check that the bucket exists.
 
         Raises:
-            IngestError: There is none.
+            IngestError: The bucket does not exist.
         """
         bucket = self.location.key.strip("/").partition("/")[0]
-        with suppress(OSError):  # who may write need not be allowed to ask
+        with suppress(OSError):  # write permission does not imply permission to look up the bucket
             if self.location.filesystem.get_file_info(bucket).type.name == "NotFound":
                 raise StoreError(f"{self.location.url}: {NO_BUCKET}")
 
@@ -96,40 +97,40 @@ class ObjectStore:
         return [each.keys for each in found if each.whole]
 
     def survey(self, workers: Iterable[tuple[str, str]]) -> Survey:
-        """What a plan has to know of the traces of some workers, each a run and a worker.
+        """See `Store.survey`.
 
-        Their runs are listed once, and the manifests of these workers read. Since all is known then,
-        what lost attempts and replaced generations left in these runs is removed as well.
+        Lists the workers' runs once and reads the manifests of these workers. As the complete listing
+        is at hand, it also removes objects of failed attempts and replaced generations in these runs.
 
         Raises:
-            IngestError: There is no such bucket, or the store cannot be asked.
+            IngestError: The bucket does not exist, or the store cannot be read.
         """
         wanted = set(workers)
         with as_store_error():
-            there = contents(self.location, sorted({run for run, _ in wanted}))
-            found = there.folders
+            listing = contents(self.location, sorted({run for run, _ in wanted}))
+            found = listing.folders
             if not found:
                 self.make()
-            self._sweep([*found, *there.copies])
-            known = self._known(each for each in found if (each.run, each.worker) in wanted)
+            self._sweep([*found, *listing.copies])
+            known = self._stored_traces(each for each in found if (each.run, each.worker) in wanted)
         return Survey(known, {each.keys: max(each.attempts).generation for each in found})
 
     def traces(self, run: str | None = None, worker: str | None = None) -> list[ObjectTrace]:
-        """Every trace of the warehouse, or of a run or a worker of it; one that is damaged, too.
+        """Every trace of the warehouse, or of a run or a worker of it, damaged ones included.
 
         Raises:
-            IngestError: The store cannot be asked.
+            IngestError: The store cannot be read.
         """
         with as_store_error():
             found = folders(self.location, run and [run])
-            return self._known(each for each in found if worker in (None, each.worker))
+            return self._stored_traces(each for each in found if worker in (None, each.worker))
 
     @contextmanager
     def session(self) -> Iterator[Session]:
-        """A place here to write traces to; the store is not asked.
+        """A local session for writing traces. Sends no request to the store.
 
         Raises:
-            IngestError: There is none.
+            IngestError: The temporary folder cannot be written.
         """
         with ExitStack() as stack:
             try:
@@ -142,40 +143,40 @@ class ObjectStore:
             yield session
 
     def commit(self, session: Session, target: Target, staged: Path) -> str:
-        """Put a staged trace into the warehouse, by its last object for readers; its span.
+        """Upload a staged trace and return its span. Readers see it once its last object is written.
 
-        Nothing is listed and nothing read: the same trace may be committed by several at once, and
-        again by who does not know whether the last attempt was lost.
+        Lists and reads nothing, so several processes may commit the same trace at once, and a process
+        may commit again if it does not know whether its last attempt failed.
 
         Args:
             session: The session that staged it.
-            target: Where it goes.
-            staged: Its folder, whole.
+            target: Its place in the warehouse.
+            staged: Its folder, complete.
 
         Raises:
-            OSError: The store cannot be written, in one line. Nothing of it is visible.
+            OSError: The store cannot be written. Nothing of the trace is visible.
         """
         attempt = Attempt.new(target.generation)
         manifest.write(staged, attempt)
         folder = layout.folder(target.run, target.worker, target.span)
-        self._put(session, staged, f"{self.location.key}/data/{folder}", attempt.name)
+        self._upload_folder(session, staged, f"{self.location.key}/data/{folder}", attempt.name)
         return target.span
 
     def contents(self, run: str | None = None) -> Contents:
-        """The traces and copies of the warehouse, or of a run.
+        """See `Store.contents`.
 
         Raises:
-            IngestError: The store cannot be asked.
+            IngestError: The store cannot be read.
         """
         with as_store_error():
             return contents(self.location, None if run is None else [run])
 
     @contextmanager
     def opened(self, key: str) -> Iterator[Any]:
-        """Open an object that a listing names.
+        """Open an object that `contents` lists.
 
         Raises:
-            OSError: It cannot be read, in one line.
+            OSError: It cannot be read.
         """
         url = self.location.url_of(key)
         with readable_errors(url), self.location.filesystem.open_input_stream(key) as file:
@@ -190,43 +191,45 @@ class ObjectStore:
         copied: Iterable[Keys],
         old: Iterable[Folder],
     ) -> None:
-        """See `Store.commit_copies`; the last object makes them visible."""
+        """See `Store.commit_copies`. Readers see the files once the last object is written."""
         folder = f"{self.location.key}/data/{layout.copies(run, attempt)}"
-        self._put(session, staged, folder, str, lambda: self._see(run, copied))
+        self._upload_folder(
+            session, staged, folder, str, lambda: self._check_traces_exist(run, copied)
+        )
         self._sweep(old)
 
     def drop(self, run: str, worker: str | None = None, span: str | None = None) -> int:
-        """Remove the traces of a run, or of one worker or span of it; the number removed.
+        """See `Store.drop`.
 
-        Objects of attempts that are under way stay, as what they write comes in afterwards.
+        Objects of attempts in progress stay. The traces of these attempts become visible later.
         """
         with as_store_error(), ThreadPoolExecutor(AT_ONCE) as pool:
-            there = contents(self.location, [run])
+            listed = contents(self.location, [run])
             found = [
                 each
-                for each in there.folders
+                for each in listed.folders
                 if worker in (None, each.worker) and span in (None, each.span) and each.whole
             ]
-            for copies in there.copies if found else []:
+            for copies in listed.copies if found else []:
                 self._remove(copies)
             list(pool.map(self._remove, found))
         return len(found)
 
     def _sweep(self, found: Iterable[Folder]) -> None:
-        """Remove what nobody sees and no reader has known of for a day, manifests first."""
-        # Who may write need not be allowed to delete.
+        """Remove objects that no reader has used for a day, manifests first."""
+        # Write permission does not imply permission to delete.
         with suppress(OSError), ThreadPoolExecutor(AT_ONCE) as pool:
             for left in zip(*map(abandoned, found), strict=True):
                 list(pool.map(self._delete, chain.from_iterable(left)))
 
     def _remove(self, folder: Folder) -> None:
         whole = [folder.attempts[attempt] for attempt in folder.whole]
-        for objects in whole:  # the newest is the last: until then readers see it as before
+        for objects in whole:  # the newest last: until then readers see the trace unchanged
             self._delete(objects.pop(MANIFEST).key)
         for found in chain.from_iterable(objects.values() for objects in whole):
             self._delete(found.key)
 
-    def _known(self, found: Iterable[Folder]) -> list[ObjectTrace]:
+    def _stored_traces(self, found: Iterable[Folder]) -> list[ObjectTrace]:
         stored = [each for each in found if each.whole]
         with ThreadPoolExecutor(AT_ONCE) as pool:
             origins = list(pool.map(self._origin, stored))
@@ -237,7 +240,7 @@ class ObjectStore:
         ]
 
     def _origin(self, folder: Folder) -> Origin | None:
-        """What a stored trace was made from, None where it was dropped meanwhile."""
+        """The source of a stored trace; None if it was dropped meanwhile."""
         newest = folder.newest
         try:
             with self.opened(newest[MANIFEST].key) as file:
@@ -251,15 +254,15 @@ class ObjectStore:
         except (pa.ArrowException, OSError, KeyError, TypeError, IndexError):
             return UNKNOWN
 
-    def _see(self, run: str, wanted: Iterable[Keys]) -> None:
-        """See that traces of a run are there: what was dropped must not stay as a copy."""
-        there = {each.keys for each in folders(self.location, [run]) if each.whole}
+    def _check_traces_exist(self, run: str, wanted: Iterable[Keys]) -> None:
+        """Check that traces of a run still exist: merged files must not contain a dropped trace."""
+        listed = {each.keys for each in folders(self.location, [run]) if each.whole}
         for keys in wanted:
-            if keys not in there:
+            if keys not in listed:
                 key = f"{self.location.key}/data/{layout.folder(*keys)}"
                 raise FileNotFoundError(errno.ENOENT, "no such trace", self.location.url_of(key))
 
-    def _put(
+    def _upload_folder(
         self,
         session: Session,
         staged: Path,
@@ -267,10 +270,10 @@ class ObjectStore:
         name: Callable[[str], str],
         check: Callable[[], None] = lambda: None,
     ) -> None:
-        """Upload a folder's files and, when they are there and all is well, the manifest."""
+        """Upload the Parquet files of a folder, run `check`, then upload the manifest."""
 
         def upload(path: Path) -> None:
-            self._upload(session, path, f"{folder}/{name(path.name)}")
+            self._upload_file(session, path, f"{folder}/{name(path.name)}")
 
         files = list(staged.glob("*.parquet"))
         with ThreadPoolExecutor(len(files)) as pool:
@@ -278,7 +281,7 @@ class ObjectStore:
         check()
         upload(staged / MANIFEST)
 
-    def _upload(self, session: Session, path: Path, key: str) -> None:
+    def _upload_file(self, session: Session, path: Path, key: str) -> None:
         with (
             path.open("rb") as file,
             readable_errors(self.location.url_of(key), missing=NO_BUCKET),
@@ -296,7 +299,7 @@ class ObjectStore:
 
 @contextmanager
 def as_store_error() -> Iterator[None]:
-    """What keeps a store from being asked, as our error."""
+    """Turn an OSError of a store into a StoreError."""
     try:
         yield
     except OSError as error:

@@ -13,7 +13,7 @@ from tracewh.storage.store import Store
 
 
 def open_store(warehouse: str | os.PathLike[str]) -> Store:
-    """The warehouse in a folder, or at a URL.
+    """Open the warehouse in a folder or at a URL.
 
     Raises:
         IngestError: tracewh cannot write a warehouse at that URL.

@@ -1,10 +1,10 @@
-"""Where an ingest writes what is not in the warehouse yet, and what the next one finds of it.
+"""The folder in which an ingest prepares traces, and the cleanup of what crashed ingests left there.
 
-.staging/<session>/lock         held by the ingest as long as it lives, whatever ends it; in a
-                                temporary folder where the warehouse is in a store
+.staging/<session>/lock         locked until the process ends, however it ends; in a temporary
+                                folder if the warehouse is in an object store
 .staging/<session>/<n>/         a trace that is being written
-.staging/<session>/<n>-spill/   what a database wrote that memory did not hold
-.staging/<session>/old/...      a stored trace for the moment in which another takes its place
+.staging/<session>/<n>-spill/   temporary files of a database that ran out of memory
+.staging/<session>/old/...      a stored trace while another one replaces it
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ if TYPE_CHECKING:
 
 
 class Session:
-    """The folder of one ingest inside `.staging`. Made and closed by `Store.session`.
+    """The folder of one ingest inside `.staging`. `Store.session` creates and closes it.
 
     Args:
-        staging: The folder to make it in.
-        remedy: What to do where its disk is full, besides making room.
+        staging: The parent folder.
+        remedy: What the user can do if the disk is full, besides freeing space.
     """
 
     def __init__(self, staging: Path, remedy: str) -> None:
@@ -43,7 +43,7 @@ class Session:
         self.path.mkdir()
         self.full = f"no space left on the disk of {staging.parent}: free some, or {remedy}"
         self.interrupted = False
-        # Locked before it has its name: nobody ever finds it free while we live.
+        # Lock the file before renaming it, so that nobody finds it unlocked while this process lives.
         lock = self.path / "lock.new"
         self._lock = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
         try_lock(self._lock)
@@ -53,7 +53,7 @@ class Session:
 
     @contextmanager
     def running(self, con: duckdb.DuckDBPyConnection) -> Iterator[None]:
-        """While it lasts, `interrupt` ends what a connection is doing."""
+        """Register a connection so that `interrupt` cancels its running statement."""
         self._running.append(con)
         try:
             yield
@@ -61,10 +61,10 @@ class Session:
             self._running.remove(con)
 
     def interrupt(self) -> None:
-        """End the statements and uploads that run, with an error to whoever runs them."""
+        """Cancel all running statements and uploads. Their callers get an error."""
         self.interrupted = True
         for con in list(self._running):
-            with suppress(duckdb.ConnectionException):  # it has just been closed
+            with suppress(duckdb.ConnectionException):  # closed meanwhile
                 con.interrupt()
 
     def close(self) -> None:
@@ -74,7 +74,7 @@ class Session:
 
     @contextmanager
     def staging(self) -> Iterator[Path]:
-        """A folder to write a trace to; gone afterwards unless it was placed."""
+        """A folder to write a trace to. It is removed afterwards unless it was placed."""
         staged = self.path / uuid.uuid4().hex
         staged.mkdir()
         try:
@@ -84,12 +84,12 @@ class Session:
             shutil.rmtree(spill_folder(staged), ignore_errors=True)
 
     def flush(self, staged: Path) -> None:
-        """Make sure that a power cut after the trace was placed finds its contents."""
+        """Write a staged trace to the disk (fsync), so that a power cut after `place` loses nothing."""
         for path in (*staged.iterdir(), staged):
             _sync(path)
 
     def place(self, staged: Path, folder: Path) -> None:
-        """Put a folder in its place: readers see what was there or what comes, whole."""
+        """Move a staged folder to its place. Readers see either the old or the new contents, complete."""
         folder.parent.mkdir(parents=True, exist_ok=True)
         if not folder.exists():
             staged.rename(folder)
@@ -107,7 +107,7 @@ class Session:
             _sync(parent)
 
     def remove(self, folder: Path) -> bool:
-        """Take a stored trace out, and the folders that are empty without it; False if it is gone."""
+        """Remove a stored trace and its parents that become empty; False if it does not exist."""
         try:
             folder.rename(self.path / uuid.uuid4().hex)
         except FileNotFoundError:
@@ -122,11 +122,11 @@ class Session:
 def scratch(
     top: Path | None = None, remedy: str = "set TMPDIR to a folder on another"
 ) -> Iterator[Session]:
-    """A session in a temporary folder, after removing those of ingests that were killed.
+    """A session in a temporary folder. First removes those of killed ingests.
 
     Args:
-        top: Where to make the folder, if not where the system has its temporary files.
-        remedy: What to do where its disk is full, besides making room.
+        top: The parent folder; None for the system's temporary folder.
+        remedy: What the user can do if the disk is full, besides freeing space.
     """
     top = top or Path(tempfile.gettempdir())
     remove_abandoned(top)
@@ -139,15 +139,15 @@ def scratch(
 
 
 def spill_folder(staged: Path) -> Path:
-    """Where the database may put what memory cannot hold while it writes a trace."""
+    """The folder for the temporary files of the database that writes a trace."""
     return staged.with_name(f"{staged.name}-spill")
 
 
 def sweep(staging: Path, data: Path) -> None:
-    """Remove what ingests that died left in `.staging`, and nothing of those that live.
+    """Remove what crashed ingests left in `.staging`. Sessions of running ingests stay.
 
-    A stored trace that was about to be replaced, on a file system that cannot exchange folders, goes
-    back to its place. The caller holds the lock of the warehouse.
+    On a file system that cannot exchange folders, a crash can leave a stored trace in `old/`: it is
+    moved back. The caller holds the lock of the warehouse.
     """
     dead = leftovers(staging)
     for session in dead:
@@ -164,15 +164,15 @@ def sweep(staging: Path, data: Path) -> None:
 
 
 def leftovers(staging: Path) -> list[Path]:
-    """What `sweep` would remove."""
+    """The folders that `sweep` would remove."""
     return [session for session in staging.glob("*") if _is_dead(session)]
 
 
 def abandoned(folder: Folder) -> tuple[list[str], list[str]]:
-    """What nobody sees and no reader has known of for a day: keys of manifests, and of the rest.
+    """Objects that no reader has used for a day: keys of manifests, and keys of other objects.
 
-    What was replaced counts from the moment in which it was; what was copied there without a
-    manifest is not ours.
+    For a replaced attempt the day starts when its successor was written. Objects of generation 0 without
+    a manifest are not written by tracewh and stay.
     """
     whole = folder.whole
     keys: tuple[list[str], list[str]] = [], []
@@ -190,12 +190,12 @@ def abandoned(folder: Folder) -> tuple[list[str], list[str]]:
 
 
 def _is_dead(session: Path) -> bool:
-    """Whether no living process holds the lock of a session, on this host or another."""
+    """Whether the process of a session has ended, on this host or another."""
     try:
         held = is_held(session / "lock")
-    except FileNotFoundError:  # it died when it began or ended
+    except FileNotFoundError:  # it ended while it created or removed the session
         return True
-    except OSError:  # another user's
+    except OSError:  # belongs to another user
         return False
     return is_old(session) if held is None else not held
 
@@ -209,7 +209,7 @@ def _sync(path: Path) -> None:
 
 
 def _exchange(one: Path, other: Path) -> bool:
-    """Swap two folders in one step, where the system can: Linux, on most file systems."""
+    """Swap two folders atomically; False if the system cannot. Linux can, on most file systems."""
     try:
         rename = ctypes.CDLL(None, use_errno=True).renameat2
     except (OSError, AttributeError):

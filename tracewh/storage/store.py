@@ -1,4 +1,4 @@
-"""What a warehouse is to those who write it: the same for a folder and for an object store."""
+"""The protocol for writing a warehouse, shared by folders and object stores."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ UNKNOWN = Origin("", -1, -1, "", 0)
 
 
 class StoredTrace(Protocol):
-    """A trace that is in the warehouse."""
+    """A trace in the warehouse."""
 
     @property
     def run(self) -> str:
@@ -34,31 +34,31 @@ class StoredTrace(Protocol):
 
     @property
     def span(self) -> str:
-        """Its span."""
+        """Name of its span."""
 
     @property
     def origin(self) -> Origin:
-        """The file that it was made from."""
+        """Its source file."""
 
     @property
     def stored_bytes(self) -> int:
         """Size of its Parquet files."""
 
     def fetched(self) -> AbstractContextManager[Path]:
-        """A folder with its files, named as in a folder; a copy where the trace is in an object store.
+        """A folder with the trace's files under their plain names; a temporary copy if they are in a store.
 
         Raises:
-            OSError: The trace was dropped, the store cannot be read, or there is no room here.
+            OSError: The trace was dropped, the store cannot be read, or the disk is full.
         """
 
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """What an ingest needs to know of a warehouse before it starts.
+    """The contents of a warehouse that an ingest needs before it starts.
 
     Attributes:
         traces: The stored traces of the workers in question.
-        generations: The newest generation in the folder of each trace, in an object store.
+        generations: In an object store, the newest generation in the folder of each trace.
     """
 
     traces: Sequence[StoredTrace]
@@ -67,15 +67,15 @@ class Survey:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where a trace goes.
+    """The place of a trace in the warehouse.
 
     Attributes:
         run: Name of the run.
         worker: Name of the worker.
-        span: The span that it should get.
-        source_path: The file that it is made from; '' for a pipe, which is another trace each time.
-        generation: The generation of the attempt to write it, in an object store: one more than the
-            newest that was there.
+        span: The preferred span.
+        source_path: The source file; '' for a pipe, which is a new trace each time.
+        generation: In an object store, the generation of the attempt to write it: one more than the
+            newest that exists.
     """
 
     run: str
@@ -86,14 +86,14 @@ class Target:
 
 
 class Store(Protocol):
-    """A warehouse that can be written."""
+    """A warehouse that tracewh can write."""
 
     @property
     def name(self) -> str:
         """Its absolute path, or its URL."""
 
     def make(self) -> None:
-        """Create what has to be there before a trace is written.
+        """Create what must exist before a trace is written.
 
         Raises:
             IngestError: It cannot be created.
@@ -103,7 +103,7 @@ class Store(Protocol):
         """Run, worker and span of every stored trace, damaged ones included."""
 
     def survey(self, workers: Iterable[tuple[str, str]]) -> Survey:
-        """What is stored of some workers, each a run and a worker."""
+        """The stored traces of some workers, each given as run and worker."""
 
     def traces(self, run: str | None = None, worker: str | None = None) -> Iterable[StoredTrace]:
         """Every trace of the warehouse, or of a run or a worker of it, damaged ones included."""
@@ -112,15 +112,15 @@ class Store(Protocol):
         """A local folder to write traces to.
 
         Raises:
-            IngestError: There is none.
+            IngestError: The folder cannot be created.
         """
 
     def commit(self, session: Session, target: Target, staged: Path) -> str:
-        """Make a staged trace visible to readers in one step, and return the span that it got.
+        """Make a staged trace visible to readers in one step and return its span.
 
         Args:
             session: The session that staged it.
-            target: Where it goes.
+            target: Its place in the warehouse.
             staged: Its folder, complete.
 
         Raises:
@@ -128,10 +128,10 @@ class Store(Protocol):
         """
 
     def drop(self, run: str, worker: str | None = None, span: str | None = None) -> int:
-        """Remove the traces of a run, or of one worker or span of it; the number removed."""
+        """Remove the traces of a run, or of one worker or span of it, and return their number."""
 
     def contents(self, run: str | None = None) -> Contents:
-        """The files of the warehouse's traces and compacted runs, or of one run."""
+        """The files of all traces and compacted runs, or those of one run."""
 
     def opened(self, key: str) -> AbstractContextManager[BufferedIOBase]:
         """Open a file that `contents` lists.
@@ -154,10 +154,10 @@ class Store(Protocol):
         Args:
             session: The session that staged them.
             run: The run.
-            attempt: Their name.
+            attempt: The attempt that names them.
             staged: Their folder, complete.
-            copied: The traces that they hold.
-            old: The merged files that were there. Those that no reader can still use are removed.
+            copied: The traces whose rows they contain.
+            old: Earlier merged files of the run. Those that no reader can still use are removed.
 
         Raises:
             OSError: The warehouse cannot be written, or one of the traces was dropped. Nothing of the
@@ -166,12 +166,12 @@ class Store(Protocol):
 
 
 def free_span(span: str, source_path: str, taken: Mapping[str, str]) -> str:
-    """The span that a file already has in the warehouse; else its own, or the next free number.
+    """The span that a file already has in the warehouse; otherwise its own span or the next free number.
 
     Args:
-        span: What its name says.
+        span: The span from the file's name.
         source_path: The file; '' for a pipe.
-        taken: The spans of its worker that are in the warehouse, and the files that they are of.
+        taken: The spans of its worker in the warehouse, with their source files.
     """
     for known, path in taken.items():
         if path == source_path:

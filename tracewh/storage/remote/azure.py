@@ -1,4 +1,4 @@
-"""Azure's blob storage, by any of the URLs that people write for it."""
+"""Azure Blob Storage: its URL forms and credentials."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, unquote, urlsplit
 
-from tracewh.storage.remote.location import Location, bucket_and_path, environ, refused
+from tracewh.storage.remote.location import Location, bucket_and_path, environ, url_error
 
 if TYPE_CHECKING:
     from pyarrow.fs import FileSystem
 
-#: The account and the key that Azurite and all its clients know.
+#: The fixed account and key of the emulator Azurite.
 AZURITE = "devstoreaccount1"
 _AZURITE_KEY = (
     "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
@@ -49,7 +49,7 @@ def blob_url(url: str, split: SplitResult) -> Location:
 
 
 def _settings(account: str | None) -> dict[str, str]:
-    """A connection string, or the variables of the Azure command line and of adlfs, as a dict."""
+    """Connection settings from a connection string, or from the variables of the Azure CLI and adlfs."""
     connection = environ("AZURE_STORAGE_CONNECTION_STRING") or ""
     found = dict(part.strip().split("=", 1) for part in connection.split(";") if "=" in part)
     if found.pop("UseDevelopmentStorage", "").lower() == "true":
@@ -63,7 +63,7 @@ def _settings(account: str | None) -> dict[str, str]:
         found = {name: value for name, value in named.items() if value}
     if account:
         if found.get("AccountName", account) != account:
-            found = {}  # the secrets of another account
+            found = {}  # credentials of another account
         found["AccountName"] = account
     if found.get("AccountName") == AZURITE:
         found.setdefault("AccountKey", _AZURITE_KEY)
@@ -76,14 +76,14 @@ def _filesystem(url: str, settings: Mapping[str, str]) -> FileSystem:
     endpoint = urlsplit(settings.get("BlobEndpoint", ""))
     account = settings.get("AccountName") or endpoint.netloc.partition(".blob.")[0]
     if not account:
-        raise refused(
+        raise url_error(
             url,
-            "no storage account is named; set AZURE_STORAGE_CONNECTION_STRING or "
+            "the storage account is missing; set AZURE_STORAGE_CONNECTION_STRING or "
             "AZURE_STORAGE_ACCOUNT, or write https://ACCOUNT.blob.core.windows.net/CONTAINER/PATH",
         )
     scheme = endpoint.scheme or settings.get("DefaultEndpointsProtocol", "https")
     suffix = settings.get("EndpointSuffix", "core.windows.net")
-    # To Arrow, an authority that starts with a dot comes after the account's name.
+    # Arrow appends an authority that starts with a dot to the account's name.
     authority = endpoint.netloc.removeprefix(account) or f".blob.{suffix}"
     token = settings.get("SharedAccessSignature")
     return fs.AzureFileSystem(

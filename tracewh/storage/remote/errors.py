@@ -1,4 +1,4 @@
-"""What a file system says, as one line with a remedy."""
+"""One-line error messages with a remedy, for errors of file systems."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-#: What is wrong where nothing can be written because there is nothing to write to.
-NO_BUCKET = "there is no such bucket; make it, or name another"
+#: Message for a write to a bucket that does not exist.
+NO_BUCKET = "the bucket does not exist; create it, or name another"
 
 
 @contextmanager
 def readable_errors(url: str, missing: str = "no such file or folder") -> Iterator[None]:
-    """Turn what a file system raises into an OSError with one line for a person.
+    """Turn any error of a file system into an OSError with a one-line message.
 
     Args:
-        url: What was asked for.
-        missing: What to say where it is not there.
+        url: The requested URL.
+        missing: The message if nothing is there.
     """
     import pyarrow as pa
 
@@ -29,27 +29,27 @@ def readable_errors(url: str, missing: str = "no such file or folder") -> Iterat
         raise
     except (OSError, pa.ArrowException) as error:
         if isinstance(error, OSError) and error.filename == url:
-            raise  # it is readable already
+            raise  # already converted by an inner `readable_errors`
         raise OSError(errno.EIO, _explanation(url, str(error)), url) from None
-    except Exception as error:  # noqa: BLE001  # each of fsspec's file systems has its own
-        said = f"{type(error).__name__}: {error}"
-        raise OSError(errno.EIO, _explanation(url, said), url) from None
+    except Exception as error:  # noqa: BLE001  # each fsspec file system has its own error classes
+        text = f"{type(error).__name__}: {error}"
+        raise OSError(errno.EIO, _explanation(url, text), url) from None
 
 
-def _explanation(url: str, said: str) -> str:
+def _explanation(url: str, text: str) -> str:
     scheme = url.partition("://")[0].lower()
     azure = scheme in ("abfs", "abfss") or re.search(r"\.blob\.|/devstoreaccount1/", url)
     store = "az" if azure else {"gcs": "gs"}.get(scheme, scheme)
     where, who = _REMEDIES.get(store, ("the host in the URL", "the credentials of this store"))
-    if re.search("NO_SUCH_BUCKET|ContainerNotFound", said):
+    if re.search("NO_SUCH_BUCKET|ContainerNotFound", text):
         return NO_BUCKET
     for sign, about in _SIGNS:
-        if re.search(sign, said):
+        if re.search(sign, text):
             return f"{about}; check {where if about == _UNREACHED else who}"
-    return " ".join(said.split())[:300]
+    return " ".join(text.split())[:300]
 
 
-_UNREACHED, _FORBIDDEN = "the store cannot be reached", "the store gives no access"
+_UNREACHED, _FORBIDDEN = "the store cannot be reached", "the store denies access"
 _SIGNS = (
     (
         r"NETWORK_CONNECTION|CURL error|[Cc]ould not (connect|resolve)|Connection refused",
@@ -63,7 +63,7 @@ _SIGNS = (
     (r"ACCESS_DENIED|INVALID_ACCESS_KEY_ID|SIGNATURE_DOES_NOT_MATCH|EXPIRED_TOKEN", _FORBIDDEN),
     (r"Base64|InvalidAccessKeyId|AccessDenied|Forbidden|Unauthorized|\b40[13]\b", _FORBIDDEN),
 )
-#: What says where a store is, and who is asking.
+#: The settings for the address of a store, and those for the credentials.
 _REMEDIES = {
     "s3": (
         "S3_ENDPOINT and AWS_REGION",

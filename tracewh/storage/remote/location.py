@@ -1,4 +1,4 @@
-"""A URL taken apart, and what taking one apart needs."""
+"""A parsed URL of a store, and helpers for parsing one."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """A URL taken apart.
+    """A parsed URL of a store.
 
     Args:
-        filesystem: Where it leads.
-        key: The path there, without a slash at its end.
-        prefix: What stands before a key in a URL.
-        named: The part of each key that the prefix says already.
+        filesystem: Arrow's file system for the store.
+        key: The path in it, without a trailing slash.
+        prefix: The part of a URL before the key.
+        named: The part of each key that `prefix` already contains.
         escaped: Whether keys are percent-encoded in URLs.
     """
 
@@ -32,28 +32,28 @@ class Location:
 
     @property
     def url(self) -> str:
-        """What users see of it."""
+        """The URL, for messages."""
         return self.url_of(self.key)
 
     def url_of(self, key: str) -> str:
-        """The URL of another key of the same file system, without a password or a token."""
+        """The URL of another key in the same file system, without a password or token."""
         key = key.removeprefix(self.named)
         return self.prefix + (quote(key) if self.escaped else key)
 
 
 def environ(*names: str) -> str | None:
-    """The first of several variables that is set to something."""
+    """The value of the first environment variable that is set and not empty; None if none is."""
     return next((value for name in names if (value := os.environ.get(name))), None)
 
 
-def refused(url: str, reason: str) -> OSError:
-    """The error for a URL that cannot be used, with the reason."""
+def url_error(url: str, reason: str) -> OSError:
+    """An error for a URL that cannot be used, with the reason."""
     return OSError(errno.EINVAL, reason, url)
 
 
 def bucket_and_path(url: str, split: SplitResult) -> str:
-    """Bucket and path. They stand in the URL as they are: a `?` or a `#` is a part of the name."""
+    """Bucket and path of a URL, unescaped: a `?` or a `#` is part of the name."""
     key = url.partition("://")[2].strip("/")
     if not split.netloc:
-        raise refused(url, f"there is no bucket in it: {split.scheme}://BUCKET/PATH")
+        raise url_error(url, f"the bucket is missing: {split.scheme}://BUCKET/PATH")
     return key
