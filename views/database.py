@@ -186,7 +186,7 @@ def _remove(*paths: Path) -> None:
 
 
 def _create_macros(database: Path) -> Path:
-    """Create every object in a new database, with empty tables in place of the views over Parquet files.
+    """Create every object in a new database, with empty tables instead of the views over Parquet files.
 
     If macros were bound against files, DuckDB would access the disk for every use of a table. Even so it
     takes a second, so the result is cached for the next warehouse.

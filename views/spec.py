@@ -116,8 +116,8 @@ class Spec:
         uses: Object names of the functions, blocks and pinned views that the SQL calls.
         returns: Of a function, the type of its value; otherwise ``''``.
         distributes: Of a view, one of `SIZES`; otherwise ``''``.
-        combines: Calls of blocks and views, and tables, that can be worked out trace by trace and that
-            the view can be asked from; tracewh/spark/distributed.py says how.
+        combines: Calls of blocks and views, and tables, that can be computed trace by trace and are all
+            that the view reads then; see tracewh/spark/distributed.py.
         order: How the rows of a view come, in SQL, by its columns; otherwise ``''``.
         carries: Of a view that other SQL can say as well, one of `DIALECTS`; otherwise ``''``.
         needs: Checks of trace_quality with each of which the view has no rows for a trace.
@@ -217,7 +217,7 @@ def parse(text: str, path: str) -> Spec:
         header.refuse_fact("returns", "a function has a 'returns:' line, and nothing else has one")
     if "carries" in facts and (kind != "view" or facts["carries"] not in DIALECTS):
         header.refuse_fact(
-            "carries", f"a view carries over to {', '.join(DIALECTS)}, not {facts['carries']!r}"
+            "carries", f"'carries:' is one of {', '.join(DIALECTS)}, not {facts['carries']!r}"
         )
     if (why := facts.get("empty")) and not re.fullmatch(r"[A-Z].*\.", why):
         header.refuse_fact(

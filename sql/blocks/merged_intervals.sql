@@ -1,7 +1,7 @@
 -- block: merged_intervals
 -- since: 0.1
 -- summary: Intervals merged where they overlap or touch.
--- grain: one row per key and stretch of time that its intervals cover without a gap
+-- grain: one row per key and range of time that its intervals cover without a gap
 --
 -- At most one merged interval of a key runs at a time, so a sum that tells what ran needs one bit per
 -- key, however many intervals overlap. An interval with a duration of 0 is kept if it touches no other.

@@ -27,7 +27,7 @@
 --   shapes           DOUBLE[][]  -     Shape of each input; empty for inputs that are not tensors.
 --   sizes            BIGINT[]    -     Bytes per element of each input; NULL if unknown.
 --   elements         DOUBLE[]    -     Number of elements of each input.
---   loads            DOUBLE[]    -     Bytes that each input takes in memory; an expanded dimension (with stride 0) is there once.
+--   loads            DOUBLE[]    -     Size of each input in memory, in bytes; an expanded dimension (with stride 0) is there once.
 CREATE MACRO operator_operands(
     run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
 ) AS TABLE

@@ -7,7 +7,7 @@
 -- column and also stays in args, and an event can be rebuilt as it was.
 --
 -- It reads the rows of event_columns from base. What stands in angle brackets is a list that ingest writes, of
--- the columns of the kind's table and of their keys. In layers, so that nothing is worked out twice: the typed
+-- the columns of the kind's table and of their keys. In layers, so that nothing is computed twice: the typed
 -- arguments a, the JSON type under every key k and the number of arguments n; the value under every key;
 -- how many arguments the columns hold, or NULL where that cannot be told at once; the rest.
 SELECT

@@ -3,8 +3,8 @@
 -- summary: Whether a row belongs to the run, worker and span that the caller of a view names.
 -- returns: BOOLEAN
 --
--- A view or block filters each table that it reads with it. DuckDB puts the expression in place of the
--- call before it plans a query, so it opens only the Parquet files of the traces that are named.
+-- A view or block filters each table that it reads with it. DuckDB replaces the call with the
+-- expression before it plans a query, so it opens only the Parquet files of the traces that are named.
 --
 -- params
 --   name        type     unit  default  meaning

@@ -99,8 +99,8 @@ class ObjectStore:
     def survey(self, workers: Iterable[tuple[str, str]]) -> Survey:
         """See `Store.survey`.
 
-        Lists the workers' runs once and reads the manifests of these workers. As the complete listing
-        is at hand, it also removes objects of failed attempts and replaced generations in these runs.
+        Lists the workers' runs once and reads the manifests of these workers. This listing is complete, so it
+        also removes objects of failed attempts and replaced generations in these runs.
 
         Raises:
             IngestError: The bucket does not exist, or the store cannot be read.

@@ -17,7 +17,7 @@
 -- Host self time is the time of a call without the modules, operators, annotations, runtime calls and driver
 -- calls inside it, that is, the time of Python. Device time is a plain sum in which overlapping kernels count
 -- twice. It belongs to the innermost module around the launch. Totals include the modules inside; a module
--- that calls itself counts again. Shares are of self time. Each recording numbers its modules anew, and
+-- that calls itself counts again. Shares are of self time. Each recording numbers its modules again, and
 -- modules of the same name are treated as the same.
 --
 -- The module view of the TensorBoard plugin has the same figures, except for errors on traces after 2021:
