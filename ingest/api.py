@@ -1,4 +1,4 @@
-"""`ingest` and `drop`: what a caller needs of this package."""
+"""The public functions of ingest: `ingest`, `drop` and `names`."""
 
 from __future__ import annotations
 
@@ -34,20 +34,20 @@ def ingest(
     on_progress: Callable[[Progress], None] | None = None,
     on_result: Callable[[FileResult], None] | None = None,
 ) -> list[FileResult]:
-    """Take trace files into a warehouse.
+    """Ingest trace files into a warehouse.
 
     Args:
-        paths: Files, run folders, or folders of many runs, here or in a store; - is standard input.
-        warehouse: The warehouse's folder, made where it is missing, or its URL in a store.
-        run: Name of the run instead of the folder's.
-        jobs: Files taken in side by side; by default one per core, or as many as fit into 1.5 GiB.
-        force: Take in files again that are in already.
+        paths: Files, run folders, or folders of many runs, local or in an object store; - is standard input.
+        warehouse: Folder of the warehouse, created if it is missing, or its URL in an object store.
+        run: Name of the run, instead of the name of its folder.
+        jobs: Number of files to read at the same time; None for one per core, or as many as fit into 1.5 GiB.
+        force: Ingest files again that were ingested before.
         on_progress: Called often, from any thread, one call at a time.
-        on_result: Called once per file, as soon as it is settled.
+        on_result: Called once per file, as soon as its result is known.
 
     Returns:
-        One outcome per file, in the order of run, worker and span. A file that cannot be taken in
-        is refused and leaves no trace in the warehouse; the others are not affected.
+        One result per file, in the order of run, worker and span. A file that cannot be ingested is
+        refused and leaves nothing in the warehouse; the other files are not affected.
 
     Raises:
         IngestError: The call cannot start.
@@ -68,7 +68,7 @@ def ingest_sources(
     on_progress: Callable[[Progress], None] | None = None,
     on_result: Callable[[FileResult], None] | None = None,
 ) -> list[FileResult]:
-    """As `ingest`, of files that were found already; at least one."""
+    """Like `ingest`, for files that `discover` found; at least one."""
     # Here, so that importing tracewh does not load DuckDB and Arrow.
     from tracewh.ingest.database_pool import DatabasePool, workers_and_limits
     from tracewh.ingest.ingest_file import ingest_file
@@ -93,12 +93,12 @@ def ingest_sources(
         with DatabasePool(session, limits) as databases, ThreadPoolExecutor(workers) as pool:
             futures: list[Future[FileResult]] = []
             try:
-                # None begins before all are known here: one that is not could not be interrupted.
+                # No file starts before all futures are in the list: one that is not could not be interrupted.
                 futures += [pool.submit(one, each) for each in plan]
                 submitted.set()
                 outcomes = []
                 for future in futures:
-                    # A signal that another thread was given does not end a wait of this one.
+                    # A signal that arrives in another thread does not end a wait in this one.
                     while wait([future], timeout=0.1).not_done:
                         pass
                     outcomes.append(future.result())

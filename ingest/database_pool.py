@@ -1,4 +1,4 @@
-"""The databases in which traces are put together, and what they may use."""
+"""A pool of in-memory databases, one per trace that is being ingested, and their limits."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ import duckdb
 
 from tracewh.storage.staging import Session
 
-#: What the databases of all traces that are taken in side by side may use; beyond it they spill to disk.
+#: Memory for the databases of all traces that are ingested at the same time; beyond it they spill to disk.
 MEMORY_BYTES = 960 << 20
-#: A database gives memory back to the system whenever what it uses and what it has freed since come to its
-#: limit, and having that memory again would be a tenth of the work. So the limit is so many times what a
-#: trace may use, until there is a danger that one uses more.
+#: A database returns memory to the system whenever the memory that it uses and has freed reaches its limit,
+#: and allocating it again would be a tenth of the work. So the limit is this many times what a trace may use,
+#: until the trace may need more.
 _ROOM = 1.6
-#: What traces take that are taken in side by side, their databases and their reading together: the
-#: smallest, with each stored byte of it, the largest, and all of them.
+#: Memory of a trace, for its database and its reading: at least, per stored byte, and at most; and the memory
+#: for all traces that are ingested at the same time.
 _LEAST_BYTES, _PER_BYTE, _MOST_BYTES, _ALL_BYTES = 64 << 20, 80, 640 << 20, 1280 << 20
-#: More would wait for each other.
+#: More threads would wait for each other.
 _MOST_THREADS = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What the ingest of one trace may use, and what to do where that is too little memory."""
+    """Limits for the ingest of one trace, and what the user can do if the memory is too little."""
 
     threads: int
     memory_bytes: int
@@ -38,11 +38,11 @@ class Limits:
 
 
 def workers_and_limits(sizes: Sequence[int], jobs: int | None) -> tuple[int, Limits]:
-    """How many files to take in at a time, and what each of them may use.
+    """Return how many files to ingest at the same time, and the limits of each.
 
     Args:
-        sizes: Stored bytes of each file that is not in yet; there may be none.
-        jobs: How many. If None, one per core, or as many as fit into 1.5 GiB with all else.
+        sizes: Stored bytes of each new file; the list may be empty.
+        jobs: How many. None for one per core, or as many as fit into 1.5 GiB together.
     """
     cores = os.cpu_count() or 1
     fitting = _ALL_BYTES // min(_LEAST_BYTES + _PER_BYTE * max(sizes, default=0), _MOST_BYTES)
@@ -57,8 +57,8 @@ class Database:
 
     Attributes:
         con: Connection to it.
-        limits: What it may use.
-        is_large: Whether the trace may need more, so that it is kept to them.
+        limits: Its limits.
+        is_large: Whether the trace may need more memory, so that the limits apply.
     """
 
     con: duckdb.DuckDBPyConnection
@@ -66,10 +66,10 @@ class Database:
     is_large: bool = False
 
     def expect(self, size: int) -> None:
-        """Keep to the limits from here on, if that may be needed.
+        """Apply the limits from here on, if the trace may exceed them.
 
         Args:
-            size: How many bytes may come to those in use.
+            size: Bytes that may be added to those in use.
         """
         if self.is_large:
             return
@@ -82,10 +82,10 @@ class Database:
 
 
 class DatabasePool:
-    """Gives a database to each trace, those that are taken in side by side one each.
+    """A pool that gives a database to each trace.
 
-    Opening one takes as long as reading ten thousand events, and so does having memory again from the
-    system that was given back to it. So a database that needed nothing but memory serves the next trace.
+    Opening a database takes as long as reading ten thousand events, and so does allocating memory again. So
+    a database that did not spill serves the next trace.
 
     Args:
         session: Of the ingest.
@@ -106,10 +106,10 @@ class DatabasePool:
 
     @contextmanager
     def empty(self) -> Iterator[Database]:
-        """A database that holds nothing; it can be interrupted."""
+        """An empty database; `Session.interrupt` interrupts it."""
         try:
             con, spill = self._idle.pop()
-        except IndexError:  # asking before would be asking what another thread may change
+        except IndexError:  # a check before could be outdated by another thread
             con, spill = self._open()
         is_empty = False
         try:
@@ -131,9 +131,9 @@ class DatabasePool:
                 "threads": self.limits.threads,
                 "memory_limit": _mebibytes(self.limits.memory_bytes * _ROOM),
                 "temp_directory": str(spill),
-                # Else the tables are compressed now and then, which costs more than it saves.
+                # Otherwise DuckDB compresses the tables from time to time, which costs more than it saves.
                 "checkpoint_threshold": "1TB",
-                # Idle, they give back memory that the others need again; spilling is no faster with them.
+                # Idle threads return memory that others need again, and spilling is no faster with them.
                 "async_threads": 0,
             }
         )
@@ -145,7 +145,7 @@ def _mebibytes(size: float) -> str:
 
 
 def _empty(con: duckdb.DuckDBPyConnection) -> bool:
-    """Take everything out of a database, at once; False where it does not work."""
+    """Remove everything from a database at once, and return whether that worked."""
     fresh = f"trace_{uuid.uuid4().hex}"
     with suppress(duckdb.Error):
         [(last,)] = con.execute("SELECT current_database()").fetchall()

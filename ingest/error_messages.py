@@ -1,4 +1,4 @@
-"""Why a file cannot be taken in, said in one line: errors of the system, of the database, and ours."""
+"""One-line messages for errors of the system, of the database and of tracewh itself."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 
 def refusal(error: Exception, source: File, full: str, limits: Limits) -> RefusedError:
-    """What an error of the system or of the database means for a file.
+    """The refusal of a file for an error of the system or of the database.
 
     Args:
         error: A `duckdb.Error` or an `OSError`.
         source: The file.
-        full: What to say where the disk is full that it was being written to.
-        limits: What its ingest was allowed to use.
+        full: Message for a full disk of the warehouse.
+        limits: The limits of its ingest.
     """
     text = str(error).partition("\n")[0]
     if is_disk_full(error):
@@ -36,7 +36,7 @@ def refusal(error: Exception, source: File, full: str, limits: Limits) -> Refuse
 
 
 def bug(error: Exception) -> RefusedError:
-    """What to say of an error that nobody foresaw."""
+    """The refusal for an unexpected error."""
     said = f"{type(error).__name__}: {error}".partition("\n")[0]
     return RefusedError(
         f"{said}; this is a bug in tracewh: please report it, with the file if you may "

@@ -1,4 +1,4 @@
-"""One file, from its plan to its outcome: what all engines do."""
+"""Ingest one file and return its result, on this machine or on Spark."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ def ingest_file(
     commit: Callable[[Path], str],
     meter: Meter,
 ) -> FileResult:
-    """Take in a file, unless it is in already. Whatever is wrong with it refuses it.
+    """Ingest a file, unless it was ingested before. An error refuses the file and raises nothing.
 
     Args:
         planned: The file.
-        databases: Where its trace is put together.
-        commit: Puts the folder that holds the trace into the warehouse, and gives its span.
-        meter: Told of the bytes and the events.
+        databases: Gives it a database.
+        commit: Moves the folder of the trace into the warehouse, and returns its span.
+        meter: Counts the bytes and the events.
 
     Raises:
         InterruptedError: The ingest was interrupted.

@@ -1,4 +1,4 @@
-"""One trace file into one folder of Parquet files."""
+"""Ingest one trace file: read, parse, link and write it to a folder of Parquet files."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tracewh.ingest.read.reader import TraceReader
 from tracewh.ingest.result import IngestedTrace
 from tracewh.ingest.sources.discover import Source
 
-#: What linking takes of an operator that is inside many others.
+#: Memory that linking needs per host event, at most: that of an operator nested in many others.
 HOST_EVENT_BYTES = 800
 
 
@@ -35,14 +35,14 @@ def ingest_trace(
     """Ingest one file. The trace is in the warehouse as a whole, or not at all.
 
     Args:
-        databases: Where it is put together.
+        databases: Gives it a database.
         source: The file.
         on_bytes: Called with the number of bytes read, as they are read.
         on_events: Called with the number of events read.
-        commit: Puts the folder that holds the trace into the warehouse, and gives its span.
+        commit: Moves the folder of the trace into the warehouse, and returns its span.
 
     Raises:
-        RefusedError: The file is no trace, is damaged, or cannot be read or written.
+        RefusedError: The file is not a trace, is damaged, or cannot be read or written.
     """
     session = databases.session
     try:
@@ -71,7 +71,7 @@ def _ingest(
     with databases.empty() as database:
         con = database.con
         prepare(con, unpadded)
-        # Plain events are taken for what they seem to be.
+        # The fast parser cannot read decimals of this kind.
         parser = FastParser(con.cursor()) if is_available() and not unpadded else None
         reader = TraceReader(source.path, on_bytes, parser)
         is_all_plain = _flatten_all(database, reader, on_events)
@@ -99,7 +99,7 @@ def _ingest(
 
 
 def _may_be_unpadded(con: duckdb.DuckDBPyConnection) -> bool:
-    """Whether times are absolute and have decimals, as only files of early 2024 do."""
+    """Whether times are absolute and have decimals, as in files of early 2024 only."""
     row = con.execute("""
         SELECT bool_or(h.ts_ns % 1000 <> 0) AND min(h.ts_ns) > epoch_ns(TIMESTAMP '2010-01-01')
         FROM raw_host AS h
@@ -109,7 +109,7 @@ def _may_be_unpadded(con: duckdb.DuckDBPyConnection) -> bool:
 
 
 def _statements_at_once(con: duckdb.DuckDBPyConnection) -> int:
-    """One, on one thread, where the events alone do not fit into memory; else one per thread."""
+    """1, and one thread, if the events alone do not fit into memory; else one per thread."""
     [(spilled, threads)] = con.execute("""
         SELECT sum(m.temporary_storage_bytes), current_setting('threads')
         FROM duckdb_memory() AS m
@@ -124,10 +124,10 @@ def _first_block(source: Source) -> Block:
 
 
 def _flatten_all(database: Database, reader: TraceReader, on_events: Callable[[int], None]) -> bool:
-    """Fill the raw tables; whether all events were plain."""
+    """Fill the raw tables, and return whether all events were plain."""
     con, threads = database.con, database.limits.threads
-    # One thread a block: the database's own would only get in each other's way. A filter that is
-    # pushed down would parse every event a second time.
+    # One thread per block; more threads of the database would only compete with each other. A filter that
+    # is pushed down would parse every event a second time.
     con.execute("SET threads = 1; SET disabled_optimizers = 'filter_pushdown'")
     with SqlParser(con, threads) as flattener:
         for block in reader.blocks():

@@ -1,4 +1,4 @@
-"""Which files an ingest takes in, and under which span: what is in already stays as it is."""
+"""Plan an ingest: which files are new, and which span each gets."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tracewh.storage.store import Store, StoredTrace, Target, free_span
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """What to do about a file. It can be pickled, and says all that another process has to know.
+    """The plan for a file. It can be pickled, and holds all that another process needs.
 
     Attributes:
         source: The file, with the span that it should get.
@@ -36,7 +36,7 @@ class Planned:
 
 
 def make_plan(store: Store, sources: Sequence[Source], force: bool) -> list[Planned]:
-    """What to do about each file, in the order of the files."""
+    """Return a plan for each file, in the order of the files."""
     survey = store.survey((source.run, source.worker) for source in sources)
     stored: dict[tuple[str, str], list[StoredTrace]] = defaultdict(list)
     taken: dict[tuple[str, str], dict[str, str]] = defaultdict(dict)
@@ -57,9 +57,9 @@ def make_plan(store: Store, sources: Sequence[Source], force: bool) -> list[Plan
 
 
 def _same_content(source: Source, stored: Iterable[StoredTrace]) -> StoredTrace | None:
-    """Of the traces of its run and worker, the one that was made from the same bytes.
+    """The stored trace of its run and worker that was made from the same bytes, if there is one.
 
-    A file that did not change since it was ingested is told without reading it.
+    A file with the same path, size and time is not read.
     """
     try:
         stat = source.path.stat()

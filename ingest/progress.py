@@ -12,7 +12,7 @@ from tracewh.ingest.sources.discover import Source
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far an ingest is: files and stored bytes read, of how many, and events seen."""
+    """Progress of an ingest: files and stored bytes, read and in total, and events so far."""
 
     files_total: int
     files_done: int
@@ -22,7 +22,7 @@ class Progress:
 
 
 class Meter:
-    """Counts what all workers do and tells the caller, one call at a time."""
+    """Adds up the progress of all workers and reports it to the caller, one call at a time."""
 
     def __init__(
         self,
@@ -36,21 +36,21 @@ class Meter:
         self._on_result = on_result
         self._lock = threading.Lock()
         self._stopped = False
-        #: Whether a callback of the caller raised an error, which is the caller's to see.
+        #: Whether a callback of the caller raised an error; the caller then gets that error.
         self.failed = False
 
     def read(self, count: int) -> None:
-        """Bytes of a source were read. Ends the worker when the ingest was interrupted."""
+        """Count bytes that were read. Raises InterruptedError if the ingest was interrupted."""
         if self._stopped:
             raise InterruptedError
         self._tell(bytes_done=count)
 
     def count(self, events: int) -> None:
-        """Events were seen."""
+        """Count events."""
         self._tell(events=events)
 
     def finish(self, outcome: FileResult) -> None:
-        """A file is done with."""
+        """Count a finished file and report its result."""
         if self._stopped:
             raise InterruptedError
         with self._lock:
@@ -59,7 +59,7 @@ class Meter:
         self._tell(files_done=1)
 
     def stop(self) -> None:
-        """Let workers end at their next read."""
+        """End the workers at their next read."""
         self._stopped = True
 
     def _tell(self, files_done: int = 0, bytes_done: int = 0, events: int = 0) -> None:

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class IngestedTrace:
-    """What a trace holds, the bytes that it takes in the warehouse, and the span that it got.
+    """Number of events of a trace, its bytes in the warehouse, and the span that it got.
 
-    `repairs` says what was repaired or left out, and how often: docs/repairs.md.
+    `repairs` counts what was repaired or left out, by the causes of docs/repairs.md.
     """
 
     events: int
@@ -32,8 +32,8 @@ class IngestedTrace:
 class FileResult:
     """The result of one file. Sizes in bytes; `reason` is one line, '' unless refused.
 
-    `repairs` says what was repaired or left out of a file that was ingested, and how often.
-    `source` is a Path, or for a file in a store an object that is its URL in text.
+    `repairs` counts what was repaired or left out, by the causes of docs/repairs.md. `source` is a Path,
+    or for a file in an object store an object whose `str()` is the URL.
     """
 
     source: File
@@ -51,7 +51,7 @@ class FileResult:
 
 
 def ingested(source: Source, taken: IngestedTrace) -> FileResult:
-    """The outcome of a file that was taken in."""
+    """The result of a file that was ingested."""
     return FileResult(
         source.path,
         "ingested",
@@ -67,7 +67,7 @@ def ingested(source: Source, taken: IngestedTrace) -> FileResult:
 
 
 def unchanged(source: Source, known: StoredTrace) -> FileResult:
-    """The outcome of a file that is in already."""
+    """The result of a file that was ingested before."""
     return FileResult(
         source.path,
         "unchanged",
@@ -81,12 +81,12 @@ def unchanged(source: Source, known: StoredTrace) -> FileResult:
 
 
 def refused(source: Source, error: RefusedError) -> FileResult:
-    """The outcome of a file that cannot be taken in."""
+    """The result of a file that cannot be ingested."""
     return FileResult(source.path, "refused", str(error), source_bytes=size(source))
 
 
 def size(source: Source) -> int:
-    """Bytes of a file; 0 where it is gone, which its ingest will say."""
+    """Bytes of a file; 0 if it is gone, which its ingest will report."""
     try:
         return source.path.stat().st_size
     except OSError:

@@ -1,8 +1,8 @@
-"""Taking in traces as a training job writes them.
+"""Ingest traces while a training job writes them.
 
-Folders are looked at again and again: folders that other hosts write to tell nobody of a change. A
-file is taken in when two looks in a row found it the same, and it reads to its end: a writer may
-pause for longer than there is between two looks.
+Folders are scanned repeatedly, because network file systems do not notify of changes that other hosts make. A
+file is ingested when two scans in a row found it unchanged and it is complete: a writer may pause for longer
+than the interval between two scans.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from tracewh.ingest.sources.discover import Source, discover
 from tracewh.ingest.sources.files import is_pipe
 from tracewh.storage.open_store import open_store
 
-#: A file that could not be taken in, though it is whole, is tried again after 1, 2, 4, ... looks, up
-#: to so many: disks get room, and nobody wants to hear of them at every look.
+#: A complete file that was refused is tried again after 1, 2, 4, ... scans, up to this number: a disk may get
+#: room, and nobody wants a message at every scan.
 MOST_SCANS = 64
 
 
 @dataclass(slots=True)
 class _Seen:
-    """A file as the last look found it: size and time, whether it is settled, and failures."""
+    """A file at the last scan: its size and time, whether it is done, and how often it failed."""
 
     size: int
     mtime_ns: int
@@ -35,19 +35,19 @@ class _Seen:
 
 
 class Watch:
-    """What is known of the files below some folders.
+    """The files below some folders, from scan to scan.
 
     Args:
-        paths: Log folders, here or in a store; one that does not exist yet may come.
+        paths: Log folders, local or in an object store. A folder may be created later.
         warehouse: The warehouse's folder, or its URL in a store.
-        run: Name of the run that all files belong to, instead of their folders' names.
-        jobs: Files taken in side by side; all cores by default.
-        on_result: Called once per file that was tried, as soon as it is settled.
-        on_left: Called with a file that is skipped until it changes, and why; once.
-        on_store_error: Called with a path whose store cannot be asked, and why; at every look.
+        run: Name of the run of all files, instead of the names of their folders.
+        jobs: Number of files to read at the same time; all cores by default.
+        on_result: Called once per file that was tried, as soon as its result is known.
+        on_left: Called once with a file that is skipped until it changes, and the reason.
+        on_store_error: Called at every scan with a path whose store cannot be read, and the reason.
 
     Raises:
-        IngestError: The warehouse cannot be made, or a path is standard input.
+        IngestError: The warehouse cannot be created, or a path is standard input.
     """
 
     def __init__(
@@ -77,10 +77,10 @@ class Watch:
         self._seen: dict[str, _Seen] = {}
 
     def scan(self) -> list[FileResult]:
-        """Look once, and take in what is new, whole, and as the look before found it.
+        """Scan once, and ingest the files that are new, complete and unchanged since the scan before.
 
         Returns:
-            What became of each file that was tried; often none was.
+            The result of each file that was tried; often there is none.
 
         Raises:
             IngestError: The warehouse cannot be written.
@@ -111,7 +111,7 @@ class Watch:
             except StoreError as error:
                 if self._on_store_error:
                     self._on_store_error(path, str(error))
-            except (IngestError, OSError):  # nothing there yet, or it moved while we looked
+            except (IngestError, OSError):  # nothing there yet, or it moved during the scan
                 continue
         sources = found.values()
         return [replace(s, run=self._run) if self._run else s for s in sources]
@@ -141,14 +141,14 @@ class Watch:
 
 
 def _unfinished(source: Source) -> str:
-    """Why a file is no whole trace; '' where it is one."""
+    """Why a file is not a complete trace; '' if it is one."""
     reader = TraceReader(source.path)
     try:
         for _ in reader.blocks():
             pass
     except RefusedError as error:
         return str(error)
-    except OSError:  # its ingest will say why, and be tried again
+    except OSError:  # its ingest will report why, and be tried again
         return ""
     whole = reader.ended and not {"truncated_bytes", "damaged_compression"} & reader.reasons.keys()
     return "" if whole else "it is still being written, or was cut off"

@@ -36,7 +36,7 @@ _ELSEWHERE = {
 
 
 def open(path: str | os.PathLike[str]) -> Warehouse:
-    """Open a warehouse to ask it things; see `Warehouse` for how.
+    """Open a warehouse to query it; see `Warehouse`.
 
     Args:
         path: Folder of the warehouse, or its URL in a store.
@@ -59,22 +59,22 @@ def ingest(
     on_progress: Callable[[Progress], None] | None = None,
     on_result: Callable[[FileResult], None] | None = None,
 ) -> list[FileResult]:
-    """Take traces into a warehouse, and see that its tracewh.duckdb is there and current.
+    """Ingest traces into a warehouse, and write its tracewh.duckdb if that is missing or outdated.
 
     Args:
         paths: Trace files, and folders to search for them; one or many.
         warehouse: Folder of the warehouse, made if it is missing, or its URL in a store.
         run: Name of the run, instead of the one that each path gives.
         jobs: How many files to read at the same time; None for as many as the machine has cores.
-        force: Take a file in again although its contents are in already.
-        on_progress: Called now and then while files are read.
+        force: Ingest files again that were ingested before.
+        on_progress: Called often while files are read.
         on_result: Called for each file when it is done.
 
     Returns:
-        What became of each file, refused ones included.
+        One result per file, refused files included.
 
     Raises:
-        IngestError: Nothing could be started: a path does not exist, or no trace is there.
+        IngestError: The ingest cannot start: a path does not exist, or has no trace files.
     """
     from tracewh.ingest import api
     from tracewh.views.database import ensure_database

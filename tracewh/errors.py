@@ -1,4 +1,4 @@
-"""What can go wrong with a trace file or a call, in one line each."""
+"""The errors of ingest and storage; each message is one line for a person."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ class IngestError(Exception):
 
 
 class StoreError(IngestError):
-    """A store that cannot be asked: out of reach, without access, or by a URL that says nothing."""
+    """A store that cannot be read: unreachable, without access, or with an invalid URL."""
 
 
 class RefusedError(Exception):
-    """A file that cannot be taken in. The message says why and, where there is one, the remedy."""
+    """A file that cannot be ingested. The message gives the reason and, if there is one, the remedy."""
 
 
 def is_disk_full(error: Exception) -> bool:

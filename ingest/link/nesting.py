@@ -93,7 +93,7 @@ def nest(con: duckdb.DuckDBPyConnection, rows: str, part_rows: int = PART_ROWS) 
             r.name_hash AS stack_hash, 0::UBIGINT AS outer_hash, {NEVER} AS overlap_start_ns
         FROM {rows} AS r ORDER BY r.thread, r.start_ns, r.end_ns DESC, r.row_id
     """).to_arrow_reader(part_rows)
-    open_rows: Rows = {}  # of the thread at hand, what may enclose rows of the next part
+    open_rows: Rows = {}  # rows of this thread that may enclose rows of the next part
     with con.cursor() as cursor:
         for batch in parts:
             part = {

@@ -1,4 +1,4 @@
-"""The rows of a trace, linked and written as one Parquet file per table."""
+"""Link the rows of a trace and write one Parquet file per table."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LAYOUT_VERSION = 1
 #: Below so many, the schemas of a dozen tables weigh as much as the events, and compressing them well
 #: takes no time.
 FEW_EVENTS = 10_000
-#: Which links the rows of a table wait for. What takes longest goes first, after `FIRST`.
+#: The link tasks that a table needs. The longest one comes first, after `FIRST`.
 NEEDS = {
     "host_events": ("costs",),
     "step_activity": ("steps",),
@@ -34,17 +34,17 @@ NEEDS = {
     "stacks": ("stacks",),
     "traces": (),
 }
-#: Tables that are in the way once files were written.
+#: Temporary tables to drop once files were written, which frees their memory.
 DROPS = {
     "drop flows": (("raw_flow", "linked_flows"), ("flows.parquet", "traces.parquet")),
     "drop memory": (("raw_memory", "memory_links"), ("memory_records.parquet",)),
 }
-#: What gives room to the rest, and what that takes.
+#: Tasks to run first, because they free memory, and what these need.
 FIRST = (
     *("flows", "traces.parquet", "flows.parquet", "drop flows"),
     *("nesting", "stacks", "links_in_order", "memory_records.parquet", "drop memory"),
 )
-#: What the step activity of a trace is worked out by, in the order in which they call each other.
+#: The blocks that compute the step activity of a trace, in the order in which they call each other.
 STEP_BLOCKS = (
     *("event_roles", "interval_totals", "merged_intervals", "step_slots"),
     *("step_intervals", "step_roles"),

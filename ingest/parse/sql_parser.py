@@ -184,7 +184,7 @@ class _FullParse:
         [(duplicates,)] = self._con.execute(query("duplicate_keys")).fetchall()
         self.reasons["duplicate_keys"] += duplicates
         older_keys = _has_any_key(texts, self._layout.older_keys)
-        # Not through a table: a statement that reads one is planned anew whenever it runs.
+        # Not through a table: DuckDB plans a statement that reads a table again at each run.
         self._prepare("base", partial(query, "event_columns"))
         base = self._con.sql("EXECUTE base").to_arrow_table().combine_chunks()
         if self._base is None:

@@ -72,7 +72,7 @@ _FORMATS = (
 def decompressed(
     reopen: Callable[[], IO[bytes]], on_stored: Callable[[bytes], None] = lambda _: None
 ) -> Iterator[bytes]:
-    """The bytes of a plain, gzip or zstd file, told by how it begins.
+    """The bytes of a plain, gzip or zstd file, recognized by its first bytes.
 
     Members of gzip and frames of zstd that follow each other are joined.
 

@@ -109,7 +109,7 @@ class Scanner:
         self._copied = start
         self._causes: set[str] = set()
         self._holds_events = False
-        self._field = -1  # where the next field of an event begins, once somebody asked
+        self._field = -1  # where the next field of an event begins, once it was needed
         #: Length of the text up to the last whole member of the outermost value.
         self._whole = (0, start, start)
 

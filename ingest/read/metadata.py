@@ -67,7 +67,7 @@ def is_list_of_events(text: TextBuffer) -> bool:
 
 
 def what_it_is(text: bytes) -> str:
-    """The look-alikes that a log folder may well hold, told by how they begin."""
+    """The name of a similar file that a log folder may contain, recognized by its first bytes."""
     start = b"".join(text[:200].split())[:2]
     if not start:
         return "the file is empty"

@@ -51,7 +51,7 @@ class TraceReader:
         metadata: The other top-level keys of the file.
         content_hash: BLAKE2b-256 of the stored bytes.
         events: Events that the blocks hold.
-        text_bytes: Bytes that they take in the file, decompressed.
+        text_bytes: Their size in the file, decompressed.
         skipped_events: Events of the file that no block holds.
         ended: Whether the list of events is closed.
         reasons: What was repaired or left out, as docs/repairs.md lists it.

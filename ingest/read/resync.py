@@ -1,6 +1,6 @@
-"""The slow way through damaged events, one by one, repaired where that can be done.
+"""Read damaged events one by one, and repair those that can be repaired.
 
-What is past repair is left out and counted, and reading goes on where the next event starts.
+Events that cannot be repaired are left out and counted, and reading continues at the next event.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _LOOK_AHEAD = 4096
 _PHASE = re.compile(rb'"ph"\s*:')
 #: What may be the end of the events, where the events themselves cannot tell.
 _ARRAY_END = re.compile(rb'\}\s*(\])\s*(?:,\s*"[^"\\]*+"\s*:|\}\s*\Z)')
-#: No end of anything: what the brackets in front seem to end goes on.
+#: After these bytes more events follow: the brackets before them end nothing.
 _GOES_ON = re.compile(rb"[\s\]}]*,[\s\]},]*\{|[\s\]},]*" + EVENT_START.pattern)
 #: What follows the array, or as much of it as there is.
 _AFTER_ARRAY = re.compile(
@@ -47,7 +47,7 @@ _COMMA, _END, _OPEN = b",]{"
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """The events of a stretch of text, and where and why it ends.
+    """The events of a range of text, and where and why it ends.
 
     `cut`: behind a comma that the caller named. `ended`: at the bracket that ends the array.
     `more`: at the first byte that is not dealt with, because the text ends.
@@ -205,7 +205,7 @@ class Resync:
         return Walk("more", end, events)
 
     def _lose(self, text: bytes | bytearray, lost: int, sought: int, events: list[bytes]) -> Walk:
-        """Go on seeking in the next text, which starts where this one is lost, or after long, later."""
+        """Continue to search in the next text, which starts at the lost event, or later if that is long."""
         self.is_lost = True
         if sought - lost > EVENT_BYTES:
             self._dropped += _events_in(text[lost:sought])

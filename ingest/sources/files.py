@@ -25,7 +25,7 @@ from tracewh.storage.remote import Location, is_url, locate, readable_errors
 if TYPE_CHECKING:
     from pyarrow.fs import FileInfo
 
-#: What is asked of a store at a time: each request costs a round trip.
+#: Bytes per request to a store: each request costs a round trip.
 REQUEST_BYTES = 8 << 20
 
 #: The database at the top of a warehouse.
@@ -176,7 +176,7 @@ class Search:
         """The folder of a file that was named, or every folder below one, hidden ones left out.
 
         Raises:
-            IngestError: There is nothing by that name, or the store cannot be asked.
+            IngestError: There is no such path, or the store cannot be read.
         """
         if is_url(given):
             try:

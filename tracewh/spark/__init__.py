@@ -44,13 +44,13 @@ def ingest(
         paths: Trace files, and folders to search for them; one or many.
         warehouse: Folder or URL of the warehouse.
         run: Name of the run, instead of the one that each path gives.
-        force: Take a file in again although its contents are in already.
-        on_progress: Called as files are settled.
+        force: Ingest files again that were ingested before.
+        on_progress: Called as files are done.
         on_result: Called for each file when it is done.
         on_wait: Called once where no executor begins to work for 20 seconds.
 
     Returns:
-        What became of each file, refused ones included.
+        One result per file, refused files included.
 
     Raises:
         IngestError: Nothing could be started: a path does not exist, or no trace is there.
@@ -78,7 +78,7 @@ def view(
     version: int | None = None,
     **parameters: Any,
 ) -> DataFrame:
-    """A view of a warehouse, which DuckDB works out in the tasks: the same SQL as on one machine.
+    """A view as a data frame. DuckDB computes it in the tasks, with the same SQL as on one machine.
 
     Nothing is read before an action asks for rows. Each task reads only files of traces that the
     parameters leave, and only of tables that the view needs. The traces are those that are there now.

@@ -1,11 +1,11 @@
-"""A view over groups of traces, each worked out apart, as the tasks of a cluster do. Knows no cluster.
+"""Compute a view for groups of traces separately, as the tasks of a cluster do. This module knows no cluster.
 
-What the rows of a view depend on is in its header. `distributes: run` says that those of a run depend on
-its traces alone: so a run, or several, can be asked for apart, and the answers are together the whole one.
+The header of a view says what its rows depend on. With `distributes: run`, the rows of a run depend on the
+traces of that run alone. So the view can run on one run or several at a time, and the results together are the
+whole result.
 
-`combines:` names what can be worked out trace by trace before that: calls of blocks and views, and tables.
-Where their rows are at hand, the view is asked with these in their place. It is the same SQL that runs,
-whatever it reads from.
+`combines:` names what can be computed trace by trace before that: calls of blocks and views, and tables. The
+view then reads the rows of these. It is the same SQL, whatever it reads from.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def touched(call: Call, listing: Listing) -> Listing:
 
 
 def combines(call: Call) -> tuple[str, ...]:
-    """What is worked out trace by trace. To look into a block of two traces is not to combine many."""
+    """The calls and tables that are computed trace by trace; none for a block, which is about two traces."""
     return () if call.values.get("block") is not None else call.view.combines
 
 
@@ -140,7 +140,7 @@ def parts_schema(call: Call) -> pa.Schema:
 
 
 def parts(call: Call, share: Share, listing: Listing) -> Iterator[pa.RecordBatch]:
-    """What is worked out trace by trace: in each row one row of one part, and as `key` its group."""
+    """The rows that are computed trace by trace: each has one row of one part, and its group as `key`."""
     with _connected(share) as con:
         create(con, installed(), installed().needs(" ".join(call.view.combines)), listing)
         yield from con.sql(_parts(con, call)).to_arrow_reader(ROWS)

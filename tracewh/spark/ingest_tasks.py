@@ -37,7 +37,7 @@ from tracewh.storage.local_store import LocalStore
 from tracewh.storage.staging import Session, scratch
 from tracewh.storage.store import Store
 
-#: After how long without a task somebody may wonder what is going on.
+#: Seconds without a running task after which the user gets a message.
 WAIT_SECONDS = 20
 
 
@@ -82,10 +82,10 @@ def ingest_sources(
         spark: The session.
         sources: What was found; at least one.
         store: The warehouse.
-        force: Take in files again that are in already.
-        on_progress: Called as files are settled.
-        on_result: Called once per file, as soon as it is settled.
-        on_wait: Called once where no task begins for `WAIT_SECONDS`.
+        force: Ingest files again that were ingested before.
+        on_progress: Called as files are done.
+        on_result: Called once per file, as soon as its result is known.
+        on_wait: Called once if no task starts for `WAIT_SECONDS`.
 
     Raises:
         IngestError: The call cannot start.
@@ -185,10 +185,10 @@ class _Run:
 
 
 def ingest_task(job: Job, item: tuple[int, Planned]) -> Iterator[pa.RecordBatch]:
-    """What a task does: a row with the number of a file, and what became of it.
+    """Run a task: yield a row with the number of a file and its result.
 
     Raises:
-        IngestError: Nothing can be taken in on this machine.
+        IngestError: This machine cannot ingest.
     """
     number, planned = item
     with ExitStack() as stack:

@@ -78,7 +78,7 @@ class _Inliner:
         return found
 
     def _expand(self, part: exp.Expression) -> None:
-        """Put the expressions of functions in place of their calls, the inner ones first."""
+        """Replace calls of functions by their expressions, the inner calls first."""
         for call in reversed(list(part.find_all(exp.Anonymous))):
             callee = self._specs.get(call.name)
             if callee is not None and callee.kind == "function":

@@ -39,8 +39,8 @@ def chosen(registry: Registry, names: Iterable[str] = ()) -> dict[str, Spec]:
     for name, view in views.items():
         if view.carries != "spark":
             raise ViewError(
-                f"the SQL of {name} does not carry over to Spark; tracewh.spark.view and `tracewh show "
-                f"{view.name} --engine spark` answer it there all the same"
+                f"the SQL of {name} cannot be translated to Spark; use tracewh.spark.view or `tracewh show "
+                f"{view.name} --engine spark`"
             )
     return views
 

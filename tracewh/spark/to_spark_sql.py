@@ -45,9 +45,9 @@ def rewritten(query: exp.Query) -> exp.Query:
 def _order_windows(holder: exp.Subquery) -> None:
     """Give an order to windows without one, where DuckDB reads rows in the order of their CTE.
 
-    A first column called key, as blocks have it, is what must not mix: Spark does each key apart. Rows
-    that are numbered in whatever order are numbered by what they are grouped by: Spark works a CTE out
-    anew for each that reads it, and all have to see the same numbers.
+    If the first column is called key, as in blocks, it is the partition of the windows. If rows are
+    numbered in any order, they are numbered by their GROUP BY columns: Spark computes a CTE again for
+    each query that reads it, and all have to see the same numbers.
     """
     ordered = _ordered(holder)
     for window in list(holder.find_all(exp.Window)):

@@ -1,4 +1,4 @@
-"""Views and tables as data frames of Spark: in each task DuckDB asks the view of the files of some groups."""
+"""Views and tables as Spark data frames: in each task, DuckDB runs the view on the files of some groups."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 #: The setting of a session that names the warehouse where the caller does not.
 WAREHOUSE = "spark.tracewh.warehouse"
 
-#: A core that is done early has more to do, and none begins anew for a moment's work.
+#: More tasks than cores, so that no core is idle early, but few, because each start of a task costs time.
 TASKS_A_CORE = 3
 #: Nor does a task read more than this, however few cores there are: executors may still come.
 TASK_BYTES = 64 << 20
@@ -121,10 +121,10 @@ def _combined(
 
 @contextmanager
 def _share(name: str) -> Iterator[distributed.Share]:
-    """What DuckDB may take in this task.
+    """The limits of DuckDB in this task.
 
     Raises:
-        WarehouseError: It cannot work out what has the name; one line.
+        WarehouseError: It cannot compute the view or table; one line.
     """
     share, folder = Share.of_task(), local_folder()
     settings = {"threads": share.cores, "memory_limit": f"{share.memory_bytes}B"}
