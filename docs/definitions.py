@@ -1,4 +1,4 @@
-"""The page of definitions, written from the headers of the SQL that applies them."""
+"""Generate the page of definitions from the headers of the SQL that applies them."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ why."""
 
 
 def render(registry: Registry, command: str) -> str:
-    """The page."""
+    """Return the page as Markdown."""
     specs = {spec.object_name: spec for spec in registry.all()}
     specs |= {view.name: view for view in registry.newest()}
     parts = [_INDEX.format(command=command)]
@@ -71,7 +71,7 @@ def render(registry: Registry, command: str) -> str:
 
 
 def _sources(registry: Registry, specs: list[Spec]) -> str:
-    """Where it is written, and the views that go by it."""
+    """Return the source of a definition and the views that use it."""
     written = ", ".join(f"[{spec.name}](../{spec.path})" for spec in specs)
     names = {spec.object_name for spec in specs}
     views = [

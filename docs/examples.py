@@ -1,11 +1,11 @@
-"""What the views answer: the examples on their pages.
+"""Run the examples on the pages of the views.
 
-The `example:` line of a header names traces, and the options of `tracewh show` for them:
+The `example:` line of a header names the traces and the options of `tracewh show`:
 
     samples     the bundled samples
     lightning   a run of PyTorch Lightning, recorded for tests
-    drawn       the tables of the view's own test, up to its first query: for what no trace of these
-                holds
+    drawn       the tables of the view's own test, up to its first query; for data that none of these
+                traces has
 """
 
 from __future__ import annotations
@@ -45,27 +45,27 @@ No bundled sample holds what this view is about. This is what it answers on the 
 
 
 class ExampleError(Exception):
-    """An `example:` line that cannot be shown."""
+    """An `example:` line is wrong."""
 
 
 def command(view: Spec) -> str:
-    """The command line of a view's example."""
+    """Return the command line of a view's example."""
     return shlex.join(["tracewh", "show", view.name, *shlex.split(view.example)[1:]])
 
 
 def path_of_test(view: Spec) -> str:
-    """The .test file of a view, from the root."""
+    """Return the path of a view's .test file, relative to the root."""
     return f"tests/views/{view.object_name}.test"
 
 
 class Examples:
-    """What views answer, asked of warehouses that are made when they are first needed."""
+    """Runs examples in warehouses, each of which is created when it is first needed."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     def show(self, view: Spec) -> str:
-        """The example of a view: where it comes from, the command, and all that it prints.
+        """Return the example of a view: the origin of its traces, the command and its output.
 
         Raises:
             ExampleError: The header has none, or one that does not work.
@@ -89,7 +89,7 @@ class Examples:
         return f"{source}\n\n```console\n$ {command(view)}\n{printed}```"
 
     def warehouse(self, traces: str) -> Path:
-        """A warehouse of recorded traces, by their name in RECORDED."""
+        """Return a warehouse of recorded traces, by their name in RECORDED."""
         warehouse = self._folder / traces
         if not warehouse.exists():
             tracewh.ingest([ROOT / RECORDED[traces][1]], warehouse)
@@ -97,13 +97,13 @@ class Examples:
 
 
 def _drawing(text: str) -> str:
-    """The comments of a .test file before the first table, without the first line."""
+    """Return the comments of a .test file before the first table, without the first line."""
     lines = re.findall(r"^#(?: (.*))?$", text[: text.index("\ngiven ")], re.MULTILINE)
     return "\n".join(lines[1:]).strip("\n")
 
 
 def _drawn(text: str, warehouse: Path) -> Path:
-    """A warehouse of what a .test file gives before its first query."""
+    """Create a warehouse from the tables of a .test file before its first query."""
     tables = Tables()
     for _, paragraph in paragraphs(text):
         if not paragraph.startswith("given "):
@@ -140,7 +140,7 @@ class _Screen(io.BytesIO):
 
 
 def in_terminal(words: list[str]) -> tuple[int, str]:
-    """The exit status of a command line, and what it prints on a terminal."""
+    """Run a command line on a terminal; return its exit status and its output."""
     screen = _Screen()
     stream = io.TextIOWrapper(screen, "utf-8", write_through=True)
     with (

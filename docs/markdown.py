@@ -1,4 +1,4 @@
-"""Pieces of Markdown that several generated pages have."""
+"""Markdown helpers for the generated pages."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from collections.abc import Iterable, Sequence
 
 
 def cell(text: str) -> str:
-    """A text as a cell of a table."""
+    """Escape a text for a cell of a table."""
     return text.replace("|", "\\|")
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table, its cells as they are."""
+    """Return a table; its cells are not escaped."""
     lines = [header, ["---" for _ in header], *rows]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
 def sentence(text: str) -> str:
-    """A phrase of a header as a sentence."""
+    """Return a phrase of a header as a sentence."""
     return f"{text[0].upper()}{text[1:]}."

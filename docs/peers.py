@@ -1,4 +1,4 @@
-"""The page about what differs from other tools, written from tests/parity/differences.txt."""
+"""Generate the page of differences from other tools from tests/parity/differences.txt."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ figures are defined is on [a page of its own](definitions.md)."""
 
 
 def render(command: str) -> str:
-    """The page."""
+    """Return the page as Markdown."""
     by_peer: dict[str, list[Listed]] = defaultdict(list)
     for heading, lines in listed().listed.items():
         peer = heading.split()[0]

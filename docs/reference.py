@@ -1,10 +1,10 @@
-"""The pages that are written from elsewhere, and what commands print in the others.
+"""Update the generated pages, and the output of commands in the other pages.
 
-Views and tables from their headers, definitions from headers too, differences from peers from
-tests/parity/differences.txt, and the outputs of all commands that any page shows from running them.
+The pages of views, tables and definitions are generated from the headers of the SQL files, the page of
+differences from tests/parity/differences.txt. The commands on all pages are run for their output.
 
-`python -m docs.reference` brings them up to date; with ``--check`` it only says which pages are behind,
-which is what CI runs. With ``--promises`` it prints what each view promises, one line per version, for
+`python -m docs.reference` updates the pages. With ``--check`` it only lists the pages that are out of
+date, as CI does. With ``--promises`` it prints the signature of each view, one line per version, for
 tests/released.txt.
 """
 
@@ -43,7 +43,7 @@ The page of a view shows what it answers, as a terminal of {WIDTH} columns does:
 
 
 def render(registry: Registry, show: Callable[[Spec], str]) -> dict[str, str]:
-    """Every page by its path below docs/: the index, and one for each view.
+    """Return the index and a page per view, by path below docs/.
 
     Args:
         show: Gives the example of a view, as Markdown.
@@ -58,7 +58,7 @@ def render(registry: Registry, show: Callable[[Spec], str]) -> dict[str, str]:
 
 
 def promise(view: Spec) -> str:
-    """A view as one line: how to call it and what comes back."""
+    """Return the signature of a view as one line: its parameters and columns."""
     params = ", ".join(param.declaration for param in view.params)
     columns = ", ".join(f"{column.name} {column.type}" for column in view.columns)
     return f"{view.object_name}({params}) -> {columns}"
@@ -105,7 +105,7 @@ def _page(versions: list[Spec], registry: Registry, show: Callable[[Spec], str])
 
 
 def _opening(view: Spec) -> list[str]:
-    """What it is for, and what a row is."""
+    """Return the purpose of a view and the meaning of a row."""
     parts = [view.summary]
     if view.deprecated:
         parts.insert(0, f"**Deprecated:** {view.deprecated}")
@@ -155,7 +155,7 @@ def _columns(view: Spec) -> list[str]:
 
 
 def _calls(view: Spec, registry: Registry) -> str:
-    """The example in each language."""
+    """Return the example in each language."""
     options = shlex.split(view.example)[1:]
     given = dict(zip(options[::2], options[1::2], strict=True))
     limit = given.pop("--limit", None)
@@ -171,7 +171,7 @@ def _calls(view: Spec, registry: Registry) -> str:
 
 
 def pages() -> dict[str, str]:
-    """Every page as it should be, by its path below docs/."""
+    """Return the current content of every page, by path below docs/."""
     registry = installed()
     with tempfile.TemporaryDirectory() as folder:
         examples = Examples(Path(folder))
@@ -185,7 +185,7 @@ def pages() -> dict[str, str]:
 
 
 def behind(docs: Path, wanted: dict[str, str]) -> list[str]:
-    """Pages of a folder that are not there, not as wanted, or not wanted."""
+    """Return the pages of a folder that are missing, out of date or obsolete."""
     there = {
         path.relative_to(docs).as_posix(): path.read_text("utf-8")
         for path in docs.rglob("*.md")
@@ -195,7 +195,7 @@ def behind(docs: Path, wanted: dict[str, str]) -> list[str]:
 
 
 def write(docs: Path, wanted: dict[str, str]) -> None:
-    """Bring the pages of a folder up to date."""
+    """Update the pages of a folder."""
     for name in behind(docs, wanted):
         (docs / name).parent.mkdir(parents=True, exist_ok=True)
         if name in wanted:

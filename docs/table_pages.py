@@ -1,4 +1,4 @@
-"""The pages of the tables, written from sql/tables and sql/slices."""
+"""Generate the pages of the tables from sql/tables and sql/slices."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ A slice is a part of a table under a name of its own, with the same columns.
 
 
 def render(registry: Registry, command: str) -> dict[str, str]:
-    """Every page by its path below docs/: the list, and one for each table."""
+    """Return the list of tables and a page per table, by path below docs/."""
     tables, slices = registry.tables(), registry.slices()
     listed = [(f"[{t.name}](tables/{t.name}.md)", cell(t.summary)) for t in tables]
     index = _INDEX.format(
@@ -64,13 +64,13 @@ def render(registry: Registry, command: str) -> dict[str, str]:
 
 
 def _of(spec: Spec) -> str | None:
-    """The table that a slice is a part of."""
+    """Return the table that a slice selects from."""
     found = re.search(r"\bFROM ([a-z_]+)\b", spec.body)
     return found[1] if found else None
 
 
 def _other(spec: Spec, registry: Registry) -> str:
-    """A slice that is no part of a table."""
+    """A slice does not select from a table."""
     with duckdb.connect() as con:
         registry.create(con, registry.needs(f"FROM {spec.name}"))
         columns = con.sql(f"DESCRIBE FROM {spec.name}").fetchall()

@@ -1,8 +1,8 @@
-"""What commands print, in pages that people write.
+"""Fill in the output of commands in handwritten pages.
 
-A block of ```console shows commands, each on a line that begins with `$ ` (and goes on after a `\\` at
-its end), and below each what it prints on a terminal. The commands are the writer's; the outputs are
-filled in here, asked of a warehouse of the bundled samples.
+A ```console block shows commands, each on a line that begins with `$ ` (a `\\` at its end continues it),
+and below each its output on a terminal. Authors write the commands. This module runs them on a warehouse
+of the bundled samples and fills in the output.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ WRITTEN = "<!-- Written by "
 
 
 def render(docs: Path, examples: Examples) -> dict[str, str]:
-    """Every page with such a block, by its path below docs/, as it should be.
+    """Return the current content of every page with such a block, by path below docs/.
 
     Raises:
         ExampleError: A command of a page does not work.
