@@ -1,8 +1,8 @@
-"""A folder as a bucket of S3, with a wait before each answer: python bench/bucket.py FOLDER PORT SECONDS
+"""Serve a folder as an S3 bucket with latency: python bench/bucket.py FOLDER PORT SECONDS
 
-Any number of requests wait at once, as in S3, where latency and not bandwidth is what small files cost.
-It lists, and gives whole objects and ranges; GET /counts says what it was asked since the last such
-question, and forgets it. It checks no signature and takes nothing in: it is there to measure reading.
+Requests wait in parallel, as in S3, where the cost of small files is latency and not bandwidth. The
+server lists objects and returns whole objects and ranges. GET /counts returns the number of requests
+since the previous GET /counts. It checks no signatures and is read-only: it exists to measure reading.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ HEAD = "HTTP/1.1 {status}\r\nContent-Length: {length}\r\nContent-Type: {type}\r\
 
 
 class Bucket:
-    """The objects of a folder, as they are when it is made."""
+    """The objects of a folder, listed when the bucket is created."""
 
     def __init__(self, folder: Path, seconds: float) -> None:
         self.folder, self.seconds = folder, seconds
@@ -35,7 +35,7 @@ class Bucket:
         self.counts: Counter[str] = Counter()
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Answer the requests of one connection."""
+        """Serve the requests of one connection."""
         try:
             while True:
                 first, *lines = (await reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
@@ -56,7 +56,7 @@ class Bucket:
     def answer(
         self, method: str, key: str, query: dict[str, list[str]], within: str | None
     ) -> bytes:
-        """What one request is answered."""
+        """Return the response to one request."""
         if not key and method == "GET":
             self.counts["LIST"] += 1
             return answer("200 OK", self.listing(query), "application/xml")
@@ -81,7 +81,7 @@ class Bucket:
         return answer("206 Partial Content" if within else "200 OK", content, more=more)
 
     def listing(self, query: dict[str, list[str]]) -> bytes:
-        """A page of a listing, of all below a prefix or of what is directly below it."""
+        """Return a page of a listing, recursive or of one level below a prefix."""
         prefix, delimiter = (query.get(name, [""])[0] for name in ("prefix", "delimiter"))
         after = query.get("continuation-token", [""])[0]
         at = bisect_right(self.keys, after) if after else bisect_left(self.keys, prefix)
@@ -118,7 +118,7 @@ class Bucket:
 def answer(
     status: str, content: bytes, type: str = "text/plain", more: str = "", length: int | None = None
 ) -> bytes:
-    """An answer as HTTP writes it."""
+    """Return the bytes of an HTTP response."""
     length = len(content) if length is None else length
     return HEAD.format(status=status, length=length, type=type, more=more).encode() + content
 

@@ -1,11 +1,11 @@
-"""Draw the traces of a training job of many ranks: small, each its own, alike as ranks are.
+"""Generate the traces of a training job with many ranks: small, all different, similar as ranks are.
 
     python bench/draw.py folder_of_ranks/ --ranks 4096
 
 Every rank has steps with a data loader, layers forward and backward, operators around the calls that
-launch kernels, collectives, copies and an optimizer: about a thousand events. Lengths differ by rank
-and step, as the seed decides: the same command draws the same files. Nothing is taken from a recorded
-trace; the layout is that of PyTorch 2.
+launch kernels, collectives, copies and an optimizer: about a thousand events. Durations differ by rank
+and step and depend only on the seed: the same command writes the same files. The traces are synthetic,
+with the layout of PyTorch 2.
 """
 
 import argparse
@@ -38,7 +38,7 @@ class Rank:
     def complete(
         self, category: str, name: str, thread: int, start: int, end: int, **arguments: Any
     ) -> None:
-        """Write an event that has a length."""
+        """Add an event with a duration."""
         pid = self.rank % 8 if category in ("kernel", "gpu_memcpy") else self.pid
         times = {"ts": start / 1000, "dur": (end - start) / 1000}
         self.events.append(
@@ -54,7 +54,7 @@ class Rank:
         length: int,
         stream: int = COMPUTE,
     ) -> None:
-        """Write operators, one in the other, and the work that the innermost of them launches."""
+        """Add nested operators, and the device work that the innermost one launches."""
         start, depth = self.now, len(operators)
         length = int(length * self.random.uniform(0.9, 1.2))
         called, returned = start + 2_000 * depth, start + 2_000 * depth + 4_500
@@ -93,7 +93,7 @@ class Rank:
         self.now = returned + 1_000 * depth + 500
 
     def step(self, number: int, layers: int) -> None:
-        """Write one step, and wait at its end as a loss that is printed does."""
+        """Add one step with a synchronization at its end, like a loss that is printed."""
         start = self.now
         self.now += self.random.randrange(30_000, 90_000)
         loader = "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__"
@@ -130,7 +130,7 @@ class Rank:
         self.now += 1_000
 
     def trace(self) -> dict[str, Any]:
-        """Give all that the file holds."""
+        """Return the content of the file."""
         gpu = {"id": 0, "name": "NVIDIA A100-SXM4-80GB", "totalGlobalMem": 85_899_345_920}
         gpu |= {"computeMajor": 8, "computeMinor": 0, "numSms": 108, "warpSize": 32}
         gpu |= {"maxThreadsPerBlock": 1024, "maxThreadsPerMultiprocessor": 2048}
@@ -161,7 +161,7 @@ def draw(folder: Path, rank: int, ranks: int, steps: int, layers: int, seed: int
 
 
 def main() -> None:
-    """Read the command line and draw the traces."""
+    """Parse the command line and write the traces."""
     parser = argparse.ArgumentParser(description="Draw the small traces of a job of many ranks.")
     parser.add_argument("folder", type=Path, help="where the traces go; the run has its name")
     parser.add_argument("--ranks", type=int, required=True, help="traces to draw")

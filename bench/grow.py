@@ -1,4 +1,4 @@
-"""Grow a real trace: write its events again and again until the file has the size asked for.
+"""Grow a real trace: repeat its events until the file has the given size.
 
     python bench/grow.py TRACE.json.gz grown.json.gz --megabytes 300
 
@@ -37,7 +37,7 @@ SHIFTED = re.compile(rf'("(?:{"|".join(TIMES + IDS)})":\s*|{STEP})([1-9][0-9]*)'
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """A trace as text, taken apart.
+    """A trace as text, split into its events.
 
     `head` runs up to the first event, `tail` from the end of the last. `once` are the events that
     describe the file (metadata, spans of the recording); `repeated` are all others.
@@ -51,7 +51,7 @@ class Trace:
 
 
 def take_apart(text: str) -> Trace:
-    """Split the text of a trace into its events, each exactly as it is written."""
+    """Split the text of a trace into its events, byte for byte."""
     opening = re.search(r'"traceEvents":\s*\[\s*', text)
     if opening is None:
         raise SystemExit("not a trace: no traceEvents")
@@ -69,7 +69,7 @@ def take_apart(text: str) -> Trace:
 
 
 def copies(trace: Trace) -> Iterator[str]:
-    """Give the repeated events, moved on with each copy, without end."""
+    """Yield the repeated events endlessly, each copy shifted in time."""
     pieces = SHIFTED.split(trace.separator.join(trace.repeated))
     # Literal text, a key, a number, literal text, a key, a number, ...
     keys = [key.strip('":\n ') for key in pieces[1::3]]
@@ -92,7 +92,7 @@ def copies(trace: Trace) -> Iterator[str]:
 
 
 def period(trace: Trace) -> int:
-    """Give the whole microseconds from the first start to the last end, and a millisecond more."""
+    """Return the time from the first start to the last end in whole microseconds, plus a millisecond."""
     spans = [
         (float(event["ts"]), float(event["ts"]) + float(event.get("dur") or 0))
         for event in (json.loads(text, strict=False) for text in trace.repeated)
@@ -101,7 +101,7 @@ def period(trace: Trace) -> int:
 
 
 def grow(source: Path, target: Path, size: int) -> int:
-    """Write `target` with at least `size` bytes of JSON and give the number of copies."""
+    """Write `target` with at least `size` bytes of JSON and return the number of copies."""
     with gzip.open(source, "rt") if source.suffix == ".gz" else source.open() as file:
         trace = take_apart(file.read())
     written = count = 0
@@ -117,7 +117,7 @@ def grow(source: Path, target: Path, size: int) -> int:
 
 
 def main() -> None:
-    """Read the command line and grow the trace."""
+    """Parse the command line and grow the trace."""
     parser = argparse.ArgumentParser(description="Repeat a trace's events up to a size.")
     parser.add_argument("source", type=Path, help="the trace, .json or .json.gz")
     parser.add_argument("target", type=Path, help="the file to write, .json or .json.gz")

@@ -1,4 +1,4 @@
-"""Time ingest beside the peers' own loading of the same files, in one run on one machine.
+"""Compare the time of ingest with the loaders of other tools, on the same files and machine.
 
     python bench/ingest.py TRACE.json.gz folder_of_ranks/ [...] --output bench/results.md
 
@@ -46,7 +46,7 @@ assert RunLoader("run", sys.argv[1], Cache()).load().profiles
 
 
 def peers_environment(folder: Path) -> Path:
-    """Give the Python of the peers' environment, made with venv and pip where it is missing."""
+    """Return the Python of the peers' environment; create it with venv and pip if it is missing."""
     python = folder / "bin" / "python"
     if not python.exists():
         subprocess.run([sys.executable, "-m", "venv", folder], check=True)
@@ -55,7 +55,7 @@ def peers_environment(folder: Path) -> Path:
 
 
 def contestants(files: list[Path], python: Path, work: Path) -> dict[str, Callable[[], list[str]]]:
-    """Give for each contestant how to make its command; a warehouse is a new one each time."""
+    """Return a function per contestant that builds its command; each uses a new warehouse."""
     run_folder = Path(tempfile.mkdtemp(dir=work))
     linked = []
     for rank, trace in enumerate(files):
@@ -78,7 +78,7 @@ def contestants(files: list[Path], python: Path, work: Path) -> dict[str, Callab
 
 
 def rows(trace: Path, names: list[str], python: Path, repeat: int) -> list[str]:
-    """Measure a file, or a folder of them, and give its rows of the results table."""
+    """Measure a file or a folder of files, and return its rows of the results table."""
     files = sorted(trace.glob("*.json*")) if trace.is_dir() else [trace]
     size = sum(map(count_bytes, files))
     runs: dict[str, list[Run]] = defaultdict(list)
@@ -103,13 +103,13 @@ def rows(trace: Path, names: list[str], python: Path, repeat: int) -> list[str]:
 
 
 def count_bytes(trace: Path) -> int:
-    """Give the size of the JSON, and have the file in the page cache for everyone."""
+    """Return the size of the JSON; this also reads the file into the page cache."""
     with gzip.open(trace) if trace.suffix == ".gz" else trace.open("rb") as file:
         return sum(len(block) for block in iter(lambda: file.read(1 << 20), b""))
 
 
 def main() -> None:
-    """Read the command line, measure, and write the table."""
+    """Parse the command line, measure and write the table."""
     parser = argparse.ArgumentParser(description="Time ingest beside the peers on the same files.")
     parser.add_argument(
         "traces", type=Path, nargs="+", help="traces, .json.gz or .json, or folders of them"

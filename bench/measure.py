@@ -1,4 +1,4 @@
-"""What a process and all that it starts take: time, processor time and memory. Linux only."""
+"""Measure a process and its children: wall-clock time, CPU time and memory. Linux only."""
 
 import os
 import subprocess
@@ -10,7 +10,7 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What one process took: wall-clock and processor seconds, and its tree's peak of memory."""
+    """The cost of one process: wall-clock and CPU seconds, and the peak memory of its process tree."""
 
     seconds: float
     cpu_seconds: float
@@ -49,7 +49,7 @@ def measure(command: list[str]) -> Run:
 
 
 def descendants(pid: int) -> list[int]:
-    """Give a process and all that it has started, as far as they are alive."""
+    """Return a process and its descendants that are alive."""
     try:
         threads = list(Path(f"/proc/{pid}/task").iterdir())
         children = [int(c) for t in threads for c in (t / "children").read_text().split()]
@@ -59,7 +59,7 @@ def descendants(pid: int) -> list[int]:
 
 
 def proportional_bytes(pid: int) -> int:
-    """Give the memory of a process, shared pages divided by the number of those who share them."""
+    """Return the proportional set size of a process: shared pages are divided among their users."""
     try:
         lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
     except OSError:

@@ -1,15 +1,14 @@
-"""Count what questions to a warehouse in a store cost: requests, bytes and seconds, loose and compact.
+"""Measure the cost of views in an object store: requests, bytes and seconds, before and after compact.
 
     python bench/remote.py WAREHOUSE --output bench/results_remote.md
 
-A folder's warehouse is copied and served as a bucket (bench/bucket.py) in which each request waits as
-it does in S3, and any number at once. Each view is asked as it lies there, by so many requests at once,
-and then after `tracewh compact`:
+A local warehouse is copied and served as a bucket (bench/bucket.py) with the latency of S3 and any number
+of parallel requests. Each view runs on the warehouse as it is, and again after `tracewh compact`:
 
-    first   a new process: it lists the warehouse, and asks
-    again   the same process asks once more: Arrow remembers the footers of files
+    first   a new process: it lists the warehouse and runs the view
+    again   the same process runs the view again: Arrow has cached the footers of files
 
-Dollars are those of S3's list of prices: $0.0004 for 1,000 GETs and HEADs, $0.005 for 1,000 LISTs.
+Dollars follow S3's price list: $0.0004 for 1,000 GETs and HEADs, $0.005 for 1,000 LISTs.
 """
 
 import argparse
@@ -47,7 +46,7 @@ DOLLARS = {"LIST": 0.005 / 1000, "GET": 0.0004 / 1000, "HEAD": 0.0004 / 1000}
 
 
 def ask(view: str, port: int, at_once: int | None) -> list[tuple[float, int, Counter[str]]]:
-    """Ask a view twice in a new process: seconds, rows, and requests by kind."""
+    """Run a view twice in a new process; return seconds, rows and requests by kind."""
     endpoint = f"http://127.0.0.1:{port}"
     environ = os.environ | {
         "S3_ENDPOINT": endpoint,
@@ -66,7 +65,7 @@ def ask(view: str, port: int, at_once: int | None) -> list[tuple[float, int, Cou
 
 
 def rows(warehouse: Path, title: str, at_once: list[int | None], seconds: float) -> list[str]:
-    """Serve a warehouse and give the rows of the table for it."""
+    """Serve a warehouse and return its rows of the table."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = int(probe.getsockname()[1])
@@ -94,7 +93,7 @@ def rows(warehouse: Path, title: str, at_once: list[int | None], seconds: float)
 
 
 def main() -> None:
-    """Read the command line, measure, and write the table."""
+    """Parse the command line, measure and write the table."""
     parser = argparse.ArgumentParser(description="Count what questions to a store cost.")
     parser.add_argument("warehouse", type=Path, help="a warehouse's folder, of one run")
     parser.add_argument(

@@ -1,4 +1,4 @@
-"""Measure how ingest grows: time per event, memory and stored size for small and huge inputs.
+"""Measure how ingest scales: time per event, memory and stored size for small and huge inputs.
 
     python bench/scale.py grown_100MB.json.gz grown_10GB.json.gz folder_of_64/ [--jobs 2]
 
@@ -21,7 +21,7 @@ from measure import Run, measure
 
 
 def run(source: Path, jobs: int | None, warehouse: Path) -> tuple[Run, int, int]:
-    """Ingest an input; what it took, its events, and the bytes that they take when stored."""
+    """Ingest an input; return its cost, its number of events and their stored size."""
     shutil.rmtree(warehouse, ignore_errors=True)
     tracewh = str(Path(sys.executable).with_name("tracewh"))
     command = [tracewh, "ingest", str(source), "-w", str(warehouse)]
@@ -37,7 +37,7 @@ def run(source: Path, jobs: int | None, warehouse: Path) -> tuple[Run, int, int]
 
 
 def main() -> None:
-    """Read the command line, measure, and write the table."""
+    """Parse the command line, measure and write the table."""
     parser = argparse.ArgumentParser(description="Measure how ingest grows with its input.")
     parser.add_argument("sources", type=Path, nargs="+", help="traces, or folders of them")
     parser.add_argument("--jobs", type=int, help="traces at a time, as for tracewh ingest")

@@ -1,4 +1,4 @@
-"""Compare ingest on this machine with ingest on Spark: what does the cluster itself cost?
+"""Compare local ingest with ingest on Spark, to measure the overhead of the cluster.
 
     python bench/spark.py job_of_64/ job_of_512/ TRACE.json.gz --output bench/results_spark.md
 
@@ -38,7 +38,7 @@ TICK = os.sysconf("SC_CLK_TCK")
 
 @dataclass(slots=True)
 class Cluster:
-    """A master and workers: where it answers, and the processes that were started."""
+    """A master and workers: the URL of the master, and the processes."""
 
     url: str
     pids: list[int]
@@ -48,7 +48,7 @@ class Cluster:
 def server(
     folder: Path, name: str, kind: str, ready: str, *words: str
 ) -> Iterator[tuple[int, str]]:
-    """Run one of Spark's servers; give its process and the line that says that it is ready."""
+    """Start one of Spark's servers; return its process and the line that reports that it is ready."""
     log = folder / f"{name}.log"
     program = str(Path(pyspark.__file__).parent / "bin/spark-class")
     loopback = ("--host", "127.0.0.1", "--port", "0", "--webui-port", "0")
@@ -69,7 +69,7 @@ def server(
 
 @contextmanager
 def cluster(folder: Path) -> Iterator[Cluster]:
-    """Have a master, and workers of a core each."""
+    """Start a master, and workers with one core each."""
     os.environ |= {
         "PYSPARK_PYTHON": sys.executable,
         "SPARK_LOCAL_IP": "127.0.0.1",
@@ -88,7 +88,7 @@ def cluster(folder: Path) -> Iterator[Cluster]:
 
 
 class Watch:
-    """Looks at the processes of a cluster while a command runs.
+    """Samples the processes of a cluster while a command runs.
 
     Attributes:
         python_bytes: The largest resident set of a process that runs tasks.
@@ -126,7 +126,7 @@ class Watch:
 
 
 def cpu(pid: int) -> float:
-    """Give the processor seconds of a process so far, 0 where it is gone."""
+    """Return the CPU seconds of a process, or 0 if it has ended."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
@@ -135,7 +135,7 @@ def cpu(pid: int) -> float:
 
 
 def python_bytes(pid: int) -> int:
-    """Give the resident set of a process of Python's, 0 for others."""
+    """Return the resident set size of a Python process, or 0 for other processes."""
     try:
         if b"pyspark.daemon" not in Path(f"/proc/{pid}/cmdline").read_bytes():
             return 0
@@ -146,7 +146,7 @@ def python_bytes(pid: int) -> int:
 
 
 def main() -> None:
-    """Read the command line, measure, and write the table."""
+    """Parse the command line, measure and write the table."""
     parser = argparse.ArgumentParser(description="Compare ingest here with ingest on Spark.")
     parser.add_argument("sources", type=Path, nargs="+", help="traces, or folders of them")
     parser.add_argument("--repeat", type=int, default=1, help="runs of each (default: 1)")

@@ -3,11 +3,10 @@
     python bench/views.py TRACE.json.gz [TRACE.json.gz ...] --output bench/results_views.md
     python bench/views.py --ranks warehouse_of_4096/ --output bench/results_ranks.md
 
-Every view of the registry is asked with its default parameters; one that compares two runs compares
-the run with itself.
+Every view runs with its default parameters; a view that compares two runs compares the run with itself.
 
     cold    the whole process `tracewh show VIEW --limit 40`, from start to exit: a terminal's screenful
-    warm    one more call in a process that has asked the same before, fetched whole as Python rows
+    warm    one more call in a process that has run the same call before, fetched whole as Python rows
 
 The many workers are one trace under many names: its folder, linked 64 times. So the files are in the
 page cache after the first, and every worker has the same steps; the work of the query is that of 64
@@ -45,7 +44,7 @@ TRACEWH = str(Path(sys.executable).with_name("tracewh"))
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What one call took; a warm one has no peak of its own."""
+    """The cost of one call; a warm call has no peak memory of its own."""
 
     seconds: float
     cpu_seconds: float
@@ -53,7 +52,7 @@ class Run:
 
 
 def cold(*command: str) -> Run:
-    """Run tracewh to its end; a failing one ends the benchmark."""
+    """Run tracewh; a failure ends the benchmark."""
     start = time.perf_counter()
     null = subprocess.DEVNULL
     process = subprocess.Popen([TRACEWH, *command], stdout=null, stderr=null)
@@ -66,7 +65,7 @@ def cold(*command: str) -> Run:
 
 
 def warm(warehouse: Path, name: str, needed: dict[str, str], repeat: int) -> tuple[int, list[Run]]:
-    """Ask a view once, then as often as told, in one process; also give its number of rows."""
+    """Run a view once, then a number of times in the same process; also return its number of rows."""
     runs = []
     with tracewh.open(warehouse) as opened:
         rows = len(opened.view(name, **needed).fetchall())
@@ -84,14 +83,14 @@ def count_events(warehouse: Path) -> int:
 
 
 def cells(runs: list[Run]) -> str:
-    """Least and median seconds, and least processor seconds."""
+    """Return the minimum and median seconds, and the minimum CPU seconds."""
     seconds = [run.seconds for run in runs]
     cpu = min(run.cpu_seconds for run in runs)
     return f"{min(seconds):.3f} | {statistics.median(seconds):.3f} | {cpu:.2f}"
 
 
 def measure(other: Executor, warehouse: Path, names: list[str], repeat: int) -> str:
-    """Ask views, the warm ones in another process, and give the table of what they took."""
+    """Run views, warm calls in another process, and return the table of their cost."""
     table = [
         "| view | rows | warm s, least | median | CPU s | cold s, least | median | CPU s | peak MB |",
         "|---|---:|---:|---:|---:|---:|---:|---:|---:|",
@@ -115,7 +114,7 @@ def measure(other: Executor, warehouse: Path, names: list[str], repeat: int) -> 
 
 
 def multiply(warehouse: Path, target: Path, workers: int) -> None:
-    """Make a warehouse that holds the one trace of another under the names of many workers."""
+    """Create a warehouse that has the only trace of another under the names of many workers."""
     (trace,) = warehouse.glob("data/run=*/worker=*/span=*")
     run = target / "data" / trace.parts[-3]
     for number in range(workers):
@@ -126,7 +125,7 @@ def multiply(warehouse: Path, target: Path, workers: int) -> None:
 
 
 def section(trace: Path, views: list[str], workers: int, repeat: int) -> list[str]:
-    """Measure one trace and give its part of the results."""
+    """Measure one trace and return its part of the results."""
     # What this process holds would count as the peak of every cold call that it starts.
     other = ProcessPoolExecutor(1, get_context("spawn"))
     with other, tempfile.TemporaryDirectory() as work:
@@ -142,7 +141,7 @@ def section(trace: Path, views: list[str], workers: int, repeat: int) -> list[st
 
 
 def ranks(folder: Path, repeat: int) -> list[str]:
-    """Measure the traces of a warehouse, or of a folder of ranks, and give their part of the results."""
+    """Measure a warehouse or a folder of ranks, and return its part of the results."""
     other = ProcessPoolExecutor(1, get_context("spawn"))
     with other, tempfile.TemporaryDirectory(dir=folder.parent) as work:
         warehouse = Path(work)
@@ -161,7 +160,7 @@ def ranks(folder: Path, repeat: int) -> list[str]:
 
 
 def main() -> None:
-    """Read the command line, measure, and write the tables."""
+    """Parse the command line, measure and write the tables."""
     parser = argparse.ArgumentParser(description="Time every view, cold and warm.")
     parser.add_argument("traces", type=Path, nargs="*", help="traces, .json.gz or .json")
     parser.add_argument(

@@ -1,9 +1,9 @@
 """Hooks for mkdocs.
 
-- The navigation lists every view and table that views.md and tables.md list.
-- A page may link to a file outside docs/, as it does on a code host: SQL, tests, other pages. Each of
-  these becomes a page of the site under source/, and the link leads there.
-- The built pages load nothing from another host; a build that does fails.
+- The navigation lists every view and table of views.md and tables.md.
+- A page may link to a file outside docs/, as on a code host: SQL, tests, other pages. Each such file
+  becomes a page of the site under source/, and the link leads there.
+- The build fails if a page loads anything from another host.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ SOURCE = "source/"
 
 
 def on_config(config: MkDocsConfig) -> None:
-    """Put the pages of views and tables into the navigation."""
+    """Add the pages of views and tables to the navigation."""
     docs = Path(config.docs_dir)
     config.nav = _filled(config.nav, docs)
 
@@ -46,7 +46,7 @@ def _filled(nav: Any, docs: Path) -> Any:
 
 
 def _listed(page: str) -> Iterator[dict[str, Any]]:
-    """The headings of a page, each with the pages that rows of its tables link to."""
+    """Return the headings of a page, each with the pages that its tables link to."""
     for heading, below in re.findall(
         r"^## (.+?)\n(.*?)(?=^## |\Z)", page, re.MULTILINE | re.DOTALL
     ):
@@ -56,7 +56,7 @@ def _listed(page: str) -> Iterator[dict[str, Any]]:
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the files outside docs/ that pages link to, and those that these link to."""
+    """Add the files outside docs/ that pages link to, directly or through such files."""
     todo = [
         target
         for file in files.documentation_pages()
@@ -72,7 +72,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
-    """Let links to files outside docs/ lead to their pages."""
+    """Rewrite links to files outside docs/ so that they lead to the pages of these files."""
     uri = page.file.src_uri
     here = uri.removeprefix(SOURCE) if uri.startswith(SOURCE) else f"docs/{uri}"
 
@@ -85,7 +85,7 @@ def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
 
 
 def on_post_build(config: MkDocsConfig) -> None:
-    """Refuse pages that load something from another host."""
+    """Fail if a page loads anything from another host."""
     site = Path(config.site_dir)
     found = [
         f"{path.relative_to(site)} loads {url}"
@@ -97,7 +97,7 @@ def on_post_build(config: MkDocsConfig) -> None:
 
 
 def loads(path: Path) -> list[str]:
-    """What a file of the site loads from another host."""
+    """Return what a file of the site loads from another host."""
     if path.suffix == ".css":
         text = path.read_text("utf-8")
         return re.findall(r"""(?:url\(|@import)\s*["']?((?:https?:)?//[^"')\s]+)""", text)
@@ -121,7 +121,7 @@ class _Loads(HTMLParser):
 
 
 def _outside(here: str, path: Path) -> list[str]:
-    """The files outside docs/ that a page links to, from the root."""
+    """Return the files outside docs/ that a page links to, relative to the root."""
     found: list[str] = []
 
     def take(link: re.Match[str]) -> str:

@@ -4,11 +4,11 @@
     python record.py                    # every sample that this machine can record
     python record.py --only ddp_gloo
 
-The samples are kept as the profiler wrote them, gzip aside. Seeds are fixed, so that a recording
-repeats in everything but its times.
+The samples are as the profiler wrote them, except for gzip. Seeds are fixed, so that recordings differ
+only in their times.
 
-Run it from samples/: Python frames are then named relative to this folder, and the files hold no
-path of the machine. Kineto also writes the host's name; README.md here shows how to keep it out.
+Run this script from samples/: Python frames then have paths relative to this folder, and the files have
+no path of the machine. Kineto also writes the host's name; README.md here shows how to avoid it.
 """
 
 import argparse
@@ -50,14 +50,14 @@ COUNTERS = [
 
 
 class Pictures(Dataset[tuple[Tensor, int]]):
-    """Made-up pictures that cost some host time to load, as decoding a file would."""
+    """Synthetic images that take some host time to load, like images decoded from files."""
 
     def __len__(self) -> int:
-        """Give as many pictures as all cycles need."""
+        """Return the number of images that all cycles need."""
         return BATCH * (WAIT + WARMUP + ACTIVE) * CYCLES
 
     def __getitem__(self, index: int) -> tuple[Tensor, int]:
-        """Draw a large picture and shrink it."""
+        """Create a large image and shrink it."""
         generator = torch.Generator().manual_seed(SEED + index)
         large = torch.rand(1, 3, 384, 384, generator=generator)
         small = functional.interpolate(large, size=(32, 32), mode="bilinear", antialias=True)
@@ -65,7 +65,7 @@ class Pictures(Dataset[tuple[Tensor, int]]):
 
 
 class Block(nn.Module):
-    """Two 3x3 convolutions around which the input takes a short cut."""
+    """A residual block: two 3x3 convolutions with a skip connection."""
 
     def __init__(self, channels_in: int, channels_out: int, stride: int) -> None:
         super().__init__()
@@ -78,7 +78,7 @@ class Block(nn.Module):
             self.shortcut = nn.Conv2d(channels_in, channels_out, 1, stride, bias=False)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Add what the convolutions make of x to x."""
+        """Return the sum of x and the output of the convolutions."""
         y = functional.relu(self.bn1(self.conv1(x)))
         return functional.relu(self.bn2(self.conv2(y)) + self.shortcut(x))
 
@@ -93,7 +93,7 @@ class SmallResNet(nn.Module):
         self.classifier = nn.Linear(32, CLASSES)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Give one logit per class."""
+        """Return one logit per class."""
         y: Tensor = self.blocks(functional.relu(self.stem(x)))
         logits: Tensor = self.classifier(y.mean(dim=(2, 3)))
         return logits
@@ -155,23 +155,23 @@ def write(profiler: profile, folder: Path, worker: str) -> None:
 
 
 def resnet_workers_0(folder: Path) -> None:
-    """The loop with the data loaded in the training process."""
+    """Record the loop with data loading in the training process."""
     train(folder, "worker0", loader_workers=0)
 
 
 def resnet_workers_2(folder: Path) -> None:
-    """The same loop with two processes that load data ahead."""
+    """Record the same loop with two processes that prefetch data."""
     train(folder, "worker0", loader_workers=2)
 
 
 def ddp_gloo(folder: Path) -> None:
-    """The loop in two processes, their gradients averaged over gloo; one cycle."""
+    """Record one cycle of the loop in two processes that average gradients over gloo."""
     with tempfile.TemporaryDirectory() as meeting:
         spawn(ddp_rank, (folder, f"file://{meeting}/store"), 2)  # type: ignore[no-untyped-call]
 
 
 def ddp_rank(rank: int, folder: Path, meeting: str) -> None:
-    """One of the two processes of ddp_gloo."""
+    """Run one of the two processes of ddp_gloo."""
     torch.set_num_threads(1)
     torch.distributed.init_process_group("gloo", init_method=meeting, rank=rank, world_size=2)
     train(folder, f"rank{rank}", cycles=1, wrap=DistributedDataParallel)
@@ -179,7 +179,7 @@ def ddp_rank(rank: int, folder: Path, meeting: str) -> None:
 
 
 def resnet_cuda(folder: Path) -> None:
-    """The loop on a GPU."""
+    """Record the loop on a GPU."""
     train(folder, "worker0", loader_workers=2, device="cuda")
 
 
@@ -201,7 +201,7 @@ GPU_SAMPLES = [resnet_cuda, resnet_cupti]
 
 
 def main() -> None:
-    """Record the samples that were asked for, each in a folder of its own name."""
+    """Record the selected samples, each in a folder with its name."""
     samples = {sample.__name__: sample for sample in CPU_SAMPLES + GPU_SAMPLES}
     parser = argparse.ArgumentParser(
         description="Record the sample traces with the PyTorch profiler."
