@@ -60,8 +60,7 @@ def test_a_permission_that_is_lost(s3: Any, logs: list[Path]) -> None:
     finally:
         ask("POST", reset, "inf")
     no_access = (
-        "the store denies access; check AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or "
-        "AWS_PROFILE"
+        "the store denies access; check AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE"
     )
     assert said == (no_access, f"{url}/data/run=run/worker=w1/span=default")
     assert list(operators(url)) == [("run", "w0", "default")]
