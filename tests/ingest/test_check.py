@@ -233,7 +233,7 @@ def test_a_table_of_another_version(warehouse: Path, trace: Path) -> None:
     seal(trace)
     [(file, problem)] = problems(warehouse)
     assert file == ""
-    assert problem.startswith("its tables cannot be asked (Binder Error: ")
+    assert problem.startswith("its tables cannot be queried (Binder Error: ")
 
 
 def test_a_column_that_an_older_version_did_not_write(warehouse: Path, trace: Path) -> None:
@@ -247,7 +247,7 @@ def test_a_column_that_an_older_version_did_not_write(warehouse: Path, trace: Pa
     Path(f"{path}.new").rename(path)
     seal(trace)
     said = 'Binder Error: Referenced column "inner_self_ns" not found in FROM clause!'
-    assert problems(warehouse) == [("", f"its tables cannot be asked ({said})")]
+    assert problems(warehouse) == [("", f"its tables cannot be queried ({said})")]
 
 
 def test_what_was_left_behind(warehouse: Path) -> None:

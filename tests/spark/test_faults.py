@@ -121,8 +121,8 @@ def test_a_trace_that_ends_its_process_is_refused_and_no_other(
     [refused] = [o for o in outcomes if o.status != "ingested"]
     assert (refused.source, refused.status) == (killer, "refused")
     assert refused.reason == (
-        "its ingest ended the process it ran in at every attempt, at last on 127.0.0.1: it may need more "
-        "memory than executors have there; ingest it without --engine spark"
+        "its ingest crashed its process in every attempt, the last on 127.0.0.1: it may need more "
+        "memory than the executors have; ingest it without --engine spark"
     )
     assert len(outcomes) == 5
     found, whole = rows(tmp_path / "wh"), rows(local)
@@ -196,12 +196,12 @@ def test_files_and_folders_that_executors_do_not_see(
     )
     items = list(enumerate(make_plan(store, sources, force=True)))
     elsewhere = Job(store, tmp_path / "wh" / ".staging" / "of the driver" / "lock", None)
-    frame = one_per_task(spark, partial(ingest_task, elsewhere), items, "outcome string")
+    frame = one_per_task(spark, partial(ingest_task, elsewhere), items, "result string")
     with pytest.raises(SparkError) as raised:
         collect(frame, DataFrame.collect)
     assert str(raised.value) == (
-        f"on {gethostname()}: {tmp_path}/wh is another folder than where the ingest was started; the "
-        "warehouse must be in one that all machines share, or in a store: s3://BUCKET/PATH"
+        f"on {gethostname()}: {tmp_path}/wh is not the folder in which the ingest was started; the "
+        "warehouse must be in a folder that all machines share, or in a store: s3://BUCKET/PATH"
     )
 
 
@@ -210,5 +210,5 @@ def test_standard_input_is_for_one_machine(spark: SparkSession, tmp_path: Path) 
         tracewh.spark.ingest(spark, "-", tmp_path)
     assert (
         str(raised.value)
-        == "- is standard input, which no executor can read; ingest it without Spark"
+        == "- is standard input, which executors cannot read; ingest it without Spark"
     )

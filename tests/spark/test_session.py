@@ -58,7 +58,7 @@ def test_there_is_no_java(
     monkeypatch.setenv("PATH", str(tmp_path))
     assert refused(capsys, tmp_path, "--engine", "spark") == (
         1,
-        f"tracewh: {need} there is no java in PATH: {remedy}\n",
+        f"tracewh: {need} java is not in PATH: {remedy}\n",
     )
 
 
@@ -69,6 +69,6 @@ def test_no_master_answers(capsys: pytest.CaptureFixture[str], tmp_path: Path) -
         code, said = refused(capsys, tmp_path, "--engine", "spark", "--master", master)
     assert (code, said) == (
         1,
-        f"tracewh: no Spark master answers at {master} (connection refused): "
+        f"tracewh: cannot reach a Spark master at {master} (connection refused): "
         + "check --master, and that it runs\n",
     )

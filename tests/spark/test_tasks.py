@@ -60,19 +60,19 @@ def test_executors_that_cannot_work(
     with monkeypatch.context() as patch:
         patch.setattr(ours, "version", lambda name: "99.0")
         assert refusal(spark) == (
-            f"tracewh {here} is installed on {gethostname()}, and 99.0 here: "
-            "pip install 'tracewh[spark]==99.0' there"
+            f"{gethostname()} has tracewh {here}, but the driver has 99.0: "
+            "run pip install 'tracewh[spark]==99.0' there"
         )
     context = spark.sparkContext
     monkeypatch.setattr(context, "pythonExec", "python-of-nobody")
     assert refusal(spark) == (
-        "the executors have no python-of-nobody: set PYSPARK_PYTHON to a Python of theirs"
+        "the executors have no python-of-nobody: set PYSPARK_PYTHON to a Python on the executors"
     )
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "bare"], check=True)
     monkeypatch.setattr(context, "pythonExec", str(tmp_path / "bare/bin/python"))
     assert refusal(spark) == (
         "the Python of the executors has no pyarrow: "
-        f"pip install 'tracewh[spark]=={here}' there, or set PYSPARK_PYTHON to a Python that has it"
+        f"run pip install 'tracewh[spark]=={here}' there, or set PYSPARK_PYTHON to a Python that has it"
     )
 
 
@@ -81,7 +81,10 @@ def test_an_error_that_nobody_foresaw_is_one_line(
 ) -> None:
     with pytest.raises(SparkError) as raised:
         collect(one_per_task(spark, fail, ["a word"], "word string"), DataFrame.collect)
-    assert str(raised.value) == "Spark gave up: ValueError: a word (TRACEWH_DEBUG=1 shows where)"
+    assert (
+        str(raised.value)
+        == "Spark failed: ValueError: a word (set TRACEWH_DEBUG=1 for the full error)"
+    )
 
 
 def test_what_spark_says_of_what_no_machine_here_has() -> None:
@@ -90,11 +93,13 @@ def test_what_spark_says_of_what_no_machine_here_has() -> None:
         messageParameters={"worker_version": "3.12", "driver_version": "3.11"},
     )
     assert str(meaning(str(mismatch))) == (
-        "the executors run Python 3.12, and Python 3.11 runs here: set PYSPARK_PYTHON to a Python 3.11 "
-        "of theirs"
+        "the executors run Python 3.12, but the driver runs Python 3.11: set PYSPARK_PYTHON to a "
+        "Python 3.11 on the executors"
     )
     older = meaning("ModuleNotFoundError: No module named 'tracewh.spark'")
-    assert str(older).startswith("the executors have another tracewh than ")
+    assert str(older).startswith(
+        "the executors have a different version of tracewh than the driver, "
+    )
     lost = meaning(
         "Job aborted due to stage failure: Task 3 in stage 5.0 failed 4 times, most recent failure: Lost "
         "task 3.3 in stage 5.0 (TID 17) (10.0.0.7 executor 2): ExecutorLostFailure (executor 2 exited)"

@@ -1,10 +1,10 @@
-"""Apache Spark as the engine: `pip install 'tracewh[spark]'`, and Java 17 or later.
+"""Run tracewh on Apache Spark. Needs `pip install 'tracewh[spark]'` and Java 17 or later.
 
     tracewh.spark.ingest(spark, "s3://bucket/logdir", "s3://bucket/warehouse")
     spark.conf.set("spark.tracewh.warehouse", "s3://bucket/warehouse")
     tracewh.spark.view(spark, "kernel_stats", run="resnet").show()
 
-Importing it is cheap: PySpark is loaded by the first call that needs it.
+Importing this package is cheap: the first call that needs PySpark loads it.
 """
 
 from __future__ import annotations
@@ -36,25 +36,25 @@ def ingest(
     on_result: Callable[[FileResult], None] | None = None,
     on_wait: Callable[[], None] | None = None,
 ) -> list[FileResult]:
-    """As `tracewh.ingest`, one trace a task of a Spark cluster.
+    """Ingest trace files on a Spark cluster, one trace per task; see `tracewh.ingest`.
 
     Args:
-        spark: The session. Its executors need this version of tracewh, and see the paths and the
-            warehouse as this machine does: in a store, or in a folder that all machines share.
+        spark: The session. Its executors need this version of tracewh. Paths and warehouse must be in an
+            object store, or in a folder that all machines share under the same path.
         paths: Trace files, and folders to search for them; one or many.
         warehouse: Folder or URL of the warehouse.
         run: Name of the run, instead of the one that each path gives.
-        force: Ingest files again that were ingested before.
-        on_progress: Called as files are done.
-        on_result: Called for each file when it is done.
-        on_wait: Called once where no executor begins to work for 20 seconds.
+        force: Ingest files again that are in the warehouse already.
+        on_progress: Called as files are finished.
+        on_result: Called for each file when it is finished.
+        on_wait: Called once if no executor starts work within 20 seconds.
 
     Returns:
-        One result per file, refused files included.
+        The result of each file, refused ones included.
 
     Raises:
-        IngestError: Nothing could be started: a path does not exist, or no trace is there.
-        SparkError: The cluster cannot do the work. Traces that are in by then stay in.
+        IngestError: The call cannot start: a path does not exist, or it contains no trace.
+        SparkError: The cluster cannot do the work. Traces ingested by then stay.
     """
     from tracewh.ingest.sources.discover import discover
     from tracewh.spark import ingest_tasks as engine
@@ -78,23 +78,24 @@ def view(
     version: int | None = None,
     **parameters: Any,
 ) -> DataFrame:
-    """A view as a data frame. DuckDB computes it in the tasks, with the same SQL as on one machine.
+    """Run a view and return its rows as a data frame. DuckDB runs the view's SQL inside the tasks.
 
-    Nothing is read before an action asks for rows. Each task reads only files of traces that the
-    parameters leave, and only of tables that the view needs. The traces are those that are there now.
+    The data frame is lazy: files are read when an action needs rows. Each task reads only the traces that
+    the parameters select and the tables that the view needs. The call lists the traces; traces that are
+    ingested later are not included.
 
     Args:
-        spark: The session. Its executors need this version of tracewh, and see the warehouse as this
-            machine does: in a store, or in a folder that all machines share.
+        spark: The session. Its executors need this version of tracewh. The warehouse must be in an object
+            store, or in a folder that all machines share under the same path.
         name: Name of the view.
-        warehouse: Folder or URL of the warehouse; None for what the session's setting
-            spark.tracewh.warehouse says.
+        warehouse: Folder or URL of the warehouse; None for the session's setting
+            spark.tracewh.warehouse.
         version: A version to pin; None for the newest.
-        **parameters: The view's parameters. What is left out has the default of the header.
+        **parameters: The view's parameters. Omitted ones have the default of the view's header.
 
     Returns:
-        The rows of the view, with its columns; JSON is text. Whole groups of traces come in the order of
-        the view, one after the other; the page of each view says by what it is ordered in all.
+        The columns and rows of the view; JSON is text. The rows of each group of traces have the view's
+        order, one group after the other. The page of each view names the order over all rows.
 
     Raises:
         ViewError: The name, the version or a parameter is wrong.
@@ -116,22 +117,22 @@ def table(
     worker: str | None = None,
     span: str | None = None,
 ) -> DataFrame:
-    """A table of a warehouse.
+    """Return a table of a warehouse as a data frame.
 
-    Of a warehouse in a folder Spark reads the Parquet files itself, and skips what no query asks for.
-    Of one in a store Arrow reads them in the tasks, which needs no connector, and reads all columns.
+    For a warehouse in a folder, Spark reads the Parquet files itself and skips what a query does not need.
+    For a warehouse in an object store, Arrow reads all columns inside the tasks, which needs no connector.
 
     Args:
         spark: The session, as for `view`.
         name: Name of the table.
-        warehouse: Folder or URL of the warehouse; None for what the session's setting
-            spark.tracewh.warehouse says.
-        run: Name of one run, or a part that only one has; None for all.
-        worker: Name of one worker, as well; None for all.
-        span: Name of one recording, as well; None for all.
+        warehouse: Folder or URL of the warehouse; None for the session's setting
+            spark.tracewh.warehouse.
+        run: Name of a run, or a part of the name that matches only one run; None for all.
+        worker: The same for a worker; None for all.
+        span: The same for a span; None for all.
 
     Raises:
-        ViewError: There is no such table, run, worker or span, or several match a name.
+        ViewError: The table, run, worker or span does not exist, or a name matches several.
         WarehouseError: There is no warehouse, or it holds no traces.
         SparkError: No warehouse is named.
     """

@@ -1,4 +1,4 @@
-"""What can go wrong with Spark itself, in one line each."""
+"""Errors of Spark, with one-line messages."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ class SparkError(Exception):
 
 
 class TaskLostError(Exception):
-    """A task ended its process, or its executor, at every attempt that Spark gave it.
+    """A task crashed its process or its executor in every attempt.
 
     Args:
-        number: Which task, from 0.
-        host: Where the last attempt was.
+        number: Number of the task, from 0.
+        host: Host of the last attempt.
     """
 
     def __init__(self, number: int, host: str) -> None:
-        super().__init__(f"task {number} was lost, at last on {host}")
+        super().__init__(f"task {number} was lost, the last attempt on {host}")
         self.number = number
         self.host = host

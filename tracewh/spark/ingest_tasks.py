@@ -1,7 +1,7 @@
-"""`ingest` on a Spark cluster: one trace a task, which puts it into the warehouse itself.
+"""`ingest` on a Spark cluster: one trace per task. Each task commits its trace to the warehouse.
 
-Tasks may be lost, repeated, or run twice at once: what each does to the warehouse is one step for
-readers, and doing it again changes nothing but the time of the ingest.
+Spark may lose, repeat or duplicate tasks. Each task changes the warehouse in one step for readers, and
+repeating it changes nothing but the ingest time.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ from tracewh.storage.local_store import LocalStore
 from tracewh.storage.staging import Session, scratch
 from tracewh.storage.store import Store
 
-#: Seconds without a running task after which the user gets a message.
+#: Time without a running task after which `on_wait` is called.
 WAIT_SECONDS = 20
 
 
-class _Texts(AccumulatorParam[list[str]]):
-    """Collects texts, which come as soon as a task has ended."""
+class _TextAccumulator(AccumulatorParam[list[str]]):
+    """Collects texts. The driver receives those of a task when the task ends."""
 
     def zero(self, value: list[str]) -> list[str]:
         return []
@@ -54,17 +54,17 @@ class _Texts(AccumulatorParam[list[str]]):
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What all tasks have to know.
+    """Settings that all tasks share.
 
     Attributes:
         store: The warehouse.
-        sign: A file that the driver made in the warehouse's folder, which all machines must see.
-        told: Where outcomes are told as soon as they are known.
+        marker: A file that the driver created in the warehouse's folder, to check that all machines see it.
+        results: Accumulator for the results of files, in JSON.
     """
 
     store: Store
-    sign: Path | None
-    told: Accumulator[list[str]] | None
+    marker: Path | None
+    results: Accumulator[list[str]] | None
 
 
 def ingest_sources(
@@ -76,66 +76,66 @@ def ingest_sources(
     on_result: Callable[[FileResult], None] | None = None,
     on_wait: Callable[[], None] | None = None,
 ) -> list[FileResult]:
-    """As that of the api, on a cluster.
+    """As `ingest_sources` of tracewh.ingest.api, on a cluster.
 
     Args:
         spark: The session.
-        sources: What was found; at least one.
+        sources: The files; at least one.
         store: The warehouse.
-        force: Ingest files again that were ingested before.
-        on_progress: Called as files are done.
-        on_result: Called once per file, as soon as its result is known.
-        on_wait: Called once if no task starts for `WAIT_SECONDS`.
+        force: Ingest files again that are in the warehouse already.
+        on_progress: Called as files are finished.
+        on_result: Called once per file, as soon as it is finished.
+        on_wait: Called once if no task starts within `WAIT_SECONDS`.
 
     Raises:
         IngestError: The call cannot start.
-        SparkError: The cluster cannot do the work. Traces that are in stay in.
+        SparkError: The cluster cannot do the work. Traces ingested by then stay.
     """
     for source in sources:
         if isinstance(source.path, Piped):
             what = "- is standard input" if source.path is STDIN else f"{source.path} is a pipe"
-            raise IngestError(f"{what}, which no executor can read; ingest it without Spark")
+            raise IngestError(f"{what}, which executors cannot read; ingest it without Spark")
     with ExitStack() as stack:
-        sign = None
+        marker = None
         if isinstance(store, LocalStore):
-            sign = stack.enter_context(store.session()).path / "lock"
+            marker = stack.enter_context(store.session()).path / "lock"
         plan = make_plan(store, sources, force)
-        run = _Run(spark, store, sign, plan, Meter(sources, on_progress, on_result), on_wait)
+        run = _Run(spark, store, marker, plan, Meter(sources, on_progress, on_result), on_wait)
         return run.all()
 
 
 class _Run:
-    """One ingest, as the driver sees it."""
+    """The driver's side of one ingest."""
 
     def __init__(
         self,
         spark: SparkSession,
         store: Store,
-        sign: Path | None,
+        marker: Path | None,
         plan: Sequence[Planned],
         meter: Meter,
         on_wait: Callable[[], None] | None,
     ) -> None:
         self._spark, self._plan, self._meter, self._on_wait = spark, plan, meter, on_wait
-        self._outcomes: dict[int, FileResult] = {}
+        self._results: dict[int, FileResult] = {}
         self._began = time.monotonic()
-        context = context_of(spark)  # without one, outcomes come when all is done
-        self._told = context.accumulator([], _Texts()) if context else None
+        context = context_of(spark)  # without one, results arrive when all tasks are done
+        self._reported = context.accumulator([], _TextAccumulator()) if context else None
         self._tracker = context.statusTracker() if context else None
-        self._job = Job(store, sign, self._told)
+        self._job = Job(store, marker, self._reported)
 
     def all(self) -> list[FileResult]:
-        """Settle every file.
+        """Ingest every file.
 
-        A trace that ends its process again and again ends Spark's job with it. It is tried once more
-        when the others are in, alone: what it shared an executor with may have been the reason.
+        A trace that crashes its process in every attempt fails Spark's job. It runs once more, alone,
+        after the others: another trace in the same executor may have caused the crash.
         """
         for number, planned in enumerate(self._plan):
             if planned.known is not None:
-                self._settle(number, result.unchanged(planned.source, planned.known))
+                self._finish(number, result.unchanged(planned.source, planned.known))
         suspects: list[int] = []
         while waiting := [
-            n for n in range(len(self._plan)) if n not in {*self._outcomes, *suspects}
+            n for n in range(len(self._plan)) if n not in {*self._results, *suspects}
         ]:
             try:
                 self._run_tasks(waiting)
@@ -146,71 +146,73 @@ class _Run:
                 self._run_tasks([number])
             except TaskLostError as lost:
                 error = RefusedError(
-                    f"its ingest ended the process it ran in at every attempt, at last on {lost.host}: "
-                    "it may need more memory than executors have there; ingest it without --engine spark"
+                    f"its ingest crashed its process in every attempt, the last on {lost.host}: "
+                    "it may need more memory than the executors have; ingest it without --engine spark"
                 )
-                self._settle(number, result.refused(self._plan[number].source, error))
-        return [self._outcomes[number] for number in range(len(self._plan))]
+                self._finish(number, result.refused(self._plan[number].source, error))
+        return [self._results[number] for number in range(len(self._plan))]
 
     def _run_tasks(self, numbers: Sequence[int]) -> None:
         items = [(number, self._plan[number]) for number in numbers]
-        frame = one_per_task(self._spark, partial(ingest_task, self._job), items, "outcome string")
+        frame = one_per_task(self._spark, partial(ingest_task, self._job), items, "result string")
         try:
-            rows = collect(frame, DataFrame.collect, self._look)
+            rows = collect(frame, DataFrame.collect, self._poll)
         finally:
-            self._look()
+            self._poll()
         for row in rows:
-            self._hear(row.outcome)
+            self._record(row.result)
 
-    def _look(self) -> None:
-        """Hear what was told meanwhile."""
-        for text in list(self._told.value) if self._told else ():
-            self._hear(text)
+    def _poll(self) -> None:
+        """Process the results that have arrived, and call `on_wait` if no task runs."""
+        for text in list(self._reported.value) if self._reported else ():
+            self._record(text)
         if self._on_wait and self._tracker and time.monotonic() - self._began > WAIT_SECONDS:
             stages = map(self._tracker.getStageInfo, self._tracker.getActiveStageIds())
-            if not self._outcomes and not any(stage and stage.numActiveTasks for stage in stages):
+            if not self._results and not any(stage and stage.numActiveTasks for stage in stages):
                 self._on_wait()
             self._on_wait = None
 
-    def _hear(self, text: str) -> None:
+    def _record(self, text: str) -> None:
         number, found = json.loads(text)
-        if number not in self._outcomes:
-            self._settle(number, FileResult(self._plan[number].source.path, **found))
+        if number not in self._results:
+            self._finish(number, FileResult(self._plan[number].source.path, **found))
 
-    def _settle(self, number: int, found: FileResult) -> None:
-        self._outcomes[number] = found
+    def _finish(self, number: int, found: FileResult) -> None:
+        self._results[number] = found
         self._meter.read(found.source_bytes)
         self._meter.count(found.events)
         self._meter.finish(found)
 
 
 def ingest_task(job: Job, item: tuple[int, Planned]) -> Iterator[pa.RecordBatch]:
-    """Run a task: yield a row with the number of a file and its result.
+    """Ingest one file in a task. Returns a row with the number of the file and its result.
 
     Raises:
-        IngestError: This machine cannot ingest.
+        IngestError: This machine cannot ingest anything.
     """
     number, planned = item
     with ExitStack() as stack:
         local = stack.enter_context(scratch(local_folder(), "name another in spark.local.dir"))
         commit = partial(job.store.commit, local, planned.target)
         if isinstance(job.store, LocalStore):
-            if job.sign and not job.sign.exists():
+            if job.marker and not job.marker.exists():
                 raise IngestError(
-                    f"{job.store.path} is another folder than where the ingest was started; the "
-                    "warehouse must be in one that all machines share, or in a store: s3://BUCKET/PATH"
+                    f"{job.store.path} is not the folder in which the ingest was started; the warehouse "
+                    "must be in a folder that all machines share, or in a store: s3://BUCKET/PATH"
                 )
             shared = stack.enter_context(job.store.session())
             commit = partial(_commit, job.store, shared, planned)
-        found = _settle(planned, local, commit)
-    told = {each.name: getattr(found, each.name) for each in fields(found) if each.name != "source"}
-    text = json.dumps((number, told))
-    if job.told is not None:
-        job.told.add([text])
-    yield pa.RecordBatch.from_pydict({"outcome": [text]})
+        found = _ingest(planned, local, commit)
+    values = {
+        each.name: getattr(found, each.name) for each in fields(found) if each.name != "source"
+    }
+    text = json.dumps((number, values))
+    if job.results is not None:
+        job.results.add([text])
+    yield pa.RecordBatch.from_pydict({"result": [text]})
 
 
-def _settle(planned: Planned, local: Session, commit: Callable[[Path], str]) -> FileResult:
+def _ingest(planned: Planned, local: Session, commit: Callable[[Path], str]) -> FileResult:
     path = planned.source.path
     if isinstance(path, Path) and not path.exists():
         error = RefusedError(
@@ -225,7 +227,7 @@ def _settle(planned: Planned, local: Session, commit: Callable[[Path], str]) -> 
 
 
 def _commit(store: LocalStore, shared: Session, planned: Planned, staged: Path) -> str:
-    """Bring a trace to the disk of the warehouse, and put it in its place there."""
+    """Copy a trace to the disk of the warehouse and commit it there."""
     with shared.staging() as copy:
         try:
             for file in staged.iterdir():

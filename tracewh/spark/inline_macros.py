@@ -1,9 +1,10 @@
-"""A view as one query over the tables: what DuckDB does when it expands its macros, done by us.
+"""Expand a view's macros into one query over the tables, as DuckDB does internally.
 
-Other engines have no table macros that take relations by name. Every block, and every view that a
-view pins, becomes CTEs of the one query; the same call with the same arguments becomes them once. The
-expression of a function takes the place of each of its calls. The house rules make that safe: a bare
-name is always a parameter, and a column has its table before it (see tests/test_sql_rules.py).
+Other engines have no table macros that read relations by name. Each block, and each view that a view
+calls, becomes CTEs of one query. Calls with the same arguments share their CTEs.
+The expression of a function replaces each of its calls. The SQL rules of this
+project make that safe: an unqualified name is always a parameter, and columns are always qualified
+(see tests/test_sql_rules.py).
 """
 
 from __future__ import annotations
@@ -19,16 +20,16 @@ from tracewh.views.spec import Spec
 
 
 class InlineError(Exception):
-    """A view is not one query, whatever its arguments."""
+    """A view cannot be expanded into one query."""
 
 
 def inlined(registry: Registry, spec: Spec, arguments: Mapping[str, exp.Expression]) -> exp.Query:
-    """The query of a view or slice, calling nothing but functions, in DuckDB's dialect.
+    """The query of a view or slice in DuckDB's dialect, with all table macros expanded.
 
     Args:
-        registry: What the SQL may call.
+        registry: The views and blocks that the SQL may call.
         spec: The view or slice.
-        arguments: What stands for each of its parameters.
+        arguments: The expression for each of its parameters.
     """
     inliner = _Inliner(registry)
     query = inliner.query(spec, arguments, ChainMap())
@@ -42,11 +43,11 @@ def inlined(registry: Registry, spec: Spec, arguments: Mapping[str, exp.Expressi
 
 
 class _Inliner:
-    """The CTEs of a query that is being put together, in the order in which they need each other."""
+    """Collects the CTEs of a query, in the order of their dependencies."""
 
     def __init__(self, registry: Registry) -> None:
         self._specs = {spec.object_name: spec for spec in registry.all()}
-        # A CTE of such a name would hide the table from all that follow.
+        # A CTE with the name of a table would hide the table from all later CTEs.
         self._taken = {s.name for s in registry.all() if s.kind in ("table", "slice")}
         self._names: dict[str, str] = {}
         self.ctes: dict[str, exp.Query] = {}
@@ -55,13 +56,13 @@ class _Inliner:
     def query(
         self, spec: Spec, arguments: Mapping[str, exp.Expression], around: ChainMap[str, str]
     ) -> exp.Query:
-        """The query of a file, its CTEs moved to ours.
+        """The query of a view, block or slice, with its CTEs moved to `ctes`.
 
         Args:
-            arguments: Of its parameters.
-            around: What the caller's CTEs are called here: a block reads them by name.
+            arguments: The expression for each of its parameters.
+            around: The new names of the caller's CTEs. A block reads them by name.
         """
-        # A holder, for what is replaced needs a parent.
+        # A wrapper: sqlglot can only replace nodes that have a parent.
         holder = exp.Subquery(this=sqlglot.parse_one(spec.body.rstrip(";"), dialect="duckdb"))
         for column in list(holder.find_all(exp.Column)):
             if not column.table and column.name in arguments:
@@ -72,7 +73,7 @@ class _Inliner:
         if with_ := query.args.get("with_"):
             query.set("with_", None)
             for cte in with_.expressions:
-                self._move(cte, within)
+                self._add_cte(cte, within)
         self._resolve(holder, within)
         found: exp.Query = holder.this
         return found
@@ -90,19 +91,19 @@ class _Inliner:
                 self._expand(body)
                 call.replace(body)
 
-    def _move(self, cte: exp.CTE, within: ChainMap[str, str]) -> None:
-        recurs = any(table.name == cte.alias for table in cte.this.find_all(exp.Table))
-        if recurs:
+    def _add_cte(self, cte: exp.CTE, within: ChainMap[str, str]) -> None:
+        is_recursive = any(table.name == cte.alias for table in cte.this.find_all(exp.Table))
+        if is_recursive:
             self.recursive = True
             within[cte.alias] = self._name(cte.alias)
         self._resolve(cte, within)
-        if recurs:
+        if is_recursive:
             self.ctes[within[cte.alias]] = cte.this
         else:
             within[cte.alias] = self._add(cte.alias, cte.this)
 
     def _add(self, name: str, query: exp.Query) -> str:
-        """Take a CTE in, unless the same is there already; gives its name."""
+        """Add a CTE unless an identical one exists, and return its name."""
         text = query.sql("duckdb")
         if text not in self._names:
             self._names[text] = self._name(name)
@@ -118,7 +119,7 @@ class _Inliner:
         return name
 
     def _resolve(self, part: exp.Expression, within: ChainMap[str, str]) -> None:
-        """Name what a part of a query reads as it is called here, and inline what it calls."""
+        """Rename the CTEs that a part of a query reads, and expand the macros that it calls."""
         for table in list(part.find_all(exp.Table)):
             call = table.this
             if isinstance(call, exp.Identifier):
@@ -127,7 +128,7 @@ class _Inliner:
             elif isinstance(call, exp.Anonymous) and call.name == "query_table":
                 (name,) = call.expressions
                 if not isinstance(name, exp.Literal):
-                    raise InlineError("it reads a relation that the caller names")
+                    raise InlineError("it reads a relation whose name is an argument")
                 table.set("this", exp.to_identifier(within.get(name.this, name.this)))
             elif isinstance(call, exp.Anonymous) and call.name in self._specs:
                 callee = self._specs[call.name]
@@ -136,7 +137,7 @@ class _Inliner:
 
 
 def _arguments(callee: Spec, call: exp.Anonymous) -> dict[str, exp.Expression]:
-    """What a call passes for each parameter, by place, by name or by default."""
+    """The argument of a call for each parameter: positional, named, or the default."""
     given = {
         param.name: sqlglot.parse_one(param.default, dialect="duckdb")
         for param in callee.params
@@ -149,7 +150,7 @@ def _arguments(callee: Spec, call: exp.Anonymous) -> dict[str, exp.Expression]:
     given |= {a.name: a.expression for a in call.expressions if isinstance(a, exp.PropertyEQ)}
     types = {param.name: param.type for param in callee.params}
     return {
-        # A NULL needs its type, and what is more than a name or a value its parentheses.
+        # A NULL needs its type, and an expression that is not a name or value needs parentheses.
         name: exp.cast(value, types[name], dialect="duckdb")
         if isinstance(value, exp.Null)
         else value

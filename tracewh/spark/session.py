@@ -1,6 +1,6 @@
-"""The SparkSession of the command line: quiet, and with the settings that stores need.
+"""The SparkSession of the command line, without log output and with the settings for object stores.
 
-Whatever the user has set for Spark itself wins: spark-defaults.conf in SPARK_CONF_DIR, and
+The user's own Spark settings take precedence: spark-defaults.conf in SPARK_CONF_DIR, and
 PYSPARK_SUBMIT_ARGS.
 """
 
@@ -27,25 +27,25 @@ if TYPE_CHECKING:
     from pyspark import SparkConf
     from pyspark.sql import SparkSession
 
-#: How long a master may take to answer.
+#: Timeout for connecting to a master.
 ANSWER_SECONDS = 10
 
-#: What Spark hides in its logs and pages by itself.
+#: Settings that Spark hides in its logs and web pages by default.
 _REDACTED = "(?i)secret|password|token|access[.]?key"
 
 
 @contextmanager
 def session(master: str | None = None) -> Iterator[SparkSession]:
-    """A SparkSession, stopped afterwards.
+    """Start a SparkSession and stop it afterwards.
 
     Args:
-        master: As spark-submit's --master; None for what Spark's own settings say, else local[*].
+        master: As --master of spark-submit; None for Spark's own settings, or else local[*].
 
     Raises:
         SparkError: PySpark or Java are missing, or the master cannot be reached.
     """
     if not logging.root.handlers:
-        logging.root.addHandler(logging.NullHandler())  # py4j tells it of every interruption
+        logging.root.addHandler(logging.NullHandler())  # py4j logs every interruption
     _check_java()
     if master:
         _check_master(master)
@@ -58,7 +58,7 @@ def session(master: str | None = None) -> Iterator[SparkSession]:
 
 
 def _started(master: str | None, log: IO[bytes]) -> SparkSession:
-    """Start it on another thread: on this one, Spark would take Ctrl-C for itself."""
+    """Start Spark in another thread. In the main thread it would install its own handler for Ctrl-C."""
     with ThreadPoolExecutor(1) as pool:
         starting = pool.submit(_start, master, log)
         try:
@@ -84,7 +84,7 @@ def _start(master: str | None, log: IO[bytes]) -> SparkSession:
 
     quiet = {} if debugging() else {"stdout": log, "stderr": log}
     try:
-        # Before any settings are known: they would be arguments of the process, secrets included.
+        # Start the JVM before the settings exist: they would become process arguments, secrets included.
         if SparkContext._gateway is None:
             SparkContext._gateway = launch_gateway(popen_kwargs=quiet)  # type: ignore[no-untyped-call]
             SparkContext._jvm = SparkContext._gateway.jvm
@@ -92,17 +92,17 @@ def _start(master: str | None, log: IO[bytes]) -> SparkSession:
         _check_master(conf.get("spark.master") or "")
         return SparkSession(SparkContext(conf=conf))
     except (PySparkException, Py4JError) as error:
-        raise SparkError(f"Spark does not start: {_cause(log) or error}") from None
+        raise SparkError(f"cannot start Spark: {_cause(log) or error}") from None
 
 
 def _conf(master: str | None) -> SparkConf:
-    """The settings; those of the user are in it from the start."""
+    """The settings. SparkConf contains those of the user from the start."""
     from pyspark import SparkConf
 
     conf = SparkConf()
     if master:
         conf.setMaster(master)
-    if conf.get("spark.app.name") in (None, "pyspark-shell"):  # nobody chose one
+    if conf.get("spark.app.name") in (None, "pyspark-shell"):  # the user set none
         conf.setAppName("tracewh")
     conf.setIfMissing("spark.ui.enabled", "false")
     conf.set("spark.ui.showConsoleProgress", "false")
@@ -120,14 +120,14 @@ def _conf(master: str | None) -> SparkConf:
 def _check_java() -> None:
     home = os.environ.get("JAVA_HOME")
     if shutil.which(os.path.join(home, "bin", "java") if home else "java") is None:
-        where = f"JAVA_HOME={home} has no bin/java" if home else "there is no java in PATH"
+        where = f"JAVA_HOME={home} has no bin/java" if home else "java is not in PATH"
         raise SparkError(
             f"Spark needs Java 17 or later, and {where}: install a JDK, or set JAVA_HOME"
         )
 
 
 def _check_master(master: str) -> None:
-    """Ask a standalone master, which Spark would try for a minute, whether it is there."""
+    """Check that a standalone master accepts connections. Spark itself would retry for a minute."""
     if not master.startswith("spark://"):
         return
     reasons = []
@@ -141,12 +141,12 @@ def _check_master(master: str) -> None:
         else:
             return
     raise SparkError(
-        f"no Spark master answers at {master} ({reasons[-1].lower()}): check --master, and that it runs"
+        f"cannot reach a Spark master at {master} ({reasons[-1].lower()}): check --master, and that it runs"
     )
 
 
 def _cause(log: IO[bytes]) -> str:
-    """What the log of Spark's process says last of why it ended, in one line."""
+    """The last error in the log of Spark's process, in one line."""
     log.seek(0)
     text = log.read().decode("utf-8", "replace")
     if "UnsupportedClassVersionError" in text:

@@ -1,4 +1,4 @@
-"""What a task may use of the machine that it runs on."""
+"""Cores and memory that a task may use."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ import random
 from dataclasses import dataclass
 from pathlib import Path
 
-#: What the database may use for each core of a task; its process uses up to 0.75 GiB then.
+#: Memory limit of the database per core of a task. The process then uses up to 0.75 GiB.
 MEMORY_BYTES = 320 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """The cores that a task was given, and the memory for them."""
+    """The cores of a task, and the memory for them."""
 
     cores: int
 
     @classmethod
     def of_task(cls) -> Share:
-        """That of the task that runs in this process."""
+        """The share of the task that runs in this process."""
         from pyspark import TaskContext
 
         task = TaskContext.get()
@@ -27,16 +27,16 @@ class Share:
 
     @property
     def memory_bytes(self) -> int:
-        """What its database may use."""
+        """Memory limit of the task's database."""
         return MEMORY_BYTES * self.cores
 
     @property
     def remedy(self) -> str:
-        """What to do where that is too little."""
+        """What the user can do if the memory is not enough."""
         return f"set spark.task.cpus to {2 * self.cores}"
 
 
 def local_folder() -> Path | None:
-    """The folder that Spark has on this machine, and removes when its executor ends."""
+    """A local folder of Spark, which it removes when the executor ends; None outside an executor."""
     folders = os.environ.get("SPARK_LOCAL_DIRS", "").split(",")
     return Path(random.choice(folders)) if all(folders) else None

@@ -1,10 +1,11 @@
-"""The tables and views of a warehouse in Spark SQL: `SELECT * FROM kernel_stats(run => 'resnet')`.
+"""A warehouse's tables and views in Spark SQL: `SELECT * FROM kernel_stats(run => 'resnet')`.
 
-A view that carries over is a table function, generated from the one SQL that it has. sqlglot translates the
-words, and is not trusted: it translates all it can read, and much of that fails or says something else.
-Which views carry over their headers say, and a test compares all of them with DuckDB row by row.
+Each view that can be translated becomes a table function, generated from the view's DuckDB SQL. sqlglot
+does the translation, but it translates anything that it can parse, and much of that fails or gives other
+results. So the `carries:` line of a view's header says whether it is translated, and a test compares all
+such views with DuckDB row by row.
 
-What is created is temporary: it belongs to a session, and nothing is written anywhere.
+All created objects are temporary: they belong to a session, and nothing is written to disk.
 """
 
 from __future__ import annotations
@@ -23,15 +24,15 @@ from tracewh.views.spec import Column, Param, Spec
 
 
 def chosen(registry: Registry, names: Iterable[str] = ()) -> dict[str, Spec]:
-    """The functions that are wanted, by name.
+    """The views to translate, by function name.
 
     Args:
-        registry: Of the views.
-        names: Views; one with its version, as kernel_stats_v1, makes a function of that name. None
-            for all whose newest version carries over.
+        registry: The registry of views.
+        names: Views. A name with a version, such as kernel_stats_v1, gives a function of that name. Empty
+            for all views whose newest version can be translated.
 
     Raises:
-        ViewError: There is no such view, or it does not carry over.
+        ViewError: The view does not exist, or it cannot be translated.
     """
     if not names:
         return {view.name: view for view in registry.newest() if view.carries == "spark"}
@@ -39,8 +40,8 @@ def chosen(registry: Registry, names: Iterable[str] = ()) -> dict[str, Spec]:
     for name, view in views.items():
         if view.carries != "spark":
             raise ViewError(
-                f"the SQL of {name} cannot be translated to Spark; use tracewh.spark.view or `tracewh show "
-                f"{view.name} --engine spark`"
+                f"the SQL of {name} cannot be translated to Spark SQL; to run it on Spark, use "
+                f"tracewh.spark.view or `tracewh show {view.name} --engine spark`"
             )
     return views
 
@@ -50,8 +51,8 @@ def script(registry: Registry, listing: Listing, views: Mapping[str, Spec]) -> I
 
     Args:
         registry: Of the views.
-        listing: The warehouse. Spark reads its files itself, so it has to know the place.
-        views: What `chosen` gave.
+        listing: The warehouse. Spark reads its files itself, so it must have access to them.
+        views: The result of `chosen`.
     """
     for table in registry.tables():
         yield from _table(table, listing)
@@ -59,7 +60,7 @@ def script(registry: Registry, listing: Listing, views: Mapping[str, Spec]) -> I
 
 
 def functions(registry: Registry, views: Mapping[str, Spec]) -> Iterator[str]:
-    """The statements that create slices and functions over tables that are there."""
+    """The statements that create slices and functions over existing tables."""
     for part in registry.slices():
         query = _translated(inlined(registry, part, {}))
         yield (
@@ -68,7 +69,7 @@ def functions(registry: Registry, views: Mapping[str, Spec]) -> Iterator[str]:
     for name, view in views.items():
         params = ", ".join(map(_parameter, view.params))
         columns = ",\n  ".join(f"{_name(c)} {_type(c.type)} {_comment(c)}" for c in view.columns)
-        # Told whose they are, parameters are not taken for columns.
+        # Qualified with the function's name, Spark does not mistake parameters for columns.
         passed = {param.name: exp.column(param.name, name) for param in view.params}
         yield (
             f"CREATE OR REPLACE TEMPORARY FUNCTION {name}({params})\n"
@@ -78,7 +79,7 @@ def functions(registry: Registry, views: Mapping[str, Spec]) -> Iterator[str]:
 
 
 def _parameter(param: Param) -> str:
-    """A parameter as Spark declares it; without a default it is required."""
+    """The declaration of a parameter in Spark SQL. A parameter without a default is required."""
     text = f"{param.name} {_type(param.type)}"
     if not param.required:
         text += f" DEFAULT {sqlglot.transpile(param.default, read='duckdb', write='spark')[0]}"
@@ -86,9 +87,9 @@ def _parameter(param: Param) -> str:
 
 
 def _table(table: Spec, listing: Listing) -> Iterator[str]:
-    """A table over its Parquet files; those of a store have a name for each writing of a trace.
+    """A view over the Parquet files of a table. In an object store, each attempt has its own file name.
 
-    Spark puts the columns of the path last, and reads the %C3%BC of a ü as two letters.
+    Spark puts partition columns last, and decodes the %C3%BC of a ü in a path as two letters.
     """
     files = sorted({path.rpartition("/")[2] for path in listing.files(table.name)})
     names = files[0] if len(files) == 1 else f"{{{','.join(files)}}}"
@@ -105,15 +106,15 @@ def _table(table: Spec, listing: Listing) -> Iterator[str]:
         else f"DECODE(ENCODE({_name(column)}, 'ISO-8859-1'), 'UTF-8')"
         for column in table.columns
     ]
-    said = ", ".join(f"{_name(column)} {_comment(column)}" for column in table.columns)
+    header = ", ".join(f"{_name(column)} {_comment(column)}" for column in table.columns)
     yield (
-        f"CREATE OR REPLACE TEMPORARY VIEW {table.name} ({said})\nCOMMENT {_text(table.summary)}\n"
+        f"CREATE OR REPLACE TEMPORARY VIEW {table.name} ({header})\nCOMMENT {_text(table.summary)}\n"
         f"AS SELECT {', '.join(read)} FROM {table.name}_files"
     )
 
 
 def _url(listing: Listing) -> str:
-    """Where the warehouse is as Hadoop, and so Spark, calls it."""
+    """The warehouse's location as Hadoop, and so Spark, writes it."""
     path = str(listing.path)
     return f"s3a{path.removeprefix('s3')}" if path.startswith("s3://") else path
 
@@ -132,8 +133,8 @@ def _name(column: Column) -> str:
     return f"`{column.name}`"
 
 
-def _comment(said: Column | Param) -> str:
-    return f"COMMENT {_text(said.meaning)}"
+def _comment(item: Column | Param) -> str:
+    return f"COMMENT {_text(item.meaning)}"
 
 
 def _text(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Work for a Spark cluster: a call of a function in each task, on executors that have tracewh too."""
+"""Run Python functions in the tasks of a Spark cluster, and translate Spark's errors."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-#: Stands before what a task has to say to a person.
-_SAYS = "TRACEWH SAYS"
+#: Marks a task's message for the user inside Spark's error text.
+_MARK = "TRACEWH SAYS"
 
 
 def one_per_task(
@@ -34,13 +34,13 @@ def one_per_task(
     arguments: Sequence[T],
     schema: StructType | str,
 ) -> DataFrame:
-    """What a function gives for each of many arguments, one argument a task.
+    """Call a function for each of many arguments, one per task, and return all its rows.
 
     Args:
         spark: The session. Its executors must have this version of tracewh.
-        function: A function of a module, which executors import; or a `partial` of one.
-        arguments: Plain data that can be pickled; at least one.
-        schema: Of the record batches.
+        function: A function of a module, which executors import, or a `partial` of one.
+        arguments: Picklable data; at least one.
+        schema: Schema of the record batches.
     """
     numbers = spark.range(0, len(arguments), 1, len(arguments))
     return map_in_arrow(numbers, partial(_each, function, list(arguments)), schema)
@@ -51,12 +51,12 @@ def map_in_arrow(
     function: Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]],
     schema: StructType | str,
 ) -> DataFrame:
-    """What a function gives for the rows of each partition of a data frame.
+    """Call a function with the rows of each partition of a data frame, and return all its rows.
 
     Args:
         frame: The rows. Executors of its session must have this version of tracewh.
-        function: A function of a module, which executors import; or a `partial` of one.
-        schema: Of the record batches that it gives.
+        function: A function of a module, which executors import, or a `partial` of one.
+        schema: Schema of the record batches that it returns.
     """
     work = partial(_work, version("tracewh"), pickle.dumps(function))
     return frame.mapInArrow(work, schema)
@@ -75,37 +75,37 @@ def _each(
 def _work(
     wanted: str, pickled: bytes, batches: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
-    """What a task does, where it can."""
+    """Run the function in a task, after checking the version of tracewh."""
     found, host = version("tracewh"), socket.gethostname()
     if found != wanted:
         raise RuntimeError(
-            f"{_SAYS}: tracewh {found} is installed on {host}, and {wanted} here: "
-            f"pip install 'tracewh[spark]=={wanted}' there"
+            f"{_MARK}: {host} has tracewh {found}, but the driver has {wanted}: "
+            f"run pip install 'tracewh[spark]=={wanted}' there"
         )
     try:
         yield from pickle.loads(pickled)(batches)
     except Exception as error:
-        if type(error).__module__.startswith("tracewh."):  # its message is for a person
-            raise RuntimeError(f"{_SAYS}: on {host}: {error}") from None
+        if type(error).__module__.startswith("tracewh."):  # its message is for the user
+            raise RuntimeError(f"{_MARK}: on {host}: {error}") from None
         raise
 
 
 def collect(
     frame: DataFrame, action: Callable[[DataFrame], T], tick: Callable[[], None] = lambda: None
 ) -> T:
-    """What an action gives of a data frame, computed aside so that Ctrl-C is heard and ends it.
+    """Run an action on a data frame in another thread, so that Ctrl-C can cancel it.
 
     Args:
-        frame: What to compute.
-        action: What to do with it, e.g. ``DataFrame.collect``.
-        tick: Called a few times a second meanwhile. What it raises ends the work.
+        frame: The data frame.
+        action: The action, e.g. ``DataFrame.collect``.
+        tick: Called a few times per second meanwhile. An exception from it cancels the action.
 
     Raises:
-        SparkError, TaskLostError: As `readable_errors` says.
+        SparkError, TaskLostError: See `readable_errors`.
     """
     spark, tag = frame.sparkSession, f"tracewh-{uuid.uuid4().hex}"
     context = context_of(spark)
-    # Tags of a session are known to one thread only, but those of Spark Connect.
+    # A session's tags belong to one thread, except with Spark Connect.
     mark = context.addJobTag if context else spark.addTag
     cancel = context.cancelJobsWithTag if context else spark.interruptTag
 
@@ -127,7 +127,7 @@ def collect(
 
 
 def context_of(spark: SparkSession) -> SparkContext | None:
-    """Spark's own context in this process; None with Spark Connect, which has it elsewhere."""
+    """The SparkContext of this process; None with Spark Connect, where it is in another process."""
     from pyspark.errors import PySparkAttributeError
 
     try:
@@ -138,10 +138,10 @@ def context_of(spark: SparkSession) -> SparkContext | None:
 
 @contextmanager
 def readable_errors() -> Iterator[None]:
-    """Say in one line what Spark means when it gives up.
+    """Turn Spark's errors into one-line errors.
 
     Raises:
-        TaskLostError: A task ended its process at every attempt.
+        TaskLostError: A task crashed its process in every attempt.
         SparkError: The executors cannot do the work, or Spark itself ended.
     """
     from py4j.protocol import Py4JError
@@ -156,31 +156,29 @@ def readable_errors() -> Iterator[None]:
 
 
 def meaning(text: str) -> SparkError | TaskLostError:
-    """What an error of Spark says, in one line with the remedy."""
+    """Turn the text of a Spark error into a one-line error with a remedy."""
     here = version("tracewh")
-    remedy = (
-        f"pip install 'tracewh[spark]=={here}' there, or set PYSPARK_PYTHON to a Python that has it"
-    )
-    if found := re.search(f"{_SAYS}: (.*)", text):
+    remedy = f"run pip install 'tracewh[spark]=={here}' there, or set PYSPARK_PYTHON to a Python that has it"
+    if found := re.search(f"{_MARK}: (.*)", text):
         return SparkError(found[1])
     if re.search(r"No module named 'tracewh\.", text):
         return SparkError(
-            f"the executors have another tracewh than {here}, which is here: {remedy}"
+            f"the executors have a different version of tracewh than the driver, which has {here}: {remedy}"
         )
     if found := re.search(r"No module named '(\w+)", text):
         return SparkError(f"the Python of the executors has no {found[1]}: {remedy}")
     if found := re.search(r"different version: (\S+?) than that in driver: (\d+\.\d+)", text):
         return SparkError(
-            f"the executors run Python {found[1]}, and Python {found[2]} runs here: set PYSPARK_PYTHON to "
-            f"a Python {found[2]} of theirs"
+            f"the executors run Python {found[1]}, but the driver runs Python {found[2]}: set PYSPARK_PYTHON "
+            f"to a Python {found[2]} on the executors"
         )
     if found := re.search(r'Cannot run program "([^"]+)"', text):
         return SparkError(
-            f"the executors have no {found[1]}: set PYSPARK_PYTHON to a Python of theirs"
+            f"the executors have no {found[1]}: set PYSPARK_PYTHON to a Python on the executors"
         )
     if found := re.search(r"Lost task (\d+)\.\d+ in stage \S+ \(TID \d+\) \((\S+) executor", text):
         return TaskLostError(int(found[1]), found[2])
     named = re.findall(r"^\W*(?:\w+\.)*(\w+(?:Exception|Error): .*)$", text, re.MULTILINE)
-    # The last of a traceback in Python is what it is about, and the first in Java.
-    said = named[-1 if "Traceback" in text else 0] if named else text.partition("\n")[0]
-    return SparkError(f"Spark gave up: {said} ({DEBUG}=1 shows where)")
+    # A Python traceback names the cause last, a Java stack trace first.
+    cause = named[-1 if "Traceback" in text else 0] if named else text.partition("\n")[0]
+    return SparkError(f"Spark failed: {cause} (set {DEBUG}=1 for the full error)")
