@@ -233,7 +233,7 @@ def test_a_comparison_is_drilled_into(visit: Visit, compared: Path) -> None:
     box = panel.locator("canvas").bounding_box()
     assert box is not None
     panel.locator("canvas").click(position={"x": box["width"] * 0.235, "y": 120})
-    expect(said).to_have_text(re.compile(r"^/ProfilerStep: .* more than in the baseline"))
+    expect(said).to_have_text(re.compile(r"^/ProfilerStep: .* slower than in the baseline"))
     panel.get_by_role("button", name="Up").click()
     expect(said).to_have_text(re.compile("^/: "))
     first = visit.panel("diff-overview").locator("tbody tr").all_inner_texts()
