@@ -61,8 +61,8 @@ class Compacted:
             present: The version of each trace to read, by run, worker and span.
 
         Returns:
-            None if more than half of the traces are outdated or not to be read, e.g. if one of
-            thousands is. Read the traces' own files then.
+            None if these are more than half of the merged traces, e.g. if a query reads one of
+            thousands. Read the traces' own files then.
         """
         gone = frozenset(
             keys
