@@ -3,7 +3,7 @@
 Other engines have no table macros that take relations by name. Every block, and every view that a
 view pins, becomes CTEs of the one query; the same call with the same arguments becomes them once. The
 expression of a function takes the place of each of its calls. The house rules make that safe: a bare
-name is always a parameter, and a column has its table before it (see tests/test_sql_rules.py).
+name is always a parameter, and a column has its table before it (see tests/sql/test_sql_rules.py).
 """
 
 from __future__ import annotations
