@@ -104,8 +104,10 @@ def test_a_program_that_is_right(tmp_path: Path, cache: Path) -> None:
 
 def test_a_program_that_is_wrong(tmp_path: Path, cache: Path) -> None:
     assert [each.partition(": error: ")[2] for each in problems(tmp_path, cache, WRONG)] == [
-        "Incompatible return value type (got \"Literal['ingested', 'unchanged', 'refused']\","
-        ' expected "int")  [return-value]',
+        (
+            "Incompatible return value type "
+            "(got \"Literal['ingested', 'unchanged', 'refused']\", expected \"int\")  [return-value]"
+        ),
         '"Progress" has no attribute "percent"  [attr-defined]',
         'Argument "force" to "ingest" has incompatible type "str"; expected "bool"  [arg-type]',
         'Argument 1 to "sql" of "Warehouse" has incompatible type "int"; expected "str"  [arg-type]',
