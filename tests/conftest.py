@@ -106,6 +106,7 @@ QUICK = (
     "test_rooms.py",
     "test_schema.py",
     "cli/output/test_output.py",
+    "docs/test_prose.py",
     "ingest/parse/test_native.py",
     "ingest/read/test_buffers.py",
     "ingest/read/test_reader.py",
@@ -116,7 +117,6 @@ QUICK = (
     "sql/test_sql_rules.py",
     "storage/remote/test_location.py",
     "storage/test_layout.py",
-    "storage/test_run_names.py",
     "views/test_names.py",
     "views/test_registry.py",
 )
