@@ -99,7 +99,60 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+#: What `pytest -m quick` runs, by path: of each room the tests that start no process, no server and no
+#: browser, and ingest no recorded trace. Of a .test file it runs the first case only.
+QUICK = (
+    "*.test",
+    "test_rooms.py",
+    "test_schema.py",
+    "cli/output/test_output.py",
+    "docs/test_prose.py",
+    "ingest/parse/test_native.py",
+    "ingest/read/test_buffers.py",
+    "ingest/read/test_reader.py",
+    "ingest/sources/test_discover.py",
+    "ingest/test_api.py",
+    "spark/test_distributed.py",
+    "sql/test_queries.py",
+    "sql/test_sql_rules.py",
+    "storage/remote/test_location.py",
+    "storage/test_layout.py",
+    "views/test_names.py",
+    "views/test_registry.py",
+)
+
+
+def _is_quick(path: Path) -> bool:
+    name = path.relative_to(Path(__file__).parent).as_posix()
+    return any(fnmatch(name, pattern) for pattern in QUICK)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line(
+        "markers", "quick: less than a minute for all, QUICK in conftest.py lists them"
+    )
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Do not import what a short run leaves out: torch and PySpark alone take seconds."""
+    if config.option.markexpr != "quick" or collection_path.is_dir():
+        return None
+    return None if _is_quick(collection_path) else True
+
+
+def _mark_quick(items: list[pytest.Item]) -> None:
+    seen = set()
+    for item in items:
+        is_first = item.path not in seen
+        seen.add(item.path)
+        if _is_quick(item.path) and (is_first or item.path.suffix != ".test"):
+            item.add_marker("quick")
+
+
+# First: what selects by markers comes after.
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    _mark_quick(items)
     file: Path | None = config.getoption("--once")
     if file is None or not file.exists():
         return

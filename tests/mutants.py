@@ -4,7 +4,7 @@
 
 A mutant is a view, a block, a slice or a derived table with one comparison, sign, join, aggregate,
 coalesce, condition, order or constant changed. Its tests are the .test files whose queries need it and, for a
-view, tests/test_<view>.py; for sql/derive the tests of ingest as well. One that cannot be created is drawn
+view or a block, the test_<name>.py beside it; for sql/derive the tests of ingest as well. One that cannot be created is drawn
 anew. A survivor that `equivalent_mutants.txt` names answers the same for every input, and the file says why.
 
 Each is tried in a process of its own, which has all macros and replaces one. Tests in Python run in a
@@ -43,11 +43,13 @@ EQUIVALENT = Path(__file__).with_name("equivalent_mutants.txt")
 FOLDERS = ("views", "sql/blocks", "sql/functions", "sql/slices", "sql/derive")
 #: Tests of what ingest derives; the other ones of ingest are about bytes and files.
 OF_DERIVE = [
-    f"tests/ingest/test_{name}.py"
-    for name in (
-        "arguments", "counters_and_flows", "facts", "fields", "links", "nesting", "operator_costs",
-        "operators", "plain", "rebuild", "stacks", "step_activity", "steps",
-    )
+    *(f"tests/ingest/parse/test_{name}.py" for name in (
+        "argument_columns", "counters_and_flows", "event_columns", "fast_parser",
+    )),
+    *(f"tests/ingest/link/test_{name}.py" for name in (
+        "link_tasks", "nesting", "operator_costs", "operators", "stacks", "step_activity", "steps", "trace_facts",
+    )),
+    "tests/ingest/test_reconstruct.py",
 ]  # fmt: skip
 WANTED_PCT = 95
 #: A mutant whose tests take longer counts as killed: many of recursive queries never end.
@@ -176,10 +178,10 @@ class Tests:
     def __init__(self, registry: Registry) -> None:
         settled = registry.needs(STEP_ROLES)
         self._needs: dict[str, set[str]] = {}
-        for file in sorted(ROOT.glob("tests/*/*.test")):
+        for file in sorted(ROOT.glob("tests/**/*.test")):
             text = "\n".join(part for _, part in paragraphs(file.read_text("utf-8")))
             needed = set(registry.needs(text))
-            # Both are written to tables before a query runs, see tests/settled.py.
+            # Both are written to tables before a query runs, see tests/derived_tables.py.
             if "step_activity" in needed:
                 needed |= set(settled)
             self._needs[str(file.relative_to(ROOT))] = needed
@@ -187,11 +189,15 @@ class Tests:
     def of(self, path: str) -> list[str]:
         """Files to run, those that are named after it first."""
         if path.startswith("sql/derive/"):
-            settled = {"operator_costs", "stacks"}  # by tests/settled.py, with what ingest derives
+            settled = {
+                "operator_costs",
+                "stacks",
+            }  # by tests/derived_tables.py, with what ingest derives
             return [*OF_DERIVE, *(file for file, needed in self._needs.items() if needed & settled)]
         name = Path(path).stem
         wanted = [file for file, needed in self._needs.items() if name in needed]
-        in_python = f"tests/test_{re.sub(r'_v[0-9]+$', '', name)}.py"
+        folder = "sql/blocks" if path.startswith("sql/") else "views"
+        in_python = f"tests/{folder}/test_{re.sub(r'_v[0-9]+$', '', name)}.py"
         return [
             *sorted(wanted, key=lambda file: Path(file).stem != name),
             *([in_python] if (ROOT / in_python).exists() else []),

@@ -19,12 +19,26 @@ import tracewh.ingest  # noqa: F401
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from tracewh.ingest.api import FileResult, Progress
-    from tracewh.views.warehouse import Warehouse
+    from tracewh.errors import IngestError
+    from tracewh.ingest.progress import Progress
+    from tracewh.ingest.result import FileResult
+    from tracewh.views.registry import ViewError
+    from tracewh.views.warehouse import Warehouse, WarehouseError
 
-__all__ = ["ingest", "open"]
+    __version__: str
 
-#: What else `tracewh.<name>` offers, and the module to load for it.
+__all__ = [
+    "FileResult",
+    "IngestError",
+    "Progress",
+    "ViewError",
+    "Warehouse",
+    "WarehouseError",
+    "ingest",
+    "open",
+]
+
+#: The module to load for a name when it is first used.
 _ELSEWHERE = {
     "IngestError": "tracewh.ingest.api",
     "FileResult": "tracewh.ingest.api",
@@ -107,4 +121,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return [*__all__, *_ELSEWHERE, "__version__"]
+    return [*__all__, "__version__"]

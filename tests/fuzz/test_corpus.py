@@ -10,7 +10,7 @@ from tests.fuzz.test_damage import read
 from tests.ingest.whole import LEFT_OUT, whole
 
 CORPUS = sorted((Path(__file__).parent / "corpus").iterdir())
-#: Through all of ingest; tests/ingest/test_repairs.py has the others, which were written by hand.
+#: Through all of ingest; tests/ingest/read/test_repairs.py has the others, which were written by hand.
 FOUND = [file for file in CORPUS if file.name.startswith("found_")]
 REFUSED = ("not a Kineto trace: ", "the gzip data ends early, at byte ", "damaged gzip data (")
 

@@ -13,7 +13,7 @@ import pytest
 
 import tracewh
 from tests.live.layers import STEPS, VARIANTS
-from tests.test_diff_modules import assert_adds_up, assert_is_whole, assert_same, rows_of
+from tests.views.test_diff_modules import assert_adds_up, assert_is_whole, assert_same, rows_of
 
 HERE = Path(__file__).parent
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.parity.test_diff import DIFFS, RUNS, SPANS
-from tests.test_diff_modules import assert_adds_up, rows_of
+from tests.views.test_diff_modules import assert_adds_up, rows_of
 
 if TYPE_CHECKING:
     import tracewh

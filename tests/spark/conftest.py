@@ -18,7 +18,7 @@ import pyspark
 import pytest
 
 from tests.conftest import ROOT
-from tests.remote.conftest import Store, s3_server
+from tests.storage.remote.conftest import Store, s3_server
 
 __all__ = ["s3_server"]
 

@@ -23,9 +23,9 @@ from pyspark.sql import DataFrame
 import tracewh
 import tracewh.spark
 from tests.conftest import ROOT
-from tests.remote.conftest import BUCKET, Store
 from tests.spark.conftest import Cluster
-from tests.spark.test_ingest import rows
+from tests.spark.test_ingest_tasks import rows
+from tests.storage.remote.conftest import BUCKET, Store
 from tracewh.errors import IngestError
 from tracewh.ingest.plan import make_plan
 from tracewh.ingest.result import FileResult

@@ -15,7 +15,7 @@ from pyarrow import RecordBatch
 from pyspark.errors import PySparkRuntimeError
 from pyspark.sql import DataFrame
 
-from tests.remote.conftest import Store
+from tests.storage.remote.conftest import Store
 from tracewh.spark import SparkError
 from tracewh.spark import tasks as ours
 from tracewh.spark.errors import TaskLostError

@@ -1,0 +1,307 @@
+"""ingest, demo, drop, relink, shell, views, runs: what each does, says and returns."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tracewh.cli.output.progress import size
+
+SAMPLES = Path(__file__).parents[3] / "samples"
+TRACE = {
+    "schemaVersion": 1,
+    "traceEvents": [
+        {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 10.0, "dur": 5.0}
+    ],
+}
+
+
+@pytest.fixture
+def logs(tmp_path: Path) -> Path:
+    """Two runs: one trace each, one of them compressed."""
+    for run, name in (("base", "host_1.pt.trace.json"), ("tuned", "host_1.pt.trace.json.gz")):
+        file = tmp_path / "logs" / run / name
+        file.parent.mkdir(parents=True)
+        text = json.dumps(TRACE).encode()
+        file.write_bytes(gzip.compress(text) if name.endswith(".gz") else text)
+    return tmp_path / "logs"
+
+
+def statuses(out: str) -> list[str]:
+    return re.findall(r"\b(ingested|unchanged|refused)\b", out)
+
+
+def test_ingest_takes_in_skips_and_refuses(tracewh, logs, tmp_path):
+    warehouse = tmp_path / "wh"
+    as_json = ("--format", "json")
+    done = tracewh("ingest", logs, "-w", warehouse)
+    assert done.code == 0
+    table = [line.split() for line in done.out.splitlines()]
+    assert table[0] == ["run", "traces", "ingested", "events", "source_mb", "stored_mb"]
+    assert [row[:4] for row in table[2:]] == [["base", "1", "1", "1"], ["tuned", "1", "1", "1"]]
+    *lines, total = done.err.splitlines()
+    assert sorted(line.split(": ")[0] for line in lines) == [
+        str(logs / "base/host_1.pt.trace.json"),
+        str(logs / "tuned/host_1.pt.trace.json.gz"),
+    ]
+    assert all(
+        re.search(r": ingested 1 event, [\d.]+ k?B as [\d.]+ kB, in [\d.]+ s$", line)
+        for line in lines
+    )
+    assert re.match(r"tracewh: 2 ingested; 2 events in [\d.]+ s \([\d,]+/s\), ", total)
+
+    done = tracewh("ingest", logs, "-w", warehouse, *as_json)
+    assert (done.code, statuses(done.out)) == (0, ["unchanged", "unchanged"])
+    assert done.err.endswith("tracewh: 2 unchanged\n")
+
+    done = tracewh("ingest", logs, "-w", warehouse, "--force", "--jobs", "1", *as_json)
+    assert (done.code, statuses(done.out)) == (0, ["ingested", "ingested"])
+
+    bad = logs / "base" / "notes.json"
+    bad.write_text('{"hello": "world"}')
+    done = tracewh("ingest", logs, "-w", warehouse, *as_json)
+    assert (done.code, sorted(statuses(done.out))) == (3, ["refused", "unchanged", "unchanged"])
+    assert [row["file"] for row in done.json if row["reason"]] == [str(bad)]
+    assert re.search(rf"^{bad}: refused: not a Kineto trace", done.err, flags=re.MULTILINE)
+    assert done.err.endswith("tracewh: 2 unchanged, 1 refused\n")
+
+    done = tracewh("ingest", bad, "-w", warehouse)
+    assert (done.code, statuses(done.out)) == (1, ["refused"])
+    assert done.out.splitlines()[2].startswith("notes.json  refused: not a Kineto trace")
+    assert [row["run"] for row in tracewh("runs", "-w", warehouse, "--sort", "run", "--format", "json").json] == ["base", "tuned"]  # fmt: skip
+
+
+def test_ingest_lists_problems_first_and_each_file_once(tracewh, tmp_path):
+    logs = tmp_path / "logs"
+    event = (
+        '{"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 1.5, "dur": 2}'
+    )
+    start = f'{{"traceEvents": [{event}'
+    files = {f"run{n:02}/w.pt.trace.json": start + "]}" for n in range(60)}
+    files["run07/w.pt.trace.json"] = f"{start}, {event[:40]}"
+    files["run09/w.pt.trace.json"] = "no trace"
+    for name, text in files.items():
+        (logs / name).parent.mkdir(parents=True)
+        (logs / name).write_text(text)
+    done = tracewh("ingest", logs, "-w", tmp_path / "wh")
+    assert done.code == 3
+    _, _, refused, repaired = done.out.splitlines()
+    assert refused.startswith("run09/w.pt.trace.json  refused: ")
+    assert repaired == "run07/w.pt.trace.json  repaired or left out: 40 truncated bytes"
+    *lines, total = done.err.splitlines()
+    assert len(lines) == len({line.split(": ")[0] for line in lines}) == 60
+    assert total.startswith("tracewh: 59 ingested, 1 refused; 59 events in ")
+    done = tracewh(
+        "ingest", logs, "-w", tmp_path / "wh", "--format", "csv", "-o", tmp_path / "all.csv"
+    )
+    assert (done.out, len((tmp_path / "all.csv").read_text().splitlines())) == ("", 61)
+
+
+def test_ingest_lists_a_screenful_of_problems_on_a_terminal(capsys, monkeypatch):
+    from tracewh.cli.commands.ingest import summarize
+    from tracewh.ingest.result import FileResult
+
+    monkeypatch.setenv("COLUMNS", "80")
+    refused = [FileResult(Path(f"logs/{n}.json"), "refused", "not a trace") for n in range(1000)]
+    summarize(refused, 1.0)
+    piped = capsys.readouterr()
+    assert len(piped.out.splitlines()) == 1002
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    summarize(refused, 1.0)
+    lines = capsys.readouterr().out.splitlines()
+    assert (len(lines), lines[-1]) == (43, "and 960 more; --format json lists every file")
+
+
+def test_ingest_may_name_the_run(tracewh, logs, tmp_path):
+    warehouse = tmp_path / "wh"
+    assert tracewh("ingest", logs / "base", "--run", "mine", "-w", warehouse).code == 0
+    assert [r["run"] for r in tracewh("runs", "-w", warehouse, "--format", "json").json] == ["mine"]
+
+
+def test_the_default_warehouse_is_beside_you_or_in_the_environment(
+    tracewh, logs, tmp_path, monkeypatch
+):
+    monkeypatch.delenv("TRACEWH_WAREHOUSE", raising=False)
+    monkeypatch.chdir(tmp_path)
+    assert tracewh("ingest", logs).code == 0
+    assert (tmp_path / "tracewh-warehouse" / "tracewh.duckdb").is_file()
+    monkeypatch.setenv("TRACEWH_WAREHOUSE", str(tmp_path / "other"))
+    assert tracewh("runs").code == 1
+    assert tracewh("ingest", logs).code == 0
+    assert tracewh("runs").code == 0
+
+
+def test_a_terminal_gets_a_bar_and_the_refused_files(logs, tmp_path):
+    pty = pytest.importorskip("pty", reason="needs a Unix terminal")
+    (logs / "base" / "notes.json").write_text('{"hello": "world"}')
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-c", "import sys; from tracewh.cli.app import main; sys.exit(main())",
+         "ingest", str(logs), "-w", str(tmp_path / "wh")],
+        stdout=subprocess.PIPE, stderr=theirs,
+        env={**os.environ, "TERM": "xterm", "COLUMNS": "200"},
+    )  # fmt: skip
+    os.close(theirs)
+    sent = b""
+    while True:
+        try:
+            block = os.read(ours, 65536)
+        except OSError:
+            break
+        if not block:
+            break
+        sent += block
+    os.close(ours)
+    out, _ = process.communicate()
+    assert process.returncode == 3
+    assert out.decode().splitlines()[2].startswith("base/notes.json  refused: not a Kineto trace")
+    shown = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", sent.decode())
+    assert "3/3 files" in shown
+    assert "notes.json: refused: not a Kineto trace" in shown
+    assert "ingested 1" not in shown, "what went well is in the summary, not above the bar"
+
+
+def test_drop_removes_what_is_named(tracewh, tmp_path, write_trace, make_trace):
+    for run, worker in (("base", "w0"), ("base", "w1"), ("tuned", "w0")):
+        write_trace(tmp_path, make_trace(run), run, worker)
+    where = ("-w", tmp_path)
+
+    def left() -> list[tuple[str, str]]:
+        rows = tracewh(
+            "query", "FROM traces SELECT run, worker ORDER BY ALL", "--format", "json", *where
+        ).json
+        return [(row["run"], row["worker"]) for row in rows]
+
+    done = tracewh("drop", "base", *where)
+    assert done.code == 2
+    assert (
+        done.err
+        == "tracewh: this removes 2 traces of run 'base'; without a terminal, confirm with --yes\n"
+    )
+    assert len(left()) == 3
+    done = tracewh("drop", "base", "--worker", "w1", "--yes", *where)
+    assert (done.code, done.out, done.err) == (0, "", "removed 1 trace of run 'base'\n")
+    assert left() == [("base", "w0"), ("tuned", "w0")]
+    assert tracewh("drop", "base", "-y", *where).err == "removed 1 trace of run 'base'\n"
+    assert left() == [("tuned", "w0")]
+
+
+def test_relink_after_a_move(tracewh, tmp_path, warehouse):
+    """The views in tracewh.duckdb hold absolute paths."""
+    import duckdb
+
+    old, new = tmp_path / "old", tmp_path / "new"
+    shutil.copytree(warehouse, old)
+    assert tracewh("relink", "-w", old).err == f"wrote {old / 'tracewh.duckdb'}\n"
+    old.rename(new)
+    assert tracewh("relink", "-w", new).code == 0
+    with duckdb.connect(str(new / "tracewh.duckdb"), read_only=True) as con:
+        assert con.execute("SELECT count(*) FROM step_breakdown()").fetchall() == [(2,)]
+
+
+def test_runs_and_views_are_tables_like_any_other(tracewh, warehouse):
+    rows = tracewh("runs", "--format", "json", "--sort", "run").json
+    assert [(row["run"], row["traces"]) for row in rows] == [("base", 1), ("tuned", 1)]
+    assert tracewh("views", "--format", "csv").out.startswith(
+        "name,object_name,version,latest,view_group,"
+    )
+    listed = tracewh("views")
+    for word in ("overview", "step_breakdown", "Where the time of each step went"):
+        assert word in listed.out
+
+
+def test_views_needs_no_warehouse(tracewh, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert tracewh("views").code == 0
+    page = tracewh("views", "step_breakdown").out
+    assert page == tracewh("show", "step_breakdown", "--help").out
+    sql = tracewh("views", "step_breakdown", "--sql").out
+    assert sql == (SAMPLES.parent / "views/overview/step_breakdown_v1.sql").read_text("utf-8")
+    [row] = tracewh("views", "step_breakdown", "--format", "json").json
+    assert (row["name"], row["columns"][0]["name"]) == ("step_breakdown", "run")
+
+
+def test_query_from_stdin(tracewh, warehouse, monkeypatch):
+    import io
+
+    monkeypatch.setattr("sys.stdin", io.StringIO("SELECT 42 AS answer"))
+    assert tracewh("query", "-", "--format", "csv").out == "answer\n42\n"
+
+
+def start(*words: str, path: str | None = None) -> subprocess.CompletedProcess[str]:
+    command = [
+        sys.executable,
+        "-c",
+        "import sys; from tracewh.cli.app import main; sys.exit(main())",
+    ]
+    environment = {**os.environ} | ({} if path is None else {"PATH": path})
+    return subprocess.run(
+        [*command, *words], input="SELECT count(*) AS n FROM step_breakdown();\nDROP VIEW kernels;\n",
+        capture_output=True, text=True, env=environment, check=False,
+    )  # fmt: skip
+
+
+def test_shell_opens_the_warehouse_to_read(warehouse):
+    if not shutil.which(
+        "duckdb", path=str(Path(sys.executable).parent) + os.pathsep + os.environ["PATH"]
+    ):
+        pytest.skip("needs the DuckDB shell: pip install duckdb-cli")
+    done = start("shell")
+    assert re.search(r"\b2\b", done.stdout)
+    assert "read-only" in done.stderr + done.stdout
+
+
+def test_shell_says_where_to_get_it(tracewh, warehouse, monkeypatch):
+    monkeypatch.setattr("shutil.which", lambda *_, **__: None)
+    done = tracewh("shell")
+    assert done.err == "tracewh: the DuckDB shell is not installed: pip install duckdb-cli\n"
+    assert done.code == 1
+
+
+def test_demo_shows_the_way_and_what_it_names_works(tracewh, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    warehouse = tmp_path / "demo"
+    done = tracewh("demo", "-w", warehouse)
+    assert done.code == 0
+    for title in ("cpu_exec_us", "host_self_us", "stored_mb"):
+        assert title in done.out
+    lines = [line.strip() for line in done.err.splitlines()]
+    offered = [line for line in lines if line.startswith("tracewh ") and str(warehouse) in line]
+    assert len(offered) == 4
+    for line in offered:
+        if "shell" not in line:
+            import shlex
+
+            again = tracewh(*shlex.split(line)[1:])
+            assert again.code == 0
+            if "report" in line:
+                assert again.err.startswith("tracewh: wrote report.html, ")
+                assert (tmp_path / "report.html").stat().st_size > 1_000_000
+            else:
+                assert again.err == ""
+                assert len(again.out.splitlines()) > 3
+
+
+def test_demo_keeps_its_temporary_warehouse(tracewh, tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    done = tracewh("demo")
+    [folder] = tmp_path.iterdir()
+    assert done.code == 0
+    assert f"-w {folder / 'tracewh-warehouse'}" in done.err
+    assert tracewh("runs", "-w", folder / "tracewh-warehouse").code == 0
+
+
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [(0, "0 B"), (999, "999 B"), (1000, "1.0 kB"), (12_345_678, "12.3 MB"), (5e12, "5000.0 GB")],
+)
+def test_sizes(count, text):
+    assert size(count) == text

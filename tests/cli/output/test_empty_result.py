@@ -1,0 +1,151 @@
+"""Every view that has no rows for a trace says why, and what it says is so."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tracewh
+from tests.conftest import made_once
+from tracewh.cli.output.empty_result import SOURCE, reasons
+from tracewh.views import Spec
+from tracewh.views.registry import installed
+
+OF_TRACES = [view for view in installed() if set(SOURCE) <= {param.name for param in view.params}]
+OF_PAIRS = [view for view in installed() if "baseline" in {param.name for param in view.params}]
+
+Row = dict[str, Any]
+
+
+def event(cat: str, name: str, ts: int = 10, dur: int = 50, tid: int = 7, **args: Any) -> Row:
+    return {"ph": "X", "cat": cat, "name": name, "pid": 7, "tid": tid, "ts": ts, "dur": dur} | (
+        {"args": args} if args else {}
+    )
+
+
+def allocation(**args: Any) -> Row:
+    place = {"ph": "i", "s": "t", "name": "[memory]", "pid": 7, "tid": 7, "ts": 20}
+    return place | {"args": {"Device Type": 0, "Device Id": -1, "Bytes": 64} | args}
+
+
+OPERATOR = event("cpu_op", "aten::relu")
+LAUNCH = event("cuda_runtime", "cudaLaunchKernel", 20, 5, correlation=1)
+KERNEL = event("kernel", "relu", 40, 5, 0, stream=7, device=0, correlation=1)
+COPY = event("gpu_memcpy", "Memcpy HtoD", 40, 5, 0, stream=7, device=0, correlation=1)
+
+#: What a trace may hold, and nothing else.
+DRAWN = {
+    "nothing": [{"ph": "M", "name": "process_name", "pid": 7, "tid": 0, "args": {"name": "python"}}],
+    "an operator": [OPERATOR],
+    "an operator with empty arguments": [
+        event("cpu_op", "aten::relu", **{"Call stack": "", "Module Hierarchy": "", "Input Dims": ""})
+    ],
+    "a product without shapes": [event("cpu_op", "aten::mm")],
+    "shapes of other operators": [event("cpu_op", "aten::relu", **{"Input Dims": [[2, 2]]})],
+    "a call stack": [event("cpu_op", "aten::relu", **{"Call stack": "a.py(1): f"})],
+    "a module by name": [event("cpu_op", "aten::relu", **{"Module Hierarchy": "top(Net)"})],
+    "a frame": [event("python_function", "a.py(1): f")],
+    "a module without lines": [
+        event("python_function", "nn.Module: Net_0", **{"Python id": 1, "Python module id": 0})
+    ],
+    "Lightning without its profiler": [
+        event("python_function", "pytorch_lightning/trainer.py(1): fit"), OPERATOR,
+    ],
+    "an annotation": [event("user_annotation", "forward")],
+    "a step": [event("user_annotation", "ProfilerStep#1")],
+    "a call of the runtime": [event("cuda_runtime", "cudaDeviceSynchronize")],
+    "a launch": [OPERATOR, LAUNCH],
+    "a kernel": [KERNEL],
+    "a kernel that was launched": [OPERATOR, LAUNCH, KERNEL],
+    "a kernel that starts before its launch": [OPERATOR, LAUNCH, KERNEL | {"ts": 15}],
+    "a copy": [COPY],
+    "a synchronisation": [event("cuda_sync", "Stream Sync", 40, 5, 0, stream=7, device=0)],
+    "a span of an annotation": [event("gpu_user_annotation", "forward", 40, 5, 0, stream=7)],
+    "memory without addresses": [OPERATOR, allocation()],
+    "memory without totals": [OPERATOR, allocation(Addr=1)],
+    "memory": [OPERATOR, allocation(Addr=1, **{"Total Allocated": 64, "Total Reserved": 64})],
+    "a release alone": [allocation(Addr=1, Bytes=-64)],
+    "counters": [event("cuda_profiler_range", "gemm", 20, 5, 0, **{"dram__bytes_read.sum": 8})],
+    "a collective of gloo": [event("user_annotation", "gloo:all_reduce")],
+    "a collective of nccl": [KERNEL | {"name": "ncclDevKernel_AllReduce_Sum_f32_RING_LL(x)"}],
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def drawn(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tracewh.Warehouse]:
+    def draw(folder: Path) -> None:
+        for name, events in DRAWN.items():
+            file = folder / name / "w.pt.trace.json"
+            file.parent.mkdir()
+            file.write_text(json.dumps({"schemaVersion": 1, "traceEvents": events}))
+        tracewh.ingest([folder], folder / "w")
+
+    with tracewh.open(made_once(tmp_path_factory, "drawn_for_reasons", draw) / "w") as warehouse:
+        yield warehouse
+
+
+#: Of a warehouse by its path: what trace_quality says.
+CHECKS: dict[str, list[tuple[str, ...]]] = {}
+
+
+@pytest.fixture
+def checks(traces: tracewh.Warehouse) -> list[tuple[str, ...]]:
+    """Trace and check of all findings."""
+    if (path := str(traces.path)) not in CHECKS:
+        rows = traces.trace_quality().project('run, worker, span, "check"')
+        CHECKS[path] = rows.fetchall()
+    return CHECKS[path]
+
+
+@pytest.fixture
+def traces(request: pytest.FixtureRequest) -> tracewh.Warehouse:
+    """A warehouse by name; that of the shared traces skips where there are none."""
+    found = request.getfixturevalue(request.param)
+    assert isinstance(found, tracewh.Warehouse)
+    return found
+
+
+everywhere = pytest.mark.parametrize("traces", ["drawn", "samples", "corpus"], indirect=True)
+each_view = pytest.mark.parametrize("view", OF_TRACES, ids=lambda view: view.object_name)
+
+
+def with_rows(warehouse: tracewh.Warehouse, view: Spec, **arguments: Any) -> set[tuple[str, ...]]:
+    """The traces that a view has rows for; of a row without a worker or span, all that it covers."""
+    rows = warehouse.view(view.name, view.version, **arguments)
+    keys = [name for name in SOURCE if name in rows.columns]
+    found = set(rows.project(", ".join(keys)).distinct().fetchall())
+    return {
+        trace
+        for trace in warehouse.names()
+        if tuple(dict(zip(SOURCE, trace, strict=True))[key] for key in keys) in found
+    }
+
+
+@everywhere
+@each_view
+def test_no_rows_have_a_reason_that_holds(
+    traces: tracewh.Warehouse, checks: list[tuple[str, ...]], view: Spec
+) -> None:
+    """A check of trace_quality is none if the view has rows for another trace that it holds for.
+
+    tests/views/test_every_view.py sees to it that a trace has the same rows by itself.
+    """
+    if view.uses == ("critical_path_v1",) and Path(traces.path).parent.name == "corpus":
+        return  # it has rows where that has, which takes long to find out
+    having = with_rows(traces, view)
+    why = reasons(traces.view, traces.names(), view, {})
+    assert [trace for trace in traces.names() if trace not in having and not why[trace]] == []
+    assert [row for row in checks if row[3] in view.needs and row[:3] in having] == []
+
+
+@pytest.mark.parametrize("view", OF_PAIRS, ids=lambda view: view.object_name)
+@pytest.mark.parametrize("run", ["nothing", "an operator", "a kernel"])
+def test_no_rows_of_two_runs_have_a_reason(drawn: tracewh.Warehouse, run: str, view: Spec) -> None:
+    arguments = {"baseline": run, "experiment": run}
+    rows = drawn.view(view.name, view.version, **arguments).limit(1).fetchall()
+    why = reasons(drawn.view, drawn.names(), view, arguments)
+    assert rows or why[run, "w", "default"]

@@ -1,0 +1,335 @@
+"""The page that `tracewh report` writes, looked at in a browser."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import expect
+
+import tracewh
+from tests.cli.report.conftest import Visit
+from tracewh.cli.app import main
+from tracewh.cli.report.panels import COMPARED, SECTIONS
+
+HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>"
+
+
+@pytest.mark.parametrize("page", ["report", "compared"])
+def test_it_needs_nothing_but_itself(
+    visit: Visit, page: str, request: pytest.FixtureRequest
+) -> None:
+    report = request.getfixturevalue(page)
+    started = time.perf_counter()
+    visit.page.goto(report.as_uri())
+    visit.panel("recommendations")
+    assert time.perf_counter() - started < 20  # a hang, not a speed
+    visit.all_panels()
+    visit.page.get_by_role("button", name="Dark").click()
+    visit.all_panels()
+    assert visit.page.evaluate("document.documentElement.dataset.theme") == "dark"
+    assert visit.requests == [report.as_uri()]
+
+
+def test_panels_show_what_their_sql_gives(samples: tracewh.Warehouse, compared: Path) -> None:
+    text, data = compared.read_text("utf-8"), data_of(compared)
+    queries = re.findall(r'data-panel="([^"]+)".*?<pre><code>(.*?)</code>', text, re.DOTALL)
+    assert [name for name, _ in queries] == [
+        panel.id for section in (COMPARED, *SECTIONS) for panel in section.panels
+    ]
+    filled = 0
+    for name, sql in queries:
+        rows = samples.sql(html.unescape(sql)).fetchall()
+        values = [list(column) for column in zip(*rows, strict=True)]
+        assert data[name]["values"] == json.loads(json.dumps(values, default=str))
+        filled += bool(rows)
+    assert filled > 12
+    for name, column in (("memory-events", "size_bytes"), ("module-flame", "host_self_us")):
+        names = [known["name"] for known in data[name]["columns"]]
+        sizes = data[name]["values"][names.index(column)]
+        assert sizes == sorted(sizes, reverse=True)  # so that a limit leaves out the least
+
+
+def data_of(page: Path) -> dict[str, Any]:
+    """The rows of the panels of a page."""
+    text = page.read_text("utf-8")
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.DOTALL)
+    assert found is not None
+    read: dict[str, Any] = json.loads(found[1])
+    return read
+
+
+def test_memory_without_addresses_is_memory(visit: Visit, tmp_path: Path) -> None:
+    """As torch wrote it in 2021: operators allocate and release, and nothing tells the blocks apart."""
+    events = [
+        {
+            "ph": "X",
+            "cat": "Operator",
+            "name": "aten::empty",
+            "pid": 1,
+            "tid": 1,
+            "ts": 10,
+            "dur": 5,
+        },
+        *(
+            {"ph": "i", "name": "[memory]", "pid": 1, "tid": 1, "ts": ts, "s": "t"}
+            | {"args": {"Device Type": 0, "Device Id": -1, "Bytes": size}}
+            for ts, size in ((11, 64), (13, 32), (20, -64))
+        ),
+    ]
+    trace = tmp_path / "old.json"
+    trace.write_text(json.dumps({"schemaVersion": 1, "traceEvents": events}), "utf-8")
+    tracewh.ingest([trace], tmp_path / "warehouse")
+    page = tmp_path / "report.html"
+    with tracewh.open(tmp_path / "warehouse") as warehouse:
+        [(run,)] = warehouse.sql("FROM traces SELECT run").fetchall()
+    assert main(["report", run, "-w", str(tmp_path / "warehouse"), "-o", str(page)]) == 0
+    data = data_of(page)
+    assert data["memory-stats"]["rows"] == 2 and data["memory-stats"]["empty"] == ""
+    assert data["memory-events"]["rows"] == 0
+    assert data["overlap"]["empty"] == "This run has no communication."
+    visit.page.goto(page.as_uri())
+    said = visit.panel("memory-events").locator(".empty").inner_text()
+    assert said == data["memory-events"]["empty"]
+    assert "profile_memory" not in said and "address" in said
+
+
+@pytest.mark.parametrize("width", [900, 1280, 1800])
+def test_a_sentence_is_read_without_scrolling(visit: Visit, report: Path, width: int) -> None:
+    visit.page.set_viewport_size({"width": width, "height": 800})
+    visit.page.goto(report.as_uri())
+    for name in ("recommendations", "quality"):
+        rows = visit.panel(name).locator(".tabulator-tableholder")
+        assert rows.evaluate("rows => rows.scrollWidth - rows.clientWidth") == 0
+        cells = visit.panel(name).locator('.tabulator-row [tabulator-field="message"]')
+        assert cells.evaluate_all("cells => cells.every(c => c.scrollHeight <= c.clientHeight)")
+
+
+def bars(visit: Visit, panel: str) -> dict[str, float]:
+    """Names and lengths of the bars of a chart."""
+    found: list[list[Any]] = visit.panel(panel).evaluate(
+        """panel => {
+            const chart = echarts.getInstanceByDom(panel.querySelector("[_echarts_instance_]"));
+            const { yAxis, series } = chart.getOption();
+            return yAxis[0].data.map((name, row) => [name, series[0].data[row]]);
+        }"""
+    )
+    return dict(found)
+
+
+def test_what_is_nested_is_not_added_up(visit: Visit, report: Path) -> None:
+    """An operator's total has the totals of those inside it: the rest of them is no bar."""
+    visit.page.goto(report.as_uri())
+    data = data_of(report)["operators-table"]
+    chosen = visit.panel("operators-table").locator("label.picker select").first
+    names = [column["name"] for column in data["columns"]]
+
+    def others() -> list[str]:
+        return [name for name in bars(visit, "operators-table") if name.endswith(" others")]
+
+    chosen.select_option("host_self_us")
+    self_us = data["values"][names.index("host_self_us")]
+    shown = bars(visit, "operators-table")
+    assert len(others()) == 1
+    largest = max(self_us)
+    # The axis may be in another unit; the bars are in proportion.
+    assert sum(shown.values()) / max(v for k, v in shown.items() if k not in others()) == (
+        pytest.approx(sum(self_us) / largest)
+    )
+    chosen.select_option("host_total_us")
+    assert others() == []
+
+
+def test_a_table_is_sorted_by_mouse_and_by_key(visit: Visit, report: Path) -> None:
+    visit.page.goto(report.as_uri())
+    panel = visit.panel("operators-table")
+    head = panel.locator('.tabulator-col[tabulator-field="calls"]')
+    head.get_by_text("calls").click()
+    expect(head).to_have_attribute("aria-sort", "descending")
+    calls = [int(text.replace(",", "")) for text in visit.column("operators-table", "calls")]
+    assert calls == sorted(calls, reverse=True)
+    head.focus()
+    visit.page.keyboard.press("Enter")
+    expect(head).to_have_attribute("aria-sort", "ascending")
+    calls = [int(text.replace(",", "")) for text in visit.column("operators-table", "calls")]
+    assert calls == sorted(calls)
+    assert calls[0] < 10
+
+
+def test_a_table_is_searched_and_filtered(visit: Visit, report: Path) -> None:
+    visit.page.goto(report.as_uri())
+    panel = visit.panel("operators-table")
+    panel.get_by_role("searchbox", name="Search all columns").fill("convolution_backw")
+    panel.get_by_text(re.compile(r"^1 of \d+ rows$")).wait_for()
+    assert visit.column("operators-table", "name") == ["aten::convolution_backward"]
+    panel.get_by_role("searchbox", name="Search all columns").fill("")
+    panel.get_by_text(re.compile(r"^\d+ rows$")).wait_for()
+    panel.locator('.tabulator-col[tabulator-field="calls"] input').press_sequentially("300")
+    panel.get_by_text(re.compile(r"^\d of \d+ rows$")).wait_for()
+    calls = [int(text) for text in visit.column("operators-table", "calls")]
+    assert calls
+    assert min(calls) >= 300
+
+
+def test_a_stretch_of_the_memory_curve_lists_what_lived_then(visit: Visit, report: Path) -> None:
+    visit.page.goto(report.as_uri())
+    before = visit.panel("memory-events").locator(".said").inner_text()
+    panel = visit.panel("memory-curve")
+    box = panel.locator("canvas").bounding_box()
+    assert box is not None
+    visit.page.mouse.move(box["x"] + box["width"] * 0.3, box["y"] + 150)
+    visit.page.mouse.down()
+    visit.page.mouse.move(box["x"] + box["width"] * 0.4, box["y"] + 160, steps=5)
+    visit.page.mouse.up()
+    panel.get_by_text("Blocks of cpu allocated between").wait_for()
+    after = visit.panel("memory-events").locator(".said").inner_text()
+    total = before.split()[0]
+    assert re.fullmatch(rf"(\d+) of {total} rows", after)
+    assert 0 < int(after.split()[0]) < int(total)
+
+
+def test_and_so_do_two_numbers(visit: Visit, report: Path) -> None:
+    visit.page.goto(report.as_uri())
+    panel = visit.panel("memory-curve")
+    panel.get_by_label("From").fill("10")
+    panel.get_by_label("to", exact=False).last.fill("12")
+    visit.page.keyboard.press("Tab")
+    panel.get_by_text("Blocks of cpu allocated between 10 ms and 12 ms").wait_for()
+
+
+def test_a_flame_graph_is_drilled_into(visit: Visit, report: Path) -> None:
+    visit.page.goto(report.as_uri())
+    panel = visit.panel("stacks")
+    button = panel.get_by_role("button", name="All")
+    assert button.is_hidden()
+    height = panel.locator(".chart").bounding_box()["height"]  # type: ignore[index]
+    panel.locator("canvas").click(position={"x": 200, "y": 60})
+    button.wait_for()
+    assert panel.locator(".chart").bounding_box()["height"] < height  # type: ignore[index]
+    button.click()
+    assert panel.locator(".chart").bounding_box()["height"] == height  # type: ignore[index]
+
+
+def test_the_bars_are_of_what_is_asked_for(visit: Visit, report: Path) -> None:
+    visit.page.goto(report.as_uri())
+    panel = visit.panel("operators-table")
+    small = panel.locator(".chart").bounding_box()["height"]  # type: ignore[index]
+    panel.get_by_label("Top").select_option("20")
+    assert panel.locator(".chart").bounding_box()["height"] > small  # type: ignore[index]
+    panel.get_by_label("By").select_option("calls")
+
+
+def test_a_comparison_is_drilled_into(visit: Visit, compared: Path) -> None:
+    """From the trace into its second block, which is a step, and back."""
+    visit.page.goto(compared.as_uri())
+    panel = visit.panel("diff-modules")
+    said = panel.locator(".controls .said").first
+    assert said.inner_text().startswith("/: ")
+    box = panel.locator("canvas").bounding_box()
+    assert box is not None
+    panel.locator("canvas").click(position={"x": box["width"] * 0.235, "y": 120})
+    expect(said).to_have_text(re.compile(r"^/ProfilerStep: .* slower than in the baseline"))
+    panel.get_by_role("button", name="Up").click()
+    expect(said).to_have_text(re.compile("^/: "))
+    first = visit.panel("diff-overview").locator("tbody tr").all_inner_texts()
+    assert first[0].split() == ["workers", "1", "1"]
+
+
+def test_a_run_beside_itself(samples: tracewh.Warehouse, visit: Visit, tmp_path: Path) -> None:
+    page = tmp_path / "same.html"
+    run = "resnet_workers_0"
+    assert main(["report", run, "--baseline", run, "-o", str(page), "-w", str(samples.path)]) == 0
+    visit.page.goto(page.as_uri())
+    visit.all_panels()
+    for panel in ("diff-steps", "diff-operators"):
+        assert "No differences." in visit.panel(panel).inner_text()
+
+
+def test_names_are_only_text(visit: Visit, tmp_path: Path) -> None:
+    """In operators, stacks, the run and the worker."""
+    run = tmp_path / "log" / "<b>run</b>"
+    run.mkdir(parents=True)
+    event = {"ph": "X", "cat": "cpu_op", "pid": 1, "tid": 1, "ts": 10, "dur": 5, "args": {}}
+    step = {**event, "cat": "user_annotation", "name": "ProfilerStep#1", "ts": 0, "dur": 100}
+    (run / "<i>w.pt.trace.json").write_text(
+        json.dumps({"traceEvents": [step, {**event, "name": HOSTILE}]}), "utf-8"
+    )
+    warehouse = str(tmp_path / "warehouse")
+    assert main(["ingest", str(tmp_path / "log"), "-w", warehouse]) == 0
+    page = tmp_path / "report.html"
+    assert main(["report", "<b>run</b>", "-o", str(page), "-w", warehouse]) == 0
+    visit.page.goto(page.as_uri())
+    visit.all_panels()
+    assert HOSTILE in visit.column("operators-table", "name")
+    assert visit.page.locator("h1").inner_text() == "<b>run</b>"
+    assert visit.page.locator("img").count() == 0
+
+
+def test_what_is_left_out_is_said(visit: Visit, tmp_path: Path) -> None:
+    """2,100 operators, of which the page has 2,000; of lines, of which there are none, nothing."""
+    events = [
+        {"ph": "X", "cat": "cpu_op", "name": f"op {n}", "pid": 1, "tid": 1, "ts": 10 * n, "dur": 5}
+        for n in range(2100)
+    ]
+    trace = tmp_path / "many.pt.trace.json"
+    trace.write_text(json.dumps({"traceEvents": events}), "utf-8")
+    warehouse, page = str(tmp_path / "warehouse"), tmp_path / "report.html"
+    assert main(["ingest", str(trace), "--run", "many", "-w", warehouse]) == 0
+    assert main(["report", "many", "-o", str(page), "-w", warehouse]) == 0
+    visit.page.goto(page.as_uri())
+    said = "The first 2,000 rows only, also in the chart."
+    assert said in visit.panel("operators-table").inner_text()
+    assert said in visit.panel("stacks").inner_text()
+    assert said not in visit.panel("lines").inner_text()
+
+
+def test_without_a_mouse(visit: Visit, report: Path) -> None:
+    """The first Tab stop skips the navigation; every picture has a name, every field a label."""
+    visit.page.goto(report.as_uri())
+    visit.page.keyboard.press("Tab")
+    assert visit.page.evaluate("document.activeElement.textContent") == "Skip to the content"
+    visit.page.keyboard.press("Enter")
+    visit.page.keyboard.press("Tab")
+    assert visit.page.evaluate("document.querySelector('main').contains(document.activeElement)")
+    visit.all_panels()
+    nameless = "[...document.querySelectorAll(q)].filter((e) => !e.ariaLabel && !e.labels?.length)"
+    for query in (".chart", "select", ".controls input"):
+        assert visit.page.evaluate(f"(q) => {nameless}.length", query) == 0
+        assert visit.page.locator(query).count() > 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (
+            ["nope"],
+            "no run named 'nope'; the runs are ddp_gloo, resnet_workers_0, resnet_workers_2",
+        ),
+        (["ddp_gloo", "--baseline", "ddp"], "no run named 'ddp'; did you mean 'ddp_gloo'?"),
+        (
+            ["ddp_gloo", "--worker", "rank7"],
+            "no worker named 'rank7'; did you mean 'rank0' or 'rank1'?",
+        ),
+        (
+            ["ddp_gloo", "-o", "missing/report.html"],
+            "missing/report.html: the parent folder does not exist",
+        ),
+    ],
+)
+def test_what_cannot_be_written(
+    arguments: list[str],
+    said: str,
+    samples: tracewh.Warehouse,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["report", *arguments, "-w", str(samples.path)]) != 0
+    assert said in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,595 @@
+"""`tracewh serve`: what it answers, and to whom."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import duckdb
+import pytest
+from playwright.sync_api import expect
+from starlette.testclient import TestClient
+
+import tracewh
+from tests.cli.report.conftest import Visit
+from tracewh.cli.app import main
+from tracewh.cli.report import serve
+from tracewh.cli.report.row_json import by_column
+
+TOKEN = "a-token"
+
+
+#: A query that ends only when it is stopped, and one in which DuckDB does not notice an interrupt.
+ENDLESS = "SELECT sum(hash(a.range * b.range)) FROM range(10000000) a, range(10000000) b"
+DEAF = "SELECT levenshtein(repeat('a', 4000000), repeat('b', 4000000))"
+
+
+@contextmanager
+def visitor(
+    samples: tracewh.Warehouse, token: str | None = None, **limits: float
+) -> Iterator[TestClient]:
+    """A visitor of a server of its own."""
+    hosts = [*serve.LOOPBACK] if token is None else ["*"]
+    app = serve.application(str(samples.path), hosts, token, **limits)  # type: ignore[arg-type]
+    with closing(app.state.site):
+        yield TestClient(app, base_url="http://127.0.0.1:8765")
+
+
+@pytest.fixture(scope="module")
+def client(samples: tracewh.Warehouse) -> Iterator[TestClient]:
+    """A visitor of a server on loopback."""
+    with visitor(samples, seconds=600) as client:
+        yield client
+
+
+def ask(client: TestClient, sql: str) -> str:
+    """The error that a query meets."""
+    answer = client.post("/api/sql", json={"sql": sql})
+    assert answer.status_code == 400
+    return str(answer.json()["error"])
+
+
+def test_the_newest_run_is_shown_first(client: TestClient) -> None:
+    page = client.get("/").text
+    assert '<option value="ddp_gloo" selected>' in page
+    assert '<option value="rank1">' in page
+    assert 'id="data"' not in page
+    assert "connect-src 'self'" in page
+
+
+def test_a_panel_is_that_of_the_report(client: TestClient, samples: tracewh.Warehouse) -> None:
+    answer = client.get("/api/panel/steps", params={"run": "resnet_workers_2", "span": "2"})
+    rows = samples.step_breakdown(run="resnet_workers_2", span="2").fetchall()
+    assert answer.json()["rows"] == len(rows) > 0
+    assert answer.json()["values"][0] == [row[3] for row in rows]
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "said"),
+    [
+        ("/api/panel/nothing", 404, "unknown panel"),
+        ("/api/panel/steps?run=ddp_glo", 400, "no run named 'ddp_glo'; did you mean 'ddp_gloo'?"),
+    ],
+)
+def test_what_is_not_there(client: TestClient, path: str, status: int, said: str) -> None:
+    answer = client.get(path)
+    assert (answer.status_code, answer.json()["error"]) == (status, said)
+
+
+def test_a_run_may_be_shortened(client: TestClient) -> None:
+    for given, picked in (
+        ({"run": "*loo"}, "ddp_gloo"),
+        ({"run": "workers_2", "baseline": "workers_0"}, "resnet_workers_2"),
+    ):
+        assert f'<option value="{picked}" selected>' in client.get("/", params=given).text
+    said = client.get("/", params={"run": "resnet*"}).json()["error"]
+    assert said == "'resnet*' matches 2 runs; name one:\n  resnet_workers_0\n  resnet_workers_2"
+
+
+def test_sql_is_asked(client: TestClient) -> None:
+    answer = client.post("/api/sql", json={"sql": "SELECT run, steps FROM runs() ORDER BY run"})
+    found = answer.json()
+    assert found["values"] == [["ddp_gloo", "resnet_workers_0", "resnet_workers_2"], [6, 6, 6]]
+    assert found["said"] == "3 rows."
+    many = client.post("/api/sql", json={"sql": "FROM range(5000)"}).json()
+    assert (many["rows"], len(many["values"][0])) == (2000, 2000)
+    assert many["said"] == "The first 2,000 rows; the query has more."
+    assert client.post("/api/sql", json={"sql": "FROM range(2000)"}).json()["said"] == "2,000 rows."
+
+
+@pytest.mark.parametrize(
+    ("value", "found"),
+    [
+        ("9007199254740991", 9007199254740991),
+        ("9007199254740993", "9007199254740993"),  # a browser would show ...992
+        ("-9007199254740993", "-9007199254740993"),
+        ("(2::HUGEINT ** 100)::HUGEINT", str(2**100)),
+        ("sum(n) FROM (SELECT 9223372036854775807 AS n FROM range(4))", str(4 * (2**63 - 1))),
+        ("(2::UHUGEINT ** 127)::UHUGEINT + 1", str(2**127 + 1)),
+        ("123456789012345678901234567890123456789012345::BIGNUM", "1234567890" * 4 + "12345"),
+        ("[[1, 170141183460469231731687303715884105727::HUGEINT]]", f"[[1, {2**127 - 1}]]"),
+        ("[8, 16]", "[8, 16]"),
+        ("0.1 + 0.2", "0.3"),
+        ("12345678901234567890.123456789::DECIMAL(38, 9)", "12345678901234567890.123456789"),
+        ("0.5::DOUBLE", 0.5),
+        ("'nan'::DOUBLE", "nan"),
+        ("'-infinity'::FLOAT", "-inf"),
+        ("true", True),
+        ("NULL", None),
+        ("INTERVAL '13 months 2 days'", "1 year 1 month 2 days"),
+        ("'\\x00\\xFFa'::BLOB", "\\x00\\xFFa"),
+        ("MAP {'a': 1}", "{a=1}"),
+        ("union_value(k := 1)", "1"),
+        (
+            "{'a': 170141183460469231731687303715884105727}",
+            "{'a': 170141183460469231731687303715884105727}",
+        ),
+        ("'10110'::BIT", "10110"),
+        ("TIMESTAMP_NS '2024-01-02 03:04:05.123456789'", "2024-01-02 03:04:05.123456789"),
+        ("'12:00:00+02'::TIMETZ", "12:00:00+02"),
+        ("'12:00:00.123456789'::TIME_NS", "12:00:00.123456789"),
+        ("'290000-01-01'::DATE", "290000-01-01"),
+        ("'0044-03-15 (BC)'::DATE", "0044-03-15 (BC)"),
+        ("'infinity'::TIMESTAMP", "infinity"),
+        ("'6e8f0c55-47cd-4d22-b48c-1dea4c0a0a4d'::UUID", "6e8f0c55-47cd-4d22-b48c-1dea4c0a0a4d"),
+        ("'{\"a\": 1}'::JSON", '{"a": 1}'),
+        ("'a'::ENUM('a', 'b')", "a"),
+    ],
+)
+def test_every_value_is_given_whole(client: TestClient, value: str, found: object) -> None:
+    answer = client.post("/api/sql", json={"sql": f"SELECT {value}"})
+    assert (answer.status_code, answer.json().get("values")) == (200, [[found]])
+
+
+def test_a_panel_keeps_lists_with_all_digits() -> None:
+    with duckdb.connect() as con:
+        found = by_column(con.sql("SELECT [[8, 9007199254740993]] AS a, MAP {1: 2} AS b"), {})
+    assert found["values"] == [[[[8, "9007199254740993"]]], ["{1=2}"]]
+
+
+def test_two_columns_of_one_name_are_two(client: TestClient) -> None:
+    answer = client.post("/api/sql", json={"sql": "SELECT 1 AS a, 2 AS a, 3 AS b"}).json()
+    assert [column["name"] for column in answer["columns"]] == ["a", "a_1", "b"]
+    assert answer["values"] == [[1], [2], [3]]
+
+
+def test_sql_only_reads_the_warehouse(client: TestClient) -> None:
+    assert ask(client, "COPY traces TO 'x.csv'").startswith("COPY is not allowed")
+    assert ask(client, "SELECT 1; SELECT 2") == "found 2 statements; a query is one statement"
+    assert "disabled by configuration" in ask(client, "FROM read_text('/etc/passwd')")
+    assert ask(client, "SET lock_configuration = false").startswith("SET is not allowed")
+    assert ask(client, "SELEC 1").startswith("Parser Error")
+    assert client.post("/api/sql", json={"sql": "SELECT 1"}).status_code == 200
+
+
+@pytest.mark.parametrize("sql", [ENDLESS, DEAF])
+def test_sql_may_not_take_forever(samples: tracewh.Warehouse, sql: str) -> None:
+    with visitor(samples, seconds=0.5) as client:
+        assert ask(client, sql) == (
+            "the query took more than 0.5 seconds and was stopped; "
+            "`tracewh serve --time-limit SECONDS` raises the limit"
+        )
+        client.app.state.site.queries._seconds = 60  # type: ignore[attr-defined]
+        assert client.post("/api/sql", json={"sql": "SELECT 1"}).json()["values"] == [[1]]
+
+
+def test_the_start_of_a_process_takes_no_time_from_a_query(
+    samples: tracewh.Warehouse, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "sitecustomize.py").write_text("import time\ntime.sleep(3)\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    with visitor(samples, seconds=2) as client:
+        assert client.post("/api/sql", json={"sql": "SELECT 42"}).json()["values"] == [[42]]
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT list(range) FROM range(200000000)",  # DuckDB counts this
+        "SELECT len(range(2000000000))",  # and this it does not
+    ],
+)
+def test_sql_may_not_take_all_memory(samples: tracewh.Warehouse, sql: str) -> None:
+    with visitor(samples, seconds=60, memory_mb=100) as client:
+        assert ask(client, sql) == (
+            "the query needed more than 100 MB of memory and was stopped; "
+            "`tracewh serve --memory-limit MB` raises the limit"
+        )
+        assert client.post("/api/sql", json={"sql": "SELECT 1"}).json()["values"] == [[1]]
+
+
+def test_an_answer_has_a_limit_of_bytes(client: TestClient) -> None:
+    """The rows that fit, each text shortened; the answer says both."""
+    sql = "SELECT repeat('x', 100000000) AS long, range AS n FROM range(5)"
+    answer = client.post("/api/sql", json={"sql": sql})
+    found = answer.json()
+    assert found["values"] == [["x" * 10_000 + "…"] * 5, [0, 1, 2, 3, 4]]
+    assert found["said"] == "5 rows. Texts are cut after 10,000 characters."
+    found = client.post(
+        "/api/sql", json={"sql": "SELECT repeat('é', 9000) FROM range(1999)"}
+    ).json()
+    # 18,000 bytes of text, two quotes and two brackets: 444 of them are 7,993,776 bytes
+    assert (found["rows"], found["said"]) == (444, "The first 444 rows, 8 MB; the query has more.")
+    wide = ", ".join(["repeat('x', 10000)"] * 900)
+    assert ask(client, f"SELECT {wide}") == "one row is larger than 8 MB; select fewer columns"
+
+
+def test_a_plan_is_given_as_text(client: TestClient) -> None:
+    for sql in ("/* c */ EXPLAIN SELECT 42 AS answer", ";EXPLAIN ANALYZE SELECT 42 AS answer"):
+        answer = client.post("/api/sql", json={"sql": sql})
+        assert (answer.status_code, [*answer.json()]) == (200, ["plan"])
+
+
+def test_the_body_of_a_request_has_a_limit(client: TestClient) -> None:
+    """Said by its length, or found while it is read: what comes after is not read."""
+    head = {"Content-Type": "application/json"}
+    answer = client.post("/api/sql", content=b'{"sql": "' + b" " * 1_000_000, headers=head)
+    assert (answer.status_code, answer.json()) == (413, {"error": "the query is larger than 1 MB"})
+    sent = []
+
+    def parts() -> Iterator[bytes]:
+        for number in range(100):
+            sent.append(number)
+            yield b" " * 100_000
+
+    async def asked() -> int:
+        chunks = parts()
+        statuses: list[int] = []
+
+        async def receive() -> dict[str, Any]:
+            return {"type": "http.request", "body": next(chunks), "more_body": True}
+
+        async def send(message: Any) -> None:
+            statuses.extend([message["status"]] if "status" in message else [])
+
+        scope = {
+            "type": "http",
+            "method": "POST",
+            "path": "/api/sql",
+            "query_string": b"",
+            "headers": [(b"host", b"127.0.0.1"), (b"content-type", b"application/json")],
+        }
+        await client.app(scope, receive, send)  # type: ignore[arg-type]
+        return statuses[0]
+
+    # The browser of another test keeps an event loop in this thread.
+    with ThreadPoolExecutor(1) as thread:
+        assert thread.submit(lambda: asyncio.run(asked())).result() == 413
+    assert len(sent) == 11
+
+
+@pytest.mark.parametrize("content", [b"", b"[]", b'{"sql": 1}', b"{"])
+def test_a_question_that_is_none(client: TestClient, content: bytes) -> None:
+    answer = client.post("/api/sql", content=content, headers={"Content-Type": "application/json"})
+    assert (answer.status_code, answer.json()) == (
+        400,
+        {"error": 'the body must be {"sql": "..."}'},
+    )
+
+
+def test_a_damaged_trace_blocks_no_other_run(samples: tracewh.Warehouse, tmp_path: Path) -> None:
+    copy = Path(shutil.copytree(samples.path, tmp_path / "warehouse"))
+    for file in copy.glob("data/run=ddp_gloo/worker=rank0/span=1/*.parquet"):
+        file.write_bytes(file.read_bytes()[:-100])
+    said = "the trace ddp_gloo/rank0/1 is damaged: "
+    run = {"run": "resnet_workers_2", "baseline": "resnet_workers_0"}
+    with tracewh.open(copy) as damaged, visitor(damaged, seconds=600) as client:
+        for _ in range(2):
+            assert client.get("/", params=run).status_code == 200
+            for panel in ("steps", "operators-table", "diff-operators"):
+                assert client.get(f"/api/panel/{panel}", params=run).json()["rows"] > 0
+            assert ask(client, "FROM operator_stats()").startswith(said)
+            assert client.get("/").json()["error"].startswith(said)
+            assert client.get("/", params={"run": "ddp_gloo"}).json()["error"].startswith(said)
+
+
+def test_another_site_cannot_ask(client: TestClient) -> None:
+    """Neither by a name of its own for this machine, nor by a form."""
+    assert client.get("/", headers={"Host": "evil.example"}).status_code == 400
+    form = client.post("/api/sql", content=b'{"sql": "SELECT 1"}')
+    assert form.status_code == 415
+    assert client.get("/").headers["x-frame-options"] == "DENY"
+
+
+def test_beyond_loopback_one_needs_the_token(samples: tracewh.Warehouse) -> None:
+    with visitor(samples, TOKEN) as guest:
+        for path in ("/", "/?token=wrong", "/api/panel/steps"):
+            assert guest.get(path).status_code == 403
+        assert guest.post("/api/sql", json={"sql": "SELECT 1"}).status_code == 403
+        welcomed = guest.get(f"/?token={TOKEN}", follow_redirects=False)
+        assert (welcomed.status_code, welcomed.headers["location"]) == (307, "/")
+        assert "httponly; path=/; samesite=strict" in welcomed.headers["set-cookie"].lower()
+        page = guest.get("/")
+        assert page.status_code == 200
+        assert TOKEN not in page.text
+
+
+def started(samples: tracewh.Warehouse, *options: str) -> tuple[subprocess.Popen[str], str]:
+    """A server of its own process, and where it listens."""
+    command = [
+        sys.executable,
+        "-c",
+        "import sys; from tracewh.cli.app import main; sys.exit(main())",
+    ]
+    server = subprocess.Popen(
+        [*command, "serve", "--port", "0", "-w", str(samples.path), *options],
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert server.stderr is not None
+    found = re.match(
+        r"(http://127\.0\.0\.1:\d+/)  \(press Ctrl-C to stop\)", server.stderr.readline()
+    )
+    assert found is not None
+    return server, found[1]
+
+
+def sent(address: str, sql: str) -> HTTPConnection:
+    """A client that has sent a query and waits for its answer."""
+    place = urlsplit(address)
+    assert place.hostname is not None
+    client = HTTPConnection(place.hostname, place.port)
+    head = {"Content-Type": "application/json"}
+    client.request("POST", "/api/sql", json.dumps({"sql": sql}), head)
+    return client
+
+
+def answer_of(client: HTTPConnection) -> Any:
+    with closing(client):
+        return json.loads(client.getresponse().read())
+
+
+def processes() -> dict[int, int]:
+    """The parent of each process that lives."""
+    listed = subprocess.check_output(["ps", "-eo", "pid=,ppid=,stat="], text=True)
+    rows = [line.split() for line in listed.splitlines()]
+    return {int(pid): int(parent) for pid, parent, state in rows if "Z" not in state}
+
+
+def until(condition: Callable[[], object]) -> None:
+    """Wait for something that has to happen, however long it takes."""
+    while not condition():
+        time.sleep(0.02)
+
+
+def test_queries_run_side_by_side(samples: tracewh.Warehouse) -> None:
+    """Beside queries that never end others are answered, and pages and panels as well."""
+    server, address = started(samples, "--time-limit", "3600")
+    try:
+        endless = [sent(address, sql) for sql in (ENDLESS, DEAF, ENDLESS)]
+        assert answer_of(sent(address, "SELECT 42"))["values"] == [[42]]
+        place = urlsplit(address)
+        for path in ["/", "/api/panel/steps?run=resnet_workers_2"] * 3:
+            client = HTTPConnection(str(place.hostname), place.port)
+            client.request("GET", path)
+            assert client.getresponse().status == 200
+            client.close()
+        for client in endless:
+            client.close()
+        # Those that left are no longer in the way: four more could not run beside them.
+        again = [sent(address, ENDLESS) for _ in range(3)]
+        assert answer_of(sent(address, "SELECT 42"))["values"] == [[42]]
+        for client in again:
+            client.close()
+    finally:
+        server.send_signal(signal.SIGINT)
+        assert server.stderr is not None
+        with server.stderr:
+            assert server.wait() == 0
+            assert server.stderr.read() == ""
+
+
+def test_a_line_that_is_full_says_so(samples: tracewh.Warehouse) -> None:
+    server, address = started(samples, "--time-limit", "3600")
+    try:
+        clients = [sent(address, ENDLESS) for _ in range(serve.QUERIES + serve.WAITING)]
+        said = {"error": "20 queries are already waiting; try again in a moment"}
+        until(lambda: answer_of(sent(address, "SELECT error('not full yet')")) == said)
+        for client in clients:
+            client.close()
+        until(lambda: answer_of(sent(address, "SELECT 42")).get("values") == [[42]])
+    finally:
+        server.kill()
+        server.wait()
+        assert server.stderr is not None
+        server.stderr.close()
+
+
+@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_nothing_outlives_the_server(
+    samples: tracewh.Warehouse,
+    ending: signal.Signals,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    other = tmp_path / "of another program"
+    other.touch()
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    server, address = started(samples, "--time-limit", "3600")
+    clients = [sent(address, sql) for sql in (ENDLESS, DEAF)]
+    assert answer_of(sent(address, "SELECT 42"))["values"] == [[42]]
+    pids = {pid for pid, parent in processes().items() if parent == server.pid}
+    assert len(pids) >= 4
+    server.send_signal(ending)
+    server.wait()
+    until(lambda: not pids & processes().keys())
+    until(lambda: [*tmp_path.iterdir()] == [other])
+    for client in clients:
+        client.close()
+    assert server.stderr is not None
+    server.stderr.close()
+
+
+@pytest.fixture(scope="module")
+def address(samples: tracewh.Warehouse) -> Iterator[str]:
+    """Where a server of its own process listens, on a machine that may be busy."""
+    server, address = started(samples, "--time-limit", "600")
+    assert server.stderr is not None
+    yield address
+    server.send_signal(signal.SIGINT)
+    with server.stderr:
+        assert server.wait(20) == 0
+        assert server.stderr.read() == ""
+
+
+def test_in_a_browser(visit: Visit, address: str) -> None:
+    page = visit.page
+    page.goto(address)
+    visit.all_panels()
+    page.locator("[data-choice=run]").select_option("resnet_workers_2")
+    page.wait_for_url("**/?run=resnet_workers_2")
+    page.locator("[data-choice=span]").select_option("2")
+    page.wait_for_url("**/?run=resnet_workers_2&worker=worker0&span=2")
+    page.locator("[data-choice=baseline]").select_option("resnet_workers_0")
+    page.wait_for_url("**/?baseline=resnet_workers_0&run=resnet_workers_2&worker=worker0&span=2")
+    visit.all_panels()
+    page.locator("#ask select").select_option("kernel_stats")
+    expect(page.locator("#ask .said")).to_have_text("0 rows.")
+    page.locator("#ask textarea").fill("SELECT 6 * 7 AS answer")
+    page.get_by_role("button", name="Run").click()
+    expect(page.locator("#ask .tabulator-cell")).to_have_text("42")
+    page.locator("#ask textarea").fill("EXPLAIN SELECT 6 * 7 AS answer")
+    page.get_by_role("button", name="Run").click()
+    expect(page.locator("#ask pre")).to_contain_text("Projection")
+    assert all(request.startswith(address) for request in visit.requests)
+
+
+def test_an_error_takes_the_rows_of_the_query_before_away(visit: Visit, address: str) -> None:
+    page = visit.page
+    page.goto(address)
+    page.locator("#ask textarea").fill("SELECT 6 * 7 AS answer")
+    page.keyboard.press("Control+Enter")
+    expect(page.locator("#ask .tabulator-cell")).to_have_text("42")
+    page.locator("#ask textarea").fill("SELEC 1")
+    page.keyboard.press("Control+Enter")
+    expect(page.locator("#ask .said")).to_contain_text("Parser Error")
+    expect(page.locator("#ask .tabulator-cell")).to_have_count(0)
+    assert len(visit.complaints) == 1  # the browser's own line about the status 400
+    visit.complaints.clear()
+
+
+def test_a_query_is_cancelled_from_its_page(visit: Visit, samples: tracewh.Warehouse) -> None:
+    """By the button, by Escape, by a new query and by leaving; each time its process is free again."""
+    server, address = started(samples, "--time-limit", "3600")
+    page = visit.page
+    try:
+        page.goto(address)
+        cancel = page.get_by_role("button", name="Cancel")
+        for _ in range(2):
+            for how in ("button", "key", "query", "leave"):
+                expect(cancel).to_be_hidden()
+                page.locator("#ask textarea").fill(ENDLESS)
+                page.get_by_role("button", name="Run").click()
+                expect(cancel).to_be_visible()
+                expect(page.locator("#ask .said")).to_have_text("Running…")
+                if how == "button":
+                    cancel.click()
+                elif how == "key":
+                    page.locator("#ask textarea").press("Escape")
+                elif how == "query":
+                    page.locator("#ask textarea").fill("SELECT 42 AS answer")
+                    page.locator("#ask textarea").press("Control+Enter")
+                    expect(page.locator("#ask .tabulator-cell")).to_have_text("42")
+                else:
+                    page.goto(address)
+                if how in ("button", "key"):
+                    expect(page.locator("#ask .said")).to_have_text("Cancelled.")
+                expect(cancel).to_be_hidden()
+        assert answer_of(sent(address, "SELECT 42"))["values"] == [[42]]
+    finally:
+        page.goto("about:blank")
+        server.send_signal(signal.SIGINT)
+        assert server.stderr is not None
+        with server.stderr:
+            assert server.wait() == 0
+            assert server.stderr.read() == ""
+
+
+def test_large_integers_keep_their_digits_in_a_browser(visit: Visit, address: str) -> None:
+    page = visit.page
+    page.goto(address)
+    page.locator("#ask textarea").fill(
+        "SELECT * FROM (VALUES (9007199254740993, 1700000000123456789, 1.50, 'b'),"
+        " (170141183460469231731687303715884105727, 1700000000123456788, 0.25, '12345'),"
+        " (7, 5, 10, 'a')) AS t(n, start_ns, \"d.x\", text)"
+    )
+    page.get_by_role("button", name="Run").click()
+
+    def cells(field: str) -> list[str]:
+        found = page.locator(f'#ask .tabulator-row [tabulator-field="{field}"]')
+        expect(found).to_have_count(3)
+        return list(found.all_inner_texts())
+
+    assert cells("n") == [
+        "9,007,199,254,740,993",
+        "170,141,183,460,469,231,731,687,303,715,884,105,727",
+        "7",
+    ]
+    assert cells("start_ns") == [
+        "2023-11-14T22:13:20.123456789Z",
+        "2023-11-14T22:13:20.123456788Z",
+        "5 ns",
+    ]
+    assert cells("d.x") == ["1.50", "0.25", "10.00"]
+    assert cells("text") == ["b", "12345", "a"]
+    page.locator('#ask .tabulator-col[tabulator-field="n"]').click()  # from the largest
+    expect(page.locator('#ask .tabulator-row [tabulator-field="d.x"]').first).to_have_text("0.25")
+    page.locator('#ask .tabulator-col[tabulator-field="n"]').click()
+    expect(page.locator('#ask .tabulator-row [tabulator-field="d.x"]').first).to_have_text("10.00")
+
+
+def test_a_port_that_is_taken(
+    samples: tracewh.Warehouse, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        assert main(["serve", "--port", str(port), "-w", str(samples.path)]) == 2
+    assert capsys.readouterr().err == (
+        f"tracewh: cannot listen on 127.0.0.1 port {port}: Address already in use; try --port 0\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--port", "65536"], "--port takes a number from 0 to 65535, not 65536"),
+        (["--port", "x"], "--port takes a whole number of at least 0, not 'x'"),
+        (["--time-limit", "0"], "--time-limit takes a whole number of at least 1, not '0'"),
+        (["--time-limit", "86401"], "--time-limit takes at most 86400 seconds (a day)"),
+        (["--memory-limit", "99"], "--memory-limit takes a whole number of at least 100, not '99'"),
+        (
+            ["--host", "no.such.host.invalid", "--port", "0"],
+            "cannot listen on no.such.host.invalid port 0: ",
+        ),
+    ],
+)
+def test_a_place_that_is_none(
+    words: list[str],
+    said: str,
+    samples: tracewh.Warehouse,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["serve", *words, "-w", str(samples.path)]) == 2
+    written = capsys.readouterr().err
+    assert written.startswith(f"tracewh: {said}")
+    assert len(written.splitlines()) == 1
+    assert "None" not in written
+
+
+def test_no_warehouse(tmp_path: pytest.TempPathFactory, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["serve", "--port", "0", "-w", str(tmp_path)]) == 1
+    assert len(capsys.readouterr().err.splitlines()) == 1

@@ -1,0 +1,245 @@
+"""The notebooks in samples/notebooks run as they are, and what their texts say is so."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+import tracewh
+
+ROOT = Path(__file__).parents[2]
+NOTEBOOKS = ROOT / "samples" / "notebooks"
+COUNTERS = "a100_cupti_counters_2023"
+
+
+@pytest.fixture(autouse=True)
+def quiet_jupyter(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """No settings of the person who runs the tests, and no statistics sent."""
+    monkeypatch.setenv("PLOOMBER_STATS_ENABLED", "false")
+    for variable in ("HOME", "IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_RUNTIME_DIR", "TMPDIR"):
+        folder = tmp_path / variable.lower()
+        folder.mkdir()
+        monkeypatch.setenv(variable, str(folder))
+
+
+class Executed:
+    """A notebook after all its cells ran in `folder`."""
+
+    def __init__(self, name: str, folder: Path = NOTEBOOKS) -> None:
+        notebook = nbformat.read(NOTEBOOKS / f"{name}.ipynb", as_version=4)
+        NotebookClient(
+            notebook, timeout=120, kernel_name="python3", resources={"metadata": {"path": folder}}
+        ).execute()
+        self.code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+
+    def _outputs(self, part: str, kind: str) -> list[str]:
+        (cell,) = (cell for cell in self.code if part in cell.source)
+        datas = [output.get("data", {}) for output in cell.outputs]
+        return [data[kind] for data in datas if kind in data]
+
+    def shown(self, part: str) -> str:
+        """What the one cell with this piece of source showed as text."""
+        return "\n".join(self._outputs(part, "text/plain"))
+
+    def rows(self, part: str) -> list[dict[str, Any]]:
+        """The table that it showed."""
+        lines = [
+            [_value(value.strip()) for value in line.strip("| ").split(" | ")]
+            for line in self.shown(part).splitlines()
+            if line.startswith("|")
+        ]
+        return [dict(zip(map(str, lines[0]), line, strict=True)) for line in lines[1:]]
+
+    def drawing(self, part: str) -> str:
+        """The texts of the one chart that altair drew there."""
+        (svg,) = self._outputs(part, "image/svg+xml")
+        return "\n".join(re.findall(r"<text[^>]*>([^<]*)", svg))
+
+    def pictures(self) -> int:
+        """How many charts jupysql drew."""
+        return sum("image/png" in o.get("data", {}) for cell in self.code for o in cell.outputs)
+
+
+def _value(text: str) -> Any:
+    if text in ("None", "True", "False"):
+        return {"None": None, "True": True, "False": False}[text]
+    return float(text) if re.fullmatch(r"-?\d+(\.\d+)?(e[+-]?\d+)?", text) else text
+
+
+@pytest.mark.parametrize("path", sorted(NOTEBOOKS.glob("*.ipynb")), ids=lambda path: path.stem)
+def test_outputs_are_not_committed(path: Path) -> None:
+    notebook = nbformat.read(path, as_version=4)
+    nbformat.validate(notebook)
+    assert [
+        cell for cell in notebook.cells if cell.get("outputs") or cell.get("execution_count")
+    ] == []
+
+
+# %load_ext sql says nothing when the name `sql` leads to our folder of that name instead.
+@pytest.mark.parametrize("folder", [ROOT, NOTEBOOKS], ids=["root", "notebooks"])
+def test_first_look(folder: Path) -> None:
+    done = Executed("first_look", folder)
+    assert [row["run"] for row in done.rows("FROM runs()")] == [
+        "ddp_gloo", "resnet_workers_2", "resnet_workers_0",
+    ]  # fmt: skip
+    assert {"mean step, ms", "dataloader", "resnet_workers_2"} <= set(
+        done.drawing("alt.Chart").splitlines()
+    )
+    assert "aten::" in done.shown("FROM operator_stats(")
+    assert "main" in done.shown("FROM python_functions")
+    assert "rank1" in done.shown("w.step_breakdown(")
+    assert "step_breakdown" in done.shown("FROM views()")
+
+
+def test_bottleneck() -> None:
+    done = Executed("bottleneck")
+    steps = done.rows("AS dataloader_pct")
+    assert len(steps) == 6
+    for step in steps:
+        parts = step["dataloader_ms"] + step["cpu_exec_ms"] + step["other_ms"]
+        assert parts == pytest.approx(step["total_ms"], abs=0.02)
+        assert 40 < step["dataloader_pct"] < 60  # about half
+    assert {row["rule"] for row in done.rows("FROM recommendations(")} == {"data_loading"}
+    operators = [row["name"] for row in done.rows("--save operators")]
+    assert operators[0] == "aten::uniform_"
+    assert "aten::_upsample_bilinear2d_aa" in operators
+    assert done.pictures() == 1
+    line = done.rows("FROM source_lines(")[0]
+    assert (line["source_file"], line["source_function"]) == ("record.py", "__getitem__")
+    assert line["calls"] == 24  # six steps of four samples
+    stacks = [row["innermost"] for row in done.rows("FROM flamegraph(")]
+    assert len(stacks) == 3
+    assert re.search(r"record\.py\(\d+\): __getitem__ → aten::rand → aten::uniform_$", stacks[0])
+    (worth,) = done.rows("AS without_waiting_ms")
+    assert 0 < worth["without_waiting_ms"] < worth["now_ms"]
+
+
+def test_comparing_runs() -> None:
+    done = Executed("comparing_runs")
+    (overview,) = done.rows("FROM diff_overview(")
+    assert overview["baseline_steps"] == overview["experiment_steps"] == 6
+    assert overview["delta_pct"] < 0 and overview["significant"] is False
+    assert overview["experiment_iqr_ms"] > 2 * overview["baseline_iqr_ms"]
+    assert "step, ms" in done.drawing("alt.Chart(lengths")
+    parts = {row["category"]: row for row in done.rows("FROM diff_steps(")}
+    assert parts["dataloader"]["delta_ms"] < 0 < parts["cpu_exec"]["delta_ms"]
+    assert parts["dataloader"]["significant"] and parts["cpu_exec"]["significant"]
+    assert "experiment - baseline, ms" in done.drawing("alt.Chart(blocks")
+    forward = done.rows("AS below_forward")
+    assert forward[0]["below_forward"] == "/SmallResNet" and forward[0]["delta_ms"] > 0
+    gone = [row["name"] for row in done.rows("FROM diff_operators(") if not row["experiment_calls"]]
+    assert gone == ["aten::uniform_", "aten::_upsample_bilinear2d_aa"]
+    trend = done.rows("FROM trend(")
+    assert [row["run"] for row in trend] == ["resnet_workers_0", "resnet_workers_2"]
+    assert [row["is_change_point"] for row in trend] == [False, False]
+
+
+def test_along_the_timeline_loading_gains_and_the_passes_lose(samples: tracewh.Warehouse) -> None:
+    rows = samples.sql(
+        "SELECT path[:len('/ProfilerStep[2]')] AS step, name, delta_us FROM diff_modules("
+        "baseline := 'resnet_workers_0', experiment := 'resnet_workers_2', depth := 2)"
+        " WHERE name IN ('DataLoader', 'forward', 'backward') ORDER BY position"
+    ).fetchall()
+    assert [name for _, name, _ in rows] == ["DataLoader", "forward", "backward"] * 3
+    for step in range(3):
+        loading, forward, backward = (delta for *_, delta in rows[3 * step : 3 * step + 3])
+        assert loading < 0 < min(forward, backward)
+
+
+def test_many_ranks() -> None:
+    done = Executed("many_ranks")
+    assert [(row["rank"], row["world_size"]) for row in done.rows("FROM topology(")] == [
+        (0, 2), (1, 2),
+    ]  # fmt: skip
+    assert {"step, ms", "rank0", "communication"} <= set(
+        done.drawing("alt.Chart(steps").splitlines()
+    )
+    overlap = done.rows("FROM comm_overlap(")
+    assert len(overlap) == 8 and min(row["overlap_pct"] for row in overlap) >= 98
+    collectives = done.rows("FROM collectives(")
+    assert len(collectives) == 18
+    for rank0, rank1 in zip(collectives[::2], collectives[1::2], strict=True):
+        assert (rank0["worker"], rank1["worker"]) == ("rank0", "rank1")
+        assert rank0["transfer_ms"] == rank1["transfer_ms"]
+        assert min(rank0["wait_ms"], rank1["wait_ms"]) == 0
+    assert {"time in collectives, ms", "synchronizing", "transfer"} <= set(
+        done.drawing("alt.Chart(waits").splitlines()
+    )
+    assert done.rows("FROM stragglers(")[0]["worker"] == "rank0"
+    third = done.rows("AS rank1_loads_longer_ms")[1]
+    assert third["step"] == 3
+    assert third["rank1_loads_longer_ms"] == pytest.approx(
+        third["rank0_communicates_longer_ms"], rel=0.05
+    )
+
+
+def test_what_the_ranks_are_said_to_do(samples: tracewh.Warehouse) -> None:
+    steps = samples.sql(
+        "SELECT max(total_us) / min(total_us), max(dataloader_us) / min(dataloader_us)"
+        " FROM step_breakdown(run := 'ddp_gloo') GROUP BY step ORDER BY step"
+    ).fetchall()
+    assert max(length for length, _ in steps) < 1.1  # about as long on both ranks
+    assert steps[1][1] == max(loading for _, loading in steps)
+    assert steps[1][1] == pytest.approx(4, abs=0.5)
+    waits = samples.sql(
+        "SELECT sum(synchronizing_us) > sum(transfer_us) FROM comm_wait(run := 'ddp_gloo')"
+        " WHERE step IS NOT NULL GROUP BY step ORDER BY step"
+    ).fetchall()
+    assert waits == [(True,), (True,), (False,)]
+
+
+def test_counters_of_a_real_trace(shared: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRACEWH_LOGDIR", str(shared / "traces" / COUNTERS))
+    done = Executed("counters_and_roofline")
+    counters = {row["counter"]: row for row in done.rows("FROM cupti_counters(")}
+    assert len(counters) == 9 and {row["kernels"] for row in counters.values()} == {77}
+    assert {row["matched_by"] for row in done.rows("FROM kernel_counters(")} == {"order"}
+    assert done.rows("--save operators")[0]["name"] == "aten::cudnn_convolution"
+    assert done.pictures() == 1
+    assert done.rows("group_by := 'kernel'")[0]["kernel"] == "ampere_sgemm_32x32_sliced1x4_tn"
+    assert {row["bound"] for row in done.rows("--save kernels")} == {None}  # no bytes, no times
+    assert "kernels that can be placed: 0" in done.drawing("chart = ")
+    assert "operations per byte" in done.drawing("chart = ")
+
+
+def test_the_roofline_has_a_dot_per_kernel_with_all_counters(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As tests/views/roofline_v1.test draws it: gemm does 19.1 operations per byte, relu none."""
+    kernels = {
+        "gemm<float>": ("aten::mm", 39_000_000, 2_039_000),
+        "relu": ("aten::relu", 0, 4_078_000),
+    }
+    events: list[dict[str, Any]] = []
+    for at, (name, (operator, operations, size)) in enumerate(kernels.items()):
+        host = {"ph": "X", "pid": 1, "tid": 1}
+        events += [
+            {**host, "cat": "cpu_op", "name": operator, "ts": 10 * at, "dur": 9,
+             "args": {"External id": at + 1}},
+            {**host, "cat": "cuda_runtime", "name": "cudaLaunchKernel", "ts": 10 * at + 1, "dur": 2,
+             "args": {"External id": at + 1, "correlation": at + 1}},
+            {"ph": "X", "cat": "cuda_profiler_range", "name": name, "pid": 0, "tid": 0,
+             "ts": 100 + 10 * at, "dur": 10,
+             "args": {"smsp__sass_thread_inst_executed_op_fadd_pred_on.sum": operations,
+                      "dram__bytes_read.sum": size, "dram__bytes_write.sum": 0,
+                      "gpu__time_duration.sum": 4000}},
+        ]  # fmt: skip
+    device = {"id": 0, "name": "NVIDIA A100-SXM4-80GB"}
+    trace = {"schemaVersion": 1, "deviceProperties": [device], "traceEvents": events}
+    folder = tmp_path / "logdir" / "counters"
+    folder.mkdir(parents=True)
+    (folder / "worker0.pt.trace.json").write_text(json.dumps(trace), "utf-8")
+    monkeypatch.setenv("TRACEWH_LOGDIR", str(folder))
+    done = Executed("counters_and_roofline")
+    found = {row["kernel"]: row for row in done.rows("--save kernels")}
+    assert [found[name]["bound"] for name in ("gemm", "relu")] == ["compute", "memory"]
+    assert found["gemm"]["achieved_pct"] == found["relu"]["achieved_pct"] == 50
+    assert found["gemm"]["flop_per_byte"] == 19.127
+    texts = done.drawing("chart = ").splitlines()
+    assert "kernels that can be placed: 1" in texts and "gemm" in texts

@@ -1,0 +1,159 @@
+"""Commands, SQL, Python and names on the pages that people write: all of them work and exist."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tracewh
+from docs.transcripts import WRITTEN
+from tests.docs.test_readme import fenced
+from tracewh.cli.app import main
+from tracewh.views.registry import installed
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+WRITTEN_BY_PEOPLE = [
+    path
+    for path in sorted(DOCS.rglob("*.md"))
+    if WRITTEN not in path.read_text("utf-8") and path.name != "adding-a-view.md"
+]
+COMING_FROM = sorted((DOCS / "coming-from").glob("*.md"))
+#: What stands for a name of the reader's own.
+PLACEHOLDERS = {"my_run": "resnet_workers_0"}
+#: What the pages take for granted of the reader's program.
+READERS = "loader, train, BATCH, Pictures = range(12), lambda batch: None, 4, lambda: [0] * 4\n"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the samples as logdir/, into which a page may record, and ingested."""
+    folder = tmp_path_factory.mktemp("pages")
+    shutil.copytree(ROOT / "samples", folder / "logdir")
+    tracewh.ingest([ROOT / "samples"], folder / "tracewh-warehouse")
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def here(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    monkeypatch.delenv("TRACEWH_WAREHOUSE", raising=False)
+
+
+def with_blocks(language: str) -> list[Any]:
+    """The pages with blocks of a language, and these."""
+    return [
+        pytest.param([text for name, text in fenced(page) if name == language], id=page.stem)
+        for page in WRITTEN_BY_PEOPLE
+        if any(name == language for name, _ in fenced(page))
+    ]
+
+
+def check_command(line: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """A question is asked; of any other command the name and the options have to be there."""
+    for placeholder, name in PLACEHOLDERS.items():
+        line = line.replace(placeholder, name)
+    program, *words = shlex.split(line, comments=True)
+    if program != "tracewh":
+        return
+    if words[0] in ("show", "query", "runs", "views") and "s3://" not in line:
+        code = main(words)
+        assert code == 0, f"{line}\n{capsys.readouterr().err}"
+        return
+    name = words[:2] if words[0] == "show" else words[:1]
+    assert main([*name, "--help"]) == 0, line
+    page = capsys.readouterr().out
+    for option in re.findall(r"(?<!\S)--?[a-z][a-z-]*", line):
+        assert re.search(rf"(?<!\S){option}\b", page), f"{line}: no {option}"
+
+
+@pytest.mark.parametrize("blocks", with_blocks("sh"))
+def test_commands(blocks: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    for line in "".join(blocks).replace("\\\n", "").splitlines():
+        check_command(line, capsys)
+
+
+@pytest.mark.parametrize("blocks", with_blocks("sql"))
+def test_sql(blocks: list[str]) -> None:
+    with tracewh.open("tracewh-warehouse") as warehouse:
+        for statement in "".join(blocks).split(";\n"):
+            if statement.strip():
+                warehouse.sql(statement).fetchall()
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning:torch.profiler")
+@pytest.mark.parametrize("blocks", with_blocks("python"))
+def test_python(blocks: list[str]) -> None:
+    names: dict[str, Any] = {}
+    exec(f"{READERS}from torch.utils.data import DataLoader", names)  # noqa: S102
+    for text in blocks:
+        for placeholder, name in PLACEHOLDERS.items():
+            text = text.replace(placeholder, name)
+        exec(compile(text, "page", "exec"), names)  # noqa: S102
+
+
+def ours(page: Path) -> Iterator[str]:
+    """The lines of a page, without the blocks, and without what tables say of the other tool."""
+    text = re.sub(r"^```.*?^```$", "", page.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
+    for line in text.splitlines():
+        yield re.sub(r"^\|.*?(?<!\\)\|", "|", line)
+
+
+#: Spans of code that name something else than views, tables and what these have.
+OTHERS = {
+    *("tensorboard_trace_handler", "record_function", "torch.profiler", "cuLaunchKernel"),
+    *(".df()", "nsys stats", ".nsys-rep"),
+}
+
+
+@pytest.mark.parametrize("page", COMING_FROM, ids=lambda page: page.stem)
+def test_every_name_on_the_pages_for_newcomers_exists(
+    page: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    registry = installed()
+    specs = {spec.name: spec for spec in [*registry.tables(), *registry.slices()]}
+    specs |= {view.name: view for view in registry.newest()}
+    everywhere = {item.name for spec in specs.values() for item in (*spec.columns, *spec.params)}
+    rules = set(re.findall(r"^    (\w+) {2,}", specs["recommendations"].doc, re.MULTILINE))
+    mentioned = 0
+    for line in ours(page):
+        links = re.findall(r"\[(\w+)\]\(\.\./(?:views|tables)/|`tracewh show (\w+)", line)
+        linked = [specs[name or shown] for name, shown in links if (name or shown) in specs]
+        has = {item.name for spec in linked for item in (*spec.columns, *spec.params)}
+        for span in re.findall(r"`([^`]+)`", line):
+            mentioned += 1
+            if span.startswith("tracewh "):
+                check_command(span, capsys)
+            elif span not in specs and span not in OTHERS:
+                # In a line that links to views, of one of these.
+                assert span in (has or everywhere), f"{page.name}: {span} in: {line}"
+        if "recommendations.md" in line:
+            assert set(re.findall(r"\b[a-z]+_[a-z_]+(?= in \[)", line)) <= rules, line
+        mentioned += len(linked)
+    assert mentioned > 20, "the spans are found"
+
+
+def test_a_name_that_does_not_exist_is_found(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = tmp_path / "a.md"
+    for line in (
+        "| `x` | [kernel_stats](../views/kernel_stats.md) | `lateness_us` |",  # of another view
+        "| `x` | `step_brekdown` | |",
+        "| `x` | `tracewh show kernel_stats --grup-by name` | |",
+    ):
+        page.write_text("\n".join(["`kernel_stats`"] * 30 + [line]))
+        with pytest.raises(AssertionError):
+            test_every_name_on_the_pages_for_newcomers_exists(page, capsys)
+
+
+def test_a_command_with_an_unknown_option_is_found(capsys: pytest.CaptureFixture[str]) -> None:
+    check_command("tracewh watch logdir/ --interval 1", capsys)
+    with pytest.raises(AssertionError):
+        check_command("tracewh watch logdir/ --intervall 1", capsys)

@@ -1,0 +1,90 @@
+"""House rules for the .sql files that neither DuckDB nor sqlfluff checks for us.
+
+The reasons are bugs that run without an error. In a DuckDB macro a bare name that equals a
+parameter *is* the parameter, so `WHERE step = step` is always true. And a block that reads a
+relation by name reads its own CTE instead when the two happen to be called the same.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import sqlglot
+from sqlglot import exp
+
+from tracewh.views import Spec
+from tracewh.views.registry import installed
+from tracewh.views.spec import parse
+
+MACROS = [spec for spec in installed().all() if spec.kind in ("block", "view")]
+FUNCTIONS = [spec for spec in installed().all() if spec.kind == "function"]
+each_macro = pytest.mark.parametrize("spec", MACROS, ids=lambda spec: spec.object_name)
+
+
+def tree(spec: Spec) -> exp.Expression:
+    """The body of a macro. sqlglot 30 cannot read a CREATE MACRO line with typed defaults."""
+    return sqlglot.parse_one(spec.body, dialect="duckdb")
+
+
+def body(spec: Spec) -> exp.Query:
+    """The query of a table macro."""
+    query = tree(spec)
+    assert isinstance(query, exp.Query)
+    return query
+
+
+def bare_names(spec: Spec) -> set[str]:
+    """Names without a table before them, but for those that a lambda brings along."""
+    query = tree(spec)
+    brought = {name.name for lam in query.find_all(exp.Lambda) for name in lam.expressions}
+    return {c.name for c in query.find_all(exp.Column) if not c.table} - brought
+
+
+@each_macro
+def test_a_bare_name_is_a_parameter_and_a_dotted_name_is_a_column(spec: Spec) -> None:
+    assert bare_names(spec) <= {param.name for param in spec.params}
+
+
+@pytest.mark.parametrize("spec", FUNCTIONS, ids=lambda spec: spec.object_name)
+def test_a_function_reads_its_parameters_and_nothing_else(spec: Spec) -> None:
+    """A name with a table before it would be looked up in whatever query calls the function."""
+    names = {column.sql() for column in tree(spec).find_all(exp.Column)}
+    assert names == {param.name for param in spec.params}
+    assert not tree(spec).find(exp.Query)
+
+
+@each_macro
+def test_only_blocks_have_ctes_that_start_with_an_underscore(spec: Spec) -> None:
+    names = {cte.alias for cte in body(spec).find_all(exp.CTE)}
+    assert {name for name in names if name.startswith("_") != (spec.kind == "block")} == set()
+
+
+@each_macro
+def test_no_star_reaches_the_result(spec: Spec) -> None:
+    assert not any(column.is_star for column in body(spec).selects)
+
+
+def test_the_sql_folder_holds_nothing_but_sql() -> None:
+    """An __init__.py here would hide jupysql, whose import name is `sql`, without an error."""
+    files = [path for path in (Path(__file__).parents[2] / "sql").rglob("*") if path.is_file()]
+    assert {path.suffix for path in files} == {".sql"}
+
+
+def test_the_rules_catch_what_they_are_for() -> None:
+    text = """\
+-- view: wrong
+-- version: 1
+-- since: 0.1
+-- summary: Breaks the first rule.
+-- distributes: trace
+-- order: step
+--
+-- params
+--   step  BIGINT  -  NULL  Step.
+-- columns
+--   step  BIGINT  -  Step.
+CREATE MACRO wrong_v1(step BIGINT := NULL) AS TABLE
+    SELECT s.step, list_transform([1], lambda x: x + 1) FROM steps AS s WHERE step = name
+"""
+    assert bare_names(parse(text, "views/overview/wrong_v1.sql")) == {"step", "name"}

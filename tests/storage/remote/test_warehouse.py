@@ -1,0 +1,97 @@
+"""A warehouse that lies in a store answers as the folder it was copied from does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tracewh
+from tracewh.cli.app import main
+from tracewh.views.registry import installed
+from tracewh.views.warehouse import WarehouseError
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture(scope="module")
+def local(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A warehouse of the bundled samples; one run's name has what a path cannot hold."""
+    path = tmp_path_factory.mktemp("local") / "wh"
+    tracewh.ingest([ROOT / "samples"], path)
+    [sample, *_] = sorted((ROOT / "samples").rglob("*.json.gz"))
+    tracewh.ingest([sample], path, run="a/b c%20ü")
+    return path
+
+
+@pytest.fixture
+def url(store: Any, local: Path) -> str:
+    """The same warehouse in each store."""
+    store.put_folder(local / "data", "warehouse/data")
+    return f"{store.url}/warehouse"
+
+
+def test_every_table_is_the_same(url: str, local: Path) -> None:
+    with tracewh.open(local) as one, tracewh.open(url) as other:
+        assert other.path == url
+        for spec in installed().tables():
+            for sql in (
+                f"DESCRIBE {spec.name}",
+                f"FROM {spec.name} SELECT CAST(COLUMNS(*) AS VARCHAR) ORDER BY ALL",
+            ):
+                same = other.sql(sql).fetchall() == one.sql(sql).fetchall()
+                assert same, sql  # to print how they differ takes minutes
+        assert other.sql("FROM traces SELECT count(*) > 2").fetchall() == [(True,)]
+
+
+def test_views_and_filters(url: str, local: Path) -> None:
+    with tracewh.open(local) as one, tracewh.open(url) as other:
+        for run in ("resnet_workers_0", "a/b c%20ü"):
+            for view in ("step_breakdown", "operator_stats", "kernel_stats", "memory_curve"):
+                want = one.view(view, run=run).fetchall()
+                assert other.view(view, run=run).fetchall() == want, view
+        shortened = other.view("step_breakdown", run="b c*", worker="*")
+        assert shortened.fetchall() == one.view("step_breakdown", run="a/b c%20ü").fetchall()
+        assert other.sql("SHOW TABLES").fetchall() == one.sql("SHOW TABLES").fetchall()
+
+
+def test_the_command_line_reads_it(
+    s3: Any, local: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    s3.put_folder(local / "data", "cli/data")
+    url = f"{s3.url}/cli"
+    for words in (
+        ["runs"],
+        ["show", "operator_stats", "--run", "resnet_workers_0"],
+        ["query", "FROM traces SELECT run, worker, span, events ORDER BY ALL"],
+    ):
+        assert main([*words, "--format", "csv", "-w", str(local)]) == 0
+        want = capsys.readouterr().out
+        assert main([*words, "--format", "csv", "-w", url]) == 0
+        assert capsys.readouterr().out == want
+    assert main(["query", f"FROM read_csv('{local}/tracewh.duckdb')", "-w", url]) == 1
+    assert "disabled by configuration" in capsys.readouterr().err
+
+
+def test_errors(s3: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    url = f"{s3.url}/none"
+    no_database = (
+        "a warehouse in a store has no tracewh.duckdb; ask it with `tracewh query` or from Python"
+    )
+    for words, said in (
+        (["runs"], f"holds no traces; `tracewh ingest LOGDIR -w {url}` brings some in"),
+        (["check"], "holds no traces"),
+        (["drop", "x", "-y"], "holds no traces"),
+        (["relink"], no_database),
+        (["shell"], no_database),
+    ):
+        assert main([*words, "-w", url]) == 1
+        assert capsys.readouterr().err == f"tracewh: {url}: {said}\n"
+    s3.put("torn/data/run=a/worker=b/span=c/traces.parquet", b"PAR1")
+    s3.put("torn/data/run=a/worker=b/span=c/_manifest.json", b"{}")
+    torn = tracewh.open(f"{s3.url}/torn")
+    with torn, pytest.raises(WarehouseError) as error:
+        torn.sql("FROM traces")
+    assert str(error.value).startswith(f"{s3.url}/torn: ")
+    assert "\n" not in str(error.value)

@@ -1,0 +1,97 @@
+"""Readers see whole traces and no error, while others arrive and are replaced."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import tracewh
+from tests.storage.test_crashes import SAMPLES, is_clean, rows, two_runs
+
+READER = """
+import pathlib, select, sys, duckdb, tracewh
+how, root, turned = sys.argv[1:]
+counts = "SELECT run, worker, span, count(*) FROM host_events GROUP BY ALL ORDER BY ALL"
+
+def ask(con):
+    con.sql("FROM step_breakdown()").fetchall(), con.sql("FROM operator_stats()").fetchall()
+    return con.sql(counts).fetchall()
+
+turns = 0
+with tracewh.open(root) as opened, duckdb.connect(f"{root}/tracewh.duckdb", read_only=True) as con:
+    seen = set()
+    print("reading", flush=True)
+    while not select.select([sys.stdin], [], [], 0)[0]:
+        if how == "anew":
+            with tracewh.open(root) as fresh:
+                seen |= {*ask(fresh)}
+        else:
+            seen |= {*ask(opened if how == "opened" else con)}
+        turns += 1
+        pathlib.Path(turned).write_text(str(turns))
+print(sorted(seen))
+"""
+
+
+def test_readers_see_no_error_while_traces_arrive_and_are_replaced(tmp_path: Path) -> None:
+    """Readers in processes of their own: a warehouse held open, or opened anew, and a database."""
+    logs, warehouse = two_runs(tmp_path), tmp_path / "wh"
+    tracewh.ingest(logs / "ddp_gloo", warehouse)
+    turned = [tmp_path / how for how in ("opened", "anew", "database")]
+    for path in turned:
+        path.write_text("0")
+    readers = [
+        subprocess.Popen(
+            [sys.executable, "-c", READER, path.name, str(warehouse), str(path)],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )
+        for path in turned
+    ]  # fmt: skip
+    for each in readers:
+        assert each.stdout is not None
+        assert each.stdout.readline() == "reading\n"
+    while any(int(path.read_text() or 0) <= 5 for path in turned):
+        assert all(each.poll() is None for each in readers)
+        tracewh.ingest(logs, warehouse, force=True, jobs=2)
+    whole = sorted((*key, found["host_events"]) for key, found in rows(warehouse).items())
+    assert len(whole) == 4
+    for each in readers:
+        out, err = each.communicate("stop\n", timeout=60)
+        assert (each.returncode, out, err) == (0, f"{whole}\n", "")
+    assert is_clean(warehouse)
+
+
+ARRIVALS = """
+import os, pathlib, sys, time
+staged, data = map(pathlib.Path, sys.argv[1:3])
+for number, folder in enumerate(sorted(staged.iterdir())):
+    place = data / "run=new" / f"worker={number}" / "span=1"
+    place.parent.mkdir(parents=True)
+    folder.rename(place)
+    time.sleep(float(sys.argv[3]))
+"""
+
+
+def test_a_trace_that_arrives_is_in_all_tables_of_a_query_or_in_none(tmp_path: Path) -> None:
+    warehouse = tmp_path / "wh"
+    tracewh.ingest(SAMPLES / "ddp_gloo", warehouse)
+    [whole, _] = rows(warehouse).values()
+    staged = warehouse / ".staging" / "arrivals"
+    for number in range(100):
+        shutil.copytree(next(warehouse.glob("data/*/*/*")), staged / str(number))
+    began = time.monotonic()
+    rows(warehouse)
+    pause = 6 * (time.monotonic() - began) / 100  # a few looks see them come
+    arrivals = subprocess.Popen(
+        [sys.executable, "-c", ARRIVALS, str(staged), str(warehouse / "data"), str(pause)]
+    )
+    looks = 0
+    while arrivals.poll() is None:
+        for key, found in rows(warehouse).items():
+            assert key[0] == "ddp_gloo" or found == whole, key
+        looks += 1
+    assert arrivals.returncode == 0
+    assert looks > 2

@@ -1,0 +1,196 @@
+"""What must hold for every view, whatever it computes. One failure names one view and one fix."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import tracewh
+from docs.reference import promise
+from tracewh.views import GROUPS, Param, Spec
+from tracewh.views.registry import installed
+
+if TYPE_CHECKING:
+    from conftest import Tables
+
+REGISTRY = installed()
+TESTS = Path(__file__).parents[1]
+#: Where the .test files of each kind are.
+FOLDERS = {
+    "view": TESTS / "views",
+    "block": TESTS / "sql" / "blocks",
+    "function": TESTS / "sql" / "functions",
+}
+
+FUNCTIONS = [spec for spec in REGISTRY.all() if spec.kind == "function"]
+MACROS = [spec for spec in REGISTRY.all() if spec.kind in ("block", "view")]
+
+
+def each(specs: list[Spec]) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("spec", specs, ids=lambda spec: spec.object_name)
+
+
+def arguments(spec: Spec) -> str:
+    """NULL for every parameter that has to be given: enough to bind a view."""
+    return ", ".join(f"{p.name} := NULL::{p.type}" for p in spec.params if p.required)
+
+
+def reads_by_name(spec: Spec) -> bool:
+    return "query_table(" in spec.sql or "rel" in {param.name for param in spec.params}
+
+
+# A block that reads a relation by name has the types of that relation; its .test file shows them.
+@each([spec for spec in MACROS if not reads_by_name(spec)])
+def test_columns_are_the_ones_the_header_declares(tables: Tables, spec: Spec) -> None:
+    query = f"FROM {spec.object_name}({arguments(spec)})"
+    tables.prepare(query)
+    described = tables.con.execute(f"DESCRIBE {query}").fetchall()
+    assert [row[:2] for row in described] == [(c.name, c.type) for c in spec.columns]
+
+
+@each(FUNCTIONS)
+def test_a_function_returns_the_type_that_the_header_declares(tables: Tables, spec: Spec) -> None:
+    call = f"SELECT {spec.object_name}({arguments(spec)})"
+    tables.prepare(call)
+    assert tables.con.sql(call).types == [spec.returns]
+
+
+@each(FUNCTIONS + MACROS)
+def test_parameters_are_the_ones_the_header_declares(tables: Tables, spec: Spec) -> None:
+    tables.prepare(f"{spec.object_name}()")
+    row = tables.con.execute(
+        "SELECT parameters, parameter_types, comment FROM duckdb_functions() WHERE function_name = ?",
+        [spec.object_name],
+    ).fetchone()
+    assert row == ([p.name for p in spec.params], [p.type for p in spec.params], spec.summary)
+
+
+@each(REGISTRY.newest())
+def test_the_unversioned_name_takes_the_same_and_says_what_it_is(
+    tables: Tables, spec: Spec
+) -> None:
+    tables.prepare(f"{spec.name}()")
+    row = tables.con.execute(
+        "SELECT parameters, parameter_types, comment FROM duckdb_functions() WHERE function_name = ?",
+        [spec.name],
+    ).fetchone()
+    comment = f"{spec.summary} (alias of {spec.object_name})"
+    assert row == ([p.name for p in spec.params], [p.type for p in spec.params], comment)
+
+
+@each(list(REGISTRY))
+def test_rows_say_first_which_trace_they_are_of(spec: Spec) -> None:
+    """A view of single traces takes and gives run, worker and span, in this order and first."""
+    if "span" in {column.name for column in spec.columns}:
+        keys = ["run", "worker", "span"]
+        assert [column.name for column in spec.columns[:3]] == keys
+        assert [param.name for param in spec.params[:3]] == keys
+
+
+def test_a_view_explains_its_emptiness_by_checks_that_exist() -> None:
+    checks = REGISTRY.get("trace_quality").sql
+    needs = {check for view in REGISTRY for check in view.needs}
+    assert {check for check in needs if f"'{check}'" not in checks} == set()
+
+
+@each(FUNCTIONS + MACROS)
+def test_there_is_a_test_file(spec: Spec) -> None:
+    assert (FOLDERS[spec.kind] / f"{spec.object_name}.test").is_file()
+
+
+def test_every_test_file_tests_something_that_exists() -> None:
+    tested = {path.stem for folder in FOLDERS.values() for path in folder.glob("*.test")}
+    assert tested <= {spec.object_name for spec in FUNCTIONS + MACROS}
+
+
+@each(REGISTRY.tables())
+def test_every_column_of_a_table_is_typed_and_explained(tables: Tables, spec: Spec) -> None:
+    described = tables.con.execute(f"DESCRIBE {spec.name}").fetchall()
+    assert [row[:2] for row in described] == [(c.name, c.type) for c in spec.columns]
+    assert [c.name for c in spec.columns][:3] == ["run", "worker", "span"]
+
+
+@each(REGISTRY.tables())
+def test_a_warehouse_holds_the_columns_that_the_tables_promise(
+    corpus: tracewh.Warehouse, spec: Spec
+) -> None:
+    described = corpus.sql(f"DESCRIBE {spec.name}").fetchall()
+    assert [row[:2] for row in described] == [(c.name, c.type) for c in spec.columns]
+
+
+@each(list(REGISTRY))
+def test_every_view_runs_on_real_traces(corpus: tracewh.Warehouse, spec: Spec) -> None:
+    run, other = corpus.sql("SELECT DISTINCT run FROM traces ORDER BY run LIMIT 2").fetchall()
+    text = {p.name: run[0] for p in spec.params if p.required and p.type == "VARCHAR"}
+    if "experiment" in text:
+        text["experiment"] = other[0]
+    if "figure" in text:
+        text["figure"] = "step_us"
+    table = corpus.view(spec.name, spec.version, **text).to_arrow_table()
+    assert table.column_names == [column.name for column in spec.columns]
+
+
+def test_views_lists_every_view_with_all_that_its_header_says(tables: Tables) -> None:
+    tables.prepare("views()")
+    rows = tables.con.execute("FROM views()").fetchall()
+    assert rows == [
+        (
+            view.name,
+            view.object_name,
+            view.version,
+            view in REGISTRY.newest(),
+            view.group,
+            view.summary,
+            [
+                {
+                    "name": p.name,
+                    "type": p.type,
+                    "default": p.default,
+                    "unit": p.unit,
+                    "meaning": p.meaning,
+                }
+                for p in view.params
+            ],
+            [
+                {"name": c.name, "type": c.type, "unit": c.unit, "meaning": c.meaning}
+                for c in view.columns
+            ],
+            view.deprecated or None,
+            view.doc,
+            view.distributes,
+        )
+        for view in REGISTRY
+    ]
+    assert {view.group for view in REGISTRY} <= set(GROUPS)
+
+
+def test_no_name_means_two_things() -> None:
+    """A table, slice or view is an attribute of Warehouse, and must not hide one of its own."""
+    tables = [spec.name for spec in (*REGISTRY.tables(), *REGISTRY.slices())]
+    views = [view.name for view in REGISTRY.newest()]
+    own = [name for name in vars(tracewh.Warehouse) if not name.startswith("_")]
+    names = [*tables, *views, *own, "path", "registry"]
+    assert sorted(set(names)) == sorted(names)
+
+
+def test_released_views_still_promise_the_same() -> None:
+    """Lines are only ever added to released.txt. A line that has to change is a new version.
+
+    Parameters that may be left out may follow those that were released: calls say the same then.
+    """
+    released = (TESTS / "released.txt").read_text("utf-8").splitlines()
+    kept = [promise(replace(view, params=params)) for view in REGISTRY for params in before(view)]
+    assert set(released) <= set(kept)
+
+
+def before(view: Spec) -> Iterator[tuple[Param, ...]]:
+    """The parameters of a view, and what they may have been before some were added."""
+    params = view.params
+    yield params
+    while params and not params[-1].required:
+        params = params[:-1]
+        yield params

@@ -1,0 +1,199 @@
+"""What the rows of a view depend on is what its header says under `distributes:`, and no less.
+
+The view is asked for each group of that size alone, with nothing of the other groups in the tables.
+Together these answers are the whole one, and those of smaller groups are not.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+import tracewh
+from tests.conftest import made_once
+from tests.views.test_every_view import A100, alike, assert_same, crowd_of
+from tracewh.spark.distributed import combined, parts, touched
+from tracewh.views import SIZES, Spec
+from tracewh.views.listing import Listing
+from tracewh.views.local_tables import Pattern
+from tracewh.views.registry import installed
+from tracewh.views.warehouse import create, listed
+
+REGISTRY = installed()
+
+#: Two ranks that share a host with four GPUs, of which two have nothing to do: neither rank alone can know.
+SHARED_HOST = [
+    {
+        "distributedInfo": {"backend": "nccl", "rank": rank, "world_size": 2},
+        "hostName": "host",
+        "deviceProperties": [{**A100, "id": device} for device in range(4)],
+        "traceEvents": [
+            {
+                "ph": "X",
+                "cat": "kernel",
+                "name": "gemm",
+                "pid": rank,
+                "tid": 7,
+                "ts": 10,
+                "dur": 5,
+                "args": {"device": rank, "stream": 7},
+            }
+        ],
+    }
+    for rank in range(2)
+]
+
+
+#: Arguments beside those that the header lists, and those of the views that need some.
+ARGUMENTS: dict[str, list[dict[str, Any]]] = {
+    "utilization_series": [{"buckets": 7}],
+    "kernel_sequences": [{"operator": "aten::%", "min_length": 1}],
+    "trend": [{"figure": "step_us"}, {"figure": "kernel_calls", "name": "gemm"}],
+}
+SIDES = {"baseline": "h100_bert_2025", "experiment": "two_ranks_nccl_2023"}
+
+
+class Groups:
+    """The tables of a warehouse in memory, to be asked about some of its traces as if there were no others.
+
+    Args:
+        path: The warehouse.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._con = duckdb.connect(config={"threads": 1})
+        tables = [table.name for table in REGISTRY.tables()]
+        create(self._con, REGISTRY, tables, Pattern(path))
+        keys = "run, worker, span"
+        self._con.execute(
+            f"""
+            CREATE SCHEMA whole;
+            CREATE TABLE whole.places AS
+            SELECT {keys}, row_number() OVER (ORDER BY {keys}) AS place FROM traces
+            """
+        )
+        self._traces = self._con.execute(
+            f"SELECT {keys} FROM whole.places ORDER BY place"
+        ).fetchall()
+        for table in tables:
+            self._con.execute(
+                f"""
+                CREATE TABLE whole.{table} AS
+                SELECT t.*, p.place FROM {table} AS t INNER JOIN whole.places AS p USING ({keys});
+                CREATE OR REPLACE VIEW {table} AS
+                SELECT * EXCLUDE (place) FROM whole.{table}
+                WHERE place BETWEEN getvariable('first') AND getvariable('last')
+                """
+            )
+        self._created = set(tables)
+
+    def ask(self, view: Spec, arguments: dict[str, Any], size: str) -> list[tuple[Any, ...]]:
+        """The rows of a view for each group of a size, put together."""
+        sql = REGISTRY.call(view.name, view.version, **arguments).sql
+        missing = [name for name in REGISTRY.needs(sql) if name not in self._created]
+        REGISTRY.create(self._con, missing)
+        self._created.update(missing)
+        keys = {"trace": 3, "worker": 2, "run": 1, "warehouse": 0}[size]
+        groups: dict[tuple[str, ...], list[int]] = {}
+        for place, trace in enumerate(self._traces, start=1):
+            groups.setdefault(trace[:keys], []).append(place)
+        rows = []
+        for places in groups.values():
+            self._con.execute(f"SET VARIABLE first = {places[0]}; SET VARIABLE last = {places[-1]}")
+            rows += self._con.execute(sql).fetchall()
+        return rows
+
+
+def variants(view: Spec) -> list[dict[str, Any]]:
+    """Arguments to ask a view with: all choices among the words that its header lists, too."""
+    given: dict[str, Any] = SIDES if "baseline" in {param.name for param in view.params} else {}
+    choices = {
+        param.name: re.findall(r"'(\w+)'", param.meaning)
+        for param in view.params
+        if param.default.startswith("'") and f"{param.default}" in param.meaning
+    }
+    listed = [dict(zip(choices, words, strict=True)) for words in product(*choices.values())]
+    if "per_span" in {param.name for param in view.params}:
+        listed.append({"per_span": True})
+    required = any(param.required for param in view.params if param.name not in given)
+    return [given | more for more in ([] if required else listed) + ARGUMENTS.get(view.name, [])]
+
+
+def groups_of(shared: Path, factory: pytest.TempPathFactory) -> Path:
+    """A warehouse of three jobs, and of three traces with others of their worker, run and another run."""
+    crowd = crowd_of(shared, factory) / "data"
+
+    def fill(folder: Path) -> None:
+        for rank, trace in enumerate(SHARED_HOST):
+            (folder / f"rank{rank}.json").write_text(json.dumps(trace))
+        tracewh.ingest(sorted(folder.glob("rank?.json")), folder / "warehouse", run="shared_host")
+        data = folder / "warehouse" / "data"
+        for run in ("two_ranks_nccl_2023", "ddp_gloo"):
+            shutil.copytree(crowd / f"run={run}", data / f"run={run}", copy_function=os.link)
+        for run in ("h100_bert_2025", "lightning", "counted"):
+            trace = max((crowd / f"run={run}").glob("*/span=default"))  # not "again ..."
+            for copy in (
+                "run={0}/{1}/{2}",
+                "run={0}/{1}/span=2",
+                "run={0}/worker=2/{2}",
+                "run={0} again/{1}/{2}",
+            ):
+                place = data / copy.format(run, trace.parent.name, trace.name)
+                shutil.copytree(trace, place, copy_function=os.link)
+
+    return made_once(factory, "groups", fill) / "warehouse"
+
+
+@pytest.fixture(scope="module")
+def groups(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Groups:
+    return Groups(groups_of(shared, tmp_path_factory))
+
+
+@pytest.fixture(scope="module")
+def jobs(groups: Groups) -> Listing:
+    """Of these the jobs, and a worker with two recordings."""
+    runs = ("two_ranks_nccl_2023", "ddp_gloo", "h100_bert_2025")
+    listing = listed(groups.path)
+    return listing.only(t for t in listing.traces if t.run in runs and t.worker != "2")
+
+
+@pytest.mark.parametrize("view", list(REGISTRY), ids=lambda view: view.object_name)
+def test_a_view_distributes_as_its_header_says(groups: Groups, view: Spec) -> None:
+    smaller = list(SIZES)[: list(SIZES).index(view.distributes)][-1:]
+    is_needed, rows = not smaller, 0
+    for arguments in variants(view):
+        whole = groups.ask(view, arguments, "warehouse")
+        rows += len(whole)
+        if view.distributes != "warehouse":
+            parts = groups.ask(view, arguments, view.distributes)
+            assert alike(parts, whole), f"depends on more than a {view.distributes}: {arguments}"
+        if not is_needed:
+            is_needed = not alike(groups.ask(view, arguments, smaller[0]), whole)
+        elif view.distributes == "warehouse":
+            break  # nothing is left to be found out
+    assert rows > 1 or view.grain == "one row"
+    assert is_needed, f"distributes by {smaller[0]}, too, as far as these traces can tell"
+
+
+@pytest.mark.parametrize(
+    "view", [view for view in REGISTRY if view.combines], ids=lambda view: view.object_name
+)
+def test_what_a_view_combines_is_all_that_it_reads(jobs: Listing, view: Spec) -> None:
+    """Worked out trace by trace it makes up the answer, with no file at hand."""
+    with tracewh.Warehouse(jobs) as warehouse:
+        for arguments in variants(view)[:2]:
+            call = REGISTRY.call(view.name, view.version, **arguments)
+            traces = touched(call, jobs).traces
+            rows = [row for trace in traces for row in parts(call, {}, jobs.only([trace]))]
+            batches = combined(call, {}, jobs.only([]), rows)
+            found = [tuple(row.values()) for batch in batches for row in batch.to_pylist()]
+            assert_same(found, warehouse.view(view.name, view.version, **arguments).fetchall())

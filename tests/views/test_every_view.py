@@ -1,0 +1,240 @@
+"""What holds for the rows of every view on a warehouse with several runs, workers and spans."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+import tracewh
+from tests.conftest import made_once
+from tracewh.views import Spec
+from tracewh.views.registry import installed
+
+ROOT = Path(__file__).parents[2]
+VIEWS = list(installed())
+KEYS = ("run", "worker", "span")
+
+#: Real traces: two ranks on GPUs, one with frames and memory, a gloo pair, PyTorch Lightning.
+RUNS = ("two_ranks_nccl_2023", "h100_bert_2025", "a100_cupti_counters_2023")
+PAIR = ROOT / "samples" / "ddp_gloo"
+LIGHTNING = ROOT / "tests" / "parity" / "lightning" / "run.pt.trace.json.gz"
+
+#: Counters of two kernels, and two samples of PM sampling, as the profiler writes them: there is no real
+#: trace with the latter.
+COUNTERS = [
+    {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 7, "tid": 7, "ts": 10, "dur": 50},
+    *(
+        {
+            "ph": "X",
+            "cat": cat,
+            "name": name,
+            "pid": pid,
+            "tid": pid,
+            "ts": ts,
+            "dur": 5,
+            "args": args,
+        }
+        for ts in (20, 40)
+        for cat, name, pid, args in (
+            ("cuda_runtime", "cudaLaunchKernel", 7, {"correlation": ts}),
+            (
+                "cuda_profiler_range",
+                "gemm",
+                0,
+                {
+                    "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum": 4000000,
+                    "dram__bytes_read.sum": 1000,
+                    "dram__bytes_write.sum": 1000,
+                    "gpu__time_duration.sum": 2000,
+                },
+            ),
+        )
+    ),
+    *(
+        {
+            "ph": "C",
+            "cat": "hardware_counters",
+            "name": "sm__cycles_active.avg",
+            "pid": "GPU 0 Counters",
+            "ts": ts,
+            "args": {"": 0.5},
+        }
+        for ts in (0, 1000)
+    ),
+]
+A100 = {"id": 0, "name": "NVIDIA A100-SXM4-80GB", "computeMajor": 8, "computeMinor": 0}
+
+#: View -> why its rows for a worker and a span are not those of the calls for each.
+TAKEN_TOGETHER = {
+    "runs_v1": "one row for all workers and spans of a run",
+    "topology_v1": "what a worker recorded more than once is taken together",
+    "diff_kernels_v1": "means over the workers and spans of two runs",
+    "diff_blocks_v1": "one trace of each of two runs",
+    "diff_modules_v1": "one trace of each of two runs",
+    "diff_operators_v1": "means over the workers and spans of two runs",
+    "trend_v1": "means over the workers and spans of each run",
+    "diff_overview_v1": "means over the workers and spans of two runs",
+    "diff_steps_v1": "means over the workers and spans of two runs",
+}
+
+each_view = pytest.mark.parametrize("view", VIEWS, ids=lambda view: view.object_name)
+
+
+def crowd_of(shared: Path, factory: pytest.TempPathFactory) -> Path:
+    """A warehouse of real traces, each of them once more as another run, and as another span.
+
+    So rows tie in all but these, and only these can say which one comes first.
+    """
+
+    def fill(folder: Path) -> None:
+        path = folder / "warehouse"
+        tracewh.ingest([shared / "traces" / run for run in RUNS], path)
+        tracewh.ingest([PAIR], path)
+        tracewh.ingest([LIGHTNING], path, run="lightning")
+        counted = folder / "counted.pt.trace.json"
+        counted.write_text(json.dumps({"deviceProperties": [A100], "traceEvents": COUNTERS}))
+        tracewh.ingest([counted], path, run="counted")
+        for trace in list((path / "data").glob("*/*/*")):
+            run, worker, span = trace.relative_to(path / "data").parts
+            copies = [
+                Path(run.replace("run=", "run=again "), worker, span),
+                Path(run, worker, span.replace("span=", "span=again ")),
+            ]
+            if run in ("run=h100_bert_2025", "run=lightning"):  # a rank has one worker
+                copies.append(Path(run, worker.replace("worker=", "worker=again "), span))
+            for copy in copies:
+                shutil.copytree(trace, path / "data" / copy, copy_function=os.link)
+
+    return made_once(factory, "crowd", fill) / "warehouse"
+
+
+@pytest.fixture(scope="module")
+def crowd(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tracewh.Warehouse]:
+    with tracewh.open(crowd_of(shared, tmp_path_factory)) as warehouse:
+        yield warehouse
+
+
+def ask(
+    warehouse: tracewh.Warehouse, view: Spec, **arguments: str | bool
+) -> duckdb.DuckDBPyRelation:
+    """A view; two runs for those that compare."""
+    if "baseline" in {param.name for param in view.params}:
+        arguments = {"baseline": "h100_bert_2025", "experiment": "two_ranks_nccl_2023"}
+    if view.name == "trend":
+        arguments = {"figure": "step_us"}
+    return warehouse.view(view.name, view.version, **arguments)
+
+
+@each_view
+def test_rows_come_in_order_and_none_by_chance(crowd: tracewh.Warehouse, view: Spec) -> None:
+    """Rows that tie would change places from one call to the next."""
+    rows = ask(crowd, view).to_arrow_table()
+    keys = view.order.replace(" NULLS FIRST", "").replace(" DESC", "")
+    with duckdb.connect() as con:
+        con.register("rows_of_view", rows)
+        placed = con.execute(
+            f"""
+            SELECT r.place, row({keys})
+            FROM (SELECT row_number() OVER () AS place, * FROM rows_of_view) AS r
+            ORDER BY {view.order}, r.place
+            """
+        ).fetchall()
+    assert [place for place, _ in placed] == list(range(1, rows.num_rows + 1))
+    assert rows.num_rows > 1 or (view.grain, rows.num_rows) == ("one row", 1)
+    ties = [key for (_, key), (_, other) in pairwise(placed) if key == other]
+    # The points of an instant come in the order of the file, which no column has.
+    assert ties == [] or view.name == "memory_curve"
+
+
+def test_the_views_that_take_traces_together_are_listed() -> None:
+    """The others take a run, a worker and a span, and must hold to the next test."""
+    free = {
+        view.object_name for view in VIEWS if not set(KEYS) <= {param.name for param in view.params}
+    }
+    assert free == TAKEN_TOGETHER.keys() - {"topology_v1"}
+
+
+@each_view
+def test_rows_of_all_are_those_of_each_put_together(crowd: tracewh.Warehouse, view: Spec) -> None:
+    names_of_params = {param.name for param in view.params}
+    if not set(KEYS) <= names_of_params:
+        return  # listed above
+    apart: dict[str, bool] = {"per_span": True} if "per_span" in names_of_params else {}
+    whole = ask(crowd, view, **apart)
+    names, rows = whole.columns, whole.fetchall()
+
+    def expect(wanted: dict[str, str]) -> list[tuple[Any, ...]]:
+        return [row for row in rows if all(row[names.index(k)] == v for k, v in wanted.items())]
+
+    # A span of what is taken together would say less.
+    filters = KEYS[:2] if view.object_name in TAKEN_TOGETHER else KEYS
+    traces = crowd.sql(
+        "SELECT DISTINCT run, worker, span FROM traces WHERE NOT starts_with(run, 'again')"
+    ).fetchall()
+    assert len(traces) == 18
+    # Most copies only have to be there.
+    asked = {
+        trace[: len(filters)]
+        for trace in traces
+        if trace[0] == "h100_bert_2025" or not any(name.startswith("again") for name in trace)
+    }
+    for trace in asked:
+        wanted = dict(zip(filters, trace, strict=False))
+        assert_same(ask(crowd, view, **wanted, **apart).fetchall(), expect(wanted))
+    # Each filter alone, too: what a view leaves out it must not look at.
+    for key in filters:
+        values = sorted({trace[KEYS.index(key)] for trace in traces})
+        for value in (values[0], values[-1]):
+            found = ask(crowd, view, **{key: value}, **apart).fetchall()
+            assert_same(found, expect({key: value}))
+
+
+@pytest.mark.parametrize(
+    "view",
+    [
+        view
+        for view in VIEWS
+        # recommendations has the worst recording instead.
+        if "per_span" in {param.name for param in view.params} and view.name != "recommendations"
+    ],
+    ids=lambda view: view.object_name,
+)
+def test_spans_are_together_unless_told_apart(crowd: tracewh.Warehouse, view: Spec) -> None:
+    """Together no row names a span; a span that is named is what it is apart."""
+    whole, apart = ask(crowd, view), ask(crowd, view, per_span=True)
+    place = whole.columns.index("span")
+    together, rows = whole.fetchall(), apart.fetchall()
+    assert 0 < len(together) < len(rows)
+    assert {row[place] for row in together} == {None}
+    [one] = [{row[place] for row in rows} & {"default"}]
+    assert_same(ask(crowd, view, span="default").fetchall(), [r for r in rows if r[place] in one])
+    if "cumulative_pct" in whole.columns:
+        at = whole.columns.index("cumulative_pct")
+        for answer in (together, rows):
+            last = {row[: place + 1]: row[at] for row in answer if row[at] is not None}
+            assert last and all(value == pytest.approx(100) for value in last.values())
+
+
+def assert_same(found: list[tuple[Any, ...]], expected: list[tuple[Any, ...]]) -> None:
+    """The same rows, in whatever order; numbers may differ in the last digit."""
+    found, expected = sorted(found, key=_rounded), sorted(expected, key=_rounded)
+    assert len(found) == len(expected)
+    for row, other in zip(found, expected, strict=True):
+        assert row == other or _rounded(row) == _rounded(other)
+
+
+def alike(rows: list[tuple[Any, ...]], others: list[tuple[Any, ...]]) -> bool:
+    """Whether `assert_same` holds."""
+    return sorted(map(_rounded, rows)) == sorted(map(_rounded, others))
+
+
+def _rounded(row: tuple[Any, ...]) -> list[str]:
+    return [f"{value:.9g}" if isinstance(value, float) else repr(value) for value in row]
