@@ -63,7 +63,9 @@ def export(
     text = f"wrote {path}: {counts[0]:,} events of worker {trace[1]}, span {trace[2]}"
     if critical is not None:
         marked = len(critical.column("event_id").unique())
-        text += f"; {marked:,} critical events, {counts[1] // 2:,} arrows between them"
+        arrow_count = counts[1] // 2
+        plural = "" if arrow_count == 1 else "s"
+        text += f"; {marked:,} critical events, {arrow_count:,} arrow{plural} between them"
     diagnostics.line(text)
 
 

@@ -4,7 +4,7 @@ Other engines have no table macros that read relations by name. Each block, and 
 calls, becomes CTEs of one query. Calls with the same arguments share their CTEs.
 The expression of a function replaces each of its calls. The SQL rules of this
 project make that safe: an unqualified name is always a parameter, and columns are always qualified
-(see tests/views/test_sql_rules.py).
+(see tests/sql/test_sql_rules.py).
 """
 
 from __future__ import annotations
