@@ -270,7 +270,7 @@ def test_traces_that_come_and_go_are_no_problem(
     """Each trace is taken out or replaced after it was listed, and half of it was looked at."""
     from tracewh.storage import checks as module
 
-    real, turns = module._files, [0]
+    real, turns = module._check_files, [0]
 
     def files(folder: Path) -> Iterator[tuple[str, str]]:
         turns[0] += 1
@@ -283,6 +283,6 @@ def test_traces_that_come_and_go_are_no_problem(
             shutil.rmtree(folder)
         yield from real(folder)
 
-    monkeypatch.setattr(module, "_files", files)
+    monkeypatch.setattr(module, "_check_files", files)
     assert [(each.trace.run, each.problems) for each in check(warehouse)] == [("gpu", ())]
     assert turns == [3]
