@@ -182,9 +182,7 @@ def test_a_trace_that_is_dropped_meanwhile(warehouse: str, table: str) -> None:
         compact(warehouse, "run", on_table=remove)
     said = str(error.value)
     assert said.startswith("run 'run' was not compacted: ")
-    assert said.endswith(
-        "; if its traces changed meanwhile, try again, else `tracewh check` says what is wrong"
-    )
+    assert said.endswith("; if its traces changed meanwhile, try again, else run `tracewh check`")
     assert "run=run/worker=w1/span=default" in said
     assert "\n" not in said
     assert seen(warehouse) == {"w0": "0", "w2": "2", "w3": "3"}
