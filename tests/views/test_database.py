@@ -57,7 +57,7 @@ def test_the_database_answers_like_the_warehouse(root: Path) -> None:
     of_step = (
         "SELECT comment FROM duckdb_columns() WHERE table_name = 'steps' AND column_name = 'step'"
     )
-    assert rows(database, of_step)[0][0].startswith("The number after 'ProfilerStep#'")  # type: ignore[attr-defined]
+    assert rows(database, of_step)[0][0].startswith("Number after 'ProfilerStep#'")  # type: ignore[attr-defined]
     assert sorted(path.name for path in root.iterdir()) == [module.FINGERPRINT, "data", DATABASE]
 
 
