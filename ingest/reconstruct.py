@@ -49,10 +49,14 @@ def batches(folder: Path, path: pa.Table | None = None) -> Iterator[pa.Array]:
     with _opened(folder) as con:
         if path is not None:
             con.register("critical_pieces", path)
-        parts = [_table_sql(name, time, path is not None) for name, time in _TIMED.items()]
-        parts += ["FROM rebuilt_flows()", "FROM rebuilt_counter_samples()"]
+        last = _last_ids(con)
+        # DuckDB takes longer to plan a table than to read a small one: empty ones are left out.
+        parts = [
+            _table_sql(name, time, path is not None) for name, time in _TIMED.items() if name in last
+        ]
+        parts += [f"FROM rebuilt_{name}()" for name in ("flows", "counter_samples") if name in last]
         sql = f"SELECT event_id, text FROM ({' UNION ALL '.join(parts)})"
-        for first in range(0, _end(con), _AT_A_TIME):
+        for first in range(0, max(last.values(), default=-1) + 1, _AT_A_TIME):
             yield from _texts(
                 con,
                 f"{sql} WHERE event_id >= {first} AND event_id < {first + _AT_A_TIME}"
@@ -101,12 +105,12 @@ def _opened(folder: Path) -> Iterator[duckdb.DuckDBPyConnection]:
         yield con
 
 
-def _end(con: duckdb.DuckDBPyConnection) -> int:
-    """The position behind the last event."""
-    ids = [f"SELECT max(event_id) AS event_id FROM {name}" for name in (*_TIMED, "counter_samples")]
-    ids.append("SELECT greatest(max(source_event_id), max(target_event_id)) FROM flows")
-    [(last,)] = con.execute(f"SELECT max(event_id) FROM ({' UNION ALL '.join(ids)})").fetchall()
-    return 0 if last is None else int(last) + 1
+def _last_ids(con: duckdb.DuckDBPyConnection) -> dict[str, int]:
+    """Return the highest event_id of each table; tables without events are not in it."""
+    ids = [f"SELECT '{name}', max(event_id) FROM {name}" for name in (*_TIMED, "counter_samples")]
+    ids.append("SELECT 'flows', greatest(max(source_event_id), max(target_event_id)) FROM flows")
+    rows = con.execute(" UNION ALL ".join(ids)).fetchall()
+    return {name: last for name, last in rows if last is not None}
 
 
 def _texts(con: duckdb.DuckDBPyConnection, sql: str) -> Iterator[pa.Array]:

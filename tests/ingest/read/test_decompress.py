@@ -22,7 +22,7 @@ else:
     from backports import zstd
 
 #: More than what is given at a time, compressed more than one chunk.
-TEXT = "".join(random.Random(0).choices("0123456789abcdef", k=3 << 20)).encode()
+TEXT = random.Random(0).randbytes(3 << 19).hex().encode()
 
 CHECKED = {zstd.CompressionParameter.checksum_flag: 1}
 FORMATS: dict[str, Callable[[bytes], bytes]] = {
