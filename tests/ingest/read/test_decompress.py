@@ -24,7 +24,7 @@ else:
 #: More than what is given at a time, compressed more than one chunk.
 TEXT = "".join(random.Random(0).choices("0123456789abcdef", k=3 << 20)).encode()
 
-CHECKED = {zstd.CompressionParameter.checksum_flag: 1}
+CHECKED: dict[int, int] = {zstd.CompressionParameter.checksum_flag: 1}
 FORMATS: dict[str, Callable[[bytes], bytes]] = {
     "gzip": lambda text: gzip.compress(text, 1, mtime=0),
     "zstd": lambda text: zstd.compress(text, options=CHECKED),
