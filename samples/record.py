@@ -136,7 +136,7 @@ def train(
                 loss = functional.cross_entropy(model(pictures), labels)
             optimizer.zero_grad()
             with record_function("backward"):
-                loss.backward()  # type: ignore[no-untyped-call]
+                loss.backward()
             optimizer.step()
             profiler.step()
 
@@ -167,7 +167,7 @@ def resnet_workers_2(folder: Path) -> None:
 def ddp_gloo(folder: Path) -> None:
     """Record one cycle of the loop in two processes that average gradients over gloo."""
     with tempfile.TemporaryDirectory() as meeting:
-        spawn(ddp_rank, (folder, f"file://{meeting}/store"), 2)  # type: ignore[no-untyped-call]
+        spawn(ddp_rank, (folder, f"file://{meeting}/store"), 2)
 
 
 def ddp_rank(rank: int, folder: Path, meeting: str) -> None:

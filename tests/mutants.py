@@ -31,7 +31,7 @@ from pathlib import Path
 
 import duckdb
 from sqlglot.dialects.duckdb import DuckDB
-from sqlglot.tokens import Token, TokenType
+from sqlglot.tokenizer_core import Token, TokenType
 
 from tests.derived_tables import STEP_ROLES
 from tests.given import Mismatch, Tables, cases, paragraphs

@@ -19,7 +19,7 @@ SOURCE = next((ROOT / "samples" / "resnet_workers_0").glob("*.gz"))
 
 
 def bench(script: str, *arguments: object) -> str:
-    command = [sys.executable, ROOT / "bench" / script, *map(str, arguments)]
+    command: list[str | Path] = [sys.executable, ROOT / "bench" / script, *map(str, arguments)]
     done = subprocess.run(command, check=False, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -47,7 +47,7 @@ def test_the_first_copy_is_the_original_to_the_byte(grown: Path) -> None:
 
 
 def test_every_event_is_there_three_times_with_ids_of_its_own(grown: Path) -> None:
-    once, thrice = Counter[str](), Counter[str]()
+    once, thrice = Counter[str | None](), Counter[str | None]()
     for counts, trace in ((once, SOURCE), (thrice, grown)):
         counts.update(e.get("cat") for e in events(trace) if e["ph"] != "M" and "tid" in e)
     assert thrice["cpu_op"] == 3 * once["cpu_op"] > 0

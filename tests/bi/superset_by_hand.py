@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 CONFIG = """\
 SECRET_KEY = "only for this run, which nobody else can reach"
@@ -44,7 +45,7 @@ def ask(file: Path) -> None:
 
     client = create_app().test_client()
 
-    def call(method: str, path: str, **body):
+    def call(method: str, path: str, **body: Any) -> Any:
         done = getattr(client, method)(f"/api/v1/{path}", json=body or None, headers=headers)
         assert done.status_code < 300, (path, done.text)
         return done.json

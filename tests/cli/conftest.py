@@ -150,10 +150,12 @@ class Done:
         return json.loads(self.out)
 
 
+#: Words in, what they did out.
+Command = Callable[..., Done]
+
+
 @pytest.fixture
-def tracewh(
-    capsysbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch
-) -> Callable[..., Done]:
+def tracewh(capsysbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch) -> Command:
     """Run a command line in this process: `tracewh("show", "runs")`."""
     monkeypatch.setenv("COLUMNS", "100")
 

@@ -15,6 +15,7 @@ import tracewh
 from docs.transcripts import WRITTEN
 from tests.docs.test_readme import fenced
 from tracewh.cli.app import main
+from tracewh.views import Spec
 from tracewh.views.registry import installed
 
 ROOT = Path(__file__).parents[2]
@@ -66,8 +67,8 @@ def check_command(line: str, capsys: pytest.CaptureFixture[str]) -> None:
         code = main(words)
         assert code == 0, f"{line}\n{capsys.readouterr().err}"
         return
-    name = words[:2] if words[0] == "show" else words[:1]
-    assert main([*name, "--help"]) == 0, line
+    command = words[:2] if words[0] == "show" else words[:1]
+    assert main([*command, "--help"]) == 0, line
     page = capsys.readouterr().out
     for option in re.findall(r"(?<!\S)--?[a-z][a-z-]*", line):
         assert re.search(rf"(?<!\S){option}\b", page), f"{line}: no {option}"
@@ -105,6 +106,10 @@ def ours(page: Path) -> Iterator[str]:
         yield re.sub(r"^\|.*?(?<!\\)\|", "|", line)
 
 
+def names(spec: Spec) -> set[str]:
+    return {column.name for column in spec.columns} | {param.name for param in spec.params}
+
+
 #: Spans of code that name something else than views, tables and what these have.
 OTHERS = {
     *("tensorboard_trace_handler", "record_function", "torch.profiler", "cuLaunchKernel"),
@@ -119,13 +124,13 @@ def test_every_name_on_the_pages_for_newcomers_exists(
     registry = installed()
     specs = {spec.name: spec for spec in [*registry.tables(), *registry.slices()]}
     specs |= {view.name: view for view in registry.newest()}
-    everywhere = {item.name for spec in specs.values() for item in (*spec.columns, *spec.params)}
+    everywhere = set[str]().union(*map(names, specs.values()))
     rules = set(re.findall(r"^    (\w+) {2,}", specs["recommendations"].doc, re.MULTILINE))
     mentioned = 0
     for line in ours(page):
         links = re.findall(r"\[(\w+)\]\(\.\./(?:views|tables)/|`tracewh show (\w+)", line)
         linked = [specs[name or shown] for name, shown in links if (name or shown) in specs]
-        has = {item.name for spec in linked for item in (*spec.columns, *spec.params)}
+        has = set[str]().union(*map(names, linked))
         for span in re.findall(r"`([^`]+)`", line):
             mentioned += 1
             if span.startswith("tracewh "):

@@ -14,13 +14,14 @@ from pathlib import Path
 from typing import Any
 
 import atheris
+import duckdb
 
 with atheris.instrument_imports(include=["tracewh.ingest"]):
     from tracewh.errors import RefusedError
     from tracewh.ingest.read import chunks, json_repair, reader, resync
 
 #: One connection for all files: opening one takes longer than reading one.
-_CON = chunks.duckdb.connect()
+_CON = duckdb.connect()
 
 
 def no_number(word: str) -> Any:
@@ -29,9 +30,9 @@ def no_number(word: str) -> Any:
 
 def fuzz(data: bytes) -> None:
     """Read one file, in blocks whose size is told by its first byte."""
-    chunks.duckdb.connect = _CON.cursor
+    duckdb.connect = _CON.cursor  # type: ignore[assignment]
     reader.BLOCK_BYTES = 1 + 37 * (data[0] if data else 0)
-    resync.EVENT_BYTES = chunks.EVENT_BYTES = 20_000
+    resync.EVENT_BYTES = chunks.EVENT_BYTES = 20_000  # type: ignore[attr-defined]
     FILE.write_bytes(data[1:])
     opened = reader.TraceReader(FILE)
     try:

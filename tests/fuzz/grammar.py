@@ -62,7 +62,7 @@ def event(draw: st.DrawFn) -> tuple[str, bool]:
     if draw(st.integers(0, 4)) == 0:
         arguments[draw(names)] = draw(odd_values)
         sound = False
-    if arguments or draw(st.booleans()):
+    if arguments != {} or draw(st.booleans()):
         members = ", ".join(f'"{key}": {value}' for key, value in arguments.items())
         fields["args"] = "{" + members + "}"
     for missing in draw(st.sets(st.sampled_from(["cat", "pid", "tid", "ts", "dur"]), max_size=1)):

@@ -22,7 +22,8 @@ def rows(warehouse: Path, table: str) -> list[tuple[Any, ...]]:
     """All rows of a table of a warehouse, in one order; not when they were ingested."""
     left_out = "EXCLUDE (ingested_at)" if table == "traces" else ""
     files = f"{warehouse}/data/*/*/*/{table}.parquet"
-    return duckdb.sql(f"SELECT * {left_out} FROM read_parquet('{files}') ORDER BY ALL").fetchall()
+    sql = f"SELECT * {left_out} FROM read_parquet('{files}') ORDER BY ALL"
+    return duckdb.execute(sql).fetchall()
 
 
 def written(event: Mapping[str, Any]) -> str:

@@ -32,7 +32,7 @@ TEXT = '{"schemaVersion": 1, "traceEvents": [\n' + ",\n".join(map(json.dumps, EV
 class Watched:
     """A log folder that is watched, and what was said of its files."""
 
-    def __init__(self, folder: Path, **options: str) -> None:
+    def __init__(self, folder: Path, run: str | None = None) -> None:
         self.logs = folder / "logs"
         self.warehouse = folder / "wh"
         self.left: list[tuple[str, str]] = []
@@ -40,7 +40,7 @@ class Watched:
         def on_left(source: Source, reason: str) -> None:
             self.left.append((source.path.name, reason))
 
-        self.watch = Watch([self.logs], self.warehouse, on_left=on_left, **options)
+        self.watch = Watch([self.logs], self.warehouse, on_left=on_left, run=run)
 
     def write(self, name: str, data: str | bytes) -> Path:
         path = self.logs / name
@@ -230,7 +230,6 @@ def test_what_it_says(
 ) -> None:
     """A line for what is taken in and what is left alone; errors once; then it goes on."""
     from tracewh.cli.app import main
-    from tracewh.cli.commands import watch as command
 
     logs, warehouse = tmp_path / "logs", tmp_path / "wh"
     (logs / "run").mkdir(parents=True)
@@ -249,9 +248,7 @@ def test_what_it_says(
         return real(self)
 
     monkeypatch.setattr(Watch, "scan", scan)
-    monkeypatch.setattr(
-        command.time, "sleep", lambda seconds: turns.extend([] if seconds == 7 else [9])
-    )
+    monkeypatch.setattr(time, "sleep", lambda seconds: turns.extend([] if seconds == 7 else [9]))
     assert main(["watch", str(logs), "-w", str(warehouse), "--interval", "7"]) == 0
     out, err = capsys.readouterr()
     first, second, third, fourth, last = err.splitlines()

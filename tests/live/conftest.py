@@ -60,7 +60,7 @@ class Live:
 
     def rows(self, trace: Trace, view: str, **arguments: Any) -> list[dict[str, Any]]:
         """The rows of a view for one trace."""
-        keys = dict(zip(("run", "worker", "span"), trace, strict=True))
+        keys: dict[str, Any] = dict(zip(("run", "worker", "span"), trace, strict=True))
         relation = self.warehouse.view(view, **keys, **arguments)
         return [dict(zip(relation.columns, row, strict=True)) for row in relation.fetchall()]
 
@@ -68,7 +68,7 @@ class Live:
 @pytest.fixture(scope="session")
 def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
     def record(folder: Path) -> None:
-        command = [sys.executable, "record.py", folder]
+        command: list[str | Path] = [sys.executable, "record.py", folder]
         subprocess.run(command, cwd=HERE, check=True, capture_output=True)
         tracewh.ingest([folder / "traces"], folder / "warehouse")
 

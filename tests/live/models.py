@@ -35,7 +35,8 @@ class Leaf(nn.Module):
         self.linear = nn.Linear(WIDTH, WIDTH)
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.linear(x).relu()
+        out: Tensor = self.linear(x).relu()
+        return out
 
 
 class Branch(nn.Module):
@@ -57,7 +58,7 @@ class Tree(nn.Module):
         self.branches = nn.Sequential(Branch(), Branch())
 
     def forward(self, x: Tensor) -> Tensor:
-        out: Tensor = Twice.apply(self.branches(x))
+        out: Tensor = Twice.apply(self.branches(x))  # type: ignore[no-untyped-call]
         return out
 
 

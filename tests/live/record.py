@@ -20,7 +20,7 @@ from typing import Any
 
 import torch
 import torch.distributed as dist
-from models import Rows, Tree
+from models import Rows, Tree  # type: ignore[import-not-found]  # beside the script
 from torch import Tensor, nn
 from torch._C._profiler import _EventType, _ExperimentalConfig
 from torch.multiprocessing.spawn import spawn
@@ -71,7 +71,7 @@ def threads(folder: Path) -> None:
 def pair(folder: Path) -> None:
     """Two processes that average their gradients over gloo; one of them is late in every step."""
     with tempfile.TemporaryDirectory() as store:
-        spawn(rank_of_pair, (folder, f"file://{store}/store"), 2)  # type: ignore[no-untyped-call]
+        spawn(rank_of_pair, (folder, f"file://{store}/store"), 2)
 
 
 def rank_of_pair(rank: int, folder: Path, meeting: str) -> None:
@@ -134,6 +134,7 @@ def recorder(folder: Path, run: str, worker: str, repeat: int | None, with_stack
 
 def said(profiler: profile, with_stack: bool) -> dict[str, Any]:
     """What the profiler says of a run."""
+    assert profiler.profiler and profiler.profiler.kineto_results
     result = profiler.profiler.kineto_results
     begin = result.trace_start_ns()
     events = profiler.events()

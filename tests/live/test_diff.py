@@ -35,7 +35,7 @@ def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tracewh.Ware
         yield opened
 
 
-def ask(warehouse: tracewh.Warehouse, view: str, experiment: str, **arguments: object) -> list[Row]:
+def ask(warehouse: tracewh.Warehouse, view: str, experiment: str, **arguments: Any) -> list[Row]:
     """A comparison with the loop as it is."""
     relation = warehouse.view(view, baseline="base", experiment=experiment, **arguments)
     return [dict(zip(relation.columns, row, strict=True)) for row in relation.fetchall()]

@@ -79,7 +79,9 @@ def test_a_larger_batch(warehouse: tracewh.Warehouse) -> None:
     rows = ask(warehouse, "batch")
     assert all(row["matched"] for row in named(rows))
     outer = {row["path"].rpartition("/")[0] for row in rows}
-    took = {side: defaultdict(lambda: [0.0] * STEPS) for side in ("baseline_us", "experiment_us")}
+    took: dict[str, dict[str, list[float]]] = {
+        side: defaultdict(lambda: [0.0] * STEPS) for side in ("baseline_us", "experiment_us")
+    }
     steps = [row["path"] for row in rows if row["kind"] == "step"]
     for row in rows:
         if row["path"] not in outer and row["kind"] in ("module", "backward"):

@@ -77,7 +77,7 @@ def instants(live: Live, trace: Trace) -> Iterator[tuple[int, int, list[dict[str
 
 def is_named(event: dict[str, Any]) -> bool:
     """Whether it is no plain frame: a module, an operator, an annotation."""
-    return event["kind"] != FRAME or event["name"].startswith(MODULE)
+    return event["kind"] != FRAME or str(event["name"]).startswith(MODULE)
 
 
 @each_loop

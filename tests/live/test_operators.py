@@ -143,7 +143,7 @@ def test_calls_are_the_events_of_the_profiler(live: Live, trace: Trace) -> None:
         for event in events
         if event["name"].startswith("ProfilerStep#") and event["kind"] != FRAME
     ]
-    theirs = Counter()
+    theirs = Counter[tuple[Any, ...]]()
     for place, event in enumerate(events):
         if event["kind"] != OPERATOR:
             continue

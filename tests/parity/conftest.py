@@ -46,7 +46,7 @@ def plugin(shared: Path, corpus: tracewh.Warehouse) -> Peer:
     return figures
 
 
-def keys(corpus: tracewh.Warehouse, trace: str) -> dict[str, str]:
+def keys(corpus: tracewh.Warehouse, trace: str) -> dict[str, Any]:
     """Run, worker and span of a trace, as arguments of views."""
     [key] = corpus.sql(
         "SELECT t.run, t.worker, t.span FROM traces AS t WHERE contains(t.source_path, ?)",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import statistics
 from collections import defaultdict
+from collections.abc import Mapping
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -76,7 +77,7 @@ def test_copies_and_fills_are_those_of_the_raw_files(
     assert_alike(found, expected)
 
 
-def times(ns: list[int]) -> tuple[float | None, ...]:
+def times(ns: list[int]) -> tuple[float, int, float, float, float, float, float | None]:
     """Total, number, mean, median, least, most and deviation of durations, in microseconds."""
     return (
         sum(ns) / 1000,
@@ -105,7 +106,7 @@ def moves(event: dict[str, Any]) -> bool:
 
 
 def assert_alike(
-    found: dict[tuple[str, ...], Any], expected: dict[tuple[str, ...], tuple[float | None, ...]]
+    found: dict[tuple[str, ...], Any], expected: Mapping[tuple[str, ...], tuple[float | None, ...]]
 ) -> None:
     assert found.keys() == expected.keys()
     for key, row in expected.items():

@@ -68,7 +68,7 @@ def test_loading_data_is_by_far_the_largest_change(corpus: tracewh.Warehouse, sh
         [worker] = json.loads(file.read_text("utf-8"))["workers"]
         mean = sum(row[f"{side}_us"] for row in loader) / len(loader)
         assert mean == pytest.approx(worker["avg_costs"]["DataLoader"], abs=0.1)
-    changes = defaultdict(float)
+    changes = defaultdict[str, float](float)
     for row in rows:
         if row["depth"] == 2:
             changes[row["name"]] += row["delta_us"]

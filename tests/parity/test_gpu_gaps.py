@@ -47,8 +47,8 @@ def test_the_host_was_in_what_is_innermost_for_longest(corpus: tracewh.Warehouse
         """
     ).fetchall()
     of_thread = defaultdict(list)
-    for *thread, start, end, host_op in gaps:
-        of_thread[tuple(thread)].append((start, end, host_op))
+    for *place, start, end, host_op in gaps:
+        of_thread[tuple(place)].append((start, end, host_op))
     compared: Counter[str] = Counter()
     for thread, its_gaps in of_thread.items():
         events = corpus.sql(

@@ -210,7 +210,7 @@ def bandwidths(trace: Trace) -> Iterator[Table]:
     )
 
 
-def annotations(trace: Trace) -> Iterator[Table]:
+def user_annotations(trace: Trace) -> Iterator[Table]:
     """The deviation of one span is 0 there, and not known to us."""
     for place, section in (
         ("device", "gpu_user_annotation_breakdown"),
@@ -276,7 +276,7 @@ SECTIONS = [
     device_time,
     kernel_types,
     idle_streams,
-    annotations,
+    user_annotations,
     sequences,
     launches,
     queues,

@@ -101,7 +101,7 @@ def test_events(corpus: tracewh.Warehouse) -> None:
     """Event by event, which is more than an equal multiset: the order of the file is kept too."""
     differ = {}
     for key, file in traces(corpus):
-        rebuilt = events(LocalStore(corpus.path).folder(*key))
+        rebuilt = events(LocalStore(Path(corpus.path)).folder(*key))
         for position, (want, text) in enumerate(zip_longest(file["traceEvents"], rebuilt)):
             got = json.loads(text, parse_float=Decimal) if text else None
             if want is None or got is None or exact(got) != exact(want):

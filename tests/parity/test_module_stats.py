@@ -84,7 +84,7 @@ def _ours(corpus: tracewh.Warehouse, keys: dict[str, str]) -> dict[str, dict[str
 
 def _flat(modules: list[dict[str, Any]], depth: int = 0) -> dict[str, dict[str, Any]]:
     """The plugin's rows by name; it repeats those of a module that several others call."""
-    found = {}
+    found: dict[str, dict[str, Any]] = {}
     for module in modules:
         found |= {module["name"]: module | {"depth": depth}}
         found |= _flat(module["children"], depth + 1)
@@ -141,7 +141,7 @@ def _walk(
         row = {}
         if is_module:
             name = event["name"].removeprefix("nn.Module: ")
-            row = rows.setdefault(name, dict.fromkeys(FIGURES, 0) | {"depth": len(modules)})
+            row = rows.setdefault(name, dict.fromkeys(FIGURES, 0.0) | {"depth": len(modules)})
             row["occurrences"] += 1
             row["host_self_us"] += float(event["dur"])
             row["host_total_us"] += float(event["dur"])

@@ -53,7 +53,7 @@ def test_every_change_is_that_of_the_raw_file(corpus: tracewh.Warehouse) -> None
 )
 def test_of_the_launches_that_hta_knows_it_says_the_same(trace: str, shared: Path) -> None:
     said = json.loads((shared / "expected" / f"{trace}.hta.json").read_text("utf-8"))
-    theirs = {
+    theirs: dict[int, Any] = {
         row["stream"]: (
             row["queue_length|count"],
             row["queue_length|max"],
@@ -79,7 +79,7 @@ def _series(path: Path, names: tuple[str, ...] | None = None) -> Series:
         correlation = event.get("args", {}).get("correlation")
         if category.endswith(("runtime", "_driver")) and correlation is not None:
             calls[correlation].append((base + int(event["ts"] * 1000), event["name"]))
-    changes: dict[tuple[int | None, int], list[tuple[int, int, int]]] = defaultdict(list)
+    changes: dict[tuple[int, int], list[tuple[int, int, int]]] = defaultdict(list)
     for number, event in enumerate(trace["traceEvents"]):
         if not _is_work(event) or event["args"].get("correlation") not in calls:
             continue

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tracewh.storage.local_store import LocalStore
@@ -16,7 +17,7 @@ GZIP_BYTES = 100_000
 def test_smaller_than_the_file(corpus: tracewh.Warehouse) -> None:
     sizes = {
         trace.origin.source_path: (trace.stored_bytes, trace.origin.source_bytes)
-        for trace in LocalStore(corpus.path).traces()
+        for trace in LocalStore(Path(corpus.path)).traces()
         if trace.origin.source_bytes > GZIP_BYTES and trace.origin.source_path.endswith(".gz")
     }
     assert len(sizes) >= 10

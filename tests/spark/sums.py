@@ -56,7 +56,7 @@ def by_spark(frames: Sequence[DataFrame], tables: Sequence[Spec]) -> list[Sums]:
     return [_sums(table, [_number(text) for text in found[n][1]]) for n, table in enumerate(tables)]
 
 
-def by_polars(files: Sequence[str], table: Spec) -> Sums:
+def by_polars(files: list[str], table: Spec) -> Sums:
     import polars
 
     schema = {key: polars.String for key in KEYS}

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tracewh.spark.distributed import packed, read_by, touched
-from tracewh.storage.listing import Object
+from tracewh.storage.layout import Object
 from tracewh.views.listing import Listing, Trace
 from tracewh.views.registry import installed
 
@@ -22,7 +22,8 @@ def listing(*names: str, sizes: dict[str, int] | None = None) -> Listing:
             table: Object(f"{name}/{table}.parquet", (sizes or {}).get(name, 100) // 2, 0)
             for table in ("traces", "device_events")
         }
-        traces.append(Trace(*name.split("/"), files))
+        run, worker, span = name.split("/")
+        traces.append(Trace(run, worker, span, files))
     return Listing("wh", tuple(traces))
 
 

@@ -28,8 +28,7 @@ from tests.views.test_every_view import A100, COUNTERS, PAIR
 from tracewh.cli.app import main
 from tracewh.quoting import quoted
 from tracewh.spark.sql_script import script
-from tracewh.storage.layout import Attempt
-from tracewh.storage.listing import Object
+from tracewh.storage.layout import Attempt, Object
 from tracewh.views import Spec
 from tracewh.views.listing import Listing
 from tracewh.views.registry import installed
@@ -45,7 +44,7 @@ ALSO: dict[str, dict[str, Any]] = {
     "operator_stats": {"run": "größe 1", "group_by": "input_shape"},
     "step_breakdown": {"worker": "rank1", "step": 4},
 }
-CALLS = [(view, {}) for view in VIEWS] + [
+CALLS: list[tuple[Spec, dict[str, Any]]] = [(view, {}) for view in VIEWS] + [
     (view, ALSO[view.name]) for view in VIEWS if view.name in ALSO
 ]
 

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib.metadata import version
 from pathlib import Path
 from socket import gethostname
 from typing import TYPE_CHECKING
@@ -56,7 +57,7 @@ def refusal(spark: SparkSession) -> str:
 def test_executors_that_cannot_work(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    here = ours.version("tracewh")
+    here = version("tracewh")
     with monkeypatch.context() as patch:
         patch.setattr(ours, "version", lambda name: "99.0")
         assert refusal(spark) == (
@@ -117,6 +118,7 @@ def test_secrets_of_stores_are_in_no_page_and_no_list_of_processes(
     assert shown["spark.app.name"] == "tracewh"
     hidden = [f"spark.executorEnv.{name}" for name in s3_server.environ]
     assert {shown[key] for key in hidden} == {"*********(redacted)"}
+    assert context._gateway
     arguments = Path(f"/proc/{context._gateway.proc.pid}/cmdline").read_bytes()
     assert b"org.apache.spark.deploy.SparkSubmit" in arguments
     assert b"AWS" not in arguments

@@ -21,7 +21,8 @@ from tests.conftest import ROOT
 from tests.docs.test_readme import fenced
 from tests.spark.sums import by_arrow, by_duckdb, by_polars, by_spark
 from tests.storage.remote.conftest import BUCKET, Store
-from tests.views.test_distributes import crowd_of, variants
+from tests.views.test_distributes import variants
+from tests.views.test_every_view import crowd_of
 from tracewh.cli.app import main
 from tracewh.spark.distributed import in_order
 from tracewh.views import Spec, ViewError

@@ -24,11 +24,11 @@ def query(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 def test_values_are_literals(query: str) -> None:
     text = queries.filled(query, run="it's; DROP TABLE x", step=7)
     assert text == "SELECT\n    'it''s; DROP TABLE x' AS run,\n    '$run' AS text,\n    7 AS step"
-    assert duckdb.sql(text).fetchall() == [("it's; DROP TABLE x", "$run", 7)]
+    assert duckdb.execute(text).fetchall() == [("it's; DROP TABLE x", "$run", 7)]
 
 
 def test_null(query: str) -> None:
-    assert duckdb.sql(queries.filled(query, run=None, step=None)).fetchall() == [
+    assert duckdb.execute(queries.filled(query, run=None, step=None)).fetchall() == [
         (None, "$run", None)
     ]
 

@@ -22,7 +22,7 @@ FUNCTIONS = [spec for spec in installed().all() if spec.kind == "function"]
 each_macro = pytest.mark.parametrize("spec", MACROS, ids=lambda spec: spec.object_name)
 
 
-def tree(spec: Spec) -> exp.Expression:
+def tree(spec: Spec) -> exp.Expr:
     """The body of a macro. sqlglot 30 cannot read a CREATE MACRO line with typed defaults."""
     return sqlglot.parse_one(spec.body, dialect="duckdb")
 

@@ -74,7 +74,7 @@ def test_a_sound_warehouse(warehouse: Path) -> None:
 
 
 def test_every_shared_trace_is_sound(corpus: tracewh.Warehouse) -> None:
-    assert problems(corpus.path) == []
+    assert problems(Path(corpus.path)) == []
 
 
 def test_a_flipped_byte_in_any_file_is_found(warehouse: Path, made_once: Path) -> None:

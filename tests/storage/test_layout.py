@@ -7,9 +7,10 @@ import time
 import pytest
 
 from tracewh.storage import layout
-from tracewh.storage.layout import Attempt
-from tracewh.storage.listing import Folder, Object
-from tracewh.storage.staging import ABANDONED_SECONDS, abandoned
+from tracewh.storage.layout import Attempt, Object
+from tracewh.storage.listing import Folder
+from tracewh.storage.staging import abandoned
+from tracewh.temporary import ABANDONED_SECONDS
 
 FIRST, SECOND, THIRD = "1-00000001", "2-00000000", "2-0000000a"
 

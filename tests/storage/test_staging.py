@@ -19,6 +19,7 @@ import pytest
 
 from tracewh.ingest import api, ingest_file, ingest_trace
 from tracewh.ingest.api import FileResult, drop, ingest
+from tracewh.ingest.link.write_tables import write
 from tracewh.storage import staging
 from tracewh.storage.local_store import LocalStore
 from tracewh.storage.staging import Session
@@ -271,11 +272,10 @@ def test_a_file_that_changes_while_it_is_read(
     tmp_path: Path, warehouse: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = written(tmp_path / "run" / "w.json", "aten::mm")
-    real = ingest_trace.write
 
     def change(*arguments: object) -> int:
         os.utime(path, ns=(1, 1))
-        return real(*arguments)  # type: ignore[arg-type]
+        return write(*arguments)  # type: ignore[arg-type]
 
     monkeypatch.setattr(ingest_trace, "write", change)
     [outcome] = ingest([path], warehouse)

@@ -44,4 +44,4 @@ def take_part(rank: int, meeting: str, folder: Path) -> None:
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as store:
-        spawn(take_part, (f"file://{store}/store", Path(sys.argv[1])), RANKS)  # type: ignore[no-untyped-call]
+        spawn(take_part, (f"file://{store}/store", Path(sys.argv[1])), RANKS)

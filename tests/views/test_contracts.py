@@ -15,7 +15,7 @@ from tracewh.views import GROUPS, Param, Spec
 from tracewh.views.registry import installed
 
 if TYPE_CHECKING:
-    from conftest import Tables
+    from tests.given import Tables
 
 REGISTRY = installed()
 TESTS = Path(__file__).parents[1]

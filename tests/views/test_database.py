@@ -215,7 +215,7 @@ def test_dying_while_the_database_is_written(
     write_database(root)
     with monkeypatch.context() as patch:
         patch.setattr(module, "_remove", lambda *_: None)
-        patch.setattr(module.os if step == "replace" else module, step, lambda *_: 1 / 0)
+        patch.setattr(os if step == "replace" else module, step, lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             write_database(root)
     assert rows(root / DATABASE, "SELECT count(*) FROM traces") == [(2,)]

@@ -22,7 +22,7 @@ SHELL = shutil.which("duckdb", path=str(Path(sys.executable).parent)) or shutil.
 
 @pytest.fixture(scope="module")
 def database(samples: tracewh.Warehouse) -> Path:
-    return samples.path / "tracewh.duckdb"
+    return Path(samples.path) / "tracewh.duckdb"
 
 
 def ask(database: Path, sql: str, folder: Path, *options: str) -> list[list[str]]:

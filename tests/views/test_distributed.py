@@ -44,7 +44,7 @@ def test_each_collective_of_gloo_is_found_sized_and_matched(tmp_path: Path) -> N
         ("all_to_all", "float32", put_in): 2,
         ("barrier", None, None): 2,
     }
-    only_of = {
+    only_of: dict[str, dict[tuple[str, str | None, int | None], int]] = {
         "rank0": {("scatter", "float32", RANKS * put_in): 2, ("send", "float32", put_in): 1},
         "rank1": {("scatter", None, None): 2, ("recv", "float32", put_in): 1},
     }

@@ -133,8 +133,8 @@ def groups_of(shared: Path, factory: pytest.TempPathFactory) -> Path:
     crowd = crowd_of(shared, factory) / "data"
 
     def fill(folder: Path) -> None:
-        for rank, trace in enumerate(SHARED_HOST):
-            (folder / f"rank{rank}.json").write_text(json.dumps(trace))
+        for rank, content in enumerate(SHARED_HOST):
+            (folder / f"rank{rank}.json").write_text(json.dumps(content))
         tracewh.ingest(sorted(folder.glob("rank?.json")), folder / "warehouse", run="shared_host")
         data = folder / "warehouse" / "data"
         for run in ("two_ranks_nccl_2023", "ddp_gloo"):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -39,28 +42,29 @@ TRACES = [(run, worker, span) for run in RUNS for worker in ("rank0", "rank11") 
         ("", []),
     ],
 )
-def test_what_a_name_stands_for(name, found):
+def test_what_a_name_stands_for(name: str, found: list[str]) -> None:
     assert matches(name, RUNS) == found
 
 
-def test_an_end_at_a_slash_goes_before_any_end():
+def test_an_end_at_a_slash_goes_before_any_end() -> None:
     assert matches("b", ["a/b", "ab"]) == ["a/b"]
 
 
 @given(st.lists(st.text("ab/0*?[]", min_size=1), min_size=1, unique=True), st.data())
-def test_the_exact_name_always_wins(known, data):
+def test_the_exact_name_always_wins(known: Sequence[str], data: st.DataObject) -> None:
     name = data.draw(st.sampled_from(known))
     assert matches(name, known) == [name]
 
 
-def test_every_parameter_that_names_something_is_resolved():
-    given = {"run": "workers_0", "worker": "nk0", "span": "1", "baseline": "workers_4"}
-    given |= {"baseline_worker": "rank11", "experiment": "a1", "experiment_span": "2", "step": 1}
+def test_every_parameter_that_names_something_is_resolved() -> None:
+    given: dict[str, Any] = {"run": "workers_0", "worker": "nk0", "span": "1", "step": 1}
+    given |= {"baseline": "workers_4", "baseline_worker": "rank11"}
+    given |= {"experiment": "a1", "experiment_span": "2"}
     whole = {"run": RUNS[0], "worker": "rank0", "baseline": RUNS[1]}
     assert resolved(given, TRACES) == given | whole
 
 
-def test_a_worker_is_looked_for_among_those_of_the_run():
+def test_a_worker_is_looked_for_among_those_of_the_run() -> None:
     traces = [("a", "host_1", "1"), ("b", "host_2", "1"), ("b", "node_1", "1")]
     assert pick(traces, {"run": "a", "worker": "_1"})[1] == traces[:1]
     with pytest.raises(ArgumentError, match="'_1' matches 2 workers"):
@@ -100,7 +104,7 @@ def test_a_worker_is_looked_for_among_those_of_the_run():
         ((), "x", "no run named 'x'"),
     ],
 )
-def test_a_name_that_is_unknown_or_ambiguous(known, name, message):
+def test_a_name_that_is_unknown_or_ambiguous(known: Sequence[str], name: str, message: str) -> None:
     with pytest.raises(ArgumentError) as caught:
         pick([(run, "w", "1") for run in known], {"run": name})
     assert str(caught.value) == message

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.derived_tables import fill_derived_tables
 
 if TYPE_CHECKING:
-    from tests.conftest import Tables
+    from tests.given import Tables
 
 END = 24
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from tests.conftest import Tables
+    from tests.given import Tables
 
 
 @pytest.mark.parametrize(("kernels", "full_us"), [(1024, 3.0), (1023, 0.0)])

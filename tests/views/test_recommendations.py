@@ -9,7 +9,7 @@ import pytest
 from tests.derived_tables import fill_derived_tables
 
 if TYPE_CHECKING:
-    from tests.conftest import Tables
+    from tests.given import Tables
 
 QUERY = "SELECT rule, severity, value, threshold, message FROM recommendations_v1()"
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import tracewh as library
+from tests.cli.conftest import Command
 from tracewh.views.registry import installed
 from tracewh.views.warehouse import Warehouse, listed
 
@@ -31,7 +34,7 @@ def size(warehouse: Path, run: str = "*") -> str:
     return f"{sum(path.stat().st_size for path in files) / 1000:.1f} kB"
 
 
-def test_sound(tracewh, real):
+def test_sound(tracewh: Command, real: Path) -> None:
     done = tracewh("check", "-w", real)
     assert (done.code, done.out) == (0, "")
     assert done.err == f"tracewh: 2 traces, {size(real)}: no problems found\n"
@@ -40,7 +43,7 @@ def test_sound(tracewh, real):
     assert done.err == f"tracewh: 1 trace, {size(real, 'run=c')}: no problems found\n"
 
 
-def test_what_is_wrong_and_what_to_do(tracewh, real):
+def test_what_is_wrong_and_what_to_do(tracewh: Command, real: Path) -> None:
     source = real.parent / "logs" / "a b" / "w.json"
     (real / "data/run=a%20b/worker=w/span=default/steps.parquet").unlink()
     (real / ".staging" / "dead").mkdir()
@@ -67,7 +70,9 @@ def test_what_is_wrong_and_what_to_do(tracewh, real):
 
 @pytest.mark.parametrize("words", [("show", "runs"), ("query", "FROM traces"), ("runs",)])
 @pytest.mark.parametrize("damage", [b"damaged", b"PAR1" + bytes(100) + b"PAR2", b""])
-def test_who_reads_a_damaged_file_hears_of_it(tracewh, real, words, damage):
+def test_who_reads_a_damaged_file_hears_of_it(
+    tracewh: Command, real: Path, words: tuple[str, ...], damage: bytes
+) -> None:
     (real / "data/run=c/worker=w/span=default/traces.parquet").write_bytes(damage)
     done = tracewh(*words, "-w", real)
     assert (done.code, done.out) == (1, "")
@@ -79,7 +84,7 @@ def test_who_reads_a_damaged_file_hears_of_it(tracewh, real, words, damage):
 
 
 @pytest.fixture
-def damaged(real):
+def damaged(real: Path) -> Path:
     """The same, the run `a b` cut off."""
     for file in (real / "data/run=a%20b/worker=w/span=default").glob("*.parquet"):
         file.write_bytes(file.read_bytes()[:-100])
@@ -97,14 +102,22 @@ def damaged(real):
         ("report", "c", "-o", "page.html"),
     ],
 )
-def test_a_damaged_trace_blocks_no_other_run(tracewh, damaged, words, tmp_path, monkeypatch):
+def test_a_damaged_trace_blocks_no_other_run(
+    tracewh: Command,
+    damaged: Path,
+    words: tuple[str, ...],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.chdir(tmp_path)
     done = tracewh(*words, "-w", damaged)
     assert done.code == 0, done.err
 
 
 @pytest.mark.parametrize("is_compacted", [False, True])
-def test_a_damaged_trace_blocks_no_view_of_another_run(tracewh, real, is_compacted):
+def test_a_damaged_trace_blocks_no_view_of_another_run(
+    tracewh: Command, real: Path, is_compacted: bool
+) -> None:
     if is_compacted:
         assert tracewh("compact", "c", "-w", real).code == 0
     for file in (real / "data/run=a%20b/worker=w/span=default").glob("*.parquet"):
@@ -114,13 +127,13 @@ def test_a_damaged_trace_blocks_no_view_of_another_run(tracewh, real, is_compact
         for view in installed().newest():
             names = {param.name for param in view.params}
             sides = {"baseline": "c", "experiment": "c"} if "baseline" in names else {}
-            arguments = sides or ({"run": "c"} if "run" in names else None)
+            arguments: dict[str, Any] | None = sides or ({"run": "c"} if "run" in names else None)
             if arguments is not None:
                 assert isinstance(opened.view(view.name, **arguments).fetchall(), list)
 
 
 @pytest.mark.parametrize("opened", [lambda path: path, listed], ids=["folder", "listing"])
-def test_what_is_kept_open_can_be_changed(real, opened):
+def test_what_is_kept_open_can_be_changed(real: Path, opened: Callable[[Path], Any]) -> None:
     with Warehouse(opened(real)) as warehouse:
         for run, seen in (("c", ["c"]), ("a b", ["a b"]), (None, ["a b", "c"])):
             warehouse.keep(None, {"run": run})
@@ -129,7 +142,7 @@ def test_what_is_kept_open_can_be_changed(real, opened):
             assert sorted(keys[0] for keys in warehouse.names()) == ["a b", "c"]
 
 
-def test_who_asks_for_a_damaged_trace_hears_which_it_is(tracewh, damaged):
+def test_who_asks_for_a_damaged_trace_hears_which_it_is(tracewh: Command, damaged: Path) -> None:
     done = tracewh("show", "operator_stats", "-w", damaged)
     assert (done.code, done.out) == (1, "")
     source = damaged.parent / "logs" / "a b" / "w.json"
@@ -139,7 +152,7 @@ def test_who_asks_for_a_damaged_trace_hears_which_it_is(tracewh, damaged):
     assert remedy == f"  tracewh ingest --force --run 'a b' -w {damaged} '{source}'"
 
 
-def test_damage_in_a_message_that_names_no_file(tracewh, real):
+def test_damage_in_a_message_that_names_no_file(tracewh: Command, real: Path) -> None:
     file = real / "data/run=c/worker=w/span=default/traces.parquet"
     data = file.read_bytes()
     file.write_bytes(data[:-200] + bytes(192) + data[-8:])
@@ -149,7 +162,7 @@ def test_damage_in_a_message_that_names_no_file(tracewh, real):
     assert done.err == f"tracewh: a trace is damaged {said}\n"
 
 
-def test_a_damaged_trace_can_be_dropped(tracewh, real):
+def test_a_damaged_trace_can_be_dropped(tracewh: Command, real: Path) -> None:
     """Although nothing can be asked of the warehouse as long as it is in."""
     folder = real / "data/run=c/worker=w/span=default"
     (folder / "traces.parquet").write_bytes(b"damaged")
@@ -161,7 +174,7 @@ def test_a_damaged_trace_can_be_dropped(tracewh, real):
 
 
 @pytest.mark.parametrize("how", ["missing", "old", "moved"])
-def test_the_database(tracewh, real, how):
+def test_the_database(tracewh: Command, real: Path, how: str) -> None:
     where = real
     if how == "missing":
         (real / "tracewh.duckdb").unlink()
@@ -179,7 +192,7 @@ def test_the_database(tracewh, real, how):
     assert row["remedy"] == f"tracewh relink -w {where}"
 
 
-def test_no_such_run_and_no_warehouse(tracewh, real, tmp_path):
+def test_no_such_run_and_no_warehouse(tracewh: Command, real: Path, tmp_path: Path) -> None:
     done = tracewh("check", "d", "-w", real)
     assert (done.code, done.err) == (2, "tracewh: no run named 'd'; the runs are a b, c\n")
     done = tracewh("check", "-w", tmp_path / "nowhere")

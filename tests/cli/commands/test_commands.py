@@ -9,10 +9,12 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from tests.cli.conftest import Command, Rows
 from tracewh.cli.output.progress import size
 
 SAMPLES = Path(__file__).parents[3] / "samples"
@@ -39,7 +41,7 @@ def statuses(out: str) -> list[str]:
     return re.findall(r"\b(ingested|unchanged|refused)\b", out)
 
 
-def test_ingest_takes_in_skips_and_refuses(tracewh, logs, tmp_path):
+def test_ingest_takes_in_skips_and_refuses(tracewh: Command, logs: Path, tmp_path: Path) -> None:
     warehouse = tmp_path / "wh"
     as_json = ("--format", "json")
     done = tracewh("ingest", logs, "-w", warehouse)
@@ -79,7 +81,7 @@ def test_ingest_takes_in_skips_and_refuses(tracewh, logs, tmp_path):
     assert [row["run"] for row in tracewh("runs", "-w", warehouse, "--sort", "run", "--format", "json").json] == ["base", "tuned"]  # fmt: skip
 
 
-def test_ingest_lists_problems_first_and_each_file_once(tracewh, tmp_path):
+def test_ingest_lists_problems_first_and_each_file_once(tracewh: Command, tmp_path: Path) -> None:
     logs = tmp_path / "logs"
     event = (
         '{"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 1.5, "dur": 2}'
@@ -105,7 +107,9 @@ def test_ingest_lists_problems_first_and_each_file_once(tracewh, tmp_path):
     assert (done.out, len((tmp_path / "all.csv").read_text().splitlines())) == ("", 61)
 
 
-def test_ingest_lists_a_screenful_of_problems_on_a_terminal(capsys, monkeypatch):
+def test_ingest_lists_a_screenful_of_problems_on_a_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     from tracewh.cli.commands.ingest import summarize
     from tracewh.ingest.result import FileResult
 
@@ -120,15 +124,15 @@ def test_ingest_lists_a_screenful_of_problems_on_a_terminal(capsys, monkeypatch)
     assert (len(lines), lines[-1]) == (43, "and 960 more; --format json lists every file")
 
 
-def test_ingest_may_name_the_run(tracewh, logs, tmp_path):
+def test_ingest_may_name_the_run(tracewh: Command, logs: Path, tmp_path: Path) -> None:
     warehouse = tmp_path / "wh"
     assert tracewh("ingest", logs / "base", "--run", "mine", "-w", warehouse).code == 0
     assert [r["run"] for r in tracewh("runs", "-w", warehouse, "--format", "json").json] == ["mine"]
 
 
 def test_the_default_warehouse_is_beside_you_or_in_the_environment(
-    tracewh, logs, tmp_path, monkeypatch
-):
+    tracewh: Command, logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.delenv("TRACEWH_WAREHOUSE", raising=False)
     monkeypatch.chdir(tmp_path)
     assert tracewh("ingest", logs).code == 0
@@ -139,7 +143,7 @@ def test_the_default_warehouse_is_beside_you_or_in_the_environment(
     assert tracewh("runs").code == 0
 
 
-def test_a_terminal_gets_a_bar_and_the_refused_files(logs, tmp_path):
+def test_a_terminal_gets_a_bar_and_the_refused_files(logs: Path, tmp_path: Path) -> None:
     pty = pytest.importorskip("pty", reason="needs a Unix terminal")
     (logs / "base" / "notes.json").write_text('{"hello": "world"}')
     ours, theirs = pty.openpty()
@@ -169,7 +173,12 @@ def test_a_terminal_gets_a_bar_and_the_refused_files(logs, tmp_path):
     assert "ingested 1" not in shown, "what went well is in the summary, not above the bar"
 
 
-def test_drop_removes_what_is_named(tracewh, tmp_path, write_trace, make_trace):
+def test_drop_removes_what_is_named(
+    tracewh: Command,
+    tmp_path: Path,
+    write_trace: Callable[..., Path],
+    make_trace: Callable[..., Rows],
+) -> None:
     for run, worker in (("base", "w0"), ("base", "w1"), ("tuned", "w0")):
         write_trace(tmp_path, make_trace(run), run, worker)
     where = ("-w", tmp_path)
@@ -194,7 +203,7 @@ def test_drop_removes_what_is_named(tracewh, tmp_path, write_trace, make_trace):
     assert left() == [("tuned", "w0")]
 
 
-def test_relink_after_a_move(tracewh, tmp_path, warehouse):
+def test_relink_after_a_move(tracewh: Command, tmp_path: Path, warehouse: Path) -> None:
     """The views in tracewh.duckdb hold absolute paths."""
     import duckdb
 
@@ -207,7 +216,7 @@ def test_relink_after_a_move(tracewh, tmp_path, warehouse):
         assert con.execute("SELECT count(*) FROM step_breakdown()").fetchall() == [(2,)]
 
 
-def test_runs_and_views_are_tables_like_any_other(tracewh, warehouse):
+def test_runs_and_views_are_tables_like_any_other(tracewh: Command, warehouse: Path) -> None:
     rows = tracewh("runs", "--format", "json", "--sort", "run").json
     assert [(row["run"], row["traces"]) for row in rows] == [("base", 1), ("tuned", 1)]
     assert tracewh("views", "--format", "csv").out.startswith(
@@ -218,7 +227,9 @@ def test_runs_and_views_are_tables_like_any_other(tracewh, warehouse):
         assert word in listed.out
 
 
-def test_views_needs_no_warehouse(tracewh, tmp_path, monkeypatch):
+def test_views_needs_no_warehouse(
+    tracewh: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     assert tracewh("views").code == 0
     page = tracewh("views", "step_breakdown").out
@@ -229,7 +240,9 @@ def test_views_needs_no_warehouse(tracewh, tmp_path, monkeypatch):
     assert (row["name"], row["columns"][0]["name"]) == ("step_breakdown", "run")
 
 
-def test_query_from_stdin(tracewh, warehouse, monkeypatch):
+def test_query_from_stdin(
+    tracewh: Command, warehouse: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     import io
 
     monkeypatch.setattr("sys.stdin", io.StringIO("SELECT 42 AS answer"))
@@ -249,7 +262,7 @@ def start(*words: str, path: str | None = None) -> subprocess.CompletedProcess[s
     )  # fmt: skip
 
 
-def test_shell_opens_the_warehouse_to_read(warehouse):
+def test_shell_opens_the_warehouse_to_read(warehouse: Path) -> None:
     if not shutil.which(
         "duckdb", path=str(Path(sys.executable).parent) + os.pathsep + os.environ["PATH"]
     ):
@@ -259,14 +272,18 @@ def test_shell_opens_the_warehouse_to_read(warehouse):
     assert "read-only" in done.stderr + done.stdout
 
 
-def test_shell_says_where_to_get_it(tracewh, warehouse, monkeypatch):
+def test_shell_says_where_to_get_it(
+    tracewh: Command, warehouse: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("shutil.which", lambda *_, **__: None)
     done = tracewh("shell")
     assert done.err == "tracewh: the DuckDB shell is not installed: pip install duckdb-cli\n"
     assert done.code == 1
 
 
-def test_demo_shows_the_way_and_what_it_names_works(tracewh, tmp_path, monkeypatch):
+def test_demo_shows_the_way_and_what_it_names_works(
+    tracewh: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     warehouse = tmp_path / "demo"
     done = tracewh("demo", "-w", warehouse)
@@ -290,7 +307,9 @@ def test_demo_shows_the_way_and_what_it_names_works(tracewh, tmp_path, monkeypat
                 assert len(again.out.splitlines()) > 3
 
 
-def test_demo_keeps_its_temporary_warehouse(tracewh, tmp_path, monkeypatch):
+def test_demo_keeps_its_temporary_warehouse(
+    tracewh: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     done = tracewh("demo")
     [folder] = tmp_path.iterdir()
@@ -303,5 +322,5 @@ def test_demo_keeps_its_temporary_warehouse(tracewh, tmp_path, monkeypatch):
     ("count", "text"),
     [(0, "0 B"), (999, "999 B"), (1000, "1.0 kB"), (12_345_678, "12.3 MB"), (5e12, "5000.0 GB")],
 )
-def test_sizes(count, text):
+def test_sizes(count: float, text: str) -> None:
     assert size(count) == text

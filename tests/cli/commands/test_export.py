@@ -20,6 +20,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
+from tests.cli.conftest import Command
 from tracewh.ingest.api import ingest
 from tracewh.storage.local_store import LocalStore
 
@@ -102,7 +103,7 @@ def stored(_stored_once: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     return tmp_path
 
 
-def test_the_file_is_what_was_ingested(stored, tracewh):
+def test_the_file_is_what_was_ingested(stored: Path, tracewh: Command) -> None:
     done = tracewh("export", "one", "-o", stored / "out.json")
     said = f"wrote {stored / 'out.json'}: 12 events {SAID}\n"
     assert (done.code, done.out, done.err) == (0, "", said)
@@ -111,7 +112,7 @@ def test_the_file_is_what_was_ingested(stored, tracewh):
     assert not list(stored.glob(".*"))
 
 
-def test_the_critical_path_is_marked_and_has_arrows(stored, tracewh):
+def test_the_critical_path_is_marked_and_has_arrows(stored: Path, tracewh: Command) -> None:
     for wanted in ("3", "all"):
         done = tracewh("export", "one", "-o", stored / "out.json", "--critical-path", wanted)
         assert (done.code, done.out) == (0, "")
@@ -128,7 +129,7 @@ def test_the_critical_path_is_marked_and_has_arrows(stored, tracewh):
         )
 
 
-def test_arrows_do_not_lead_from_one_step_to_the_next(stored, tracewh):
+def test_arrows_do_not_lead_from_one_step_to_the_next(stored: Path, tracewh: Command) -> None:
     """The second step begins on the host where the first ended on the device."""
     for wanted, arrows in (("3", "1 arrow"), ("4", "0 arrows"), ("all", "1 arrow")):
         done = tracewh("export", "two", "-o", stored / "out.json", "--critical-path", wanted)
@@ -139,7 +140,9 @@ def test_arrows_do_not_lead_from_one_step_to_the_next(stored, tracewh):
     ]  # fmt: skip
 
 
-def test_the_file_taken_in_again_gives_the_same_tables(stored, _stored_once, tracewh):
+def test_the_file_taken_in_again_gives_the_same_tables(
+    stored: Path, _stored_once: Path, tracewh: Command
+) -> None:
     again = stored / "again" / "w.json.gz"
     again.parent.mkdir()
     assert tracewh("export", "one", "-o", again).code == 0
@@ -164,7 +167,7 @@ def test_the_file_taken_in_again_gives_the_same_tables(stored, _stored_once, tra
         assert tables[0].equals(tables[1]), name
 
 
-def test_gz_is_the_same_packed_and_the_same_each_time(stored, tracewh):
+def test_gz_is_the_same_packed_and_the_same_each_time(stored: Path, tracewh: Command) -> None:
     for name in ("out.json", "a.json.gz", "b.json.gz"):
         assert tracewh("export", "one", "--critical-path", "all", "-o", stored / name).code == 0
     packed = (stored / "a.json.gz").read_bytes()
@@ -172,7 +175,7 @@ def test_gz_is_the_same_packed_and_the_same_each_time(stored, tracewh):
     assert packed == (stored / "b.json.gz").read_bytes()
 
 
-def test_a_trace_without_steps_has_a_path_too(stored, tracewh):
+def test_a_trace_without_steps_has_a_path_too(stored: Path, tracewh: Command) -> None:
     done = tracewh("export", "bare", "--critical-path", "all", "-o", stored / "out.json")
     assert (done.code, "4 critical events, 2 arrows" in done.err) == (0, True)
     written = json.loads((stored / "out.json").read_text("utf-8"))
@@ -182,7 +185,7 @@ def test_a_trace_without_steps_has_a_path_too(stored, tracewh):
     assert (done.code, done.err) == (2, said)
 
 
-def test_a_trace_without_events(stored, tracewh):
+def test_a_trace_without_events(stored: Path, tracewh: Command) -> None:
     done = tracewh("export", "empty", "--critical-path", "all", "-o", stored / "out.json")
     assert (done.code, "1 events" in done.err) == (0, True)
     assert json.loads((stored / "out.json").read_text("utf-8")) == {"traceEvents": [EVENTS[8]]}
@@ -214,7 +217,14 @@ def test_a_trace_without_events(stored, tracewh):
         ("one -w hdfs://host/wh -o x.json", 1, "hdfs://host/wh: tracewh can only read a warehouse there; write it to a folder and copy that, or to S3, Google Cloud or Azure"),
     ],
 )  # fmt: skip
-def test_mistakes(stored, tracewh, monkeypatch, words, code, message):
+def test_mistakes(
+    stored: Path,
+    tracewh: Command,
+    monkeypatch: pytest.MonkeyPatch,
+    words: str,
+    code: int,
+    message: str,
+) -> None:
     monkeypatch.chdir(stored)
     (stored / "folder.json").mkdir()
     done = tracewh("export", *words.split())
@@ -223,7 +233,7 @@ def test_mistakes(stored, tracewh, monkeypatch, words, code, message):
     assert not list(stored.glob(".*"))
 
 
-def test_a_damaged_trace_leaves_no_file(stored, _stored_once, tracewh):
+def test_a_damaged_trace_leaves_no_file(stored: Path, _stored_once: Path, tracewh: Command) -> None:
     folder = stored / "warehouse"
     shutil.copytree(_stored_once / "warehouse", folder)
     damaged = LocalStore(folder).folder("one", "w", "default") / "device_events.parquet"

@@ -6,12 +6,15 @@ import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+from tests.cli.conftest import Command
 from tracewh.cli.commands.show import TITLES, view_command
 from tracewh.views import GROUPS
 from tracewh.views.registry import installed
+from tracewh.views.spec import Spec
 
 VIEWS = list(installed())
 
@@ -20,7 +23,7 @@ def squeezed(text: str) -> str:
     return " ".join(text.split())
 
 
-def test_the_front_page_lists_every_command_with_its_text(tracewh):
+def test_the_front_page_lists_every_command_with_its_text(tracewh: Command) -> None:
     done = tracewh()
     assert (done.code, done.err) == (0, "")
     assert tracewh("--help").out == tracewh("-h").out == done.out
@@ -42,7 +45,7 @@ def test_the_front_page_lists_every_command_with_its_text(tracewh):
         assert tracewh(command, "--help").code == 0
 
 
-def test_views_are_listed_by_group(tracewh):
+def test_views_are_listed_by_group(tracewh: Command) -> None:
     page = tracewh("show", "--help").out
     assert tracewh("show").out == page
     assert tuple(TITLES) == GROUPS
@@ -58,7 +61,7 @@ def test_views_are_listed_by_group(tracewh):
 
 
 @pytest.mark.parametrize("view", VIEWS, ids=lambda view: view.object_name)
-def test_the_page_of_a_view_says_all_that_its_header_says(tracewh, view):
+def test_the_page_of_a_view_says_all_that_its_header_says(tracewh: Command, view: Spec) -> None:
     done = tracewh("show", view.object_name, "--help")
     assert (done.code, done.err) == (0, "")
     page = squeezed(done.out)
@@ -79,21 +82,23 @@ def test_the_page_of_a_view_says_all_that_its_header_says(tracewh, view):
 
 
 @pytest.mark.parametrize("view", VIEWS, ids=lambda view: view.object_name)
-def test_no_parameter_is_hidden_by_an_option_of_ours(view):
+def test_no_parameter_is_hidden_by_an_option_of_ours(view: Spec) -> None:
     """Each option must be there once: ours are --version, --format, --limit and so on."""
     options = [opt for param in view_command(view).params for opt in param.opts]
     assert len(options) == len(set(options))
     assert {f"--{param.name.replace('_', '-')}" for param in view.params} <= set(options)
 
 
-def test_options_may_be_written_with_underscores(tracewh, warehouse):
+def test_options_may_be_written_with_underscores(tracewh: Command, warehouse: Path) -> None:
     words = ("show", "kernel_stats", "--format", "csv")
     dashed = tracewh(*words, "--group-by", "launch").out
     assert tracewh(*words, "--group_by", "launch").out == dashed
     assert tracewh("show", "kernel_stats_v1", "--group-by=launch", "--format=csv").out == dashed
 
 
-def test_version_picks_the_options_of_that_version(tracewh, warehouse, monkeypatch):
+def test_version_picks_the_options_of_that_version(
+    tracewh: Command, warehouse: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A second version with another parameter: its option exists there and only there."""
     from dataclasses import replace
 
@@ -138,11 +143,11 @@ def complete(words: str) -> list[str]:
         ("tracewh show kernel_stats --format js", ["json"]),
     ],
 )
-def test_completion(words, offered):
+def test_completion(words: str, offered: list[str]) -> None:
     assert [word for word in complete(words) if word in offered] == offered
 
 
-def test_the_front_page_and_the_version_load_neither_duckdb_nor_arrow():
+def test_the_front_page_and_the_version_load_neither_duckdb_nor_arrow() -> None:
     script = (
         "import sys\nfrom tracewh.cli.app import main\n"
         "assert main(['--version']) == 0 and main(['--help']) == 0 and main(['ingest', '--help']) == 0\n"
@@ -155,7 +160,7 @@ def test_the_front_page_and_the_version_load_neither_duckdb_nor_arrow():
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_version(tracewh):
+def test_version(tracewh: Command) -> None:
     from importlib.metadata import version
 
     assert tracewh("--version").out == f"tracewh {version('tracewh')}\n"

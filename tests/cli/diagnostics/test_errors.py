@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from tests.cli.conftest import Command
 from tracewh.cli import diagnostics
 from tracewh.cli.diagnostics.errors import EXIT_CODES
 
@@ -85,14 +87,22 @@ READS = (
         ("ingest nowhere.json", 1, "no such file or folder: nowhere.json"),
     ],
 )  # fmt: skip
-def test_wording(tracewh, warehouse, tmp_path, monkeypatch, words, code, message):
+def test_wording(
+    tracewh: Command,
+    warehouse: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    words: str,
+    code: int,
+    message: str,
+) -> None:
     monkeypatch.chdir(tmp_path)
     done = tracewh(*words.split())
     assert done.err == f"tracewh: {message}\n"
     assert (done.code, done.out) == (code, "")
 
 
-def test_not_a_warehouse(tracewh, tmp_path):
+def test_not_a_warehouse(tracewh: Command, tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     done = tracewh("runs", "-w", tmp_path)
     assert (done.code, done.out) == (1, "")
@@ -104,7 +114,9 @@ def test_not_a_warehouse(tracewh, tmp_path):
 
 
 @pytest.mark.parametrize("format", ["table", "csv", "json", "markdown", "parquet"])
-def test_a_disk_that_is_full(tracewh, warehouse, tmp_path, monkeypatch, format):
+def test_a_disk_that_is_full(
+    tracewh: Command, warehouse: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, format: str
+) -> None:
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
@@ -168,7 +180,15 @@ def test_a_disk_that_is_full(tracewh, warehouse, tmp_path, monkeypatch, format):
         ),
     ],
 )
-def test_query_only_reads(tracewh, warehouse, tmp_path, monkeypatch, sql, code, message):
+def test_query_only_reads(
+    tracewh: Command,
+    warehouse: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    sql: str,
+    code: int,
+    message: str,
+) -> None:
     monkeypatch.chdir(tmp_path)
     done = tracewh("query", sql)
     assert done.err == f"tracewh: {message}\n"
@@ -192,7 +212,7 @@ def test_query_only_reads(tracewh, warehouse, tmp_path, monkeypatch, sql, code, 
         "FROM step_breakdown(run := 'base')",
     ],
 )
-def test_query_reads(tracewh, warehouse, sql):
+def test_query_reads(tracewh: Command, warehouse: Path, sql: str) -> None:
     done = tracewh("query", sql)
     assert (done.code, done.err) == (0, "")
     assert done.out
@@ -209,19 +229,21 @@ def test_query_reads(tracewh, warehouse, sql):
         "EXPLAIN (SELECT 6 * 7 AS answer)",
     ],
 )
-def test_explain_may_stand_among_comments_and_semicolons(tracewh, warehouse, sql):
+def test_explain_may_stand_among_comments_and_semicolons(
+    tracewh: Command, warehouse: Path, sql: str
+) -> None:
     done = tracewh("query", sql)
     assert (done.code, done.err) == (0, "")
     assert "answer" in done.out or "42" in done.out
 
 
-def test_query_cannot_write_into_the_warehouse_by_a_cte(tracewh, warehouse):
+def test_query_cannot_write_into_the_warehouse_by_a_cte(tracewh: Command, warehouse: Path) -> None:
     done = tracewh("query", "WITH x AS (DELETE FROM kernels RETURNING *) FROM x")
     assert (done.code, done.out) == (1, "")
     assert len(done.err.splitlines()) < 5
 
 
-def test_query_does_not_see_our_variables(tracewh, warehouse):
+def test_query_does_not_see_our_variables(tracewh: Command, warehouse: Path) -> None:
     """DuckDB in Python finds data frames by the names of variables, in any frame of the stack."""
     import pyarrow
 
@@ -254,7 +276,9 @@ def test_query_does_not_see_our_variables(tracewh, warehouse):
         ("diff_operators --baseline base --experiment tuned --only-significant", ["There are rows without --only-significant True."]),
     ],
 )  # fmt: skip
-def test_an_empty_view_says_what_to_change(tracewh, warehouse, words, why):
+def test_an_empty_view_says_what_to_change(
+    tracewh: Command, warehouse: Path, words: str, why: list[str]
+) -> None:
     done = tracewh("show", *words.split())
     assert (done.code, done.out) == (0, "")
     first, *lines = done.err.splitlines()
@@ -262,7 +286,9 @@ def test_an_empty_view_says_what_to_change(tracewh, warehouse, words, why):
     assert lines == [f"  {line}" for line in why]
 
 
-def test_an_empty_view_says_why(tracewh, tmp_path, write_trace):
+def test_an_empty_view_says_why(
+    tracewh: Command, tmp_path: Path, write_trace: Callable[..., Path]
+) -> None:
     """gpu_summary needs device events; trace_quality says that there are none."""
     write_trace(tmp_path, {"traces": [{"events": 1}]}, "cpu", "w", "1")
     done = tracewh("show", "gpu_summary", "-w", tmp_path)
@@ -275,7 +301,7 @@ def test_an_empty_view_says_why(tracewh, tmp_path, write_trace):
     assert tracewh("show", "gpu_summary", "-w", tmp_path, "--format", "json").out == "[]\n"
 
 
-def test_views_of_counters_say_how_to_record_them(tracewh, warehouse):
+def test_views_of_counters_say_how_to_record_them(tracewh: Command, warehouse: Path) -> None:
     done = tracewh("show", "kernel_counters", "--run", "base")
     assert done.err == (
         "tracewh: kernel_counters has no rows for these parameters\n"
@@ -285,7 +311,9 @@ def test_views_of_counters_say_how_to_record_them(tracewh, warehouse):
     )
 
 
-def test_a_deprecated_view_warns(tracewh, warehouse, monkeypatch):
+def test_a_deprecated_view_warns(
+    tracewh: Command, warehouse: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from dataclasses import replace
 
     from tracewh.cli.commands import show
@@ -300,7 +328,7 @@ def test_a_deprecated_view_warns(tracewh, warehouse, monkeypatch):
     assert len(done.json) == 2
 
 
-def test_exit_codes_are_on_the_front_page(tracewh):
+def test_exit_codes_are_on_the_front_page(tracewh: Command) -> None:
     page = tracewh("--help").out
     for code, text in EXIT_CODES:
         assert f"{code:>3}  {text}\n" in page
@@ -318,7 +346,7 @@ def _start(*words: str, **options: object) -> subprocess.Popen[bytes]:
 
 
 @pytest.mark.parametrize("format", ["table", "csv", "json", "parquet"])
-def test_a_reader_that_leaves_ends_it_quietly(warehouse, format):
+def test_a_reader_that_leaves_ends_it_quietly(warehouse: Path, format: str) -> None:
     """As `tracewh query ... | head -1` does. The result is larger than any pipe holds."""
     process = _start("query", "SELECT range AS i, 'x' AS s FROM range(200000)", "--format", format)
     assert process.stdout and process.stderr
@@ -330,7 +358,7 @@ def test_a_reader_that_leaves_ends_it_quietly(warehouse, format):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="sends SIGINT")
-def test_an_interrupt_is_one_line_and_130(warehouse):
+def test_an_interrupt_is_one_line_and_130(warehouse: Path) -> None:
     import fcntl
     import signal
     import termios
@@ -349,7 +377,9 @@ def test_an_interrupt_is_one_line_and_130(warehouse):
 
 @pytest.mark.skipif(os.name != "posix", reason="sends SIGINT")
 @pytest.mark.parametrize("interrupts", [1, 2])
-def test_an_interrupt_ends_what_duckdb_does_not_notice(warehouse, tmp_path, interrupts):
+def test_an_interrupt_ends_what_duckdb_does_not_notice(
+    warehouse: Path, tmp_path: Path, interrupts: int
+) -> None:
     """One function call that takes hours; nothing is left behind."""
     import signal
     import time
@@ -370,7 +400,9 @@ def test_an_interrupt_ends_what_duckdb_does_not_notice(warehouse, tmp_path, inte
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_bug_keeps_its_traceback(tracewh, warehouse, monkeypatch):
+def test_a_bug_keeps_its_traceback(
+    tracewh: Command, warehouse: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from tracewh.cli.output.output import Output
 
     def broken(*_: object) -> int:
@@ -381,7 +413,7 @@ def test_a_bug_keeps_its_traceback(tracewh, warehouse, monkeypatch):
         tracewh("runs")
 
 
-def test_only_diagnostics_writes_to_stderr():
+def test_only_diagnostics_writes_to_stderr() -> None:
     """One module owns stderr. progress.py draws its bar there, with a console of its own."""
     cli = Path(diagnostics.__file__).parents[1]
     modules = {

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.conftest import Command
 from tracewh.cli.diagnostics import memory_limit
 
 MIB = 1 << 20
@@ -79,7 +80,7 @@ def test_help_needs_little() -> None:
     ],
 )
 def test_memory_that_ends_all_the_same(
-    tracewh, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
+    tracewh: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
     def fail(*_: object) -> None:
         raise error

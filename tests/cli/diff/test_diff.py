@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import tracewh as library
+from tests.cli.conftest import Command
 
 #: What each of four steps takes in us: loading data, then aten::mm with the kernel that it launches.
 BEFORE = [(100, 50, 30), (101, 51, 31), (102, 52, 32), (103, 53, 33)]
@@ -63,7 +64,7 @@ def pair(ingested: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return ingested
 
 
-def test_a_page_for_a_person(tracewh, pair):
+def test_a_page_for_a_person(tracewh: Command, pair: Path) -> None:
     done = tracewh("diff", "before", "after")
     assert (done.code, done.err) == (0, "")
     assert done.out == PAGE
@@ -90,7 +91,7 @@ kernels, whole recording (4 and 4 steps)
 """
 
 
-def test_what_is_written_is_what_the_views_say(tracewh, pair):
+def test_what_is_written_is_what_the_views_say(tracewh: Command, pair: Path) -> None:
     found = tracewh("diff", "before", "after", "--format", "json").json
     with library.open(pair / "wh") as warehouse:
         for key, view in (
@@ -112,7 +113,7 @@ def test_what_is_written_is_what_the_views_say(tracewh, pair):
     assert (found["baseline"], found["experiment"], found["failed"]) == ("before", "after", [])
 
 
-def test_markdown_is_a_table_and_more_to_unfold(tracewh, pair):
+def test_markdown_is_a_table_and_more_to_unfold(tracewh: Command, pair: Path) -> None:
     done = tracewh("diff", "before", "after", "--format", "markdown", "--fail-if", "step_us > 5%")
     lines = done.out.splitlines()
     assert done.code == 4
@@ -124,7 +125,7 @@ def test_markdown_is_a_table_and_more_to_unfold(tracewh, pair):
 
 
 @pytest.mark.parametrize("format", ["text", "markdown"])
-def test_two_kernels_never_look_alike(tracewh, tmp_path, format):
+def test_two_kernels_never_look_alike(tracewh: Command, tmp_path: Path, format: str) -> None:
     for run, steps in (("before", BEFORE), ("after", AFTER)):
         events = trace(steps)
         for number, kernel in enumerate(event for event in events if event["cat"] == "kernel"):
@@ -139,7 +140,7 @@ def test_two_kernels_never_look_alike(tracewh, tmp_path, format):
     assert len(names) == len(set(names)) == 2, done.out
 
 
-def test_a_run_does_not_differ_from_itself(tracewh, pair):
+def test_a_run_does_not_differ_from_itself(tracewh: Command, pair: Path) -> None:
     done = tracewh(
         "diff", "before", "before", "--fail-if", "step_us > 0", "--fail-if", "kernel_us >= 0.1%"
     )
@@ -148,7 +149,7 @@ def test_a_run_does_not_differ_from_itself(tracewh, pair):
     assert len(done.out.splitlines()) == 4  # and the lengths of a step
 
 
-def test_one_block(tracewh, pair):
+def test_one_block(tracewh: Command, pair: Path) -> None:
     """The third step: 102 us of loading before and 302 after, then 100 of which the kernel has 42."""
     page = tracewh("diff", "before", "after", "--block", "/ProfilerStep[3]").out
     rows = [re.split(r" {2,}", line.strip()) for line in page.splitlines()[-6:]]
@@ -167,7 +168,7 @@ def test_one_block(tracewh, pair):
     )
 
 
-def test_only_what_is_significant(tracewh, pair):
+def test_only_what_is_significant(tracewh: Command, pair: Path) -> None:
     page = tracewh("diff", "before", "after", "--only-significant").out
     assert "dataloader" in page and "aten::mm" in page and "not significant" not in page
     fail = ("--fail-if", "step_us > 5%")
@@ -200,7 +201,7 @@ def test_only_what_is_significant(tracewh, pair):
         ("operator_calls[aten::mm] > 0", 0),
     ],
 )
-def test_conditions(tracewh, pair, condition, code):
+def test_conditions(tracewh: Command, pair: Path, condition: str, code: int) -> None:
     done = tracewh("diff", "before", "after", "--fail-if", condition)
     assert done.code == code
     assert done.err.startswith(f"tracewh: {condition}: ") if code else done.err == ""
@@ -255,18 +256,18 @@ def test_conditions(tracewh, pair, condition, code):
         (["--experiment-span", "2"], 2, "no span named '2'; the only span is 1"),
     ],
 )  # fmt: skip
-def test_mistakes(tracewh, pair, words, code, message):
+def test_mistakes(tracewh: Command, pair: Path, words: list[str], code: int, message: str) -> None:
     done = tracewh("diff", "before", "after", *words)
     assert (done.code, done.out, done.err) == (code, "", f"tracewh: {message}\n")
 
 
-def test_an_unknown_figure_is_answered_with_all_there_are(tracewh, pair):
+def test_an_unknown_figure_is_answered_with_all_there_are(tracewh: Command, pair: Path) -> None:
     done = tracewh("diff", "before", "after", "--fail-if", "zz > 1")
     [figures] = re.findall(r"unknown figure 'zz'; choose one of (.*)", done.err)
     assert {"step_us", "dataloader_us", "other_us", "operator_host_self_us", "kernel_total_us"} <= set(figures.split(", "))  # fmt: skip
     assert "total_us" not in figures.split(", ")
 
 
-def test_a_share_of_nothing_is_no_answer(tracewh, pair):
+def test_a_share_of_nothing_is_no_answer(tracewh: Command, pair: Path) -> None:
     done = tracewh("diff", "before", "after", "--fail-if", "memcpy_us > 5%")
     assert (done.code, done.err) == (0, "")  # 0 in both

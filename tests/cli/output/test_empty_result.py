@@ -21,7 +21,7 @@ OF_PAIRS = [view for view in installed() if "baseline" in {param.name for param 
 Row = dict[str, Any]
 
 
-def event(cat: str, name: str, ts: int = 10, dur: int = 50, tid: int = 7, **args: Any) -> Row:
+def event(cat: str, name: str, ts: int = 10, dur: int = 50, tid: int = 7, /, **args: Any) -> Row:
     return {"ph": "X", "cat": cat, "name": name, "pid": 7, "tid": tid, "ts": ts, "dur": dur} | (
         {"args": args} if args else {}
     )

@@ -5,10 +5,13 @@ from __future__ import annotations
 import io
 import sys
 import zipfile
+from pathlib import Path
+from typing import Any
 
 import openpyxl
 import pytest
 
+from tests.cli.conftest import Command
 from tracewh.cli.app import main
 from tracewh.cli.output import excel
 
@@ -21,12 +24,14 @@ SELECT * FROM (VALUES
 """
 
 
-def rows(source):
+def rows(source: Path | io.BytesIO) -> list[tuple[Any, ...]]:
     sheet = openpyxl.load_workbook(source).active
     return [tuple(cell.value for cell in row) for row in sheet.iter_rows()]
 
 
-def test_cells_are_numbers_texts_and_booleans(tracewh, warehouse, tmp_path):
+def test_cells_are_numbers_texts_and_booleans(
+    tracewh: Command, warehouse: Path, tmp_path: Path
+) -> None:
     file = tmp_path / "odd.xlsx"
     assert tracewh("query", ODD, "--format", "xlsx", "-o", file).code == 0
     assert rows(file) == [
@@ -41,7 +46,7 @@ def test_cells_are_numbers_texts_and_booleans(tracewh, warehouse, tmp_path):
     assert (sheet.freeze_panes, sheet.auto_filter.ref, sheet["A1"].font.b) == ("A2", "A1:G4", True)
 
 
-def test_a_view(tracewh, warehouse, tmp_path):
+def test_a_view(tracewh: Command, warehouse: Path, tmp_path: Path) -> None:
     file = tmp_path / "steps.xlsx"
     tracewh("show", "step_breakdown", "--format", "xlsx", "-o", file)
     names, *found = rows(file)
@@ -52,12 +57,12 @@ def test_a_view(tracewh, warehouse, tmp_path):
     ]
 
 
-def test_no_rows_and_a_pipe(capsysbinary, warehouse):
+def test_no_rows_and_a_pipe(capsysbinary: pytest.CaptureFixture[bytes], warehouse: Path) -> None:
     assert main(["query", "SELECT 1 AS a WHERE false", "--format", "xlsx"]) == 0
     assert rows(io.BytesIO(capsysbinary.readouterr().out)) == [("a",)]
 
 
-def test_many_batches(tracewh, warehouse, tmp_path):
+def test_many_batches(tracewh: Command, warehouse: Path, tmp_path: Path) -> None:
     file = tmp_path / "many.xlsx"
     tracewh("query", "SELECT range AS i FROM range(20001)", "--format", "xlsx", "-o", file)
     assert zipfile.ZipFile(file).read("xl/worksheets/sheet1.xml").count(b"<row ") == 20002
@@ -83,15 +88,22 @@ def test_many_batches(tracewh, warehouse, tmp_path):
     ],
 )
 def test_what_excel_cannot_hold_is_refused(
-    tracewh, warehouse, tmp_path, monkeypatch, query, message
-):
+    tracewh: Command,
+    warehouse: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    query: str,
+    message: str,
+) -> None:
     monkeypatch.setattr(excel, "ROWS", 6)
     done = tracewh("query", query, "--format", "xlsx", "-o", tmp_path / "out.xlsx")
     assert (done.code, done.err) == (1, f"tracewh: {message}\n")
     assert list(tmp_path.iterdir()) == []
 
 
-def test_without_the_library_the_remedy_is_named(tracewh, warehouse, tmp_path, monkeypatch):
+def test_without_the_library_the_remedy_is_named(
+    tracewh: Command, warehouse: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(sys.modules, "xlsxwriter", None)
     done = tracewh("runs", "--format", "xlsx", "-o", tmp_path / "out.xlsx")
     assert (done.code, done.err) == (
@@ -101,6 +113,6 @@ def test_without_the_library_the_remedy_is_named(tracewh, warehouse, tmp_path, m
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="/dev/full is Linux's")
-def test_a_full_disk_is_one_line(tracewh, warehouse):
+def test_a_full_disk_is_one_line(tracewh: Command, warehouse: Path) -> None:
     done = tracewh("runs", "--format", "xlsx", "-o", "/dev/full")
     assert (done.code, done.err) == (1, "tracewh: /dev/full: No space left on device\n")

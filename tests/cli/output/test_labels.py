@@ -23,7 +23,7 @@ TEXTS = st.lists(
 )  # fmt: skip
 
 
-def test_the_head_says_what_it_is_and_the_middle_what_differs():
+def test_the_head_says_what_it_is_and_the_middle_what_differs() -> None:
     tiles = ["64x6", "32x6", "128x3"]
     assert list(distinct([CUTLASS.format(tile) for tile in tiles], 40).values()) == [
         "void cutlass::Kernel2<cutl…64x6…(Params)",
@@ -32,19 +32,19 @@ def test_the_head_says_what_it_is_and_the_middle_what_differs():
     ]
 
 
-def test_names_that_differ_at_their_ends_keep_them():
+def test_names_that_differ_at_their_ends_keep_them() -> None:
     names = ["void at::native::elementwise<float>(int)", "void at::native::elementwise<half>(int)"]
     assert list(distinct(names, 24).values()) == [shorten(name, 24) for name in names]
 
 
-def test_names_that_differ_in_two_places():
+def test_names_that_differ_in_two_places() -> None:
     names = [f"void kernel<{'a' * 30}_{x}_{'b' * 30}_{y}_{'c' * 30}>" for x in "12" for y in "34"]
     shown = list(distinct(names, 30).values())
     assert len(set(shown)) == 4
     assert all("void" in label for label in shown)
 
 
-def test_where_nothing_else_fits_a_number_does():
+def test_where_nothing_else_fits_a_number_does() -> None:
     names = [f"{'a' * 20}{x}{'b' * 20}" for x in "0123456789xyz"]
     shown = list(distinct(names, 6).values())
     assert len(set(shown)) == 13
@@ -52,7 +52,7 @@ def test_where_nothing_else_fits_a_number_does():
 
 
 @given(TEXTS, st.integers(6, 80))
-def test_texts_that_differ_look_different(texts, width):
+def test_texts_that_differ_look_different(texts: list[str], width: int) -> None:
     shown = distinct(texts, width)
     assert list(shown) and set(shown) == set(texts)
     assert len(set(shown.values())) == len(texts)
@@ -61,7 +61,9 @@ def test_texts_that_differ_look_different(texts, width):
 
 
 @given(TEXTS, st.integers(1, 5))
-def test_a_width_is_kept_where_it_has_no_room_for_a_difference(texts, width):
+def test_a_width_is_kept_where_it_has_no_room_for_a_difference(
+    texts: list[str], width: int
+) -> None:
     assert all(cell_len(label) <= width + 1 for label in distinct(texts, width).values())
 
 

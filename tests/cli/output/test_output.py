@@ -11,6 +11,8 @@ import pyarrow.csv
 import pyarrow.parquet
 import pytest
 
+from tests.cli.conftest import Command
+
 ODD = """
 SELECT * FROM (VALUES
     (1, 'plain', 0.5::DOUBLE, [1.5, 'nan'::DOUBLE], {'k': 1}, '{"a": [1, null]}'::JSON),
@@ -20,7 +22,7 @@ SELECT * FROM (VALUES
 """
 
 
-def test_csv_is_rfc_4180(tracewh, warehouse):
+def test_csv_is_rfc_4180(tracewh: Command, warehouse: Path) -> None:
     done = tracewh("query", ODD, "--format", "csv")
     assert done.out == (
         "id,name,x_us,list,struct,doc\n"
@@ -34,7 +36,9 @@ def test_csv_is_rfc_4180(tracewh, warehouse):
     )["name"].to_pylist() == ["plain", 'a,"b"|c\nd', ""]
 
 
-def test_json_nests_and_has_null_for_what_json_cannot_say(tracewh, warehouse):
+def test_json_nests_and_has_null_for_what_json_cannot_say(
+    tracewh: Command, warehouse: Path
+) -> None:
     done = tracewh("query", ODD, "--format", "json")
     assert done.out == (
         '[\n{"id":1,"name":"plain","x_us":0.5,"list":[1.5,null],"struct":{"k":1},"doc":{"a":[1,null]}},\n'
@@ -43,7 +47,7 @@ def test_json_nests_and_has_null_for_what_json_cannot_say(tracewh, warehouse):
     )
 
 
-def test_markdown_escapes_pipes_and_aligns_numbers(tracewh, warehouse):
+def test_markdown_escapes_pipes_and_aligns_numbers(tracewh: Command, warehouse: Path) -> None:
     done = tracewh("query", ODD, "--format", "markdown")
     assert done.out == (
         "| id | name | x_us | list | struct | doc |\n"
@@ -54,7 +58,7 @@ def test_markdown_escapes_pipes_and_aligns_numbers(tracewh, warehouse):
     )
 
 
-def test_a_piped_table_is_whole(tracewh, warehouse, kernel_name):
+def test_a_piped_table_is_whole(tracewh: Command, warehouse: Path, kernel_name: str) -> None:
     done = tracewh("show", "kernel_stats", "--run", "base")
     assert kernel_name in done.out
     assert done.out.split()[:4] == ["run", "worker", "span", "name"]
@@ -68,7 +72,7 @@ def test_a_piped_table_is_whole(tracewh, warehouse, kernel_name):
     )
 
 
-def test_parquet_keeps_types(tracewh, warehouse, tmp_path):
+def test_parquet_keeps_types(tracewh: Command, warehouse: Path, tmp_path: Path) -> None:
     file = tmp_path / "steps.parquet"
     assert tracewh("show", "step_breakdown", "--format", "parquet", "-o", file).code == 0
     table = pyarrow.parquet.read_table(file)
@@ -77,7 +81,9 @@ def test_parquet_keeps_types(tracewh, warehouse, tmp_path):
     assert str(table.schema.field("step").type) == "int64"
 
 
-def test_parquet_to_a_pipe_is_the_same_file(capsysbinary, warehouse):
+def test_parquet_to_a_pipe_is_the_same_file(
+    capsysbinary: pytest.CaptureFixture[bytes], warehouse: Path
+) -> None:
     from tracewh.cli.app import main
 
     assert main(["query", "SELECT 42 AS answer", "--format", "parquet"]) == 0
@@ -87,7 +93,9 @@ def test_parquet_to_a_pipe_is_the_same_file(capsysbinary, warehouse):
 
 
 @pytest.mark.parametrize("format", ["table", "csv", "json", "markdown"])
-def test_a_file_gets_the_bytes_that_stdout_gets(tracewh, warehouse, tmp_path, format):
+def test_a_file_gets_the_bytes_that_stdout_gets(
+    tracewh: Command, warehouse: Path, tmp_path: Path, format: str
+) -> None:
     file = tmp_path / "out"
     printed = tracewh("show", "step_breakdown", "--format", format)
     done = tracewh("show", "step_breakdown", "--format", format, "-o", file)
@@ -96,7 +104,9 @@ def test_a_file_gets_the_bytes_that_stdout_gets(tracewh, warehouse, tmp_path, fo
     assert [path.name for path in tmp_path.iterdir()] == ["out"], "nothing is left beside it"
 
 
-def test_a_query_that_fails_leaves_the_old_file_alone(tracewh, warehouse, tmp_path):
+def test_a_query_that_fails_leaves_the_old_file_alone(
+    tracewh: Command, warehouse: Path, tmp_path: Path
+) -> None:
     file = tmp_path / "out.csv"
     file.write_text("old")
     done = tracewh("query", "SELECT error('broken') FROM kernels", "--format", "csv", "-o", file)
@@ -106,7 +116,7 @@ def test_a_query_that_fails_leaves_the_old_file_alone(tracewh, warehouse, tmp_pa
     assert [path.name for path in tmp_path.iterdir()] == ["out.csv"]
 
 
-def test_no_rows_are_still_valid_in_every_format(tracewh, warehouse):
+def test_no_rows_are_still_valid_in_every_format(tracewh: Command, warehouse: Path) -> None:
     none = ("query", "SELECT 1 AS a WHERE false", "--format")
     assert tracewh(*none, "csv").out == "a\n"
     assert tracewh(*none, "json").out == "[]\n"
@@ -115,7 +125,7 @@ def test_no_rows_are_still_valid_in_every_format(tracewh, warehouse):
     assert tracewh(*none, "table").err == "tracewh: no rows\n"
 
 
-def test_many_batches_are_one_document(tracewh, warehouse):
+def test_many_batches_are_one_document(tracewh: Command, warehouse: Path) -> None:
     """More rows than a batch, so that commas and line ends between batches are seen."""
     query = "SELECT range AS i, IF(range = 30000, 'nan'::DOUBLE, 1.5) AS x FROM range(50001)"
     rows = tracewh("query", query, "--format", "json").json
@@ -125,7 +135,7 @@ def test_many_batches_are_one_document(tracewh, warehouse):
     assert (len(lines), lines[1], lines[-1]) == (50002, "0,1.5", "50000,1.5")
 
 
-def test_names_that_come_twice_are_numbered(tracewh, warehouse):
+def test_names_that_come_twice_are_numbered(tracewh: Command, warehouse: Path) -> None:
     assert tracewh("query", "SELECT 1 AS a, 2 AS a", "--format", "json").json == [
         {"a": 1, "a_1": 2}
     ]
@@ -140,18 +150,18 @@ def test_names_that_come_twice_are_numbered(tracewh, warehouse):
         ("run:desc", ["tuned", "base"]),
     ],
 )
-def test_sort(tracewh, warehouse, sort, steps):
+def test_sort(tracewh: Command, warehouse: Path, sort: str, steps: list[str]) -> None:
     rows = tracewh("show", "step_breakdown", "--sort", sort, "--format", "json").json
     assert [row["run"] for row in rows] == steps
 
 
-def test_what_is_null_comes_last_either_way(tracewh, warehouse):
+def test_what_is_null_comes_last_either_way(tracewh: Command, warehouse: Path) -> None:
     query = ("query", "SELECT unnest([1, NULL, 2]) AS a", "--format", "json", "--sort")
     assert [row["a"] for row in tracewh(*query, "a").json] == [2, 1, None]
     assert [row["a"] for row in tracewh(*query, "a:asc").json] == [1, 2, None]
 
 
-def test_limit_counts_rows_and_zero_is_all(tracewh, warehouse):
+def test_limit_counts_rows_and_zero_is_all(tracewh: Command, warehouse: Path) -> None:
     for limit, rows in (("1", 1), ("0", 2), ("5", 2)):
         done = tracewh("show", "step_breakdown", "--limit", limit, "--format", "json")
         assert len(done.json) == rows
@@ -160,7 +170,7 @@ def test_limit_counts_rows_and_zero_is_all(tracewh, warehouse):
     assert done.err == "tracewh: 1 of 2 rows; --limit 0 shows all, --limit N more\n"
 
 
-def test_long_integers_and_instants_are_exact(tracewh, warehouse):
+def test_long_integers_and_instants_are_exact(tracewh: Command, warehouse: Path) -> None:
     query = (
         "SELECT 123456789012345678901234567890::HUGEINT AS h, now() AS t, 1.10::DECIMAL(4, 2) AS d"
     )
@@ -169,13 +179,15 @@ def test_long_integers_and_instants_are_exact(tracewh, warehouse):
     assert tracewh("query", query).code == 0
 
 
-def test_nothing_but_the_result_is_on_stdout(tracewh, warehouse, tmp_path):
+def test_nothing_but_the_result_is_on_stdout(
+    tracewh: Command, warehouse: Path, tmp_path: Path
+) -> None:
     path = Path(tmp_path / "x.csv")
     tracewh("show", "step_breakdown", "--limit", "1", "-o", path, "--format", "csv")
-    assert duckdb.sql(f"SELECT count(*) FROM '{path}'").fetchall() == [(1,)]
+    assert duckdb.execute(f"SELECT count(*) FROM '{path}'").fetchall() == [(1,)]
 
 
-def test_formulas_are_escaped_where_that_is_asked_for(tracewh, warehouse):
+def test_formulas_are_escaped_where_that_is_asked_for(tracewh: Command, warehouse: Path) -> None:
     """Numbers stay numbers, and NULL and an empty text stay apart."""
     cells = {
         "=1+2": "'=1+2",

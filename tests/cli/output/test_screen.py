@@ -7,12 +7,16 @@ import re
 import shlex
 import subprocess
 import sys
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+from tests.cli.conftest import Command
 from tracewh.cli.output.cell_format import ColumnFormat, column
 from tracewh.cli.output.labels import shorten
 from tracewh.cli.output.table import TableStyle, render
+from tracewh.views.warehouse import Warehouse
 
 pty = pytest.importorskip("pty", reason="needs a Unix terminal")
 
@@ -56,7 +60,7 @@ def plain(text: str) -> str:
 
 
 @pytest.mark.parametrize("width", [80, 120, 200])
-def test_every_line_fits_and_no_number_is_cut(warehouse, width):
+def test_every_line_fits_and_no_number_is_cut(warehouse: Path, width: int) -> None:
     sent = plain(on_terminal(width, "show", "kernel_stats"))
     *lines, last = sent.splitlines()
     assert max(map(len, lines)) <= width
@@ -67,7 +71,7 @@ def test_every_line_fits_and_no_number_is_cut(warehouse, width):
         assert re.search(rf"(?<![\d.]){re.escape(number)}(?![\d.])", sent)
 
 
-def test_what_all_rows_share_stands_above_and_empty_columns_are_named(warehouse):
+def test_what_all_rows_share_stands_above_and_empty_columns_are_named(warehouse: Path) -> None:
     sent = plain(on_terminal(80, "show", "kernel_stats", "--run", "base"))
     first, *rest = sent.splitlines()
     assert first == "run base  worker host_1", "all spans together"
@@ -75,7 +79,7 @@ def test_what_all_rows_share_stands_above_and_empty_columns_are_named(warehouse)
     assert "without a value: operator, grid, block" in "\n".join(rest)
 
 
-def test_runs_that_differ_stay_a_column(warehouse):
+def test_runs_that_differ_stay_a_column(warehouse: Path) -> None:
     first, _, titles, _, base, tuned = plain(
         on_terminal(200, "show", "step_breakdown")
     ).splitlines()  # fmt: skip
@@ -84,20 +88,20 @@ def test_runs_that_differ_stay_a_column(warehouse):
     assert (base.split()[:3], tuned.split()[:3]) == (["base", "7", "0.5"], ["tuned", "7", "0.3"])
 
 
-def test_colours_only_where_they_are_wanted(warehouse):
+def test_colours_only_where_they_are_wanted(warehouse: Path) -> None:
     assert "\x1b[1m" in on_terminal(80, "runs")
     assert "\x1b" not in on_terminal(80, "runs", NO_COLOR="1")
     assert "\x1b" not in on_terminal(80, "runs", TERM="dumb")
 
 
-def test_a_screenful_of_many_rows(warehouse):
+def test_a_screenful_of_many_rows(warehouse: Path) -> None:
     sent = plain(on_terminal(80, "query", "SELECT range AS i FROM range(12345)")).splitlines()
     assert sent[-1] == "tracewh: 40 of 12,345 rows; --limit 0 shows all, --limit N more"
     assert sent[-2].strip() == "39"
     assert len(on_terminal(80, "query", "FROM range(500)", "--limit", "0").splitlines()) == 502
 
 
-def test_a_screenful_is_fewer_rows_where_columns_continue_below(warehouse):
+def test_a_screenful_is_fewer_rows_where_columns_continue_below(warehouse: Path) -> None:
     wide = ", ".join(f"range + 123456 AS quite_a_long_name_{n}" for n in range(30))
     query = f"SELECT {wide} FROM range(100)"
     last = plain(on_terminal(80, "query", query)).splitlines()[-1]
@@ -107,7 +111,7 @@ def test_a_screenful_is_fewer_rows_where_columns_continue_below(warehouse):
     assert "tracewh: 40 of 100 rows" in asked, "an explicit limit is kept"
 
 
-def test_full_names(warehouse, kernel_name):
+def test_full_names(warehouse: Path, kernel_name: str) -> None:
     sent = plain(on_terminal(80, "show", "kernel_stats", "--full-names"))
     assert sent.count(kernel_name) == 2
     assert "…" not in sent
@@ -115,7 +119,7 @@ def test_full_names(warehouse, kernel_name):
     assert kernel_name not in "".join(rows)
 
 
-def test_names_that_differ_look_different_in_every_part_of_a_table():
+def test_names_that_differ_look_different_in_every_part_of_a_table() -> None:
     names = [NAME.replace("<4,", f"<{n},") for n in range(2, 10)]
     columns = [texts("name", *names)]
     columns += [column(f"value_{n}_us", [123456.7] * 8) for n in range(9)]
@@ -129,7 +133,7 @@ def test_names_that_differ_look_different_in_every_part_of_a_table():
     assert len({*re.split(" {2,}", few[0])[1:]}) == 3, "standing up"
 
 
-def test_parquet_is_not_for_a_terminal(warehouse):
+def test_parquet_is_not_for_a_terminal(warehouse: Path) -> None:
     with pytest.raises(
         AssertionError,
         match="parquet cannot be printed on a terminal; write it to a file with -o FILE",
@@ -137,11 +141,11 @@ def test_parquet_is_not_for_a_terminal(warehouse):
         on_terminal(80, "runs", "--format", "parquet")
 
 
-def test_csv_is_whole_on_a_terminal_too(warehouse, kernel_name):
+def test_csv_is_whole_on_a_terminal_too(warehouse: Path, kernel_name: str) -> None:
     assert kernel_name in on_terminal(40, "show", "kernel_stats", "--format", "csv")
 
 
-def test_shorten_keeps_both_ends():
+def test_shorten_keeps_both_ends() -> None:
     short = shorten(NAME, 40)
     head, tail = short.split("…")
     assert len(short) == 40
@@ -155,7 +159,7 @@ def texts(name: str, *cells: str | None) -> ColumnFormat:
     return ColumnFormat(name, cells, numeric=False)
 
 
-def test_titles_break_at_underscores_before_texts_are_shortened():
+def test_titles_break_at_underscores_before_texts_are_shortened() -> None:
     columns = [texts("name", "n" * 20), column("est_achieved_occupancy_pct", [12.5])]
     assert render(columns, TableStyle(width=40)) == [
         "                            est_",
@@ -167,7 +171,7 @@ def test_titles_break_at_underscores_before_texts_are_shortened():
     ]
 
 
-def test_few_rows_stand_up():
+def test_few_rows_stand_up() -> None:
     columns = [column(f"some_quite_long_title_{n}_us", [n * 1000.5, None]) for n in range(9)]
     lines = render(columns, TableStyle(width=50))
     assert lines[0] == "some_quite_long_title_0_us        0  -"
@@ -175,7 +179,7 @@ def test_few_rows_stand_up():
     assert len(lines) == 9
 
 
-def test_many_columns_continue_below():
+def test_many_columns_continue_below() -> None:
     columns = [
         texts("run", *(f"run{n}" for n in range(8))),
         texts("name", *[NAME] * 8),
@@ -194,7 +198,7 @@ def test_many_columns_continue_below():
     assert [f"run{n}" in words for n in range(8)] == [True] * 8
 
 
-def test_keys_that_are_alike_get_a_number():
+def test_keys_that_are_alike_get_a_number() -> None:
     columns = [texts("name", *[NAME] * 8), *(column(f"v_{n}_us", [123456.7] * 8) for n in range(9))]
     blocks = "\n".join(render(columns, TableStyle(width=60))).split("\n\n")
     assert len(blocks) > 1
@@ -202,7 +206,7 @@ def test_keys_that_are_alike_get_a_number():
         assert [line.split()[0] for line in block.splitlines()[-8:]] == list("12345678")
 
 
-def test_every_part_of_a_wide_view_has_its_keys(samples):
+def test_every_part_of_a_wide_view_has_its_keys(samples: Warehouse) -> None:
     """Those of its header: by shape, operator_stats has a row for each name and its shapes."""
     words = ("--group-by", "input_shape", "--run", "workers_0", "--span", "1", "--limit", "9")
     sent = plain(on_terminal(60, "show", "operator_stats", *words, "-w", str(samples.path)))
@@ -212,7 +216,7 @@ def test_every_part_of_a_wide_view_has_its_keys(samples):
         assert re.search(r"^name +input_dims ", part, re.MULTILINE)
 
 
-def test_keys_that_have_no_room_are_shown_once():
+def test_keys_that_have_no_room_are_shown_once() -> None:
     keys = [texts(f"key_{n}", *(f"{'k' * 40}{n * row % 5}" for row in range(8))) for n in range(5)]
     columns = [*keys, *(column(f"value_{n}_us", [123456.7] * 8) for n in range(9))]
     lines = render(columns, TableStyle(width=80), keys=[key.name for key in keys])
@@ -222,7 +226,7 @@ def test_keys_that_have_no_room_are_shown_once():
     assert sum("key_0" in block for block in blocks) == 1, "it is the same in all rows"
 
 
-def test_a_long_name_leaves_room_for_the_columns_of_its_first_block():
+def test_a_long_name_leaves_room_for_the_columns_of_its_first_block() -> None:
     columns = [ColumnFormat("name", [NAME] * 7, False)]
     columns += [ColumnFormat(f"total_{n}_us", ["1,234.5"] * 7, True) for n in range(9)]
     lines = render(columns, TableStyle(width=80))
@@ -230,7 +234,7 @@ def test_a_long_name_leaves_room_for_the_columns_of_its_first_block():
     assert len(lines[0].split()) == 4
 
 
-def test_prose_wraps():
+def test_prose_wraps() -> None:
     columns = [
         texts("check", "no_stacks"),
         texts("message", "Operators without source lines. " * 4),
@@ -267,7 +271,7 @@ def test_prose_wraps():
         ("name", ["a\nb\x1b[31mc", "é核"], ["a\\nb\\x1b[31mc", "é核"]),
     ],
 )
-def test_digits_suit_the_column(name, values, cells):
+def test_digits_suit_the_column(name: str, values: list[Any], cells: list[str | None]) -> None:
     assert list(column(name, values).cells) == cells
 
 
@@ -286,14 +290,14 @@ def test_digits_suit_the_column(name, values, cells):
         ([10**30], [str(10**30)]),
     ],
 )  # fmt: skip
-def test_instants_are_dates_on_a_screen(values, cells):
+def test_instants_are_dates_on_a_screen(values: list[Any], cells: list[str | None]) -> None:
     assert list(column("start_ns", values, dates=True).cells) == cells
     numbers = column("start_ns", values).cells
     assert [cell and cell.replace(",", "") for cell in numbers] == [v and str(v) for v in values]
     assert list(column("steps", values, dates=True).cells) == list(column("steps", values).cells)
 
 
-def test_no_epoch_nanoseconds_on_a_screen(warehouse):
+def test_no_epoch_nanoseconds_on_a_screen(warehouse: Path) -> None:
     for words in (
         "runs",
         "runs --all-columns",
@@ -303,7 +307,7 @@ def test_no_epoch_nanoseconds_on_a_screen(warehouse):
         assert not re.search(r"\d{16}", on_terminal(100, *shlex.split(words))), words
 
 
-def test_instants_of_one_day_name_it_once(warehouse):
+def test_instants_of_one_day_name_it_once(warehouse: Path) -> None:
     query = "SELECT 1623142623460072000 + i AS start_ns, i FROM range(3) AS r(i)"
     lines = plain(on_terminal(80, "query", query)).splitlines()
     assert lines[0] == "date 2021-06-08 UTC"
@@ -316,7 +320,7 @@ def test_instants_of_one_day_name_it_once(warehouse):
 
 
 @pytest.mark.parametrize("width", [80, 100, 140])
-def test_runs_has_one_line_for_each(samples, width):
+def test_runs_has_one_line_for_each(samples: Warehouse, width: int) -> None:
     sent = plain(on_terminal(width, "runs", "-w", str(samples.path)))
     lines = sent[: sent.index("tracewh: ")].splitlines()
     rule = next(at for at, line in enumerate(lines) if line.startswith("─"))
@@ -331,7 +335,7 @@ def test_runs_has_one_line_for_each(samples, width):
     assert "world_" in whole and "--all-columns" not in whole
 
 
-def test_runs_has_all_columns_in_other_formats(tracewh, warehouse):
+def test_runs_has_all_columns_in_other_formats(tracewh: Command, warehouse: Path) -> None:
     from tracewh.views.registry import installed
 
     names = [column.name for column in installed().get("runs").columns]

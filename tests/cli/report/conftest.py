@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 
 import tracewh
 from tracewh.cli.report.write import write
@@ -38,7 +38,7 @@ class Visit:
     complaints: list[str] = field(default_factory=list)
     requests: list[str] = field(default_factory=list)
 
-    def panel(self, name: str) -> Any:
+    def panel(self, name: str) -> Locator:
         """One panel, drawn."""
         panel = self.page.locator(f"#panel-{name}")
         panel.scroll_into_view_if_needed()

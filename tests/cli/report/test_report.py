@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Locator, expect
 
 import tracewh
 from tests.cli.report.conftest import Visit
@@ -202,25 +202,31 @@ def test_and_so_do_two_numbers(visit: Visit, report: Path) -> None:
     panel.get_by_text("Blocks of cpu allocated between 10 ms and 12 ms").wait_for()
 
 
+def height(panel: Locator) -> float:
+    box = panel.locator(".chart").bounding_box()
+    assert box
+    return box["height"]
+
+
 def test_a_flame_graph_is_drilled_into(visit: Visit, report: Path) -> None:
     visit.page.goto(report.as_uri())
     panel = visit.panel("stacks")
     button = panel.get_by_role("button", name="All")
     assert button.is_hidden()
-    height = panel.locator(".chart").bounding_box()["height"]  # type: ignore[index]
+    whole = height(panel)
     panel.locator("canvas").click(position={"x": 200, "y": 60})
     button.wait_for()
-    assert panel.locator(".chart").bounding_box()["height"] < height  # type: ignore[index]
+    assert height(panel) < whole
     button.click()
-    assert panel.locator(".chart").bounding_box()["height"] == height  # type: ignore[index]
+    assert height(panel) == whole
 
 
 def test_the_bars_are_of_what_is_asked_for(visit: Visit, report: Path) -> None:
     visit.page.goto(report.as_uri())
     panel = visit.panel("operators-table")
-    small = panel.locator(".chart").bounding_box()["height"]  # type: ignore[index]
+    small = height(panel)
     panel.get_by_label("Top").select_option("20")
-    assert panel.locator(".chart").bounding_box()["height"] > small  # type: ignore[index]
+    assert height(panel) > small
     panel.get_by_label("By").select_option("calls")
 
 

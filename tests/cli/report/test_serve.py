@@ -263,7 +263,7 @@ def test_the_body_of_a_request_has_a_limit(client: TestClient) -> None:
             "query_string": b"",
             "headers": [(b"host", b"127.0.0.1"), (b"content-type", b"application/json")],
         }
-        await client.app(scope, receive, send)  # type: ignore[arg-type]
+        await client.app(scope, receive, send)
         return statuses[0]
 
     # The browser of another test keeps an event loop in this thread.

@@ -135,9 +135,9 @@ DEVICE = [
     device(40, 50, correlation=7),  # the driver call starts later than the runtime call around it
     device(52, 55, correlation=7),  # a second row of the same launch, as graphs have
     device(30, 38, "gpu_memcpy", "Memcpy HtoD", correlation=8),  # starts before its launch
-    device(70, 71, correlation=11, **{"External id": 2}),  # its launch is not in the file
-    device(72, 73, **{"External id": 99}),  # neither is its operator
-    device(115, 116, correlation=10, **{"External id": 2}),  # launched outside all operators
+    device(70, 71) | {"args": {"correlation": 11, "External id": 2}},  # its launch is not there
+    device(72, 73) | {"args": {"External id": 99}},  # neither is its operator
+    device(115, 116) | {"args": {"correlation": 10, "External id": 2}},  # launched in no operator
     device(215, 216, correlation=12),  # before both of its launches: the first
     device(225, 226, correlation=12),  # between them
     device(240, 241, correlation=12),  # after them: the last

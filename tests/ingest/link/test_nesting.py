@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tracewh.ingest.link.nesting import NONE, enclosing, nest
-from tracewh.ingest.link.stacks import containing, counted
+from tracewh.ingest.link.nesting import enclosing, nest
+from tracewh.ingest.link.stacks import NONE, containing, counted
 from tracewh.sql_files import derive
 
 #: Thread, start, end, and what it is: 'op', 'frame', 'call' or 'memory'. Its place in the list is the

@@ -101,13 +101,13 @@ def test_of_a_trace(ingest_events: IngestEvents) -> None:
     """Steps are one, threads are put together, and the call stack of an operator is part of it."""
     trace = ingest_events(
         [
-            host("cpu_op", "aten::mm", 3, 5, **{"Call stack": "b.py(2): g;a.py(1): f"}),
+            host("cpu_op", "aten::mm", 3, 5, 1, **{"Call stack": "b.py(2): g;a.py(1): f"}),
             host("user_annotation", "ProfilerStep#1", 0, 10),
             host("python_function", "a.py(1): f", 1, 9),
             host("user_annotation", "ProfilerStep#2", 10, 20),
             host("python_function", "a.py(1): f", 11, 18),
-            host("cpu_op", "aten::mm", 12, 15, **{"Call stack": "b.py(3): g;a.py(1): f"}),
-            host("cpu_op", "aten::mm", 15, 16, **{"Call stack": "b.py(2): g"}),
+            host("cpu_op", "aten::mm", 12, 15, 1, **{"Call stack": "b.py(3): g;a.py(1): f"}),
+            host("cpu_op", "aten::mm", 15, 16, 1, **{"Call stack": "b.py(2): g"}),
             host("user_annotation", "ProfilerStep#2", 0, 4, tid=2),
             memory(13),
         ]

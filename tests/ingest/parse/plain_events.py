@@ -14,7 +14,7 @@ from tracewh.ingest.parse.fast_parser import FastParser
 from tracewh.ingest.parse.sql_parser import SqlParser, prepare
 from tracewh.ingest.read.chunks import Block, Splitter, TextSplitter
 
-HOST = {
+HOST: dict[str, Any] = {
     "ph": "X",
     "cat": "cpu_op",
     "name": "aten::mm",

@@ -21,7 +21,7 @@ from tests.ingest.conftest import (
 )
 
 
-def op_args(cat: str = "cpu_op", **args: Any) -> Row:
+def op_args(cat: str = "cpu_op", /, **args: Any) -> Row:
     return op(cat=cat, args=args)
 
 

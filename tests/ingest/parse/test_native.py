@@ -18,6 +18,8 @@ pytestmark = pytest.mark.skipif(
     not fast_parser.is_available(), reason="ingest/native was not compiled"
 )
 
+native: Any = vars(fast_parser)["_events"]  # some tests misuse it
+
 
 def joined(texts: list[str]) -> bytearray:
     return bytearray(" ,\n ".join(texts).encode())
@@ -63,7 +65,7 @@ def damaged(draw: st.DrawFn) -> bytearray:
     return text
 
 
-def is_strict(text: bytes) -> bool:
+def is_strict(text: bytes | bytearray) -> bool:
     try:
         found = orjson.loads(b"[" + text + b"]")
     except orjson.JSONDecodeError:
@@ -126,26 +128,20 @@ EMPTY: dict[str, list[Any]] = {kind: [] for kind in PLAIN}
 
 def test_an_empty_reader_reads() -> None:
     """The next test changes one thing each."""
-    assert events_before(fast_parser._events.Reader(EMPTY, BOUNDS), joined(["{}", "{}"]))[0] == 1
+    assert events_before(native.Reader(EMPTY, BOUNDS), joined(["{}", "{}"]))[0] == 1
 
 
 @pytest.mark.parametrize(
     "call",
     [
-        lambda: fast_parser._events.Reader({}, BOUNDS),
-        lambda: fast_parser._events.Reader({**EMPTY, "counter": []}, BOUNDS),
-        lambda: fast_parser._events.Reader({"counter": [], **dict([*EMPTY.items()][1:])}, BOUNDS),
-        lambda: fast_parser._events.Reader(
-            {**EMPTY, "host": [("key", 99, (0, 1), (0, 1), 0)]}, BOUNDS
-        ),
-        lambda: fast_parser._events.Reader(
-            {**EMPTY, "host": [("key", 0, (0, 1), (0, 1), 1)]}, BOUNDS
-        ),
-        lambda: fast_parser._events.Reader(
-            {**EMPTY, "host": [("key", 0, (0, 1), (0, 1), 0)] * 60}, BOUNDS
-        ),
-        lambda: fast_parser._events.Reader({**EMPTY, "host": ()}, BOUNDS),
-        lambda: fast_parser._events.Reader(EMPTY, (1, 1)),
+        lambda: native.Reader({}, BOUNDS),
+        lambda: native.Reader({**EMPTY, "counter": []}, BOUNDS),
+        lambda: native.Reader({"counter": [], **dict([*EMPTY.items()][1:])}, BOUNDS),
+        lambda: native.Reader({**EMPTY, "host": [("key", 99, (0, 1), (0, 1), 0)]}, BOUNDS),
+        lambda: native.Reader({**EMPTY, "host": [("key", 0, (0, 1), (0, 1), 1)]}, BOUNDS),
+        lambda: native.Reader({**EMPTY, "host": [("key", 0, (0, 1), (0, 1), 0)] * 60}, BOUNDS),
+        lambda: native.Reader({**EMPTY, "host": ()}, BOUNDS),
+        lambda: native.Reader(EMPTY, (1, 1)),
         lambda: reader().read(b"{}", 0),
         lambda: reader().read(bytearray(b"{}"), 3),
         lambda: reader().read(bytearray(b"{}"), -1),
@@ -184,9 +180,8 @@ def test_the_reader_writes_the_columns_of_the_raw_tables() -> None:
     """It has types of its own for them, and works out no category; `bind` it passes on to `raw`."""
     types = {**layout().fields, **layout().remainders, "bind": "VARCHAR"}
     del types["category"]
-    assert dict(fast_parser._events.FIELDS) == {
-        name: fast_parser._events.WHOLE if type_ == "BIGINT" else fast_parser._events.TEXT
-        for name, type_ in types.items()
+    assert dict(native.FIELDS) == {
+        name: native.WHOLE if type_ == "BIGINT" else native.TEXT for name, type_ in types.items()
     }
 
 

@@ -24,7 +24,7 @@ else:
 #: More than what is given at a time, compressed more than one chunk.
 TEXT = random.Random(0).randbytes(3 << 19).hex().encode()
 
-CHECKED = {zstd.CompressionParameter.checksum_flag: 1}
+CHECKED: dict[int, int] = {zstd.CompressionParameter.checksum_flag: 1}
 FORMATS: dict[str, Callable[[bytes], bytes]] = {
     "gzip": lambda text: gzip.compress(text, 1, mtime=0),
     "zstd": lambda text: zstd.compress(text, options=CHECKED),

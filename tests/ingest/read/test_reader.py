@@ -94,7 +94,7 @@ def trace(
 def read(path: Path) -> tuple[list[Event], dict[str, Any]]:
     """The events of a file, parsed, and its metadata."""
     opened = TraceReader(path)
-    events = []
+    events: list[Event] = []
     for block in opened.blocks():
         first = len(events)
         assert block.ids.to_pylist() == list(range(first, first + block.events))

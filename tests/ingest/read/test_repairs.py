@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import random
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
@@ -46,9 +47,7 @@ def trace(*elements: bytes, separator: bytes = b",\n") -> bytes:
     return b'{"schemaVersion": 1, "traceEvents": [\n' + separator.join(elements) + b"\n]}"
 
 
-def kept(
-    *events: bytes, skipped: int = 0, metadata: dict[str, object] | None = None, **reasons: int
-) -> Whole:
+def kept(*events: bytes, skipped: int = 0, metadata: Any = None, **reasons: int) -> Whole:
     return Whole([canonical(text.decode()) for text in events], skipped, reasons, metadata or {})
 
 

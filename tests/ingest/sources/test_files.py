@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -105,12 +106,11 @@ def test_a_folder_is_listed_once_for_all_files_that_are_named(
 ) -> None:
     for number in range(20):
         (tmp_path / f"w.{number:02}.json").touch()
-    listed: list[object] = []
-    listdir = os.listdir
-    monkeypatch.setattr(os, "listdir", lambda folder: listed.append(folder) or listdir(folder))
+    listdir = Mock(wraps=os.listdir)
+    monkeypatch.setattr(os, "listdir", listdir)
     found = discover(sorted(tmp_path.iterdir()))
     assert [source.span for source in found] == [str(number) for number in range(1, 21)]
-    assert len(listed) == 2  # iterdir above, and one
+    assert listdir.call_count == 2  # iterdir above, and one
 
 
 def test_a_named_pipe_is_read_as_standard_input_is(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from pytorch_lightning.profilers import PyTorchProfiler
 HERE = Path(__file__).parent
 
 
-class Tagger(pl.LightningModule):
+class Tagger(pl.LightningModule):  # type: ignore[misc]  # Lightning is not installed
     """Two layers behind each other, and one that the step calls itself."""
 
     def __init__(self) -> None:

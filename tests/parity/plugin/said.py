@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import ItemsView, Iterator, ValuesView
+from _collections_abc import dict_items, dict_values
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,11 +25,11 @@ class Said(dict[str, Any]):
         self.read.add(name)
         return super().get(name, default)
 
-    def items(self) -> ItemsView[str, Any]:
+    def items(self) -> dict_items[str, Any]:
         self.read.update(self)
         return super().items()
 
-    def values(self) -> ValuesView[Any]:
+    def values(self) -> dict_values[str, Any]:
         self.read.update(self)
         return super().values()
 

@@ -258,7 +258,7 @@ def test_what_clients_say_without_a_server(url: str, said: str, want: str) -> No
     """Errors of the real clients, seen where no emulator gives them."""
     with pytest.raises(OSError) as error, readable_errors(url):
         raise OSError(said)
-    assert error.value.strerror.startswith(want)
+    assert str(error.value.strerror).startswith(want)
     assert error.value.filename == url
 
 

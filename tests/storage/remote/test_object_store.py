@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import pickle
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -129,7 +130,7 @@ def test_attempts_at_once(s3: Any, tmp_path: Path) -> None:
                 again.source,
                 lambda _: None,
                 lambda _: None,
-                lambda staged, to=there, what=again, on=session: to.commit(on, what.target, staged),
+                partial(there.commit, session, again.target),
             )
         assert taken.span == "default"
         assert not session.path.exists()
