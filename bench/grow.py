@@ -56,7 +56,9 @@ def take_apart(text: str) -> Trace:
     if opening is None:
         raise SystemExit("not a trace: no traceEvents")
     decoder = json.JSONDecoder(strict=False)
-    once, repeated, separator = [], [], ",\n  "
+    once: list[str] = []
+    repeated: list[str] = []
+    separator = ",\n  "
     start = opening.end()
     while True:
         event, end = decoder.raw_decode(text, start)

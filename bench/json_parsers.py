@@ -53,14 +53,14 @@ def read_events(path: Path, size: int) -> bytes:
     return bytes(block[: read_columns(reader, block)]).rstrip(b", \n\r\t")
 
 
-def new_reader() -> fast_parser.Parser:
+def new_reader() -> fast_parser.FastParser:
     """Make a reader as ingest has it."""
     con = duckdb.connect()
     derive(con, "event_kinds")
-    return fast_parser.Parser(con)
+    return fast_parser.FastParser(con)
 
 
-def read_columns(reader: fast_parser.Parser, block: bytearray) -> int:
+def read_columns(reader: fast_parser.FastParser, block: bytearray) -> int:
     """Read a block into columns; returns the end of the last event but one."""
     at, _ = reader._read(block, 0)
     reader._reader.take()
@@ -76,11 +76,8 @@ def compile_yyjson(folder: Path) -> Callable[[bytes, int], int]:
     source = next(folder.rglob("yyjson.c"))
     (folder / "only_parse.c").write_text(ONLY_PARSE)
     library = folder / "only_parse.so"
-    subprocess.run(
-        ["cc", "-O3", "-shared", "-fPIC", f"-I{source.parent}"]
-        + [source, folder / "only_parse.c", "-o", library],
-        check=True,
-    )
+    compile_line = ["cc", "-O3", "-shared", "-fPIC", f"-I{source.parent}", "-o", str(library)]
+    subprocess.run([*compile_line, str(source), str(folder / "only_parse.c")], check=True)
     parse = CDLL(str(library)).only_parse
     parse.argtypes, parse.restype = [c_char_p, c_size_t], c_size_t
     return parse
@@ -88,18 +85,10 @@ def compile_yyjson(folder: Path) -> Callable[[bytes, int], int]:
 
 def load_simdjson(folder: Path) -> Callable[[bytes], object]:
     """Install the parser outside of this environment and load it."""
-    pip = [
-        sys.executable,
-        "-m",
-        "pip",
-        "install",
-        "--quiet",
-        "--no-deps",
-        "--target",
-        folder / "simd",
-    ]
+    target = folder / "simd"
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", f"--target={target}"]
     subprocess.run([*pip, SIMDJSON], check=True)
-    sys.path.append(str(folder / "simd"))
+    sys.path.append(str(target))
     module = import_module("simdjson")
     return lambda text: module.Parser().parse(text)
 

@@ -29,6 +29,7 @@ from concurrent.futures import Executor, ProcessPoolExecutor
 from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
+from typing import Any
 
 import tracewh
 from tracewh.views.registry import installed
@@ -64,7 +65,7 @@ def cold(*command: str) -> Run:
     return Run(seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024)
 
 
-def warm(warehouse: Path, name: str, needed: dict[str, str], repeat: int) -> tuple[int, list[Run]]:
+def warm(warehouse: Path, name: str, needed: dict[str, Any], repeat: int) -> tuple[int, list[Run]]:
     """Run a view once, then a number of times in the same process; also return its number of rows."""
     runs = []
     with tracewh.open(warehouse) as opened:
