@@ -19,6 +19,7 @@ from tracewh.ingest.sources.files import Piped
 
 if TYPE_CHECKING:
     from tracewh.ingest.plan import Planned
+    from tracewh.storage.layout import TraceKeys
     from tracewh.storage.store import Store
 
 __all__ = ["FileResult", "IngestError", "Progress", "drop", "ingest"]
@@ -128,7 +129,7 @@ def drop(
     return open_store(warehouse).drop(run, worker, span)
 
 
-def names(warehouse: str | os.PathLike[str]) -> list[tuple[str, str, str]]:
+def names(warehouse: str | os.PathLike[str]) -> list[TraceKeys]:
     """Run, worker and span of every stored trace, damaged ones included."""
     from tracewh.storage.open_store import open_store
 

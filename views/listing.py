@@ -28,7 +28,7 @@ from tracewh.quoting import quoted
 from tracewh.storage import compacted_runs, layout
 from tracewh.storage.arrow_dataset import dataset
 from tracewh.storage.compacted_runs import Compacted
-from tracewh.storage.layout import MANIFEST, PARQUET, Object
+from tracewh.storage.layout import MANIFEST, PARQUET, Object, TraceKeys
 from tracewh.storage.listing import AT_ONCE, Folder, contents
 from tracewh.storage.remote import Location, is_url, locate, readable_errors
 
@@ -48,7 +48,7 @@ class Trace:
     files: Mapping[str, Object]
 
     @property
-    def keys(self) -> tuple[str, str, str]:
+    def keys(self) -> TraceKeys:
         """Its run, worker and span."""
         return self.run, self.worker, self.span
 
@@ -102,7 +102,7 @@ class Listing:
         copies = (each for each in self.compacted if each.gone(versions) is not None)
         return replace(self, traces=some, compacted=tuple(copies))
 
-    def names(self, runs: Iterable[str] | None = None) -> list[tuple[str, str, str]]:
+    def names(self, runs: Iterable[str] | None = None) -> list[TraceKeys]:
         """Return run, worker and span of each trace; `runs` is ignored, because all are known."""
         return [trace.keys for trace in self.traces]
 
@@ -161,9 +161,7 @@ class Copies:
         versions: Version of each trace to read, by run, worker and span.
     """
 
-    def __init__(
-        self, compacted: Iterable[Compacted], versions: Mapping[tuple[str, str, str], str]
-    ) -> None:
+    def __init__(self, compacted: Iterable[Compacted], versions: Mapping[TraceKeys, str]) -> None:
         self._standing = [
             (each, gone) for each in compacted if (gone := each.gone(versions)) is not None
         ]
@@ -175,7 +173,7 @@ class Copies:
         parts = [Part((file,), gone) for file, gone in found if gone]
         return [Part(whole), *parts] if whole else parts
 
-    def traces(self, table: str) -> set[tuple[str, str, str]]:
+    def traces(self, table: str) -> set[TraceKeys]:
         """Return the traces whose rows of a table are in merged files, by run, worker and span."""
         return {
             (each.run, *keys)

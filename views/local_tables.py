@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from tracewh.quoting import quoted
 from tracewh.storage import compacted_runs, layout
 from tracewh.storage.compacted_runs import Compacted
-from tracewh.storage.layout import MANIFEST, Object
+from tracewh.storage.layout import MANIFEST, Object, TraceKeys
 from tracewh.views.listing import Copies, Part, create_view, opened, read
 
 if TYPE_CHECKING:
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from tracewh.views.spec import Spec
 
-#: Run, worker and span.
-Keys = tuple[str, str, str]
 #: The variable that holds the folders of the traces of a query. If each table listed them itself, a trace
 #: that arrives in between would be in one table and not in another. A compacted table has its own
 #: variable, with the traces that are not in merged files.
@@ -60,13 +58,13 @@ class LocalTables:
         self._pattern = Pattern(path)
         self._folders: list[str] = []
         #: Filter for the traces, by run, worker and span; None for all.
-        self._kept: Callable[[Keys], bool] | None = None
+        self._kept: Callable[[TraceKeys], bool] | None = None
         #: For each compacted table, the folders of the traces that are not merged, and the merged files.
         self._divided: dict[str, tuple[list[str], list[Part]]] = {}
         #: Contents of the manifests of merged files by path; a manifest never changes.
         self._manifests: dict[str, tuple[Compacted, ...]] = {}
 
-    def names(self, runs: Iterable[str] | None = None) -> list[Keys]:
+    def names(self, runs: Iterable[str] | None = None) -> list[TraceKeys]:
         """Return run, worker and span of each trace.
 
         Args:
@@ -102,11 +100,11 @@ class LocalTables:
                     own[runs] = [trace.folder for trace in found if trace.keys not in copied]
                 self._divided[table] = own[runs], parts
 
-    def keep(self, kept: Callable[[Keys], bool] | None) -> None:
+    def keep(self, kept: Callable[[TraceKeys], bool] | None) -> None:
         """From the next look on, find some traces only; all where None."""
         self._kept = kept
 
-    def prefer(self, first: Callable[[Keys], bool]) -> None:
+    def prefer(self, first: Callable[[TraceKeys], bool]) -> None:
         """Put some traces first until the next `look`: DuckDB opens the first file to bind a query."""
         data = f"{self.path}/data/"
 
@@ -153,7 +151,7 @@ class _FoundTrace:
     """A trace that `look` found; it has keys and version only if its run has merged files."""
 
     folder: str
-    keys: tuple[str, str, str] = ("", "", "")
+    keys: TraceKeys = ("", "", "")
     version: str = ""
 
 
@@ -169,7 +167,7 @@ def _shape(divided: tuple[list[str], list[Part]] | None) -> tuple[bool, list[Par
 def _traces(
     data: Path,
     runs: Iterable[str] | None = None,
-    kept: Callable[[Keys], bool] | None = None,
+    kept: Callable[[TraceKeys], bool] | None = None,
 ) -> tuple[list[_FoundTrace], list[str]]:
     """Return the traces in order, and the folders of runs that have merged files.
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any
 
-from tracewh.storage.layout import KEYS
+from tracewh.storage.layout import KEYS, TraceKeys
 from tracewh.views.registry import ArgumentError
 
 #: Parameters that name a run to compare, alone or before `_worker` and `_span`.
@@ -27,8 +27,6 @@ MOST_SUGGESTED = 3
 CLOSE = 0.6
 #: Maximum number of names that are compared in full, after a quick comparison of their letters.
 MOST_COMPARED = 50
-
-Trace = tuple[str, str, str]
 
 
 def given(arguments: Mapping[str, Any]) -> list[dict[str, str]]:
@@ -44,7 +42,7 @@ def runs(arguments: Mapping[str, Any]) -> list[str] | None:
     return found if len(found) == len(given(arguments)) else None
 
 
-def resolved(arguments: Mapping[str, Any], traces: Iterable[Trace]) -> dict[str, Any]:
+def resolved(arguments: Mapping[str, Any], traces: Iterable[TraceKeys]) -> dict[str, Any]:
     """Return the arguments of a view with full names of runs, workers and spans.
 
     Args:
@@ -59,7 +57,9 @@ def resolved(arguments: Mapping[str, Any], traces: Iterable[Trace]) -> dict[str,
     return whole
 
 
-def pick(traces: Iterable[Trace], names: Mapping[str, str]) -> tuple[dict[str, str], list[Trace]]:
+def pick(
+    traces: Iterable[TraceKeys], names: Mapping[str, str]
+) -> tuple[dict[str, str], list[TraceKeys]]:
     """Resolve names; return the full names and the traces that have them.
 
     Args:

@@ -21,12 +21,12 @@ from typing import Any, Self
 import duckdb
 
 from tracewh.quoting import quoted
-from tracewh.storage.layout import KEYS
+from tracewh.storage.layout import KEYS, TraceKeys
 from tracewh.storage.remote import is_url
 from tracewh.temporary import Temporary
 from tracewh.views import names
 from tracewh.views.listing import Listing
-from tracewh.views.local_tables import Keys, LocalTables, Pattern
+from tracewh.views.local_tables import LocalTables, Pattern
 from tracewh.views.registry import Registry, did_you_mean, installed
 from tracewh.views.spec import Spec
 
@@ -132,7 +132,7 @@ class Warehouse:
         call = self.registry.call(name, version, **whole)
         return self._query(call.sql, None, needed_traces(view, whole))
 
-    def names(self) -> list[Keys]:
+    def names(self) -> list[TraceKeys]:
         """Run, worker and span of each trace; no file is opened."""
         return self._all.names()
 
@@ -248,7 +248,7 @@ class Warehouse:
         raise AttributeError(f"no table or view named {name!r}{hint}", name=name, obj=self)
 
     def _query(
-        self, query: str, params: object, first: Callable[[Keys], bool] | None = None
+        self, query: str, params: object, first: Callable[[TraceKeys], bool] | None = None
     ) -> duckdb.DuckDBPyRelation:
         self._prepare(None if _INTROSPECTION.search(query) else query, first=first)
         try:
@@ -261,7 +261,7 @@ class Warehouse:
         self,
         sql: str | None,
         with_copies: bool = True,
-        first: Callable[[Keys], bool] | None = None,
+        first: Callable[[TraceKeys], bool] | None = None,
     ) -> None:
         """List the traces and create only the objects that a query names: all would take too long.
 
@@ -288,7 +288,9 @@ class Warehouse:
                 self._created.add(name)
 
 
-def needed_traces(view: Spec | None, arguments: Mapping[str, Any]) -> Callable[[Keys], bool] | None:
+def needed_traces(
+    view: Spec | None, arguments: Mapping[str, Any]
+) -> Callable[[TraceKeys], bool] | None:
     """Return a filter for the traces that a result depends on; None for all traces.
 
     Args:

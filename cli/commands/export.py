@@ -17,9 +17,8 @@ if TYPE_CHECKING:
 
     import pyarrow
 
+    from tracewh.storage.layout import TraceKeys
     from tracewh.views.warehouse import Warehouse
-
-Trace = tuple[str, str, str]
 
 
 def export(
@@ -69,7 +68,9 @@ def export(
     diagnostics.line(text)
 
 
-def _pick_trace(traces: list[Trace], run: str, worker: str | None, span: str | None) -> Trace:
+def _pick_trace(
+    traces: list[TraceKeys], run: str, worker: str | None, span: str | None
+) -> TraceKeys:
     from tracewh.views.names import pick
 
     wanted = {"run": run, "worker": worker, "span": span}
@@ -88,7 +89,7 @@ def _pick_trace(traces: list[Trace], run: str, worker: str | None, span: str | N
     return found[0]
 
 
-def _critical_events(warehouse: Warehouse, trace: Trace, wanted: str) -> pyarrow.Table:
+def _critical_events(warehouse: Warehouse, trace: TraceKeys, wanted: str) -> pyarrow.Table:
     from tracewh.views.queries import run_query
 
     if wanted != "all" and not wanted.isdecimal():

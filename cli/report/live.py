@@ -14,7 +14,7 @@ from tracewh.views.queries import run_query
 from tracewh.views.read_only import check_reads_only
 
 if TYPE_CHECKING:
-    from tracewh.cli.report.page import Trace
+    from tracewh.cli.report.page import ReportTrace
     from tracewh.views import Registry
     from tracewh.views.warehouse import Warehouse
 
@@ -51,7 +51,7 @@ def query(warehouse: Warehouse, sql: str) -> dict[str, Any]:
     return {**bounded(warehouse.sql(sql)), "chart": None}
 
 
-def _trace(warehouse: Warehouse, given: dict[str, str]) -> Trace:
+def _trace(warehouse: Warehouse, given: dict[str, str]) -> ReportTrace:
     """Return the selected trace, and open only the files of its run and of its baseline."""
     run = given.get("run")
     if run is None:
@@ -73,7 +73,7 @@ def _choice(name: str, values: dict[str, None], current: str) -> str:
     )
 
 
-def _query_box(warehouse: Warehouse, trace: Trace) -> str:
+def _query_box(warehouse: Warehouse, trace: ReportTrace) -> str:
     """Return HTML to select a view or to write SQL."""
     chosen_views = "".join(
         f'<option data-sql="{html.escape(text)}" title="{html.escape(view.summary)}">'
@@ -97,7 +97,7 @@ placeholder="FROM operator_stats() LIMIT 10"></textarea>
 """
 
 
-def _example(registry: Registry, name: str, trace: Trace) -> str | None:
+def _example(registry: Registry, name: str, trace: ReportTrace) -> str | None:
     """Return a query of a view for a trace; None if the view has other required parameters."""
     params = registry.get(name).params
     if any(param.required for param in params):

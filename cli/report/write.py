@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tracewh.cli import diagnostics
 from tracewh.cli.output.output import Output, whole
-from tracewh.cli.report.page import Trace, render
+from tracewh.cli.report.page import ReportTrace, render
 from tracewh.views.queries import run_query
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def keep(warehouse: Warehouse, run: str, baseline: str | None) -> None:
 
 def chosen(
     warehouse: Warehouse, run: str, worker: str | None, span: str | None, baseline: str | None
-) -> Trace:
+) -> ReportTrace:
     """Return the named trace, or by default the first recording of the lowest rank."""
     named = {"run": run, "worker": worker, "span": span, "baseline": baseline or None}
     whole = warehouse.resolved(named)
@@ -57,4 +57,4 @@ def chosen(
         warehouse, "first_trace_of_run", run=run, worker=whole["worker"], span=whole["span"]
     )
     worker, span, start_ns, end_ns, traces = found.fetchall()[0]
-    return Trace(run, worker, span, start_ns, end_ns, traces - 1, baseline)
+    return ReportTrace(run, worker, span, start_ns, end_ns, traces - 1, baseline)

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from tracewh.storage import layout
-from tracewh.storage.layout import PARQUET, Attempt, Object
+from tracewh.storage.layout import PARQUET, Attempt, Object, TraceKeys
 from tracewh.storage.listing import Folder
 
 
@@ -52,9 +52,7 @@ class Compacted:
             return None
         return cls(copies.run, files, versions)
 
-    def gone(
-        self, present: Mapping[tuple[str, str, str], str]
-    ) -> frozenset[tuple[str, str]] | None:
+    def gone(self, present: Mapping[TraceKeys, str]) -> frozenset[tuple[str, str]] | None:
         """The traces, by worker and span, whose rows in the merged files are outdated.
 
         Args:

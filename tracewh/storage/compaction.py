@@ -22,14 +22,14 @@ from tracewh.schema import PARTITION_KEYS, Table, tables
 from tracewh.storage import manifest
 from tracewh.storage.arrow_dataset import dataset
 from tracewh.storage.compacted_runs import Compacted, version
-from tracewh.storage.layout import MANIFEST, Attempt, Object
+from tracewh.storage.layout import MANIFEST, Attempt, Object, TraceKeys
 from tracewh.storage.listing import Folder
 from tracewh.storage.object_store import ObjectStore
 from tracewh.storage.open_store import open_store
 from tracewh.storage.parquet import write_parquet
 from tracewh.storage.remote import readable_errors
 from tracewh.storage.staging import Session, spill_folder
-from tracewh.storage.store import Keys, Store
+from tracewh.storage.store import Store
 
 #: Tables whose files are no larger than this on average are merged: such a file takes longer to open
 #: than to read.
@@ -40,7 +40,7 @@ MEMORY = "1GiB"
 LEVEL = 6
 
 #: The files of a table, each with its run, worker and span.
-Files = list[tuple[Keys, Object]]
+Files = list[tuple[TraceKeys, Object]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,7 @@ def compact(
 def _is_current(
     store: Store,
     copies: Folder,
-    versions: Mapping[Keys, str],
+    versions: Mapping[TraceKeys, str],
     small: Mapping[str, Files],
 ) -> bool:
     """Whether the merged files that readers see contain these versions and these tables."""
@@ -151,7 +151,7 @@ def _merge(store: Store, table: Table, files: Files, folder: Path) -> int:
     return path.stat().st_size
 
 
-def _write_manifest(folder: Path, versions: Mapping[Keys, str]) -> None:
+def _write_manifest(folder: Path, versions: Mapping[TraceKeys, str]) -> None:
     """Write the manifest of the merged files."""
     traces: dict[str, dict[str, str]] = defaultdict(dict)
     for (_, worker, span), each in versions.items():

@@ -22,6 +22,8 @@ from urllib.parse import quote, unquote
 
 #: The key of a trace, in the order of its folders.
 KEYS = ("run", "worker", "span")
+#: Run, worker and span of a trace.
+TraceKeys = tuple[str, str, str]
 #: The manifest of a trace. Spark, Hive and Arrow ignore files whose names start with an underscore.
 MANIFEST = "_manifest.json"
 PARQUET = ".parquet"
@@ -105,7 +107,7 @@ def problem(key: str, name: str) -> str:
     return ""
 
 
-def keys(path: str) -> tuple[str, str, str] | None:
+def keys(path: str) -> TraceKeys | None:
     """Run, worker and span of a folder below data/; None for any other folder."""
     parts = [part.partition("=") for part in path.split("/")]
     if tuple(key for key, _, _ in parts) != KEYS:

@@ -11,7 +11,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from tracewh.storage import layout
-from tracewh.storage.layout import MANIFEST, PARQUET, Attempt, Object
+from tracewh.storage.layout import MANIFEST, PARQUET, Attempt, Object, TraceKeys
 from tracewh.storage.remote.errors import readable_errors
 from tracewh.storage.remote.location import Location
 
@@ -35,7 +35,7 @@ class Folder:
     attempts: dict[Attempt, dict[str, Object]] = field(default_factory=dict)
 
     @property
-    def keys(self) -> tuple[str, str, str]:
+    def keys(self) -> TraceKeys:
         """Run, worker and span."""
         return self.run, self.worker, self.span
 

@@ -15,11 +15,11 @@ import pyarrow as pa
 
 from tracewh.errors import IngestError
 from tracewh.storage import compacted_runs, layout, manifest
-from tracewh.storage.layout import Attempt
+from tracewh.storage.layout import Attempt, TraceKeys
 from tracewh.storage.listing import Contents, Folder
 from tracewh.storage.manifest import Origin
 from tracewh.storage.staging import Session, abandoned, sweep
-from tracewh.storage.store import UNKNOWN, Keys, Survey, Target, free_span
+from tracewh.storage.store import UNKNOWN, Survey, Target, free_span
 
 STAGING, LOCK = ".staging", ".lock"
 
@@ -66,7 +66,7 @@ class LocalStore:
         except OSError as error:
             raise self._cannot_write(error) from None
 
-    def names(self) -> list[Keys]:
+    def names(self) -> list[TraceKeys]:
         """Run, worker and span of every stored trace, damaged ones included."""
         paths = (folder.relative_to(self.data) for folder in sorted(self.data.glob("*/*/*")))
         return [keys for path in paths if (keys := layout.keys(path.as_posix()))]
@@ -165,7 +165,7 @@ class LocalStore:
         run: str,
         attempt: Attempt,
         staged: Path,
-        copied: Iterable[Keys],
+        copied: Iterable[TraceKeys],
         old: Iterable[Folder],
     ) -> None:
         """See `Store.commit_copies`.

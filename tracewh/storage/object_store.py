@@ -20,13 +20,13 @@ import pyarrow as pa
 
 from tracewh.errors import IngestError, StoreError
 from tracewh.storage import layout, manifest
-from tracewh.storage.layout import MANIFEST, Attempt, Object
+from tracewh.storage.layout import MANIFEST, Attempt, Object, TraceKeys
 from tracewh.storage.listing import AT_ONCE, Contents, Folder, contents, folders
 from tracewh.storage.manifest import Origin
 from tracewh.storage.remote import Location, readable_errors
 from tracewh.storage.remote.errors import NO_BUCKET
 from tracewh.storage.staging import Session, abandoned, scratch
-from tracewh.storage.store import UNKNOWN, Keys, Survey, Target
+from tracewh.storage.store import UNKNOWN, Survey, Target
 
 #: Bytes per read or write.
 CHUNK_BYTES = 16 << 20
@@ -90,7 +90,7 @@ class ObjectStore:
             if self.location.filesystem.get_file_info(bucket).type.name == "NotFound":
                 raise StoreError(f"{self.location.url}: {NO_BUCKET}")
 
-    def names(self) -> list[Keys]:
+    def names(self) -> list[TraceKeys]:
         """Run, worker and span of every stored trace, damaged ones included."""
         with as_store_error():
             found = folders(self.location)
@@ -188,7 +188,7 @@ class ObjectStore:
         run: str,
         attempt: Attempt,
         staged: Path,
-        copied: Iterable[Keys],
+        copied: Iterable[TraceKeys],
         old: Iterable[Folder],
     ) -> None:
         """See `Store.commit_copies`. Readers see the files once the last object is written."""
@@ -254,7 +254,7 @@ class ObjectStore:
         except (pa.ArrowException, OSError, KeyError, TypeError, IndexError):
             return UNKNOWN
 
-    def _check_traces_exist(self, run: str, wanted: Iterable[Keys]) -> None:
+    def _check_traces_exist(self, run: str, wanted: Iterable[TraceKeys]) -> None:
         """Check that traces of a run still exist: merged files must not contain a dropped trace."""
         listed = {each.keys for each in folders(self.location, [run]) if each.whole}
         for keys in wanted:

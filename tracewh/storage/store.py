@@ -9,13 +9,10 @@ from io import BufferedIOBase
 from pathlib import Path
 from typing import Protocol
 
-from tracewh.storage.layout import Attempt
+from tracewh.storage.layout import Attempt, TraceKeys
 from tracewh.storage.listing import Contents, Folder
 from tracewh.storage.manifest import Origin
 from tracewh.storage.staging import Session
-
-#: Run, worker and span of a trace.
-Keys = tuple[str, str, str]
 
 #: The origin of a trace whose own records cannot be read. No source file matches it.
 UNKNOWN = Origin("", -1, -1, "", 0)
@@ -62,7 +59,7 @@ class Survey:
     """
 
     traces: Sequence[StoredTrace]
-    generations: Mapping[Keys, int] = field(default_factory=dict)
+    generations: Mapping[TraceKeys, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +96,7 @@ class Store(Protocol):
             IngestError: It cannot be created.
         """
 
-    def names(self) -> list[Keys]:
+    def names(self) -> list[TraceKeys]:
         """Run, worker and span of every stored trace, damaged ones included."""
 
     def survey(self, workers: Iterable[tuple[str, str]]) -> Survey:
@@ -146,7 +143,7 @@ class Store(Protocol):
         run: str,
         attempt: Attempt,
         staged: Path,
-        copied: Iterable[Keys],
+        copied: Iterable[TraceKeys],
         old: Iterable[Folder],
     ) -> None:
         """Make the merged files of a run visible to readers in one step.
