@@ -37,22 +37,22 @@ class Planned:
 
 def make_plan(store: Store, sources: Sequence[Source], force: bool) -> list[Planned]:
     """Return a plan for each file, in the order of the files."""
-    survey = store.survey((source.run, source.worker) for source in sources)
+    known = store.known_traces((source.run, source.worker) for source in sources)
     stored: dict[tuple[str, str], list[StoredTrace]] = defaultdict(list)
     taken: dict[tuple[str, str], dict[str, str]] = defaultdict(dict)
-    for trace in survey.traces:
+    for trace in known.traces:
         stored[trace.run, trace.worker].append(trace)
         taken[trace.run, trace.worker][trace.span] = trace.origin.source_path
     plan = []
     for source in sources:
         worker = source.run, source.worker
-        known = None if force else _same_content(source, stored[worker])
-        if known is None:
+        same = None if force else _same_content(source, stored[worker])
+        if same is None:
             span = free_span(source.span, _path(source), taken[worker])
             source = replace(source, span=span)
             taken[worker][span] = str(source.path)
-        newest = survey.generations.get((*worker, source.span), 0)
-        plan.append(Planned(source, known, newest + 1))
+        newest = known.generations.get((*worker, source.span), 0)
+        plan.append(Planned(source, same, newest + 1))
     return plan
 
 

@@ -88,7 +88,7 @@ class Watch:
         sources = self._sources()
         new = {(each.run, each.worker) for each in sources if str(each.path) not in self._seen}
         if new:
-            origins = [trace.origin for trace in self._store.survey(new).traces]
+            origins = [trace.origin for trace in self._store.known_traces(new).traces]
             self._stored |= {(o.source_path, o.source_bytes, o.source_mtime_ns) for o in origins}
         ready = [source for source in sources if self._is_ready(source)]
         if not ready:

@@ -47,7 +47,7 @@ def ensure_database(
 
     Args:
         path: The warehouse.
-        prepared: The function that `preparing` yields, if any.
+        prepared: The function that `prepare_in_background` yields, if any.
 
     Returns:
         Whether it was written.
@@ -63,7 +63,7 @@ def ensure_database(
 
 
 @contextlib.contextmanager
-def preparing(path: str | os.PathLike[str]) -> Iterator[Callable[[], Path | None]]:
+def prepare_in_background(path: str | os.PathLike[str]) -> Iterator[Callable[[], Path | None]]:
     """Prepare most of tracewh.duckdb in a thread, while traces are ingested.
 
     Creating the macros takes longer than the ingest of a small trace, and does not depend on traces.
@@ -97,10 +97,6 @@ def write_database(path: str | os.PathLike[str]) -> Path:
     with _only_writer(root) as origin:
         _write(root, origin)
     return root / DATABASE
-
-
-#: What `tracewh relink` does after a warehouse was moved.
-relink = write_database
 
 
 def database_problem(path: str | os.PathLike[str]) -> tuple[str, str, str] | None:

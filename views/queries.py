@@ -1,6 +1,6 @@
 """The queries of sql/queries: what the command line asks of the views and tables.
 
-A query has `$name` where a value goes. `filled` puts the values in, so the report can show the query as a
+A query has `$name` where a value goes. `query_text` puts the values in, so the report can show the query as a
 user can run it.
 """
 
@@ -31,10 +31,10 @@ def run_query(
         name: Name of the file, without `.sql`.
         **values: A value for each parameter.
     """
-    return warehouse.sql(filled(name, **values))
+    return warehouse.sql(query_text(name, **values))
 
 
-def filled(name: str, **values: str | int | None) -> str:
+def query_text(name: str, **values: str | int | None) -> str:
     """The text of a query with its values.
 
     Raises:

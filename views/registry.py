@@ -23,7 +23,7 @@ import duckdb
 
 from tracewh.quoting import quoted
 from tracewh.views.spec import GROUPS, Column, Param, Spec, parse, without_comments
-from tracewh.views.values import RefusedError, literal, typed
+from tracewh.views.values import ConversionError, convert, literal
 
 #: The package, in a checkout and in a wheel alike. Not importlib.resources: an editable install
 #: gives `tracewh.sql`, which has no Python in it, no path that `files` accepts.
@@ -211,8 +211,8 @@ class Registry:
         values = {}
         for given, value in arguments.items():
             try:
-                values[given] = typed(value, types[given])
-            except RefusedError:
+                values[given] = convert(value, types[given])
+            except ConversionError:
                 message = f"{view.object_name}: {given} is {types[given]}, got {value!r}"
                 raise ArgumentError(message) from None
         inside = ", ".join(f"{name} := {literal(v, types[name])}" for name, v in values.items())

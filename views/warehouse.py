@@ -70,7 +70,7 @@ class Warehouse:
         else:
             with _as_warehouse_error():
                 self._files = Listing.of(path) if is_url(path) else LocalTables(find(path))
-        self._all = self._files  # `keep` replaces a listing by a part of it
+        self._all = self._files  # `select_traces` replaces a listing by a part of it
         self.path = self._files.path
         self.registry = installed()
         self._created: set[str] = set()
@@ -99,9 +99,9 @@ class Warehouse:
         Each use of a table lists the traces again: a trace that arrives while a query runs may be in one
         table and not yet in another.
         """
-        self._prepare(None, with_copies=False)
+        self._prepare(None, with_merged=False)
         if isinstance(self._files, LocalTables):
-            self._files.forget(self._con)
+            self._files.clear_variables(self._con)
         return self._con
 
     def sql(self, query: str, params: object = None) -> duckdb.DuckDBPyRelation:
@@ -128,7 +128,7 @@ class Warehouse:
             ViewError: The name, the version or an argument is wrong.
         """
         view = self.registry.get(name, version)
-        whole = self.resolved(self.registry.call(name, version, **arguments).values)
+        whole = self.resolve(self.registry.call(name, version, **arguments).values)
         call = self.registry.call(name, version, **whole)
         return self._query(call.sql, None, needed_traces(view, whole))
 
@@ -136,7 +136,7 @@ class Warehouse:
         """Run, worker and span of each trace; no file is opened."""
         return self._all.names()
 
-    def keep(self, view: Spec | None, arguments: Mapping[str, Any]) -> None:
+    def select_traces(self, view: Spec | None, arguments: Mapping[str, Any]) -> None:
         """Open only the files of the traces that a view needs, until the next call.
 
         Damaged files of other traces then cause no error. If no trace has the names, all are kept.
@@ -149,7 +149,7 @@ class Warehouse:
         if wanted is not None and not any(map(wanted, self.names())):
             wanted = None
         if isinstance(self._all, LocalTables):
-            self._all.keep(wanted)
+            self._all.select(wanted)
             return
         some = (
             self._all.only(t for t in self._all.traces if wanted(t.keys)) if wanted else self._all
@@ -158,15 +158,15 @@ class Warehouse:
             self._files = some
             self._created -= {table.name for table in self.registry.tables()}
 
-    def resolved(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    def resolve(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Return the arguments of a view with full names of runs, workers and spans.
 
         Raises:
             ViewError: A name is unknown, or several names match it.
         """
-        if not names.given(arguments):
+        if not names.name_arguments(arguments):
             return dict(arguments)
-        return names.resolved(arguments, self._all.names(names.runs(arguments)))
+        return names.resolve(arguments, self._all.names(names.named_runs(arguments)))
 
     def confine(self, memory_mb: int | None = None) -> None:
         """Restrict queries to the files of the warehouse, and lock the settings.
@@ -260,7 +260,7 @@ class Warehouse:
     def _prepare(
         self,
         sql: str | None,
-        with_copies: bool = True,
+        with_merged: bool = True,
         first: Callable[[TraceKeys], bool] | None = None,
     ) -> None:
         """List the traces and create only the objects that a query names: all would take too long.
@@ -270,13 +270,13 @@ class Warehouse:
         """
         missing = [name for name in self.registry.needs(sql) if name not in self._created]
         if isinstance(self._files, LocalTables):
-            changed = self._files.look(with_copies) & self._created
+            changed = self._files.refresh(with_merged) & self._created
             if first:
-                self._files.prefer(first)
-            self._files.tell(self._con, most=1)
+                self._files.put_first(first)
+            self._files.set_variables(self._con, most=1)
             self._created -= changed
             self._create([*sorted(changed), *missing])
-            self._files.tell(self._con)
+            self._files.set_variables(self._con)
         else:
             self._create(missing)
 

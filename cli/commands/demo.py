@@ -17,7 +17,7 @@ SAMPLES = Path(__file__).parents[2] / "samples"
 BASELINE, EXPERIMENT = "resnet_workers_0", "resnet_workers_2"
 
 
-def play(warehouse: str | None) -> int:
+def run_demo(warehouse: str | None) -> int:
     """Ingest the samples, run two views, and print commands to try next."""
     import tracewh
 

@@ -32,11 +32,11 @@ class Cluster:
             hint = (
                 diagnostics.did_you_mean(engine, ENGINES) or f"; choose one of {', '.join(ENGINES)}"
             )
-            diagnostics.refuse(f"--engine: unknown engine {engine!r}{hint}")
+            diagnostics.usage_error(f"--engine: unknown engine {engine!r}{hint}")
         if engine == "spark":
             return cls(master)
         if master is not None:
-            diagnostics.refuse("--master needs --engine spark")
+            diagnostics.usage_error("--master needs --engine spark")
         return None
 
     @contextmanager

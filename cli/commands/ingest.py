@@ -38,11 +38,11 @@ def run_ingest(
     """Ingest trace files, show progress, print a summary and return the exit code."""
     from tracewh.ingest.sources.discover import discover
     from tracewh.storage.open_store import open_store
-    from tracewh.views.database import ensure_database, preparing
+    from tracewh.views.database import ensure_database, prepare_in_background
     from tracewh.views.warehouse import WarehouseError
 
     started = time.monotonic()
-    with preparing(warehouse) as prepared:
+    with prepare_in_background(warehouse) as prepared:
         try:
             with display() as shown, diagnostics.terminable(), ExitStack() as stack:
                 store, sources = open_store(warehouse), discover(paths, run)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tracewh.ingest.sources.discover import Source
 
 
-def follow(
+def run_watch(
     paths: list[str], warehouse: str, run: str | None, jobs: int | None, interval: int
 ) -> int:
     """Scan repeatedly until an interrupt, which is the normal end and not an error."""

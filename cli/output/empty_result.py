@@ -33,7 +33,7 @@ def explain(
         for message in messages:
             traces_of.setdefault(message, []).append("/".join(trace))
     lines = [
-        f"  {some(names)}: {message}" if any(names) else f"  {message}"
+        f"  {abbreviate(names)}: {message}" if any(names) else f"  {message}"
         for message, names in traces_of.items()
     ]
     diagnostics.note("\n".join([f"{view.name} has no rows for these parameters", *lines]))
@@ -117,7 +117,7 @@ def _value(default: str) -> str:
     return default.strip("'")
 
 
-def some(names: list[str], most: int = 3) -> str:
+def abbreviate(names: list[str], most: int = 3) -> str:
     """Return the first names and the number of the others."""
     more = len(names) - most
     return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from tracewh.cli.report.page import document, panel_data
 from tracewh.cli.report.panels import COMPARED, SECTIONS
 from tracewh.cli.report.row_json import bounded
-from tracewh.cli.report.write import chosen, keep
+from tracewh.cli.report.write import choose_trace, select_traces
 from tracewh.quoting import quoted
 from tracewh.views.queries import run_query
 from tracewh.views.read_only import check_reads_only
@@ -45,7 +45,7 @@ def panel(warehouse: Warehouse, id: str, given: dict[str, str]) -> dict[str, Any
 
 def query(warehouse: Warehouse, sql: str) -> dict[str, Any]:
     """Return the first rows of a query, or the plan of an EXPLAIN."""
-    warehouse.keep(None, {})
+    warehouse.select_traces(None, {})
     if check_reads_only(sql):
         return {"plan": warehouse.sql(sql).fetchall()[-1][-1]}
     return {**bounded(warehouse.sql(sql)), "chart": None}
@@ -55,10 +55,12 @@ def _trace(warehouse: Warehouse, given: dict[str, str]) -> ReportTrace:
     """Return the selected trace, and open only the files of its run and of its baseline."""
     run = given.get("run")
     if run is None:
-        warehouse.keep(None, {})
+        warehouse.select_traces(None, {})
         [(run,)] = run_query(warehouse, "newest_run").fetchall()
-    keep(warehouse, run, given.get("baseline"))
-    return chosen(warehouse, run, given.get("worker"), given.get("span"), given.get("baseline"))
+    select_traces(warehouse, run, given.get("baseline"))
+    return choose_trace(
+        warehouse, run, given.get("worker"), given.get("span"), given.get("baseline")
+    )
 
 
 def _choice(name: str, values: dict[str, None], current: str) -> str:

@@ -18,7 +18,7 @@ from tracewh.cli.output.empty_result import reasons
 from tracewh.cli.report.panels import COMPARED, INTERVALS, MOST_ROWS, SECTIONS, Panel, Section
 from tracewh.cli.report.row_json import by_column
 from tracewh.storage.layout import KEYS
-from tracewh.views.queries import filled
+from tracewh.views.queries import query_text
 
 if TYPE_CHECKING:
     from tracewh.views.warehouse import Warehouse
@@ -136,7 +136,7 @@ def _why(warehouse: Warehouse, panel: Panel, trace: ReportTrace) -> str:
 
 
 def _sql(panel: Panel, trace: ReportTrace) -> str:
-    return filled(
+    return query_text(
         panel.query,
         run=trace.run,
         worker=trace.worker,

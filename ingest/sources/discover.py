@@ -70,7 +70,7 @@ def discover(paths: Iterable[str | os.PathLike[str]], run: str | None = None) ->
         sources = [replace(s, run=f"{run}/{s.run}" if several else run) for s in sources]
     for source in sources:
         for key in layout.KEYS:
-            if said := layout.problem(key, getattr(source, key)):
+            if said := layout.name_problem(key, getattr(source, key)):
                 remedy = "" if key != "run" else "; give it one with --run"
                 raise IngestError(f"{source.path}: {said}{remedy}")
     return sorted(sources, key=lambda s: (s.run, s.worker, s.span.rjust(9), str(s.path)))

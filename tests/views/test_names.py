@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tracewh.views import ArgumentError
-from tracewh.views.names import matches, pick, resolved
+from tracewh.views.names import matches, resolve, resolve_names
 
 RUNS = (
     "v100_resnet50_2021/resnet50_num_workers_0",
@@ -57,14 +57,14 @@ def test_every_parameter_that_names_something_is_resolved():
     given = {"run": "workers_0", "worker": "nk0", "span": "1", "baseline": "workers_4"}
     given |= {"baseline_worker": "rank11", "experiment": "a1", "experiment_span": "2", "step": 1}
     whole = {"run": RUNS[0], "worker": "rank0", "baseline": RUNS[1]}
-    assert resolved(given, TRACES) == given | whole
+    assert resolve(given, TRACES) == given | whole
 
 
 def test_a_worker_is_looked_for_among_those_of_the_run():
     traces = [("a", "host_1", "1"), ("b", "host_2", "1"), ("b", "node_1", "1")]
-    assert pick(traces, {"run": "a", "worker": "_1"})[1] == traces[:1]
+    assert resolve_names(traces, {"run": "a", "worker": "_1"})[1] == traces[:1]
     with pytest.raises(ArgumentError, match="'_1' matches 2 workers"):
-        pick(traces, {"worker": "_1"})
+        resolve_names(traces, {"worker": "_1"})
 
 
 @pytest.mark.parametrize(
@@ -102,5 +102,5 @@ def test_a_worker_is_looked_for_among_those_of_the_run():
 )
 def test_a_name_that_is_unknown_or_ambiguous(known, name, message):
     with pytest.raises(ArgumentError) as caught:
-        pick([(run, "w", "1") for run in known], {"run": name})
+        resolve_names([(run, "w", "1") for run in known], {"run": name})
     assert str(caught.value) == message

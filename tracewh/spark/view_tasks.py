@@ -46,7 +46,7 @@ def view(
     call = installed().call(name, version, **arguments)
     nothing = distributed.without_traces(call)
     listing = listed(_named(spark, warehouse))
-    call = installed().call(name, version, **names.resolved(call.values, listing.names()))
+    call = installed().call(name, version, **names.resolve(call.values, listing.names()))
     listing = distributed.touched(call, listing)
     schema = from_arrow_schema(nothing.schema)
     if not listing.traces:
@@ -84,7 +84,7 @@ def table(
         raise UnknownViewError(f"no table named {name!r}{hint}")
     listing = listed(_named(spark, warehouse))
     wanted = {key: value for key, value in source.items() if value is not None}
-    found = {*names.pick(listing.names(), wanted)[1]}
+    found = {*names.resolve_names(listing.names(), wanted)[1]}
     listing = listing.only(trace for trace in listing.traces if trace.keys in found)
     with duckdb.connect() as con:
         installed().create(con, [name])

@@ -110,7 +110,7 @@ def test_a_damaged_trace_blocks_no_view_of_another_run(tracewh, real, is_compact
     for file in (real / "data/run=a%20b/worker=w/span=default").glob("*.parquet"):
         file.write_bytes(file.read_bytes()[:-100])
     with library.open(real) as opened:
-        opened.keep(None, {"run": "c"})
+        opened.select_traces(None, {"run": "c"})
         for view in installed().newest():
             names = {param.name for param in view.params}
             sides = {"baseline": "c", "experiment": "c"} if "baseline" in names else {}
@@ -123,7 +123,7 @@ def test_a_damaged_trace_blocks_no_view_of_another_run(tracewh, real, is_compact
 def test_what_is_kept_open_can_be_changed(real, opened):
     with Warehouse(opened(real)) as warehouse:
         for run, seen in (("c", ["c"]), ("a b", ["a b"]), (None, ["a b", "c"])):
-            warehouse.keep(None, {"run": run})
+            warehouse.select_traces(None, {"run": run})
             rows = warehouse.sql("FROM cpu_ops SELECT run ORDER BY run").fetchall()
             assert rows == [(each,) for each in seen]
             assert sorted(keys[0] for keys in warehouse.names()) == ["a b", "c"]

@@ -27,7 +27,7 @@ from tracewh.errors import IngestError
 from tracewh.ingest.api import drop
 from tracewh.schema import tables
 from tracewh.storage import compaction as module
-from tracewh.storage.compaction import Compaction, Copied, compact
+from tracewh.storage.compaction import Compaction, MergedTable, compact
 from tracewh.storage.listing import contents
 from tracewh.views.listing import Listing
 
@@ -163,8 +163,8 @@ def test_what_is_dropped_leaves_no_copy(warehouse: str) -> None:
 def test_a_trace_that_changes_meanwhile(warehouse: str, logs: list[Path]) -> None:
     """Its copy may be of either, or of both: its own files are read."""
 
-    def replace(copied: Copied) -> None:
-        if copied.table == TABLES[2]:
+    def replace(merged: MergedTable) -> None:
+        if merged.table == TABLES[2]:
             statuses(trace(logs[1], "changed"), warehouse)
 
     compact(warehouse, "run", on_table=replace)
@@ -174,8 +174,8 @@ def test_a_trace_that_changes_meanwhile(warehouse: str, logs: list[Path]) -> Non
 
 @pytest.mark.parametrize("table", [TABLES[2], TABLES[-1]])
 def test_a_trace_that_is_dropped_meanwhile(warehouse: str, table: str) -> None:
-    def remove(copied: Copied) -> None:
-        if copied.table == table:
+    def remove(merged: MergedTable) -> None:
+        if merged.table == table:
             drop(warehouse, "run", "w1")
 
     with pytest.raises(IngestError) as error:
