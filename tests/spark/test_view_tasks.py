@@ -23,7 +23,7 @@ from tests.spark.sums import by_arrow, by_duckdb, by_polars, by_spark
 from tests.storage.remote.conftest import BUCKET, Store
 from tests.views.test_distributes import crowd_of, variants
 from tracewh.cli.app import main
-from tracewh.spark.distributed import in_order
+from tracewh.spark.distributed import sort_rows
 from tracewh.views import Spec, ViewError
 from tracewh.views.registry import installed
 from tracewh.views.warehouse import WarehouseError
@@ -87,7 +87,7 @@ def test_a_view_says_what_it_says_on_one_machine(
     there = answers[view.object_name]
     with tracewh.open(warehouse) as opened, duckdb.connect() as con:
         here = opened.view(view.name, view.version, **variants(view)[0])
-        found = in_order(con, view, there)
+        found = sort_rows(con, view, there)
         assert (found.columns, found.types) == (here.columns, here.types)
         assert list(map(rounded, found.fetchall())) == list(map(rounded, here.fetchall()))
         assert there.schema.types == here.to_arrow_table().schema.types
@@ -177,7 +177,7 @@ def test_errors_come_before_any_job(
     monkeypatch.setattr("tracewh.spark.view_tasks.one_per_task", None)
     there = {"warehouse": warehouse}
     refuses(
-        "no warehouse is named: say warehouse=..., or set spark.tracewh.warehouse", "kernel_stats"
+        "no warehouse is named: pass warehouse=..., or set spark.tracewh.warehouse", "kernel_stats"
     )
     refuses("no view named 'kernel_stat'; did you mean 'kernel_stats'?", "kernel_stat", **there)
     refuses("kernel_stats has no v9; there is v1", "kernel_stats", version=9, **there)
