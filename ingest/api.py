@@ -69,8 +69,8 @@ def ingest_sources(
     on_progress: Callable[[Progress], None] | None = None,
     on_result: Callable[[FileResult], None] | None = None,
 ) -> list[FileResult]:
-    """Like `ingest`, for files that `discover` found; at least one."""
-    # Here, so that importing tracewh does not load DuckDB and Arrow.
+    """Ingest the files that `discover` found, at least one; see `ingest`."""
+    # Imported here, so that `import tracewh` does not load DuckDB and Arrow.
     from tracewh.ingest.database_pool import DatabasePool, workers_and_limits
     from tracewh.ingest.ingest_file import ingest_file
     from tracewh.ingest.plan import make_plan
@@ -84,26 +84,26 @@ def ingest_sources(
         workers, limits = workers_and_limits(new, jobs)
         submitted = threading.Event()
 
-        def one(planned: Planned) -> FileResult:
+        def ingest_one(planned: Planned) -> FileResult:
             submitted.wait()
             commit = partial(store.commit, session, planned.target)
-            outcome = ingest_file(planned, databases, commit, meter)
-            meter.finish(outcome)
-            return outcome
+            result = ingest_file(planned, databases, commit, meter)
+            meter.finish(result)
+            return result
 
         with DatabasePool(session, limits) as databases, ThreadPoolExecutor(workers) as pool:
             futures: list[Future[FileResult]] = []
             try:
-                # No file starts before all futures are in the list: one that is not could not be interrupted.
-                futures += [pool.submit(one, each) for each in plan]
+                # No file starts before all futures are in the list: otherwise it could not be interrupted.
+                futures += [pool.submit(ingest_one, each) for each in plan]
                 submitted.set()
-                outcomes = []
+                results = []
                 for future in futures:
                     # A signal that arrives in another thread does not end a wait in this one.
                     while wait([future], timeout=0.1).not_done:
                         pass
-                    outcomes.append(future.result())
-                return outcomes
+                    results.append(future.result())
+                return results
             finally:
                 meter.stop()
                 submitted.set()

@@ -14,13 +14,13 @@ from tracewh.storage.store import Store, StoredTrace, Target, free_span
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """The plan for a file. It can be pickled, and holds all that another process needs.
+    """The plan for a file. It is picklable and contains all that another process needs.
 
     Attributes:
         source: The file, with the span that it should get.
-        known: The stored trace that was made from the same bytes, if one was.
-        generation: That of the attempts to write its trace, in a store: one more than the newest that
-            was there.
+        known: The stored trace with the same content; None if there is none.
+        generation: In an object store, the generation of the attempts to write its trace: one more than
+            the newest that exists.
     """
 
     source: Source
@@ -29,7 +29,7 @@ class Planned:
 
     @property
     def target(self) -> Target:
-        """Where its trace goes."""
+        """The place of its trace in the warehouse."""
         source = self.source
         path = _path(source)
         return Target(source.run, source.worker, source.span, path, self.generation)
@@ -57,9 +57,9 @@ def make_plan(store: Store, sources: Sequence[Source], force: bool) -> list[Plan
 
 
 def _same_content(source: Source, stored: Iterable[StoredTrace]) -> StoredTrace | None:
-    """The stored trace of its run and worker that was made from the same bytes, if there is one.
+    """The stored trace of the same run and worker with the same content; None if there is none.
 
-    A file with the same path, size and time is not read.
+    A file with the same path, size and modification time is not read.
     """
     try:
         stat = source.path.stat()
@@ -69,11 +69,11 @@ def _same_content(source: Source, stored: Iterable[StoredTrace]) -> StoredTrace 
             if (origin.source_path, origin.source_mtime_ns) == (str(source.path), stat.st_mtime_ns):
                 return trace
         digest = content_hash(source.path) if alike else ""
-    except OSError:  # its ingest will say why
+    except OSError:  # its ingest reports the error
         return None
     return next((trace for trace in alike if trace.origin.content_hash == digest), None)
 
 
 def _path(source: Source) -> str:
-    """The file's path; '' for a pipe, through which another trace comes each time."""
+    """The path of a file; '' for a pipe, whose content is different each time."""
     return "" if isinstance(source.path, Piped) else str(source.path)

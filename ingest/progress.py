@@ -49,13 +49,13 @@ class Meter:
         """Count events."""
         self._tell(events=events)
 
-    def finish(self, outcome: FileResult) -> None:
+    def finish(self, result: FileResult) -> None:
         """Count a finished file and report its result."""
         if self._stopped:
             raise InterruptedError
         with self._lock:
             if self._on_result:
-                self._on_result(outcome)
+                self._on_result(result)
         self._tell(files_done=1)
 
     def stop(self) -> None:

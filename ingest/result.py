@@ -50,19 +50,19 @@ class FileResult:
     seconds: float = 0.0
 
 
-def ingested(source: Source, taken: IngestedTrace) -> FileResult:
+def ingested(source: Source, trace: IngestedTrace) -> FileResult:
     """The result of a file that was ingested."""
     return FileResult(
         source.path,
         "ingested",
         run=source.run,
         worker=source.worker,
-        span=taken.span,
+        span=trace.span,
         source_bytes=size(source),
-        stored_bytes=taken.stored_bytes,
-        events=taken.events,
-        skipped_events=taken.skipped_events,
-        repairs=taken.repairs,
+        stored_bytes=trace.stored_bytes,
+        events=trace.events,
+        skipped_events=trace.skipped_events,
+        repairs=trace.repairs,
     )
 
 

@@ -95,7 +95,7 @@ def ingest(
 
     if isinstance(paths, (str, os.PathLike)):
         paths = [paths]
-    outcomes = api.ingest(
+    results = api.ingest(
         paths,
         warehouse,
         run=run,
@@ -105,7 +105,7 @@ def ingest(
         on_result=on_result,
     )
     ensure_database(warehouse)
-    return outcomes
+    return results
 
 
 def __getattr__(name: str) -> Any:

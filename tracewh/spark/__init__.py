@@ -65,9 +65,9 @@ def ingest(
         paths = [paths]
     store = open_store(warehouse)
     sources = discover(paths, run)
-    outcomes = engine.ingest_sources(spark, sources, store, force, on_progress, on_result, on_wait)
+    results = engine.ingest_sources(spark, sources, store, force, on_progress, on_result, on_wait)
     ensure_database(warehouse)
-    return outcomes
+    return results
 
 
 def view(
