@@ -1,4 +1,4 @@
-"""The result of an ingest, file by file."""
+"""The results of an ingest, one per file."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def refused(source: Source, error: RefusedError) -> FileResult:
 
 
 def size(source: Source) -> int:
-    """Bytes of a file; 0 if it is gone, which its ingest will report."""
+    """Size of a file in bytes; 0 if it no longer exists, which its ingest reports."""
     try:
         return source.path.stat().st_size
     except OSError:

@@ -1,1 +1,1 @@
-"""What no single event says: nesting, launches, steps and stacks; and the Parquet files."""
+"""Link the events of a trace (nesting, launches, steps, stacks), and write its Parquet files."""

@@ -1,1 +1,1 @@
-"""Event texts in, typed rows out: a compiled parser, and one in SQL for all that it leaves."""
+"""Parse events into typed rows: a compiled parser for plain events, and one in SQL for all others."""

@@ -1,1 +1,1 @@
-"""A trace file as blocks of event texts: decompress, split, repair."""
+"""Read a trace file: decompress it, split it into blocks of events, and repair damaged events."""
