@@ -106,9 +106,9 @@ def database_problem(path: str | os.PathLike[str]) -> tuple[str, str, str] | Non
         if not (root / DATABASE).is_file():
             said = "it is missing" if holds_traces(root) else ""
         elif not _is_current(root):
-            said = "it is not finished, or was made by another tracewh or for another folder"
+            said = "it is incomplete, or was written by another version of tracewh or for another folder"
         elif _is_changed(root):
-            said = "its bytes are not those that were written"
+            said = "its contents differ from what was written"
         else:
             said = ""
             with duckdb.connect(root / DATABASE, read_only=True) as con:

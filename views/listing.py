@@ -1,4 +1,4 @@
-"""A fixed list of the traces of a warehouse and their files, in a folder or in an object store.
+"""A snapshot of the traces of a warehouse and their files, in a folder or in an object store.
 
     listing = Listing.of("s3://bucket/wh")
     mine = listing.only(trace for trace in listing.traces if trace.run == "resnet")
@@ -93,7 +93,7 @@ class Listing:
             merged = compacted_runs.list_merged(root / "data")
             listing = cls(root, tuple(_local(root / "data")), None, read_compacted(merged))
         if not listing.traces:
-            said = f"holds no traces; `tracewh ingest LOGDIR -w {listing.path}` brings some in"
+            said = f"holds no traces; ingest some with `tracewh ingest LOGDIR -w {listing.path}`"
             raise FileNotFoundError(errno.ENOENT, said, str(listing.path))
         return listing
 

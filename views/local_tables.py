@@ -1,4 +1,4 @@
-"""The tables of a warehouse in a folder: by a glob, or by the traces that a query found."""
+"""The tables of a warehouse in a folder: over the files that match a glob, or over the traces that were listed."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
     from tracewh.views.spec import Spec
 
-#: The variable that holds the folders of the traces of a query. If each table listed them itself, a trace
-#: that arrives in between would be in one table and not in another. A compacted table has its own
+#: The DuckDB variable with the folders of the traces that a query reads. If each table listed the traces itself,
+#: a trace that is ingested in between would be in one table and not in another. A compacted table has its own
 #: variable, with the traces that are not in merged files.
 _PRESENT = "tracewh_present"
 
 
 class Pattern:
-    """A folder whose tables list their files by a glob, each time a query uses them.
+    """A folder whose tables match their files with a glob in each query.
 
     Args:
         path: Absolute path of the folder.
@@ -47,7 +47,7 @@ class Pattern:
 
 
 class LocalTables:
-    """A folder whose tables have the traces that `refresh` found.
+    """A folder whose tables contain the traces that `refresh` listed.
 
     Args:
         path: Absolute path of the folder.
@@ -79,7 +79,7 @@ class LocalTables:
         ]
 
     def refresh(self, with_merged: bool = True) -> set[str]:
-        """List traces and merged files; return the tables whose views must be created again."""
+        """List the traces and merged files again, and return the tables whose views must be recreated."""
         before, self._divided = self._divided, {}
         found, runs = _traces(self.path / "data", selected=self._selected)
         self._folders = [trace.folder for trace in found]
@@ -107,7 +107,7 @@ class LocalTables:
         self._selected = selected
 
     def put_first(self, first: Callable[[TraceKeys], bool]) -> None:
-        """Put some traces first until the next `refresh`: DuckDB opens the first file to bind a query."""
+        """Put some traces first, until the next `refresh`: DuckDB opens the first file when it binds a query."""
         data = f"{self.path}/data/"
 
         def is_later(folder: str) -> bool:
@@ -119,7 +119,7 @@ class LocalTables:
             own.sort(key=is_later)
 
     def set_variables(self, con: duckdb.DuckDBPyConnection, most: int | None = None) -> None:
-        """Set the variables from which the views read the found traces, or the first of them."""
+        """Set the variables that the views read: all listed traces, or the first of them."""
         lists = {_PRESENT: self._folders}
         lists |= {_variable(table): own for table, (own, _) in self._divided.items()}
         for name, folders in lists.items():

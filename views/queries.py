@@ -1,7 +1,7 @@
-"""The queries of sql/queries: what the command line asks of the views and tables.
+"""Run the queries of sql/queries, which the command line uses.
 
-A query has `$name` where a value goes. `query_text` puts the values in, so the report can show the query as a
-user can run it.
+A query has placeholders: `$name`. `query_text` replaces them by literals, so that the report can show a query that
+the user can run.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def run_query(
 
 
 def query_text(name: str, **values: str | int | None) -> str:
-    """The text of a query with its values.
+    """Return the text of a query with literals instead of placeholders.
 
     Raises:
         KeyError: A parameter has no value.
@@ -55,7 +55,7 @@ def _literal(value: Any) -> str:
 
 @cache
 def _text(name: str) -> str:
-    """A query without the comment at its top and the semicolon at its end."""
+    """Read a query, without the comment at its top and the semicolon at its end."""
     lines = (SQL / "queries" / f"{name}.sql").read_text("utf-8").splitlines()
     first = next(number for number, line in enumerate(lines) if not line.startswith("--"))
     return "\n".join(lines[first:]).rstrip(";")

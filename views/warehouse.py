@@ -1,8 +1,8 @@
-"""`Warehouse`: the tables and views of a warehouse in Python.
+"""`Warehouse`: query the tables and views of a warehouse from Python.
 
-It has the same contents as tracewh.duckdb: a DuckDB view over the Parquet files of each table, the
-slices, all macros and the comments. It creates them in memory, so it takes no locks and works without
-write permission.
+A Warehouse is an in-memory DuckDB database with the same objects as tracewh.duckdb: a DuckDB view over the
+Parquet files of each table, the slices, all macros and the comments. It takes no locks and needs no write
+permission.
 """
 
 from __future__ import annotations
@@ -41,18 +41,18 @@ class WarehouseError(Exception):
 
 
 class Warehouse:
-    """The tables and views of one warehouse, as attributes and methods that return DuckDB relations.
+    """A warehouse: its tables are attributes, its views are methods, and both return DuckDB relations.
 
     A relation is a query that has not run yet: `.show()`, `.df()`, `.arrow()`, `.pl()` and
-    `.fetchall()` run it, `.filter()`, `.order()` and the like refine it.
+    `.fetchall()` run it; `.filter()`, `.order()` and similar methods refine it.
 
         warehouse.step_breakdown(run="resnet").show()    # a view, newest version
         warehouse.kernel_stats(version=1, group_by="launch").df()
         warehouse.host_events.filter("name = 'aten::mm'").arrow()
         warehouse.sql("SELECT name, total_us FROM kernel_stats() LIMIT 5").pl()
 
-    Each query sees the traces that are ingested when it starts; a trace that arrives while it runs is in
-    all of its tables or in none. A warehouse in an object store shows the traces that it had when it was
+    A query sees the traces that exist when it starts. A trace that is ingested while a query runs is in all of
+    its tables or in none. For a warehouse in an object store, queries see the traces that existed when it was
     opened. Use a Warehouse from one thread only.
 
     Args:
@@ -206,13 +206,13 @@ class Warehouse:
     def interrupt(self) -> None:
         """Interrupt the query that runs on another thread; it raises an error.
 
-        This waits while views are being created, because a half of them could not be created again.
+        Waits while views are being created: an interrupted creation could not be repeated.
         """
         with self._creating:
             self._con.interrupt()
 
     def abandon(self) -> None:
-        """Remove spilled files, before the process is killed."""
+        """Remove temporary files before the process is killed."""
         self._remove()
 
     def close(self) -> None:
@@ -266,7 +266,7 @@ class Warehouse:
         """List the traces and create only the objects that a query names: all would take too long.
 
         DuckDB binds each object that it creates, and opens each file of the tables in it, so the tables
-        show one trace instead of thousands until then.
+        show one trace instead of thousands while objects are created.
         """
         missing = [name for name in self.registry.needs(sql) if name not in self._created]
         if isinstance(self._files, LocalTables):
@@ -281,7 +281,7 @@ class Warehouse:
             self._create(missing)
 
     def _create(self, names: Iterable[str]) -> None:
-        """Create objects one by one: if a damaged file stops this, the next query continues from there."""
+        """Create objects one by one: if a damaged file causes an error, the next query continues after the last."""
         with self._creating:
             for name in names:
                 create(self._con, self.registry, [name], self._files)
@@ -312,11 +312,11 @@ def find(path: str | os.PathLike[str]) -> Path:
     """Return the absolute path of a warehouse that holds at least one trace.
 
     Raises:
-        WarehouseError: There is none; the message says what is there instead and what to do.
+        WarehouseError: There is none. The message says what the path is instead, and what to do.
     """
     if is_url(path):
         raise WarehouseError(
-            f"{path}: a warehouse in a store has no tracewh.duckdb; ask it with `tracewh query` or from "
+            f"{path}: a warehouse in a store has no tracewh.duckdb; query it with `tracewh query` or from "
             "Python"
         )
     root = Path(os.path.abspath(path))
@@ -324,14 +324,16 @@ def find(path: str | os.PathLike[str]) -> Path:
         raise WarehouseError(f"{path} is a file; a warehouse is a folder with a data/ folder in it")
     if not (root / "data").is_dir():
         state = "is not a warehouse: it has no data/ folder" if root.is_dir() else "does not exist"
-        raise WarehouseError(f"{path} {state}; `tracewh ingest LOGDIR -w {path}` makes a warehouse")
+        raise WarehouseError(
+            f"{path} {state}; create a warehouse with `tracewh ingest LOGDIR -w {path}`"
+        )
     if not holds_traces(root):
         if any(root.glob("data/*/*/*/_manifest.*.json")):
             raise WarehouseError(
-                f"{path} was copied from a store; `tracewh relink -w {path}` makes it a folder's"
+                f"{path} was copied from an object store; convert it with `tracewh relink -w {path}`"
             )
         raise WarehouseError(
-            f"{path} holds no traces yet; `tracewh ingest LOGDIR -w {path}` brings some in"
+            f"{path} holds no traces; ingest some with `tracewh ingest LOGDIR -w {path}`"
         )
     return root
 

@@ -63,8 +63,8 @@ def find_enclosing(start: Ints, end: Ints, is_candidate: Flags) -> Ints:
     """
     candidates = np.flatnonzero(is_candidate & (end > start))
     before = np.searchsorted(candidates, np.arange(len(start)))
-    # Find the parent of each candidate: start at the candidate before it, and go on to the parent of that
-    # one as long as it has ended.
+    # Find the parent of each candidate: start at the candidate before it, and continue with the parent of
+    # that one as long as it has ended.
     starts, ends = start[candidates], end[candidates]
     parents = np.arange(-1, len(candidates) - 1)
     moving = np.arange(len(candidates))

@@ -197,7 +197,7 @@ def test_errors_come_before_any_job(
     empty = tmp_path / "empty"
     (empty / "data").mkdir(parents=True)
     refuses(
-        f"{empty} holds no traces yet; `tracewh ingest LOGDIR -w {empty}` brings some in",
+        f"{empty} holds no traces; ingest some with `tracewh ingest LOGDIR -w {empty}`",
         "kernel_stats",
         warehouse=empty,
     )

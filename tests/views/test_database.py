@@ -274,7 +274,7 @@ def test_check_sees_every_flipped_bit_of_it(root: Path) -> None:
         found = database_problem(root)
         assert found == (
             DATABASE,
-            "its bytes are not those that were written",
+            "its contents differ from what was written",
             f"tracewh relink -w {shlex.quote(str(root))}",
         )
     write_database(root)

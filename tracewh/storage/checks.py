@@ -125,7 +125,7 @@ def _check_merged_files(store: Store, merged: Folder) -> Iterator[tuple[str, str
             yield name, f"it cannot be read ({error.strerror})"
             continue
         if not sound:
-            yield name, "its bytes are not those that were written"
+            yield name, "its contents differ from what was written"
 
 
 def _check_local(store: LocalStore, run: str | None) -> Iterator[Checked]:
@@ -203,7 +203,7 @@ def _check_file(path: Path, part: Part | None) -> str:
         if part is not None and (size := path.stat().st_size) != part.bytes:
             return f"it has {size:,} bytes, {part.bytes:,} were written"
         if part is not None and manifest.content_hash(path) != part.blake2b:
-            return "its bytes are not those that were written"
+            return "its contents differ from what was written"
         if part is None:  # nothing to compare with: check at least that it can be read
             with pq.ParquetFile(path) as file:
                 for _ in file.iter_batches():

@@ -172,7 +172,7 @@ def test_the_database(tracewh, real, how):
     said = (
         "it is missing"
         if how == "missing"
-        else "it is not finished, or was made by another tracewh or for another folder"
+        else "it is incomplete, or was written by another version of tracewh or for another folder"
     )
     [row] = tracewh("check", "-w", where, "--format", "json").json
     assert (row["file"], row["problem"]) == ("tracewh.duckdb", said)
@@ -184,4 +184,4 @@ def test_no_such_run_and_no_warehouse(tracewh, real, tmp_path):
     assert (done.code, done.err) == (2, "tracewh: no run named 'd'; the runs are a b, c\n")
     done = tracewh("check", "-w", tmp_path / "nowhere")
     assert done.code == 1
-    assert "does not exist; `tracewh ingest LOGDIR" in done.err
+    assert "does not exist; create a warehouse with `tracewh ingest LOGDIR" in done.err

@@ -65,7 +65,7 @@ def copies(warehouse: str) -> list[str]:
     """The names of the copies, whole or not."""
     if "://" not in warehouse:
         return sorted(path.name for path in Path(warehouse).glob("data/*/_compact.*"))
-    found = contents(tracewh.storage.remote.locate(warehouse)).copies
+    found = contents(tracewh.storage.remote.locate(warehouse)).merged
     return sorted(f"{a.generation}-{a.token}" for each in found for a in each.attempts)
 
 
@@ -295,7 +295,7 @@ def test_damaged_copies(
         "worker": None,
         "span": None,
         "file": f"{steps.parent.name}/steps.parquet",
-        "problem": "its bytes are not those that were written",
+        "problem": "its contents differ from what was written",
         "remedy": f"tracewh compact --force run -w {warehouse}",
     }
     assert main(["compact", "--force", "run", "-w", str(warehouse)]) == 0
@@ -316,7 +316,9 @@ def test_what_the_command_says(
 ) -> None:
     where = ["-w", str(tmp_path / "wh")]
     assert main(["compact", "run", *where]) == 1
-    said = f"{where[1]} does not exist; `tracewh ingest LOGDIR -w {where[1]}` makes a warehouse"
+    said = (
+        f"{where[1]} does not exist; create a warehouse with `tracewh ingest LOGDIR -w {where[1]}`"
+    )
     assert capsys.readouterr().err == f"tracewh: {said}\n"
     tracewh.ingest(logs[0], where[1])
     assert main(["compact", "run", *where]) == 0
