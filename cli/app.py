@@ -22,7 +22,7 @@ from tracewh.cli.commands.show import ViewGroup, registry
 from tracewh.cli.commands.spark_sql import spark_sql
 from tracewh.cli.diagnostics import memory_limit
 from tracewh.cli.diagnostics.errors import OK
-from tracewh.cli.output.output import Format, Output, parse_integer
+from tracewh.cli.output import Format, Output, parse_integer
 
 INGEST, ANALYZE, MAINTAIN = "Ingest", "Analyze", "Maintain"
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from tracewh.errors import IngestError
 from tracewh.ingest.progress import Meter, Progress
-from tracewh.ingest.result import FileResult, size
+from tracewh.ingest.result import FileResult, file_size
 from tracewh.ingest.sources.discover import Source, discover
 from tracewh.ingest.sources.files import Piped
 
@@ -80,7 +80,7 @@ def ingest_sources(
             pipes.enter_context(pipe.kept(session.path))
         plan = make_plan(store, sources, force)
         meter = Meter(sources, on_progress, on_result)
-        new = [size(each.source) for each in plan if each.known is None]
+        new = [file_size(each.source) for each in plan if each.known is None]
         workers, limits = workers_and_limits(new, jobs)
         submitted = threading.Event()
 

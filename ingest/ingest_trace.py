@@ -12,12 +12,16 @@ import duckdb
 from tracewh.errors import RefusedError
 from tracewh.ingest.database_pool import Database, DatabasePool
 from tracewh.ingest.error_messages import refusal
-from tracewh.ingest.link.write_tables import write
-from tracewh.ingest.parse.event_columns import odd_values
-from tracewh.ingest.parse.fast_parser import FastParser, is_available
-from tracewh.ingest.parse.sql_parser import SqlParser, is_unpadded, prepare
-from tracewh.ingest.read.chunks import Block
-from tracewh.ingest.read.reader import TraceReader
+from tracewh.ingest.link import write_trace
+from tracewh.ingest.parse import (
+    FastParser,
+    SqlParser,
+    count_odd_values,
+    create_raw_tables,
+    is_available,
+    is_unpadded,
+)
+from tracewh.ingest.read import Block, TraceReader
 from tracewh.ingest.result import IngestedTrace
 from tracewh.ingest.sources.discover import Source
 
@@ -70,7 +74,7 @@ def _ingest(
     stat = source.path.stat()
     with databases.empty() as database:
         con = database.con
-        prepare(con, unpadded)
+        create_raw_tables(con, unpadded)
         # If decimals are unpadded, 123.5 is 123 us and 5 ns. The fast parser always reads 123 us and 500 ns.
         parser = FastParser(con.cursor()) if is_available() and not unpadded else None
         reader = TraceReader(source.path, on_bytes, parser)
@@ -91,9 +95,9 @@ def _ingest(
             [(host_events,)] = con.execute("SELECT count(*) FROM raw_host").fetchall()
             database.expect(host_events * HOST_EVENT_BYTES)
             at_once = _statements_at_once(con)
-            reasons = {**reader.reasons, **({} if is_all_plain else odd_values(con))}
+            reasons = {**reader.reasons, **({} if is_all_plain else count_odd_values(con))}
             running = databases.session.running
-            stored = write(con, staged, reader.metadata, facts, reasons, running, at_once)
+            stored = write_trace(con, staged, reader.metadata, facts, reasons, running, at_once)
             return IngestedTrace(reader.events, reader.skipped_events, stored, reasons)
     return _ingest(databases, source, staged, on_bytes, on_events, unpadded=True)
 

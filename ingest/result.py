@@ -58,7 +58,7 @@ def ingested(source: Source, trace: IngestedTrace) -> FileResult:
         run=source.run,
         worker=source.worker,
         span=trace.span,
-        source_bytes=size(source),
+        source_bytes=file_size(source),
         stored_bytes=trace.stored_bytes,
         events=trace.events,
         skipped_events=trace.skipped_events,
@@ -74,7 +74,7 @@ def unchanged(source: Source, known: StoredTrace) -> FileResult:
         run=known.run,
         worker=known.worker,
         span=known.span,
-        source_bytes=size(source),
+        source_bytes=file_size(source),
         stored_bytes=known.stored_bytes,
         events=known.origin.events,
     )
@@ -82,10 +82,10 @@ def unchanged(source: Source, known: StoredTrace) -> FileResult:
 
 def refused(source: Source, error: RefusedError) -> FileResult:
     """The result of a file that cannot be ingested."""
-    return FileResult(source.path, "refused", str(error), source_bytes=size(source))
+    return FileResult(source.path, "refused", str(error), source_bytes=file_size(source))
 
 
-def size(source: Source) -> int:
+def file_size(source: Source) -> int:
     """Size of a file in bytes; 0 if it no longer exists, which its ingest reports."""
     try:
         return source.path.stat().st_size

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from tracewh.errors import IngestError, RefusedError, StoreError
 from tracewh.ingest.api import FileResult, ingest_sources
-from tracewh.ingest.read.reader import TraceReader
+from tracewh.ingest.read import TraceReader
 from tracewh.ingest.sources.discover import Source, discover
 from tracewh.ingest.sources.files import is_pipe
 from tracewh.storage.open_store import open_store

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from tracewh.cli import diagnostics
 from tracewh.cli.diagnostics.errors import FAILED, OK, CliError
-from tracewh.cli.output.output import Output
-from tracewh.cli.output.progress import size
+from tracewh.cli.output import Output, format_bytes
 
 if TYPE_CHECKING:
     from tracewh.storage.checks import Problem
@@ -46,7 +45,7 @@ def run_check(warehouse: str, run: str | None, output: Output) -> int:
     elif not traces:
         raise CliError(f"{warehouse}: holds no traces")
     _write(problems, output)
-    total = f"{traces:,} {'trace' if traces == 1 else 'traces'}, {size(stored_bytes)}"
+    total = f"{traces:,} {'trace' if traces == 1 else 'traces'}, {format_bytes(stored_bytes)}"
     if not problems:
         diagnostics.note(f"{total}: no problems found")
         return OK

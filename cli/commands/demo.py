@@ -10,7 +10,7 @@ from tracewh.cli import diagnostics
 from tracewh.cli.commands.ingest import run_ingest
 from tracewh.cli.commands.options import DEFAULT_WAREHOUSE
 from tracewh.cli.diagnostics.errors import OK, CliError
-from tracewh.cli.output.output import Output
+from tracewh.cli.output import Output
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 #: Two samples that differ only in the number of data loader workers.

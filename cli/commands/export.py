@@ -8,8 +8,7 @@ from typing import IO, TYPE_CHECKING, cast
 
 from tracewh.cli import diagnostics
 from tracewh.cli.diagnostics.errors import CliError
-from tracewh.cli.output import empty_result
-from tracewh.cli.output.output import Output, atomic_write
+from tracewh.cli.output import Output, atomic_write, empty_result
 from tracewh.storage.layout import KEYS
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from tracewh.cli import diagnostics
 from tracewh.cli.diagnostics.errors import FAILED, OK, SOME_REFUSED, CliError
-from tracewh.cli.output.output import Format, Output
-from tracewh.cli.output.progress import Display, display, size
+from tracewh.cli.output import Format, Output
+from tracewh.cli.output.progress import Display, display, format_bytes
 
 if TYPE_CHECKING:
     from tracewh.cli.commands.engine import Cluster
@@ -111,7 +111,7 @@ def summarize(results: list[FileResult], seconds: float, output: Output | None =
         summary += (
             f"; {events:,} events in {seconds:.1f} s ({events / max(seconds, 1e-3):,.0f}/s), "
         )
-        summary += f"{size(source)} stored as {size(stored)}"
+        summary += f"{format_bytes(source)} stored as {format_bytes(stored)}"
     diagnostics.note(summary)
 
 

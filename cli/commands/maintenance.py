@@ -42,7 +42,7 @@ def drop_traces(
 
 def compact_run(warehouse: str, run: str, *, force: bool) -> None:
     """Merge the small files of a run's traces into one file per table."""
-    from tracewh.cli.output.progress import size
+    from tracewh.cli.output import format_bytes
     from tracewh.ingest.api import names
     from tracewh.storage import compaction
     from tracewh.storage.remote import is_url
@@ -50,8 +50,10 @@ def compact_run(warehouse: str, run: str, *, force: bool) -> None:
     from tracewh.views.warehouse import find
 
     def report(merged: compaction.MergedTable) -> None:
-        files = f"{merged.files:,} files ({size(merged.read_bytes)})"
-        diagnostics.line(f"{merged.table}: merged {files} into one ({size(merged.stored_bytes)})")
+        files = f"{merged.files:,} files ({format_bytes(merged.read_bytes)})"
+        diagnostics.line(
+            f"{merged.table}: merged {files} into one ({format_bytes(merged.stored_bytes)})"
+        )
 
     if not is_url(warehouse):
         find(warehouse)

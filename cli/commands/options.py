@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tracewh.cli.output.output import Format
+from tracewh.cli.output import Format
 
 OUTPUT = "Output"
 

@@ -9,7 +9,7 @@ import typer
 
 from tracewh.cli import diagnostics
 from tracewh.cli.commands import options
-from tracewh.cli.output.output import parse_integer
+from tracewh.cli.output import parse_integer
 
 
 def report(

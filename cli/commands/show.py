@@ -13,8 +13,8 @@ from tracewh.cli import diagnostics
 from tracewh.cli.commands import options
 from tracewh.cli.commands.engine import Cluster
 from tracewh.cli.commands.help_pages import Command, Group, option_rows, write_sections
+from tracewh.cli.output import Format, Output, parse_integer
 from tracewh.cli.output.empty_result import SOURCE
-from tracewh.cli.output.output import Format, Output, parse_integer
 
 if TYPE_CHECKING:
     from tracewh.views import Column, Param, Registry, Spec

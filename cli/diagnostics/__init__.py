@@ -1,6 +1,6 @@
-"""Everything that tracewh writes to stderr, and the mapping of errors to exit codes.
+"""Messages on stderr, errors and exit codes.
 
-Results go to stdout, messages *about* a result go through this module. A user error is a message that
+Results go to stdout; messages about a result go to stderr, through this module. A user error is a message that
 says what is wrong and how to fix it, without a traceback. An unexpected error is a bug and keeps its
 traceback.
 """
@@ -28,6 +28,24 @@ from tracewh.cli.diagnostics.errors import (
     CliError,
     UsageError,
 )
+
+__all__ = [
+    "CliError",
+    "Terminated",
+    "UsageError",
+    "did_you_mean",
+    "interrupted",
+    "is_damage",
+    "killable",
+    "line",
+    "note",
+    "run_command",
+    "sql_error",
+    "supports_color",
+    "terminable",
+    "usage_error",
+    "warn",
+]
 
 
 class Terminated(KeyboardInterrupt):

@@ -34,7 +34,7 @@ def compare(
     from tracewh.cli.diff import page
     from tracewh.cli.diff.comparison import Comparison, figures, unit_of
     from tracewh.cli.diff.conditions import Condition
-    from tracewh.cli.output.output import Output
+    from tracewh.cli.output import Output
 
     if format not in page.FORMATS:
         known = list(page.FORMATS)

@@ -48,7 +48,7 @@ class Lines:
 
     def finished(self, result: FileResult) -> None:
         """Print the result of the file."""
-        diagnostics.line(sentence(result))
+        diagnostics.line(describe_result(result))
 
     def remark(self, text: str) -> None:
         """Print the message."""
@@ -100,7 +100,7 @@ class Bar:
     def finished(self, result: FileResult) -> None:
         """Print a refused file at once; the summary has the others."""
         if result.status == "refused":
-            self.remark(sentence(result))
+            self.remark(describe_result(result))
 
     def remark(self, text: str) -> None:
         """Print the message above the bar."""
@@ -119,7 +119,7 @@ class Bar:
         self._bar.stop()
 
 
-def sentence(result: FileResult) -> str:
+def describe_result(result: FileResult) -> str:
     """Return the result of a file as one line."""
     if result.status == "refused":
         return f"{result.source}: refused: {result.reason}"
@@ -129,11 +129,11 @@ def sentence(result: FileResult) -> str:
     events = f"{result.events:,} event{'' if result.events == 1 else 's'}"
     return (
         f"{result.source}: ingested {events}{skipped}, "
-        f"{size(result.source_bytes)} as {size(result.stored_bytes)}, in {result.seconds:.2f} s"
+        f"{format_bytes(result.source_bytes)} as {format_bytes(result.stored_bytes)}, in {result.seconds:.2f} s"
     )
 
 
-def size(count: float) -> str:
+def format_bytes(count: float) -> str:
     """Return a number of bytes with three or four digits and a unit, e.g. ``12.3 MB``."""
     unit = "B"
     for larger in ("kB", "MB", "GB"):

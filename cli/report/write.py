@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tracewh.cli import diagnostics
-from tracewh.cli.output.output import Output, atomic_write
+from tracewh.cli.output import Output, atomic_write
 from tracewh.cli.report.page import ReportTrace, render
 from tracewh.views.queries import run_query
 

@@ -53,7 +53,7 @@ STEP_BLOCKS = (
 MOST_BASE_NS = 4 * 10**18
 
 
-def write(
+def write_trace(
     con: duckdb.DuckDBPyConnection,
     folder: Path,
     metadata: Mapping[str, Any],

@@ -61,7 +61,7 @@ def _number_as_text(layout: EventLayout, kind: str) -> str:
     return f"""regexp_matches(r.args, '"({keys})":"') AND ({said})"""
 
 
-def odd_values(con: duckdb.DuckDBPyConnection) -> Counter[str]:
+def count_odd_values(con: duckdb.DuckDBPyConnection) -> Counter[str]:
     """Count the odd values in the raw tables by reason. Plain events have none."""
     rows = con.execute(odd_values_sql(event_layout(con)))
     names = [column[0] for column in rows.description or ()]

@@ -15,8 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tracewh.ingest.parse.event_layout import EventLayout, event_layout
-from tracewh.ingest.read.chunks import Block, Cut, find_separators
-from tracewh.ingest.read.resync import EVENT_BYTES, Resync
+from tracewh.ingest.read import EVENT_BYTES, Block, Cut, Resync, find_separators
 from tracewh.schema import Column
 
 try:

@@ -15,8 +15,7 @@ import pyarrow as pa
 from tracewh.arrow_columns import joined
 from tracewh.ingest.parse import event_columns, fast_parser
 from tracewh.ingest.parse.event_layout import event_layout
-from tracewh.ingest.read.chunks import Block
-from tracewh.ingest.read.json_repair import Scanner
+from tracewh.ingest.read import Block, Scanner
 from tracewh.sql_files import derive, query
 
 #: Events that are not plain are collected until they have this many bytes: a block may have few.
@@ -26,7 +25,7 @@ BLOCKS_AHEAD = 2
 _OTHERS = pa.schema([("event_id", pa.int64()), ("text", pa.string())])
 
 
-def prepare(con: duckdb.DuckDBPyConnection, unpadded: bool = False) -> None:
+def create_raw_tables(con: duckdb.DuckDBPyConnection, unpadded: bool = False) -> None:
     """Create the raw tables, named raw_<kind>. Their times are those of the file, without the base time.
 
     Args:

@@ -277,7 +277,7 @@ def test_a_file_that_changes_while_it_is_read(
         os.utime(path, ns=(1, 1))
         return real(*arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(ingest_trace, "write", change)
+    monkeypatch.setattr(ingest_trace, "write_trace", change)
     [outcome] = ingest([path], warehouse)
     assert (outcome.status, outcome.reason) == (
         "refused",
