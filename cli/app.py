@@ -74,10 +74,7 @@ def ingest(
         ),
     ],
     warehouse: options.WarehouseOption = options.DEFAULT_WAREHOUSE,
-    run: Annotated[
-        str | None,
-        typer.Option("--run", metavar="NAME", help="Name of the run. By default the folder name."),
-    ] = None,
+    run: options.RunNameOption = None,
     jobs: options.JobsOption = None,
     force: Annotated[
         bool, typer.Option("--force", help="Ingest files again that were ingested before.")
@@ -121,10 +118,7 @@ def watch(
         ),
     ],
     warehouse: options.WarehouseOption = options.DEFAULT_WAREHOUSE,
-    run: Annotated[
-        str | None,
-        typer.Option("--run", metavar="NAME", help="Name of the run. By default the folder name."),
-    ] = None,
+    run: options.RunNameOption = None,
     jobs: options.JobsOption = None,
     interval: Annotated[
         str, typer.Option("--interval", metavar="SECONDS", help="Time between two scans.")

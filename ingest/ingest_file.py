@@ -42,8 +42,7 @@ def ingest_file(
         meter.read(found.source_bytes)
     else:
         try:
-            trace = ingest_trace(databases, source, meter.read, meter.count, commit)
-            found = result.ingested(source, trace)
+            found = ingest_trace(databases, source, meter.read, meter.count, commit)
         except InterruptedError:
             raise
         except RefusedError as error:

@@ -22,7 +22,7 @@ from tracewh.ingest.parse import (
     is_unpadded,
 )
 from tracewh.ingest.read import Block, TraceReader
-from tracewh.ingest.result import IngestedTrace
+from tracewh.ingest.result import FileResult
 from tracewh.ingest.sources.discover import Source
 
 #: The most memory that linking needs per host event: that of an operator nested in many others.
@@ -35,7 +35,7 @@ def ingest_trace(
     on_bytes: Callable[[int], None],
     on_events: Callable[[int], None],
     commit: Callable[[Path], str],
-) -> IngestedTrace:
+) -> FileResult:
     """Ingest one file. Readers of the warehouse see the whole trace or nothing of it.
 
     Args:
@@ -52,11 +52,11 @@ def ingest_trace(
     try:
         with session.staging() as staged:
             before = source.path.stat()
-            taken = _ingest(databases, source, staged, on_bytes, on_events)
+            result = _ingest(databases, source, staged, on_bytes, on_events)
             after = source.path.stat()
             if (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
                 raise RefusedError("it changed while it was read: ingest it again when it is whole")
-            return replace(taken, span=commit(staged))
+            return replace(result, span=commit(staged))
     except InterruptedError:
         raise
     except (duckdb.Error, OSError) as error:
@@ -70,7 +70,7 @@ def _ingest(
     on_bytes: Callable[[int], None],
     on_events: Callable[[int], None],
     unpadded: bool = False,
-) -> IngestedTrace:
+) -> FileResult:
     stat = source.path.stat()
     with databases.empty() as database:
         con = database.con
@@ -98,7 +98,17 @@ def _ingest(
             reasons = {**reader.reasons, **({} if is_all_plain else count_odd_values(con))}
             running = databases.session.running
             stored = write_trace(con, staged, reader.metadata, facts, reasons, running, at_once)
-            return IngestedTrace(reader.events, reader.skipped_events, stored, reasons)
+            return FileResult(
+                source.path,
+                "ingested",
+                run=source.run,
+                worker=source.worker,
+                source_bytes=stat.st_size,
+                stored_bytes=stored,
+                events=reader.events,
+                skipped_events=reader.skipped_events,
+                repairs=reasons,
+            )
     return _ingest(databases, source, staged, on_bytes, on_events, unpadded=True)
 
 

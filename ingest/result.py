@@ -15,25 +15,22 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class IngestedTrace:
-    """Number of events of a trace, its bytes in the warehouse, and the span that it got.
-
-    `repairs` counts what was repaired or left out, by the causes of docs/repairs.md.
-    """
-
-    events: int
-    skipped_events: int
-    stored_bytes: int
-    repairs: Mapping[str, int]
-    span: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class FileResult:
-    """The result of one file. Sizes in bytes; `reason` is one line, '' unless refused.
+    """The result of one file.
 
-    `repairs` counts what was repaired or left out, by the causes of docs/repairs.md. `source` is a Path,
-    or for a file in an object store an object whose `str()` is the URL.
+    Attributes:
+        source: A Path; for a file in an object store, an object whose `str()` is the URL.
+        status: What happened to the file.
+        reason: Why it was refused, in one line; otherwise ''.
+        run: Name of its run; None if it was refused, as for worker and span.
+        worker: Name of its worker.
+        span: Name of its span.
+        source_bytes: Size of the file.
+        stored_bytes: Size of its Parquet files.
+        events: Number of its events.
+        skipped_events: Number of events that could not be read.
+        repairs: Counts of repairs and skipped data, by the causes of docs/repairs.md.
+        seconds: Duration of its ingest.
     """
 
     source: File
@@ -48,22 +45,6 @@ class FileResult:
     skipped_events: int = 0
     repairs: Mapping[str, int] = field(default_factory=dict)
     seconds: float = 0.0
-
-
-def ingested(source: Source, trace: IngestedTrace) -> FileResult:
-    """The result of a file that was ingested."""
-    return FileResult(
-        source.path,
-        "ingested",
-        run=source.run,
-        worker=source.worker,
-        span=trace.span,
-        source_bytes=file_size(source),
-        stored_bytes=trace.stored_bytes,
-        events=trace.events,
-        skipped_events=trace.skipped_events,
-        repairs=trace.repairs,
-    )
 
 
 def unchanged(source: Source, known: StoredTrace) -> FileResult:

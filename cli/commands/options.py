@@ -80,6 +80,11 @@ FullNamesOption = Annotated[
     ),
 ]
 
+RunNameOption = Annotated[
+    str | None,
+    typer.Option("--run", metavar="NAME", help="Name of the run. By default the folder name."),
+]
+
 JobsOption = Annotated[
     str | None,
     typer.Option(
