@@ -13,7 +13,7 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
-from tracewh.quoting import quoted
+from tracewh.quoting import quote_literal
 from tracewh.schema import Column, tables
 from tracewh.sql_files import derive
 
@@ -89,7 +89,7 @@ def head(folder: Path) -> str:
 def _opened(folder: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     with duckdb.connect() as con:
         for name in tables():
-            path = quoted(str(folder / f"{name}.parquet"))
+            path = quote_literal(str(folder / f"{name}.parquet"))
             con.execute(
                 f"CREATE VIEW {name} AS FROM read_parquet({path}, hive_partitioning = false)"
             )

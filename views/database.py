@@ -20,7 +20,7 @@ from pathlib import Path
 
 import duckdb
 
-from tracewh.quoting import quoted
+from tracewh.quoting import quote_literal
 from tracewh.storage.remote import is_url
 from tracewh.temporary import temporary
 from tracewh.views.local_tables import Pattern
@@ -228,14 +228,14 @@ def _create_views(root: Path, database: Path) -> None:
             create(con, installed(), [table.name], Pattern(root))
             for column in table.columns:
                 target = f"{table.name}.{column.name}"
-                con.execute(f"COMMENT ON COLUMN {target} IS {quoted(column.meaning)}")
+                con.execute(f"COMMENT ON COLUMN {target} IS {quote_literal(column.meaning)}")
 
 
 @contextlib.contextmanager
 def _attached(database: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     with duckdb.connect() as con:
         # Any DuckDB since 1.4.2 reads this format; the default of 2.0 is read by 2.0 only.
-        con.execute(f"ATTACH {quoted(str(database))} AS tracewh (STORAGE_VERSION 'v1.4.0')")
+        con.execute(f"ATTACH {quote_literal(str(database))} AS tracewh (STORAGE_VERSION 'v1.4.0')")
         con.execute("USE tracewh")
         con.execute("BEGIN")  # one commit instead of one per comment
         yield con

@@ -10,7 +10,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tracewh.quoting import quoted
+from tracewh.quoting import quote_literal
 from tracewh.storage import compacted_runs, layout
 from tracewh.storage.compacted_runs import CompactedRun
 from tracewh.storage.layout import MANIFEST, Object, TraceKeys
@@ -43,7 +43,7 @@ class Pattern:
 
     def files(self, table: str) -> str:
         """Return a glob for the files of a table, as a SQL literal."""
-        return quoted(f"{glob.escape(str(self.path))}/data/*/*/*/{table}.parquet")
+        return quote_literal(f"{glob.escape(str(self.path))}/data/*/*/*/{table}.parquet")
 
 
 class LocalTables:

@@ -10,7 +10,7 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from tracewh.quoting import quoted
+from tracewh.quoting import quote_literal
 from tracewh.schema import SQL
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def query_text(name: str, **values: str | int | None) -> str:
 def _literal(value: Any) -> str:
     if value is None:
         return "NULL"
-    return quoted(value) if isinstance(value, str) else str(value)
+    return quote_literal(value) if isinstance(value, str) else str(value)
 
 
 @cache

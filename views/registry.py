@@ -20,7 +20,7 @@ from typing import Any
 
 import duckdb
 
-from tracewh.quoting import quoted
+from tracewh.quoting import quote_literal
 from tracewh.views.spec import GROUPS, Column, Param, Spec, parse, without_comments
 from tracewh.views.values import ConversionError, convert, literal
 
@@ -188,7 +188,7 @@ class Registry:
                 except duckdb.Error as error:
                     raise ViewError(f"{spec.path}: {error}") from error
                 comment = spec.summary
-            con.execute(f"COMMENT ON {self._type(name)} {name} IS {quoted(comment)}")
+            con.execute(f"COMMENT ON {self._type(name)} {name} IS {quote_literal(comment)}")
 
     def call(self, name: str, version: int | None = None, /, **arguments: Any) -> Call:
         """Check the arguments of one view and build the SQL that calls it.
@@ -287,24 +287,24 @@ def _listed(view: Spec, latest: bool) -> str:
 
     def fields(items: Iterable[Param | Column], *names: str) -> str:
         rows = (
-            "{" + ", ".join(f"'{name}': {quoted(getattr(i, name))}" for name in names) + "}"
+            "{" + ", ".join(f"'{name}': {quote_literal(getattr(i, name))}" for name in names) + "}"
             for i in items
         )
         return f"[{', '.join(rows)}]"
 
     return ", ".join(
         (
-            quoted(view.name),
-            quoted(view.object_name),
+            quote_literal(view.name),
+            quote_literal(view.object_name),
             str(view.version),
             str(latest),
-            quoted(view.group),
-            quoted(view.summary),
+            quote_literal(view.group),
+            quote_literal(view.summary),
             fields(view.params, "name", "type", "default", "unit", "meaning"),
             fields(view.columns, "name", "type", "unit", "meaning"),
-            quoted(view.deprecated) if view.deprecated else "NULL",
-            quoted(view.doc),
-            quoted(view.distributes),
+            quote_literal(view.deprecated) if view.deprecated else "NULL",
+            quote_literal(view.doc),
+            quote_literal(view.distributes),
         )
     )
 

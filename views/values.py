@@ -8,7 +8,7 @@ from typing import Any
 
 import duckdb
 
-from tracewh.quoting import quoted
+from tracewh.quoting import quote_literal
 
 
 class ConversionError(ValueError):
@@ -52,7 +52,7 @@ def literal(value: Any, sql_type: str) -> str:
     if isinstance(value, int):
         return str(value)
     if isinstance(value, str):
-        return quoted(value)
+        return quote_literal(value)
     if isinstance(value, list):
         return f"[{', '.join(literal(item, sql_type.removesuffix('[]')) for item in value)}]"
-    return f"CAST({quoted(str(value))} AS {sql_type})"
+    return f"CAST({quote_literal(str(value))} AS {sql_type})"

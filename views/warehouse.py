@@ -19,7 +19,7 @@ from typing import Any, Self
 
 import duckdb
 
-from tracewh.quoting import quoted
+from tracewh.quoting import quote_literal
 from tracewh.storage.layout import KEYS, TraceKeys
 from tracewh.storage.remote import is_url
 from tracewh.temporary import Temporary
@@ -180,7 +180,7 @@ class Warehouse:
             self._con.execute(f"SET memory_limit = '{memory_mb}MB'")
             self._con.execute(f"SET max_temp_directory_size = '{4 * memory_mb}MB'")
         if isinstance(self.path, Path):  # Arrow reads the files of an object store
-            data = quoted(str(self.path / "data"))
+            data = quote_literal(str(self.path / "data"))
             self._con.execute(f"SET allowed_directories = [{data}]")
         self._con.execute("SET enable_external_access = false")
         self._con.execute("SET lock_configuration = true")
@@ -370,7 +370,7 @@ def create(
                 f"{files.path} was written by another version of tracewh ({name}: "
                 f"{str(error).splitlines()[0]}); ingest its traces again with --force"
             ) from error
-        con.execute(f"COMMENT ON VIEW {name} IS {quoted(tables[name].summary)}")
+        con.execute(f"COMMENT ON VIEW {name} IS {quote_literal(tables[name].summary)}")
 
 
 @contextlib.contextmanager

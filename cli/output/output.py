@@ -20,7 +20,7 @@ from typing import IO, TYPE_CHECKING
 from tracewh.cli import diagnostics
 from tracewh.cli.diagnostics.errors import CliError
 from tracewh.cli.output.column_types import NUMERIC
-from tracewh.quoting import quoted_name
+from tracewh.quoting import quote_identifier
 
 if TYPE_CHECKING:
     import duckdb
@@ -204,4 +204,4 @@ def _sorted(result: duckdb.DuckDBPyRelation, wanted: str) -> duckdb.DuckDBPyRela
     if not direction:
         kind = str(result.types[result.columns.index(name)])
         direction = "desc" if NUMERIC.fullmatch(kind) else "asc"
-    return result.order(f"{quoted_name(name)} {direction} NULLS LAST")
+    return result.order(f"{quote_identifier(name)} {direction} NULLS LAST")

@@ -9,7 +9,7 @@ from tracewh.cli.report.page import document, panel_data
 from tracewh.cli.report.panels import COMPARED, SECTIONS
 from tracewh.cli.report.row_json import bounded
 from tracewh.cli.report.write import choose_trace, select_traces
-from tracewh.quoting import quoted
+from tracewh.quoting import quote_literal
 from tracewh.views.queries import run_query
 from tracewh.views.read_only import check_reads_only
 
@@ -106,6 +106,8 @@ def _example(registry: Registry, name: str, trace: ReportTrace) -> str | None:
         return None
     known = {"run": trace.run, "worker": trace.worker, "span": trace.span}
     given = ", ".join(
-        f"{param.name} := {quoted(known[param.name])}" for param in params if param.name in known
+        f"{param.name} := {quote_literal(known[param.name])}"
+        for param in params
+        if param.name in known
     )
     return f"FROM {name}({given})"

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tracewh.errors import StoreError
-from tracewh.quoting import quoted
+from tracewh.quoting import quote_literal
 from tracewh.schema import SQL, tables
 from tracewh.storage import layout, manifest
 from tracewh.storage.layout import MANIFEST
@@ -235,7 +235,7 @@ def _check_links(folder: Path) -> Iterator[tuple[str, str]]:
     ):
         try:
             for name, table in tables().items():
-                path = quoted(str(folder / f"{name}.parquet"))
+                path = quote_literal(str(folder / f"{name}.parquet"))
                 columns = ", ".join(column.name for column in table.columns)
                 con.execute(
                     f"CREATE VIEW {name} AS SELECT {columns}"
