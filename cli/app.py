@@ -22,7 +22,7 @@ from tracewh.cli.commands.show import ViewGroup, registry
 from tracewh.cli.commands.spark_sql import spark_sql
 from tracewh.cli.diagnostics import memory_limit
 from tracewh.cli.diagnostics.errors import OK
-from tracewh.cli.output.output import Format, Output, whole_number
+from tracewh.cli.output import Format, Output, parse_integer
 
 INGEST, ANALYZE, MAINTAIN = "Ingest", "Analyze", "Maintain"
 
@@ -74,10 +74,7 @@ def ingest(
         ),
     ],
     warehouse: options.WarehouseOption = options.DEFAULT_WAREHOUSE,
-    run: Annotated[
-        str | None,
-        typer.Option("--run", metavar="NAME", help="Name of the run. By default the folder name."),
-    ] = None,
+    run: options.RunNameOption = None,
     jobs: options.JobsOption = None,
     force: Annotated[
         bool, typer.Option("--force", help="Ingest files again that were ingested before.")
@@ -97,10 +94,12 @@ def ingest(
 
     cluster = Cluster.parse(engine, master)
     if cluster and "-" in paths:
-        diagnostics.refuse("Spark cannot read standard input (-); leave out --engine")
+        diagnostics.usage_error("Spark cannot read standard input (-); leave out --engine")
     if cluster and jobs is not None:
-        diagnostics.refuse("--jobs applies to --engine local only; for Spark set spark.cores.max")
-    workers = None if jobs is None else whole_number("--jobs", jobs, least=1)
+        diagnostics.usage_error(
+            "--jobs applies to --engine local only; for Spark set spark.cores.max"
+        )
+    workers = None if jobs is None else parse_integer("--jobs", jobs, least=1)
     written = Output.parse(format, output, None, None)
     written.check()
     code = run_ingest(
@@ -119,10 +118,7 @@ def watch(
         ),
     ],
     warehouse: options.WarehouseOption = options.DEFAULT_WAREHOUSE,
-    run: Annotated[
-        str | None,
-        typer.Option("--run", metavar="NAME", help="Name of the run. By default the folder name."),
-    ] = None,
+    run: options.RunNameOption = None,
     jobs: options.JobsOption = None,
     interval: Annotated[
         str, typer.Option("--interval", metavar="SECONDS", help="Time between two scans.")
@@ -133,11 +129,11 @@ def watch(
     A file is ingested when it is complete and two scans in a row find it unchanged. An incomplete file
     is reported once and skipped until it changes. Ctrl-C ends the command with exit status 0.
     """
-    from tracewh.cli.commands.watch import follow
+    from tracewh.cli.commands.watch import run_watch
 
-    workers = None if jobs is None else whole_number("--jobs", jobs, least=1)
-    seconds = whole_number("--interval", interval, least=1)
-    raise typer.Exit(follow(paths, warehouse, run, workers, seconds))
+    workers = None if jobs is None else parse_integer("--jobs", jobs, least=1)
+    seconds = parse_integer("--interval", interval, least=1)
+    raise typer.Exit(run_watch(paths, warehouse, run, workers, seconds))
 
 
 @app.command(cls=Command, rich_help_panel=INGEST)
@@ -153,9 +149,9 @@ def demo(
     ] = None,
 ) -> None:
     """Ingest the bundled sample traces and show some results."""
-    from tracewh.cli.commands.demo import play
+    from tracewh.cli.commands.demo import run_demo
 
-    raise typer.Exit(play(warehouse))
+    raise typer.Exit(run_demo(warehouse))
 
 
 @app.command(cls=Command, rich_help_panel=MAINTAIN)
@@ -173,10 +169,10 @@ def check(
 
     Prints one row per problem, with the command that repairs it.
     """
-    from tracewh.cli.commands.check import verify
+    from tracewh.cli.commands.check import run_check
 
     raise typer.Exit(
-        verify(
+        run_check(
             warehouse, run, Output.parse(format, output, limit, sort, full_names, escape_formulas)
         )
     )
@@ -191,9 +187,9 @@ def drop(
     warehouse: options.WarehouseOption = options.DEFAULT_WAREHOUSE,
 ) -> None:
     """Remove traces from the warehouse. The trace files themselves are not deleted."""
-    from tracewh.cli.commands.maintenance import remove
+    from tracewh.cli.commands.maintenance import drop_traces
 
-    remove(warehouse, run, worker, span, ask=not yes)
+    drop_traces(warehouse, run, worker, span, ask=not yes)
 
 
 @app.command(cls=Command, rich_help_panel=MAINTAIN)
@@ -209,17 +205,17 @@ def compact(
     Useful for runs with hundreds of traces, especially in an object store. The traces do not change.
     Traces that you ingest later are read separately until you compact the run again.
     """
-    from tracewh.cli.commands.maintenance import compact as copy
+    from tracewh.cli.commands.maintenance import compact_run
 
-    copy(warehouse, run, force=force)
+    compact_run(warehouse, run, force=force)
 
 
 @app.command(cls=Command, rich_help_panel=MAINTAIN)
 def relink(warehouse: options.WarehouseOption = options.DEFAULT_WAREHOUSE) -> None:
     """Rewrite tracewh.duckdb after you moved the warehouse or upgraded tracewh."""
-    from tracewh.cli.commands.maintenance import relink as write
+    from tracewh.cli.commands.maintenance import relink_warehouse
 
-    write(warehouse)
+    relink_warehouse(warehouse)
 
 
 app.command(cls=Command, rich_help_panel=ANALYZE)(diff)
@@ -336,17 +332,17 @@ def export(
     tracewh export resnet -o resnet.json.gz
     tracewh export ddp --worker rank0 --critical-path 12 -o step12.json
     """
-    from tracewh.cli.commands.export import export as write
+    from tracewh.cli.commands.export import export_trace
 
-    write(warehouse, run, worker, span, critical_path, output)
+    export_trace(warehouse, run, worker, span, critical_path, output)
 
 
 @app.command(cls=Command, rich_help_panel=ANALYZE)
 def shell(warehouse: options.WarehouseOption = options.DEFAULT_WAREHOUSE) -> None:
     """Open the DuckDB shell on the warehouse, read-only."""
-    from tracewh.cli.commands.shell import start
+    from tracewh.cli.commands.shell import open_shell
 
-    raise typer.Exit(start(warehouse))
+    raise typer.Exit(open_shell(warehouse))
 
 
 app.command("spark-sql", cls=Command, rich_help_panel=ANALYZE)(spark_sql)
@@ -359,7 +355,7 @@ def main(argv: list[str] | None = None) -> int:
     if "_TRACEWH_COMPLETE" in os.environ:  # the shell asks for completions
         app(prog_name="tracewh")
     words = sys.argv[1:] if argv is None else argv
-    return diagnostics.guarded(lambda: memory_limit.check(words) or _run(words))
+    return diagnostics.run_command(lambda: memory_limit.check(words) or _run(words))
 
 
 def _run(argv: list[str]) -> int:

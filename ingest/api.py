@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING
 
 from tracewh.errors import IngestError
 from tracewh.ingest.progress import Meter, Progress
-from tracewh.ingest.result import FileResult, size
+from tracewh.ingest.result import FileResult, file_size
 from tracewh.ingest.sources.discover import Source, discover
 from tracewh.ingest.sources.files import Piped
 
 if TYPE_CHECKING:
     from tracewh.ingest.plan import Planned
+    from tracewh.storage.layout import TraceKeys
     from tracewh.storage.store import Store
 
 __all__ = ["FileResult", "IngestError", "Progress", "drop", "ingest"]
@@ -68,8 +69,8 @@ def ingest_sources(
     on_progress: Callable[[Progress], None] | None = None,
     on_result: Callable[[FileResult], None] | None = None,
 ) -> list[FileResult]:
-    """Like `ingest`, for files that `discover` found; at least one."""
-    # Here, so that importing tracewh does not load DuckDB and Arrow.
+    """Ingest the files that `discover` found, at least one; see `ingest`."""
+    # Imported here, so that `import tracewh` does not load DuckDB and Arrow.
     from tracewh.ingest.database_pool import DatabasePool, workers_and_limits
     from tracewh.ingest.ingest_file import ingest_file
     from tracewh.ingest.plan import make_plan
@@ -79,30 +80,30 @@ def ingest_sources(
             pipes.enter_context(pipe.kept(session.path))
         plan = make_plan(store, sources, force)
         meter = Meter(sources, on_progress, on_result)
-        new = [size(each.source) for each in plan if each.known is None]
+        new = [file_size(each.source) for each in plan if each.known is None]
         workers, limits = workers_and_limits(new, jobs)
         submitted = threading.Event()
 
-        def one(planned: Planned) -> FileResult:
+        def ingest_one(planned: Planned) -> FileResult:
             submitted.wait()
             commit = partial(store.commit, session, planned.target)
-            outcome = ingest_file(planned, databases, commit, meter)
-            meter.finish(outcome)
-            return outcome
+            result = ingest_file(planned, databases, commit, meter)
+            meter.finish(result)
+            return result
 
         with DatabasePool(session, limits) as databases, ThreadPoolExecutor(workers) as pool:
             futures: list[Future[FileResult]] = []
             try:
-                # No file starts before all futures are in the list: one that is not could not be interrupted.
-                futures += [pool.submit(one, each) for each in plan]
+                # No file starts before all futures are in the list: otherwise it could not be interrupted.
+                futures += [pool.submit(ingest_one, each) for each in plan]
                 submitted.set()
-                outcomes = []
+                results = []
                 for future in futures:
                     # A signal that arrives in another thread does not end a wait in this one.
                     while wait([future], timeout=0.1).not_done:
                         pass
-                    outcomes.append(future.result())
-                return outcomes
+                    results.append(future.result())
+                return results
             finally:
                 meter.stop()
                 submitted.set()
@@ -128,7 +129,7 @@ def drop(
     return open_store(warehouse).drop(run, worker, span)
 
 
-def names(warehouse: str | os.PathLike[str]) -> list[tuple[str, str, str]]:
+def names(warehouse: str | os.PathLike[str]) -> list[TraceKeys]:
     """Run, worker and span of every stored trace, damaged ones included."""
     from tracewh.storage.open_store import open_store
 

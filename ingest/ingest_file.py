@@ -24,11 +24,11 @@ def ingest_file(
     commit: Callable[[Path], str],
     meter: Meter,
 ) -> FileResult:
-    """Ingest a file, unless it was ingested before. An error refuses the file and raises nothing.
+    """Ingest a file, unless it was ingested before. If the file causes an error, its result is `refused`.
 
     Args:
         planned: The file.
-        databases: Gives it a database.
+        databases: The pool to take a database from.
         commit: Moves the folder of the trace into the warehouse, and returns its span.
         meter: Counts the bytes and the events.
 
@@ -42,8 +42,7 @@ def ingest_file(
         meter.read(found.source_bytes)
     else:
         try:
-            taken = ingest_trace(databases, source, meter.read, meter.count, commit)
-            found = result.ingested(source, taken)
+            found = ingest_trace(databases, source, meter.read, meter.count, commit)
         except InterruptedError:
             raise
         except RefusedError as error:

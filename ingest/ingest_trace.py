@@ -12,16 +12,20 @@ import duckdb
 from tracewh.errors import RefusedError
 from tracewh.ingest.database_pool import Database, DatabasePool
 from tracewh.ingest.error_messages import refusal
-from tracewh.ingest.link.write_tables import write
-from tracewh.ingest.parse.event_columns import odd_values
-from tracewh.ingest.parse.fast_parser import FastParser, is_available
-from tracewh.ingest.parse.sql_parser import SqlParser, is_unpadded, prepare
-from tracewh.ingest.read.chunks import Block
-from tracewh.ingest.read.reader import TraceReader
-from tracewh.ingest.result import IngestedTrace
+from tracewh.ingest.link import write_trace
+from tracewh.ingest.parse import (
+    FastParser,
+    SqlParser,
+    count_odd_values,
+    create_raw_tables,
+    is_available,
+    is_unpadded,
+)
+from tracewh.ingest.read import Block, TraceReader
+from tracewh.ingest.result import FileResult
 from tracewh.ingest.sources.discover import Source
 
-#: Memory that linking needs per host event, at most: that of an operator nested in many others.
+#: The most memory that linking needs per host event: that of an operator nested in many others.
 HOST_EVENT_BYTES = 800
 
 
@@ -31,11 +35,11 @@ def ingest_trace(
     on_bytes: Callable[[int], None],
     on_events: Callable[[int], None],
     commit: Callable[[Path], str],
-) -> IngestedTrace:
-    """Ingest one file. The trace is in the warehouse as a whole, or not at all.
+) -> FileResult:
+    """Ingest one file. Readers of the warehouse see the whole trace or nothing of it.
 
     Args:
-        databases: Gives it a database.
+        databases: The pool to take a database from.
         source: The file.
         on_bytes: Called with the number of bytes read, as they are read.
         on_events: Called with the number of events read.
@@ -48,11 +52,11 @@ def ingest_trace(
     try:
         with session.staging() as staged:
             before = source.path.stat()
-            taken = _ingest(databases, source, staged, on_bytes, on_events)
+            result = _ingest(databases, source, staged, on_bytes, on_events)
             after = source.path.stat()
             if (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
                 raise RefusedError("it changed while it was read: ingest it again when it is whole")
-            return replace(taken, span=commit(staged))
+            return replace(result, span=commit(staged))
     except InterruptedError:
         raise
     except (duckdb.Error, OSError) as error:
@@ -66,15 +70,15 @@ def _ingest(
     on_bytes: Callable[[int], None],
     on_events: Callable[[int], None],
     unpadded: bool = False,
-) -> IngestedTrace:
+) -> FileResult:
     stat = source.path.stat()
     with databases.empty() as database:
         con = database.con
-        prepare(con, unpadded)
-        # The fast parser cannot read decimals of this kind.
+        create_raw_tables(con, unpadded)
+        # If decimals are unpadded, 123.5 is 123 us and 5 ns. The fast parser always reads 123 us and 500 ns.
         parser = FastParser(con.cursor()) if is_available() and not unpadded else None
         reader = TraceReader(source.path, on_bytes, parser)
-        is_all_plain = _flatten_all(database, reader, on_events)
+        is_all_plain = _parse_events(database, reader, on_events)
         if unpadded or not _may_be_unpadded(con) or not is_unpadded(_first_block(source)):
             facts = {
                 "source_path": str(source.path),
@@ -91,15 +95,25 @@ def _ingest(
             [(host_events,)] = con.execute("SELECT count(*) FROM raw_host").fetchall()
             database.expect(host_events * HOST_EVENT_BYTES)
             at_once = _statements_at_once(con)
-            reasons = {**reader.reasons, **({} if is_all_plain else odd_values(con))}
+            reasons = {**reader.reasons, **({} if is_all_plain else count_odd_values(con))}
             running = databases.session.running
-            stored = write(con, staged, reader.metadata, facts, reasons, running, at_once)
-            return IngestedTrace(reader.events, reader.skipped_events, stored, reasons)
+            stored = write_trace(con, staged, reader.metadata, facts, reasons, running, at_once)
+            return FileResult(
+                source.path,
+                "ingested",
+                run=source.run,
+                worker=source.worker,
+                source_bytes=stat.st_size,
+                stored_bytes=stored,
+                events=reader.events,
+                skipped_events=reader.skipped_events,
+                repairs=reasons,
+            )
     return _ingest(databases, source, staged, on_bytes, on_events, unpadded=True)
 
 
 def _may_be_unpadded(con: duckdb.DuckDBPyConnection) -> bool:
-    """Whether times are absolute and have decimals, as in files of early 2024 only."""
+    """Whether times are absolute and have decimals, as only files of early 2024 do."""
     row = con.execute("""
         SELECT bool_or(h.ts_ns % 1000 <> 0) AND min(h.ts_ns) > epoch_ns(TIMESTAMP '2010-01-01')
         FROM raw_host AS h
@@ -109,7 +123,10 @@ def _may_be_unpadded(con: duckdb.DuckDBPyConnection) -> bool:
 
 
 def _statements_at_once(con: duckdb.DuckDBPyConnection) -> int:
-    """1, and one thread, if the events alone do not fit into memory; else one per thread."""
+    """The number of statements to run at once: one per thread, or 1 if the events do not fit into memory.
+
+    In that case DuckDB also gets a single thread.
+    """
     [(spilled, threads)] = con.execute("""
         SELECT sum(m.temporary_storage_bytes), current_setting('threads')
         FROM duckdb_memory() AS m
@@ -123,18 +140,20 @@ def _first_block(source: Source) -> Block:
     return next(TraceReader(source.path).blocks())
 
 
-def _flatten_all(database: Database, reader: TraceReader, on_events: Callable[[int], None]) -> bool:
-    """Fill the raw tables, and return whether all events were plain."""
+def _parse_events(
+    database: Database, reader: TraceReader, on_events: Callable[[int], None]
+) -> bool:
+    """Parse all events into the raw tables, and return whether the fast parser read all of them."""
     con, threads = database.con, database.limits.threads
-    # One thread per block; more threads of the database would only compete with each other. A filter that
-    # is pushed down would parse every event a second time.
+    # Each block has a thread, so DuckDB gets one thread per statement. Filter pushdown would parse every
+    # event twice.
     con.execute("SET threads = 1; SET disabled_optimizers = 'filter_pushdown'")
-    with SqlParser(con, threads) as flattener:
+    with SqlParser(con, threads) as sql_parser:
         for block in reader.blocks():
-            flattener.add(block)
+            sql_parser.add(block)
             database.expect(reader.text_bytes)
             on_events(block.events)
-        flattener.finish()
-    reader.reasons.update(flattener.reasons)
+        sql_parser.finish()
+    reader.reasons.update(sql_parser.reasons)
     con.execute(f"SET threads = {threads}; RESET disabled_optimizers")
-    return flattener.is_all_plain
+    return sql_parser.is_all_plain

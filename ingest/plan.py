@@ -14,13 +14,13 @@ from tracewh.storage.store import Store, StoredTrace, Target, free_span
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """The plan for a file. It can be pickled, and holds all that another process needs.
+    """The plan for a file. It is picklable and contains all that another process needs.
 
     Attributes:
         source: The file, with the span that it should get.
-        known: The stored trace that was made from the same bytes, if one was.
-        generation: That of the attempts to write its trace, in a store: one more than the newest that
-            was there.
+        known: The stored trace with the same content; None if there is none.
+        generation: In an object store, the generation of the attempts to write its trace: one more than
+            the newest that exists.
     """
 
     source: Source
@@ -29,7 +29,7 @@ class Planned:
 
     @property
     def target(self) -> Target:
-        """Where its trace goes."""
+        """The place of its trace in the warehouse."""
         source = self.source
         path = _path(source)
         return Target(source.run, source.worker, source.span, path, self.generation)
@@ -37,29 +37,29 @@ class Planned:
 
 def make_plan(store: Store, sources: Sequence[Source], force: bool) -> list[Planned]:
     """Return a plan for each file, in the order of the files."""
-    survey = store.survey((source.run, source.worker) for source in sources)
+    known = store.known_traces((source.run, source.worker) for source in sources)
     stored: dict[tuple[str, str], list[StoredTrace]] = defaultdict(list)
     taken: dict[tuple[str, str], dict[str, str]] = defaultdict(dict)
-    for trace in survey.traces:
+    for trace in known.traces:
         stored[trace.run, trace.worker].append(trace)
         taken[trace.run, trace.worker][trace.span] = trace.origin.source_path
     plan = []
     for source in sources:
         worker = source.run, source.worker
-        known = None if force else _same_content(source, stored[worker])
-        if known is None:
+        same = None if force else _same_content(source, stored[worker])
+        if same is None:
             span = free_span(source.span, _path(source), taken[worker])
             source = replace(source, span=span)
             taken[worker][span] = str(source.path)
-        newest = survey.generations.get((*worker, source.span), 0)
-        plan.append(Planned(source, known, newest + 1))
+        newest = known.generations.get((*worker, source.span), 0)
+        plan.append(Planned(source, same, newest + 1))
     return plan
 
 
 def _same_content(source: Source, stored: Iterable[StoredTrace]) -> StoredTrace | None:
-    """The stored trace of its run and worker that was made from the same bytes, if there is one.
+    """The stored trace of the same run and worker with the same content; None if there is none.
 
-    A file with the same path, size and time is not read.
+    A file with the same path, size and modification time is not read.
     """
     try:
         stat = source.path.stat()
@@ -69,11 +69,11 @@ def _same_content(source: Source, stored: Iterable[StoredTrace]) -> StoredTrace 
             if (origin.source_path, origin.source_mtime_ns) == (str(source.path), stat.st_mtime_ns):
                 return trace
         digest = content_hash(source.path) if alike else ""
-    except OSError:  # its ingest will say why
+    except OSError:  # its ingest reports the error
         return None
     return next((trace for trace in alike if trace.origin.content_hash == digest), None)
 
 
 def _path(source: Source) -> str:
-    """The file's path; '' for a pipe, through which another trace comes each time."""
+    """The path of a file; '' for a pipe, whose content is different each time."""
     return "" if isinstance(source.path, Piped) else str(source.path)

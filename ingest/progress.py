@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from tracewh.ingest.result import FileResult, size
+from tracewh.ingest.result import FileResult, file_size
 from tracewh.ingest.sources.discover import Source
 
 
@@ -30,7 +30,7 @@ class Meter:
         on_progress: Callable[[Progress], None] | None = None,
         on_result: Callable[[FileResult], None] | None = None,
     ) -> None:
-        total = sum(map(size, sources))
+        total = sum(map(file_size, sources))
         self._now = Progress(len(sources), 0, total, 0, 0)
         self._on_progress = on_progress
         self._on_result = on_result
@@ -49,13 +49,13 @@ class Meter:
         """Count events."""
         self._tell(events=events)
 
-    def finish(self, outcome: FileResult) -> None:
+    def finish(self, result: FileResult) -> None:
         """Count a finished file and report its result."""
         if self._stopped:
             raise InterruptedError
         with self._lock:
             if self._on_result:
-                self._on_result(outcome)
+                self._on_result(result)
         self._tell(files_done=1)
 
     def stop(self) -> None:

@@ -1,7 +1,7 @@
-"""The events of a trace as they were, put together again from its Parquet files.
+"""Reconstruct the events of a trace from its Parquet files, as JSON.
 
-Each table gives its columns back as the keys they were read from. What stands in `args` or `raw`
-is there because a column could not say it exactly, so it wins over the columns.
+Each column becomes the key that it was read from. Values in `args` and `raw` take precedence: they are there
+because a column could not store them exactly.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
-from tracewh.quoting import quoted
+from tracewh.quoting import quote_literal
 from tracewh.schema import Column, tables
 from tracewh.sql_files import derive
 
@@ -23,14 +23,14 @@ _TIMED = {
     "memory_records": "time_ns",
     "other_events": "time_ns",
 }
-#: Columns that were read from elsewhere on the rows of some categories.
+#: Columns whose value does not come from an argument, with the condition on the row.
 _NOT_READ = {("device_events", "device_id"): "has_device_as_process(t.category)"}
-#: Positions in the file that are put together at a time, so that memory stays flat.
+#: Number of positions in the file to reconstruct at a time, to limit memory.
 _AT_A_TIME = 50_000
 
 
 def events(folder: Path) -> Iterator[str]:
-    """Every event of a trace as JSON text, in the order of the file.
+    """Yield every event of a trace as JSON text, in the order of the file.
 
     Args:
         folder: The trace's folder in a warehouse.
@@ -40,11 +40,11 @@ def events(folder: Path) -> Iterator[str]:
 
 
 def batches(folder: Path, path: pa.Table | None = None) -> Iterator[pa.Array]:
-    """Every event of a trace as JSON text, in the order of the file, many at a time.
+    """Yield every event of a trace as JSON text, in the order of the file, in batches.
 
     Args:
         folder: The trace's folder in a warehouse.
-        path: Critical paths; the events on them get an argument `critical` of 1. See `arrows`.
+        path: Critical paths, as for `arrows`. Events on them get the argument `critical` with the value 1.
     """
     with _opened(folder) as con:
         if path is not None:
@@ -52,7 +52,9 @@ def batches(folder: Path, path: pa.Table | None = None) -> Iterator[pa.Array]:
         last = _last_ids(con)
         # DuckDB takes longer to plan a table than to read a small one: empty ones are left out.
         parts = [
-            _table_sql(name, time, path is not None) for name, time in _TIMED.items() if name in last
+            _table_sql(name, time, path is not None)
+            for name, time in _TIMED.items()
+            if name in last
         ]
         parts += [f"FROM rebuilt_{name}()" for name in ("flows", "counter_samples") if name in last]
         sql = f"SELECT event_id, text FROM ({' UNION ALL '.join(parts)})"
@@ -65,12 +67,12 @@ def batches(folder: Path, path: pa.Table | None = None) -> Iterator[pa.Array]:
 
 
 def arrows(folder: Path, path: pa.Table) -> Iterator[pa.Array]:
-    """Flow events as JSON text, a start and an end wherever a path changes the thread or stream.
+    """Yield flow events as JSON text: a start and an end wherever a path changes its thread or stream.
 
     Args:
         folder: The trace's folder in a warehouse.
-        path: Critical paths: a row per time that an event ran on one, with `chain` (a number of the
-            path), `event_id`, `start_ns` and `end_ns`.
+        path: Critical paths. Each row is a time range in which an event is on a path, with `chain` (the
+            number of the path), `event_id`, `start_ns` and `end_ns`.
     """
     with _opened(folder) as con:
         con.register("critical_pieces", path)
@@ -79,7 +81,7 @@ def arrows(folder: Path, path: pa.Table) -> Iterator[pa.Array]:
 
 
 def head(folder: Path) -> str:
-    """What a trace says besides its events, as a JSON object.
+    """Return the top-level keys of a trace other than traceEvents, as a JSON object.
 
     Args:
         folder: The trace's folder in a warehouse.
@@ -93,7 +95,7 @@ def head(folder: Path) -> str:
 def _opened(folder: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     with duckdb.connect() as con:
         for name in tables():
-            path = quoted(str(folder / f"{name}.parquet"))
+            path = quote_literal(str(folder / f"{name}.parquet"))
             con.execute(
                 f"CREATE VIEW {name} AS FROM read_parquet({path}, hive_partitioning = false)"
             )
@@ -130,7 +132,7 @@ def _table_sql(name: str, time: str, marked: bool) -> str:
             """CASE WHEN t.event_id IN (SELECT c.event_id FROM critical_pieces AS c)
             THEN '"critical":1' END"""
         )
-    # In layers: a macro copies what it is given into every place that names it.
+    # Nested, because a macro copies its arguments into every place that uses them.
     return f"""
     SELECT t.event_id, overlaid(t.members, t.raw) AS text
     FROM (
@@ -152,14 +154,14 @@ def _table_sql(name: str, time: str, marked: bool) -> str:
 
 
 def _argument(table: str, column: Column) -> str:
-    """A column as the key it was read from; NULL where args has the key or the column says nothing."""
+    """Return SQL for a column as a member of args; NULL if args already has the key, or the column is NULL."""
     value = f"to_json(t.{column.name})"
     if column.as_text:
         value = f"to_json('[' || array_to_string(t.{column.name}, ', ') || ']')"
     first, *older = column.keys
     key = f"'{first}'"
     if older:
-        # A null under an older key marks that the value stood there.
+        # A null under an older key marks that the event had the value under that key.
         cases = " ".join(
             f"""WHEN json_type(t.args, '$."{name}"') = 'NULL' THEN '{name}'""" for name in older
         )

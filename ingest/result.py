@@ -1,4 +1,4 @@
-"""The result of an ingest, file by file."""
+"""The results of an ingest, one per file."""
 
 from __future__ import annotations
 
@@ -15,25 +15,22 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class IngestedTrace:
-    """Number of events of a trace, its bytes in the warehouse, and the span that it got.
-
-    `repairs` counts what was repaired or left out, by the causes of docs/repairs.md.
-    """
-
-    events: int
-    skipped_events: int
-    stored_bytes: int
-    repairs: Mapping[str, int]
-    span: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class FileResult:
-    """The result of one file. Sizes in bytes; `reason` is one line, '' unless refused.
+    """The result of one file.
 
-    `repairs` counts what was repaired or left out, by the causes of docs/repairs.md. `source` is a Path,
-    or for a file in an object store an object whose `str()` is the URL.
+    Attributes:
+        source: A Path; for a file in an object store, an object whose `str()` is the URL.
+        status: What happened to the file.
+        reason: Why it was refused, in one line; otherwise ''.
+        run: Name of its run; None if it was refused, as for worker and span.
+        worker: Name of its worker.
+        span: Name of its span.
+        source_bytes: Size of the file.
+        stored_bytes: Size of its Parquet files.
+        events: Number of its events.
+        skipped_events: Number of events that could not be read.
+        repairs: Counts of repairs and skipped data, by the causes of docs/repairs.md.
+        seconds: Duration of its ingest.
     """
 
     source: File
@@ -50,22 +47,6 @@ class FileResult:
     seconds: float = 0.0
 
 
-def ingested(source: Source, taken: IngestedTrace) -> FileResult:
-    """The result of a file that was ingested."""
-    return FileResult(
-        source.path,
-        "ingested",
-        run=source.run,
-        worker=source.worker,
-        span=taken.span,
-        source_bytes=size(source),
-        stored_bytes=taken.stored_bytes,
-        events=taken.events,
-        skipped_events=taken.skipped_events,
-        repairs=taken.repairs,
-    )
-
-
 def unchanged(source: Source, known: StoredTrace) -> FileResult:
     """The result of a file that was ingested before."""
     return FileResult(
@@ -74,7 +55,7 @@ def unchanged(source: Source, known: StoredTrace) -> FileResult:
         run=known.run,
         worker=known.worker,
         span=known.span,
-        source_bytes=size(source),
+        source_bytes=file_size(source),
         stored_bytes=known.stored_bytes,
         events=known.origin.events,
     )
@@ -82,11 +63,11 @@ def unchanged(source: Source, known: StoredTrace) -> FileResult:
 
 def refused(source: Source, error: RefusedError) -> FileResult:
     """The result of a file that cannot be ingested."""
-    return FileResult(source.path, "refused", str(error), source_bytes=size(source))
+    return FileResult(source.path, "refused", str(error), source_bytes=file_size(source))
 
 
-def size(source: Source) -> int:
-    """Bytes of a file; 0 if it is gone, which its ingest will report."""
+def file_size(source: Source) -> int:
+    """Size of a file in bytes; 0 if it no longer exists, which its ingest reports."""
     try:
         return source.path.stat().st_size
     except OSError:

@@ -1,8 +1,8 @@
 """Ingest traces while a training job writes them.
 
 Folders are scanned repeatedly, because network file systems do not notify of changes that other hosts make. A
-file is ingested when two scans in a row found it unchanged and it is complete: a writer may pause for longer
-than the interval between two scans.
+file is ingested when two scans in a row found it unchanged and it is complete. Being unchanged is not enough: a
+writer may pause for longer than the interval between two scans.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from dataclasses import dataclass, replace
 
 from tracewh.errors import IngestError, RefusedError, StoreError
 from tracewh.ingest.api import FileResult, ingest_sources
-from tracewh.ingest.read.reader import TraceReader
+from tracewh.ingest.read import TraceReader
 from tracewh.ingest.sources.discover import Source, discover
 from tracewh.ingest.sources.files import is_pipe
 from tracewh.storage.open_store import open_store
 
-#: A complete file that was refused is tried again after 1, 2, 4, ... scans, up to this number: a disk may get
-#: room, and nobody wants a message at every scan.
+#: A complete file that was refused is tried again after 1, 2, 4, ... scans, up to this number. A
+#: full disk may be freed, but one message per scan would be too many.
 MOST_SCANS = 64
 
 
@@ -29,7 +29,7 @@ class _Seen:
 
     size: int
     mtime_ns: int
-    settled: bool = False
+    is_done: bool = False
     failures: int = 0
     wait: int = 0
 
@@ -88,19 +88,19 @@ class Watch:
         sources = self._sources()
         new = {(each.run, each.worker) for each in sources if str(each.path) not in self._seen}
         if new:
-            origins = [trace.origin for trace in self._store.survey(new).traces]
+            origins = [trace.origin for trace in self._store.known_traces(new).traces]
             self._stored |= {(o.source_path, o.source_bytes, o.source_mtime_ns) for o in origins}
         ready = [source for source in sources if self._is_ready(source)]
         if not ready:
             return []
-        outcomes = ingest_sources(ready, self._store, self._jobs, on_result=self._on_result)
-        for outcome in outcomes:
-            seen = self._seen[str(outcome.source)]
-            seen.settled = outcome.status != "refused"
-            if not seen.settled:
+        results = ingest_sources(ready, self._store, self._jobs, on_result=self._on_result)
+        for result in results:
+            seen = self._seen[str(result.source)]
+            seen.is_done = result.status != "refused"
+            if not seen.is_done:
                 seen.failures += 1
                 seen.wait = min(2**seen.failures, MOST_SCANS)
-        return outcomes
+        return results
 
     def _sources(self) -> Sequence[Source]:
         found: dict[str, Source] = {}
@@ -127,13 +127,13 @@ class Watch:
         if seen is None or (seen.size, seen.mtime_ns) != (stat.st_size, stat.st_mtime_ns):
             seen = self._seen[key] = _Seen(stat.st_size, stat.st_mtime_ns)
             known = (key, seen.size, seen.mtime_ns) in self._stored
-            seen.settled = known and seen.mtime_ns != 0
+            seen.is_done = known and seen.mtime_ns != 0
             return False
         seen.wait -= 1
-        if seen.settled or seen.wait > 0:
+        if seen.is_done or seen.wait > 0:
             return False
         if seen.failures == 0 and (reason := _unfinished(source)):
-            seen.settled = True
+            seen.is_done = True
             if self._on_left:
                 self._on_left(source, reason)
             return False

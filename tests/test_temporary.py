@@ -84,10 +84,10 @@ def test_another_users_folder_stays(top: Path, monkeypatch: pytest.MonkeyPatch) 
     (folder / "session" / "lock").touch()
     user = os.geteuid()
     monkeypatch.setattr(os, "geteuid", lambda: user + 1)
-    temporary.sweep(top)
+    temporary.remove_abandoned(top)
     assert folder.exists()
     monkeypatch.setattr(os, "geteuid", lambda: user)
-    temporary.sweep(top)
+    temporary.remove_abandoned(top)
     assert not folder.exists()
 
 

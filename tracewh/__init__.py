@@ -12,8 +12,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-# `ingest` is the name of a part and of the function below. Loading a part binds its name here, once:
-# after this line that has happened, and no later `import tracewh.ingest.api` undoes the `def`.
+# `ingest` is both a subpackage and the function below. Importing the subpackage binds its name here, but only the
+# first time. So import it now: a later `import tracewh.ingest.api` does not replace the function.
 import tracewh.ingest  # noqa: F401
 
 if TYPE_CHECKING:
@@ -77,12 +77,12 @@ def ingest(
 
     Args:
         paths: Trace files, and folders to search for them; one or many.
-        warehouse: Folder of the warehouse, made if it is missing, or its URL in a store.
-        run: Name of the run, instead of the one that each path gives.
-        jobs: How many files to read at the same time; None for as many as the machine has cores.
+        warehouse: Folder of the warehouse, created if it is missing, or its URL in an object store.
+        run: Name of the run, instead of the name of its folder.
+        jobs: Number of files to read at the same time; None for one per core, or as many as fit into 1.5 GiB.
         force: Ingest files again that were ingested before.
-        on_progress: Called often while files are read.
-        on_result: Called for each file when it is done.
+        on_progress: Called often, from any thread, one call at a time.
+        on_result: Called once per file, as soon as its result is known.
 
     Returns:
         One result per file, refused files included.
@@ -95,7 +95,7 @@ def ingest(
 
     if isinstance(paths, (str, os.PathLike)):
         paths = [paths]
-    outcomes = api.ingest(
+    results = api.ingest(
         paths,
         warehouse,
         run=run,
@@ -105,7 +105,7 @@ def ingest(
         on_result=on_result,
     )
     ensure_database(warehouse)
-    return outcomes
+    return results
 
 
 def __getattr__(name: str) -> Any:

@@ -1,13 +1,13 @@
-"""Whether errors that nobody foresaw show where they came from."""
+"""The debug mode: unexpected errors are raised with their traceback."""
 
 from __future__ import annotations
 
 import os
 
-#: Set in the environment, it lets such an error end what it happened in, with its traceback.
+#: The environment variable that turns the debug mode on.
 DEBUG = "TRACEWH_DEBUG"
 
 
 def debugging() -> bool:
-    """Whether it is set."""
+    """Whether the debug mode is on."""
     return bool(os.environ.get(DEBUG))

@@ -1,4 +1,4 @@
-"""The errors of ingest and storage; each message is one line for a person."""
+"""The errors of ingest and storage. Each message is one line for the user."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 class IngestError(Exception):
-    """A call that cannot start: a path that does not exist, nothing to ingest, no room to write."""
+    """The call cannot start: a path does not exist, there is nothing to ingest, or the disk is full."""
 
 
 class StoreError(IngestError):
-    """A store that cannot be read: unreachable, without access, or with an invalid URL."""
+    """An object store cannot be read: it is unreachable, denies access, or its URL is invalid."""
 
 
 class RefusedError(Exception):
-    """A file that cannot be ingested. The message gives the reason and, if there is one, the remedy."""
+    """A file cannot be ingested. The message has the reason and, if there is one, the remedy."""
 
 
 def is_disk_full(error: Exception) -> bool:
-    """Whether an error of the system or of the database says that a disk is full."""
+    """Whether an error of the system or of DuckDB means that a disk is full."""
     if isinstance(error, OSError):
         return error.errno in _FULL
-    # DuckDB gives the system's word for it in its own message; a full folder of temporary files it
-    # takes for a lack of memory.
+    # DuckDB's message contains the text of the system's error. If its temporary folder is full, it reports that
+    # it is out of memory.
     text = str(error).partition("\n")[0]
     return "max_temp_directory_size" in str(error) or any(os.strerror(no) in text for no in _FULL)

@@ -1,4 +1,4 @@
-"""What tracewh needs of a file to read it, wherever it is."""
+"""The protocol of a file to read, local or remote."""
 
 from __future__ import annotations
 
@@ -7,29 +7,29 @@ from typing import Literal, Protocol
 
 
 class Stat(Protocol):
-    """What is known of a file without reading it."""
+    """Size and modification time of a file."""
 
     @property
     def st_size(self) -> int:
-        """Bytes."""
+        """Size in bytes."""
 
     @property
     def st_mtime_ns(self) -> int:
-        """When it was last written, in nanoseconds since the epoch; 0 where a store cannot say."""
+        """Modification time in nanoseconds since the epoch; 0 if a store does not report it."""
 
 
 class File(Protocol):
-    """What ingest needs of a file: a part of `pathlib.Path`, so that local files are just that.
+    """A file that ingest can read: a subset of the methods of `pathlib.Path`, which is one.
 
-    `str(file)` is what users see, and what a warehouse records as the trace's path.
+    `str(file)` is shown to users, and stored in the warehouse as the path of the trace.
     """
 
     @property
     def name(self) -> str:
-        """Its name in its folder."""
+        """Name without the folder."""
 
     def open(self, mode: Literal["rb"], /) -> io.BufferedReader:
-        """Its bytes, from the first."""
+        """Open it for reading."""
 
     def stat(self) -> Stat:
-        """Its size and time."""
+        """Size and modification time."""

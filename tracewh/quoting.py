@@ -1,13 +1,13 @@
-"""SQL text for identifiers and strings."""
+"""Quote identifiers and strings in SQL."""
 
 from __future__ import annotations
 
 
-def quoted_name(name: str) -> str:
-    """A name as an SQL identifier."""
+def quote_identifier(name: str) -> str:
+    """Return a name as an SQL identifier."""
     return '"' + name.replace('"', '""') + '"'
 
 
-def quoted(text: str) -> str:
-    """A text as an SQL string."""
+def quote_literal(text: str) -> str:
+    """Return a text as an SQL string literal."""
     return "'" + text.replace("'", "''") + "'"

@@ -1,12 +1,11 @@
 """The tables of a warehouse and their columns, read from sql/tables.
 
-A column is documented where it is typed, by the comment that ends its line::
+The comment at the end of its line documents a column::
 
     device_id INTEGER,  -- [device] Device the event ran on.
 
-The words in brackets are the keys of a trace event's arguments that ingest reads the column from. Today's
-key comes first, older ones follow. `[Collective ranks as text]` marks a list that the trace file writes as
-the text of a list.
+The brackets contain the keys of the event's arguments from which ingest reads the column: the current key, then
+older ones. `[Collective ranks as text]` marks a list that trace files write as text.
 """
 
 from __future__ import annotations
@@ -16,14 +15,13 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-#: Beside this module, in a checkout and in a wheel alike.
+#: The folder of SQL files, next to this module in a checkout and in a wheel.
 SQL = Path(__file__).resolve().parent / "sql"
 
-#: Columns that the path of a Parquet file holds, not the file itself.
+#: Columns that are in the path of a Parquet file, not in the file.
 PARTITION_KEYS = ("run", "worker", "span")
 
-#: A column measured in one of these carries the unit as the end of its name, and a column with such
-#: an ending is measured in it.
+#: Units. The name of a column ends with one of these if and only if the column has that unit.
 MEASURED = ("ns", "us", "bytes", "pct", "gbps")
 
 _COLUMN = re.compile(
@@ -33,10 +31,10 @@ _AS_TEXT = " as text"
 
 
 class ColumnError(ValueError):
-    """A line of a CREATE TABLE statement that is no column with its comment.
+    """A line of a CREATE TABLE statement is not a column with a comment.
 
     Attributes:
-        line: Its number, from 1.
+        line: Number of the line, from 1.
     """
 
     def __init__(self, line: int, message: str) -> None:
@@ -49,10 +47,10 @@ class Column:
     """One column of a table, or of the result of a view.
 
     Attributes:
-        unit: ``ns``, ``us``, ``bytes``, ``pct``, ..., ``key`` for what names a row, or ``-``.
-        keys: Of a table, the keys of an event's arguments that hold the value: today's first, then
-            older ones.
-        as_text: Of a table, whether the trace file writes the list as the text of a list.
+        unit: ``ns``, ``us``, ``bytes``, ``pct``, ..., ``key`` for a column that identifies a row, or ``-``.
+        keys: Keys of the event's arguments that contain the value, for a column of a table: the current
+            key, then older ones.
+        as_text: Whether trace files write the list as text, for a column of a table.
     """
 
     name: str
@@ -65,7 +63,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """One Parquet file of a trace; `columns` are those that the file holds."""
+    """A table: its name, and the columns of its Parquet files."""
 
     name: str
     columns: tuple[Column, ...]
@@ -78,7 +76,7 @@ class Table:
 
 @cache
 def tables() -> dict[str, Table]:
-    """Every table by name, without the partition keys."""
+    """All tables by name, without the partition keys."""
     found = {}
     for path in sorted((SQL / "tables").glob("*.sql")):
         columns = table_columns(path.read_text("utf-8"))
@@ -88,10 +86,10 @@ def tables() -> dict[str, Table]:
 
 
 def table_columns(sql: str) -> tuple[Column, ...]:
-    """The columns of a file that holds a CREATE TABLE statement, in order.
+    """Parse the columns of a CREATE TABLE statement, in order.
 
     Raises:
-        ColumnError: A line inside the statement is no column with its comment.
+        ColumnError: A line of the statement is not a column with a comment.
     """
     found: list[Column] = []
     is_inside = False
@@ -119,5 +117,5 @@ def table_columns(sql: str) -> tuple[Column, ...]:
 
 
 def measured_unit(name: str) -> str | None:
-    """The unit that the name of a column ends in, if it ends in one."""
+    """The unit at the end of a column's name; None if there is none."""
     return next((unit for unit in MEASURED if name == unit or name.endswith("_" + unit)), None)

@@ -1,6 +1,6 @@
-"""Folders for temporary files, each held by a lock as long as its process lives, whatever ends that.
+"""Temporary folders, each with a lock that its process holds until it ends, even if it is killed.
 
-What a killed process leaves is removed by the next one that makes such a folder.
+The next process that creates a temporary folder removes those of dead processes.
 """
 
 from __future__ import annotations
@@ -14,34 +14,34 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-#: How their names begin.
+#: Prefix of the names of temporary folders.
 PREFIX = "tracewh-tmp-"
-#: How the names of those begin that an ingest into a store makes; the lock is one folder deeper.
+#: Prefix of the folders of an ingest into an object store. Their lock is one level deeper.
 SCRATCH = "tracewh-scratch-"
-#: Where nothing says whether its process lives, what nobody wrote to for so long was left behind.
+#: If it is unknown whether its process lives, a folder is abandoned after this time without a write.
 ABANDONED_SECONDS = 24 * 3600
-#: A lock that is not locked yet has this name.
+#: Name of a lock file before it is locked.
 _NEW = "lock.new"
 
 
 class Temporary:
-    """A folder. It is removed by `close`, else when the process has ended.
+    """A temporary folder. `close` removes it; otherwise another process does after this one has ended.
 
     Args:
-        top: Where to make it, if not where the system has its temporary files.
+        top: The parent folder; None for the system's temporary folder.
     """
 
     def __init__(self, top: Path | None = None) -> None:
         top = top or Path(tempfile.gettempdir())
-        sweep(top)
+        remove_abandoned(top)
         self.path = Path(tempfile.mkdtemp(prefix=PREFIX, dir=top))
-        # Locked before it has its name: nobody ever finds it free while we live.
+        # Lock the file before renaming it, so that nobody finds it unlocked while this process lives.
         self._lock = os.open(self.path / _NEW, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try_lock(self._lock)
         os.rename(self.path / _NEW, self.path / "lock")
 
     def close(self) -> None:
-        """Remove it."""
+        """Remove the folder."""
         shutil.rmtree(self.path, ignore_errors=True)
         with suppress(OSError):
             os.close(self._lock)
@@ -49,7 +49,7 @@ class Temporary:
 
 @contextmanager
 def temporary(top: Path | None = None) -> Iterator[Path]:
-    """A folder that is gone afterwards."""
+    """A temporary folder, removed at the end of the context."""
     made = Temporary(top)
     try:
         yield made.path
@@ -57,8 +57,8 @@ def temporary(top: Path | None = None) -> Iterator[Path]:
         made.close()
 
 
-def sweep(top: Path) -> None:
-    """Remove the folders of this user whose processes are dead."""
+def remove_abandoned(top: Path) -> None:
+    """Remove the temporary folders of this user whose processes have ended."""
     with suppress(OSError):
         for entry in os.scandir(top):
             with suppress(OSError):
@@ -79,10 +79,10 @@ def _is_dead(folder: Path) -> bool:
 
 
 def is_held(lock: Path) -> bool | None:
-    """Whether a living process holds a lock, on this host or another; None where that cannot be told.
+    """Whether a running process holds a lock, on this host or another; None if that cannot be determined.
 
     Raises:
-        FileNotFoundError: It is gone.
+        FileNotFoundError: The lock file does not exist.
     """
     descriptor = os.open(lock, os.O_RDWR | os.O_CLOEXEC)
     try:
@@ -102,7 +102,7 @@ def is_old(folder: Path) -> bool:
 
 
 def try_lock(descriptor: int) -> bool | None:
-    """Lock a file unless it is locked; None where the file system knows no locks."""
+    """Try to lock a file; False if it is locked, None if the file system has no locks."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except (BlockingIOError, PermissionError):

@@ -1,5 +1,6 @@
 """The views of a warehouse: find a view, check its arguments and run it."""
 
+from tracewh.storage.layout import TraceKeys
 from tracewh.views.registry import ArgumentError, Call, Registry, UnknownViewError, ViewError
 from tracewh.views.spec import GROUPS, SIZES, Column, HeaderError, Param, Spec
 
@@ -13,6 +14,7 @@ __all__ = [
     "Param",
     "Registry",
     "Spec",
+    "TraceKeys",
     "UnknownViewError",
     "ViewError",
 ]

@@ -20,7 +20,7 @@ from pathlib import Path
 
 import duckdb
 
-from tracewh.quoting import quoted
+from tracewh.quoting import quote_literal
 from tracewh.storage.remote import is_url
 from tracewh.temporary import temporary
 from tracewh.views.local_tables import Pattern
@@ -47,7 +47,7 @@ def ensure_database(
 
     Args:
         path: The warehouse.
-        prepared: The function that `preparing` yields, if any.
+        prepared: The function that `prepare_in_background` yields, if any.
 
     Returns:
         Whether it was written.
@@ -63,7 +63,7 @@ def ensure_database(
 
 
 @contextlib.contextmanager
-def preparing(path: str | os.PathLike[str]) -> Iterator[Callable[[], Path | None]]:
+def prepare_in_background(path: str | os.PathLike[str]) -> Iterator[Callable[[], Path | None]]:
     """Prepare most of tracewh.duckdb in a thread, while traces are ingested.
 
     Creating the macros takes longer than the ingest of a small trace, and does not depend on traces.
@@ -99,10 +99,6 @@ def write_database(path: str | os.PathLike[str]) -> Path:
     return root / DATABASE
 
 
-#: What `tracewh relink` does after a warehouse was moved.
-relink = write_database
-
-
 def database_problem(path: str | os.PathLike[str]) -> tuple[str, str, str] | None:
     """Return the problem of tracewh.duckdb as file, problem and repair command, or None."""
     root = Path(os.path.abspath(path))
@@ -110,9 +106,9 @@ def database_problem(path: str | os.PathLike[str]) -> tuple[str, str, str] | Non
         if not (root / DATABASE).is_file():
             said = "it is missing" if holds_traces(root) else ""
         elif not _is_current(root):
-            said = "it is not finished, or was made by another tracewh or for another folder"
+            said = "it is incomplete, or was written by another version of tracewh or for another folder"
         elif _is_changed(root):
-            said = "its bytes are not those that were written"
+            said = "its contents differ from what was written"
         else:
             said = ""
             with duckdb.connect(root / DATABASE, read_only=True) as con:
@@ -232,14 +228,14 @@ def _create_views(root: Path, database: Path) -> None:
             create(con, installed(), [table.name], Pattern(root))
             for column in table.columns:
                 target = f"{table.name}.{column.name}"
-                con.execute(f"COMMENT ON COLUMN {target} IS {quoted(column.meaning)}")
+                con.execute(f"COMMENT ON COLUMN {target} IS {quote_literal(column.meaning)}")
 
 
 @contextlib.contextmanager
 def _attached(database: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     with duckdb.connect() as con:
         # Any DuckDB since 1.4.2 reads this format; the default of 2.0 is read by 2.0 only.
-        con.execute(f"ATTACH {quoted(str(database))} AS tracewh (STORAGE_VERSION 'v1.4.0')")
+        con.execute(f"ATTACH {quote_literal(str(database))} AS tracewh (STORAGE_VERSION 'v1.4.0')")
         con.execute("USE tracewh")
         con.execute("BEGIN")  # one commit instead of one per comment
         yield con

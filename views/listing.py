@@ -1,4 +1,4 @@
-"""A fixed list of the traces of a warehouse and their files, in a folder or in an object store.
+"""A snapshot of the traces of a warehouse and their files, in a folder or in an object store.
 
     listing = Listing.of("s3://bucket/wh")
     mine = listing.only(trace for trace in listing.traces if trace.run == "resnet")
@@ -24,11 +24,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from tracewh.quoting import quoted
+from tracewh.quoting import quote_literal
 from tracewh.storage import compacted_runs, layout
 from tracewh.storage.arrow_dataset import dataset
-from tracewh.storage.compacted_runs import Compacted
-from tracewh.storage.layout import MANIFEST, PARQUET, Object
+from tracewh.storage.compacted_runs import CompactedRun
+from tracewh.storage.layout import MANIFEST, PARQUET, Object, TraceKeys
 from tracewh.storage.listing import AT_ONCE, Folder, contents
 from tracewh.storage.remote import Location, is_url, locate, readable_errors
 
@@ -48,7 +48,7 @@ class Trace:
     files: Mapping[str, Object]
 
     @property
-    def keys(self) -> tuple[str, str, str]:
+    def keys(self) -> TraceKeys:
         """Its run, worker and span."""
         return self.run, self.worker, self.span
 
@@ -72,7 +72,7 @@ class Listing:
     path: Path | str
     traces: tuple[Trace, ...]
     location: Location | None = None
-    compacted: tuple[Compacted, ...] = ()
+    compacted: tuple[CompactedRun, ...] = ()
 
     @classmethod
     def of(cls, warehouse: str | os.PathLike[str]) -> Self:
@@ -85,13 +85,15 @@ class Listing:
             location = locate(os.fspath(warehouse))
             found = contents(location)
             traces = (Trace(*each.keys, each.tables) for each in found.folders if each.whole)
-            listing = cls(location.url, tuple(traces), location, _fetched(location, found.copies))
+            listing = cls(
+                location.url, tuple(traces), location, _download_compacted(location, found.merged)
+            )
         else:
             root = Path(os.path.abspath(warehouse))
-            copies = compacted_runs.in_folder(root / "data")
-            listing = cls(root, tuple(_local(root / "data")), None, opened(copies))
+            merged = compacted_runs.list_merged(root / "data")
+            listing = cls(root, tuple(_local(root / "data")), None, read_compacted(merged))
         if not listing.traces:
-            said = f"holds no traces; `tracewh ingest LOGDIR -w {listing.path}` brings some in"
+            said = f"holds no traces; ingest some with `tracewh ingest LOGDIR -w {listing.path}`"
             raise FileNotFoundError(errno.ENOENT, said, str(listing.path))
         return listing
 
@@ -99,10 +101,10 @@ class Listing:
         """Return a listing of some of its traces."""
         some = tuple(traces)
         versions = {trace.keys: trace.version for trace in some}
-        copies = (each for each in self.compacted if each.gone(versions) is not None)
-        return replace(self, traces=some, compacted=tuple(copies))
+        compacted = (each for each in self.compacted if each.outdated(versions) is not None)
+        return replace(self, traces=some, compacted=tuple(compacted))
 
-    def names(self, runs: Iterable[str] | None = None) -> list[tuple[str, str, str]]:
+    def names(self, runs: Iterable[str] | None = None) -> list[TraceKeys]:
         """Return run, worker and span of each trace; `runs` is ignored, because all are known."""
         return [trace.keys for trace in self.traces]
 
@@ -118,18 +120,18 @@ class Listing:
             OSError: The files cannot be read.
         """
         versions = {trace.keys: trace.version for trace in self.traces}
-        copies = Copies(self.compacted, versions)
-        copied, parts = copies.traces(table.name), copies.of(table.name)
+        merged = MergedFiles(self.compacted, versions)
+        merged_traces, parts = merged.traces(table.name), merged.of(table.name)
         own = [
             (trace.keys, trace.files[table.name])
             for trace in self.traces
-            if table.name in trace.files and trace.keys not in copied
+            if table.name in trace.files and trace.keys not in merged_traces
         ]
         if not own and not parts:
             said = f"holds no {table.name}.parquet: it is damaged; ingest again with --force"
             raise OSError(errno.EIO, said, str(self.path))
         if self.location is None:
-            files = ", ".join(quoted(found.key) for _, found in own)
+            files = ", ".join(quote_literal(found.key) for _, found in own)
             create_view(con, table, read(f"[{files}]") if own else None, parts)
             return
         # In a separate schema, so that SHOW TABLES shows the same as for a folder.
@@ -150,10 +152,10 @@ class Part:
     """Merged files of a table, and the workers and spans to skip in them."""
 
     files: tuple[Object, ...]
-    gone: frozenset[tuple[str, str]] = frozenset()
+    outdated: frozenset[tuple[str, str]] = frozenset()
 
 
-class Copies:
+class MergedFiles:
     """The merged files that replace the files of traces.
 
     Args:
@@ -162,26 +164,32 @@ class Copies:
     """
 
     def __init__(
-        self, compacted: Iterable[Compacted], versions: Mapping[tuple[str, str, str], str]
+        self, compacted: Iterable[CompactedRun], versions: Mapping[TraceKeys, str]
     ) -> None:
         self._standing = [
-            (each, gone) for each in compacted if (gone := each.gone(versions)) is not None
+            (each, outdated)
+            for each in compacted
+            if (outdated := each.outdated(versions)) is not None
         ]
 
     def of(self, table: str) -> list[Part]:
         """Return the merged files of a table."""
-        found = [(each.files[table], gone) for each, gone in self._standing if table in each.files]
-        whole = tuple(file for file, gone in found if not gone)
-        parts = [Part((file,), gone) for file, gone in found if gone]
+        found = [
+            (each.files[table], outdated)
+            for each, outdated in self._standing
+            if table in each.files
+        ]
+        whole = tuple(file for file, outdated in found if not outdated)
+        parts = [Part((file,), outdated) for file, outdated in found if outdated]
         return [Part(whole), *parts] if whole else parts
 
-    def traces(self, table: str) -> set[tuple[str, str, str]]:
+    def traces(self, table: str) -> set[TraceKeys]:
         """Return the traces whose rows of a table are in merged files, by run, worker and span."""
         return {
             (each.run, *keys)
-            for each, gone in self._standing
+            for each, outdated in self._standing
             if table in each.files
-            for keys in each.versions.keys() - gone
+            for keys in each.versions.keys() - outdated
         }
 
 
@@ -210,11 +218,12 @@ def create_view(
     selects = [f"SELECT {columns} FROM {own} AS t"] if own else []
     for number, part in enumerate(parts):
         # No hive partitioning: the files have the column run, and so has the name of their folder.
-        files = ", ".join(quoted(file.key) for file in part.files)
+        files = ", ".join(quote_literal(file.key) for file in part.files)
         here = f"read_parquet([{files}], hive_partitioning = false)"
         source = f"files.{table.name}_{number}" if in_store else here
         rows = ", ".join(
-            f"({quoted(worker)}, {quoted(span)})" for worker, span in sorted(part.gone)
+            f"({quote_literal(worker)}, {quote_literal(span)})"
+            for worker, span in sorted(part.outdated)
         )
         where = f" WHERE (t.worker, t.span) NOT IN (VALUES {rows})" if rows else ""
         selects.append(f"SELECT {columns} FROM {source} AS t{where}")
@@ -229,12 +238,12 @@ def read(files: str) -> str:
     )
 
 
-def opened(copies: Iterable[Folder]) -> tuple[Compacted, ...]:
+def read_compacted(folders: Iterable[Folder]) -> tuple[CompactedRun, ...]:
     """Read the manifests of merged files in a folder."""
-    return _parsed(copies, lambda key: Path(key).read_bytes())
+    return _parse_all(folders, lambda key: Path(key).read_bytes())
 
 
-def _fetched(location: Location, copies: Iterable[Folder]) -> tuple[Compacted, ...]:
+def _download_compacted(location: Location, folders: Iterable[Folder]) -> tuple[CompactedRun, ...]:
     def fetch(key: str) -> bytes:
         with (
             readable_errors(location.url_of(key)),
@@ -242,23 +251,25 @@ def _fetched(location: Location, copies: Iterable[Folder]) -> tuple[Compacted, .
         ):
             return bytes(file.read())
 
-    return _parsed(copies, fetch)
+    return _parse_all(folders, fetch)
 
 
-def _parsed(copies: Iterable[Folder], fetch: Callable[[str], bytes]) -> tuple[Compacted, ...]:
-    def parse(each: Folder) -> Compacted | None:
+def _parse_all(
+    folders: Iterable[Folder], fetch: Callable[[str], bytes]
+) -> tuple[CompactedRun, ...]:
+    def parse(each: Folder) -> CompactedRun | None:
         with suppress(FileNotFoundError):  # dropped meanwhile
-            return Compacted.parse(each, fetch(each.newest[MANIFEST].key))
+            return CompactedRun.parse(each, fetch(each.newest[MANIFEST].key))
         return None
 
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        read = pool.map(parse, (each for each in copies if each.whole))
+        read = pool.map(parse, (each for each in folders if each.whole))
         return tuple(each for each in read if each)
 
 
 def _local(data: Path) -> Iterator[Trace]:
     for folder in sorted(data.glob("*/*/*")):
-        keys = layout.keys(folder.relative_to(data).as_posix())
+        keys = layout.parse_trace_folder(folder.relative_to(data).as_posix())
         if keys is None or not (folder / "traces.parquet").exists():
             continue
         with os.scandir(folder) as entries:

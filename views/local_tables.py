@@ -1,4 +1,4 @@
-"""The tables of a warehouse in a folder: by a glob, or by the traces that a query found."""
+"""The tables of a warehouse in a folder: over the files that match a glob, or over the traces that were listed."""
 
 from __future__ import annotations
 
@@ -10,27 +10,25 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tracewh.quoting import quoted
+from tracewh.quoting import quote_literal
 from tracewh.storage import compacted_runs, layout
-from tracewh.storage.compacted_runs import Compacted
-from tracewh.storage.layout import MANIFEST, Object
-from tracewh.views.listing import Copies, Part, create_view, opened, read
+from tracewh.storage.compacted_runs import CompactedRun
+from tracewh.storage.layout import MANIFEST, Object, TraceKeys
+from tracewh.views.listing import MergedFiles, Part, create_view, read, read_compacted
 
 if TYPE_CHECKING:
     import duckdb
 
     from tracewh.views.spec import Spec
 
-#: Run, worker and span.
-Keys = tuple[str, str, str]
-#: The variable that holds the folders of the traces of a query. If each table listed them itself, a trace
-#: that arrives in between would be in one table and not in another. A compacted table has its own
+#: The DuckDB variable with the folders of the traces that a query reads. If each table listed the traces itself,
+#: a trace that is ingested in between would be in one table and not in another. A compacted table has its own
 #: variable, with the traces that are not in merged files.
 _PRESENT = "tracewh_present"
 
 
 class Pattern:
-    """A folder whose tables list their files by a glob, each time a query uses them.
+    """A folder whose tables match their files with a glob in each query.
 
     Args:
         path: Absolute path of the folder.
@@ -45,11 +43,11 @@ class Pattern:
 
     def files(self, table: str) -> str:
         """Return a glob for the files of a table, as a SQL literal."""
-        return quoted(f"{glob.escape(str(self.path))}/data/*/*/*/{table}.parquet")
+        return quote_literal(f"{glob.escape(str(self.path))}/data/*/*/*/{table}.parquet")
 
 
 class LocalTables:
-    """A folder whose tables have the traces that `look` found.
+    """A folder whose tables contain the traces that `refresh` listed.
 
     Args:
         path: Absolute path of the folder.
@@ -60,30 +58,32 @@ class LocalTables:
         self._pattern = Pattern(path)
         self._folders: list[str] = []
         #: Filter for the traces, by run, worker and span; None for all.
-        self._kept: Callable[[Keys], bool] | None = None
+        self._selected: Callable[[TraceKeys], bool] | None = None
         #: For each compacted table, the folders of the traces that are not merged, and the merged files.
         self._divided: dict[str, tuple[list[str], list[Part]]] = {}
         #: Contents of the manifests of merged files by path; a manifest never changes.
-        self._manifests: dict[str, tuple[Compacted, ...]] = {}
+        self._manifests: dict[str, tuple[CompactedRun, ...]] = {}
 
-    def names(self, runs: Iterable[str] | None = None) -> list[Keys]:
+    def names(self, runs: Iterable[str] | None = None) -> list[TraceKeys]:
         """Return run, worker and span of each trace.
 
         Args:
             runs: If all of these have traces, list only theirs; None for all runs.
         """
         data = self.path / "data"
-        each = [_traces(data, [layout.run(run)])[0] for run in dict.fromkeys(runs or ())]
+        each = [_traces(data, [layout.run_folder(run)])[0] for run in dict.fromkeys(runs or ())]
         found = [*chain(*each)] if each and all(each) else _traces(data)[0]
         paths = (os.path.relpath(trace.folder, data) for trace in found)
-        return [keys for path in paths if (keys := layout.keys(path.replace(os.sep, "/")))]
+        return [
+            keys for path in paths if (keys := layout.parse_trace_folder(path.replace(os.sep, "/")))
+        ]
 
-    def look(self, with_copies: bool = True) -> set[str]:
-        """List traces and merged files; return the tables whose views must be created again."""
+    def refresh(self, with_merged: bool = True) -> set[str]:
+        """List the traces and merged files again, and return the tables whose views must be recreated."""
         before, self._divided = self._divided, {}
-        found, runs = _traces(self.path / "data", kept=self._kept)
+        found, runs = _traces(self.path / "data", selected=self._selected)
         self._folders = [trace.folder for trace in found]
-        if with_copies and runs:
+        if with_merged and runs:
             self._divide(found, self._compacted(runs))
         return {
             table
@@ -91,42 +91,42 @@ class LocalTables:
             if _shape(before.get(table)) != _shape(self._divided.get(table))
         }
 
-    def _divide(self, found: list[_FoundTrace], compacted: list[Compacted]) -> None:
-        copies = Copies(compacted, {trace.keys: trace.version for trace in found})
+    def _divide(self, found: list[_FoundTrace], compacted: list[CompactedRun]) -> None:
+        merged = MergedFiles(compacted, {trace.keys: trace.version for trace in found})
         own: dict[frozenset[str], list[str]] = {}
         for table in {table for each in compacted for table in each.files}:
-            if parts := copies.of(table):
+            if parts := merged.of(table):
                 runs = frozenset(each.run for each in compacted if table in each.files)
-                if runs not in own:  # most tables are copied in all of them
-                    copied = copies.traces(table)
-                    own[runs] = [trace.folder for trace in found if trace.keys not in copied]
+                if runs not in own:  # most tables are merged in all of them
+                    merged_traces = merged.traces(table)
+                    own[runs] = [trace.folder for trace in found if trace.keys not in merged_traces]
                 self._divided[table] = own[runs], parts
 
-    def keep(self, kept: Callable[[Keys], bool] | None) -> None:
-        """From the next look on, find some traces only; all where None."""
-        self._kept = kept
+    def select(self, selected: Callable[[TraceKeys], bool] | None) -> None:
+        """From the next `refresh` on, find only the traces that match a filter; None for all."""
+        self._selected = selected
 
-    def prefer(self, first: Callable[[Keys], bool]) -> None:
-        """Put some traces first until the next `look`: DuckDB opens the first file to bind a query."""
+    def put_first(self, first: Callable[[TraceKeys], bool]) -> None:
+        """Put some traces first, until the next `refresh`: DuckDB opens the first file when it binds a query."""
         data = f"{self.path}/data/"
 
         def is_later(folder: str) -> bool:
-            keys = layout.keys(folder.removeprefix(data))
+            keys = layout.parse_trace_folder(folder.removeprefix(data))
             return not (keys and first(keys))
 
         self._folders.sort(key=is_later)
         for own, _ in self._divided.values():
             own.sort(key=is_later)
 
-    def tell(self, con: duckdb.DuckDBPyConnection, most: int | None = None) -> None:
-        """Set the variables from which the views read the found traces, or the first of them."""
+    def set_variables(self, con: duckdb.DuckDBPyConnection, most: int | None = None) -> None:
+        """Set the variables that the views read: all listed traces, or the first of them."""
         lists = {_PRESENT: self._folders}
         lists |= {_variable(table): own for table, (own, _) in self._divided.items()}
         for name, folders in lists.items():
             con.execute(f"SET VARIABLE {name} = ?::VARCHAR[]", [folders[:most] or None])
 
-    def forget(self, con: duckdb.DuckDBPyConnection) -> None:
-        """Let each use of a table list the traces itself; call `look` without copies before."""
+    def clear_variables(self, con: duckdb.DuckDBPyConnection) -> None:
+        """Make each use of a table list the traces itself; call `refresh` without merged files before."""
         con.execute(f"RESET VARIABLE {_PRESENT}")
 
     def create_view(self, con: duckdb.DuckDBPyConnection, table: Spec) -> None:
@@ -137,23 +137,23 @@ class LocalTables:
         files = files if parts else f"coalesce({files}, [{self._pattern.files(table.name)}])"
         create_view(con, table, read(files) if own or not parts else None, parts)
 
-    def _compacted(self, runs: list[str]) -> list[Compacted]:
+    def _compacted(self, runs: list[str]) -> list[CompactedRun]:
         """Return the merged files of some runs, given by their folders."""
         read = {}
-        for each in compacted_runs.in_folder(self.path / "data", runs):
+        for each in compacted_runs.list_merged(self.path / "data", runs):
             if each.whole:
                 path = each.newest[MANIFEST].key
-                read[path] = self._manifests.get(path) or opened([each])
+                read[path] = self._manifests.get(path) or read_compacted([each])
         self._manifests = read
         return [each for known in read.values() for each in known]
 
 
 @dataclass(frozen=True, slots=True)
 class _FoundTrace:
-    """A trace that `look` found; it has keys and version only if its run has merged files."""
+    """A trace that `refresh` found; it has keys and version only if its run has merged files."""
 
     folder: str
-    keys: tuple[str, str, str] = ("", "", "")
+    keys: TraceKeys = ("", "", "")
     version: str = ""
 
 
@@ -169,19 +169,19 @@ def _shape(divided: tuple[list[str], list[Part]] | None) -> tuple[bool, list[Par
 def _traces(
     data: Path,
     runs: Iterable[str] | None = None,
-    kept: Callable[[Keys], bool] | None = None,
+    selected: Callable[[TraceKeys], bool] | None = None,
 ) -> tuple[list[_FoundTrace], list[str]]:
     """Return the traces in order, and the folders of runs that have merged files.
 
     Args:
         runs: Folders of the runs to list; None for all.
-        kept: Filter for the traces; None for all.
+        selected: Filter for the traces; None for all.
     """
     found, compact = [], []
     for run in compacted_runs.names(str(data)) if runs is None else runs:
         workers = compacted_runs.names(f"{data}/{run}")
-        is_copied = any(layout.copies_of(f"{run}/{name}") for name in workers)
-        if is_copied:
+        has_merged = any(layout.parse_merged_folder(f"{run}/{name}") for name in workers)
+        if has_merged:
             compact.append(run)
         for worker in workers:
             for span in compacted_runs.names(f"{data}/{run}/{worker}"):
@@ -191,8 +191,8 @@ def _traces(
                     stat = os.stat(file)
                 except (FileNotFoundError, NotADirectoryError):  # no trace
                     continue
-                keys = layout.keys(path) if is_copied or kept else None
-                if kept and not (keys and kept(keys)):
+                keys = layout.parse_trace_folder(path) if has_merged or selected else None
+                if selected and not (keys and selected(keys)):
                     continue
                 if keys:
                     traces = Object(file, stat.st_size, stat.st_mtime_ns)

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any
 
-from tracewh.storage.layout import KEYS
+from tracewh.storage.layout import KEYS, TraceKeys
 from tracewh.views.registry import ArgumentError
 
 #: Parameters that name a run to compare, alone or before `_worker` and `_span`.
@@ -28,23 +28,21 @@ CLOSE = 0.6
 #: Maximum number of names that are compared in full, after a quick comparison of their letters.
 MOST_COMPARED = 50
 
-Trace = tuple[str, str, str]
 
-
-def given(arguments: Mapping[str, Any]) -> list[dict[str, str]]:
+def name_arguments(arguments: Mapping[str, Any]) -> list[dict[str, str]]:
     """Return the names among the arguments of a view by parameter, grouped by run."""
     sides = [KEYS, *((side, *(f"{side}_{key}" for key in KEYS[1:])) for side in SIDES)]
     found = ({p: arguments[p] for p in side if arguments.get(p) is not None} for side in sides)
     return [names for names in found if names]
 
 
-def runs(arguments: Mapping[str, Any]) -> list[str] | None:
+def named_runs(arguments: Mapping[str, Any]) -> list[str] | None:
     """Return the runs that the arguments of a view name; None if a worker or span may be of any run."""
-    found = [names[p] for names in given(arguments) for p in ("run", *SIDES) if p in names]
-    return found if len(found) == len(given(arguments)) else None
+    found = [names[p] for names in name_arguments(arguments) for p in ("run", *SIDES) if p in names]
+    return found if len(found) == len(name_arguments(arguments)) else None
 
 
-def resolved(arguments: Mapping[str, Any], traces: Iterable[Trace]) -> dict[str, Any]:
+def resolve(arguments: Mapping[str, Any], traces: Iterable[TraceKeys]) -> dict[str, Any]:
     """Return the arguments of a view with full names of runs, workers and spans.
 
     Args:
@@ -54,12 +52,14 @@ def resolved(arguments: Mapping[str, Any], traces: Iterable[Trace]) -> dict[str,
         ArgumentError: A name is unknown, or several names match it.
     """
     whole, known = dict(arguments), list(traces)
-    for names in given(arguments):
-        whole |= pick(known, names)[0]
+    for names in name_arguments(arguments):
+        whole |= resolve_names(known, names)[0]
     return whole
 
 
-def pick(traces: Iterable[Trace], names: Mapping[str, str]) -> tuple[dict[str, str], list[Trace]]:
+def resolve_names(
+    traces: Iterable[TraceKeys], names: Mapping[str, str]
+) -> tuple[dict[str, str], list[TraceKeys]]:
     """Resolve names; return the full names and the traces that have them.
 
     Args:

@@ -1,7 +1,7 @@
-"""The queries of sql/queries: what the command line asks of the views and tables.
+"""Run the queries of sql/queries, which the command line uses.
 
-A query has `$name` where a value goes. `filled` puts the values in, so the report can show the query as a
-user can run it.
+A query has placeholders: `$name`. `query_text` replaces them by literals, so that the report can show a query that
+the user can run.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from tracewh.quoting import quoted
+from tracewh.quoting import quote_literal
 from tracewh.schema import SQL
 
 if TYPE_CHECKING:
@@ -31,11 +31,11 @@ def run_query(
         name: Name of the file, without `.sql`.
         **values: A value for each parameter.
     """
-    return warehouse.sql(filled(name, **values))
+    return warehouse.sql(query_text(name, **values))
 
 
-def filled(name: str, **values: str | int | None) -> str:
-    """The text of a query with its values.
+def query_text(name: str, **values: str | int | None) -> str:
+    """Return the text of a query with literals instead of placeholders.
 
     Raises:
         KeyError: A parameter has no value.
@@ -50,12 +50,12 @@ def filled(name: str, **values: str | int | None) -> str:
 def _literal(value: Any) -> str:
     if value is None:
         return "NULL"
-    return quoted(value) if isinstance(value, str) else str(value)
+    return quote_literal(value) if isinstance(value, str) else str(value)
 
 
 @cache
 def _text(name: str) -> str:
-    """A query without the comment at its top and the semicolon at its end."""
+    """Read a query, without the comment at its top and the semicolon at its end."""
     lines = (SQL / "queries" / f"{name}.sql").read_text("utf-8").splitlines()
     first = next(number for number, line in enumerate(lines) if not line.startswith("--"))
     return "\n".join(lines[first:]).rstrip(";")

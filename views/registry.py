@@ -1,11 +1,10 @@
-"""The views tracewh can answer, and the only way to ask one.
+"""The registry of all SQL objects: it finds a view, checks the arguments of a call, and creates objects in DuckDB.
 
     views/overview/step_breakdown_v1.sql --parse--> Spec --create--> step_breakdown_v1(...)
                                                          --create--> step_breakdown(...)   # newest
 
-A registry knows no trace data and no particular view: adding a view means adding one .sql file
-and its test. The CLI, the reference page and the contract tests all iterate over this object, so
-none of them can list a view that is missing or forget one that is there.
+The registry reads the .sql files and contains no trace data. To add a view, add one .sql file and its test: the
+command line, the reference pages and the contract tests all iterate over the registry.
 """
 
 from __future__ import annotations
@@ -21,25 +20,25 @@ from typing import Any
 
 import duckdb
 
-from tracewh.quoting import quoted
+from tracewh.quoting import quote_literal
 from tracewh.views.spec import GROUPS, Column, Param, Spec, parse, without_comments
-from tracewh.views.values import RefusedError, literal, typed
+from tracewh.views.values import ConversionError, convert, literal
 
-#: The package, in a checkout and in a wheel alike. Not importlib.resources: an editable install
-#: gives `tracewh.sql`, which has no Python in it, no path that `files` accepts.
+#: The folder of the package, in a checkout and in a wheel. In an editable install, importlib.resources cannot
+#: find tracewh/sql, because it contains no Python.
 PACKAGE = Path(__file__).parents[1]
 
-#: Where the .sql files are that define something; sql/derive/ holds statements that ingest runs.
+#: The folders of .sql files that define objects. sql/derive/ contains statements that ingest runs.
 FOLDERS = ("sql/tables", "sql/slices", "sql/functions", "sql/blocks", "views")
 
-#: The macro that lists the views. It is written from the headers, so no file defines it.
+#: The macro that lists the views. It is generated from the headers.
 LISTING = "views"
 
 __all__ = ["ArgumentError", "Call", "Registry", "UnknownViewError", "ViewError", "installed"]
 
 
 class ViewError(Exception):
-    """Base of everything a caller of a view can get wrong. The message is meant for a person."""
+    """Base of the errors in a call of a view. The message is meant for the user."""
 
 
 class UnknownViewError(ViewError):
@@ -55,8 +54,9 @@ class Call:
     """A call of a view with checked arguments.
 
     Attributes:
-        sql: A query that is ready to run, its arguments written into it as literals.
-        values: The arguments as DuckDB understood them.
+        view: The view.
+        sql: The query, with the arguments as literals.
+        values: The arguments, converted to the types of the parameters.
     """
 
     view: Spec
@@ -65,13 +65,13 @@ class Call:
 
 
 class Registry:
-    """Every table, slice, function, block and view that the .sql files define.
+    """All tables, slices, functions, blocks and views that the .sql files define.
 
     Args:
         specs: The parsed files, in any order.
 
     Raises:
-        ViewError: Two files define the same object, or the `uses:` line of one is not what it uses.
+        ViewError: Two files define the same object, or a `uses:` line does not match the SQL of its file.
     """
 
     def __init__(self, specs: Iterable[Spec]) -> None:
@@ -79,7 +79,7 @@ class Registry:
         for spec in sorted(specs, key=lambda spec: spec.path):
             if (other := self._by_object.setdefault(spec.object_name, spec)) is not spec:
                 raise ViewError(f"{spec.path} and {other.path} both define {spec.object_name}")
-        self._newest = {view.name: view for view in self}  # the last one is the newest
+        self._newest = {view.name: view for view in self}  # versions are in ascending order
         for name in {LISTING, *self._newest} & self._by_object.keys():
             raise ViewError(f"{self._by_object[name].path} has the name of a view")
         self._needs = {spec.object_name: self._mentioned(spec) for spec in self.all()}
@@ -88,14 +88,14 @@ class Registry:
 
     @classmethod
     def load(cls, package: Path = PACKAGE) -> Registry:
-        """Read the .sql files of a package folder, by default the ones installed with tracewh."""
+        """Read the .sql files of a package folder, by default those of tracewh."""
         paths = [path for folder in FOLDERS for path in sorted((package / folder).rglob("*.sql"))]
         return cls(
             parse(path.read_text("utf-8"), path.relative_to(package).as_posix()) for path in paths
         )
 
     def __iter__(self) -> Iterator[Spec]:
-        """All views, every version: by group, by name, and then by version."""
+        """All versions of all views, sorted by group, name and version."""
         views = (spec for spec in self._by_object.values() if spec.kind == "view")
         return iter(sorted(views, key=lambda v: (GROUPS.index(v.group), v.name, v.version)))
 
@@ -108,22 +108,22 @@ class Registry:
         return list(self._by_object.values())
 
     def tables(self) -> list[Spec]:
-        """The tables that ingest writes and the views read."""
+        """The tables."""
         return [spec for spec in self.all() if spec.kind == "table"]
 
     def slices(self) -> list[Spec]:
-        """The ready parts of tables, e.g. ``kernels``."""
+        """The slices: views on a part of a table, e.g. ``kernels``."""
         return [spec for spec in self.all() if spec.kind == "slice"]
 
     def get(self, name: str, version: int | None = None) -> Spec:
-        """Find a view.
+        """Return a view.
 
         Args:
-            name: ``step_breakdown``, or with the version in it, ``step_breakdown_v1``.
-            version: A version to pin, or None for the newest one.
+            name: The name, e.g. ``step_breakdown``, or the name with a version, ``step_breakdown_v1``.
+            version: The version; None for the newest.
 
         Raises:
-            UnknownViewError: Says what was close, or which versions there are.
+            UnknownViewError: The view or the version does not exist.
         """
         if version is None and (pinned := re.fullmatch(r"(\w+?)_v(\d+)", name)):
             name, version = pinned[1], int(pinned[2])
@@ -137,40 +137,42 @@ class Registry:
         return versions[wanted]
 
     def named(self, object_name: str) -> Spec:
-        """A table, slice, function, block or pinned view that is known to exist."""
+        """Return a table, slice, function, block or pinned view by its object name.
+
+        Raises:
+            KeyError: It does not exist.
+        """
         return self._by_object[object_name]
 
     def needs(self, sql: str | None = None, given: Iterable[str] = ()) -> list[str]:
-        """What has to exist before a piece of SQL can run, in the order to create it.
+        """Return the objects that a piece of SQL needs, in the order in which to create them.
 
         Args:
-            sql: Any SQL, or None to list everything there is.
-            given: What exists; it is left out, and so is what only that needs.
+            sql: Any SQL; None for all objects.
+            given: Objects that already exist. They are left out, as are objects that only they need.
 
         Returns:
             Names of tables, slices, functions, blocks, pinned views, unversioned views, and ``views``.
         """
         todo = list(self._needs) if sql is None else list(self._named_in(sql))
         graph: dict[str, set[str]] = {}
-        there = set(given)
+        existing = set(given)
         while todo:
             name = todo.pop()
-            if name not in graph and name not in there:
-                graph[name] = self._needs[name] - there
+            if name not in graph and name not in existing:
+                graph[name] = self._needs[name] - existing
                 todo += graph[name]
         return list(TopologicalSorter(graph).static_order())
 
     def create(self, con: duckdb.DuckDBPyConnection, names: Iterable[str]) -> None:
-        """Define objects in the main schema of a connection, with their comments.
-
-        A view's unversioned name is its newest version, and `views()` lists them all.
+        """Create objects and their comments in the main schema of a connection.
 
         Args:
-            con: Where to create them.
-            names: As `needs` lists them. Tables become empty tables.
+            con: The connection.
+            names: Names from `needs`, in its order. Tables are created empty.
 
         Raises:
-            ViewError: DuckDB refuses the SQL of a file.
+            ViewError: DuckDB rejects the SQL of a file.
         """
         for name in names:
             if name == LISTING:
@@ -186,14 +188,13 @@ class Registry:
                 except duckdb.Error as error:
                     raise ViewError(f"{spec.path}: {error}") from error
                 comment = spec.summary
-            con.execute(f"COMMENT ON {self._type(name)} {name} IS {quoted(comment)}")
+            con.execute(f"COMMENT ON {self._type(name)} {name} IS {quote_literal(comment)}")
 
     def call(self, name: str, version: int | None = None, /, **arguments: Any) -> Call:
         """Check the arguments of one view and build the SQL that calls it.
 
-        Values become literals of their type, so a value cannot become SQL. They are not bound:
-        DuckDB prunes files for bound values too, but two relations that both bind `$run` refuse to
-        be joined, and comparing two runs is what people do.
+        The values are written into the SQL as literals of their type, which prevents SQL injection. They are
+        not bound, because DuckDB cannot join two relations that both bind `$run`.
 
         Raises:
             UnknownViewError: See `get`.
@@ -211,15 +212,15 @@ class Registry:
         values = {}
         for given, value in arguments.items():
             try:
-                values[given] = typed(value, types[given])
-            except RefusedError:
+                values[given] = convert(value, types[given])
+            except ConversionError:
                 message = f"{view.object_name}: {given} is {types[given]}, got {value!r}"
                 raise ArgumentError(message) from None
         inside = ", ".join(f"{name} := {literal(v, types[name])}" for name, v in values.items())
         return Call(view, f"FROM {view.object_name}({inside})", values)
 
     def _named_in(self, sql: str) -> set[str]:
-        """Tables and slices whose name is a word of the SQL, and macros that it calls."""
+        """Return the tables and slices whose names are words of the SQL, and the macros that it calls."""
         sql = without_comments(sql).lower()
         called = set(re.findall(r"\b(\w+)\"?\s*\(", sql))
         found = called & {LISTING, *self._newest}
@@ -229,7 +230,7 @@ class Registry:
         return found
 
     def _mentioned(self, spec: Spec) -> set[str]:
-        """What a file needs, after checking that its `uses:` line has every macro it calls."""
+        """Return the objects that a file needs. Check that its `uses:` line lists the macros that it calls."""
         if spec.kind == "table":
             return set()
         named = self._named_in(spec.body) - {spec.object_name}
@@ -260,7 +261,7 @@ class Registry:
 
 @functools.cache
 def installed() -> Registry:
-    """The registry of the files installed with tracewh, read once: to read them takes a while."""
+    """The registry of the files of tracewh. They are read once, because that is slow."""
     return Registry.load()
 
 
@@ -286,24 +287,24 @@ def _listed(view: Spec, latest: bool) -> str:
 
     def fields(items: Iterable[Param | Column], *names: str) -> str:
         rows = (
-            "{" + ", ".join(f"'{name}': {quoted(getattr(i, name))}" for name in names) + "}"
+            "{" + ", ".join(f"'{name}': {quote_literal(getattr(i, name))}" for name in names) + "}"
             for i in items
         )
         return f"[{', '.join(rows)}]"
 
     return ", ".join(
         (
-            quoted(view.name),
-            quoted(view.object_name),
+            quote_literal(view.name),
+            quote_literal(view.object_name),
             str(view.version),
             str(latest),
-            quoted(view.group),
-            quoted(view.summary),
+            quote_literal(view.group),
+            quote_literal(view.summary),
             fields(view.params, "name", "type", "default", "unit", "meaning"),
             fields(view.columns, "name", "type", "unit", "meaning"),
-            quoted(view.deprecated) if view.deprecated else "NULL",
-            quoted(view.doc),
-            quoted(view.distributes),
+            quote_literal(view.deprecated) if view.deprecated else "NULL",
+            quote_literal(view.doc),
+            quote_literal(view.distributes),
         )
     )
 

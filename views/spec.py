@@ -1,9 +1,9 @@
-"""What a .sql file promises, read from the comment header at its top.
+"""Parse the header of a .sql file: the comment at its top.
 
-The header is the one place where names, types, units and meanings are written down. This module
-turns it into plain values and refuses a file whose SQL says something else; it never runs SQL.
+The header declares the names, types, units and meanings of parameters and columns. Parsing fails if the SQL of
+the file does not match its header. No SQL is run.
 
-The columns of a table have no lines in its header: `tracewh.schema` reads them where they are typed.
+The header of a table does not list columns: `tracewh.schema` reads them from the CREATE TABLE statement.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ __all__ = ["GROUPS", "SIZES", "Column", "HeaderError", "Param", "Spec", "parse",
 Kind = Literal["table", "slice", "function", "block", "view"]
 KINDS: tuple[Kind, ...] = ("table", "slice", "function", "block", "view")
 
-#: The folders under views/, in the order a reader meets them.
+#: The folders in views/, in the order of the documentation.
 GROUPS = ("overview", "operators", "device", "memory", "distributed", "counters", "compare")
 
-#: Names of the ``name: text`` lines that may open a header. Any other name is an error.
+#: Names of the ``name: text`` lines at the start of a header. Any other name is an error.
 FACTS = (
     *KINDS,
     *("version", "since", "summary", "grain", "distributes", "combines", "order", "carries"),
@@ -31,8 +31,8 @@ FACTS = (
     *("uses", "needs", "empty", "example", "reading", "deprecated"),
 )
 
-#: Values of `distributes:`: what the rows of a view depend on. Rows computed for each group of that size,
-#: each from the files of the group alone, together are all rows of the view.
+#: Values of `distributes:`: the group of traces that a row of a view depends on. The view can be run on each
+#: group separately, and the rows of all groups together are the rows of the view.
 SIZES = {
     "trace": "the rows of a trace depend on that trace alone",
     "worker": "the rows of a worker depend on all of its recordings",
@@ -40,7 +40,7 @@ SIZES = {
     "warehouse": "a row depends on more than one run",
 }
 
-#: Values of `carries:`: engines besides DuckDB in whose SQL a view can be written.
+#: Values of `carries:`: SQL dialects to which the SQL of a view can be translated.
 DIALECTS = ("spark",)
 
 
@@ -48,17 +48,17 @@ _OF_VIEWS = ("version", "distributes", "order")
 
 
 class HeaderError(ValueError):
-    """A header that cannot be trusted. The message starts with ``file:line:``."""
+    """An error in a header. The message starts with ``file:line:``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Param:
-    """One argument of a view, block or function, in the order it is passed.
+    """A parameter of a view, block or function.
 
     Attributes:
-        type: As DuckDB spells it.
+        type: The DuckDB type.
         unit: ``ns``, ``us``, ``bytes``, ``pct``, ..., or ``-``.
-        default: An SQL expression, or ``-`` when the caller has to pass a value.
+        default: An SQL expression, or ``-`` if the parameter is required.
     """
 
     name: str
@@ -69,18 +69,18 @@ class Param:
 
     @property
     def required(self) -> bool:
-        """True when the caller has to pass it."""
+        """Whether the caller must pass a value."""
         return self.default == "-"
 
     @property
     def declaration(self) -> str:
-        """The parameter as CREATE MACRO spells it, e.g. ``run VARCHAR := NULL``."""
+        """The parameter in a CREATE MACRO statement, e.g. ``run VARCHAR := NULL``."""
         text = f"{self.name} {self.type}"
         return text if self.required else f"{text} := {self.default}"
 
 
-#: Parameters and columns of nearly every view. A header names them on one line, ``run, worker, span``,
-#: and their text is defined here.
+#: Parameters and columns of nearly every view, with their text. A header lists their names on one line:
+#: ``run, worker, span``.
 SHARED_PARAMS = {
     "run": Param("run", "VARCHAR", "-", "NULL", "Run to report; NULL reports every run."),
     "worker": Param("worker", "VARCHAR", "-", "NULL", "Worker to report; NULL reports all."),
@@ -99,7 +99,7 @@ SHARED_COLUMNS = {
     "span": Column("span", "VARCHAR", "key", "Recording of the worker."),
 }
 #: The column `span` of a view with the parameter per_span.
-SPANS_TOGETHER = replace(
+COMBINED_SPAN = replace(
     SHARED_COLUMNS["span"],
     meaning="Recording of the worker; NULL if all its recordings are combined.",
 )
@@ -107,24 +107,24 @@ SPANS_TOGETHER = replace(
 
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """Everything the header of one .sql file says, and the file's text.
+    """The header of a .sql file, and the text of the file.
 
     Attributes:
-        group: Of a view, the folder it lies in; otherwise ``''``.
-        version: Of a view; otherwise 0.
+        group: The folder of a view; otherwise ``''``.
+        version: The version of a view; otherwise 0.
         doc: The free text of the header; paragraphs are separated by an empty line.
         uses: Object names of the functions, blocks and pinned views that the SQL calls.
-        returns: Of a function, the type of its value; otherwise ``''``.
-        distributes: Of a view, one of `SIZES`; otherwise ``''``.
-        combines: Calls of blocks and views, and tables, that can be computed trace by trace and are all
-            that the view reads then; see tracewh/spark/distributed.py.
-        order: How the rows of a view come, in SQL, by its columns; otherwise ``''``.
-        carries: Of a view that other SQL can say as well, one of `DIALECTS`; otherwise ``''``.
-        needs: Checks of trace_quality with each of which the view has no rows for a trace.
-        empty: Of a view, why it has no rows for a trace if none of these checks found anything, and
-            what to change; or ``''``. A parameter in braces stands for its value.
-        example: What the page of a view shows: the traces, and the options of `tracewh show`.
-        reading: What that says, or ``''``.
+        returns: The type of the value of a function; otherwise ``''``.
+        distributes: The size of the group that a row of a view depends on, one of `SIZES`; otherwise ``''``.
+        combines: Tables, and calls of blocks and views, that can be computed for each trace separately. The
+            view reads nothing else; see tracewh/spark/distributed.py.
+        order: The ORDER BY of the rows of a view; otherwise ``''``.
+        carries: The SQL dialect to which a view can be translated, one of `DIALECTS`, or ``''``.
+        needs: Checks of trace_quality. If a trace fails one, the view has no rows for it.
+        empty: Why a view has no rows for a trace that passes these checks, and what to change; or ``''``. A
+            parameter in braces stands for its value.
+        example: The traces and the options of `tracewh show` for the example on the page of a view.
+        reading: An explanation of the example, or ``''``.
         deprecated: What is wrong with a view and what to use instead, or ``''``.
         path: The file, for messages and docs: ``views/overview/step_breakdown_v1.sql``.
         sql: The whole file.
@@ -156,17 +156,17 @@ class Spec:
 
     @property
     def object_name(self) -> str:
-        """The name inside DuckDB: ``step_breakdown_v1`` for a view, the bare name otherwise."""
+        """The name in DuckDB: ``step_breakdown_v1`` for a view, otherwise the name without a version."""
         return f"{self.name}_v{self.version}" if self.kind == "view" else self.name
 
     @property
     def keys(self) -> list[str]:
-        """The columns that say what a row is."""
+        """The columns that identify a row."""
         return [column.name for column in self.columns if column.unit == "key"]
 
     @property
     def signature(self) -> str:
-        """The opening of the CREATE MACRO statement that this header calls for."""
+        """The start of the CREATE MACRO statement that matches this header."""
         inside = ", ".join(param.declaration for param in self.params)
         opening = "AS" if self.kind == "function" else "AS TABLE"
         return f"CREATE MACRO {self.object_name}({inside}) {opening}"
@@ -178,49 +178,49 @@ class Spec:
 
 
 def parse(text: str, path: str) -> Spec:
-    """Read the header of one file.
+    """Parse a file.
 
     Args:
-        text: The whole file.
-        path: Where it is, from the root of the package, with forward slashes.
+        text: The contents of the file.
+        path: Its path from the root of the package, with forward slashes.
 
     Raises:
-        HeaderError: The header is incomplete, or the SQL below it disagrees with it.
+        HeaderError: The header is incomplete, or does not match the SQL.
     """
     header = _Header(text, path)
     kind = next((known for known in KINDS if known in header.facts), None)
     if kind is None:
-        header.refuse(
+        header.fail(
             1, "the header must start with 'view:', 'block:', 'function:', 'slice:' or 'table:'"
         )
     for required in ("since", "summary", *(_OF_VIEWS if kind == "view" else [])):
         if required not in header.facts:
-            header.refuse(1, f"the header of a {kind} has no '{required}:' line")
+            header.fail(1, f"the header of a {kind} has no '{required}:' line")
     facts = header.facts
     if kind == "view" and not re.fullmatch(r"[1-9][0-9]*", facts["version"]):
-        header.refuse_fact(
+        header.fail_at_fact(
             "version", f"a version is a whole number from 1, not {facts['version']!r}"
         )
     if not re.fullmatch(r"\d+\.\d+", facts["since"]):
-        header.refuse_fact(
+        header.fail_at_fact(
             "since", f"'since:' is a version of tracewh, e.g. 0.1, not {facts['since']!r}"
         )
     if not re.fullmatch(r"[A-Z].*\.", facts["summary"]):
-        header.refuse_fact(
+        header.fail_at_fact(
             "summary", "the summary is a sentence: it starts with a capital, ends with a period"
         )
     if kind == "view" and facts["distributes"] not in SIZES:
-        header.refuse_fact(
+        header.fail_at_fact(
             "distributes", f"a view distributes by {', '.join(SIZES)}, not {facts['distributes']!r}"
         )
     if (kind == "function") != ("returns" in facts):
-        header.refuse_fact("returns", "a function has a 'returns:' line, and nothing else has one")
+        header.fail_at_fact("returns", "a function has a 'returns:' line, and nothing else has one")
     if "carries" in facts and (kind != "view" or facts["carries"] not in DIALECTS):
-        header.refuse_fact(
+        header.fail_at_fact(
             "carries", f"'carries:' is one of {', '.join(DIALECTS)}, not {facts['carries']!r}"
         )
     if (why := facts.get("empty")) and not re.fullmatch(r"[A-Z].*\.", why):
-        header.refuse_fact(
+        header.fail_at_fact(
             "empty", "'empty:' is a sentence: it starts with a capital, ends with a period"
         )
     spec = Spec(
@@ -253,17 +253,17 @@ def parse(text: str, path: str) -> Spec:
 
 
 def without_comments(sql: str) -> str:
-    """SQL without its ``--`` comments; a ``--`` inside a quoted string stays."""
+    """Remove ``--`` comments from SQL, but not a ``--`` in a quoted string."""
     return re.sub(r"('(?:[^']|'')*')|--[^\n]*", lambda match: match[1] or "", sql)
 
 
 class _Header:
-    """The comment lines at the top of a file, sorted into facts, free text and two tables."""
+    """The parts of a header: facts, free text, parameters and columns."""
 
     def __init__(self, text: str, path: str) -> None:
         self.path = path
         self.facts: dict[str, str] = {}
-        #: Line of each fact, and of each column by its name.
+        #: Line numbers of facts and columns, by name.
         self.fact_lines: dict[str, int] = {}
         self.column_lines: dict[str, int] = {}
         self.doc: list[str] = []
@@ -281,24 +281,24 @@ class _Header:
             elif section in ("params", "columns") and line.startswith("  "):
                 self._row(number, section, line.strip())
             elif section in ("params", "columns") and line:
-                self.refuse(number, f"a row of {section} is indented by two spaces")
+                self.fail(number, f"a row of {section} must be indented by two spaces")
             else:
                 section = "doc" if section == "facts" else section
                 self.doc.append(line)
 
-    def refuse(self, number: int, message: str) -> NoReturn:
+    def fail(self, number: int, message: str) -> NoReturn:
         raise HeaderError(f"{self.path}:{number}: {message}")
 
-    def refuse_fact(self, name: str, message: str) -> NoReturn:
-        self.refuse(self.fact_lines.get(name, 1), message)
+    def fail_at_fact(self, name: str, message: str) -> NoReturn:
+        self.fail(self.fact_lines.get(name, 1), message)
 
     def names(self, fact: str) -> tuple[str, ...]:
-        """The names that a fact lists."""
+        """The names listed in a fact."""
         text = self.facts.get(fact)
         if text is None:
             return ()
         if not re.fullmatch(r"\w+(, \w+)*", text):
-            self.refuse_fact(
+            self.fail_at_fact(
                 fact, f"'{fact}:' lists names, with a comma and a space between two: {text!r}"
             )
         return tuple(text.split(", "))
@@ -306,8 +306,9 @@ class _Header:
     def _fact(self, number: int, line: str) -> None:
         match = re.fullmatch(r"(\w+): (.+)", line)
         if not match or match[1] not in FACTS:
-            self.refuse(
-                number, f"{line!r} is none of {', '.join(FACTS)}; free text follows an empty line"
+            self.fail(
+                number,
+                f"unknown line {line!r}: it must be one of {', '.join(FACTS)}; free text follows an empty line",
             )
         self.facts[match[1]] = match[2]
         self.fact_lines[match[1]] = number
@@ -321,7 +322,7 @@ class _Header:
             else:
                 together = SHARED_PARAMS["per_span"] in self.params
                 self.columns += [
-                    SPANS_TOGETHER if together and name == "span" else SHARED_COLUMNS[name]
+                    COMBINED_SPAN if together and name == "span" else SHARED_COLUMNS[name]
                     for name in names
                 ]
             return
@@ -330,12 +331,12 @@ class _Header:
             want.remove("default")
         row = re.split(r"\s{2,}", line, maxsplit=len(want) - 1)
         if len(row) != len(want):
-            self.refuse(
+            self.fail(
                 number,
                 f"{len(row)} fields in a {section} row, expected {len(want)} "
                 f"({', '.join(want)}); put two or more spaces between fields",
             )
-        if row == want:  # the line of titles
+        if row == want:  # the titles of the columns
             return
         if section == "params":
             self.params.append(Param(*row))
@@ -349,41 +350,41 @@ def _table_columns(text: str, header: _Header) -> tuple[Column, ...]:
     try:
         return table_columns(text)
     except ColumnError as error:
-        header.refuse(error.line, str(error))
+        header.fail(error.line, str(error))
 
 
 def _check_against_sql(spec: Spec, header: _Header) -> None:
     names = {param.name for param in spec.params}
     for name in re.findall(r"\{(\w+)\}", spec.empty):
         if name not in names:
-            header.refuse_fact("empty", f"'empty:' names {{{name}}}, which is no parameter")
+            header.fail_at_fact("empty", f"'empty:' names {{{name}}}, which is not a parameter")
     file = f"{spec.object_name}.sql"
     if PurePosixPath(spec.path).name != file:
-        header.refuse(1, f"a file that defines {spec.object_name} is called {file}")
+        header.fail(1, f"a file that defines {spec.object_name} must be named {file}")
     if spec.kind == "view" and spec.group not in GROUPS:
-        header.refuse(
-            1, f"a view lies in one of {', '.join(f'views/{group}/' for group in GROUPS)}"
+        header.fail(
+            1, f"a view must be in one of {', '.join(f'views/{group}/' for group in GROUPS)}"
         )
     sql = without_comments(spec.sql)
     if spec.kind in ("function", "block", "view"):
         match = re.match(r".*?\) AS\b( TABLE\b)?", sql, re.DOTALL)
         opening = _squeeze(match[0] if match else sql)
         if opening != spec.signature:
-            header.refuse(
+            header.fail(
                 1,
-                f"the SQL opens with\n  {opening}\nbut the header calls for\n  {spec.signature}",
+                f"the SQL opens with\n  {opening}\nbut the header declares\n  {spec.signature}",
             )
     else:
         word = "TABLE" if spec.kind == "table" else "VIEW"
         if not _squeeze(sql).startswith(f"CREATE {word} {spec.name} "):
-            header.refuse(1, f"the SQL must open with CREATE {word} {spec.name}")
+            header.fail(1, f"the SQL must open with CREATE {word} {spec.name}")
     for column in () if spec.kind == "table" else spec.columns:
         if column.unit != (measured_unit(column.name) or column.unit) or (
             column.unit in MEASURED and not measured_unit(column.name)
         ):
-            header.refuse(
+            header.fail(
                 header.column_lines.get(column.name, 1),
-                f"column {column.name} says its unit is {column.unit}, its name says otherwise",
+                f"column {column.name} has the unit {column.unit}, which does not match its name",
             )
 
 

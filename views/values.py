@@ -8,10 +8,10 @@ from typing import Any
 
 import duckdb
 
-from tracewh.quoting import quoted
+from tracewh.quoting import quote_literal
 
 
-class RefusedError(ValueError):
+class ConversionError(ValueError):
     """A value does not fit a type."""
 
 
@@ -20,20 +20,20 @@ def _scratch() -> duckdb.DuckDBPyConnection:
     return duckdb.connect()
 
 
-def typed(value: Any, sql_type: str) -> Any:
+def convert(value: Any, sql_type: str) -> Any:
     """Convert a value to a type with DuckDB's own cast, which decides what fits its types.
 
     Raises:
-        RefusedError: The value has another type, or the conversion would lose information.
+        ConversionError: The value has another type, or the conversion would lose information.
     """
     if sql_type == "VARCHAR" and isinstance(value, str):
         return value
     if sql_type == "VARCHAR" and isinstance(value, (list, tuple, dict, set)):
-        raise RefusedError  # DuckDB would convert it to text
+        raise ConversionError  # DuckDB would convert it to text
     try:
         row = _scratch().cursor().execute(f"SELECT CAST(? AS {sql_type})", [value]).fetchone()
     except duckdb.Error:
-        raise RefusedError from None
+        raise ConversionError from None
     assert row is not None
     if type(row[0]) is int:  # the cast alone would make 3 of 2.7 and 1 of True
         try:
@@ -41,18 +41,18 @@ def typed(value: Any, sql_type: str) -> Any:
         except InvalidOperation:
             exact = False
         if not exact:
-            raise RefusedError
+            raise ConversionError
     return row[0]
 
 
 def literal(value: Any, sql_type: str) -> str:
-    """Return a value from `typed` as a SQL literal."""
+    """Return a value from `convert` as a SQL literal."""
     if value is None or isinstance(value, bool):
         return {None: "NULL", True: "true", False: "false"}[value]
     if isinstance(value, int):
         return str(value)
     if isinstance(value, str):
-        return quoted(value)
+        return quote_literal(value)
     if isinstance(value, list):
         return f"[{', '.join(literal(item, sql_type.removesuffix('[]')) for item in value)}]"
-    return f"CAST({quoted(str(value))} AS {sql_type})"
+    return f"CAST({quote_literal(str(value))} AS {sql_type})"

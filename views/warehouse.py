@@ -1,8 +1,8 @@
-"""`Warehouse`: the tables and views of a warehouse in Python.
+"""`Warehouse`: query the tables and views of a warehouse from Python.
 
-It has the same contents as tracewh.duckdb: a DuckDB view over the Parquet files of each table, the
-slices, all macros and the comments. It creates them in memory, so it takes no locks and works without
-write permission.
+A Warehouse is an in-memory DuckDB database with the same objects as tracewh.duckdb: a DuckDB view over the
+Parquet files of each table, the slices, all macros and the comments. It takes no locks and needs no write
+permission.
 """
 
 from __future__ import annotations
@@ -15,18 +15,17 @@ import threading
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 import duckdb
 
-from tracewh.quoting import quoted
-from tracewh.storage.layout import KEYS
+from tracewh.quoting import quote_literal
+from tracewh.storage.layout import KEYS, TraceKeys
 from tracewh.storage.remote import is_url
 from tracewh.temporary import Temporary
 from tracewh.views import names
 from tracewh.views.listing import Listing
-from tracewh.views.local_tables import Keys, LocalTables, Pattern
+from tracewh.views.local_tables import LocalTables, Pattern
 from tracewh.views.registry import Registry, did_you_mean, installed
 from tracewh.views.spec import Spec
 
@@ -41,18 +40,18 @@ class WarehouseError(Exception):
 
 
 class Warehouse:
-    """The tables and views of one warehouse, as attributes and methods that return DuckDB relations.
+    """A warehouse: its tables are attributes, its views are methods, and both return DuckDB relations.
 
     A relation is a query that has not run yet: `.show()`, `.df()`, `.arrow()`, `.pl()` and
-    `.fetchall()` run it, `.filter()`, `.order()` and the like refine it.
+    `.fetchall()` run it; `.filter()`, `.order()` and similar methods refine it.
 
         warehouse.step_breakdown(run="resnet").show()    # a view, newest version
         warehouse.kernel_stats(version=1, group_by="launch").df()
         warehouse.host_events.filter("name = 'aten::mm'").arrow()
         warehouse.sql("SELECT name, total_us FROM kernel_stats() LIMIT 5").pl()
 
-    Each query sees the traces that are ingested when it starts; a trace that arrives while it runs is in
-    all of its tables or in none. A warehouse in an object store shows the traces that it had when it was
+    A query sees the traces that exist when it starts. A trace that is ingested while a query runs is in all of
+    its tables or in none. For a warehouse in an object store, queries see the traces that existed when it was
     opened. Use a Warehouse from one thread only.
 
     Args:
@@ -70,7 +69,7 @@ class Warehouse:
         else:
             with _as_warehouse_error():
                 self._files = Listing.of(path) if is_url(path) else LocalTables(find(path))
-        self._all = self._files  # `keep` replaces a listing by a part of it
+        self._all = self._files  # `select_traces` replaces a listing by a part of it
         self.path = self._files.path
         self.registry = installed()
         self._created: set[str] = set()
@@ -99,9 +98,9 @@ class Warehouse:
         Each use of a table lists the traces again: a trace that arrives while a query runs may be in one
         table and not yet in another.
         """
-        self._prepare(None, with_copies=False)
+        self._prepare(None, with_merged=False)
         if isinstance(self._files, LocalTables):
-            self._files.forget(self._con)
+            self._files.clear_variables(self._con)
         return self._con
 
     def sql(self, query: str, params: object = None) -> duckdb.DuckDBPyRelation:
@@ -128,15 +127,15 @@ class Warehouse:
             ViewError: The name, the version or an argument is wrong.
         """
         view = self.registry.get(name, version)
-        whole = self.resolved(self.registry.call(name, version, **arguments).values)
+        whole = self.resolve(self.registry.call(name, version, **arguments).values)
         call = self.registry.call(name, version, **whole)
         return self._query(call.sql, None, needed_traces(view, whole))
 
-    def names(self) -> list[Keys]:
+    def names(self) -> list[TraceKeys]:
         """Run, worker and span of each trace; no file is opened."""
         return self._all.names()
 
-    def keep(self, view: Spec | None, arguments: Mapping[str, Any]) -> None:
+    def select_traces(self, view: Spec | None, arguments: Mapping[str, Any]) -> None:
         """Open only the files of the traces that a view needs, until the next call.
 
         Damaged files of other traces then cause no error. If no trace has the names, all are kept.
@@ -149,7 +148,7 @@ class Warehouse:
         if wanted is not None and not any(map(wanted, self.names())):
             wanted = None
         if isinstance(self._all, LocalTables):
-            self._all.keep(wanted)
+            self._all.select(wanted)
             return
         some = (
             self._all.only(t for t in self._all.traces if wanted(t.keys)) if wanted else self._all
@@ -158,15 +157,15 @@ class Warehouse:
             self._files = some
             self._created -= {table.name for table in self.registry.tables()}
 
-    def resolved(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    def resolve(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Return the arguments of a view with full names of runs, workers and spans.
 
         Raises:
             ViewError: A name is unknown, or several names match it.
         """
-        if not names.given(arguments):
+        if not names.name_arguments(arguments):
             return dict(arguments)
-        return names.resolved(arguments, self._all.names(names.runs(arguments)))
+        return names.resolve(arguments, self._all.names(names.named_runs(arguments)))
 
     def confine(self, memory_mb: int | None = None) -> None:
         """Restrict queries to the files of the warehouse, and lock the settings.
@@ -181,7 +180,7 @@ class Warehouse:
             self._con.execute(f"SET memory_limit = '{memory_mb}MB'")
             self._con.execute(f"SET max_temp_directory_size = '{4 * memory_mb}MB'")
         if isinstance(self.path, Path):  # Arrow reads the files of an object store
-            data = quoted(str(self.path / "data"))
+            data = quote_literal(str(self.path / "data"))
             self._con.execute(f"SET allowed_directories = [{data}]")
         self._con.execute("SET enable_external_access = false")
         self._con.execute("SET lock_configuration = true")
@@ -206,13 +205,13 @@ class Warehouse:
     def interrupt(self) -> None:
         """Interrupt the query that runs on another thread; it raises an error.
 
-        This waits while views are being created, because a half of them could not be created again.
+        Waits while views are being created: an interrupted creation could not be repeated.
         """
         with self._creating:
             self._con.interrupt()
 
     def abandon(self) -> None:
-        """Remove spilled files, before the process is killed."""
+        """Remove temporary files before the process is killed."""
         self._remove()
 
     def close(self) -> None:
@@ -223,12 +222,7 @@ class Warehouse:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         self.close()
 
     def __repr__(self) -> str:
@@ -248,7 +242,7 @@ class Warehouse:
         raise AttributeError(f"no table or view named {name!r}{hint}", name=name, obj=self)
 
     def _query(
-        self, query: str, params: object, first: Callable[[Keys], bool] | None = None
+        self, query: str, params: object, first: Callable[[TraceKeys], bool] | None = None
     ) -> duckdb.DuckDBPyRelation:
         self._prepare(None if _INTROSPECTION.search(query) else query, first=first)
         try:
@@ -260,35 +254,37 @@ class Warehouse:
     def _prepare(
         self,
         sql: str | None,
-        with_copies: bool = True,
-        first: Callable[[Keys], bool] | None = None,
+        with_merged: bool = True,
+        first: Callable[[TraceKeys], bool] | None = None,
     ) -> None:
         """List the traces and create only the objects that a query names: all would take too long.
 
         DuckDB binds each object that it creates, and opens each file of the tables in it, so the tables
-        show one trace instead of thousands until then.
+        show one trace instead of thousands while objects are created.
         """
         missing = [name for name in self.registry.needs(sql) if name not in self._created]
         if isinstance(self._files, LocalTables):
-            changed = self._files.look(with_copies) & self._created
+            changed = self._files.refresh(with_merged) & self._created
             if first:
-                self._files.prefer(first)
-            self._files.tell(self._con, most=1)
+                self._files.put_first(first)
+            self._files.set_variables(self._con, most=1)
             self._created -= changed
             self._create([*sorted(changed), *missing])
-            self._files.tell(self._con)
+            self._files.set_variables(self._con)
         else:
             self._create(missing)
 
     def _create(self, names: Iterable[str]) -> None:
-        """Create objects one by one: if a damaged file stops this, the next query continues from there."""
+        """Create objects one by one: if a damaged file causes an error, the next query continues after the last."""
         with self._creating:
             for name in names:
                 create(self._con, self.registry, [name], self._files)
                 self._created.add(name)
 
 
-def needed_traces(view: Spec | None, arguments: Mapping[str, Any]) -> Callable[[Keys], bool] | None:
+def needed_traces(
+    view: Spec | None, arguments: Mapping[str, Any]
+) -> Callable[[TraceKeys], bool] | None:
     """Return a filter for the traces that a result depends on; None for all traces.
 
     Args:
@@ -310,11 +306,11 @@ def find(path: str | os.PathLike[str]) -> Path:
     """Return the absolute path of a warehouse that holds at least one trace.
 
     Raises:
-        WarehouseError: There is none; the message says what is there instead and what to do.
+        WarehouseError: There is none. The message says what the path is instead, and what to do.
     """
     if is_url(path):
         raise WarehouseError(
-            f"{path}: a warehouse in a store has no tracewh.duckdb; ask it with `tracewh query` or from "
+            f"{path}: a warehouse in a store has no tracewh.duckdb; query it with `tracewh query` or from "
             "Python"
         )
     root = Path(os.path.abspath(path))
@@ -322,14 +318,16 @@ def find(path: str | os.PathLike[str]) -> Path:
         raise WarehouseError(f"{path} is a file; a warehouse is a folder with a data/ folder in it")
     if not (root / "data").is_dir():
         state = "is not a warehouse: it has no data/ folder" if root.is_dir() else "does not exist"
-        raise WarehouseError(f"{path} {state}; `tracewh ingest LOGDIR -w {path}` makes a warehouse")
+        raise WarehouseError(
+            f"{path} {state}; create a warehouse with `tracewh ingest LOGDIR -w {path}`"
+        )
     if not holds_traces(root):
         if any(root.glob("data/*/*/*/_manifest.*.json")):
             raise WarehouseError(
-                f"{path} was copied from a store; `tracewh relink -w {path}` makes it a folder's"
+                f"{path} was copied from an object store; convert it with `tracewh relink -w {path}`"
             )
         raise WarehouseError(
-            f"{path} holds no traces yet; `tracewh ingest LOGDIR -w {path}` brings some in"
+            f"{path} holds no traces; ingest some with `tracewh ingest LOGDIR -w {path}`"
         )
     return root
 
@@ -372,7 +370,7 @@ def create(
                 f"{files.path} was written by another version of tracewh ({name}: "
                 f"{str(error).splitlines()[0]}); ingest its traces again with --force"
             ) from error
-        con.execute(f"COMMENT ON VIEW {name} IS {quoted(tables[name].summary)}")
+        con.execute(f"COMMENT ON VIEW {name} IS {quote_literal(tables[name].summary)}")
 
 
 @contextlib.contextmanager

@@ -1,1 +1,1 @@
-"""One module per command, or per group of them."""
+"""The commands of `tracewh`: one module per command, or per group of small ones. `cli/app.py` declares them."""

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from tracewh.cli import diagnostics
 from tracewh.cli.diagnostics.errors import FAILED, OK, CliError
-from tracewh.cli.output.output import Output
-from tracewh.cli.output.progress import size
+from tracewh.cli.output import Output, format_bytes
 
 if TYPE_CHECKING:
     from tracewh.storage.checks import Problem
@@ -17,20 +16,20 @@ if TYPE_CHECKING:
 COLUMNS = ("run", "worker", "span", "file", "problem", "remedy")
 
 
-def verify(warehouse: str, run: str | None, output: Output) -> int:
+def run_check(warehouse: str, run: str | None, output: Output) -> int:
     """Check every trace, write one row per problem, and return the exit code."""
     from tracewh.ingest.api import names
-    from tracewh.storage.checks import Problem, check, check_copies, left_behind
+    from tracewh.storage.checks import Problem, check, check_merged, left_behind
     from tracewh.storage.remote import is_url
     from tracewh.views.database import database_problem
-    from tracewh.views.names import pick
+    from tracewh.views.names import resolve_names
     from tracewh.views.warehouse import find
 
     output.check()
     if not is_url(warehouse) and not Path(warehouse, "data").is_dir():
         find(warehouse)
     if run is not None:
-        run = pick(names(warehouse), {"run": run})[0]["run"]
+        run = resolve_names(names(warehouse), {"run": run})[0]["run"]
     traces = bad = stored_bytes = 0
     problems: list[Problem] = []
     for checked in check(warehouse, run):
@@ -38,7 +37,7 @@ def verify(warehouse: str, run: str | None, output: Output) -> int:
         bad += bool(checked.problems)
         stored_bytes += checked.stored_bytes
         problems += checked.problems
-    problems += check_copies(warehouse, run)
+    problems += check_merged(warehouse, run)
     if not is_url(warehouse):
         problems += left_behind(warehouse)
         if found := database_problem(warehouse):
@@ -46,7 +45,7 @@ def verify(warehouse: str, run: str | None, output: Output) -> int:
     elif not traces:
         raise CliError(f"{warehouse}: holds no traces")
     _write(problems, output)
-    total = f"{traces:,} {'trace' if traces == 1 else 'traces'}, {size(stored_bytes)}"
+    total = f"{traces:,} {'trace' if traces == 1 else 'traces'}, {format_bytes(stored_bytes)}"
     if not problems:
         diagnostics.note(f"{total}: no problems found")
         return OK

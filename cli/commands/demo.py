@@ -10,14 +10,14 @@ from tracewh.cli import diagnostics
 from tracewh.cli.commands.ingest import run_ingest
 from tracewh.cli.commands.options import DEFAULT_WAREHOUSE
 from tracewh.cli.diagnostics.errors import OK, CliError
-from tracewh.cli.output.output import Output
+from tracewh.cli.output import Output
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 #: Two samples that differ only in the number of data loader workers.
 BASELINE, EXPERIMENT = "resnet_workers_0", "resnet_workers_2"
 
 
-def play(warehouse: str | None) -> int:
+def run_demo(warehouse: str | None) -> int:
     """Ingest the samples, run two views, and print commands to try next."""
     import tracewh
 

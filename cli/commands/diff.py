@@ -2,42 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from tracewh.cli.commands import options
 
 
+def _part_of_run(side: str, part: str) -> Any:
+    """Return an option that selects a worker or span of one of the two runs."""
+    name = {"worker": "Worker", "span": "Recording"}[part]
+    return typer.Option(
+        f"--{side}-{part}", metavar=part.upper(), help=f"{name} of the {side}. By default all."
+    )
+
+
 def diff(
     baseline: Annotated[str, typer.Argument(metavar="BASELINE", help="Run to compare against.")],
     experiment: Annotated[str, typer.Argument(metavar="EXPERIMENT", help="Run to compare.")],
-    baseline_worker: Annotated[
-        str | None,
-        typer.Option(
-            "--baseline-worker", metavar="WORKER", help="Worker of the baseline. By default all."
-        ),
-    ] = None,
-    experiment_worker: Annotated[
-        str | None,
-        typer.Option(
-            "--experiment-worker",
-            metavar="WORKER",
-            help="Worker of the experiment. By default all.",
-        ),
-    ] = None,
-    baseline_span: Annotated[
-        str | None,
-        typer.Option(
-            "--baseline-span", metavar="SPAN", help="Recording of the baseline. By default all."
-        ),
-    ] = None,
-    experiment_span: Annotated[
-        str | None,
-        typer.Option(
-            "--experiment-span", metavar="SPAN", help="Recording of the experiment. By default all."
-        ),
-    ] = None,
+    baseline_worker: Annotated[str | None, _part_of_run("baseline", "worker")] = None,
+    experiment_worker: Annotated[str | None, _part_of_run("experiment", "worker")] = None,
+    baseline_span: Annotated[str | None, _part_of_run("baseline", "span")] = None,
+    experiment_span: Annotated[str | None, _part_of_run("experiment", "span")] = None,
     block: Annotated[
         str | None,
         typer.Option(

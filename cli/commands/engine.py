@@ -32,11 +32,11 @@ class Cluster:
             hint = (
                 diagnostics.did_you_mean(engine, ENGINES) or f"; choose one of {', '.join(ENGINES)}"
             )
-            diagnostics.refuse(f"--engine: unknown engine {engine!r}{hint}")
+            diagnostics.usage_error(f"--engine: unknown engine {engine!r}{hint}")
         if engine == "spark":
             return cls(master)
         if master is not None:
-            diagnostics.refuse("--master needs --engine spark")
+            diagnostics.usage_error("--master needs --engine spark")
         return None
 
     @contextmanager
@@ -45,7 +45,7 @@ class Cluster:
         import duckdb
 
         from tracewh import spark as tracewh_spark
-        from tracewh.spark.distributed import in_order
+        from tracewh.spark.distributed import sort_rows
         from tracewh.spark.session import session
         from tracewh.views.registry import installed
 
@@ -56,7 +56,7 @@ class Cluster:
                 name: str, version: int | None = None, **arguments: Any
             ) -> duckdb.DuckDBPyRelation:
                 frame = tracewh_spark.view(spark, name, warehouse, version, **arguments)
-                return in_order(
+                return sort_rows(
                     con, installed().get(name, version), collect(frame, lambda rows: rows.toArrow())
                 )
 

@@ -8,8 +8,7 @@ from typing import IO, TYPE_CHECKING, cast
 
 from tracewh.cli import diagnostics
 from tracewh.cli.diagnostics.errors import CliError
-from tracewh.cli.output import empty_result
-from tracewh.cli.output.output import Output, whole
+from tracewh.cli.output import Output, atomic_write, empty_result
 from tracewh.storage.layout import KEYS
 
 if TYPE_CHECKING:
@@ -17,12 +16,11 @@ if TYPE_CHECKING:
 
     import pyarrow
 
+    from tracewh.storage.layout import TraceKeys
     from tracewh.views.warehouse import Warehouse
 
-Trace = tuple[str, str, str]
 
-
-def export(
+def export_trace(
     warehouse: str,
     run: str,
     worker: str | None,
@@ -39,14 +37,14 @@ def export(
     from tracewh.views.warehouse import Warehouse, find
 
     if not path.name.endswith((".json", ".json.gz")):
-        diagnostics.refuse(f"-o: the name must end in .json or .json.gz, not {path.name!r}")
+        diagnostics.usage_error(f"-o: the name must end in .json or .json.gz, not {path.name!r}")
     Output(path=path).check()
     if not is_url(warehouse):
         find(warehouse)
     trace = _pick_trace(names(warehouse), run, worker, span)
     traces = open_store(warehouse).traces(trace[0], trace[1])
     [stored] = (each for each in traces if each.span == trace[2])
-    with stored.fetched() as folder:
+    with stored.local_folder() as folder:
         for name in tables():
             if not (folder / f"{name}.parquet").exists():
                 raise CliError(
@@ -58,7 +56,7 @@ def export(
             with Warehouse(warehouse) as opened:
                 critical = _critical_events(opened, trace, critical_path)
             parts = [batches(folder, critical), arrows(folder, critical)]
-        with whole(path) as part, part.open("wb") as file, _compressed(path, file) as sink:
+        with atomic_write(path) as part, part.open("wb") as file, _compressed(path, file) as sink:
             counts = _write(sink, head(folder), parts)
     text = f"wrote {path}: {counts[0]:,} events of worker {trace[1]}, span {trace[2]}"
     if critical is not None:
@@ -69,11 +67,15 @@ def export(
     diagnostics.line(text)
 
 
-def _pick_trace(traces: list[Trace], run: str, worker: str | None, span: str | None) -> Trace:
-    from tracewh.views.names import pick
+def _pick_trace(
+    traces: list[TraceKeys], run: str, worker: str | None, span: str | None
+) -> TraceKeys:
+    from tracewh.views.names import resolve_names
 
     wanted = {"run": run, "worker": worker, "span": span}
-    found = pick(traces, {key: name for key, name in wanted.items() if name is not None})[1]
+    found = resolve_names(traces, {key: name for key, name in wanted.items() if name is not None})[
+        1
+    ]
     if len(found) > 1:
         places = {"worker": 1, "span": 2}
         differ = [name for name, at in places.items() if len({trace[at] for trace in found}) > 1]
@@ -81,27 +83,33 @@ def _pick_trace(traces: list[Trace], run: str, worker: str | None, span: str | N
             " ".join(f"--{name} {trace[places[name]]}" for name in differ)
             for trace in sorted(found)
         ]
-        diagnostics.refuse(
+        diagnostics.usage_error(
             f"a file holds one trace, but run {found[0][0]!r} has {len(found)}: choose the"
-            f" {' and '.join(differ)} ({empty_result.some(choices)})"
+            f" {' and '.join(differ)} ({empty_result.abbreviate(choices)})"
         )
     return found[0]
 
 
-def _critical_events(warehouse: Warehouse, trace: Trace, wanted: str) -> pyarrow.Table:
+def _critical_events(warehouse: Warehouse, trace: TraceKeys, wanted: str) -> pyarrow.Table:
     from tracewh.views.queries import run_query
 
     if wanted != "all" and not wanted.isdecimal():
-        diagnostics.refuse(f"--critical-path takes the number of a step, or all, not {wanted!r}")
+        diagnostics.usage_error(
+            f"--critical-path takes the number of a step, or all, not {wanted!r}"
+        )
     step = None if wanted == "all" else int(wanted)
     keys = dict(zip(KEYS, trace, strict=True))
     rows = run_query(warehouse, "recorded_steps", **keys).fetchall()
     steps = [number for (number,) in rows]
     if step not in (None, *steps):
         known = (
-            f"steps: {empty_result.some([str(n) for n in steps])}" if steps else "it has no steps"
+            f"steps: {empty_result.abbreviate([str(n) for n in steps])}"
+            if steps
+            else "it has no steps"
         )
-        diagnostics.refuse(f"--critical-path: the trace has no step {step}; {known}; or use all")
+        diagnostics.usage_error(
+            f"--critical-path: the trace has no step {step}; {known}; or use all"
+        )
     return run_query(warehouse, "critical_events", **keys, step=step).to_arrow_table()
 
 

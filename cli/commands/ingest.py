@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from tracewh.cli import diagnostics
 from tracewh.cli.diagnostics.errors import FAILED, OK, SOME_REFUSED, CliError
-from tracewh.cli.output.output import Format, Output
-from tracewh.cli.output.progress import Display, display, size
+from tracewh.cli.output import Format, Output
+from tracewh.cli.output.progress import Display, display, format_bytes
 
 if TYPE_CHECKING:
     from tracewh.cli.commands.engine import Cluster
@@ -38,11 +38,11 @@ def run_ingest(
     """Ingest trace files, show progress, print a summary and return the exit code."""
     from tracewh.ingest.sources.discover import discover
     from tracewh.storage.open_store import open_store
-    from tracewh.views.database import ensure_database, preparing
+    from tracewh.views.database import ensure_database, prepare_in_background
     from tracewh.views.warehouse import WarehouseError
 
     started = time.monotonic()
-    with preparing(warehouse) as prepared:
+    with prepare_in_background(warehouse) as prepared:
         try:
             with display() as shown, diagnostics.terminable(), ExitStack() as stack:
                 store, sources = open_store(warehouse), discover(paths, run)
@@ -111,7 +111,7 @@ def summarize(results: list[FileResult], seconds: float, output: Output | None =
         summary += (
             f"; {events:,} events in {seconds:.1f} s ({events / max(seconds, 1e-3):,.0f}/s), "
         )
-        summary += f"{size(source)} stored as {size(stored)}"
+        summary += f"{format_bytes(source)} stored as {format_bytes(stored)}"
     diagnostics.note(summary)
 
 

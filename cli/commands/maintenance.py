@@ -9,11 +9,13 @@ from tracewh.cli import diagnostics
 from tracewh.cli.diagnostics.errors import CliError
 
 
-def remove(warehouse: str, run: str, worker: str | None, span: str | None, *, ask: bool) -> None:
+def drop_traces(
+    warehouse: str, run: str, worker: str | None, span: str | None, *, ask: bool
+) -> None:
     """Remove traces of a run from the warehouse, after a confirmation if `ask` is set."""
     from tracewh.ingest.api import drop, names
     from tracewh.storage.remote import is_url
-    from tracewh.views.names import pick
+    from tracewh.views.names import resolve_names
     from tracewh.views.warehouse import find
 
     if not is_url(warehouse):
@@ -22,12 +24,14 @@ def remove(warehouse: str, run: str, worker: str | None, span: str | None, *, as
     if not traces:
         raise CliError(f"{warehouse}: holds no traces")
     wanted = {"run": run, "worker": worker, "span": span}
-    whole, found = pick(traces, {key: name for key, name in wanted.items() if name is not None})
+    whole, found = resolve_names(
+        traces, {key: name for key, name in wanted.items() if name is not None}
+    )
     run = whole["run"]
     what = f"{len(found)} {'trace' if len(found) == 1 else 'traces'} of run {run!r}"
     if ask:
         if not sys.stdin.isatty():
-            diagnostics.refuse(f"this removes {what}; without a terminal, confirm with --yes")
+            diagnostics.usage_error(f"this removes {what}; without a terminal, confirm with --yes")
         import typer
 
         if not typer.confirm(f"Remove {what} from {warehouse}?", err=True):
@@ -36,28 +40,30 @@ def remove(warehouse: str, run: str, worker: str | None, span: str | None, *, as
     diagnostics.line(f"removed {removed} {'trace' if removed == 1 else 'traces'} of run {run!r}")
 
 
-def compact(warehouse: str, run: str, *, force: bool) -> None:
+def compact_run(warehouse: str, run: str, *, force: bool) -> None:
     """Merge the small files of a run's traces into one file per table."""
-    from tracewh.cli.output.progress import size
+    from tracewh.cli.output import format_bytes
     from tracewh.ingest.api import names
-    from tracewh.storage import compaction as module
+    from tracewh.storage import compaction
     from tracewh.storage.remote import is_url
-    from tracewh.views.names import pick
+    from tracewh.views.names import resolve_names
     from tracewh.views.warehouse import find
 
-    def report(copied: module.Copied) -> None:
-        files = f"{copied.files:,} files ({size(copied.read_bytes)})"
-        diagnostics.line(f"{copied.table}: merged {files} into one ({size(copied.stored_bytes)})")
+    def report(merged: compaction.MergedTable) -> None:
+        files = f"{merged.files:,} files ({format_bytes(merged.read_bytes)})"
+        diagnostics.line(
+            f"{merged.table}: merged {files} into one ({format_bytes(merged.stored_bytes)})"
+        )
 
     if not is_url(warehouse):
         find(warehouse)
-    done = module.compact(warehouse, run, force, report)
+    done = compaction.compact(warehouse, run, force, report)
     if not done.traces:
         traces = names(warehouse)
         if not traces:
             raise CliError(f"{warehouse}: holds no traces")
-        run = pick(traces, {"run": run})[0]["run"]
-        done = module.compact(warehouse, run, force, report)
+        run = resolve_names(traces, {"run": run})[0]["run"]
+        done = compaction.compact(warehouse, run, force, report)
     many = f"{done.traces:,} {'trace' if done.traces == 1 else 'traces'}"
     if not done.tables:
         why = "it has one trace" if done.traces == 1 else "its files are large"
@@ -67,7 +73,7 @@ def compact(warehouse: str, run: str, *, force: bool) -> None:
         diagnostics.note(f"run {run!r} {what}: {len(done.tables)} tables of {many}")
 
 
-def relink(warehouse: str) -> None:
+def relink_warehouse(warehouse: str) -> None:
     """Rewrite tracewh.duckdb; first rename the files of a warehouse copied from an object store."""
     from tracewh.storage.copied_warehouse import make_local
     from tracewh.views.database import write_database

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tracewh.cli.output.output import Format
+from tracewh.cli.output import Format
 
 OUTPUT = "Output"
 
@@ -78,6 +78,11 @@ FullNamesOption = Annotated[
         rich_help_panel=OUTPUT,
         help="Do not shorten names in a table, even if its lines become wider than the terminal.",
     ),
+]
+
+RunNameOption = Annotated[
+    str | None,
+    typer.Option("--run", metavar="NAME", help="Name of the run. By default the folder name."),
 ]
 
 JobsOption = Annotated[

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from tracewh.cli import diagnostics
-from tracewh.cli.output.output import Output
+from tracewh.cli.output import Output
 
 
 def run_query(sql: str, warehouse: str, output: Output) -> None:

@@ -9,7 +9,7 @@ import typer
 
 from tracewh.cli import diagnostics
 from tracewh.cli.commands import options
-from tracewh.cli.output.output import whole_number
+from tracewh.cli.output import parse_integer
 
 
 def report(
@@ -34,9 +34,9 @@ def report(
 
     Every chart and table shows its SQL. With --baseline, the report begins with the differences.
     """
-    from tracewh.cli.report.write import write
+    from tracewh.cli.report.write import write_report
 
-    write(warehouse, run, worker, span, output, baseline)
+    write_report(warehouse, run, worker, span, output, baseline)
 
 
 def serve(
@@ -66,11 +66,11 @@ def serve(
 
     Choose a run, worker and span, and run any view or SQL query. Access is read-only.
     """
-    seconds = whole_number("--time-limit", time_limit, least=1)
-    memory_mb = whole_number("--memory-limit", memory_limit, least=100)
+    seconds = parse_integer("--time-limit", time_limit, least=1)
+    memory_mb = parse_integer("--memory-limit", memory_limit, least=100)
     try:
-        from tracewh.cli.report.serve import serve as listen
+        from tracewh.cli.report.serve import run_server
     except ModuleNotFoundError as error:
-        diagnostics.refuse(f"serve needs {error.name}: pip install 'tracewh[serve]'")
-    number = whole_number("--port", port, least=0)
-    raise typer.Exit(listen(warehouse, host, number, seconds, memory_mb))
+        diagnostics.usage_error(f"serve needs {error.name}: pip install 'tracewh[serve]'")
+    number = parse_integer("--port", port, least=0)
+    raise typer.Exit(run_server(warehouse, host, number, seconds, memory_mb))

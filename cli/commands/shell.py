@@ -10,7 +10,7 @@ from pathlib import Path
 from tracewh.cli.diagnostics.errors import CliError
 
 
-def start(warehouse: str) -> int:
+def open_shell(warehouse: str) -> int:
     """Replace this process with the DuckDB shell; on Windows, run it and return its exit code."""
     from tracewh.views.database import DATABASE, ensure_database
     from tracewh.views.warehouse import find

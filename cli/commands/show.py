@@ -13,8 +13,8 @@ from tracewh.cli import diagnostics
 from tracewh.cli.commands import options
 from tracewh.cli.commands.engine import Cluster
 from tracewh.cli.commands.help_pages import Command, Group, option_rows, write_sections
+from tracewh.cli.output import Format, Output, parse_integer
 from tracewh.cli.output.empty_result import SOURCE
-from tracewh.cli.output.output import Format, Output, whole_number
 
 if TYPE_CHECKING:
     from tracewh.views import Column, Param, Registry, Spec
@@ -141,24 +141,24 @@ def show(
     if view.deprecated:
         diagnostics.warn(f"{view.object_name} is deprecated: {view.deprecated}")
     if cluster:
-        from tracewh.views.names import resolved
+        from tracewh.views.names import resolve
         from tracewh.views.warehouse import listed
 
         traces = listed(warehouse).names()
-        arguments = resolved(arguments, traces)  # fails before Spark starts
+        arguments = resolve(arguments, traces)  # fails before Spark starts
         with cluster.views(warehouse) as run_view:
             if not output.write(run_view(view.name, view.version, **arguments), view.keys):
                 empty_result.explain(run_view, traces, view, arguments)
         return
     with tracewh.open(warehouse) as opened:
-        arguments = opened.resolved(arguments)
-        opened.keep(view, arguments)
+        arguments = opened.resolve(arguments)
+        opened.select_traces(view, arguments)
         try:
             rows = output.write(opened.view(view.name, view.version, **arguments), view.keys, only)
         except duckdb.InvalidInputException as error:  # a view rejects a value with error('...')
             if diagnostics.is_damage(error):
                 raise
-            diagnostics.refuse(str(error).removeprefix("Invalid Input Error: "))
+            diagnostics.usage_error(str(error).removeprefix("Invalid Input Error: "))
         if not rows:
             empty_result.explain(opened.view, opened.names(), view, arguments)
 
@@ -220,5 +220,5 @@ def _version(args: list[str]) -> int | None:
     for word, following in zip(args, [*args, ""][1:], strict=True):
         found = re.fullmatch(r"--version(?:=(.*))?", word)
         if found and (text := found[1] or following):
-            return whole_number("--version", text.removeprefix("v"), least=1)
+            return parse_integer("--version", text.removeprefix("v"), least=1)
     return None

@@ -30,9 +30,9 @@ def spark_sql(
     spark-sql -i tracewh.sql
     spark-sql> SELECT name, total_us FROM kernel_stats(run => 'resnet') LIMIT 5;
     """
-    from tracewh.spark.sql_script import chosen, script
+    from tracewh.spark.sql_script import script, select_views
     from tracewh.views.warehouse import listed
 
-    wanted = chosen(registry(), views or ())
+    wanted = select_views(registry(), views or ())
     for statement in script(registry(), listed(warehouse), wanted):
         print(f"{statement};\n")

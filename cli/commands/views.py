@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from tracewh.cli.commands.show import registry, view_command
-from tracewh.cli.output.output import Format, Output
+from tracewh.cli.output import Format, Output
 
 
 def list_views(name: str | None, *, sql: bool, output: Output) -> None:

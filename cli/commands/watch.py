@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 from tracewh.cli import diagnostics
 from tracewh.cli.diagnostics.errors import OK
-from tracewh.cli.output.progress import sentence
+from tracewh.cli.output import describe_result
 
 if TYPE_CHECKING:
     from tracewh.ingest.api import FileResult
     from tracewh.ingest.sources.discover import Source
 
 
-def follow(
+def run_watch(
     paths: list[str], warehouse: str, run: str | None, jobs: int | None, interval: int
 ) -> int:
     """Scan repeatedly until an interrupt, which is the normal end and not an error."""
@@ -33,9 +33,9 @@ def follow(
 
     def on_result(result: FileResult) -> None:
         if result.status == "refused":
-            print_once(str(result.source), sentence(result))
+            print_once(str(result.source), describe_result(result))
         elif result.status == "ingested":
-            diagnostics.line(sentence(result))
+            diagnostics.line(describe_result(result))
 
     def on_left(source: Source, reason: str) -> None:
         print_once(str(source.path), f"{source.path}: skipped until it changes: {reason}")

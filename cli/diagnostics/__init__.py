@@ -1,6 +1,6 @@
-"""Everything that tracewh writes to stderr, and the mapping of errors to exit codes.
+"""Messages on stderr, errors and exit codes.
 
-Results go to stdout, messages *about* a result go through this module. A user error is a message that
+Results go to stdout; messages about a result go to stderr, through this module. A user error is a message that
 says what is wrong and how to fix it, without a traceback. An unexpected error is a bug and keeps its
 traceback.
 """
@@ -24,10 +24,28 @@ from tracewh.cli.diagnostics.errors import (
     INTERRUPTED,
     OK,
     TERMINATED,
-    WRONG_CALL,
+    USAGE_ERROR,
     CliError,
-    WrongCallError,
+    UsageError,
 )
+
+__all__ = [
+    "CliError",
+    "Terminated",
+    "UsageError",
+    "did_you_mean",
+    "interrupted",
+    "is_damage",
+    "killable",
+    "line",
+    "note",
+    "run_command",
+    "sql_error",
+    "supports_color",
+    "terminable",
+    "usage_error",
+    "warn",
+]
 
 
 class Terminated(KeyboardInterrupt):
@@ -52,10 +70,12 @@ def line(text: str) -> None:
 def _print(text: str, *, dim: bool = False) -> None:
     first, *rest = text.splitlines() or [""]
     shown = "\n".join([f"tracewh: {first}", *rest])
-    print(f"\x1b[2m{shown}\x1b[22m" if dim and colourful(sys.stderr) else shown, file=sys.stderr)
+    print(
+        f"\x1b[2m{shown}\x1b[22m" if dim and supports_color(sys.stderr) else shown, file=sys.stderr
+    )
 
 
-def colourful(stream: object) -> bool:
+def supports_color(stream: object) -> bool:
     """Whether a stream is a terminal that wants escape sequences."""
     isatty = getattr(stream, "isatty", lambda: False)
     return bool(isatty()) and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
@@ -67,7 +87,7 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     return f"; did you mean {close[0]!r}?" if close else ""
 
 
-def guarded(command: Callable[[], int]) -> int:
+def run_command(command: Callable[[], int]) -> int:
     """Run a command, print its errors to stderr, and return its exit code.
 
     Unexpected errors pass through.
@@ -183,7 +203,7 @@ def _expected(error: Exception) -> tuple[int, str] | None:
     if isinstance(error, WarehouseError | IngestError | SparkError):
         return FAILED, str(error)
     if isinstance(error, ViewError):
-        return WRONG_CALL, str(error)
+        return USAGE_ERROR, str(error)
     if isinstance(error, duckdb.Error):
         return FAILED, sql_error(error)
     if isinstance(error, OSError):
@@ -232,7 +252,7 @@ def _damage(text: str) -> str:
 
     reason = text.partition("\n")[0].partition(": ")[2]
     file = _FILE.search(text)
-    keys = layout.keys(file[2]) if file else None
+    keys = layout.parse_trace_folder(file[2]) if file else None
     if file is None or keys is None:
         return (
             f"a trace is damaged ({reason}); `tracewh check` shows which one and how to repair it"
@@ -243,6 +263,6 @@ def _damage(text: str) -> str:
     )
 
 
-def refuse(message: str) -> NoReturn:
+def usage_error(message: str) -> NoReturn:
     """End the command with a usage error."""
-    raise WrongCallError(message)
+    raise UsageError(message)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import signal
 
-OK, FAILED, WRONG_CALL, SOME_REFUSED, LIMIT_EXCEEDED = 0, 1, 2, 3, 4
+OK, FAILED, USAGE_ERROR, SOME_REFUSED, LIMIT_EXCEEDED = 0, 1, 2, 3, 4
 INTERRUPTED, TERMINATED = 128 + signal.SIGINT, 128 + signal.SIGTERM
 
 #: Descriptions of the exit codes in `tracewh --help`.
 EXIT_CODES = (
     (OK, "success; ingest: all files were ingested"),
     (FAILED, "failure; ingest: no file was ingested; check: there are problems"),
-    (WRONG_CALL, "wrong usage: an unknown name, option or value"),
+    (USAGE_ERROR, "wrong usage: an unknown name, option or value"),
     (SOME_REFUSED, "ingest: some files were ingested, others refused"),
     (LIMIT_EXCEEDED, "diff: a --fail-if condition holds"),
     (INTERRUPTED, "interrupted"),
@@ -25,7 +25,7 @@ class CliError(Exception):
     exit_code = FAILED
 
 
-class WrongCallError(CliError):
+class UsageError(CliError):
     """The command line is wrong: an unknown name, option or value."""
 
-    exit_code = WRONG_CALL
+    exit_code = USAGE_ERROR

@@ -52,23 +52,25 @@ class Condition:
             figures: All figures, and whether each needs the name of an operator or kernel.
         """
 
-        def refuse(why: str) -> NoReturn:
-            diagnostics.refuse(f"--fail-if {text!r}: {why}")
+        def usage_error(why: str) -> NoReturn:
+            diagnostics.usage_error(f"--fail-if {text!r}: {why}")
 
         found = WRITTEN.fullmatch(text)
         if not found:
-            refuse("write a figure, a comparison and a limit, e.g. 'step_us > 5%'")
+            usage_error("write a figure, a comparison and a limit, e.g. 'step_us > 5%'")
         figure, name, unit = found["figure"], found["name"], found["unit"]
         if figure not in figures:
             hint = diagnostics.did_you_mean(figure, figures)
-            refuse(f"unknown figure {figure!r}{hint or '; choose one of ' + ', '.join(figures)}")
+            usage_error(
+                f"unknown figure {figure!r}{hint or '; choose one of ' + ', '.join(figures)}"
+            )
         if figures[figure] and not name:
-            refuse(f"{figure} needs a name, e.g. '{figure}[NAME] > 5%'")
+            usage_error(f"{figure} needs a name, e.g. '{figure}[NAME] > 5%'")
         if name is not None and not figures[figure]:
-            refuse(f"{figure} takes no name")
+            usage_error(f"{figure} takes no name")
         units = UNITS[unit_of(figure)]
         if unit not in units and unit != "%":
-            refuse(f"{figure} is in {unit_of(figure) or 'calls'}; "
+            usage_error(f"{figure} is in {unit_of(figure) or 'calls'}; "
                    f"a limit is in {', '.join([*filter(None, units), '%'])}")  # fmt: skip
         limit = float(found["number"]) * units.get(unit, 1)
         return cls(text, figure, name, found["comparison"], limit, unit == "%")

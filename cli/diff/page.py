@@ -6,9 +6,9 @@ import json as _json
 from collections.abc import Callable, Sequence
 
 from tracewh.cli.diff.comparison import Change, Comparison, Row, unit_of
+from tracewh.cli.output import format_bytes
 from tracewh.cli.output.cell_format import text as plain
 from tracewh.cli.output.labels import distinct
-from tracewh.cli.output.progress import size
 
 #: Maximum number of operators, kernels or blocks in text and in Markdown; the views have all.
 FEW, MORE = 3, 10
@@ -121,7 +121,7 @@ def amount(value: float | None, unit: str) -> str:
         scaled = value / factor
         return f"{scaled:.3g} {name}" if abs(scaled) < 1000 else f"{scaled:,.0f} {name}"
     if unit == "bytes":
-        return ("-" if value < 0 else "") + size(abs(value))
+        return ("-" if value < 0 else "") + format_bytes(abs(value))
     return f"{value:.1f} %" if unit == "pct" else f"{value:g}"
 
 

@@ -34,30 +34,30 @@ def compare(
     from tracewh.cli.diff import page
     from tracewh.cli.diff.comparison import Comparison, figures, unit_of
     from tracewh.cli.diff.conditions import Condition
-    from tracewh.cli.output.output import Output
+    from tracewh.cli.output import Output
 
     if format not in page.FORMATS:
         known = list(page.FORMATS)
         hint = diagnostics.did_you_mean(format, known) or f"; choose one of {', '.join(known)}"
-        diagnostics.refuse(f"--format: unknown format {format!r}{hint}")
+        diagnostics.usage_error(f"--format: unknown format {format!r}{hint}")
     try:
         level = float(alpha)
     except ValueError:
         level = 0
     if not 0 < level < 1:
-        diagnostics.refuse(f"--alpha takes a number between 0 and 1, not {alpha!r}")
+        diagnostics.usage_error(f"--alpha takes a number between 0 and 1, not {alpha!r}")
     conditions = [Condition.parse(text, figures()) for text in fail_if]
     output = Output(path=path)
     output.check()
     with tracewh.open(warehouse) as opened:
-        arguments = opened.resolved(arguments)
-        opened.keep(None, arguments)
+        arguments = opened.resolve(arguments)
+        opened.select_traces(None, arguments)
         try:
             comparison = Comparison.query(opened, arguments, level, block)
         except duckdb.InvalidInputException as error:  # e.g. the block does not exist
             if diagnostics.is_damage(error):
                 raise
-            diagnostics.refuse(str(error).removeprefix("Invalid Input Error: "))
+            diagnostics.usage_error(str(error).removeprefix("Invalid Input Error: "))
     failed = []
     for condition in conditions:
         change = comparison.change(condition.figure, condition.name)

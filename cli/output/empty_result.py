@@ -11,16 +11,17 @@ from tracewh.cli import diagnostics
 if TYPE_CHECKING:
     import duckdb
 
-    from tracewh.views import Spec
+    from tracewh.views import Spec, TraceKeys
 
     RunView = Callable[..., duckdb.DuckDBPyRelation]
-    Trace = tuple[str, str, str]
 
 #: The columns that identify the trace of a row, in nearly every view.
 SOURCE = ("run", "worker", "span")
 
 
-def explain(run_view: RunView, traces: list[Trace], view: Spec, arguments: dict[str, Any]) -> None:
+def explain(
+    run_view: RunView, traces: list[TraceKeys], view: Spec, arguments: dict[str, Any]
+) -> None:
     """Print on stderr why a view has no rows.
 
     Args:
@@ -32,15 +33,15 @@ def explain(run_view: RunView, traces: list[Trace], view: Spec, arguments: dict[
         for message in messages:
             traces_of.setdefault(message, []).append("/".join(trace))
     lines = [
-        f"  {some(names)}: {message}" if any(names) else f"  {message}"
+        f"  {abbreviate(names)}: {message}" if any(names) else f"  {message}"
         for message, names in traces_of.items()
     ]
     diagnostics.note("\n".join([f"{view.name} has no rows for these parameters", *lines]))
 
 
 def reasons(
-    run_view: RunView, traces: list[Trace], view: Spec, arguments: dict[str, Any]
-) -> dict[Trace | tuple[()], list[str]]:
+    run_view: RunView, traces: list[TraceKeys], view: Spec, arguments: dict[str, Any]
+) -> dict[TraceKeys | tuple[()], list[str]]:
     """Return why a view has no rows: messages per trace, or under `()` for all traces.
 
     The reason is an argument that excludes all rows; else the data that the traces lack according to
@@ -79,10 +80,10 @@ def _excluding(
 
 
 def _missing_data(
-    run_view: RunView, view: Spec, traces: list[Trace], arguments: dict[str, Any]
-) -> dict[Trace, list[str]]:
+    run_view: RunView, view: Spec, traces: list[TraceKeys], arguments: dict[str, Any]
+) -> dict[TraceKeys, list[str]]:
     """Return the messages of trace_quality per trace, for the checks that the view needs."""
-    found: dict[Trace, list[str]] = {}
+    found: dict[TraceKeys, list[str]] = {}
     if view.needs:
         wanted = {name: arguments[name] for name in SOURCE if name in arguments}
         rows = run_view("trace_quality", **wanted).project('run, worker, span, "check", message')
@@ -92,7 +93,7 @@ def _missing_data(
     return found
 
 
-def _selected(traces: list[Trace], arguments: dict[str, Any]) -> list[Trace]:
+def _selected(traces: list[TraceKeys], arguments: dict[str, Any]) -> list[TraceKeys]:
     """Return the traces that the arguments select; for a comparison, those of both sides."""
     from tracewh.views.names import SIDES
 
@@ -116,7 +117,7 @@ def _value(default: str) -> str:
     return default.strip("'")
 
 
-def some(names: list[str], most: int = 3) -> str:
+def abbreviate(names: list[str], most: int = 3) -> str:
     """Return the first names and the number of the others."""
     more = len(names) - most
     return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")

@@ -15,7 +15,7 @@ from typing import IO, TYPE_CHECKING, Any
 from tracewh.cli.diagnostics.errors import CliError
 from tracewh.cli.output.column_types import NUMERIC
 from tracewh.cli.output.text_formats import BATCH_ROWS
-from tracewh.quoting import quoted_name
+from tracewh.quoting import quote_identifier
 
 if TYPE_CHECKING:
     import duckdb
@@ -78,9 +78,9 @@ def _plain(result: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
     """Return the result with every type but numbers and booleans converted to text."""
     return result.project(
         ", ".join(
-            quoted_name(name)
+            quote_identifier(name)
             if str(kind) == "BOOLEAN" or NUMERIC.fullmatch(str(kind))
-            else f"CAST({quoted_name(name)} AS VARCHAR) AS {quoted_name(name)}"
+            else f"CAST({quote_identifier(name)} AS VARCHAR) AS {quote_identifier(name)}"
             for name, kind in zip(result.columns, result.types, strict=True)
         )
     )

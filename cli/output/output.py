@@ -20,7 +20,7 @@ from typing import IO, TYPE_CHECKING
 from tracewh.cli import diagnostics
 from tracewh.cli.diagnostics.errors import CliError
 from tracewh.cli.output.column_types import NUMERIC
-from tracewh.quoting import quoted_name
+from tracewh.quoting import quote_identifier
 
 if TYPE_CHECKING:
     import duckdb
@@ -69,10 +69,10 @@ class Output:
         known = [known.value for known in Format]
         if format not in known:
             hint = diagnostics.did_you_mean(format, known) or f"; choose one of {', '.join(known)}"
-            diagnostics.refuse(f"--format: unknown format {format!r}{hint}")
-        rows = None if limit is None else whole_number("--limit", limit, least=0)
+            diagnostics.usage_error(f"--format: unknown format {format!r}{hint}")
+        rows = None if limit is None else parse_integer("--limit", limit, least=0)
         if escape_formulas and format != Format.CSV:
-            diagnostics.refuse("--escape-formulas needs --format csv")
+            diagnostics.usage_error("--escape-formulas needs --format csv")
         return cls(Format(format), path, rows, sort, full_names, escape_formulas)
 
     def write(
@@ -116,7 +116,7 @@ class Output:
         """Raise errors of the output options before the query runs, and not after it."""
         binary = self.format in (Format.PARQUET, Format.XLSX)
         if binary and self.path is None and sys.stdout.isatty():
-            diagnostics.refuse(
+            diagnostics.usage_error(
                 f"{self.format} cannot be printed on a terminal; write it to a file with -o FILE"
             )
         if self.format is Format.XLSX:
@@ -142,12 +142,12 @@ class Output:
             yield sys.stdout.buffer
             sys.stdout.buffer.flush()
         else:
-            with whole(self.path) as path, path.open("wb") as sink:
+            with atomic_write(self.path) as path, path.open("wb") as sink:
                 yield sink
 
 
 @contextmanager
-def whole(path: Path) -> Iterator[Path]:
+def atomic_write(path: Path) -> Iterator[Path]:
     """Yield a temporary path and rename it at the end: the file appears whole or not at all."""
     goal = Path(os.path.realpath(path))
     special = path.exists() and not path.is_file()  # e.g. a named pipe or /dev/null
@@ -185,10 +185,10 @@ def _parquet(result: duckdb.DuckDBPyRelation, sink: IO[bytes]) -> int:
     return rows
 
 
-def whole_number(option: str, text: str, *, least: int) -> int:
+def parse_integer(option: str, text: str, *, least: int) -> int:
     """Parse the value of an option that is a whole number."""
     if not text.isdecimal() or int(text) < least:
-        diagnostics.refuse(f"{option} takes a whole number of at least {least}, not {text!r}")
+        diagnostics.usage_error(f"{option} takes a whole number of at least {least}, not {text!r}")
     return int(text)
 
 
@@ -198,10 +198,10 @@ def _sorted(result: duckdb.DuckDBPyRelation, wanted: str) -> duckdb.DuckDBPyRela
     if name not in result.columns:
         hint = diagnostics.did_you_mean(name, result.columns)
         hint = hint or f"; the columns are {', '.join(result.columns)}"
-        diagnostics.refuse(f"--sort: no column named {name!r}{hint}")
+        diagnostics.usage_error(f"--sort: no column named {name!r}{hint}")
     if direction not in ("", "asc", "desc"):
-        diagnostics.refuse(f"--sort: the direction must be asc or desc, not {direction!r}")
+        diagnostics.usage_error(f"--sort: the direction must be asc or desc, not {direction!r}")
     if not direction:
         kind = str(result.types[result.columns.index(name)])
         direction = "desc" if NUMERIC.fullmatch(kind) else "asc"
-    return result.order(f"{quoted_name(name)} {direction} NULLS LAST")
+    return result.order(f"{quote_identifier(name)} {direction} NULLS LAST")

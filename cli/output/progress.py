@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import time
-from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, Self
 
 from tracewh.cli import diagnostics
@@ -27,12 +26,7 @@ class Display(Protocol):
 
     def __enter__(self) -> Self: ...
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None: ...
+    def __exit__(self, *exception: object) -> None: ...
 
 
 def display() -> Display:
@@ -48,7 +42,7 @@ class Lines:
 
     def finished(self, result: FileResult) -> None:
         """Print the result of the file."""
-        diagnostics.line(sentence(result))
+        diagnostics.line(describe_result(result))
 
     def remark(self, text: str) -> None:
         """Print the message."""
@@ -57,12 +51,7 @@ class Lines:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         return None
 
 
@@ -100,7 +89,7 @@ class Bar:
     def finished(self, result: FileResult) -> None:
         """Print a refused file at once; the summary has the others."""
         if result.status == "refused":
-            self.remark(sentence(result))
+            self.remark(describe_result(result))
 
     def remark(self, text: str) -> None:
         """Print the message above the bar."""
@@ -110,16 +99,11 @@ class Bar:
         self._bar.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         self._bar.stop()
 
 
-def sentence(result: FileResult) -> str:
+def describe_result(result: FileResult) -> str:
     """Return the result of a file as one line."""
     if result.status == "refused":
         return f"{result.source}: refused: {result.reason}"
@@ -129,11 +113,11 @@ def sentence(result: FileResult) -> str:
     events = f"{result.events:,} event{'' if result.events == 1 else 's'}"
     return (
         f"{result.source}: ingested {events}{skipped}, "
-        f"{size(result.source_bytes)} as {size(result.stored_bytes)}, in {result.seconds:.2f} s"
+        f"{format_bytes(result.source_bytes)} as {format_bytes(result.stored_bytes)}, in {result.seconds:.2f} s"
     )
 
 
-def size(count: float) -> str:
+def format_bytes(count: float) -> str:
     """Return a number of bytes with three or four digits and a unit, e.g. ``12.3 MB``."""
     unit = "B"
     for larger in ("kB", "MB", "GB"):

@@ -149,7 +149,7 @@ def _aside(text: str, style: table.TableStyle) -> list[str]:
 def _table_style() -> table.TableStyle:
     import sys
 
-    styled = diagnostics.colourful(sys.stdout)
+    styled = diagnostics.supports_color(sys.stdout)
     return table.TableStyle(
         width=shutil.get_terminal_size().columns,
         title=_escape("1", "22") if styled else str,

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 from tracewh.cli.report.page import document, panel_data
 from tracewh.cli.report.panels import COMPARED, SECTIONS
 from tracewh.cli.report.row_json import bounded
-from tracewh.cli.report.write import chosen, keep
-from tracewh.quoting import quoted
+from tracewh.cli.report.write import choose_trace, select_traces
+from tracewh.quoting import quote_literal
 from tracewh.views.queries import run_query
 from tracewh.views.read_only import check_reads_only
 
 if TYPE_CHECKING:
-    from tracewh.cli.report.page import Trace
+    from tracewh.cli.report.page import ReportTrace
     from tracewh.views import Registry
     from tracewh.views.warehouse import Warehouse
 
@@ -45,20 +45,22 @@ def panel(warehouse: Warehouse, id: str, given: dict[str, str]) -> dict[str, Any
 
 def query(warehouse: Warehouse, sql: str) -> dict[str, Any]:
     """Return the first rows of a query, or the plan of an EXPLAIN."""
-    warehouse.keep(None, {})
+    warehouse.select_traces(None, {})
     if check_reads_only(sql):
         return {"plan": warehouse.sql(sql).fetchall()[-1][-1]}
     return {**bounded(warehouse.sql(sql)), "chart": None}
 
 
-def _trace(warehouse: Warehouse, given: dict[str, str]) -> Trace:
+def _trace(warehouse: Warehouse, given: dict[str, str]) -> ReportTrace:
     """Return the selected trace, and open only the files of its run and of its baseline."""
     run = given.get("run")
     if run is None:
-        warehouse.keep(None, {})
+        warehouse.select_traces(None, {})
         [(run,)] = run_query(warehouse, "newest_run").fetchall()
-    keep(warehouse, run, given.get("baseline"))
-    return chosen(warehouse, run, given.get("worker"), given.get("span"), given.get("baseline"))
+    select_traces(warehouse, run, given.get("baseline"))
+    return choose_trace(
+        warehouse, run, given.get("worker"), given.get("span"), given.get("baseline")
+    )
 
 
 def _choice(name: str, values: dict[str, None], current: str) -> str:
@@ -73,7 +75,7 @@ def _choice(name: str, values: dict[str, None], current: str) -> str:
     )
 
 
-def _query_box(warehouse: Warehouse, trace: Trace) -> str:
+def _query_box(warehouse: Warehouse, trace: ReportTrace) -> str:
     """Return HTML to select a view or to write SQL."""
     chosen_views = "".join(
         f'<option data-sql="{html.escape(text)}" title="{html.escape(view.summary)}">'
@@ -97,13 +99,15 @@ placeholder="FROM operator_stats() LIMIT 10"></textarea>
 """
 
 
-def _example(registry: Registry, name: str, trace: Trace) -> str | None:
+def _example(registry: Registry, name: str, trace: ReportTrace) -> str | None:
     """Return a query of a view for a trace; None if the view has other required parameters."""
     params = registry.get(name).params
     if any(param.required for param in params):
         return None
     known = {"run": trace.run, "worker": trace.worker, "span": trace.span}
     given = ", ".join(
-        f"{param.name} := {quoted(known[param.name])}" for param in params if param.name in known
+        f"{param.name} := {quote_literal(known[param.name])}"
+        for param in params
+        if param.name in known
     )
     return f"FROM {name}({given})"

@@ -18,7 +18,7 @@ from tracewh.cli.output.empty_result import reasons
 from tracewh.cli.report.panels import COMPARED, INTERVALS, MOST_ROWS, SECTIONS, Panel, Section
 from tracewh.cli.report.row_json import by_column
 from tracewh.storage.layout import KEYS
-from tracewh.views.queries import filled
+from tracewh.views.queries import query_text
 
 if TYPE_CHECKING:
     from tracewh.views.warehouse import Warehouse
@@ -37,7 +37,7 @@ SCRIPTS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Trace:
+class ReportTrace:
     """The trace of a page, the number of other traces in its run, and the baseline run."""
 
     run: str
@@ -49,12 +49,12 @@ class Trace:
     baseline: str | None = None
 
 
-def sections(trace: Trace) -> tuple[Section, ...]:
+def sections(trace: ReportTrace) -> tuple[Section, ...]:
     """Return the sections of a page; the comparison comes first."""
     return SECTIONS if trace.baseline is None else (COMPARED, *SECTIONS)
 
 
-def render(warehouse: Warehouse, trace: Trace) -> Iterator[str]:
+def render(warehouse: Warehouse, trace: ReportTrace) -> Iterator[str]:
     """Yield the page with all rows in it, in pieces."""
     data = {
         panel.id: panel_data(warehouse, panel, trace)
@@ -65,7 +65,7 @@ def render(warehouse: Warehouse, trace: Trace) -> Iterator[str]:
 
 
 def document(
-    trace: Trace, header: str, data: dict[str, Any] | None = None, before: str = ""
+    trace: ReportTrace, header: str, data: dict[str, Any] | None = None, before: str = ""
 ) -> Iterator[str]:
     """Yield the page in pieces.
 
@@ -110,7 +110,7 @@ def _policy(is_live: bool) -> str:
     )
 
 
-def panel_data(warehouse: Warehouse, panel: Panel, trace: Trace) -> dict[str, Any]:
+def panel_data(warehouse: Warehouse, panel: Panel, trace: ReportTrace) -> dict[str, Any]:
     """Return the rows of a panel by column, and how to draw them."""
     relation = warehouse.sql(_sql(panel, trace))
     meanings = {column.name: column for column in warehouse.registry.get(panel.view).columns}
@@ -121,7 +121,7 @@ def panel_data(warehouse: Warehouse, panel: Panel, trace: Trace) -> dict[str, An
     return {**found, **drawn, "empty": empty}
 
 
-def _why(warehouse: Warehouse, panel: Panel, trace: Trace) -> str:
+def _why(warehouse: Warehouse, panel: Panel, trace: ReportTrace) -> str:
     """Return why a panel has no rows, with the messages of `tracewh show`."""
     keys = (trace.run, trace.worker, trace.span)
     view = warehouse.registry.get(panel.view)
@@ -135,8 +135,8 @@ def _why(warehouse: Warehouse, panel: Panel, trace: Trace) -> str:
     return " ".join(dict.fromkeys(all_messages)) or "The trace has no data for this panel."
 
 
-def _sql(panel: Panel, trace: Trace) -> str:
-    return filled(
+def _sql(panel: Panel, trace: ReportTrace) -> str:
+    return query_text(
         panel.query,
         run=trace.run,
         worker=trace.worker,
@@ -149,7 +149,7 @@ def _sql(panel: Panel, trace: Trace) -> str:
     )
 
 
-def _described(trace: Trace) -> str:
+def _described(trace: ReportTrace) -> str:
     compared = f", compared with <b>{html.escape(trace.baseline)}</b>" if trace.baseline else ""
     others = f" · {trace.others} more in this run" if trace.others else ""
     seconds = (trace.end_ns - trace.start_ns) / 1e9
@@ -160,7 +160,7 @@ def _described(trace: Trace) -> str:
     )
 
 
-def _head(trace: Trace, header: str) -> str:
+def _head(trace: ReportTrace, header: str) -> str:
     links = "".join(
         f'<a href="#{section.id}">{html.escape(section.title)}</a>' for section in sections(trace)
     )
@@ -172,7 +172,7 @@ def _head(trace: Trace, header: str) -> str:
 """
 
 
-def _section(section: Section, trace: Trace) -> str:
+def _section(section: Section, trace: ReportTrace) -> str:
     panels = "".join(_panel(panel, trace) for panel in section.panels)
     return (
         f'<section id="{section.id}" aria-labelledby="{section.id}-title">\n'
@@ -180,7 +180,7 @@ def _section(section: Section, trace: Trace) -> str:
     )
 
 
-def _panel(panel: Panel, trace: Trace) -> str:
+def _panel(panel: Panel, trace: ReportTrace) -> str:
     return (
         f'<article id="panel-{panel.id}" data-panel="{panel.id}" aria-labelledby="{panel.id}-title">\n'
         f'<h3 id="{panel.id}-title">{html.escape(panel.title)}</h3>\n'

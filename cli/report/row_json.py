@@ -64,7 +64,7 @@ def bounded(relation: duckdb.DuckDBPyRelation) -> dict[str, Any]:
         has_long = has_long or any(map(_is_long, row))
     megabytes = f"{MOST_BYTES // 10**6} MB"
     if has_more and not rows:
-        diagnostics.refuse(f"one row is larger than {megabytes}; select fewer columns")
+        diagnostics.usage_error(f"one row is larger than {megabytes}; select fewer columns")
     note = f"{len(rows):,} row{'' if len(rows) == 1 else 's'}."
     if has_more:
         of = f", {megabytes}" if size > MOST_BYTES else ""

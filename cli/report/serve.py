@@ -235,14 +235,14 @@ class _Server(uvicorn.Server):
         await super().shutdown(sockets)
 
 
-def serve(
+def run_server(
     warehouse: str, host: str, port: int, seconds: int = SECONDS, memory_mb: int = MEMORY_MB
 ) -> int:
     """Serve a warehouse until Ctrl-C, which is exit status 0."""
     if port > LAST_PORT:
-        diagnostics.refuse(f"--port takes a number from 0 to {LAST_PORT}, not {port}")
+        diagnostics.usage_error(f"--port takes a number from 0 to {LAST_PORT}, not {port}")
     if seconds > LONGEST_SECONDS:
-        diagnostics.refuse(f"--time-limit takes at most {LONGEST_SECONDS} seconds (a day)")
+        diagnostics.usage_error(f"--time-limit takes at most {LONGEST_SECONDS} seconds (a day)")
     is_loopback = host in ("localhost", "::1") or _is_loopback(host)
     token = None if is_loopback else secrets.token_urlsafe(24)
     try:
@@ -253,7 +253,7 @@ def serve(
         # Python's own message repeats the address; the error of an unknown host has another number.
         is_known = error.errno is not None and not isinstance(error, socket.gaierror)
         reason = os.strerror(error.errno or 0) if is_known else error.strerror
-        diagnostics.refuse(f"cannot listen on {host} port {port}: {reason}; try --port 0")
+        diagnostics.usage_error(f"cannot listen on {host} port {port}: {reason}; try --port 0")
     hosts = [*LOOPBACK, host] if is_loopback else ["*"]
     with listening:
         app = application(warehouse, hosts, token, seconds, memory_mb)

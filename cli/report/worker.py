@@ -26,7 +26,7 @@ from tracewh.cli.diagnostics import sql_error
 from tracewh.cli.diagnostics.errors import CliError
 from tracewh.cli.report import live
 from tracewh.cli.report.messages import CANCEL, GRACE_SECONDS, Setup, Task, TaskResult, read, write
-from tracewh.temporary import sweep
+from tracewh.temporary import remove_abandoned
 from tracewh.views import ViewError
 from tracewh.views.warehouse import Warehouse, WarehouseError
 
@@ -161,7 +161,7 @@ def _tidy() -> None:
     """
     folder = Path(sys.argv[1])
     shutil.rmtree(folder, ignore_errors=True)
-    sweep(folder.parent.parent)  # the server may have been killed
+    remove_abandoned(folder.parent.parent)  # the server may have been killed
 
 
 def _error(text: str, status: int, *, needs_restart: bool = False) -> TaskResult:

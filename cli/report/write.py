@@ -7,15 +7,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tracewh.cli import diagnostics
-from tracewh.cli.output.output import Output, whole
-from tracewh.cli.report.page import Trace, render
+from tracewh.cli.output import Output, atomic_write
+from tracewh.cli.report.page import ReportTrace, render
 from tracewh.views.queries import run_query
 
 if TYPE_CHECKING:
     from tracewh.views.warehouse import Warehouse
 
 
-def write(
+def write_report(
     warehouse: str,
     run: str,
     worker: str | None,
@@ -28,10 +28,10 @@ def write(
 
     Output(path=output).check()
     with tracewh.open(warehouse) as opened:
-        keep(opened, run, baseline)
+        select_traces(opened, run, baseline)
         opened.confine()
-        trace = chosen(opened, run, worker, span, baseline)
-        with whole(output) as part, part.open("w", encoding="utf-8") as file:
+        trace = choose_trace(opened, run, worker, span, baseline)
+        with atomic_write(output) as part, part.open("w", encoding="utf-8") as file:
             file.writelines(render(opened, trace))
     size = output.stat().st_size / 1e6
     diagnostics.note(
@@ -40,21 +40,21 @@ def write(
     )
 
 
-def keep(warehouse: Warehouse, run: str, baseline: str | None) -> None:
+def select_traces(warehouse: Warehouse, run: str, baseline: str | None) -> None:
     """Open only the files of a run and of its baseline."""
     runs = {"baseline": baseline, "experiment": run} if baseline else {"run": run}
-    warehouse.keep(None, warehouse.resolved(runs))
+    warehouse.select_traces(None, warehouse.resolve(runs))
 
 
-def chosen(
+def choose_trace(
     warehouse: Warehouse, run: str, worker: str | None, span: str | None, baseline: str | None
-) -> Trace:
+) -> ReportTrace:
     """Return the named trace, or by default the first recording of the lowest rank."""
     named = {"run": run, "worker": worker, "span": span, "baseline": baseline or None}
-    whole = warehouse.resolved(named)
+    whole = warehouse.resolve(named)
     run, baseline = whole["run"], whole["baseline"]
     found = run_query(
         warehouse, "first_trace_of_run", run=run, worker=whole["worker"], span=whole["span"]
     )
     worker, span, start_ns, end_ns, traces = found.fetchall()[0]
-    return Trace(run, worker, span, start_ns, end_ns, traces - 1, baseline)
+    return ReportTrace(run, worker, span, start_ns, end_ns, traces - 1, baseline)

@@ -1,1 +1,5 @@
-"""What no single event says: nesting, launches, steps and stacks; and the Parquet files."""
+"""Link the events of a trace (nesting, launches, steps, stacks), and write its Parquet files."""
+
+from tracewh.ingest.link.write_tables import write_trace
+
+__all__ = ["write_trace"]

@@ -1,4 +1,4 @@
-"""Facts that no single event holds: what encloses, launched and follows what."""
+"""The tasks that link the rows of a trace: nesting, launches, costs, steps and flows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tracewh.sql_files import create_block, derive
 
 
 def link_costs(con: duckdb.DuckDBPyConnection) -> None:
-    """Add call_costs and the macro with_costs: what each call of an operator cost."""
+    """Create `call_costs` and the macro `with_costs`: the cost of each operator call."""
     create_block(con, "tensor_core_operators")
     derive(con, "own_costs")
     while con.execute("FROM climbs LIMIT 1").fetchone():
@@ -31,11 +31,11 @@ def _nest(con: duckdb.DuckDBPyConnection) -> None:
     nest(con, "intervals")
 
 
-#: Each keeps one core busy at best; others wait for the first.
+#: The tasks by name. Each uses one core at most.
 LINK_TASKS = {
     "nesting": Task(_nest),
     "stacks": Task(partial(derive, name="stacks"), ("nesting",)),
-    # Takes away what the two before it made.
+    # Drops the tables of the two tasks before it.
     "links_in_order": Task(partial(derive, name="links_in_order"), ("stacks",)),
     "launched": Task(partial(derive, name="launched")),
     "launches": Task(_launch, ("links_in_order", "launched")),

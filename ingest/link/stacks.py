@@ -1,11 +1,11 @@
-"""What is open around a host event from its start to its end, as a number: its stack.
+"""Stacks of host events: the chain of events that contain an event, as a depth and a hash.
 
-An event that lasts longer than the one in which it starts is not inside that one but beside it, in
-what is around both. So stacks nest whatever the intervals do, and each instant of a thread belongs
-to one: that of the event which started last and is still open.
+Each instant of a thread belongs to one stack: that of the event that started last and is still open.
 
-All functions take the rows of one thread in the order of nesting, see `tracewh.ingest.link.nesting`, with
-the position of the event in which each starts.
+All functions take arrays with one value per row of a thread, sorted as in `tracewh.ingest.link.nesting`:
+
+    parent   position of the innermost event that is open when the row starts (`find_enclosing`)
+    outer    position of the innermost event that contains the whole row (`find_containing`)
 """
 
 from __future__ import annotations
@@ -16,32 +16,37 @@ import numpy.typing as npt
 Ints = npt.NDArray[np.int64]
 Hashes = npt.NDArray[np.uint64]
 
-#: Instead of a row that nothing is around.
+#: The position in `parent` and `outer` of a row that has none.
 NONE = -1
-#: A stack's hash is that of its last name plus this times that of the stack around it, modulo 2^64.
+#: hash(stack) = hash(last name) + _BASE * hash(outer stack), modulo 2^64.
 _BASE = np.uint64(0x9E3779B97F4A7C15)
 
 
-def containing(parent: Ints, end: Ints) -> Ints:
-    """The innermost row that contains the whole of each, or `NONE`."""
+def find_containing(parent: Ints, end: Ints) -> Ints:
+    """Find the innermost row that contains the whole of each row, or `NONE`."""
     found = parent.copy()
     moving = np.flatnonzero(parent != NONE)
-    # What has an earlier end than a row contains nothing that contains the row.
+    # A row that ends before another one cannot contain it, nor can the rows inside it.
     while len(moving := moving[end[found[moving]] < end[moving]]):
         found[moving] = found[found[moving]]
         moving = moving[found[moving] != NONE]
     return found
 
 
-def covered(parent: Ints, outer: Ints, start: Ints, end: Ints, rows: Ints) -> tuple[Ints, Ints]:
-    """Where rows are innermost instead of others that are open.
+def covered_time(
+    parent: Ints, outer: Ints, start: Ints, end: Ints, rows: Ints
+) -> tuple[Ints, Ints]:
+    """Compute the time in which rows cover rows that started earlier and are still open.
 
     Args:
-        outer: What `containing` says.
-        rows: Those to tell of.
+        parent: See the module.
+        outer: See the module.
+        start: Start of each row.
+        end: End of each row.
+        rows: Positions of the covering rows.
 
     Returns:
-        Positions of other rows, and how long each is covered; a row may occur often.
+        Positions of covered rows, and for each a covered time in ns. A position may occur several times.
     """
     rows = rows[parent[rows] != NONE]
     under, since = parent[rows], start[rows]
@@ -54,29 +59,31 @@ def covered(parent: Ints, outer: Ints, start: Ints, end: Ints, rows: Ints) -> tu
 
 
 def _joined(found: list[tuple[Ints, Ints]]) -> tuple[Ints, Ints]:
-    nothing = np.empty(0, np.int64)
+    empty = np.empty(0, np.int64)
     return (
-        np.concatenate([nothing, *(at for at, _ in found)]),
-        np.concatenate([nothing, *(ns for _, ns in found)]),
+        np.concatenate([empty, *(at for at, _ in found)]),
+        np.concatenate([empty, *(ns for _, ns in found)]),
     )
 
 
 def _beyond(rows: Ints, under: Ints, since: Ints, end: Ints) -> tuple[Ints, Ints, Ints]:
-    """The rows that last longer than this, and have something else under them."""
+    """The rows that end later than `since` and have another row under them."""
     longer = (end[rows] > since) & (under != NONE)
     return rows[longer], under[longer], since[longer]
 
 
-def overlapped(parent: Ints, outer: Ints, start: Ints, rows: Ints) -> tuple[Ints, Ints]:
-    """Which rows another one outlives that starts in them.
+def find_overlaps(parent: Ints, outer: Ints, start: Ints, rows: Ints) -> tuple[Ints, Ints]:
+    """Find the rows in which other rows start that end after them.
 
     Args:
-        outer: What `containing` says.
-        rows: Those to tell of.
+        parent: See the module.
+        outer: See the module.
+        start: Start of each row.
+        rows: Positions of the rows that may end later.
 
     Returns:
-        Positions of other rows, and for each the start of a row that begins in it and lasts longer. A
-        position may occur often; the first of those starts is always with it.
+        Positions of overlapped rows, and for each the start of a row that starts in it and ends after it.
+        A position may occur several times; the earliest such start is always among them.
     """
     rows = rows[parent[rows] != outer[rows]]
     under = parent[rows]
@@ -89,17 +96,17 @@ def overlapped(parent: Ints, outer: Ints, start: Ints, rows: Ints) -> tuple[Ints
     return _joined(found)
 
 
-def counted(outer: Ints, depth: Ints, known: int) -> Ints:
-    """How many rows contain each row, one in the other.
+def nesting_depths(outer: Ints, depth: Ints, known: int) -> Ints:
+    """Compute the depth of each row: the number of rows that contain it.
 
     Args:
-        outer: What `containing` says.
-        depth: Of the first `known` rows the answer.
-        known: How many those are.
+        outer: See the module.
+        depth: The depths of the first `known` rows; the other values are ignored.
+        known: Number of rows whose depth is known.
     """
     value: Ints = (outer != NONE).astype(np.int64)
     value[:known] = depth[:known]
-    # Twice as far up in each round.
+    # Pointer jumping: each round doubles the distance that a link spans.
     link = outer.copy()
     link[:known] = NONE
     moving = np.flatnonzero(link != NONE)
@@ -111,15 +118,16 @@ def counted(outer: Ints, depth: Ints, known: int) -> Ints:
     return value
 
 
-def hashed(outer: Ints, hashes: Hashes, known: int) -> Hashes:
-    """The hash of the stack of each row.
+def stack_hashes(outer: Ints, hashes: Hashes, known: int) -> Hashes:
+    """Compute the hash of the stack of each row.
 
     Args:
-        outer: What `containing` says.
-        hashes: Of the first `known` rows that of the stack, of the others that of the name.
+        outer: See the module.
+        hashes: The hashes of the stacks of the first `known` rows, and of the names of the others.
+        known: Number of rows whose stack hash is known.
     """
     value = hashes.copy()
-    # Each row knows the names up to the row that it links to, twice as many in each round.
+    # Pointer jumping: a value covers the names up to the linked row, twice as many after each round.
     link, factor = outer.copy(), np.full(len(outer), _BASE)
     link[:known] = NONE
     moving = np.flatnonzero(link != NONE)

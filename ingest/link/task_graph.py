@@ -1,4 +1,4 @@
-"""Statements that run side by side on one database, each as soon as what it needs is done."""
+"""Run tasks on one database in parallel, each as soon as the tasks that it depends on are done."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from typing import Any
 
 import duckdb
 
-#: While it lasts, the connection can be interrupted: `Session.running`.
+#: A context in which the connection can be interrupted; see `Session.running`.
 Running = Callable[[duckdb.DuckDBPyConnection], AbstractContextManager[None]]
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What to do with a connection, and the names of the tasks that have to be done before."""
+    """A function that gets a connection, and the names of the tasks that must be done before."""
 
-    do: Callable[[duckdb.DuckDBPyConnection], None]
+    run: Callable[[duckdb.DuckDBPyConnection], None]
     needs: tuple[str, ...] = ()
 
 
-class _Here(Executor):
-    """Runs what is submitted at once: a thread that ends gives back the memory that the next one needs."""
+class _InlineExecutor(Executor):
+    """Runs each task in the calling thread: a thread that ends would return memory that the next needs."""
 
     def submit(self, do: Any, /, *args: Any, **named: Any) -> Future[Any]:
         future: Future[Any] = Future()
@@ -35,25 +35,25 @@ class _Here(Executor):
 def run_tasks(
     con: duckdb.DuckDBPyConnection, tasks: Mapping[str, Task], running: Running, at_once: int
 ) -> None:
-    """Run tasks, each on a cursor of its own. Of those that may run, the first named goes first.
+    """Run tasks, each on a cursor of its own. If several can run, the first in `tasks` is started first.
 
     Args:
-        con: Connection to the database; variables and temporary tables of it are not shared.
-        tasks: By name.
-        running: Held while a task runs.
-        at_once: How many run at a time.
+        con: Connection to the database. Cursors do not share its variables and temporary tables.
+        tasks: The tasks by name.
+        running: Entered while a task runs.
+        at_once: Maximum number of tasks that run at the same time.
     """
 
     def run(name: str) -> None:
         with con.cursor() as cursor, running(cursor):
-            tasks[name].do(cursor)
+            tasks[name].run(cursor)
 
     rank = {name: position for position, name in enumerate(tasks)}
     graph = TopologicalSorter({name: task.needs for name, task in tasks.items()})
     graph.prepare()
     ready: list[str] = []
     busy: dict[Future[None], str] = {}
-    with ThreadPoolExecutor(at_once) if at_once > 1 else _Here() as pool:
+    with ThreadPoolExecutor(at_once) if at_once > 1 else _InlineExecutor() as pool:
         while graph.is_active():
             ready = sorted([*ready, *graph.get_ready()], key=rank.__getitem__)
             for name in ready[: at_once - len(busy)]:

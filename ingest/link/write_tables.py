@@ -18,12 +18,12 @@ from tracewh.schema import Table, tables
 from tracewh.sql_files import create_block, create_function, derive
 from tracewh.storage.parquet import write_parquet
 
-#: Version of the layout on disk: a table or column renamed or dropped means a new one.
+#: Version of the Parquet layout. Increase it when a table or column is renamed or dropped.
 LAYOUT_VERSION = 1
-#: Below so many, the schemas of a dozen tables weigh as much as the events, and compressing them well
-#: takes no time.
+#: Traces with fewer events are compressed harder: the schemas of a dozen tables are as large as their events,
+#: and it takes no noticeable time.
 FEW_EVENTS = 10_000
-#: The link tasks that a table needs. The longest one comes first, after `FIRST`.
+#: The link tasks that a table needs. Tables that take long come first.
 NEEDS = {
     "host_events": ("costs",),
     "step_activity": ("steps",),
@@ -34,12 +34,12 @@ NEEDS = {
     "stacks": ("stacks",),
     "traces": (),
 }
-#: Temporary tables to drop once files were written, which frees their memory.
+#: Temporary tables to drop, to free memory, and the files that must be written before.
 DROPS = {
     "drop flows": (("raw_flow", "linked_flows"), ("flows.parquet", "traces.parquet")),
     "drop memory": (("raw_memory", "memory_links"), ("memory_records.parquet",)),
 }
-#: Tasks to run first, because they free memory, and what these need.
+#: Tasks to start first: those that free memory, and the tasks that they need.
 FIRST = (
     *("flows", "traces.parquet", "flows.parquet", "drop flows"),
     *("nesting", "stacks", "links_in_order", "memory_records.parquet", "drop memory"),
@@ -49,11 +49,11 @@ STEP_BLOCKS = (
     *("event_roles", "interval_totals", "merged_intervals", "step_slots"),
     *("step_intervals", "step_roles"),
 )
-#: With the longest times and durations that are read, sums stay within 64 bits. It is the year 2096.
+#: The largest base time, in the year 2096: sums with the largest times and durations stay within 64 bits.
 MOST_BASE_NS = 4 * 10**18
 
 
-def write(
+def write_trace(
     con: duckdb.DuckDBPyConnection,
     folder: Path,
     metadata: Mapping[str, Any],
@@ -62,27 +62,27 @@ def write(
     running: Running,
     at_once: int,
 ) -> int:
-    """Link the rows of a trace, and write every table of it into a folder.
+    """Link the rows of a trace, and write all of its tables to a folder.
 
     Args:
-        con: Connection that holds the raw tables.
+        con: Connection to the database with the raw tables.
         folder: An existing, empty folder.
         metadata: The file's top-level keys besides traceEvents.
-        source: Values of the columns of `traces` that the events do not tell.
-        reasons: What was odd, repaired or left out, and how often.
+        source: Values for the columns of `traces` that do not come from events.
+        reasons: Counts of what was odd, repaired or skipped, by reason.
         running: See `run_tasks`.
-        at_once: How many statements may share the memory.
+        at_once: Maximum number of statements that run at the same time.
 
     Returns:
-        Bytes written.
+        The number of bytes written.
     """
-    # Not a variable: those belong to one connection.
+    # A macro, because a variable belongs to one connection.
     con.execute(f"CREATE MACRO base_ns() AS {base_time_ns(metadata)}::BIGINT")
     prepare: dict[str, Callable[[duckdb.DuckDBPyConnection], None]] = {
         "traces": partial(_traces, metadata=metadata, source=source, reasons=reasons),
         "devices": partial(_devices, metadata=metadata),
         "step_activity": partial(_step_activity, metadata=metadata),
-        "stacks": lambda _: None,  # as they were linked
+        "stacks": lambda _: None,  # its link task wrote the rows
     }
     level = 12 if source["events"] < FEW_EVENTS else 3
 
@@ -108,8 +108,8 @@ def _write(con: duckdb.DuckDBPyConnection, table: Table, folder: Path, level: in
     columns = ", ".join(
         f"t.{column.name}::{column.type} AS {column.name}" for column in table.columns
     )
-    # In the order of the file, which is that of time for each kind of event: a range of time touches few
-    # row groups, and nothing has to be sorted.
+    # Rows stay in the order of the file. Each kind of event is sorted by time in it, so a time range is in
+    # few row groups, and nothing needs sorting.
     query = f"SELECT {columns} FROM out_{table.name} AS t"
     write_parquet(con, query, folder / f"{table.name}.parquet", level)
 
@@ -120,7 +120,7 @@ def _drop(con: duckdb.DuckDBPyConnection, names: tuple[str, ...]) -> None:
 
 
 def base_time_ns(metadata: Mapping[str, Any]) -> int:
-    """What is added to every time of the file; 0 where its times are absolute."""
+    """The base time to add to each time of the file; 0 if its times are absolute."""
     return _integer(metadata.get("baseTimeNanoseconds"), MOST_BASE_NS) or 0
 
 
@@ -143,7 +143,7 @@ def _step_activity(con: duckdb.DuckDBPyConnection, metadata: Mapping[str, Any]) 
 
 
 def _distributed(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """What the file says of the job, and nothing where it says so in no object."""
+    """The `distributedInfo` of a file; empty if it is missing or not an object."""
     found = metadata.get("distributedInfo")
     return found if isinstance(found, dict) else {}
 
@@ -185,7 +185,7 @@ def _traces(
 
 
 def _has_column(key: str, value: Any) -> bool:
-    """Whether columns of `traces` or `devices` give a top-level key of the file back exactly."""
+    """Whether a column of `traces` or `devices` stores the value of a top-level key exactly."""
     if key in ("schemaVersion", "baseTimeNanoseconds"):
         most = MOST_BASE_NS if key == "baseTimeNanoseconds" else 2**31 - 1
         return type(value) is int and abs(value) <= most
@@ -216,7 +216,7 @@ def _devices(con: duckdb.DuckDBPyConnection, metadata: Mapping[str, Any]) -> Non
 
 
 def _integer(value: Any, most: int = 2**31 - 1) -> int | None:
-    """A whole number, also where the file writes it as text; NULL for anything else or larger."""
+    """An integer, or the integer in a text; None for any other value or a larger number."""
     if isinstance(value, bool):
         return None
     try:

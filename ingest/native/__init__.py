@@ -1,1 +1,1 @@
-"""The compiled reader: event text straight into columns, see the C sources in this folder."""
+"""The compiled reader: writes the text of events directly into columns. See the C sources in this folder."""

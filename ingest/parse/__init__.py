@@ -1,1 +1,14 @@
-"""Event texts in, typed rows out: a compiled parser, and one in SQL for all that it leaves."""
+"""Parse events into typed rows: a compiled parser for plain events, and one in SQL for all others."""
+
+from tracewh.ingest.parse.event_columns import count_odd_values
+from tracewh.ingest.parse.fast_parser import FastParser, is_available
+from tracewh.ingest.parse.sql_parser import SqlParser, create_raw_tables, is_unpadded
+
+__all__ = [
+    "FastParser",
+    "SqlParser",
+    "count_odd_values",
+    "create_raw_tables",
+    "is_available",
+    "is_unpadded",
+]

@@ -1,7 +1,7 @@
-"""The SQL that reads the arguments of events into the columns of a table.
+"""Build the SQL that reads the arguments of events into the columns of a table.
 
-The query is sql/derive/argument_columns.sql, what it calls full_parse.sql. Written here are the lists of
-columns and keys that it needs for a kind of events.
+The query is sql/derive/argument_columns.sql, which calls the macros of full_parse.sql. This module generates
+the lists of columns and keys for one kind of events.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ class _Key:
     """One key of an argument, and the column that it fills.
 
     Attributes:
-        position: Among all keys of the kind, from 1.
+        position: Its number among all keys of the kind, from 1.
     """
 
     column: Column
@@ -27,7 +27,7 @@ class _Key:
     position: int
 
     @property
-    def is_todays(self) -> bool:
+    def is_current(self) -> bool:
         return self.name == self.column.keys[0]
 
     @property
@@ -37,7 +37,7 @@ class _Key:
 
     @property
     def value(self) -> str:
-        """Its value, as the column takes it."""
+        """Its value in the type of the column."""
         return f"r.v{self.position}"
 
     @property
@@ -46,12 +46,12 @@ class _Key:
 
     @property
     def typed(self) -> str:
-        """Its value as from_json reads it."""
+        """Its value as from_json returns it."""
         return f'r.a."{self.name}"'
 
     @property
     def null(self) -> str:
-        """The member of a patch that takes it out of the arguments."""
+        """The member of a JSON merge patch that removes it from the arguments."""
         return f"""'"{self.name}":null'"""
 
 
@@ -61,25 +61,25 @@ def is_number(column: Column) -> bool:
 
 
 def typed_select(layout: EventLayout, kind: str, older_keys: bool) -> str:
-    """Rows of one kind from `base`, with a column per argument and the rest in args.
+    """Return SQL for the rows of one kind from `base`: one column per argument, and the rest in `args`.
 
     Args:
         layout: The layout of events.
         kind: A kind that has columns for its arguments.
-        older_keys: Whether arguments may stand under keys that are not today's.
+        older_keys: Whether arguments may have their older keys.
     """
     columns = layout.kinds[kind]
     names = [(c, name) for c in columns for name in c.keys[: None if older_keys else 1]]
     keys = [_Key(*found, position) for position, found in enumerate(names, start=1)]
-    todays = {key.column: key for key in keys if key.is_todays}
-    older = [(key, todays[key.column]) for key in keys if not key.is_todays]
-    held = {key: _held(key) for key in keys}
-    # A column can hold one key only: where a file has two spellings of it, both stay in args.
-    for key, today in older:
-        held[key] += f" AND {today.kind} IS NULL"
-        held[today] += f" AND {key.kind} IS NULL"
+    current = {key.column: key for key in keys if key.is_current}
+    older = [(key, current[key.column]) for key in keys if not key.is_current]
+    exact = {key: _is_exact(key) for key in keys}
+    # A column stores the value of one key. If an event has two spellings of the key, both stay in args.
+    for key, new in older:
+        exact[key] += f" AND {new.kind} IS NULL"
+        exact[new] += f" AND {key.kind} IS NULL"
     numbers = [key for key in keys if is_number(key.column)]
-    usual = [f"({key.kind} IS NULL OR {today.kind} IS NULL)" for key, today in older]
+    usual = [f"({key.kind} IS NULL OR {new.kind} IS NULL)" for key, new in older]
     usual += [
         f"({key.value} IS NULL OR NOT has_device_as_process(r.category))"
         for key in keys
@@ -88,28 +88,33 @@ def typed_select(layout: EventLayout, kind: str, older_keys: bool) -> str:
     return query(
         "argument_columns",
         kind=f"'{kind}'",
-        fields=_listed(f"r.{name}" for name in layout.fields),
+        fields=_comma_separated(f"r.{name}" for name in layout.fields),
         types="'{" + ",".join(f'"{c.keys[0]}":{_json_type(c)}' for c in columns) + "}'",
-        paths=_listed(key.path for key in keys),
-        values_by_key=_listed(f"{_value(key, layout)} AS v{key.position}" for key in keys),
-        number_kinds=_listed(key.kind for key in numbers),
-        number_values=_listed(key.value for key in numbers),
+        paths=_comma_separated(key.path for key in keys),
+        values_by_key=_comma_separated(f"{_value(key, layout)} AS v{key.position}" for key in keys),
+        number_kinds=_comma_separated(key.kind for key in numbers),
+        number_values=_comma_separated(key.value for key in numbers),
         held_others=" + ".join(
-            ["0", *(f"coalesce({held[key]}, false)::INTEGER" for key in keys if key not in numbers)]
+            [
+                "0",
+                *(f"coalesce({exact[key]}, false)::INTEGER" for key in keys if key not in numbers),
+            ]
         ),
         no_exception=" AND ".join(["true", *usual]),
-        all_keys=_listed(key.null for key in keys),
-        held_keys=_listed(f"CASE WHEN {held[key]} THEN {key.null} END" for key in keys),
-        held_older_keys=_listed(f"CASE WHEN {held[key]} THEN {key.null} END" for key, _ in older)
+        all_keys=_comma_separated(key.null for key in keys),
+        held_keys=_comma_separated(f"CASE WHEN {exact[key]} THEN {key.null} END" for key in keys),
+        held_older_keys=_comma_separated(
+            f"CASE WHEN {exact[key]} THEN {key.null} END" for key, _ in older
+        )
         or "NULL",
-        values=_listed(
-            f"coalesce({_listed(key.value for key in keys if key.column == column)}, NULL)"
+        values=_comma_separated(
+            f"coalesce({_comma_separated(key.value for key in keys if key.column == column)}, NULL)"
             for column in columns
         ),
     )
 
 
-def _listed(parts: Iterable[str]) -> str:
+def _comma_separated(parts: Iterable[str]) -> str:
     return ", ".join(parts)
 
 
@@ -120,9 +125,9 @@ def _json_type(column: Column) -> str:
 
 
 def _value(key: _Key, layout: EventLayout) -> str:
-    """The value under one key, or NULL where it is missing, of another kind, or means 'none'."""
+    """Return SQL for the value of a key: NULL if it is missing, has another type, or means 'none'."""
     column, value = key.column, key.typed
-    if not key.is_todays:
+    if not key.is_current:
         value = f"try_cast(json_extract_string(r.args, {key.path}) AS {column.type})"
         if column.type == "JSON":
             value = f"CASE WHEN {key.kind} <> 'NULL' THEN json_extract(r.args, {key.path}) END"
@@ -137,13 +142,13 @@ def _value(key: _Key, layout: EventLayout) -> str:
             least, most = layout.argument_bounds[column.name]
             value = f"bounded({value}, {least}, {most})"
         return f"whole_number({key.kind}, {value}, r.args, {key.path})"
-    # Whoever writes an empty text recorded nothing.
+    # An empty text means that nothing was recorded.
     empty = {"VARCHAR": "''", "JSON": "'\"\"'"}.get(column.type)
     return f"nullif({value}, {empty})" if empty else value
 
 
-def _held(key: _Key) -> str:
-    """Whether the column gives the value under a key back exactly."""
+def _is_exact(key: _Key) -> str:
+    """Return SQL that tests whether the column stores the value of a key exactly."""
     column, given = key.column, f"{key.kind}, {key.value}"
     if column.type == "JSON":
         return f"{key.kind} <> 'NULL' AND {key.value} IS NOT NULL"
@@ -154,7 +159,7 @@ def _held(key: _Key) -> str:
     if column.type == "DOUBLE":
         return f"holds_decimal_number({given})"
     if is_number(column):
-        # Where the process is the device, nothing would tell that an argument said it as well.
+        # If the process id is the device, the export could not tell that there was an argument, too.
         own = " AND NOT has_device_as_process(r.category)" if column.name == "device_id" else ""
         return f"is_whole_kind({key.kind}) AND {key.value} IS NOT NULL{own}"
     return f"{key.kind} = '{column.type}' AND {key.value} IS NOT NULL"

@@ -1,7 +1,7 @@
-"""The SQL of the full parse: any event, whatever its fields and arguments hold.
+"""Build the SQL that parses events of any kind.
 
-sql/derive/event_columns.sql reads the fields of an event, and argument_columns.sql its arguments. A field
-that a column cannot give back exactly stays in `raw`, so that `rebuild` can return every event as it was.
+sql/derive/event_columns.sql reads the fields of an event, argument_columns.sql its arguments. A field that a
+column cannot store exactly stays in `raw`, so that an export can write each event as it was.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from tracewh.sql_files import query
 
 @cache
 def insert_sql(layout: EventLayout, kind: str, older_keys: bool) -> str:
-    """Append the rows of a kind, of those that event_columns.sql gives as `base`, to its raw table.
+    """Return SQL that appends the rows of one kind from `base` to its raw table.
 
     Args:
         layout: The layout of events.
         kind: The kind.
-        older_keys: Whether arguments may stand under keys that are not today's.
+        older_keys: Whether arguments may have their older keys.
     """
     if layout.kinds[kind]:
         rows = typed_select(layout, kind, older_keys)
@@ -38,7 +38,7 @@ def insert_sql(layout: EventLayout, kind: str, older_keys: bool) -> str:
 
 
 def odd_values_sql(layout: EventLayout) -> str:
-    """How many events of the raw tables have values that were read although they are odd."""
+    """Return SQL that counts the events of the raw tables with values that were accepted although they are odd."""
     rows = " UNION ALL ".join(
         f"SELECT r.raw, r.ts_ns, r.dur_ns, {_number_as_text(layout, kind)} AS has_number"
         f" FROM raw_{kind} AS r WHERE r.raw IS NOT NULL OR r.args IS NOT NULL"
@@ -48,7 +48,7 @@ def odd_values_sql(layout: EventLayout) -> str:
 
 
 def _number_as_text(layout: EventLayout, kind: str) -> str:
-    """Whether an argument that fills a column of numbers is written as text."""
+    """Return SQL that tests whether an argument for an integer column is written as text."""
     columns = [column for column in layout.kinds[kind] if is_number(column)]
     if not columns:
         return "false"
@@ -61,8 +61,8 @@ def _number_as_text(layout: EventLayout, kind: str) -> str:
     return f"""regexp_matches(r.args, '"({keys})":"') AND ({said})"""
 
 
-def odd_values(con: duckdb.DuckDBPyConnection) -> Counter[str]:
-    """Count the odd values of the raw tables by their reasons. Plain events have none."""
+def count_odd_values(con: duckdb.DuckDBPyConnection) -> Counter[str]:
+    """Count the odd values in the raw tables by reason. Plain events have none."""
     rows = con.execute(odd_values_sql(event_layout(con)))
     names = [column[0] for column in rows.description or ()]
     return +Counter(dict(zip(names, rows.fetchall()[0], strict=True)))

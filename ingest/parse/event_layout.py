@@ -1,6 +1,6 @@
 """The kinds of events, their columns and their bounds, read from sql/derive/event_layout.sql.
 
-The full parse in SQL and the compiled reader both take them from here, so that they agree.
+The SQL parser and the compiled reader both use them, so that they agree.
 """
 
 from __future__ import annotations
@@ -13,20 +13,20 @@ import duckdb
 from tracewh.schema import Column, tables
 from tracewh.sql_files import query
 
-#: The answer of the database, which is the same for every trace.
+#: The layout, once it was read: it is the same for every trace.
 _LAYOUTS: list[EventLayout] = []
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EventLayout:
-    """What `event_layout` found.
+    """The layout of events.
 
     Attributes:
-        kinds: Every kind of events, with the columns of its arguments.
-        compiled: The kinds that the compiled reader writes.
-        fields: The columns of every raw table before those of arguments, with their types.
-        remainders: The columns behind those of arguments, with their types.
-        argument_bounds: The least and the most value that the column of an argument holds.
+        kinds: The columns for arguments of each kind of events.
+        compiled: The kinds that the compiled reader can write.
+        fields: The columns before the arguments, in every raw table, with their types.
+        remainders: The columns after the arguments, with their types.
+        argument_bounds: The smallest and largest value of the column of an argument.
         compiled_bounds: The largest time and duration of an event that the compiled reader writes, in
             nanoseconds, and the bound of its decimals.
     """
@@ -40,12 +40,12 @@ class EventLayout:
 
     @property
     def older_keys(self) -> list[str]:
-        """Spellings of the keys of arguments that are not today's."""
+        """Older spellings of the keys of arguments."""
         columns = [column for columns in self.kinds.values() for column in columns]
         return sorted({key for column in columns for key in column.keys[1:]})
 
     def raw_columns(self, kind: str) -> str:
-        """The columns of the raw table of a kind, as CREATE TABLE takes them."""
+        """The columns of the raw table of a kind, for CREATE TABLE."""
         columns = [
             *self.fields.items(),
             *((column.name, column.type) for column in self.kinds[kind]),
@@ -55,14 +55,14 @@ class EventLayout:
 
 
 def event_layout(con: duckdb.DuckDBPyConnection) -> EventLayout:
-    """The layout of events.
+    """Read the layout of events.
 
     Args:
         con: A connection to a database with the macros of sql/derive/event_kinds.sql.
     """
     if not _LAYOUTS:
         [(kinds, fields, remainders, bounds)] = con.execute(query("event_layout")).fetchall()
-        # A double may round a time up to the bound.
+        # Below the bound, because a double may round a time up to it.
         time_ns = int(bounds["time_us"]) * 1000 - 1000
         columns = {
             kind["name"]: tables()[kind["columns_of"]].arguments if kind["columns_of"] else ()

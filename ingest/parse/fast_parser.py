@@ -1,8 +1,8 @@
-"""Plain events: those that hold only keys with columns, each with a value that its column gives back.
+"""The fast parser: reads plain events with compiled code, from the bytes of a block directly into columns.
 
-Nearly every event of a trace is one. What native/ holds, in C, reads them from the bytes of a block
-straight into columns, and passes all others on as they stand, to the full parse of `fields`. Where
-there was no compiler for it, the full parse reads everything, which takes longer.
+A plain event has only keys with columns, and only values that their columns store exactly. Nearly every event
+of a trace is plain. The compiled reader (native/, in C) passes the texts of all other events to the SQL parser.
+If the C code was not compiled, the SQL parser reads all events, which takes longer.
 """
 
 from __future__ import annotations
@@ -15,8 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tracewh.ingest.parse.event_layout import EventLayout, event_layout
-from tracewh.ingest.read.chunks import Block, Cut, separators
-from tracewh.ingest.read.resync import EVENT_BYTES, Resync
+from tracewh.ingest.read import EVENT_BYTES, Block, Cut, Resync, find_separators
 from tracewh.schema import Column
 
 try:
@@ -25,22 +24,23 @@ except ImportError:
     _events = None  # type: ignore[assignment]
 
 _TEXT, _JSON = pa.string_view(), pa.json_(pa.string_view())
-#: With these the events of a kind are never plain: a stream may make one that is not known a device's.
+#: Arguments with which an event of a kind is never plain: a stream may make an event of an unknown category a
+#: device event.
 _NOT_PLAIN = {"host": ("stream",)}
-#: What is in `raw`, for kinds that always have it.
+#: The SQL for `raw`, for kinds that always have it.
 _RAW = {
     "flow": """CASE WHEN p.bind = 'e' THEN '{"bp":"e"}'::JSON END""",
     "memory": """'{"s":"t"}'""",
 }
 _ANY = (-(2**63), 2**63 - 1)
-#: What the database said of categories, which is the same for every trace.
+#: The kind of each category, and the columns that its plain events leave empty; the same for every trace.
 _CATEGORIES: dict[bytes, tuple[str | None, list[int]]] = {}
 MOST_CATEGORIES = 1000
 _WIDTHS = {"INTEGER": (-(2**31), 2**31 - 1)}
 
 
 class FastParser:
-    """Reads the events of one file, a buffer at a time, as `Splitter` does.
+    """Reads the events of one file, buffer by buffer; a `Splitter`.
 
     Args:
         con: A connection to a database with the macros of sql/derive/event_kinds.sql.
@@ -53,7 +53,7 @@ class FastParser:
         self._reader = new_reader(self._layout)
 
     def split(self, buffer: bytearray, last: bool) -> Cut:
-        """Read a buffer that starts at an event, or at the end of the array."""
+        """See `Splitter.split`."""
         before = self._reader.events
         at, ended = 0, False
         commas: npt.NDArray[np.int64] | None = None
@@ -63,7 +63,7 @@ class FastParser:
                 if not is_whole and not last and len(buffer) - at <= EVENT_BYTES:
                     break
             if commas is None:
-                commas = separators(np.frombuffer(buffer, np.uint8))
+                commas = find_separators(np.frombuffer(buffer, np.uint8))
             walk = self.resync.walk(buffer, at, commas, last)
             for event in walk.events:
                 self._reader.add(event)
@@ -74,10 +74,10 @@ class FastParser:
         return Cut(self._block(buffer, self._reader.events - before), at, ended)
 
     def _read(self, buffer: bytearray, at: int) -> tuple[int, bool]:
-        """Read on from the start of an event, as far as events follow each other.
+        """Read events from the start of one, until something else than an event follows.
 
         Returns:
-            The first byte that was not dealt with, and whether what starts there is there as a whole.
+            The first byte that was not processed, and whether the buffer contains all of what starts there.
         """
         while True:
             at, why = self._reader.read(buffer, at)
@@ -107,7 +107,7 @@ class FastParser:
         )
 
     def _learn(self, word: bytes) -> None:
-        """Ask what complete events of a category are, whatever their name."""
+        """Tell the reader which kind the complete events of a new category are."""
         if word not in _CATEGORIES:
             [(table, has_device)] = self._con.execute(
                 "SELECT event_table('X', c.category, '', true, false),"
@@ -117,7 +117,7 @@ class FastParser:
             ).fetchall()
             columns = [column.name for column in self._layout.kinds["device"]]
             device = len(_events.FIELDS) + columns.index("device_id")
-            # Where the process is the device, nothing would tell that an argument said it as well.
+            # If the process id is the device, the export could not tell that there was an argument, too.
             found = (
                 table if table in self._layout.compiled else None,
                 [device] if has_device else [],
@@ -129,12 +129,12 @@ class FastParser:
 
 
 def is_available() -> bool:
-    """Whether it was compiled."""
+    """Whether the compiled reader was built."""
     return _events is not None
 
 
 def new_reader(layout: EventLayout) -> _events.Reader:
-    """A compiled reader of events."""
+    """Create a compiled reader of events."""
     return _events.Reader(
         {kind: _specs(layout, kind) for kind in layout.compiled}, layout.compiled_bounds
     )
@@ -142,7 +142,7 @@ def new_reader(layout: EventLayout) -> _events.Reader:
 
 @cache
 def batch_schema(layout: EventLayout, kind: str) -> pa.Schema:
-    """The columns that `insert_sql` reads."""
+    """The schema of the batches that `insert_sql` reads."""
     types = {_events.WHOLE: pa.int64(), _events.TEXT: _TEXT}
     is_json = {name for name, type_ in layout.remainders.items() if type_ == "JSON"}
     fields = [(name, _JSON if name in is_json else types[t]) for name, t in _events.FIELDS]
@@ -150,19 +150,21 @@ def batch_schema(layout: EventLayout, kind: str) -> pa.Schema:
 
 
 def insert_sql(layout: EventLayout, kind: str) -> str:
-    """Append the plain events of a kind, which stand in `plain_<kind>`, to its raw table."""
-    worked_out = {
+    """Return SQL that appends the plain events of a kind, from `plain_<kind>`, to its raw table."""
+    computed = {
         "category": "current_category(p.raw_category, p.name)",
         "raw": _RAW.get(kind, "p.raw"),
     }
     names = [*layout.fields, *(column.name for column in layout.kinds[kind]), *layout.remainders]
-    values = ", ".join(worked_out.get(name, f"p.{name}") for name in names)
+    values = ", ".join(computed.get(name, f"p.{name}") for name in names)
     return f"INSERT INTO raw_{kind} SELECT {values} FROM plain_{kind} AS p"
 
 
 def _specs(layout: EventLayout, kind: str) -> list[_events.Argument]:
-    """For each argument its key, how it is written, which numbers fit, which the column holds, and which
-    argument's column that is: older keys fill that of today's.
+    """Return the arguments of a kind for the compiled reader.
+
+    Each is a key, its type in the file, the range of numbers that the type allows, the range of the column,
+    and the number of the column. Older keys have the column of the current key.
     """
     types = {
         "BIGINT": _events.WHOLE,
@@ -187,12 +189,12 @@ def _specs(layout: EventLayout, kind: str) -> list[_events.Argument]:
     ]
     older = [(key, number) for number, column in enumerate(columns) for key in column.keys[1:]]
     specs += [(key, _events.NO_TYPE, _ANY, _ANY, number) for key, number in older]
-    barred = enumerate(_NOT_PLAIN.get(kind, ()), start=len(specs))
-    return specs + [(key, _events.NO_TYPE, _ANY, _ANY, number) for number, key in barred]
+    never_plain = enumerate(_NOT_PLAIN.get(kind, ()), start=len(specs))
+    return specs + [(key, _events.NO_TYPE, _ANY, _ANY, number) for number, key in never_plain]
 
 
 def _arrow_type(column: Column) -> pa.DataType:
-    """What the reader gives; the database makes of it what the column is."""
+    """The Arrow type that the reader writes; the database casts it to the type of the column."""
     if column.type.endswith("[]"):
         return pa.list_(_TEXT if column.type == "VARCHAR[]" else pa.int64())
     types = {"VARCHAR": _TEXT, "JSON": _JSON, "DOUBLE": pa.float64()}
@@ -204,7 +206,7 @@ def _array(
 ) -> pa.Array:
     if found is None:
         return pa.nulls(rows, type_)
-    if type_ == _JSON:  # known to be that: the database need not look
+    if type_ == _JSON:  # known to be valid JSON: the database does not check it again
         return pa.ExtensionArray.from_storage(_JSON, _array(_TEXT, rows, found, heap))
     valid, values, *items = found
     buffers = [None if valid is None else pa.py_buffer(valid), pa.py_buffer(values)]

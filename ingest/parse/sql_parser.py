@@ -1,4 +1,4 @@
-"""Blocks of event texts in, typed rows out."""
+"""The SQL parser: appends blocks of events to raw tables, and parses in full all events that are not plain."""
 
 from __future__ import annotations
 
@@ -15,23 +15,22 @@ import pyarrow as pa
 from tracewh.arrow_columns import joined
 from tracewh.ingest.parse import event_columns, fast_parser
 from tracewh.ingest.parse.event_layout import event_layout
-from tracewh.ingest.read.chunks import Block
-from tracewh.ingest.read.json_repair import Scanner
+from tracewh.ingest.read import Block, Scanner
 from tracewh.sql_files import derive, query
 
-#: Events that are not plain wait until there are so many bytes of them: there may be few.
+#: Events that are not plain are collected until they have this many bytes: a block may have few.
 HELD_BYTES = 4 << 20
-#: Blocks of plain events that wait to be appended, so that the reader need not.
+#: Number of blocks of plain events that may wait to be appended.
 BLOCKS_AHEAD = 2
 _OTHERS = pa.schema([("event_id", pa.int64()), ("text", pa.string())])
 
 
-def prepare(con: duckdb.DuckDBPyConnection, unpadded: bool = False) -> None:
-    """Create the tables that are filled, named raw_<what>, with times as the file has them.
+def create_raw_tables(con: duckdb.DuckDBPyConnection, unpadded: bool = False) -> None:
+    """Create the raw tables, named raw_<kind>. Their times are those of the file, without the base time.
 
     Args:
         con: Connection to an empty database.
-        unpadded: Read decimals as sql/derive/unpadded.sql says.
+        unpadded: Whether the decimals of times are unpadded; see sql/derive/unpadded.sql.
     """
     derive(con, "event_kinds")
     if unpadded:
@@ -42,7 +41,7 @@ def prepare(con: duckdb.DuckDBPyConnection, unpadded: bool = False) -> None:
 
 
 def is_unpadded(block: Block) -> bool:
-    """Whether the times of a block have decimals that count nanoseconds, and are absolute."""
+    """Whether the times of a block are absolute and have unpadded decimals; see sql/derive/unpadded.sql."""
     pieces = pa.table({"text": block.texts})
     with duckdb.connect() as con:
         derive(con, "event_kinds")
@@ -57,14 +56,14 @@ def is_unpadded(block: Block) -> bool:
 
 
 class SqlParser:
-    """Appends blocks to the raw tables, beside the thread that reads them.
+    """Appends blocks to the raw tables, in other threads than the one that reads them.
 
     Args:
         con: Connection to a database with these tables; statements run on cursors of it.
-        threads: How many blocks may be parsed in full at once.
+        threads: Maximum number of blocks to parse in full at the same time.
 
     Attributes:
-        reasons: What was repaired, and how often; whole after `finish`.
+        reasons: Counts of repairs, by cause; complete after `finish`.
         is_all_plain: Whether no event needed the full parse.
     """
 
@@ -88,7 +87,7 @@ class SqlParser:
         self._line.shutdown()
 
     def add(self, block: Block) -> None:
-        """Append the rows of a block, but for a few that wait for `finish`; waits where all are busy."""
+        """Append a block. A few of its rows may wait until `finish`. Waits if all threads are busy."""
         if block.plain:
             self._plain = self._plain or _PlainRows(self._con.cursor())
             if len(self._appending) == BLOCKS_AHEAD:
@@ -99,7 +98,7 @@ class SqlParser:
             self._parse_held()
 
     def finish(self) -> None:
-        """Append the rows that wait."""
+        """Append the rows that are still waiting, and wait for all threads."""
         self._parse_held()
         for future in self._appending:
             future.result()
@@ -114,7 +113,7 @@ class SqlParser:
     def _parse_held(self) -> None:
         batches = pa.Table.from_batches(self._held, _OTHERS).combine_chunks().to_batches()
         self._held = []
-        for batch in batches:  # one, or none
+        for batch in batches:  # one or none
             self._parse(batch)
 
     def _parse(self, batch: pa.RecordBatch) -> None:
@@ -126,7 +125,7 @@ class SqlParser:
             done, self._parsing = wait(self._parsing, return_when=FIRST_COMPLETED)
             for future in done:
                 future.result()
-        # A small file needs no second one.
+        # Created when needed: a small file needs only one.
         parse = self._idle.pop() if self._idle else _FullParse(self._con.cursor())
 
         def work() -> None:
@@ -137,7 +136,7 @@ class SqlParser:
 
 
 class _PlainRows:
-    """Appends plain events, all in one transaction: what is committed bit by bit is moved twice."""
+    """Appends plain events, all in one transaction: DuckDB would move rows of several transactions twice."""
 
     def __init__(self, con: duckdb.DuckDBPyConnection) -> None:
         self._con = con
@@ -161,10 +160,9 @@ class _PlainRows:
 
 
 class _FullParse:
-    """Appends events of any kind, from their texts.
+    """Parses the texts of events of any kind, and appends their rows.
 
-    Statements are prepared where they can be: planning them for every block would cost as much as running
-    them.
+    Statements are prepared if possible: planning them for each block would take as long as running them.
     """
 
     def __init__(self, con: duckdb.DuckDBPyConnection) -> None:
@@ -177,14 +175,14 @@ class _FullParse:
         con.register("others", self._others)
 
     def append(self, batch: pa.RecordBatch) -> None:
-        import pyarrow.compute as pc  # slow to import: the first block is read meanwhile
+        import pyarrow.compute as pc  # slow to import; meanwhile another thread reads
 
         texts = self._without_odd_numbers(batch.column("text"))
         self._others.batch = pa.record_batch([batch.column("event_id"), texts], _OTHERS)
         [(duplicates,)] = self._con.execute(query("duplicate_keys")).fetchall()
         self.reasons["duplicate_keys"] += duplicates
         older_keys = _has_any_key(texts, self._layout.older_keys)
-        # Not through a table: DuckDB plans a statement that reads a table again at each run.
+        # `base` is not a table: DuckDB plans a prepared statement that reads a table again for each run.
         self._prepare("base", partial(query, "event_columns"))
         base = self._con.sql("EXECUTE base").to_arrow_table().combine_chunks()
         if self._base is None:
@@ -197,18 +195,18 @@ class _FullParse:
             self._con.execute(f"EXECUTE {name}")
 
     def _without_odd_numbers(self, texts: pa.StringArray) -> pa.StringArray:
-        """NaN and Infinity, which DuckDB takes for numbers, as the strings they should have been."""
+        """Quote NaN and Infinity, which DuckDB would read as numbers."""
         import pyarrow.compute as pc
 
         found = pc.match_substring_regex(texts, r"[:,\[]\s*-?(?:nan|inf)", ignore_case=True)
         if not pc.any(found).as_py():
             return texts
-        mended = [text.encode() for text in texts.to_pylist()]
+        repaired = [text.encode() for text in texts.to_pylist()]
         for position in pc.indices_nonzero(found).to_pylist():
-            value = Scanner(mended[position], 0).read()
+            value = Scanner(repaired[position], 0).read()
             self.reasons.update(value.causes)
-            mended[position] = value.text
-        return joined(mended)
+            repaired[position] = value.text
+        return joined(repaired)
 
     def _prepare(self, name: str, statement: Callable[[], str]) -> None:
         if name not in self._prepared:
@@ -217,7 +215,7 @@ class _FullParse:
 
 
 class _Rows:
-    """What prepared statements read: the batch that is set when they run."""
+    """An Arrow stream for prepared statements: they read the batch that is set when they run."""
 
     def __init__(self, schema: pa.Schema) -> None:
         self.batch = pa.record_batch([pa.nulls(0, field.type) for field in schema], schema)

@@ -1,4 +1,4 @@
-"""The text of a file as it comes."""
+"""A buffer over the decompressed text of a file, which reads ahead in another thread."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from contextlib import suppress
 
 from tracewh.ingest.read.decompress import CutError
 
-#: Buffers that are kept until their blocks are done with: so many blocks are on their way at a time.
+#: Number of used buffers to keep for reuse: as many blocks are being processed at the same time.
 BUFFERS_KEPT = 4
 
-#: No sound text has so many blanks in a row.
+#: The most blanks to keep in a row. No undamaged file has more.
 MOST_BLANKS = 1 << 20
-#: White space, and what a writer may pad a file with.
+#: White space and control characters, with which some writers pad a file.
 BLANKS = bytes(range(0x21))
 _SPACE = 0x20
 
 
 def fill_in_python(buffer: bytearray, parts: list[bytes | bytearray], /) -> None:
-    """What `fill` does, while all other threads of Python wait."""
+    """Replace the contents of a buffer by the joined parts. The compiled `fill` does it without the GIL."""
     if buffer:
-        buffer.pop()  # refused while something points into it
+        buffer.pop()  # raises BufferError while an Arrow array points into it
     buffer[:] = b"".join(parts)
 
 
@@ -35,16 +35,19 @@ else:
 
 
 class Blanks:
-    """Chunks of at most MOST_BLANKS bytes, without the blanks that follow so many others.
+    """Drops all but the first MOST_BLANKS of consecutive blanks from a stream of chunks.
+
+    Args:
+        source: Chunks of at most MOST_BLANKS bytes.
 
     Attributes:
-        runs: In how many places some were left out.
+        runs: Number of places where blanks were dropped.
     """
 
     def __init__(self, source: Iterator[bytes]) -> None:
         self.runs = 0
         self._source = source
-        self._run = 0  # blanks at the end of what was given
+        self._run = 0  # number of blanks at the end of the stream so far
         self._is_cut = False
 
     def __iter__(self) -> Iterator[bytes]:
@@ -67,13 +70,14 @@ class Blanks:
 
 
 class TextBuffer:
-    """`buffer` is the text that nobody has dealt with so far, as much of it as was read.
+    """The text of a file that was read but not yet processed.
 
     Args:
-        source: The file, decompressed.
+        source: The decompressed file.
 
     Attributes:
-        cut: What ended the file early, once the text has ended.
+        buffer: The text.
+        cut: The error that ended the file early; None if there is none, or the end is not reached.
     """
 
     def __init__(self, source: Iterator[bytes]) -> None:
@@ -84,31 +88,31 @@ class TextBuffer:
         self._ahead: Future[list[bytes]] | None = None
 
     def read_ahead(self, pool: Executor, size: int) -> None:
-        """Read so much of what comes next while the caller does something else."""
+        """Read this many bytes in another thread, for the next `grow`."""
         self._ahead = pool.submit(self._next, size)
 
     def grow(self, size: int = 1) -> bool:
-        """Read on until the buffer is so much longer; False where the file ends before that."""
+        """Add at least this many bytes to the buffer; return False if the file ends before."""
         chunks = self._read(size)
-        if len(chunks) > 1:  # in one go: what grows by little is moved again and again
+        if len(chunks) > 1:  # at once: growing in small steps would copy the buffer each time
             self.buffer = self._joined([self.buffer, *chunks])
         elif chunks:
             self.buffer += chunks[0]
         return sum(map(len, chunks)) >= size
 
     def take(self, count: int) -> bytes:
-        """Remove bytes from the front. What is left is copied: blocks point into the old buffer."""
+        """Remove bytes from the front and return them."""
         taken = bytes(self.buffer[:count])
         self.drop(count)
         return taken
 
     def drop(self, count: int) -> None:
-        """Remove bytes from the front, without looking at them."""
+        """Remove bytes from the front. The rest is copied to a new buffer: blocks point into the old one."""
         self._left.append(self.buffer)
         self.buffer = self.buffer[count:]
 
     def count_rest(self) -> int:
-        """Read to the end of the file without keeping it; the number of bytes but for blanks at the end."""
+        """Read and discard the rest of the file; return its size without the blanks at the end."""
         count = end = 0
         while chunks := self._read(1):
             for chunk in chunks:
@@ -118,9 +122,9 @@ class TextBuffer:
         return end
 
     def _joined(self, parts: list[bytes | bytearray]) -> bytearray:
-        """The parts in a row, in a buffer that was in use before if there is one.
+        """Join parts, in an old buffer that is no longer in use if there is one.
 
-        Memory that is new to the process takes longer to get than to fill.
+        Getting new memory from the system takes longer than filling it.
         """
         for position, buffer in enumerate(self._left):
             with suppress(BufferError):
@@ -132,7 +136,7 @@ class TextBuffer:
         return buffer
 
     def _read(self, size: int) -> list[bytes]:
-        """As many chunks as are so long together, or all that are left."""
+        """Read chunks until they have this many bytes together, or the file ends."""
         chunks = []
         if self._ahead:
             ahead, self._ahead = self._ahead, None

@@ -1,10 +1,9 @@
-"""Blocks of bytes cut into one string per event, over the same bytes.
+"""Split a buffer into events: one string per event, over the same bytes.
 
-A cut is made wherever a closing brace, a comma and an opening brace follow each other. Between two
-events they always do; inside an event they may, in a list of objects or in a string, so every piece
-is checked to be valid JSON. That check is exact: read from the start of an event, only the whole
-event is a valid object. A piece that fails is read the slow way, which also finds where the events
-end.
+The buffer is cut at each comma between a closing and an opening brace. There is such a comma between any two
+events. It may also occur inside an event, in a list of objects or in a string, so each piece is checked to be
+valid JSON. This check is exact: of all texts that begin at the start of an event, only the whole event is a
+valid object. If a piece is invalid, `Resync` reads it, repairs it, and finds the end of the events.
 """
 
 from __future__ import annotations
@@ -22,11 +21,11 @@ from tracewh.arrow_columns import ends, numbered, strings
 from tracewh.ingest.read.json_repair import SPACE
 from tracewh.ingest.read.resync import EVENT_BYTES, Resync
 
-#: How many bytes are compared at a time: what is made of more than that goes to fresh memory, and
-#: getting it from the system takes longer than comparing.
+#: Number of bytes to compare at a time. The result of more bytes would need new memory from the system, which
+#: takes longer than the comparison.
 CACHED_BYTES = 1 << 18
 
-#: So many blanks are skipped everywhere at a time; there are few longer runs of them.
+#: Number of blanks to skip at all positions at once. Longer runs are rare, and skipped one by one.
 FEW_BLANKS = 64
 
 _CLOSE, _OPEN, _COMMA, _SPACE = b"}{, "
@@ -48,13 +47,13 @@ _INVALID = r"""
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Events of a file that stand together.
+    """Consecutive events of a file.
 
     Attributes:
-        events: How many.
-        ids: Positions in the file, in order, of those that are not in `plain`.
+        events: Number of events.
+        ids: Positions in the file, in order, of the events that are given as text.
         texts: The text of each of these.
-        plain: The others by kind, as columns.
+        plain: The other events, as columns by kind.
     """
 
     events: int
@@ -65,12 +64,12 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """The events of a buffer.
+    """The result of splitting a buffer.
 
     Attributes:
-        block: All that were read.
-        used: Bytes of the buffer that are dealt with; what follows belongs to the next call.
-        ended: Whether the array ends there.
+        block: The events.
+        used: Number of bytes that were processed. The rest belongs to the next buffer.
+        ended: Whether the list of events ends there.
     """
 
     block: Block
@@ -79,25 +78,25 @@ class Cut:
 
 
 class Splitter(Protocol):
-    """Cuts the buffers of one file into events.
+    """Splits the buffers of one file into events.
 
     Attributes:
-        resync: Reads what is damaged, and counts what it repairs and leaves out.
+        resync: Reads damaged events, and counts what it repairs and skips.
     """
 
     resync: Resync
 
     def split(self, buffer: bytearray, last: bool) -> Cut:
-        """Cut a buffer that starts at an event, or at the end of the array.
+        """Split a buffer that starts at an event, or at the end of the list.
 
         Args:
-            buffer: The text; it may change.
-            last: Whether the file ends with it.
+            buffer: The text. It may be changed.
+            last: Whether the file ends with this buffer.
         """
 
 
 class TextSplitter:
-    """Cuts buffers into events, all as texts; see `Splitter`."""
+    """Splits buffers into events, all given as text; see `Splitter`."""
 
     def __init__(self) -> None:
         self.resync = Resync()
@@ -108,10 +107,10 @@ class TextSplitter:
     def split(self, buffer: bytearray, last: bool) -> Cut:
         """See `Splitter.split`."""
         data = np.frombuffer(buffer, np.uint8)
-        cuts = separators(data)
+        cuts = find_separators(data)
         if not last and not len(cuts) and len(buffer) <= EVENT_BYTES:
             return self._cut(strings(buffer, cuts), 0, False)
-        data[cuts] = _SPACE  # a piece is then an object and nothing else
+        data[cuts] = _SPACE  # so that no piece begins with a comma
         ends = np.append(cuts, len(data)) if last else cuts
         texts = strings(buffer, ends)
         bad = self._invalid(texts)
@@ -128,21 +127,24 @@ class TextSplitter:
         return Cut(Block(len(texts), ids, texts), used, ended)
 
     def _invalid(self, texts: pa.StringArray) -> list[int]:
-        """Positions of the pieces that are not JSON, but for the numbers that `flatten` looks for.
+        """Return the positions of the pieces that are not valid JSON.
 
-        DuckDB also takes a comma before a closing bracket.
+        NaN and Infinity count as valid; the SQL parser repairs them. DuckDB accepts a comma before a closing
+        bracket, so the query checks that itself.
         """
         pieces = pa.table({"text": texts, "position": numbered(0, len(texts))})
         rows = self._check.execute(_INVALID).fetchall()
-        assert len(pieces) == len(texts)  # DuckDB found it by its name
+        assert len(pieces) == len(texts)  # the query reads this variable by its name
         return [position for (position,) in rows]
 
     def _resynced(
         self, buffer: bytearray, cuts: npt.NDArray[np.int64], bad: list[int], last: bool
     ) -> Cut:
-        """The sound pieces as they are, and between them what a walk over the others gives."""
+        """Take valid pieces as they are, and read the text around each invalid one with `Resync`."""
         parts = _Parts(buffer)
-        at = piece = 0  # up to here all is dealt with: the byte, and the piece that starts there
+        at = piece = (
+            0  # all before this byte is processed; the number of the piece that starts there
+        )
         for position in bad:
             if position < piece:
                 continue
@@ -162,7 +164,7 @@ class TextSplitter:
 
 
 class _Parts:
-    """Events put together from pieces of a buffer and from texts of their own."""
+    """Events from pieces of a buffer and from repaired texts, in order."""
 
     def __init__(self, buffer: bytearray) -> None:
         self.data = bytearray()
@@ -170,7 +172,7 @@ class _Parts:
         self._ends: list[npt.NDArray[np.int64]] = []
 
     def add_pieces(self, start: int, commas: npt.NDArray[np.int64]) -> int:
-        """Add the pieces before each comma; returns the byte after the last one."""
+        """Add the pieces that end at these commas, and return the byte after the last comma."""
         if not len(commas):
             return start
         self._ends.append(commas - start + len(self.data))
@@ -184,12 +186,12 @@ class _Parts:
         self.data += b"".join(events)
 
     def texts(self) -> pa.StringArray:
-        """All of them. Nothing can be added any more."""
+        """Return the events. Nothing can be added after this call."""
         return strings(self.data, np.concatenate(self._ends))
 
 
-def separators(data: npt.NDArray[np.uint8]) -> npt.NDArray[np.int64]:
-    """Positions of the commas in every `}`, `,`, `{` with nothing but whitespace between."""
+def find_separators(data: npt.NDArray[np.uint8]) -> npt.NDArray[np.int64]:
+    """Find the commas between `}` and `{`, with optional whitespace around them."""
     after = np.concatenate([
         np.flatnonzero(data[start : start + CACHED_BYTES] == _CLOSE) + (start + 1)
         for start in range(0, len(data), CACHED_BYTES)
@@ -204,7 +206,7 @@ def separators(data: npt.NDArray[np.uint8]) -> npt.NDArray[np.int64]:
 def _skip_whitespace(
     data: npt.NDArray[np.uint8], at: npt.NDArray[np.int64]
 ) -> npt.NDArray[np.int64]:
-    """Move every position to the first byte that is no whitespace; the end counts as one."""
+    """Move each position to the next byte that is not whitespace, or to the last byte."""
     last = len(data) - 1
     at = np.minimum(at, last)
     moving = np.flatnonzero((data[at] <= _SPACE) & (at < last))

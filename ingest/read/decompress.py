@@ -1,4 +1,4 @@
-"""The bytes of a file as they were before it was compressed."""
+"""Decompress gzip and zstd files, and find out where damaged data begins."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ if sys.version_info >= (3, 14):
 else:
     from backports import zstd
 
-#: Stored bytes per read; more at once is slower, because what comes out leaves the cache.
+#: Stored bytes per read. More is slower: the decompressed data would not fit into the CPU cache.
 READ_BYTES = 1 << 18
-#: Decompressed bytes at a time, however well a file was compressed.
+#: Maximum number of decompressed bytes per chunk.
 OUT_BYTES = 1 << 20
 
 
 class CutError(Exception):
-    """Compressed data that ends early or is damaged. All good data before it was given first.
+    """Compressed data ends early or is damaged. All data before the damage was yielded first.
 
     Args:
-        stored_byte: Position in the stored file from which nothing could be used.
-        reason: What is wrong there: 'the gzip data ends early'.
+        stored_byte: Position in the stored file where the damage begins.
+        reason: What is wrong there, such as 'the gzip data ends early'.
     """
 
     def __init__(self, stored_byte: int, reason: str) -> None:
@@ -34,7 +34,7 @@ class CutError(Exception):
 
 
 class _Decompressor(Protocol):
-    """What bz2 made the standard library's manner."""
+    """The interface of `bz2.BZ2Decompressor`, which the other decompressors share."""
 
     @property
     def eof(self) -> bool: ...
@@ -59,7 +59,7 @@ _FORMATS = (
         lambda: igzip_lib.IgzipDecompressor(flag=igzip_lib.DECOMP_GZIP),
         igzip_lib.error,  # type: ignore[arg-type]  # its stub calls the class an instance
     ),
-    # A frame of data, or one that is to be skipped, as pzstd writes first.
+    # A data frame, or a skippable frame, as pzstd writes first.
     _Format(
         "zstd",
         (b"\x28\xb5\x2f\xfd", *(bytes([0x50 + n]) + b"\x2a\x4d\x18" for n in range(16))),
@@ -69,20 +69,20 @@ _FORMATS = (
 )
 
 
-def decompressed(
+def decompress(
     reopen: Callable[[], IO[bytes]], on_stored: Callable[[bytes], None] = lambda _: None
 ) -> Iterator[bytes]:
-    """The bytes of a plain, gzip or zstd file, recognized by its first bytes.
+    """Yield the decompressed bytes of a gzip, zstd or uncompressed file, recognized by its first bytes.
 
-    Members of gzip and frames of zstd that follow each other are joined.
+    Several gzip members or zstd frames in a row are joined.
 
     Args:
-        reopen: Opens the file at its first byte; called again where the file is damaged.
-        on_stored: Called with all stored bytes in order, those after a damage among them.
+        reopen: Opens the file at its first byte. Called a second time if the file is damaged.
+        on_stored: Called with all stored bytes in order, including those after the damage.
 
     Raises:
-        CutError: The compressed data ends early or is damaged. Whatever could be decompressed was
-            given before.
+        CutError: The compressed data ends early or is damaged. All data that could be decompressed was
+            yielded before.
     """
     with reopen() as file:
         chunk = file.read(READ_BYTES)
@@ -94,7 +94,7 @@ def decompressed(
                 chunk = file.read(READ_BYTES)
             return
         stream = _Stream(found)
-        before = given = 0  # stored bytes before the chunk, and decompressed bytes given
+        before = given = 0  # stored bytes before the chunk, and decompressed bytes yielded
         while chunk:
             on_stored(chunk)
             try:
@@ -104,7 +104,7 @@ def decompressed(
             except found.error as error:
                 while rest := file.read(READ_BYTES):
                     on_stored(rest)
-                at = yield from _to_the_damage(reopen, found, before, given)
+                at = yield from _up_to_damage(reopen, found, before, given)
                 raise CutError(at, f"damaged {found.name} data ({error})") from None
             before += len(chunk)
             chunk = file.read(READ_BYTES)
@@ -113,7 +113,7 @@ def decompressed(
 
 
 class _Stream:
-    """Decompresses what it is fed, member after member."""
+    """Decompresses a sequence of gzip members or zstd frames."""
 
     def __init__(self, form: _Format) -> None:
         self._form = form
@@ -127,7 +127,7 @@ class _Stream:
     def feed(self, data: bytes) -> Iterator[bytes]:
         while True:
             if self._now.eof:
-                data = data.lstrip(b"\0")  # padding, as tapes and some stores add
+                data = data.lstrip(b"\0")  # padding that tapes and some stores add
                 if not data:
                     return
                 self._now = self._form.new()
@@ -141,13 +141,13 @@ class _Stream:
                 data = b""
 
 
-def _to_the_damage(
+def _up_to_damage(
     reopen: Callable[[], IO[bytes]], form: _Format, before: int, given: int
 ) -> Generator[bytes, None, int]:
-    """What the failed call kept back: all again, the damaged chunk byte by byte.
+    """Decompress the file again, the damaged chunk byte by byte, and yield the data that is still missing.
 
     Returns:
-        The stored byte at which the damage shows.
+        The stored byte at which decompression fails.
     """
     stream = _Stream(form)
     skip = given

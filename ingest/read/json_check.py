@@ -1,4 +1,4 @@
-"""What makes a text that reads as JSON valid to the letter."""
+"""Check that a text is strictly valid JSON, and the repairs that apply anywhere in a text."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _REPLACEMENT = "\ufffd".encode()
 
 
 def is_strict(text: bytes) -> bool:
-    """Whether a text is JSON by the letter, with numbers that a double can hold."""
+    """Whether a text is strictly valid JSON whose numbers all fit into a double."""
     try:
         orjson.loads(text)
     except orjson.JSONDecodeError:
@@ -27,14 +27,14 @@ def is_strict(text: bytes) -> bool:
 
 
 def is_json(text: bytes) -> bool:
-    """Whether a text that was read as JSON is valid in every byte, with numbers of any size."""
+    """Whether a text is strictly valid JSON, with numbers of any size."""
     if is_strict(text):
         return True
     try:
         json.loads(text.decode(), parse_int=str, parse_float=str)
     except ValueError:
         return False
-    except RecursionError:  # too deep for that parser, and read already by this one
+    except RecursionError:  # too deep for this parser; `Scanner` has already read the text
         return True
     return True
 
@@ -43,7 +43,7 @@ def _paired(escape: re.Match[bytes]) -> bytes:
     return _REPLACEMENT if escape[1] else escape[0]
 
 
-#: What stands wrong in a text wherever it stands, by its cause, and how it is put right.
+#: Repairs that do not depend on the position in a text, by cause.
 LAST_REPAIRS: dict[str, Callable[[bytes], bytes]] = {
     "bad_utf8": lambda text: text.decode("utf-8", "replace").encode(),
     "control_characters": lambda text: _ODD_SPACE.sub(b" ", text),

@@ -1,7 +1,7 @@
-"""One damaged JSON value: where it ends, and its text made whole.
+"""Find the end of a damaged JSON value and repair its text.
 
-Only what the JSON parser refused comes here, so this may take its time, but never more than in
-proportion to the bytes, whatever they are.
+Only values that the JSON parser rejected get here, so this may be slow. But its time must be proportional to
+the number of bytes for any input.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ _SCALAR = (
     rb"(?=[\x00-\x20,\]}]|\Z)"
 )
 _ANY_STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
-# What may follow a string that is a value. A quote before anything else belongs to the string: its
-# writer forgot to escape it.
+# Text that may follow a string that is a value. A quote before any other text is part of the string: its
+# writer did not escape it.
 _IN_OBJECT = (
     rb"(?:\}" + _WHITE + rb"(?:[,}\]{]|\Z)|," + _WHITE
     + b"(?:" + _ANY_STRING + _WHITE + rb":|\}))"
@@ -40,7 +40,7 @@ _AFTER_VALUE = {
     ord("{"): re.compile(_WHITE + _IN_OBJECT, re.DOTALL),
     ord("["): re.compile(_WHITE + _IN_LIST),
 }
-#: A text that ends before it could be seen what follows a string.
+#: Matches if the text ends too early to decide what follows a string.
 _TOO_SHORT = re.compile(
     _WHITE + rb"(?:[,}\]]" + _WHITE + b"(?:" + _ANY_STRING[:-1] + b'"?' + _WHITE + rb")?)?\Z",
     re.DOTALL,
@@ -53,18 +53,18 @@ _NOT_A_NUMBER = re.compile(
     rb"[+-]?(?:nan(?:\(\w*\))?|inf(?:inity)?|1\.#(?:inf|qnan|snan|ind)\w*)|n/a", re.IGNORECASE
 )
 _FIELD = rb'"(?:ph|cat|name|pid|tid|ts|dur|args|id|bp|s)"' + _WHITE + b":"
-#: No string reaches beyond a field of an event: one that seems to lacks its own closing quote.
+#: No string contains a field of an event. If one seems to, its closing quote is missing.
 _NEXT_FIELD = re.compile(_FIELD)
-#: Where an event may start.
+#: A possible start of an event.
 EVENT_START = re.compile(rb"\{" + _WHITE + _FIELD)
-#: Where one surely starts; the arguments of an event may begin with a name or an id.
+#: A certain start of an event. (The arguments of an event may begin with a name or an id.)
 SURE_START = re.compile(rb"\{" + _WHITE + b'"ph"' + _WHITE + b":")
 
 _QUOTE, _BACKSLASH, _COMMA, _COLON, _OBJECT, _LIST = b'"\\,:{['
 
 
 class UnreadableError(Exception):
-    """No JSON value, and past repair. `reached` is how far that took to see."""
+    """The text is not a JSON value and cannot be repaired. `reached` is the position where that showed."""
 
     def __init__(self, reached: int) -> None:
         self.reached = reached
@@ -76,9 +76,13 @@ class IncompleteError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """The byte after a value, its text, and what was repaired in it, each cause once.
+    """A value that was read.
 
-    `holds_events`: what looks like events stands inside it.
+    Attributes:
+        end: Position of the byte after it.
+        text: Its text, repaired.
+        causes: The causes of repairs in it.
+        holds_events: Whether it seems to contain events.
     """
 
     end: int
@@ -88,13 +92,13 @@ class Value:
 
 
 class Scanner:
-    """Reads one value by the grammar of JSON, and where that fails by what the writer meant.
+    """Reads one value by the grammar of JSON, and repairs known mistakes of writers.
 
     Args:
         data: The text.
-        start: Where the value begins, or the whitespace before it.
-        may_grow: The text ends here only for now.
-        wary: Give up where an event seems to start inside the value.
+        start: Start of the value, or of the whitespace before it.
+        may_grow: Whether more text follows `data`.
+        wary: Whether to stop if an event seems to start inside the value.
     """
 
     def __init__(
@@ -109,12 +113,12 @@ class Scanner:
         self._copied = start
         self._causes: set[str] = set()
         self._holds_events = False
-        self._field = -1  # where the next field of an event begins, once it was needed
+        self._field = -1  # start of the next field of an event, computed when needed
         #: Length of the text up to the last whole member of the outermost value.
         self._whole = (0, start, start)
 
     def read(self) -> Value:
-        """The value.
+        """Read the value.
 
         Raises:
             UnreadableError: It is damaged beyond repair.
@@ -128,18 +132,18 @@ class Scanner:
         return Value(at, text, frozenset(self._causes), self._holds_events)
 
     def whole_members(self) -> bytes:
-        """An object of the members that were read whole, after `read` raised."""
+        """Return an object of the complete members, after `read` raised an error."""
         parts, copied, end = self._whole
         return b"".join((*self._out[:parts], self._data[copied:end], b"}"))
 
     @property
     def whole_end(self) -> int:
-        """The byte after the last of them."""
+        """Position of the byte after the last complete member."""
         return self._whole[2]
 
     def _member(self, at: int, opened: bool) -> tuple[int, bool]:
-        """The next member of what is open, or its end; what follows, and whether a bracket opened."""
-        # At the very end of a text that was cut off, a number may lack its last digits.
+        """Read the next member, or the closing bracket; return the position after it, and whether it opened a bracket."""
+        # At the end of a truncated text, a number may lack its last digits.
         if len(self._open) == 1 and (
             at < len(self._data) or self._data[at - 1] not in b"0123456789"
         ):
@@ -148,7 +152,9 @@ class Scanner:
         has_comma = self._data[at] == _COMMA
         if commas := COMMAS.match(self._data, at):
             at = self._skip(commas.end())
-        is_end = self._data[at] == self._open[-1] + 2  # ASCII has each pair two apart
+        is_end = (
+            self._data[at] == self._open[-1] + 2
+        )  # in ASCII the closing bracket is two after the opening one
         if has_comma and (is_end or opened):
             self._replace(comma, at, b"", "stray_commas")
         elif self._data.count(b",", comma, at) > 1:
@@ -170,7 +176,7 @@ class Scanner:
         return self._value(at)
 
     def _value(self, at: int) -> tuple[int, bool]:
-        """The byte after a scalar or after an opening bracket, and which of the two it is."""
+        """Read a scalar or an opening bracket; return the position after it, and whether it is a bracket."""
         first = self._data[at]
         if first in (_OBJECT, _LIST):
             if self._open and SURE_START.match(self._data, at):
@@ -198,7 +204,7 @@ class Scanner:
         return end, False
 
     def _string(self, at: int, after: re.Pattern[bytes]) -> int:
-        """The byte after a string, which ends where `after` matches what follows a quote."""
+        """Read a string, and return the position after it. It ends at a quote whose next text matches `after`."""
         sound = _SOUND.match(self._data, at)
         if sound and self._ends(sound.end(), after):
             return sound.end()
@@ -236,7 +242,9 @@ class Scanner:
                 parts.append(b"\\u%04x" % found)
                 causes.add("control_characters")
             place += 1
-        if "backslashes" in causes:  # nobody escaped them: \n begins the name of a folder
+        if (
+            "backslashes" in causes
+        ):  # the writer does not escape any: this \n is a backslash and the name of a folder
             for escape_at in escapes:
                 if parts[escape_at][1] not in b'\\"':
                     parts[escape_at] = b"\\" + parts[escape_at]
@@ -258,7 +266,7 @@ class Scanner:
         return self._field
 
     def _skip(self, at: int) -> int:
-        """The first byte that is no whitespace."""
+        """Return the position of the next byte that is not whitespace."""
         white = SPACE.match(self._data, at)
         if white is None or white.end() >= len(self._data):
             raise IncompleteError
@@ -270,14 +278,14 @@ class Scanner:
         self._causes.update(causes)
 
     def _checked(self, text: bytes, end: int) -> bytes:
-        """The text without what no parser takes, wherever it stands."""
+        """Apply the repairs that do not depend on the position in the value, and check the result."""
         if is_strict(text):
             return text
-        for cause, mend in LAST_REPAIRS.items():
-            mended = mend(text)
-            if mended != text:
+        for cause, repair in LAST_REPAIRS.items():
+            repaired = repair(text)
+            if repaired != text:
                 self._causes.add(cause)
-                text = mended
+                text = repaired
         if not is_json(text):
             raise UnreadableError(end)
         return text

@@ -1,4 +1,4 @@
-"""What stands around the events of a trace: where they begin, and the other top-level keys."""
+"""Find the list of events in a trace file, and parse the other top-level keys."""
 
 from __future__ import annotations
 
@@ -14,34 +14,35 @@ from tracewh.ingest.read.json_repair import IncompleteError, Scanner, Unreadable
 
 WHITESPACE = b" \t\r\n"
 
-#: No trace has more than this before its events, or after them.
+#: The most bytes to read before the events, or after them. No trace has more.
 MOST_BYTES = 64 << 20
 
 _KEY = b'"traceEvents"'
 _LIST = re.compile(rb"[\x00-\x20]*:[\x00-\x20]*\[")
 _UNDECIDED = re.compile(rb"[\x00-\x20]*:?[\x00-\x20]*\Z")
 _FIRST_PHASE = re.compile(rb'\s*\[\s*\{\s*"ph"\s*:')
-#: So many keys of that name may stand deeper in the metadata.
+#: The most keys named traceEvents to check. Metadata may contain some at deeper levels.
 _TRIES = 16
 
 
 def find_events(text: TextBuffer, before: bytes = b"") -> int | None:
-    """The byte of the buffer after the `[` of a top-level traceEvents, or None.
+    """Find the top-level traceEvents. Return the position after its `[` in the buffer, or None.
 
     Args:
-        text: Read on as far as it takes.
-        before: The file up to there.
+        text: The text; more of it is read as needed.
+        before: The file up to the start of the buffer.
     """
     sought = tries = 0
     while True:
         while (key := text.buffer.find(_KEY, sought)) >= 0 and tries < _TRIES:
             after = key + len(_KEY)
             if _UNDECIDED.match(text.buffer, after):
-                break  # what is read next shows what follows
+                break  # decided when more text is read
             if found := _LIST.match(text.buffer, after):
-                # The word may also stand deeper or in a text: only the key makes this whole.
+                # The word may also be at a deeper level or in a string. Only after the top-level key is this
+                # text a valid object.
                 tries += 1
-                value = parsed(before + text.buffer[: found.end()] + b"]}", Counter())
+                value = parse_object(before + text.buffer[: found.end()] + b"]}", Counter())
                 if value is not None and value.get("traceEvents") == []:
                     return found.end()
             sought = key + 1
@@ -52,7 +53,7 @@ def find_events(text: TextBuffer, before: bytes = b"") -> int | None:
 
 
 def is_list_of_events(text: TextBuffer) -> bool:
-    """Whether the file is a bare list whose first element is an event."""
+    """Whether the file is a list, without an object around it, whose first element is an event."""
     while True:
         size = len(text.buffer)
         try:
@@ -63,11 +64,11 @@ def is_list_of_events(text: TextBuffer) -> bool:
                 continue
             is_damaged = isinstance(error, UnreadableError)
             return is_damaged and _FIRST_PHASE.match(text.buffer) is not None
-        return "ph" in (parsed(first.text, Counter()) or {})
+        return "ph" in (parse_object(first.text, Counter()) or {})
 
 
-def what_it_is(text: bytes) -> str:
-    """The name of a similar file that a log folder may contain, recognized by its first bytes."""
+def describe_file(text: bytes) -> str:
+    """Describe a file that is not a trace, for an error message, by its first bytes."""
     start = b"".join(text[:200].split())[:2]
     if not start:
         return "the file is empty"
@@ -86,32 +87,34 @@ def what_it_is(text: bytes) -> str:
     return "a JSON object without traceEvents"
 
 
-def metadata(text: bytes, reasons: Counter[str]) -> dict[str, Any]:
-    """The top-level keys of a file, whose events were taken out of `text`.
+def parse_metadata(text: bytes, reasons: Counter[str]) -> dict[str, Any]:
+    """Parse the top-level keys of a file.
 
-    What is damaged is left out, and the reasons say so.
+    Args:
+        text: The file without its events.
+        reasons: Counts what is repaired, and the damaged parts that are skipped.
     """
-    value = parsed(text, reasons)
+    value = parse_object(text, reasons)
     if value is None:
         scanner = Scanner(text, 0)
         try:
             end = scanner.read().end
         except IncompleteError:
             reasons["truncated_bytes"] += len(text[scanner.whole_end :].strip(BLANKS + b","))
-            value = parsed(scanner.whole_members(), reasons)
+            value = parse_object(scanner.whole_members(), reasons)
         except UnreadableError:
             reasons["unreadable_metadata"] += 1
-            value = parsed(scanner.whole_members(), reasons)
+            value = parse_object(scanner.whole_members(), reasons)
         else:
             reasons["bytes_after_the_end"] += len(text[end:].strip(BLANKS))
-            value = parsed(text[:end], reasons)
+            value = parse_object(text[:end], reasons)
     return {key: found for key, found in (value or {}).items() if key != "traceEvents"}
 
 
-def parsed(text: bytes, reasons: Counter[str]) -> dict[str, Any] | None:
-    """A whole object, repaired where it must be; None where it is none, or beyond repair.
+def parse_object(text: bytes, reasons: Counter[str]) -> dict[str, Any] | None:
+    """Parse a JSON object, repaired if necessary; None if it cannot be repaired or is not an object.
 
-    Numbers beyond 64 bits are kept; those beyond a double are their text.
+    Integers of any size are kept. A number that is too large for a double becomes text.
     """
     text = text.strip(BLANKS)
     if not is_strict(text):

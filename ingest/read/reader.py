@@ -1,9 +1,8 @@
-"""A trace file, as blocks of events that were never parsed.
+"""Read a trace file as blocks of events, with constant memory.
 
-A Kineto trace is one JSON object of any size; its `traceEvents` hold all but a little of it. The
-file is decompressed a block at a time, and each block is cut into one string per event, over the
-same bytes, without a Python object for any event. What stands before and after the events is kept
-and parsed once at the end.
+A Kineto trace is one JSON object of any size, and nearly all of it is the list `traceEvents`. `TraceReader`
+decompresses the file block by block. A splitter splits each block into events: Arrow strings over the same
+bytes, without a Python object per event. The text before and after the events is parsed once at the end.
 """
 
 from __future__ import annotations
@@ -19,19 +18,19 @@ from tracewh.errors import RefusedError
 from tracewh.files import File
 from tracewh.ingest.read.buffers import BLANKS, Blanks, TextBuffer
 from tracewh.ingest.read.chunks import Block, Splitter, TextSplitter
-from tracewh.ingest.read.decompress import decompressed
+from tracewh.ingest.read.decompress import decompress
 from tracewh.ingest.read.metadata import (
     WHITESPACE,
+    describe_file,
     find_events,
     is_list_of_events,
-    metadata,
-    what_it_is,
+    parse_metadata,
 )
 
-#: Decompressed bytes per block. Large enough that a block's fixed costs vanish, small enough that
-#: much of what is made of it stays in the cache.
+#: Decompressed bytes per block: large enough that the fixed costs of a block are small, small enough that
+#: much of its data stays in the CPU cache.
 BLOCK_BYTES = 8 << 20
-#: The first blocks are smaller, so that all threads have work soon.
+#: The first blocks are smaller, so that all threads start to work early.
 FIRST_BYTES = 2 << 20
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -40,21 +39,21 @@ _BARE = b"["
 
 @dataclass(slots=True)
 class TraceReader:
-    """Reads one file. All but `blocks` is whole once `blocks` is exhausted.
+    """Reads one file. The attributes are complete after the last block.
 
     Args:
-        path: The trace, plain, gzip or zstd by its first bytes, whatever its name.
+        path: The trace: uncompressed, gzip or zstd. Its first bytes decide, not its name.
         on_bytes: Called with the number of stored bytes read, as they are read.
-        splitter: Cuts the text into events; without one, all events stay texts.
+        splitter: Splits the text into events; by default a `TextSplitter`.
 
     Attributes:
         metadata: The other top-level keys of the file.
         content_hash: BLAKE2b-256 of the stored bytes.
-        events: Events that the blocks hold.
-        text_bytes: Their size in the file, decompressed.
-        skipped_events: Events of the file that no block holds.
-        ended: Whether the list of events is closed.
-        reasons: What was repaired or left out, as docs/repairs.md lists it.
+        events: Number of events in the blocks.
+        text_bytes: Size of their text, decompressed.
+        skipped_events: Number of events of the file that are in no block.
+        ended: Whether the list of events has its closing bracket.
+        reasons: Counts of repairs and skipped data, by the causes of docs/repairs.md.
     """
 
     path: File
@@ -69,7 +68,7 @@ class TraceReader:
     reasons: Counter[str] = field(default_factory=Counter)
 
     def blocks(self) -> Iterator[Block]:
-        """Every event of the file, a block at a time. Damaged ones are repaired, or counted.
+        """Yield all events of the file, block by block. Damaged events are repaired, or skipped and counted.
 
         Raises:
             RefusedError: The file is not a Kineto trace, or nothing of it can be read.
@@ -80,7 +79,7 @@ class TraceReader:
             digest.update(chunk)
             self.on_bytes(len(chunk))
 
-        blanks = Blanks(decompressed(lambda: self.path.open("rb"), stored))
+        blanks = Blanks(decompress(lambda: self.path.open("rb"), stored))
         with ThreadPoolExecutor(1) as pool:
             yield from self._blocks(TextBuffer(iter(blanks)), pool)
         if blanks.runs:
@@ -112,7 +111,7 @@ class TraceReader:
         self._finish(head, text, cut.ended)
 
     def _head(self, text: TextBuffer) -> bytes:
-        """What stands up to the `[` of the events; the buffer then holds what follows."""
+        """Take the text up to the `[` of the events from the buffer."""
         while text.grow() and not text.buffer.strip(BLANKS):
             pass
         text.drop(len(text.buffer) - len(text.buffer.lstrip(b"\0")))  # padding
@@ -126,7 +125,7 @@ class TraceReader:
             return text.take(text.buffer.index(_BARE) + 1).lstrip()
         if text.cut:
             raise RefusedError(f"{text.cut}; too little is left to read: copy the file again")
-        raise RefusedError(f"not a Kineto trace: {what_it_is(bytes(text.buffer))}")
+        raise RefusedError(f"not a Kineto trace: {describe_file(bytes(text.buffer))}")
 
     def _finish(self, head: bytes, text: TextBuffer, ended: bool) -> None:
         """Read the metadata, and count what is missing at the end of the file."""
@@ -137,7 +136,7 @@ class TraceReader:
                 self.reasons["truncated_bytes"] += cut_off
             rest = b"]}"
         if head != _BARE:
-            self.metadata = metadata(head + rest, self.reasons)
+            self.metadata = parse_metadata(head + rest, self.reasons)
         elif ended:
             self.reasons["bytes_after_the_end"] += len(rest[1:].strip(BLANKS))
         self.reasons["bytes_after_the_end"] += text.count_rest()

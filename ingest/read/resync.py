@@ -24,19 +24,19 @@ from tracewh.ingest.read.json_repair import (
     Value,
 )
 
-#: No event is longer, in bytes.
+#: The most bytes of an event.
 EVENT_BYTES = 32 << 20
-#: So many bytes are read twice at most, for the sake of events that hold events.
+#: The most bytes to read twice, because events seem to contain other events.
 _READ_TWICE = 8 << 20
-#: What follows a bracket, so far ahead, decides whether it ends the array.
+#: Number of bytes after a bracket that decide whether it ends the list of events.
 _LOOK_AHEAD = 4096
 
 _PHASE = re.compile(rb'"ph"\s*:')
-#: What may be the end of the events, where the events themselves cannot tell.
+#: A possible end of the events, to look for if the events are damaged.
 _ARRAY_END = re.compile(rb'\}\s*(\])\s*(?:,\s*"[^"\\]*+"\s*:|\}\s*\Z)')
-#: After these bytes more events follow: the brackets before them end nothing.
-_GOES_ON = re.compile(rb"[\s\]}]*,[\s\]},]*\{|[\s\]},]*" + EVENT_START.pattern)
-#: What follows the array, or as much of it as there is.
+#: A match means that more events follow, so the bracket before it does not end the list.
+_MORE_EVENTS = re.compile(rb"[\s\]}]*,[\s\]},]*\{|[\s\]},]*" + EVENT_START.pattern)
+#: Text that may follow the list of events, or the part of it that was read.
 _AFTER_ARRAY = re.compile(
     rb'\s*(?:[^\s,]|\Z|,\s*(?:\}|\Z|"[^"\\]*+(?:\\.[^"\\]*+)*+(?:\Z|"\s*(?::|\Z))))', re.DOTALL
 )
@@ -47,10 +47,13 @@ _COMMA, _END, _OPEN = b",]{"
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """The events of a range of text, and where and why it ends.
+    """The events that `Resync.walk` read, and where and why it stopped.
 
-    `cut`: behind a comma that the caller named. `ended`: at the bracket that ends the array.
-    `more`: at the first byte that is not dealt with, because the text ends.
+    Attributes:
+        stopped: 'cut' after one of the given commas; 'ended' at the bracket that ends the list; 'more' at the
+            first byte that was not processed, because the text ends.
+        at: The position.
+        events: The text of each event.
     """
 
     stopped: Literal["cut", "ended", "more"]
@@ -59,24 +62,32 @@ class Walk:
 
 
 class Resync:
-    """Reads elements of the array, and counts what it repairs and what it leaves out."""
+    """Reads the elements of the list one by one, and counts what it repairs and skips.
+
+    Attributes:
+        skipped_events: Number of events that were skipped.
+        reasons: Counts of repairs and skipped data, by cause.
+        is_lost: Whether the next text starts inside an element that cannot be read.
+    """
 
     def __init__(self) -> None:
         self.skipped_events = 0
         self.reasons: Counter[str] = Counter()
-        self.is_lost = False  # the next text starts inside what cannot be read
-        self._sought = 0  # up to there in that text no event starts
-        self._dropped = 0  # events that seemed to start in texts before it
+        self.is_lost = False
+        self._sought = 0  # if lost: no event starts before this position of the next text
+        self._dropped = 0  # if lost: number of events that seemed to start in earlier texts
         self._read_twice = 0
 
     def walk(
         self, text: bytes | bytearray, at: int, cuts: npt.NDArray[np.int64], last: bool
     ) -> Walk:
-        """Read on from the start of an element.
+        """Read elements one by one.
 
         Args:
-            text: What is there of the array; nothing follows it where it is the last.
-            cuts: Positions of commas, in order: the walk stops where one follows an element.
+            text: A part of the list.
+            at: The start of an element.
+            cuts: Positions of commas, in order. The walk stops after an element that one of them follows.
+            last: Whether the file ends with this text.
         """
         events: list[bytes] = []
         if self.is_lost:
@@ -98,7 +109,7 @@ class Resync:
                     return Walk("ended" if ended else "more", at, events)
                 brackets = _BRACKETS.match(text, at)
                 assert brackets
-                # What holds of the first of them holds of all.
+                # If the first of several brackets does not end the list, none of them does.
                 self.reasons["stray_bytes"] += text.count(b"]", at, brackets.end())
                 at = brackets.end()
                 continue
@@ -137,10 +148,10 @@ class Resync:
     def _read(
         self, text: bytes | bytearray, at: int, last: bool
     ) -> Value | UnreadableError | IncompleteError | None:
-        """The value at a position, or what is wrong with it; None where more text would tell."""
+        """Read the value at a position. Return it, its error, or None if more text is needed to decide."""
         may_grow = not last and len(text) - at <= EVENT_BYTES
         try:
-            # A list is no event, and must not swallow those that follow.
+            # A list is not an event. If it is not closed, it must not contain the events that follow.
             wary = text[at] != _OPEN or self._is_wary
             value = Scanner(text, at, may_grow, wary).read()
         except UnreadableError as error:
@@ -155,9 +166,9 @@ class Resync:
         if end == len(text):
             if may_grow:
                 return None
-            # An event that lacks a bracket may have got it from the end of the file.
+            # The closing brackets of the file may have completed an event that lacks one.
             return IncompleteError() if value.holds_events else value
-        # What was repaired so that it ends in the middle of nowhere was not understood.
+        # If a repaired value is not followed by a comma or bracket, the repair was wrong.
         if value.causes and text[end] not in b",]{":
             return UnreadableError(end)
         return value
@@ -171,10 +182,12 @@ class Resync:
         events: list[bytes],
         truncated: bool = False,
     ) -> Walk:
-        """Leave out what cannot be read from `lost` on. Stops, as if at a cut, at the next event."""
+        """Skip what cannot be read from `lost` on, up to the next event. Stops there as at a cut."""
         self.is_lost = False
-        cut_off = lost if truncated else None  # where the file ends inside what may be an event
-        # What may start inside an event must end the reading of it where reading twice has to stop.
+        cut_off = (
+            lost if truncated else None
+        )  # start of a possible event inside which the file ends
+        # Once too many bytes were read twice, search only for texts that surely start an event.
         starts = SURE_START if self._is_wary else EVENT_START
         while start := starts.search(text, sought):
             sought = start.start()
@@ -205,7 +218,7 @@ class Resync:
         return Walk("more", end, events)
 
     def _lose(self, text: bytes | bytearray, lost: int, sought: int, events: list[bytes]) -> Walk:
-        """Continue to search in the next text, which starts at the lost event, or later if that is long."""
+        """Continue the search in the next text. It starts at the lost event, or later if that is too long."""
         self.is_lost = True
         if sought - lost > EVENT_BYTES:
             self._dropped += _events_in(text[lost:sought])
@@ -233,14 +246,14 @@ def _events_in(text: bytes | bytearray) -> int:
 
 
 def _is_end(text: bytes | bytearray, at: int, last: bool) -> bool | None:
-    """Whether a bracket between elements ends the array; None where more text would tell."""
+    """Whether a bracket between elements ends the list; None if more text is needed to decide."""
     if not last and len(text) - at < _LOOK_AHEAD:
         return None
-    return not _GOES_ON.match(text, at + 1) and _AFTER_ARRAY.match(text, at + 1) is not None
+    return not _MORE_EVENTS.match(text, at + 1) and _AFTER_ARRAY.match(text, at + 1) is not None
 
 
 def _array_end(text: bytes | bytearray, start: int) -> int | None:
-    """The bracket after which the rest is the metadata of a sound file."""
+    """Find the bracket after which the rest of the file is valid metadata."""
     for tries, end in enumerate(_ARRAY_END.finditer(text, start)):
         if tries > 8:
             return None

@@ -1,1 +1,4 @@
-"""Where trace files come from: folders, object stores and pipes."""
+"""Find trace files in folders, object stores and pipes.
+
+Other rooms use `discover.discover`, which returns a `discover.Source` per file, and the pipes of `files`.
+"""

@@ -1,8 +1,8 @@
-"""Paths in, trace files out: which run, worker and span each file is, from its path and name.
+"""Find trace files, and the run, worker and span of each from its path and name.
 
-The rules are those of the TensorBoard plugin, so that a log folder means what it always meant: a
-run is a folder that holds traces, named by its path below the ingested folder; the worker is the
-file name up to the time stamp; a worker's recordings are numbered in the order of their stamps.
+The rules are those of the TensorBoard plugin. A run is a folder with trace files, named by its path below the
+ingested folder. The worker is the file name up to the time stamp. The spans of a worker are numbered in the
+order of their time stamps.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _SUFFIXES = (".json", ".json.gz", ".json.zst", ".raw.gz")
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A file that may be a trace, and what its path says of it."""
+    """A file that may be a trace, with the names from its path."""
 
     path: File
     run: str
@@ -36,16 +36,16 @@ class Source:
 
 
 def discover(paths: Iterable[str | os.PathLike[str]], run: str | None = None) -> list[Source]:
-    """Every file with a trace's suffix, in the order of run, worker and span.
+    """Find all files with a suffix of trace files, in the order of run, worker and span.
 
     Args:
-        paths: Files, run folders, or folders of runs; folders are searched recursively. URLs name
-            files and folders in a store, and - is standard input.
-        run: Name to give the run. Where the paths hold several runs, it goes before each name.
+        paths: Files, run folders, or folders of runs. Folders are searched recursively. A path may be a URL
+            in an object store; - is standard input.
+        run: Name of the run. If the paths contain several runs, it is put in front of their names.
 
     Raises:
-        IngestError: A path does not exist or cannot be looked at, or no path holds a file with a
-            trace's suffix.
+        IngestError: A path does not exist or cannot be read, or there is no file with a suffix of trace
+            files.
     """
     search = Search(lambda name: name.endswith(_SUFFIXES))
     found: dict[File, Source] = {}
@@ -70,7 +70,7 @@ def discover(paths: Iterable[str | os.PathLike[str]], run: str | None = None) ->
         sources = [replace(s, run=f"{run}/{s.run}" if several else run) for s in sources]
     for source in sources:
         for key in layout.KEYS:
-            if said := layout.problem(key, getattr(source, key)):
+            if said := layout.name_problem(key, getattr(source, key)):
                 remedy = "" if key != "run" else "; give it one with --run"
                 raise IngestError(f"{source.path}: {said}{remedy}")
     return sorted(sources, key=lambda s: (s.run, s.worker, s.span.rjust(9), str(s.path)))
@@ -88,7 +88,7 @@ def _stem(name: str) -> str:
 
 
 def _spans(names: Iterable[str]) -> dict[tuple[str, str | None], str]:
-    """The place of each stamp among all stamps of its worker in a folder, from 1."""
+    """Number the time stamps of each worker of a folder, from 1."""
     stamps: dict[str, set[str]] = {}
     for name in names:
         if name.endswith(_SUFFIXES):

@@ -1,4 +1,4 @@
-"""Files that traces are read from, and the folders that hold them: here, in a store, or piped in."""
+"""Trace files and log folders: local, in an object store, or piped in."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tracewh.storage.remote import Location, is_url, locate, readable_errors
 if TYPE_CHECKING:
     from pyarrow.fs import FileInfo
 
-#: Bytes per request to a store: each request costs a round trip.
+#: Bytes per request to a store. Each request takes a round trip.
 REQUEST_BYTES = 8 << 20
 
 #: The database at the top of a warehouse.
@@ -47,10 +47,10 @@ class RemoteFile:
         return self.url
 
     def open(self, mode: Literal["rb"] = "rb", /) -> io.BufferedReader:
-        """Its bytes, from the first.
+        """Open it for reading.
 
         Raises:
-            OSError: It cannot be read, or changed since it was listed: one line with the remedy.
+            OSError: It cannot be read, or changed since it was listed; one line with the remedy.
         """
         return io.BufferedReader(_Download(self), 1 << 18)
 
@@ -60,7 +60,7 @@ class RemoteFile:
 
 
 class _Download(io.RawIOBase):
-    """Reads a file of a store from its first byte to its last, one request ahead."""
+    """Reads a file of a store sequentially, one request ahead."""
 
     def __init__(self, file: RemoteFile) -> None:
         self._file = file
@@ -99,8 +99,9 @@ class _Download(io.RawIOBase):
 
 
 class Piped:
-    """Standard input or a named pipe, kept in a file without a name: it can be read once, and ingest may
-    look twice.
+    """Standard input or a named pipe, copied to an unnamed temporary file.
+
+    A pipe can be read only once, and an ingest may need to read it twice.
 
     Args:
         path: The pipe; None for standard input.
@@ -116,10 +117,10 @@ class Piped:
 
     @contextmanager
     def kept(self, folder: Path) -> Iterator[None]:
-        """Read all of it into a folder's file system, and keep it there for so long.
+        """Copy it to a temporary file in a folder, which exists within this context.
 
         Raises:
-            IngestError: It is a terminal, cannot be read, or there is no room.
+            IngestError: It is a terminal, it cannot be read, or the disk is full.
         """
         if self._path is None and (sys.stdin is None or sys.stdin.isatty()):
             raise IngestError("- reads standard input, and no trace is piped into it")
@@ -139,14 +140,14 @@ class Piped:
             yield
 
     def open(self, mode: Literal["rb"], /) -> io.BufferedReader:
-        """Its bytes, from the first, for one reader at a time."""
+        """Open the copy for reading, for one reader at a time."""
         assert self._kept is not None
         copy = os.fdopen(os.dup(self._kept.fileno()), mode)
         copy.seek(0)
         return copy
 
     def stat(self) -> Stat:
-        """Its size, and when it was read."""
+        """Size and modification time of the copy."""
         assert self._kept is not None
         return os.fstat(self._kept.fileno())
 
@@ -156,7 +157,13 @@ STDIN = Piped()
 
 @dataclass(frozen=True, slots=True)
 class LogFolder:
-    """A folder that holds files: the run it is, those to take, and the names of all in it."""
+    """A folder of log files.
+
+    Attributes:
+        run: The name of its run.
+        files: The wanted files in it.
+        names: The names of all its files.
+    """
 
     run: str
     files: Sequence[File]
@@ -164,7 +171,11 @@ class LogFolder:
 
 
 class Search:
-    """Looks for files at what a caller named; what is listed once is not listed again."""
+    """Finds files below paths. Lists each folder once.
+
+    Args:
+        wanted: Filter for the names of files.
+    """
 
     def __init__(self, wanted: Callable[[str], bool]) -> None:
         self._wanted = wanted
@@ -173,10 +184,10 @@ class Search:
         self._pipes: dict[Path, Piped] = {}
 
     def folders(self, given: str | os.PathLike[str]) -> Iterator[LogFolder]:
-        """The folder of a file that was named, or every folder below one, hidden ones left out.
+        """Yield the folder of a file, or a folder and all folders below it except hidden ones.
 
         Raises:
-            IngestError: There is no such path, or the store cannot be read.
+            IngestError: The path does not exist, or the store cannot be read.
         """
         if is_url(given):
             try:
@@ -235,7 +246,7 @@ def _kind(given: str | os.PathLike[str]) -> int:
     """The type of a file, folder or pipe.
 
     Raises:
-        IngestError: There is nothing by that name, or something else, or nobody may look at it.
+        IngestError: It does not exist, has another type, or cannot be read.
     """
     try:
         kind = os.stat(given).st_mode
@@ -262,10 +273,10 @@ def _is_loop(error: Exception) -> bool:
 
 
 def _is_special(file: Path) -> bool:
-    """Whether a name in a folder is that of a pipe, a socket or a device: only who names it means it."""
+    """Whether a file is a pipe, socket or device. These are only read if the user names them."""
     try:
         return not stat.S_ISREG(file.stat().st_mode)
-    except OSError:  # its ingest will say why
+    except OSError:  # its ingest reports the error
         return False
 
 
@@ -276,7 +287,7 @@ def _names(folder: Path) -> Sequence[str]:
 def _walk(top: Path) -> Iterator[tuple[Path, list[str]]]:
     for root, folders, names in os.walk(top):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
-        # A warehouse holds no traces to ingest; but the log folder itself may be one as well.
+        # A warehouse contains no trace files. But the given folder may be both log folder and warehouse.
         if _DATABASE in names:
             folders[:] = [name for name in folders if name != "data"]
             if Path(root) != top:
@@ -286,7 +297,7 @@ def _walk(top: Path) -> Iterator[tuple[Path, list[str]]]:
 
 
 def _listed(location: Location, key: str, recursive: bool) -> dict[str, dict[str, FileInfo]]:
-    """The files below a folder, by folder and name: one request per thousand or so."""
+    """List the files below a folder, by folder and name, with one request per thousand files or so."""
     from pyarrow.fs import FileSelector
 
     found: dict[str, dict[str, FileInfo]] = defaultdict(dict)
@@ -300,7 +311,7 @@ def _listed(location: Location, key: str, recursive: bool) -> dict[str, dict[str
 
 
 def _searched(found: Mapping[str, dict[str, FileInfo]]) -> dict[str, dict[str, FileInfo]]:
-    """Without hidden folders and warehouses, as `_walk` does."""
+    """Leave out hidden folders and warehouses, as `_walk` does."""
     warehouses = [folder for folder, names in found.items() if _DATABASE in names]
     hidden = [f"{folder}/" if folder else "data/" for folder in warehouses]
     return {

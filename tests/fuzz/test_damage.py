@@ -20,7 +20,7 @@ from tests.ingest.whole import LEFT_OUT, Whole, whole
 from tracewh.errors import RefusedError
 from tracewh.ingest.parse import fast_parser
 from tracewh.ingest.parse.fast_parser import FastParser
-from tracewh.ingest.parse.sql_parser import prepare
+from tracewh.ingest.parse.sql_parser import create_raw_tables
 from tracewh.ingest.read import chunks, decompress, reader, resync
 from tracewh.ingest.read.json_repair import Scanner
 
@@ -92,7 +92,7 @@ def test_reader(
 @cache
 def database() -> duckdb.DuckDBPyConnection:
     con = duckdb.connect()
-    prepare(con)
+    create_raw_tables(con)
     return con
 
 

@@ -177,7 +177,7 @@ def test_a_failure_in_the_middle_leaves_what_there_was(
         (folder / "traces.parquet").write_bytes(b"half")
         raise RuntimeError("power cut")
 
-    monkeypatch.setattr(ingest_trace, "write", fail)
+    monkeypatch.setattr(ingest_trace, "write_trace", fail)
     [outcome] = ingest([path], warehouse, force=True)
     assert outcome.status == "refused"
     assert outcome.reason == (

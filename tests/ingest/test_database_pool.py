@@ -9,7 +9,7 @@ import duckdb
 import pytest
 
 from tracewh.ingest.database_pool import Database, DatabasePool, Limits
-from tracewh.ingest.parse.sql_parser import prepare
+from tracewh.ingest.parse.sql_parser import create_raw_tables
 from tracewh.sql_files import derive
 from tracewh.storage.staging import Session, scratch
 
@@ -57,7 +57,7 @@ def test_what_a_trace_made_is_gone(
             with databases.empty() as database, database.con.cursor() as cursor:
                 con = database.con
                 assert con.execute(ALL).fetchall() == cursor.execute(ALL).fetchall() == []
-                prepare(con, unpadded=True)
+                create_raw_tables(con, unpadded=True)
                 derive(con, "flows")
                 left = con.cursor()  # with a transaction that nobody ends
                 left.execute("BEGIN; INSERT INTO raw_host (event_id) VALUES (1)")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tracewh.spark.distributed import packed, read_by, touched
+from tracewh.spark.distributed import restrict_to_tables, select_traces, split_into_tasks
 from tracewh.storage.layout import Object
 from tracewh.views.listing import Listing, Trace
 from tracewh.views.registry import installed
@@ -62,7 +62,7 @@ TRACES = listing("a/0/1", "a/0/2", "a/1/1", "b/0/1", "night/0/1")
 def test_the_traces_that_a_call_can_depend_on(
     view: str, arguments: dict[str, Any], expected: str
 ) -> None:
-    found = touched(REGISTRY.call(view, None, **arguments), TRACES)
+    found = select_traces(REGISTRY.call(view, None, **arguments), TRACES)
     assert " ".join(names(found)) == expected
 
 
@@ -77,14 +77,14 @@ def test_the_traces_that_a_call_can_depend_on(
     ],
 )
 def test_no_group_is_split_over_tasks(size: str, most: int, expected: list[str]) -> None:
-    tasks = packed(TRACES, size, most)
+    tasks = split_into_tasks(TRACES, size, most)
     assert [" ".join(names(task)) for task in tasks] == expected
 
 
 def test_tasks_have_about_as_many_bytes_each() -> None:
     sizes = {f"run/{rank:04}/1": 1000 + 13 * (rank % 7) for rank in range(4096)}
     sizes["run/0100/1"] = 100_000
-    tasks = packed(listing(*sizes, sizes=sizes), "trace", 64)
+    tasks = split_into_tasks(listing(*sizes, sizes=sizes), "trace", 64)
     assert [name for task in tasks for name in names(task)] == list(sizes)
     loads = [sum(sizes[name] for name in names(task)) for task in tasks]
     fair = sum(loads) / 64
@@ -94,7 +94,7 @@ def test_tasks_have_about_as_many_bytes_each() -> None:
 
 
 def test_a_task_is_told_of_no_more_files_than_it_reads() -> None:
-    read = read_by("FROM traces", TRACES)
+    read = restrict_to_tables("FROM traces", TRACES)
     assert {table for trace in read.traces for table in trace.files} == {"traces"}
-    read = read_by("FROM gpu_time_v1()", TRACES, given=["device_activity"])
+    read = restrict_to_tables("FROM gpu_time_v1()", TRACES, given=["device_activity"])
     assert {table for trace in read.traces for table in trace.files} == set()

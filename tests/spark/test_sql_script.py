@@ -26,7 +26,7 @@ import tracewh
 from tests.spark.conftest import HOME, spark_environ
 from tests.views.test_every_view import A100, COUNTERS, PAIR
 from tracewh.cli.app import main
-from tracewh.quoting import quoted
+from tracewh.quoting import quote_literal
 from tracewh.spark.sql_script import script
 from tracewh.storage.layout import Attempt, Object
 from tracewh.views import Spec
@@ -51,7 +51,7 @@ CALLS: list[tuple[Spec, dict[str, Any]]] = [(view, {}) for view in VIEWS] + [
 
 def call(view: Spec, arguments: dict[str, Any]) -> str:
     given = (
-        f"{key} => {quoted(value) if isinstance(value, str) else value}"
+        f"{key} => {quote_literal(value) if isinstance(value, str) else value}"
         for key, value in arguments.items()
     )
     return f"SELECT * FROM {view.name}({', '.join(given)})"

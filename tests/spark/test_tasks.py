@@ -20,7 +20,7 @@ from tests.storage.remote.conftest import Store
 from tracewh.spark import SparkError
 from tracewh.spark import tasks as ours
 from tracewh.spark.errors import TaskLostError
-from tracewh.spark.tasks import collect, meaning, one_per_task
+from tracewh.spark.tasks import collect, explain_error, one_per_task
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -93,15 +93,15 @@ def test_what_spark_says_of_what_no_machine_here_has() -> None:
         errorClass="PYTHON_VERSION_MISMATCH",
         messageParameters={"worker_version": "3.12", "driver_version": "3.11"},
     )
-    assert str(meaning(str(mismatch))) == (
+    assert str(explain_error(str(mismatch))) == (
         "the executors run Python 3.12, but the driver runs Python 3.11: set PYSPARK_PYTHON to a "
         "Python 3.11 on the executors"
     )
-    older = meaning("ModuleNotFoundError: No module named 'tracewh.spark'")
+    older = explain_error("ModuleNotFoundError: No module named 'tracewh.spark'")
     assert str(older).startswith(
         "the executors have a different version of tracewh than the driver, "
     )
-    lost = meaning(
+    lost = explain_error(
         "Job aborted due to stage failure: Task 3 in stage 5.0 failed 4 times, most recent failure: Lost "
         "task 3.3 in stage 5.0 (TID 17) (10.0.0.7 executor 2): ExecutorLostFailure (executor 2 exited)"
     )

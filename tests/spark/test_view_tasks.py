@@ -24,7 +24,7 @@ from tests.storage.remote.conftest import BUCKET, Store
 from tests.views.test_distributes import variants
 from tests.views.test_every_view import crowd_of
 from tracewh.cli.app import main
-from tracewh.spark.distributed import in_order
+from tracewh.spark.distributed import sort_rows
 from tracewh.views import Spec, ViewError
 from tracewh.views.registry import installed
 from tracewh.views.warehouse import WarehouseError
@@ -88,7 +88,7 @@ def test_a_view_says_what_it_says_on_one_machine(
     there = answers[view.object_name]
     with tracewh.open(warehouse) as opened, duckdb.connect() as con:
         here = opened.view(view.name, view.version, **variants(view)[0])
-        found = in_order(con, view, there)
+        found = sort_rows(con, view, there)
         assert (found.columns, found.types) == (here.columns, here.types)
         assert list(map(rounded, found.fetchall())) == list(map(rounded, here.fetchall()))
         assert there.schema.types == here.to_arrow_table().schema.types
@@ -178,7 +178,7 @@ def test_errors_come_before_any_job(
     monkeypatch.setattr("tracewh.spark.view_tasks.one_per_task", None)
     there = {"warehouse": warehouse}
     refuses(
-        "no warehouse is named: say warehouse=..., or set spark.tracewh.warehouse", "kernel_stats"
+        "no warehouse is named: pass warehouse=..., or set spark.tracewh.warehouse", "kernel_stats"
     )
     refuses("no view named 'kernel_stat'; did you mean 'kernel_stats'?", "kernel_stat", **there)
     refuses("kernel_stats has no v9; there is v1", "kernel_stats", version=9, **there)
@@ -198,7 +198,7 @@ def test_errors_come_before_any_job(
     empty = tmp_path / "empty"
     (empty / "data").mkdir(parents=True)
     refuses(
-        f"{empty} holds no traces yet; `tracewh ingest LOGDIR -w {empty}` brings some in",
+        f"{empty} holds no traces; ingest some with `tracewh ingest LOGDIR -w {empty}`",
         "kernel_stats",
         warehouse=empty,
     )

@@ -22,20 +22,20 @@ def query(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 def test_values_are_literals(query: str) -> None:
-    text = queries.filled(query, run="it's; DROP TABLE x", step=7)
+    text = queries.query_text(query, run="it's; DROP TABLE x", step=7)
     assert text == "SELECT\n    'it''s; DROP TABLE x' AS run,\n    '$run' AS text,\n    7 AS step"
     assert duckdb.execute(text).fetchall() == [("it's; DROP TABLE x", "$run", 7)]
 
 
 def test_null(query: str) -> None:
-    assert duckdb.execute(queries.filled(query, run=None, step=None)).fetchall() == [
+    assert duckdb.execute(queries.query_text(query, run=None, step=None)).fetchall() == [
         (None, "$run", None)
     ]
 
 
 def test_a_parameter_without_a_value(query: str) -> None:
     with pytest.raises(KeyError, match="step"):
-        queries.filled(query, run="a")
+        queries.query_text(query, run="a")
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -95,7 +95,7 @@ def test_a_flipped_byte_in_any_file_is_found(warehouse: Path, made_once: Path) -
                 "worker0",
                 "1",
                 path.name,
-                "its bytes are not those that were written",
+                "its contents differ from what was written",
                 f"tracewh ingest --force --run resnet -w {warehouse} {source}",
             )
             data[at] ^= 1 << at % 8

@@ -45,10 +45,14 @@ def test_names(name: str) -> None:
 
 
 def test_folders() -> None:
-    path = layout.folder("a/b c%20ü", "w.1", "default")
+    path = layout.trace_folder("a/b c%20ü", "w.1", "default")
     assert path == "run=a%2Fb%20c%2520%C3%BC/worker=w.1/span=default"
-    assert layout.keys(path) == ("a/b c%20ü", "w.1", "default")
-    assert layout.keys("run=a/worker=b") is layout.keys("run=a/span=b/worker=c") is None
+    assert layout.parse_trace_folder(path) == ("a/b c%20ü", "w.1", "default")
+    assert (
+        layout.parse_trace_folder("run=a/worker=b")
+        is layout.parse_trace_folder("run=a/span=b/worker=c")
+        is None
+    )
 
 
 def test_a_trace_is_there_when_a_manifest_is() -> None:

@@ -86,4 +86,4 @@ def test_a_worker_whose_name_is_too_long(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_folder_says_what_it_is_of(name: str) -> None:
-    assert layout.keys(layout.folder(name, name, name)) == (name, name, name)
+    assert layout.parse_trace_folder(layout.trace_folder(name, name, name)) == (name, name, name)

@@ -19,7 +19,7 @@ import pytest
 
 from tracewh.ingest import api, ingest_file, ingest_trace
 from tracewh.ingest.api import FileResult, drop, ingest
-from tracewh.ingest.link.write_tables import write
+from tracewh.ingest.link.write_tables import write_trace
 from tracewh.storage import staging
 from tracewh.storage.local_store import LocalStore
 from tracewh.storage.staging import Session
@@ -275,9 +275,9 @@ def test_a_file_that_changes_while_it_is_read(
 
     def change(*arguments: object) -> int:
         os.utime(path, ns=(1, 1))
-        return write(*arguments)  # type: ignore[arg-type]
+        return write_trace(*arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(ingest_trace, "write", change)
+    monkeypatch.setattr(ingest_trace, "write_trace", change)
     [outcome] = ingest([path], warehouse)
     assert (outcome.status, outcome.reason) == (
         "refused",

@@ -23,8 +23,7 @@ from tracewh.views.database import (
     DATABASE,
     database_problem,
     ensure_database,
-    preparing,
-    relink,
+    prepare_in_background,
     write_database,
 )
 from tracewh.views.registry import installed
@@ -74,7 +73,7 @@ OBJECTS = """
 
 
 def test_what_is_prepared_aside_is_what_is_made_in_place(root: Path) -> None:
-    with preparing(root) as prepared:
+    with prepare_in_background(root) as prepared:
         made = prepared()
         assert made is not None and root not in made.parents
         assert ensure_database(root, prepared)
@@ -82,7 +81,7 @@ def test_what_is_prepared_aside_is_what_is_made_in_place(root: Path) -> None:
     aside = rows(root / DATABASE, OBJECTS)
     assert len(aside) > 20
     assert rows(write_database(root), OBJECTS) == aside
-    with preparing(root) as prepared:  # it is current
+    with prepare_in_background(root) as prepared:  # it is current
         assert prepared() is None
 
 
@@ -142,7 +141,7 @@ def test_without_room_aside_it_is_made_in_place(
 
     with monkeypatch.context() as patch:
         patch.setattr(module, fails, full)
-        with preparing(root) as prepared:
+        with prepare_in_background(root) as prepared:
             assert prepared() is None
     assert ensure_database(root, prepared)
     assert rows(root / DATABASE, "SELECT count(*) FROM traces") == [(2,)]
@@ -275,9 +274,9 @@ def test_check_sees_every_flipped_bit_of_it(root: Path) -> None:
         found = database_problem(root)
         assert found == (
             DATABASE,
-            "its bytes are not those that were written",
+            "its contents differ from what was written",
             f"tracewh relink -w {shlex.quote(str(root))}",
         )
-    relink(root)
+    write_database(root)
     assert database_problem(root) is None
     assert path.read_bytes() != b""

@@ -20,7 +20,7 @@ import pytest
 import tracewh
 from tests.conftest import made_once
 from tests.views.test_every_view import A100, alike, assert_same, crowd_of
-from tracewh.spark.distributed import combined, parts, touched
+from tracewh.spark.distributed import combine, partial_rows, select_traces
 from tracewh.views import SIZES, Spec
 from tracewh.views.listing import Listing
 from tracewh.views.local_tables import Pattern
@@ -192,8 +192,8 @@ def test_what_a_view_combines_is_all_that_it_reads(jobs: Listing, view: Spec) ->
     with tracewh.Warehouse(jobs) as warehouse:
         for arguments in variants(view)[:2]:
             call = REGISTRY.call(view.name, view.version, **arguments)
-            traces = touched(call, jobs).traces
-            rows = [row for trace in traces for row in parts(call, {}, jobs.only([trace]))]
-            batches = combined(call, {}, jobs.only([]), rows)
+            traces = select_traces(call, jobs).traces
+            rows = [row for trace in traces for row in partial_rows(call, {}, jobs.only([trace]))]
+            batches = combine(call, {}, jobs.only([]), rows)
             found = [tuple(row.values()) for batch in batches for row in batch.to_pylist()]
             assert_same(found, warehouse.view(view.name, view.version, **arguments).fetchall())

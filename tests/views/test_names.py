@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tracewh.views import ArgumentError
-from tracewh.views.names import matches, pick, resolved
+from tracewh.views.names import matches, resolve, resolve_names
 
 RUNS = (
     "v100_resnet50_2021/resnet50_num_workers_0",
@@ -61,14 +61,14 @@ def test_every_parameter_that_names_something_is_resolved() -> None:
     given |= {"baseline": "workers_4", "baseline_worker": "rank11"}
     given |= {"experiment": "a1", "experiment_span": "2"}
     whole = {"run": RUNS[0], "worker": "rank0", "baseline": RUNS[1]}
-    assert resolved(given, TRACES) == given | whole
+    assert resolve(given, TRACES) == given | whole
 
 
 def test_a_worker_is_looked_for_among_those_of_the_run() -> None:
     traces = [("a", "host_1", "1"), ("b", "host_2", "1"), ("b", "node_1", "1")]
-    assert pick(traces, {"run": "a", "worker": "_1"})[1] == traces[:1]
+    assert resolve_names(traces, {"run": "a", "worker": "_1"})[1] == traces[:1]
     with pytest.raises(ArgumentError, match="'_1' matches 2 workers"):
-        pick(traces, {"worker": "_1"})
+        resolve_names(traces, {"worker": "_1"})
 
 
 @pytest.mark.parametrize(
@@ -106,5 +106,5 @@ def test_a_worker_is_looked_for_among_those_of_the_run() -> None:
 )
 def test_a_name_that_is_unknown_or_ambiguous(known: Sequence[str], name: str, message: str) -> None:
     with pytest.raises(ArgumentError) as caught:
-        pick([(run, "w", "1") for run in known], {"run": name})
+        resolve_names([(run, "w", "1") for run in known], {"run": name})
     assert str(caught.value) == message

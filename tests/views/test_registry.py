@@ -135,16 +135,16 @@ def test_a_header_is_read_whole() -> None:
         ("-- order: gap_us DESC\n", "", f"{GAPS}:1: the header of a view has no 'order:' line"),
         ("-- distributes: trace", "-- distributes: span", f"{GAPS}:5: a view distributes by trace, worker, run, warehouse, not 'span'"),
         ("-- distributes: trace", "-- distributes: trace\n-- carries: trino", f"{GAPS}:6: 'carries:' is one of spark, not 'trino'"),
-        ("-- uses: ", "-- use: ", f"{GAPS}:7: 'use: spaces' is none of table, slice, function, block, view, version, since, summary, grain, distributes, combines, order, carries, returns, uses, needs, empty, example, reading, deprecated; free text follows an empty line"),
+        ("-- uses: ", "-- use: ", f"{GAPS}:7: unknown line 'use: spaces': it must be one of table, slice, function, block, view, version, since, summary, grain, distributes, combines, order, carries, returns, uses, needs, empty, example, reading, deprecated; free text follows an empty line"),
         ("-- uses: ", "-- returns: BIGINT\n-- uses: ", f"{GAPS}:7: a function has a 'returns:' line, and nothing else has one"),
         ("-- uses: ", "-- empty: no gap\n-- uses: ", f"{GAPS}:7: 'empty:' is a sentence: it starts with a capital, ends with a period"),
-        ("-- uses: ", "-- empty: No {gap}.\n-- uses: ", f"{GAPS}:7: 'empty:' names {{gap}}, which is no parameter"),
+        ("-- uses: ", "-- empty: No {gap}.\n-- uses: ", f"{GAPS}:7: 'empty:' names {{gap}}, which is not a parameter"),
         ("kernels.\n", "kernels\n", f"{GAPS}:4: the summary is a sentence: it starts with a capital, ends with a period"),
         ("ns    -        Start.", "ns  Start.", f"{GAPS}:14: 4 fields in a params row, expected 5 (name, type, unit, default, meaning); put two or more spaces between fields"),
-        ("DOUBLE  us    Its", "DOUBLE  ns    Its", f"{GAPS}:22: column gap_us says its unit is ns, its name says otherwise"),
-        ("--   gap_us  DOUBLE", "--   gap  DOUBLE", f"{GAPS}:22: column gap says its unit is us, its name says otherwise"),
-        ("gaps\n-- version: 1", "gaps\n-- version: 2", f"{GAPS}:1: a file that defines gaps_v2 is called gaps_v2.sql"),
-        ("min_us DOUBLE := 0.5", "min_us DOUBLE := 5", f"{GAPS}:1: the SQL opens with\n  CREATE MACRO gaps_v1(since_ns BIGINT, run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL, min_us DOUBLE := 5, devices INTEGER[] := NULL) AS TABLE\nbut the header calls for\n  CREATE MACRO gaps_v1(since_ns BIGINT, run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL, min_us DOUBLE := 0.5, devices INTEGER[] := NULL) AS TABLE"),
+        ("DOUBLE  us    Its", "DOUBLE  ns    Its", f"{GAPS}:22: column gap_us has the unit ns, which does not match its name"),
+        ("--   gap_us  DOUBLE", "--   gap  DOUBLE", f"{GAPS}:22: column gap has the unit us, which does not match its name"),
+        ("gaps\n-- version: 1", "gaps\n-- version: 2", f"{GAPS}:1: a file that defines gaps_v2 must be named gaps_v2.sql"),
+        ("min_us DOUBLE := 0.5", "min_us DOUBLE := 5", f"{GAPS}:1: the SQL opens with\n  CREATE MACRO gaps_v1(since_ns BIGINT, run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL, min_us DOUBLE := 5, devices INTEGER[] := NULL) AS TABLE\nbut the header declares\n  CREATE MACRO gaps_v1(since_ns BIGINT, run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL, min_us DOUBLE := 0.5, devices INTEGER[] := NULL) AS TABLE"),
     ],
 )  # fmt: skip
 def test_a_header_that_cannot_be_trusted(old: str, new: str, message: str) -> None:
@@ -163,7 +163,7 @@ def test_a_header_that_cannot_be_trusted(old: str, new: str, message: str) -> No
             "AS TABLE (",
             (
                 "the SQL opens with\n  CREATE MACRO double(number BIGINT) AS TABLE\n"
-                "but the header calls for\n  CREATE MACRO double(number BIGINT) AS"
+                "but the header declares\n  CREATE MACRO double(number BIGINT) AS"
             ),
         ),
     ],
@@ -190,7 +190,7 @@ def test_a_function_is_created_before_what_calls_it() -> None:
 
 
 def test_a_folder_that_is_no_group() -> None:
-    with pytest.raises(HeaderError, match="a view lies in one of views/overview/, "):
+    with pytest.raises(HeaderError, match="a view must be in one of views/overview/, "):
         parse(VIEW, "views/gaps_v1.sql")
 
 

@@ -188,10 +188,10 @@ def test_opening_writes_nothing(root: Path) -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda p: None, "{p} does not exist; `tracewh ingest LOGDIR -w {p}` makes a warehouse"),
-        (lambda p: p.mkdir(), "{p} is not a warehouse: it has no data/ folder; `tracewh ingest LOGDIR -w {p}` makes a warehouse"),
+        (lambda p: None, "{p} does not exist; create a warehouse with `tracewh ingest LOGDIR -w {p}`"),
+        (lambda p: p.mkdir(), "{p} is not a warehouse: it has no data/ folder; create a warehouse with `tracewh ingest LOGDIR -w {p}`"),
         (lambda p: p.touch(), "{p} is a file; a warehouse is a folder with a data/ folder in it"),
-        (lambda p: (p / "data").mkdir(parents=True), "{p} holds no traces yet; `tracewh ingest LOGDIR -w {p}` brings some in"),
+        (lambda p: (p / "data").mkdir(parents=True), "{p} holds no traces; ingest some with `tracewh ingest LOGDIR -w {p}`"),
     ],
     ids=["missing", "folder", "file", "empty"],
 )  # fmt: skip

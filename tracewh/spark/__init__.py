@@ -43,8 +43,8 @@ def ingest(
             object store, or in a folder that all machines share under the same path.
         paths: Trace files, and folders to search for them; one or many.
         warehouse: Folder or URL of the warehouse.
-        run: Name of the run, instead of the one that each path gives.
-        force: Ingest files again that are in the warehouse already.
+        run: Name of the run, instead of the name of its folder.
+        force: Ingest files again that were ingested before.
         on_progress: Called as files are finished.
         on_result: Called for each file when it is finished.
         on_wait: Called once if no executor starts work within 20 seconds.
@@ -65,9 +65,9 @@ def ingest(
         paths = [paths]
     store = open_store(warehouse)
     sources = discover(paths, run)
-    outcomes = engine.ingest_sources(spark, sources, store, force, on_progress, on_result, on_wait)
+    results = engine.ingest_sources(spark, sources, store, force, on_progress, on_result, on_wait)
     ensure_database(warehouse)
-    return outcomes
+    return results
 
 
 def view(

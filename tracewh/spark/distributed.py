@@ -1,11 +1,11 @@
-"""Compute a view for groups of traces separately, as the tasks of a cluster do. This module knows no cluster.
+"""Run a view on groups of traces separately. The tasks of a cluster use it; it needs no cluster itself.
 
-The header of a view says what its rows depend on. With `distributes: run`, the rows of a run depend on the
-traces of that run alone. So the view can run on one run or several at a time, and the results together are the
-whole result.
+The line `distributes:` in the header of a view names the group that its rows depend on. With
+`distributes: run`, the rows of a run depend only on the traces of that run. So each task can run the view on
+one run or several, and the results together are the whole result.
 
-`combines:` names what can be computed trace by trace before that: calls of blocks and views, and tables. The
-view then reads the rows of these. It is the same SQL, whatever it reads from.
+The line `combines:` names the partial queries of a view: tables, and calls of blocks and views, that can run
+on each trace alone. The view then reads their rows instead of the trace files, with the same SQL.
 """
 
 from __future__ import annotations
@@ -30,31 +30,31 @@ from tracewh.views.warehouse import create
 if TYPE_CHECKING:
     import pyarrow as pa
 
-#: So many rows come at once.
+#: Rows per batch of a result.
 ROWS = 10_000
 
-#: The column of `parts` that says which group a row is of.
+#: The column of `partial_rows` with the group of a row.
 KEY = "key"
 
-#: Settings of DuckDB that say how much of the machine it may take.
-Share = Mapping[str, Any]
+#: Settings of DuckDB that limit its use of the machine.
+Settings = Mapping[str, Any]
 
 
-def touched(call: Call, listing: Listing) -> Listing:
-    """The traces that the answer can depend on, by the names that the caller gave."""
+def select_traces(call: Call, listing: Listing) -> Listing:
+    """The traces that the result of a call can depend on, by the names in its arguments."""
     values = call.values
     if sides := _sides(call):
         traces = [
             trace
             for trace in listing.traces
             if any(
-                trace.run == values[side] and _is_of(trace, values, KEYS[1:], f"{side}_")
+                trace.run == values[side] and _matches(trace, values, KEYS[1:], f"{side}_")
                 for side in sides
             )
         ]
     else:
-        keys = _keys(call.view.distributes)
-        traces = [trace for trace in listing.traces if _is_of(trace, values, keys)]
+        keys = _group_keys(call.view.distributes)
+        traces = [trace for trace in listing.traces if _matches(trace, values, keys)]
     if (pattern := values.get("runs")) is not None:
         with duckdb.connect() as con:
             sql = "SELECT list_filter($1::VARCHAR[], lambda run: run GLOB $2)"
@@ -63,13 +63,13 @@ def touched(call: Call, listing: Listing) -> Listing:
     return listing.only(traces)
 
 
-def combines(call: Call) -> tuple[str, ...]:
-    """The calls and tables that are computed trace by trace; none for a block, which is about two traces."""
+def partial_queries(call: Call) -> tuple[str, ...]:
+    """The queries to run on each trace alone. None if the call compares one block of two traces."""
     return () if call.values.get("block") is not None else call.view.combines
 
 
 def first_traces(call: Call, listing: Listing) -> Listing:
-    """The one trace of each side that is read where nothing is combined."""
+    """The first trace of each side of a comparison: all that a call without partial queries reads."""
     wanted = set()
     with _connected() as con:
         create(con, installed(), ["traces", "first_trace"], listing)
@@ -79,22 +79,34 @@ def first_traces(call: Call, listing: Listing) -> Listing:
     return listing.only(trace for trace in listing.traces if trace.keys in wanted)
 
 
-def packed(listing: Listing, size: str, most: int) -> list[Listing]:
-    """The groups of a size, in order, as listings for `most` tasks with about as many bytes each."""
-    keys = len(_keys(size))
+def split_into_tasks(listing: Listing, size: str, most: int) -> list[Listing]:
+    """Distribute the groups of a listing over at most `most` tasks with about as many bytes each, in order.
+
+    Args:
+        listing: The traces.
+        size: The size of a group: trace, worker, run or warehouse. No group is split.
+        most: Maximum number of tasks.
+    """
+    keys = len(_group_keys(size))
     groups = [list(g) for _, g in groupby(listing.traces, lambda trace: trace.keys[:keys])]
     weights = [1 + sum(f.bytes for trace in g for f in trace.files.values()) for g in groups]
     tasks: dict[int, list[Trace]] = {}
     before = 0
     for group, weight in zip(groups, weights, strict=True):
-        middle = before + weight / 2  # of the group, on the way from the first byte to the last
+        middle = before + weight / 2  # position of the middle of the group, in bytes
         tasks.setdefault(int(most * middle / sum(weights)), []).extend(group)
         before += weight
     return [listing.only(task) for task in tasks.values()]
 
 
-def read_by(sql: str, listing: Listing, given: Iterable[str] = ()) -> Listing:
-    """A listing with no more files of its traces than SQL reads where macros and tables are given."""
+def restrict_to_tables(sql: str, listing: Listing, given: Iterable[str] = ()) -> Listing:
+    """A listing with only the files that a query reads.
+
+    Args:
+        sql: The query.
+        listing: The traces.
+        given: Macros and tables whose rows the query gets from elsewhere.
+    """
     tables = {table.name for table in installed().tables()} & set(installed().needs(sql, given))
     return listing.only(
         replace(trace, files={name: trace.files[name] for name in tables & trace.files.keys()})
@@ -102,58 +114,61 @@ def read_by(sql: str, listing: Listing, given: Iterable[str] = ()) -> Listing:
     )
 
 
-def rest(call: Call, listing: Listing) -> Listing:
-    """What `combined` may still read."""
-    return read_by(call.sql, listing, map(_called, call.view.combines))
+def files_to_combine(call: Call, listing: Listing) -> Listing:
+    """The files that `combine` reads besides the partial rows."""
+    return restrict_to_tables(call.sql, listing, map(_callee, call.view.combines))
 
 
-def without_traces(call: Call) -> pa.Table:
-    """The answer where there are no traces: names, types, and seldom a row.
-
-    Values that a view refuses whatever it finds are refused here.
+def empty_result(call: Call) -> pa.Table:
+    """The result of a call without traces: column names and types, and for a few views a row.
 
     Raises:
-        ArgumentError: The view refuses a value.
+        ArgumentError: The view rejects an argument, whatever the traces are.
     """
     try:
         with _connected() as con:
             installed().create(con, installed().needs(call.sql))
             found = con.sql(call.sql)
-            # Which blocks there are is for the traces to say.
+            # LIMIT 0, or the view would report the block as unknown: which blocks exist depends on the traces.
             return (found.limit(0) if call.values.get("block") else found).to_arrow_table()
-    except duckdb.InvalidInputException as error:  # a view refuses a value by error('...')
+    except duckdb.InvalidInputException as error:  # views reject arguments with error('...')
         raise ArgumentError(str(error).removeprefix("Invalid Input Error: ")) from None
 
 
-def answer(sql: str, share: Share, listing: Listing) -> Iterator[pa.RecordBatch]:
+def run_query(sql: str, settings: Settings, listing: Listing) -> Iterator[pa.RecordBatch]:
     """The rows of a query over the traces of a listing, in their order."""
-    with _connected(share) as con:
+    with _connected(settings) as con:
         create(con, installed(), installed().needs(sql), listing)
         yield from con.sql(sql).to_arrow_reader(ROWS)
 
 
-def parts_schema(call: Call) -> pa.Schema:
-    """Names and types of what `parts` gives."""
+def partial_schema(call: Call) -> pa.Schema:
+    """The schema of `partial_rows`."""
     with _connected() as con:
         installed().create(con, installed().needs(" ".join(call.view.combines)))
-        return con.sql(_parts(con, call)).to_arrow_table().schema
+        return con.sql(_partial_sql(con, call)).to_arrow_table().schema
 
 
-def parts(call: Call, share: Share, listing: Listing) -> Iterator[pa.RecordBatch]:
-    """The rows that are computed trace by trace: each has one row of one part, and its group as `key`."""
-    with _connected(share) as con:
+def partial_rows(call: Call, settings: Settings, listing: Listing) -> Iterator[pa.RecordBatch]:
+    """The rows of all partial queries over the traces of a listing.
+
+    Each row has the row of one query in the column part_N, and its group in the column `key`.
+    """
+    with _connected(settings) as con:
         create(con, installed(), installed().needs(" ".join(call.view.combines)), listing)
-        yield from con.sql(_parts(con, call)).to_arrow_reader(ROWS)
+        yield from con.sql(_partial_sql(con, call)).to_arrow_reader(ROWS)
 
 
-def combined(
-    call: Call, share: Share, listing: Listing, rows: Iterable[pa.RecordBatch]
+def combine(
+    call: Call, settings: Settings, listing: Listing, rows: Iterable[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
-    """The answer, or that for some of the groups, from the parts of all their traces.
+    """The result of a call, or its rows for some groups, from the partial rows of all their traces.
 
     Args:
-        listing: What else the view may have to read, as that of a block where the caller names one.
-        rows: What `parts` gave.
+        call: The call.
+        settings: Settings of DuckDB.
+        listing: The result of `files_to_combine`.
+        rows: Batches of `partial_rows`.
     """
     import pyarrow as pa
 
@@ -161,7 +176,7 @@ def combined(
     if (first := next(batches, None)) is None:
         return
     reader = pa.RecordBatchReader.from_batches(first.schema, chain([first], batches))
-    with _connected(share) as con:
+    with _connected(settings) as con:
         con.register("incoming", reader)
         con.execute("CREATE SCHEMA parts; CREATE TABLE parts.rows AS FROM incoming")
         if call.view.distributes != "warehouse":
@@ -169,17 +184,19 @@ def combined(
                 run for (run,) in con.execute(f"SELECT DISTINCT {KEY} FROM parts.rows").fetchall()
             }
             listing = listing.only(trace for trace in listing.traces if trace.run in runs)
-        given = [_called(text) for text in call.view.combines]
+        given = [_callee(text) for text in call.view.combines]
         for number, name in enumerate(given):
-            con.execute(_in_place(installed().named(name), f"part_{number}"))
+            con.execute(_create_from_parts(installed().named(name), f"part_{number}"))
         create(con, installed(), installed().needs(call.sql, given), listing)
         yield from con.sql(call.sql).to_arrow_reader(ROWS)
 
 
-def in_order(con: duckdb.DuckDBPyConnection, view: Spec, rows: pa.Table) -> duckdb.DuckDBPyRelation:
-    """The rows of all groups, which came one group after the other, in the order of the view.
+def sort_rows(
+    con: duckdb.DuckDBPyConnection, view: Spec, rows: pa.Table
+) -> duckdb.DuckDBPyRelation:
+    """Sort the rows of all groups in the order of the view, and cast text to the JSON type where it is JSON.
 
-    Text of columns that are JSON is JSON again. What the order leaves open stays as it came.
+    Rows that are equal in this order stay in the order in which they arrived.
     """
     con.register("answer", rows)
     columns = ", ".join(f'CAST("{c.name}" AS {c.type}) AS "{c.name}"' for c in view.columns)
@@ -189,12 +206,12 @@ def in_order(con: duckdb.DuckDBPyConnection, view: Spec, rows: pa.Table) -> duck
     )
 
 
-def _parts(con: duckdb.DuckDBPyConnection, call: Call) -> str:
-    """A query for all parts; what it calls is created."""
+def _partial_sql(con: duckdb.DuckDBPyConnection, call: Call) -> str:
+    """Create the partial queries as macros, and return a query that unites their rows."""
     declared = ", ".join(param.declaration for param in call.view.params)
     arguments = call.sql.removeprefix(f"FROM {call.view.object_name}")
     key = "''" if call.view.distributes == "warehouse" else f"r.{call.view.distributes}"
-    # A row of none of the parts says that somebody looked: no rows at all would be no task.
+    # A row without a part: without any row, Spark would run no task that combines the parts.
     queries = [f"SELECT '' AS {KEY}"] if call.view.distributes == "warehouse" else []
     for number, text in enumerate(call.view.combines):
         con.execute(f"CREATE MACRO of_part_{number}({declared}) AS TABLE FROM {text}")
@@ -204,8 +221,8 @@ def _parts(con: duckdb.DuckDBPyConnection, call: Call) -> str:
     return " UNION ALL BY NAME ".join(queries)
 
 
-def _in_place(spec: Spec, part: str) -> str:
-    """SQL that creates a table, block or view over the rows of a part, which say what it would."""
+def _create_from_parts(spec: Spec, part: str) -> str:
+    """SQL that creates a table, block or view with the rows of a part as its contents."""
     columns = ", ".join(f"CAST(r.{part}.{c.name} AS {c.type}) AS {c.name}" for c in spec.columns)
     rows = f"SELECT {columns} FROM parts.rows AS r WHERE r.{part} IS NOT NULL"
     if spec.kind == "table":
@@ -214,15 +231,15 @@ def _in_place(spec: Spec, part: str) -> str:
     return f"{spec.signature} SELECT p.* FROM ({rows}) AS p WHERE {wanted}"
 
 
-def _called(text: str) -> str:
-    """The table, block or view that a part is of."""
+def _callee(text: str) -> str:
+    """The table, block or view that a partial query reads."""
     return re.split(r"\W", text, maxsplit=1)[0]
 
 
 @contextmanager
-def _connected(share: Share | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A DuckDB of its own, which spills into a folder of its own, in the one that `share` names."""
-    config = dict(share or {})
+def _connected(settings: Settings | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A new DuckDB database that spills to a new folder, inside the `temp_directory` of the settings."""
+    config = dict(settings or {})
     where = config.pop("temp_directory", None)
     with (
         temporary(Path(str(where)) if where else None) as folder,
@@ -237,11 +254,13 @@ def _sides(call: Call) -> list[str]:
     return [name for name in names if f"{name}_worker" in names]
 
 
-def _is_of(trace: Trace, values: Mapping[str, Any], keys: Iterable[str], prefix: str = "") -> bool:
-    """Whether a trace has the names that are given, of those that count."""
+def _matches(
+    trace: Trace, values: Mapping[str, Any], keys: Iterable[str], prefix: str = ""
+) -> bool:
+    """Whether a trace has the names in the arguments, compared for some of the keys."""
     return all(values.get(prefix + key) in (None, getattr(trace, key)) for key in keys)
 
 
-def _keys(size: str) -> tuple[str, ...]:
-    """What the groups of a size are known by."""
+def _group_keys(size: str) -> tuple[str, ...]:
+    """The keys that identify a group of a size."""
     return KEYS[: len(KEYS) - list(SIZES).index(size)]

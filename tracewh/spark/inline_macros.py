@@ -1,10 +1,9 @@
 """Expand a view's macros into one query over the tables, as DuckDB does internally.
 
 Other engines have no table macros that read relations by name. Each block, and each view that a view
-calls, becomes CTEs of one query. Calls with the same arguments share their CTEs.
-The expression of a function replaces each of its calls. The SQL rules of this
-project make that safe: an unqualified name is always a parameter, and columns are always qualified
-(see tests/sql/test_sql_rules.py).
+calls, becomes CTEs of one query. Calls with the same arguments share their CTEs. A call of a function is
+replaced by the expression of the function. The SQL rules of this project make that safe: an unqualified
+name is always a parameter, and columns are always qualified (tests/sql/test_sql_rules.py).
 """
 
 from __future__ import annotations
@@ -23,7 +22,9 @@ class InlineError(Exception):
     """A view cannot be expanded into one query."""
 
 
-def inlined(registry: Registry, spec: Spec, arguments: Mapping[str, exp.Expression]) -> exp.Query:
+def inline_macros(
+    registry: Registry, spec: Spec, arguments: Mapping[str, exp.Expression]
+) -> exp.Query:
     """The query of a view or slice in DuckDB's dialect, with all table macros expanded.
 
     Args:

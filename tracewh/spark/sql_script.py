@@ -15,15 +15,15 @@ from collections.abc import Iterable, Iterator, Mapping
 import sqlglot
 from sqlglot import exp
 
-from tracewh.spark.inline_macros import inlined
-from tracewh.spark.to_spark_sql import rewritten
+from tracewh.spark.inline_macros import inline_macros
+from tracewh.spark.to_spark_sql import to_spark_sql
 from tracewh.storage import layout
 from tracewh.views.listing import Listing
 from tracewh.views.registry import Registry, ViewError
 from tracewh.views.spec import Column, Param, Spec
 
 
-def chosen(registry: Registry, names: Iterable[str] = ()) -> dict[str, Spec]:
+def select_views(registry: Registry, names: Iterable[str] = ()) -> dict[str, Spec]:
     """The views to translate, by function name.
 
     Args:
@@ -52,7 +52,7 @@ def script(registry: Registry, listing: Listing, views: Mapping[str, Spec]) -> I
     Args:
         registry: Of the views.
         listing: The warehouse. Spark reads its files itself, so it must have access to them.
-        views: The result of `chosen`.
+        views: The result of `select_views`.
     """
     for table in registry.tables():
         yield from _table(table, listing)
@@ -62,7 +62,7 @@ def script(registry: Registry, listing: Listing, views: Mapping[str, Spec]) -> I
 def functions(registry: Registry, views: Mapping[str, Spec]) -> Iterator[str]:
     """The statements that create slices and functions over existing tables."""
     for part in registry.slices():
-        query = _translated(inlined(registry, part, {}))
+        query = _translated(inline_macros(registry, part, {}))
         yield (
             f"CREATE OR REPLACE TEMPORARY VIEW {part.name}\nCOMMENT {_text(part.summary)}\nAS {query}"
         )
@@ -74,7 +74,7 @@ def functions(registry: Registry, views: Mapping[str, Spec]) -> Iterator[str]:
         yield (
             f"CREATE OR REPLACE TEMPORARY FUNCTION {name}({params})\n"
             f"RETURNS TABLE (\n  {columns}\n)\nCOMMENT {_text(view.summary)}\n"
-            f"RETURN {_translated(inlined(registry, view, passed))}"
+            f"RETURN {_translated(inline_macros(registry, view, passed))}"
         )
 
 
@@ -120,7 +120,7 @@ def _url(listing: Listing) -> str:
 
 
 def _translated(query: exp.Query) -> str:
-    return rewritten(query).sql("spark", pretty=True)
+    return to_spark_sql(query).sql("spark", pretty=True)
 
 
 def _type(duckdb_type: str) -> str:

@@ -152,10 +152,10 @@ def readable_errors() -> Iterator[None]:
     except (PySparkException, Py4JError) as error:
         if debugging():
             raise
-        raise meaning(str(error)) from None
+        raise explain_error(str(error)) from None
 
 
-def meaning(text: str) -> SparkError | TaskLostError:
+def explain_error(text: str) -> SparkError | TaskLostError:
     """Turn the text of a Spark error into a one-line error with a remedy."""
     here = version("tracewh")
     remedy = f"run pip install 'tracewh[spark]=={here}' there, or set PYSPARK_PYTHON to a Python that has it"

@@ -1,10 +1,11 @@
-"""DuckDB's SQL in such words that Spark, told the same words, means the same.
+"""Rewrite a DuckDB query so that its translation to Spark SQL gives the same results.
 
     100.0 * a.ns / b.ns            ->  CAST(100.0 * a.ns AS DOUBLE) / b.ns
     (t.weight >> 24) & 255         ->  t.weight % 4294967296 DIV 16777216
     t.names[1]                     ->  TRY_ELEMENT_AT(t.names, 1)
 
-What is left alone is what sqlglot gets right, and what no view that carries over says.
+sqlglot then translates the query. This module covers only what sqlglot gets wrong, and only the expressions
+that occur in views with `carries: spark`.
 """
 
 from __future__ import annotations
@@ -15,24 +16,24 @@ from typing import Any
 import sqlglot
 from sqlglot import exp
 
-#: Takes a node of the one class that it is listed with.
+#: A function that replaces a node of the class that it is listed with.
 Rewrite = Callable[[Any], exp.Expression]
 
 
 class RewriteError(Exception):
-    """Some SQL cannot be said in Spark's words."""
+    """A query contains an expression that cannot be translated to Spark SQL."""
 
 
-def rewritten(query: exp.Query) -> exp.Query:
-    """A query of DuckDB that means the same when it is translated to Spark word by word.
+def to_spark_sql(query: exp.Query) -> exp.Query:
+    """Rewrite a DuckDB query for translation to Spark SQL.
 
     Args:
-        query: The query, which is changed.
+        query: The query; it is changed in place.
 
     Raises:
-        RewriteError: It says something that Spark cannot.
+        RewriteError: It contains an expression that cannot be translated.
     """
-    holder = exp.Subquery(this=query)  # what is replaced needs a parent
+    holder = exp.Subquery(this=query)  # sqlglot can only replace nodes that have a parent
     _order_windows(holder)
     for kind, rewrite in _REWRITES:
         for node in reversed(list(holder.find_all(kind))):  # the inner ones first
@@ -72,7 +73,7 @@ def _order_windows(holder: exp.Subquery) -> None:
 
 
 def _ordered(holder: exp.Subquery) -> dict[str, list[exp.Ordered]]:
-    """By what the rows of a CTE are ordered: as it says, or as the one is that it reads and hands on."""
+    """The sort keys of each CTE: those of its ORDER BY, or those of the CTE that it reads if it selects them."""
     ctes = {cte.alias: cte.this for cte in holder.find_all(exp.CTE)}
     ordered = {
         name: cte.args["order"].expressions for name, cte in ctes.items() if cte.args.get("order")
@@ -96,7 +97,9 @@ def _spark(template: str, *values: exp.Expression) -> exp.Expression:
     tree = exp.Paren(this=sqlglot.parse_one(template, dialect="spark"))
     for place in list(tree.find_all(exp.Parameter)):
         place.replace(values[int(place.name)].copy())
-    for size in list(tree.find_all(exp.ArraySize)):  # sqlglot's SIZE may take NULL for -1
+    for size in list(
+        tree.find_all(exp.ArraySize)
+    ):  # the SIZE that sqlglot writes may return -1 for NULL
         size.replace(exp.Anonymous(this="ARRAY_SIZE", expressions=[size.this]))
     found: exp.Expression = tree.this
     return found
@@ -107,7 +110,7 @@ def _refused(what: str, node: exp.Expression) -> RewriteError:
 
 
 def _integer(node: exp.Expression) -> int:
-    """The value of integers that are all written out."""
+    """The value of a constant integer expression."""
     if isinstance(node, (exp.Paren, exp.Cast)):
         return _integer(node.this)
     if isinstance(node, exp.Literal) and node.is_int:
@@ -116,7 +119,7 @@ def _integer(node: exp.Expression) -> int:
         return _integer(node.this) << _integer(node.expression)
     if isinstance(node, exp.Sub):
         return _integer(node.this) - _integer(node.expression)
-    raise _refused("no constant", node)
+    raise _refused("not a constant", node)
 
 
 def _number(value: int) -> exp.Expression:
@@ -128,7 +131,7 @@ def _power(node: exp.Expression) -> exp.Expression:
 
 
 def _shift_left(node: exp.Expression) -> exp.Expression:
-    """What has 128 bits in DuckDB is a decimal in Spark: it has digits, and no bits to shift."""
+    """Multiply instead of shifting: a HUGEINT of DuckDB is a DECIMAL in Spark, which cannot be shifted."""
     return _spark("($0 * $1)", exp.paren(node.this), _power(node.expression))
 
 
@@ -137,10 +140,10 @@ def _shift_right(node: exp.Expression) -> exp.Expression:
 
 
 def _low_bits(node: exp.Expression) -> exp.Expression:
-    """`(x >> 24) & 255`. What is above goes first, for DIV gives no more than a BIGINT."""
+    """Rewrite `(x >> 24) & 255`. The modulo comes first, because the result of DIV is a BIGINT."""
     count = _integer(node.expression) + 1
     if count & (count - 1):
-        raise _refused("no mask of low bits", node)
+        raise _refused("not a mask of low bits", node)
     whole = node.this.unnest()
     if not isinstance(whole, exp.BitwiseRightShift):
         return _spark("($0 % $1)", exp.paren(whole), _number(count))
@@ -149,7 +152,7 @@ def _low_bits(node: exp.Expression) -> exp.Expression:
 
 
 def _type(node: exp.Cast) -> exp.Expression:
-    if node.to.is_type(exp.DType.INT128):  # 38 digits hold 126 bits
+    if node.to.is_type(exp.DType.INT128):  # a DECIMAL of 38 digits holds 126 bits
         node.set("to", exp.DataType.build("DECIMAL(38, 0)"))
     elif isinstance(node, exp.TryCast) and node.to.is_type(exp.DType.ARRAY):
         return _spark("FROM_JSON($0, $1)", node.this, exp.Literal.string(node.to.sql("spark")))
@@ -157,13 +160,13 @@ def _type(node: exp.Cast) -> exp.Expression:
 
 
 def _quotient(node: exp.Div) -> exp.Expression:
-    """Always a DOUBLE; Spark makes a decimal of two decimals."""
+    """Divide as DOUBLE: the quotient of two decimals is a decimal in Spark."""
     node.set("this", exp.cast(node.this, "DOUBLE"))
     return node
 
 
 def _list(node: exp.ArrayAgg) -> exp.Expression:
-    """COLLECT_LIST has no order; what was collected with its keys is sorted by them, and they go again."""
+    """Sort a list after it is collected, as COLLECT_LIST has no order: collect structs with the sort keys."""
     value, order = node.this, []
     if isinstance(value, exp.Order):
         value, order = value.this, value.expressions
@@ -172,7 +175,7 @@ def _list(node: exp.ArrayAgg) -> exp.Expression:
     partial = isinstance(node.parent, (exp.Filter, exp.Window))
     if not order or partial or any(by.args.get("desc") for by in order):
         raise _refused("a list", node)
-    # NULL comes last in DuckDB, and first in a struct of Spark.
+    # In DuckDB NULL sorts last; in a struct of Spark it sorts first.
     fields = [field for by in order for field in (_spark("$0 IS NULL", by.this), by.this)] + [value]
     names = [f"f{number}" for number in range(len(fields))]
     struct = ", ".join(f"'{name}', ${number}" for number, name in enumerate(names))
@@ -183,7 +186,7 @@ def _list(node: exp.ArrayAgg) -> exp.Expression:
 
 
 def _joined(node: exp.GroupConcat) -> exp.Expression:
-    """LISTAGG of distinct values fails beside other aggregates of distinct values."""
+    """Join a set instead: in Spark, LISTAGG(DISTINCT) fails next to other aggregates of distinct values."""
     order = node.this
     if not isinstance(order, exp.Order) or not isinstance(order.this, exp.Distinct):
         return node
@@ -196,7 +199,7 @@ def _joined(node: exp.GroupConcat) -> exp.Expression:
 
 
 def _element(node: exp.Bracket) -> exp.Expression:
-    """Lists begin at 1, for sqlglot at 0, and what they do not have is NULL."""
+    """Index a list from 1 (sqlglot stores the index from 0); an index outside the list gives NULL."""
     (index,) = node.expressions
     if not index.is_int:
         raise _refused("an element", node)
@@ -204,7 +207,7 @@ def _element(node: exp.Bracket) -> exp.Expression:
 
 
 def _message(node: exp.Format) -> exp.Expression:
-    """FORMAT_STRING writes 'null' where DuckDB's format is NULL."""
+    """Use CONCAT, which is NULL if a value is NULL, as in DuckDB; FORMAT_STRING would write 'null'."""
     first, *texts = node.this.name.split("{}")
     if "{" in first.join(texts) or len(texts) != len(node.expressions):
         raise _refused("a format", node)
@@ -223,7 +226,7 @@ def _series(node: exp.GenerateSeries) -> exp.Expression:
 
 
 def _folded(start: int, merge: str) -> str:
-    """All that a list holds, as one DOUBLE; NULL where it holds nothing."""
+    """Fold the values of a list into one DOUBLE; NULL for an empty list."""
     values = "ARRAY_COMPACT($0)"
     folded = f"AGGREGATE({values}, DOUBLE({start}), (a, b) -> {merge})"
     return f"CASE WHEN ARRAY_SIZE({values}) > 0 THEN {folded} END"

@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
-#: The setting of a session that names the warehouse where the caller does not.
+#: The setting of a session that names the default warehouse.
 WAREHOUSE = "spark.tracewh.warehouse"
 
-#: More tasks than cores, so that no core is idle early, but few, because each start of a task costs time.
-TASKS_A_CORE = 3
-#: Nor does a task read more than this, however few cores there are: executors may still come.
+#: Tasks per core: more than one, so that no core is idle early; few, because starting a task takes time.
+TASKS_PER_CORE = 3
+#: The most bytes that a task reads. With few cores there are more tasks: executors may be added later.
 TASK_BYTES = 64 << 20
 
 
@@ -42,33 +42,37 @@ def view(
     version: int | None,
     arguments: Mapping[str, Any],
 ) -> DataFrame:
-    """As `tracewh.spark.view`."""
+    """See `tracewh.spark.view`."""
     call = installed().call(name, version, **arguments)
-    nothing = distributed.without_traces(call)
-    listing = listed(_named(spark, warehouse))
-    call = installed().call(name, version, **names.resolved(call.values, listing.names()))
-    listing = distributed.touched(call, listing)
-    schema = from_arrow_schema(nothing.schema)
+    empty = distributed.empty_result(call)
+    listing = listed(_warehouse(spark, warehouse))
+    call = installed().call(name, version, **names.resolve(call.values, listing.names()))
+    listing = distributed.select_traces(call, listing)
+    schema = from_arrow_schema(empty.schema)
     if not listing.traces:
-        return _here(spark, nothing, schema)
-    combines, size = distributed.combines(call), call.view.distributes
-    if not combines:
+        return _literal_rows(spark, empty, schema)
+    queries, size = distributed.partial_queries(call), call.view.distributes
+    if not queries:
         if size == "warehouse":
             listing = distributed.first_traces(call, listing)
-        read = distributed.read_by(call.sql, listing)
-        tasks = distributed.packed(read, size, _tasks(spark, read))
-        return one_per_task(spark, partial(_answer, call.view.object_name, call.sql), tasks, schema)
-    read = distributed.read_by(" ".join(combines), listing)
+        read = distributed.restrict_to_tables(call.sql, listing)
+        tasks = distributed.split_into_tasks(read, size, _tasks(spark, read))
+        return one_per_task(
+            spark, partial(_run_query, call.view.object_name, call.sql), tasks, schema
+        )
+    read = distributed.restrict_to_tables(" ".join(queries), listing)
     most = _tasks(spark, read)
-    parts = one_per_task(
+    rows = one_per_task(
         spark,
-        partial(_parts, call),
-        distributed.packed(read, "trace", most),
-        from_arrow_schema(distributed.parts_schema(call)),
+        partial(_partial_rows, call),
+        distributed.split_into_tasks(read, "trace", most),
+        from_arrow_schema(distributed.partial_schema(call)),
     )
     runs = 1 if size == "warehouse" else len({trace.run for trace in listing.traces})
-    together = parts.repartition(min(runs, most), distributed.KEY)
-    return map_in_arrow(together, partial(_combined, call, distributed.rest(call, listing)), schema)
+    grouped = rows.repartition(min(runs, most), distributed.KEY)
+    return map_in_arrow(
+        grouped, partial(_combine, call, distributed.files_to_combine(call, listing)), schema
+    )
 
 
 def table(
@@ -77,54 +81,56 @@ def table(
     warehouse: str | os.PathLike[str] | None,
     source: Mapping[str, str | None],
 ) -> DataFrame:
-    """As `tracewh.spark.table`."""
+    """See `tracewh.spark.table`."""
     known = [spec.name for spec in installed().tables()]
     if name not in known:
         hint = did_you_mean(name, known) or f"; there is {', '.join(known)}"
         raise UnknownViewError(f"no table named {name!r}{hint}")
-    listing = listed(_named(spark, warehouse))
+    listing = listed(_warehouse(spark, warehouse))
     wanted = {key: value for key, value in source.items() if value is not None}
-    found = {*names.pick(listing.names(), wanted)[1]}
+    found = {*names.resolve_names(listing.names(), wanted)[1]}
     listing = listing.only(trace for trace in listing.traces if trace.keys in found)
     with duckdb.connect() as con:
         installed().create(con, [name])
-        nothing = con.sql(f"FROM {name}").to_arrow_table()
-    schema = from_arrow_schema(nothing.schema)
+        empty = con.sql(f"FROM {name}").to_arrow_table()
+    schema = from_arrow_schema(empty.schema)
     if not listing.traces:
-        return _here(spark, nothing, schema)
-    if listing.location is None:  # Spark reads no column and no row group that nobody asks for
+        return _literal_rows(spark, empty, schema)
+    if (
+        listing.location is None
+    ):  # Spark skips the columns and row groups that a query does not need
         files = [re.sub(r"([\\*?{}\[\]])", r"\\\1", file) for file in listing.files(name)]
         reader = spark.read.schema(schema).option("basePath", f"{listing.path}/data")
-        return reader.parquet(*files).select(*nothing.column_names)
+        return reader.parquet(*files).select(*empty.column_names)
     sql = f"FROM {name}"
-    read = distributed.read_by(sql, listing)
-    tasks = distributed.packed(read, "trace", _tasks(spark, read))
-    return one_per_task(spark, partial(_answer, name, sql), tasks, schema)
+    read = distributed.restrict_to_tables(sql, listing)
+    tasks = distributed.split_into_tasks(read, "trace", _tasks(spark, read))
+    return one_per_task(spark, partial(_run_query, name, sql), tasks, schema)
 
 
-def _answer(name: str, sql: str, listing: Listing) -> Iterator[pa.RecordBatch]:
-    with _share(name) as share:
-        yield from distributed.answer(sql, share, listing)
+def _run_query(name: str, sql: str, listing: Listing) -> Iterator[pa.RecordBatch]:
+    with _task_settings(name) as settings:
+        yield from distributed.run_query(sql, settings, listing)
 
 
-def _parts(call: Call, listing: Listing) -> Iterator[pa.RecordBatch]:
-    with _share(call.view.object_name) as share:
-        yield from distributed.parts(call, share, listing)
+def _partial_rows(call: Call, listing: Listing) -> Iterator[pa.RecordBatch]:
+    with _task_settings(call.view.object_name) as settings:
+        yield from distributed.partial_rows(call, settings, listing)
 
 
-def _combined(
+def _combine(
     call: Call, listing: Listing, rows: Iterable[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
-    with _share(call.view.object_name) as share:
-        yield from distributed.combined(call, share, listing, rows)
+    with _task_settings(call.view.object_name) as settings:
+        yield from distributed.combine(call, settings, listing, rows)
 
 
 @contextmanager
-def _share(name: str) -> Iterator[distributed.Share]:
-    """The limits of DuckDB in this task.
+def _task_settings(name: str) -> Iterator[distributed.Settings]:
+    """The settings of DuckDB in this task.
 
     Raises:
-        WarehouseError: It cannot compute the view or table; one line.
+        WarehouseError: DuckDB failed; one line.
     """
     share, folder = Share.of_task(), local_folder()
     settings = {"threads": share.cores, "memory_limit": f"{share.memory_bytes}B"}
@@ -138,22 +144,22 @@ def _share(name: str) -> Iterator[distributed.Share]:
         raise WarehouseError(f"{name}: {said}") from None
 
 
-def _here(spark: SparkSession, rows: pa.Table, schema: StructType) -> DataFrame:
-    """A few rows that nobody has to work out."""
+def _literal_rows(spark: SparkSession, rows: pa.Table, schema: StructType) -> DataFrame:
+    """A data frame of rows that the driver already has."""
     return spark.createDataFrame([tuple(row.values()) for row in rows.to_pylist()], schema)
 
 
-def _named(spark: SparkSession, warehouse: str | os.PathLike[str] | None) -> str:
+def _warehouse(spark: SparkSession, warehouse: str | os.PathLike[str] | None) -> str:
     found = spark.conf.get(WAREHOUSE, None) if warehouse is None else os.fspath(warehouse)
     if not found:
-        raise SparkError(f"no warehouse is named: say warehouse=..., or set {WAREHOUSE}")
+        raise SparkError(f"no warehouse is named: pass warehouse=..., or set {WAREHOUSE}")
     return found
 
 
 def _tasks(spark: SparkSession, listing: Listing) -> int:
-    """How many tasks shall read the files of a listing."""
+    """The number of tasks that read the files of a listing."""
     read = sum(file.bytes for trace in listing.traces for file in trace.files.values())
     context = context_of(spark)
-    if context is None:  # Spark Connect does not tell how many cores there are
+    if context is None:  # Spark Connect does not report the number of cores
         return max(int(spark.conf.get("spark.sql.shuffle.partitions") or 200), read // TASK_BYTES)
-    return max(TASKS_A_CORE * context.defaultParallelism, read // TASK_BYTES)
+    return max(TASKS_PER_CORE * context.defaultParallelism, read // TASK_BYTES)

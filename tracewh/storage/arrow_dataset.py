@@ -8,7 +8,7 @@ from operator import and_
 from typing import Any
 
 from tracewh.storage import layout
-from tracewh.storage.layout import Object
+from tracewh.storage.layout import Object, TraceKeys
 from tracewh.storage.listing import AT_ONCE, raise_io_threads
 from tracewh.storage.remote.location import Location
 
@@ -16,7 +16,7 @@ from tracewh.storage.remote.location import Location
 AHEAD_BYTES, FEWEST_AHEAD = 256 << 20, 4
 
 
-def dataset(location: Location, files: Iterable[tuple[tuple[str, str, str] | None, Object]]) -> Any:
+def dataset(location: Location, files: Iterable[tuple[TraceKeys | None, Object]]) -> Any:
     """An Arrow dataset over files, with few requests per file and many requests at once.
 
     Args:

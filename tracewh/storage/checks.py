@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tracewh.errors import StoreError
-from tracewh.quoting import quoted
+from tracewh.quoting import quote_literal
 from tracewh.schema import SQL, tables
 from tracewh.storage import layout, manifest
 from tracewh.storage.layout import MANIFEST
@@ -83,7 +83,7 @@ def left_behind(warehouse: str | os.PathLike[str]) -> list[Problem]:
     ]
 
 
-def check_copies(warehouse: str | os.PathLike[str], run: str | None = None) -> list[Problem]:
+def check_merged(warehouse: str | os.PathLike[str], run: str | None = None) -> list[Problem]:
     """Problems of the merged files that readers see, of all compacted runs or of one.
 
     Raises:
@@ -92,24 +92,24 @@ def check_copies(warehouse: str | os.PathLike[str], run: str | None = None) -> l
     store = open_store(warehouse)
     return [
         Problem(
-            copies.run,
+            merged.run,
             None,
             None,
-            f"{layout.copies('', max(copies.whole)).partition('/')[2]}/{name}",
+            f"{layout.merged_folder('', max(merged.whole)).partition('/')[2]}/{name}",
             problem,
-            f"tracewh compact --force {shlex.quote(copies.run)} -w {shlex.quote(store.name)}",
+            f"tracewh compact --force {shlex.quote(merged.run)} -w {shlex.quote(store.name)}",
         )
-        for copies in store.contents(run).copies
-        if copies.whole
-        for name, problem in _check_merged_files(store, copies)
+        for merged in store.contents(run).merged
+        if merged.whole
+        for name, problem in _check_merged_files(store, merged)
     ]
 
 
-def _check_merged_files(store: Store, copies: Folder) -> Iterator[tuple[str, str]]:
+def _check_merged_files(store: Store, merged: Folder) -> Iterator[tuple[str, str]]:
     """Names of merged files that differ from what was written, each with the problem."""
-    found = copies.newest
+    found = merged.newest
     try:
-        with store.opened(found[MANIFEST].key) as file:
+        with store.open_file(found[MANIFEST].key) as file:
             record = {name: Part(**part) for name, part in json.loads(file.read())["files"].items()}
     except (AttributeError, KeyError, TypeError, ValueError, OSError) as error:
         yield MANIFEST, f"it is damaged or cannot be read ({error})"
@@ -119,13 +119,13 @@ def _check_merged_files(store: Store, copies: Folder) -> Iterator[tuple[str, str
             yield name, "it is missing"
             continue
         try:
-            with store.opened(found[name].key) as file:
+            with store.open_file(found[name].key) as file:
                 sound = manifest.stream_hash(file) == part.blake2b
         except OSError as error:
             yield name, f"it cannot be read ({error.strerror})"
             continue
         if not sound:
-            yield name, "its bytes are not those that were written"
+            yield name, "its contents differ from what was written"
 
 
 def _check_local(store: LocalStore, run: str | None) -> Iterator[Checked]:
@@ -140,7 +140,7 @@ def _check_local(store: LocalStore, run: str | None) -> Iterator[Checked]:
 def _check_remote(store: Store, run: str | None) -> Iterator[Checked]:
     for trace in store.traces(run):
         try:
-            with trace.fetched() as folder:
+            with trace.local_folder() as folder:
                 found = _check_trace(store, trace, folder)
         except FileNotFoundError:  # dropped meanwhile
             continue
@@ -203,7 +203,7 @@ def _check_file(path: Path, part: Part | None) -> str:
         if part is not None and (size := path.stat().st_size) != part.bytes:
             return f"it has {size:,} bytes, {part.bytes:,} were written"
         if part is not None and manifest.content_hash(path) != part.blake2b:
-            return "its bytes are not those that were written"
+            return "its contents differ from what was written"
         if part is None:  # nothing to compare with: check at least that it can be read
             with pq.ParquetFile(path) as file:
                 for _ in file.iter_batches():
@@ -235,7 +235,7 @@ def _check_links(folder: Path) -> Iterator[tuple[str, str]]:
     ):
         try:
             for name, table in tables().items():
-                path = quoted(str(folder / f"{name}.parquet"))
+                path = quote_literal(str(folder / f"{name}.parquet"))
                 columns = ", ".join(column.name for column in table.columns)
                 con.execute(
                     f"CREATE VIEW {name} AS SELECT {columns}"

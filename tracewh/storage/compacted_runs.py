@@ -19,12 +19,12 @@ from pathlib import Path
 from typing import Any
 
 from tracewh.storage import layout
-from tracewh.storage.layout import PARQUET, Attempt, Object
+from tracewh.storage.layout import PARQUET, Attempt, Object, TraceKeys
 from tracewh.storage.listing import Folder
 
 
 @dataclass(frozen=True, slots=True)
-class Compacted:
+class CompactedRun:
     """The merged files of a run that readers see.
 
     Attributes:
@@ -38,7 +38,7 @@ class Compacted:
     versions: Mapping[tuple[str, str], str]
 
     @classmethod
-    def parse(cls, copies: Folder, manifest: bytes) -> Compacted | None:
+    def parse(cls, merged: Folder, manifest: bytes) -> CompactedRun | None:
         """Parse the newest manifest; None if it is damaged, as the traces' own files still exist."""
         try:
             content: Any = json.loads(manifest)
@@ -47,14 +47,12 @@ class Compacted:
                 for worker, spans in content["traces"].items()
                 for span, version in spans.items()
             }
-            files = {name.removesuffix(PARQUET): copies.newest[name] for name in content["files"]}
+            files = {name.removesuffix(PARQUET): merged.newest[name] for name in content["files"]}
         except (AttributeError, KeyError, TypeError, ValueError):
             return None
-        return cls(copies.run, files, versions)
+        return cls(merged.run, files, versions)
 
-    def gone(
-        self, present: Mapping[tuple[str, str, str], str]
-    ) -> frozenset[tuple[str, str]] | None:
+    def outdated(self, present: Mapping[TraceKeys, str]) -> frozenset[tuple[str, str]] | None:
         """The traces, by worker and span, whose rows in the merged files are outdated.
 
         Args:
@@ -64,12 +62,12 @@ class Compacted:
             None if these are more than half of the merged traces, e.g. if a query reads one of
             thousands. Read the traces' own files then.
         """
-        gone = frozenset(
+        outdated = frozenset(
             keys
             for keys, version in self.versions.items()
             if present.get((self.run, *keys)) != version
         )
-        return gone if 2 * len(gone) <= len(self.versions) else None
+        return outdated if 2 * len(outdated) <= len(self.versions) else None
 
 
 def version(traces: Object) -> str:
@@ -80,14 +78,14 @@ def version(traces: Object) -> str:
     return f"{traces.bytes}-{traces.mtime_ns}"
 
 
-def in_folder(data: Path, runs: Iterable[str] | None = None) -> list[Folder]:
+def list_merged(data: Path, runs: Iterable[str] | None = None) -> list[Folder]:
     """The merged files in a warehouse's folder data/, of all runs or of those with the given folders."""
     found: dict[str, Folder] = {}
     for run in runs or names(data):
         for name in names(data / run):
-            if named := layout.copies_of(f"{run}/{name}"):
-                copies = found.setdefault(named[0], Folder(named[0]))
-                copies.attempts[named[1]] = objects(data / run / name)
+            if named := layout.parse_merged_folder(f"{run}/{name}"):
+                merged = found.setdefault(named[0], Folder(named[0]))
+                merged.attempts[named[1]] = objects(data / run / name)
     return list(found.values())
 
 

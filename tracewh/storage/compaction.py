@@ -21,30 +21,30 @@ from tracewh.errors import IngestError, is_disk_full
 from tracewh.schema import PARTITION_KEYS, Table, tables
 from tracewh.storage import manifest
 from tracewh.storage.arrow_dataset import dataset
-from tracewh.storage.compacted_runs import Compacted, version
-from tracewh.storage.layout import MANIFEST, Attempt, Object
+from tracewh.storage.compacted_runs import CompactedRun, version
+from tracewh.storage.layout import MANIFEST, Attempt, Object, TraceKeys
 from tracewh.storage.listing import Folder
 from tracewh.storage.object_store import ObjectStore
 from tracewh.storage.open_store import open_store
 from tracewh.storage.parquet import write_parquet
 from tracewh.storage.remote import readable_errors
 from tracewh.storage.staging import Session, spill_folder
-from tracewh.storage.store import Keys, Store
+from tracewh.storage.store import Store
 
 #: Tables whose files are no larger than this on average are merged: such a file takes longer to open
 #: than to read.
 SMALL_BYTES = 1 << 20
 #: Memory limit for merging; beyond it the database spills to disk.
 MEMORY = "1GiB"
-#: Compression level of zstd. A copy is written once and read often.
+#: Compression level of zstd. A merged file is written once and read often.
 LEVEL = 6
 
 #: The files of a table, each with its run, worker and span.
-Files = list[tuple[Keys, Object]]
+Files = list[tuple[TraceKeys, Object]]
 
 
 @dataclass(frozen=True, slots=True)
-class Copied:
+class MergedTable:
     """A merged table: the number of files, their size in bytes, and the size of the merged file."""
 
     table: str
@@ -70,7 +70,7 @@ def compact(
     warehouse: str | os.PathLike[str],
     run: str,
     force: bool = False,
-    on_table: Callable[[Copied], None] = lambda copied: None,
+    on_table: Callable[[MergedTable], None] = lambda merged: None,
 ) -> Compaction:
     """Merge the small Parquet files of a run's traces, so that queries open fewer files.
 
@@ -98,29 +98,29 @@ def compact(
         return Compaction(len(found.folders))
     versions = {keys: version(files["traces"]) for keys, files in whole.items()}
     with store.session() as session, _as_ingest_error(run, session), session.staging() as staged:
-        unchanged = not force and any(_is_current(store, c, versions, small) for c in found.copies)
+        unchanged = not force and any(_is_current(store, c, versions, small) for c in found.merged)
         if not unchanged:
             for name, files in small.items():
                 size = _merge(store, tables()[name], files, staged)
-                on_table(Copied(name, len(files), sum(file.bytes for _, file in files), size))
+                on_table(MergedTable(name, len(files), sum(file.bytes for _, file in files), size))
             _write_manifest(staged, versions)
-            newest = max((max(each.attempts).generation for each in found.copies), default=0)
+            newest = max((max(each.attempts).generation for each in found.merged), default=0)
             attempt = Attempt.new(newest + 1)
-            store.commit_copies(session, run, attempt, staged, versions, found.copies)
+            store.commit_merged(session, run, attempt, staged, versions, found.merged)
     return Compaction(len(found.folders), tuple(small), unchanged)
 
 
 def _is_current(
     store: Store,
-    copies: Folder,
-    versions: Mapping[Keys, str],
+    merged: Folder,
+    versions: Mapping[TraceKeys, str],
     small: Mapping[str, Files],
 ) -> bool:
     """Whether the merged files that readers see contain these versions and these tables."""
-    if not copies.whole:
+    if not merged.whole:
         return False
-    with store.opened(copies.newest[MANIFEST].key) as file:
-        known = Compacted.parse(copies, file.read())
+    with store.open_file(merged.newest[MANIFEST].key) as file:
+        known = CompactedRun.parse(merged, file.read())
     wanted = {(worker, span): version for (_, worker, span), version in versions.items()}
     return known is not None and known.versions == wanted and known.files.keys() == small.keys()
 
@@ -151,7 +151,7 @@ def _merge(store: Store, table: Table, files: Files, folder: Path) -> int:
     return path.stat().st_size
 
 
-def _write_manifest(folder: Path, versions: Mapping[Keys, str]) -> None:
+def _write_manifest(folder: Path, versions: Mapping[TraceKeys, str]) -> None:
     """Write the manifest of the merged files."""
     traces: dict[str, dict[str, str]] = defaultdict(dict)
     for (_, worker, span), each in versions.items():

@@ -19,7 +19,7 @@ def make_local(warehouse: Path) -> None:
     """
     data = warehouse / "data"
     for folder in sorted(data.glob("*/*/*")):
-        if layout.keys(folder.relative_to(data).as_posix()) is None:
+        if layout.parse_trace_folder(folder.relative_to(data).as_posix()) is None:
             continue
         names = os.listdir(folder)
         newest = layout.newest(names)

@@ -22,6 +22,8 @@ from urllib.parse import quote, unquote
 
 #: The key of a trace, in the order of its folders.
 KEYS = ("run", "worker", "span")
+#: Run, worker and span of a trace.
+TraceKeys = tuple[str, str, str]
 #: The manifest of a trace. Spark, Hive and Arrow ignore files whose names start with an underscore.
 MANIFEST = "_manifest.json"
 PARQUET = ".parquet"
@@ -30,7 +32,7 @@ MAX_NAME_BYTES = 255
 #: The partition value that Hive, and so DuckDB, Spark and Arrow, read as NULL.
 _NULL = "__HIVE_DEFAULT_PARTITION__"
 
-_COPIES = re.compile(r"run=([^/]+)/_compact\.([1-9][0-9]*)-([0-9a-f]{8})")
+_MERGED = re.compile(r"run=([^/]+)/_compact\.([1-9][0-9]*)-([0-9a-f]{8})")
 _NAME = re.compile(
     r"(?P<stem>[^.]+)(?:\.(?P<generation>[1-9][0-9]*)-(?P<token>[0-9a-f]{8}))?(?P<suffix>\.\w+)"
 )
@@ -83,12 +85,14 @@ def newest(names: Iterable[str]) -> Attempt | None:
     return max((part[1] for part in parts if part and part[0] == MANIFEST), default=None)
 
 
-def folder(run: str, worker: str, span: str) -> str:
+def trace_folder(run: str, worker: str, span: str) -> str:
     """The folder of a trace below data/. Characters that a path cannot contain are percent-encoded."""
-    return "/".join(part(key, name) for key, name in zip(KEYS, (run, worker, span), strict=True))
+    return "/".join(
+        partition(key, name) for key, name in zip(KEYS, (run, worker, span), strict=True)
+    )
 
 
-def part(key: str, name: str) -> str:
+def partition(key: str, name: str) -> str:
     """The name of one folder level, `key=name`."""
     encoded = quote(name, safe="")
     if name == _NULL:
@@ -96,16 +100,16 @@ def part(key: str, name: str) -> str:
     return f"{key}={encoded}"
 
 
-def problem(key: str, name: str) -> str:
+def name_problem(key: str, name: str) -> str:
     """Why a name cannot be used for a run, worker or span; '' if it can."""
     if not name:
         return f"a {key} needs a name"
-    if (size := len(part(key, name))) > MAX_NAME_BYTES:
+    if (size := len(partition(key, name))) > MAX_NAME_BYTES:
         return f"the name of a {key} is too long for a folder, {size} bytes with '{key}=': {name[:40]}..."
     return ""
 
 
-def keys(path: str) -> tuple[str, str, str] | None:
+def parse_trace_folder(path: str) -> TraceKeys | None:
     """Run, worker and span of a folder below data/; None for any other folder."""
     parts = [part.partition("=") for part in path.split("/")]
     if tuple(key for key, _, _ in parts) != KEYS:
@@ -114,17 +118,17 @@ def keys(path: str) -> tuple[str, str, str] | None:
     return run, worker, span
 
 
-def run(name: str) -> str:
+def run_folder(run: str) -> str:
     """The folder of a run below data/."""
-    return part("run", name)
+    return partition("run", run)
 
 
-def copies(name: str, attempt: Attempt) -> str:
+def merged_folder(run: str, attempt: Attempt) -> str:
     """The folder below data/ for the merged files that an attempt to compact a run writes."""
-    return f"{run(name)}/_compact.{attempt.generation}-{attempt.token}"
+    return f"{run_folder(run)}/_compact.{attempt.generation}-{attempt.token}"
 
 
-def copies_of(path: str) -> tuple[str, Attempt] | None:
+def parse_merged_folder(path: str) -> tuple[str, Attempt] | None:
     """The run and the attempt of a folder of merged files below data/; None for any other folder."""
-    match = _COPIES.fullmatch(path)
+    match = _MERGED.fullmatch(path)
     return (unquote(match[1]), Attempt(int(match[2]), match[3])) if match else None

@@ -11,7 +11,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from tracewh.storage import layout
-from tracewh.storage.layout import MANIFEST, PARQUET, Attempt, Object
+from tracewh.storage.layout import MANIFEST, PARQUET, Attempt, Object, TraceKeys
 from tracewh.storage.remote.errors import readable_errors
 from tracewh.storage.remote.location import Location
 
@@ -35,7 +35,7 @@ class Folder:
     attempts: dict[Attempt, dict[str, Object]] = field(default_factory=dict)
 
     @property
-    def keys(self) -> tuple[str, str, str]:
+    def keys(self) -> TraceKeys:
         """Run, worker and span."""
         return self.run, self.worker, self.span
 
@@ -69,7 +69,7 @@ class Contents:
     """The folders of a warehouse's traces, sorted, and the merged files of its runs."""
 
     folders: list[Folder]
-    copies: list[Folder]
+    merged: list[Folder]
 
 
 def folders(location: Location, runs: Iterable[str] | None = None) -> list[Folder]:
@@ -93,7 +93,7 @@ def contents(location: Location, runs: Iterable[str] | None = None) -> Contents:
     data = f"{location.key}/data"
     with readable_errors(location.url), ThreadPoolExecutor(AT_ONCE) as pool:
         if runs is not None:
-            tops = [f"{data}/{layout.run(run)}" for run in dict.fromkeys(runs)]
+            tops = [f"{data}/{layout.run_folder(run)}" for run in dict.fromkeys(runs)]
         elif location.filesystem.type_name == "gcs":  # lists only folders that have a marker object
             tops = [data]
         else:
@@ -102,7 +102,7 @@ def contents(location: Location, runs: Iterable[str] | None = None) -> Contents:
             tops = list(chain.from_iterable(pool.map(partial(_subfolders, location), tops)))
         listings = pool.map(partial(_listed, location, recursive=True), tops)
         found: dict[str, Folder] = {}
-        copies: dict[str, Folder] = {}
+        merged: dict[str, Folder] = {}
         for info in chain.from_iterable(listings):
             below = info.path.strip("/").removeprefix(data.strip("/"))
             path, _, name = below.strip("/").rpartition("/")
@@ -110,13 +110,13 @@ def contents(location: Location, runs: Iterable[str] | None = None) -> Contents:
             if not info.is_file or not part or not part[0].endswith((PARQUET, MANIFEST)):
                 continue
             each = Object(f"{data}/{path}/{name}", info.size or 0, info.mtime_ns or 0)
-            if keys := layout.keys(path):
+            if keys := layout.parse_trace_folder(path):
                 attempts = found.setdefault(path, Folder(*keys)).attempts
                 attempts.setdefault(part[1], {})[part[0]] = each
-            elif named := layout.copies_of(path):
-                attempts = copies.setdefault(named[0], Folder(named[0])).attempts
+            elif named := layout.parse_merged_folder(path):
+                attempts = merged.setdefault(named[0], Folder(named[0])).attempts
                 attempts.setdefault(named[1], {})[name] = each
-    return Contents(sorted(found.values(), key=lambda folder: folder.keys), list(copies.values()))
+    return Contents(sorted(found.values(), key=lambda folder: folder.keys), list(merged.values()))
 
 
 def raise_io_threads() -> None:

@@ -15,11 +15,11 @@ import pyarrow as pa
 
 from tracewh.errors import IngestError
 from tracewh.storage import compacted_runs, layout, manifest
-from tracewh.storage.layout import Attempt
+from tracewh.storage.layout import Attempt, TraceKeys
 from tracewh.storage.listing import Contents, Folder
 from tracewh.storage.manifest import Origin
 from tracewh.storage.staging import Session, abandoned, sweep
-from tracewh.storage.store import UNKNOWN, Keys, Survey, Target, free_span
+from tracewh.storage.store import UNKNOWN, KnownTraces, Target, free_span
 
 STAGING, LOCK = ".staging", ".lock"
 
@@ -40,7 +40,7 @@ class LocalTrace:
         return sum(path.stat().st_size for path in self.folder.glob("*.parquet"))
 
     @contextmanager
-    def fetched(self) -> Iterator[Path]:
+    def local_folder(self) -> Iterator[Path]:
         """The trace's folder in the warehouse."""
         yield self.folder
 
@@ -66,14 +66,16 @@ class LocalStore:
         except OSError as error:
             raise self._cannot_write(error) from None
 
-    def names(self) -> list[Keys]:
+    def names(self) -> list[TraceKeys]:
         """Run, worker and span of every stored trace, damaged ones included."""
         paths = (folder.relative_to(self.data) for folder in sorted(self.data.glob("*/*/*")))
-        return [keys for path in paths if (keys := layout.keys(path.as_posix()))]
+        return [keys for path in paths if (keys := layout.parse_trace_folder(path.as_posix()))]
 
-    def survey(self, workers: Iterable[tuple[str, str]]) -> Survey:
-        """See `Store.survey`."""
-        return Survey([trace for each in dict.fromkeys(workers) for trace in self.traces(*each)])
+    def known_traces(self, workers: Iterable[tuple[str, str]]) -> KnownTraces:
+        """See `Store.known_traces`."""
+        return KnownTraces(
+            [trace for each in dict.fromkeys(workers) for trace in self.traces(*each)]
+        )
 
     def traces(self, run: str | None = None, worker: str | None = None) -> Iterator[LocalTrace]:
         """Every trace of the warehouse, or of a run or a worker of it.
@@ -81,17 +83,17 @@ class LocalStore:
         A damaged trace is included; its origin is `UNKNOWN`.
         """
         wanted = "/".join(
-            f"{key}=*" if name is None else layout.part(key, name)
+            f"{key}=*" if name is None else layout.partition(key, name)
             for key, name in zip(layout.KEYS, (run, worker, None), strict=True)
         )
         for folder in sorted(self.data.glob(wanted)):
             with suppress(FileNotFoundError):  # dropped meanwhile
-                if keys := layout.keys(folder.relative_to(self.data).as_posix()):
+                if keys := layout.parse_trace_folder(folder.relative_to(self.data).as_posix()):
                     yield LocalTrace(*keys, _origin(folder), folder)
 
     def folder(self, run: str, worker: str, span: str) -> Path:
         """The folder of a trace."""
-        return self.data / layout.folder(run, worker, span)
+        return self.data / layout.trace_folder(run, worker, span)
 
     @contextmanager
     def locked(self) -> Iterator[None]:
@@ -140,44 +142,44 @@ class LocalStore:
         if not found:
             return 0
         with self.session() as session, self.locked():
-            for copies in compacted_runs.in_folder(self.data, [layout.run(run)]):
-                for attempt in copies.attempts:
-                    session.remove(self.data / layout.copies(run, attempt))
+            for merged in compacted_runs.list_merged(self.data, [layout.run_folder(run)]):
+                for attempt in merged.attempts:
+                    session.remove(self.data / layout.merged_folder(run, attempt))
             return sum(session.remove(trace.folder) for trace in found)
 
     def contents(self, run: str | None = None) -> Contents:
         """See `Store.contents`."""
-        runs = [layout.run(run)] if run is not None else None
+        runs = [layout.run_folder(run)] if run is not None else None
         found = [
             Folder(*keys, {Attempt(0): compacted_runs.objects(folder)})
             for folder in sorted(self.data.glob(f"{glob.escape(runs[0]) if runs else '*'}/*/*"))
-            if (keys := layout.keys(folder.relative_to(self.data).as_posix()))
+            if (keys := layout.parse_trace_folder(folder.relative_to(self.data).as_posix()))
         ]
-        return Contents(found, compacted_runs.in_folder(self.data, runs))
+        return Contents(found, compacted_runs.list_merged(self.data, runs))
 
-    def opened(self, key: str) -> BufferedReader:
+    def open_file(self, key: str) -> BufferedReader:
         """Open a file that `contents` lists."""
         return open(key, "rb")
 
-    def commit_copies(
+    def commit_merged(
         self,
         session: Session,
         run: str,
         attempt: Attempt,
         staged: Path,
-        copied: Iterable[Keys],
+        traces: Iterable[TraceKeys],
         old: Iterable[Folder],
     ) -> None:
-        """See `Store.commit_copies`.
+        """See `Store.commit_merged`.
 
         Raises:
             FileNotFoundError: One of the traces was dropped.
         """
         session.flush(staged)
         with self.locked():
-            for keys in copied:  # the merged files must not contain a dropped trace
+            for keys in traces:  # the merged files must not contain a dropped trace
                 self.folder(*keys).stat()
-            session.place(staged, self.data / layout.copies(run, attempt))
+            session.place(staged, self.data / layout.merged_folder(run, attempt))
             for key in (key for each in old for keys in abandoned(each) for key in keys):
                 Path(key).unlink(missing_ok=True)
                 with suppress(OSError):  # not empty

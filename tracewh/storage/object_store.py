@@ -20,13 +20,13 @@ import pyarrow as pa
 
 from tracewh.errors import IngestError, StoreError
 from tracewh.storage import layout, manifest
-from tracewh.storage.layout import MANIFEST, Attempt, Object
+from tracewh.storage.layout import MANIFEST, Attempt, Object, TraceKeys
 from tracewh.storage.listing import AT_ONCE, Contents, Folder, contents, folders
 from tracewh.storage.manifest import Origin
 from tracewh.storage.remote import Location, readable_errors
 from tracewh.storage.remote.errors import NO_BUCKET
 from tracewh.storage.staging import Session, abandoned, scratch
-from tracewh.storage.store import UNKNOWN, Keys, Survey, Target
+from tracewh.storage.store import UNKNOWN, KnownTraces, Target
 
 #: Bytes per read or write.
 CHUNK_BYTES = 16 << 20
@@ -49,7 +49,7 @@ class ObjectTrace:
         return sum(found.bytes for found in self.folder.tables.values())
 
     @contextmanager
-    def fetched(self) -> Iterator[Path]:
+    def local_folder(self) -> Iterator[Path]:
         """A temporary copy of the trace's files, with plain names in the folder and in the manifest.
 
         Raises:
@@ -90,14 +90,14 @@ class ObjectStore:
             if self.location.filesystem.get_file_info(bucket).type.name == "NotFound":
                 raise StoreError(f"{self.location.url}: {NO_BUCKET}")
 
-    def names(self) -> list[Keys]:
+    def names(self) -> list[TraceKeys]:
         """Run, worker and span of every stored trace, damaged ones included."""
         with as_store_error():
             found = folders(self.location)
         return [each.keys for each in found if each.whole]
 
-    def survey(self, workers: Iterable[tuple[str, str]]) -> Survey:
-        """See `Store.survey`.
+    def known_traces(self, workers: Iterable[tuple[str, str]]) -> KnownTraces:
+        """See `Store.known_traces`.
 
         Lists the workers' runs once and reads the manifests of these workers. This listing is complete, so it
         also removes objects of failed attempts and replaced generations in these runs.
@@ -111,9 +111,9 @@ class ObjectStore:
             found = listing.folders
             if not found:
                 self.make()
-            self._sweep([*found, *listing.copies])
+            self._sweep([*found, *listing.merged])
             known = self._stored_traces(each for each in found if (each.run, each.worker) in wanted)
-        return Survey(known, {each.keys: max(each.attempts).generation for each in found})
+        return KnownTraces(known, {each.keys: max(each.attempts).generation for each in found})
 
     def traces(self, run: str | None = None, worker: str | None = None) -> list[ObjectTrace]:
         """Every trace of the warehouse, or of a run or a worker of it, damaged ones included.
@@ -158,7 +158,7 @@ class ObjectStore:
         """
         attempt = Attempt.new(target.generation)
         manifest.write(staged, attempt)
-        folder = layout.folder(target.run, target.worker, target.span)
+        folder = layout.trace_folder(target.run, target.worker, target.span)
         self._upload_folder(session, staged, f"{self.location.key}/data/{folder}", attempt.name)
         return target.span
 
@@ -172,7 +172,7 @@ class ObjectStore:
             return contents(self.location, None if run is None else [run])
 
     @contextmanager
-    def opened(self, key: str) -> Iterator[Any]:
+    def open_file(self, key: str) -> Iterator[Any]:
         """Open an object that `contents` lists.
 
         Raises:
@@ -182,19 +182,19 @@ class ObjectStore:
         with readable_errors(url), self.location.filesystem.open_input_stream(key) as file:
             yield file
 
-    def commit_copies(
+    def commit_merged(
         self,
         session: Session,
         run: str,
         attempt: Attempt,
         staged: Path,
-        copied: Iterable[Keys],
+        traces: Iterable[TraceKeys],
         old: Iterable[Folder],
     ) -> None:
-        """See `Store.commit_copies`. Readers see the files once the last object is written."""
-        folder = f"{self.location.key}/data/{layout.copies(run, attempt)}"
+        """See `Store.commit_merged`. Readers see the files once the last object is written."""
+        folder = f"{self.location.key}/data/{layout.merged_folder(run, attempt)}"
         self._upload_folder(
-            session, staged, folder, str, lambda: self._check_traces_exist(run, copied)
+            session, staged, folder, str, lambda: self._check_traces_exist(run, traces)
         )
         self._sweep(old)
 
@@ -210,8 +210,8 @@ class ObjectStore:
                 for each in listed.folders
                 if worker in (None, each.worker) and span in (None, each.span) and each.whole
             ]
-            for copies in listed.copies if found else []:
-                self._remove(copies)
+            for merged in listed.merged if found else []:
+                self._remove(merged)
             list(pool.map(self._remove, found))
         return len(found)
 
@@ -243,7 +243,7 @@ class ObjectStore:
         """The source of a stored trace; None if it was dropped meanwhile."""
         newest = folder.newest
         try:
-            with self.opened(newest[MANIFEST].key) as file:
+            with self.open_file(newest[MANIFEST].key) as file:
                 return manifest.parse(file.read()).origin
         except FileNotFoundError:
             return None
@@ -254,12 +254,12 @@ class ObjectStore:
         except (pa.ArrowException, OSError, KeyError, TypeError, IndexError):
             return UNKNOWN
 
-    def _check_traces_exist(self, run: str, wanted: Iterable[Keys]) -> None:
+    def _check_traces_exist(self, run: str, wanted: Iterable[TraceKeys]) -> None:
         """Check that traces of a run still exist: merged files must not contain a dropped trace."""
         listed = {each.keys for each in folders(self.location, [run]) if each.whole}
         for keys in wanted:
             if keys not in listed:
-                key = f"{self.location.key}/data/{layout.folder(*keys)}"
+                key = f"{self.location.key}/data/{layout.trace_folder(*keys)}"
                 raise FileNotFoundError(errno.ENOENT, "no such trace", self.location.url_of(key))
 
     def _upload_folder(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import duckdb
 
-from tracewh.quoting import quoted
+from tracewh.quoting import quote_literal
 
 #: Rows per row group: small enough that a time range touches few of them.
 ROW_GROUP_ROWS = 61_440
@@ -25,7 +25,7 @@ def write_parquet(con: duckdb.DuckDBPyConnection, query: str, path: Path, level:
         level: Compression level of zstd.
     """
     con.execute(f"""
-        COPY ({query}) TO {quoted(str(path))} (
+        COPY ({query}) TO {quote_literal(str(path))} (
             FORMAT parquet, PARQUET_VERSION V2, WRITE_BLOOM_FILTER false,
             COMPRESSION zstd, COMPRESSION_LEVEL {level}, ROW_GROUP_SIZE {ROW_GROUP_ROWS}
         )

@@ -23,8 +23,14 @@ from typing import TYPE_CHECKING
 import duckdb
 
 from tracewh.storage.layout import MANIFEST
-from tracewh.temporary import ABANDONED_SECONDS, SCRATCH, is_held, is_old, try_lock
-from tracewh.temporary import sweep as remove_abandoned
+from tracewh.temporary import (
+    ABANDONED_SECONDS,
+    SCRATCH,
+    is_held,
+    is_old,
+    remove_abandoned,
+    try_lock,
+)
 
 if TYPE_CHECKING:
     from tracewh.storage.listing import Folder

@@ -9,13 +9,10 @@ from io import BufferedIOBase
 from pathlib import Path
 from typing import Protocol
 
-from tracewh.storage.layout import Attempt
+from tracewh.storage.layout import Attempt, TraceKeys
 from tracewh.storage.listing import Contents, Folder
 from tracewh.storage.manifest import Origin
 from tracewh.storage.staging import Session
-
-#: Run, worker and span of a trace.
-Keys = tuple[str, str, str]
 
 #: The origin of a trace whose own records cannot be read. No source file matches it.
 UNKNOWN = Origin("", -1, -1, "", 0)
@@ -44,7 +41,7 @@ class StoredTrace(Protocol):
     def stored_bytes(self) -> int:
         """Size of its Parquet files."""
 
-    def fetched(self) -> AbstractContextManager[Path]:
+    def local_folder(self) -> AbstractContextManager[Path]:
         """A folder with the trace's files under their plain names; a temporary copy if they are in a store.
 
         Raises:
@@ -53,7 +50,7 @@ class StoredTrace(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Survey:
+class KnownTraces:
     """The contents of a warehouse that an ingest needs before it starts.
 
     Attributes:
@@ -62,7 +59,7 @@ class Survey:
     """
 
     traces: Sequence[StoredTrace]
-    generations: Mapping[Keys, int] = field(default_factory=dict)
+    generations: Mapping[TraceKeys, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,10 +96,10 @@ class Store(Protocol):
             IngestError: It cannot be created.
         """
 
-    def names(self) -> list[Keys]:
+    def names(self) -> list[TraceKeys]:
         """Run, worker and span of every stored trace, damaged ones included."""
 
-    def survey(self, workers: Iterable[tuple[str, str]]) -> Survey:
+    def known_traces(self, workers: Iterable[tuple[str, str]]) -> KnownTraces:
         """The stored traces of some workers, each given as run and worker."""
 
     def traces(self, run: str | None = None, worker: str | None = None) -> Iterable[StoredTrace]:
@@ -133,20 +130,20 @@ class Store(Protocol):
     def contents(self, run: str | None = None) -> Contents:
         """The files of all traces and compacted runs, or those of one run."""
 
-    def opened(self, key: str) -> AbstractContextManager[BufferedIOBase]:
+    def open_file(self, key: str) -> AbstractContextManager[BufferedIOBase]:
         """Open a file that `contents` lists.
 
         Raises:
             OSError: It cannot be read.
         """
 
-    def commit_copies(
+    def commit_merged(
         self,
         session: Session,
         run: str,
         attempt: Attempt,
         staged: Path,
-        copied: Iterable[Keys],
+        traces: Iterable[TraceKeys],
         old: Iterable[Folder],
     ) -> None:
         """Make the merged files of a run visible to readers in one step.
@@ -156,7 +153,7 @@ class Store(Protocol):
             run: The run.
             attempt: The attempt that names them.
             staged: Their folder, complete.
-            copied: The traces whose rows they contain.
+            traces: The traces whose rows they contain.
             old: Earlier merged files of the run. Those that no reader can still use are removed.
 
         Raises:

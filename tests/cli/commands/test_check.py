@@ -123,7 +123,7 @@ def test_a_damaged_trace_blocks_no_view_of_another_run(
     for file in (real / "data/run=a%20b/worker=w/span=default").glob("*.parquet"):
         file.write_bytes(file.read_bytes()[:-100])
     with library.open(real) as opened:
-        opened.keep(None, {"run": "c"})
+        opened.select_traces(None, {"run": "c"})
         for view in installed().newest():
             names = {param.name for param in view.params}
             sides = {"baseline": "c", "experiment": "c"} if "baseline" in names else {}
@@ -136,7 +136,7 @@ def test_a_damaged_trace_blocks_no_view_of_another_run(
 def test_what_is_kept_open_can_be_changed(real: Path, opened: Callable[[Path], Any]) -> None:
     with Warehouse(opened(real)) as warehouse:
         for run, seen in (("c", ["c"]), ("a b", ["a b"]), (None, ["a b", "c"])):
-            warehouse.keep(None, {"run": run})
+            warehouse.select_traces(None, {"run": run})
             rows = warehouse.sql("FROM cpu_ops SELECT run ORDER BY run").fetchall()
             assert rows == [(each,) for each in seen]
             assert sorted(keys[0] for keys in warehouse.names()) == ["a b", "c"]
@@ -185,7 +185,7 @@ def test_the_database(tracewh: Command, real: Path, how: str) -> None:
     said = (
         "it is missing"
         if how == "missing"
-        else "it is not finished, or was made by another tracewh or for another folder"
+        else "it is incomplete, or was written by another version of tracewh or for another folder"
     )
     [row] = tracewh("check", "-w", where, "--format", "json").json
     assert (row["file"], row["problem"]) == ("tracewh.duckdb", said)
@@ -197,4 +197,4 @@ def test_no_such_run_and_no_warehouse(tracewh: Command, real: Path, tmp_path: Pa
     assert (done.code, done.err) == (2, "tracewh: no run named 'd'; the runs are a b, c\n")
     done = tracewh("check", "-w", tmp_path / "nowhere")
     assert done.code == 1
-    assert "does not exist; `tracewh ingest LOGDIR" in done.err
+    assert "does not exist; create a warehouse with `tracewh ingest LOGDIR" in done.err

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Command, Rows
-from tracewh.cli.output.progress import size
+from tracewh.cli.output.progress import format_bytes
 
 SAMPLES = Path(__file__).parents[3] / "samples"
 TRACE = {
@@ -323,4 +323,4 @@ def test_demo_keeps_its_temporary_warehouse(
     [(0, "0 B"), (999, "999 B"), (1000, "1.0 kB"), (12_345_678, "12.3 MB"), (5e12, "5000.0 GB")],
 )
 def test_sizes(count: float, text: str) -> None:
-    assert size(count) == text
+    assert format_bytes(count) == text

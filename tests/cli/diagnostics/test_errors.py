@@ -78,10 +78,10 @@ READS = (
         (
             "runs -w nowhere",
             1,
-            "nowhere does not exist; `tracewh ingest LOGDIR -w nowhere` makes a warehouse",
+            "nowhere does not exist; create a warehouse with `tracewh ingest LOGDIR -w nowhere`",
         ),
-        ("relink -w nowhere", 1, "nowhere does not exist; `tracewh ingest LOGDIR -w nowhere` makes a warehouse"),
-        ("shell -w nowhere", 1, "nowhere does not exist; `tracewh ingest LOGDIR -w nowhere` makes a warehouse"),
+        ("relink -w nowhere", 1, "nowhere does not exist; create a warehouse with `tracewh ingest LOGDIR -w nowhere`"),
+        ("shell -w nowhere", 1, "nowhere does not exist; create a warehouse with `tracewh ingest LOGDIR -w nowhere`"),
         ("show step_breakdown -o no/such/file", 1, "no/such/file: the parent folder does not exist"),
         ("show step_breakdown -o .", 1, ". is a folder; -o takes a file"),
         ("ingest nowhere.json", 1, "no such file or folder: nowhere.json"),
@@ -106,7 +106,7 @@ def test_not_a_warehouse(tracewh: Command, tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     done = tracewh("runs", "-w", tmp_path)
     assert (done.code, done.out) == (1, "")
-    assert "holds no traces yet; `tracewh ingest LOGDIR" in done.err
+    assert "holds no traces; ingest some with `tracewh ingest LOGDIR" in done.err
     done = tracewh("runs", "-w", tmp_path / "data")
     assert "is not a warehouse: it has no data/ folder" in done.err
     (tmp_path / "file").touch()

@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 
 import tracewh
-from tracewh.cli.report.write import write
+from tracewh.cli.report.write import write_report
 
 # A machine may be busy: what never comes is waited for longer than what comes late.
 expect.set_options(timeout=60_000)
@@ -80,7 +80,7 @@ def visit(browser: Browser) -> Iterator[Visit]:
 def report(samples: tracewh.Warehouse, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The page about a training loop on the CPU."""
     path = tmp_path_factory.mktemp("report") / "report.html"
-    write(str(samples.path), "resnet_workers_0", None, "1", path)
+    write_report(str(samples.path), "resnet_workers_0", None, "1", path)
     return path
 
 
@@ -88,5 +88,5 @@ def report(samples: tracewh.Warehouse, tmp_path_factory: pytest.TempPathFactory)
 def compared(samples: tracewh.Warehouse, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The same loop with more loader workers, beside that."""
     path = tmp_path_factory.mktemp("report") / "compared.html"
-    write(str(samples.path), "resnet_workers_2", None, "1", path, "resnet_workers_0")
+    write_report(str(samples.path), "resnet_workers_2", None, "1", path, "resnet_workers_0")
     return path

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tracewh.ingest.link.nesting import enclosing, nest
-from tracewh.ingest.link.stacks import NONE, containing, counted
+from tracewh.ingest.link.nesting import find_enclosing, nest
+from tracewh.ingest.link.stacks import NONE, find_containing, nesting_depths
 from tracewh.sql_files import derive
 
 #: Thread, start, end, and what it is: 'op', 'frame', 'call' or 'memory'. Its place in the list is the
@@ -296,8 +296,8 @@ def test_any_operators(rows: list[Row]) -> None:
     rows = [(0, start, end, "op") for _, start, end, _ in rows]
     here = sorted(range(len(rows)), key=lambda n: (rows[n][1], -rows[n][2], n))
     start, end = (np.array([rows[n][c] for n in here]) for c in (1, 2))
-    outer = containing(enclosing(start, end, np.ones(len(here), bool)), end)
-    depth = counted(outer, np.zeros(len(here), np.int64), 0)
+    outer = find_containing(find_enclosing(start, end, np.ones(len(here), bool)), end)
+    depth = nesting_depths(outer, np.zeros(len(here), np.int64), 0)
     found = {
         n: (None if parent == NONE else here[parent], deep)
         for n, parent, deep in zip(here, outer.tolist(), depth.tolist(), strict=True)

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.ingest.conftest import IngestEvents, host, memory
-from tracewh.ingest.link.nesting import enclosing
-from tracewh.ingest.link.stacks import NONE, containing, covered, hashed
+from tracewh.ingest.link.nesting import find_enclosing
+from tracewh.ingest.link.stacks import NONE, covered_time, find_containing, stack_hashes
 
 #: Start and end, in the order of nesting.
 Rows = Sequence[tuple[int, int]]
@@ -20,10 +20,10 @@ Rows = Sequence[tuple[int, int]]
 def told(rows: Rows) -> tuple[list[int], list[int]]:
     """What contains each row, and how long each is innermost."""
     start, end = (np.array([row[c] for row in rows]) for c in (0, 1))
-    parent = enclosing(start, end, np.ones(len(rows), bool))
-    outer = containing(parent, end)
+    parent = find_enclosing(start, end, np.ones(len(rows), bool))
+    outer = find_containing(parent, end)
     own = end - start
-    at, ns = covered(parent, outer, start, end, np.arange(len(rows)))
+    at, ns = covered_time(parent, outer, start, end, np.arange(len(rows)))
     np.subtract.at(own, at, ns)
     return outer.tolist(), own.tolist()
 
@@ -74,25 +74,25 @@ def test_a_stack_is_its_names_in_order() -> None:
     """0 > 1 > 2, and beside them the same names at 3 > 4 > 5; 6 > 7 in another order."""
     outer = np.array([NONE, 0, 1, NONE, 3, 4, NONE, 6])
     names = np.array([5, 6, 7, 5, 6, 7, 6, 5], np.uint64)
-    found = hashed(outer, names, 0).tolist()
+    found = stack_hashes(outer, names, 0).tolist()
     assert found[:3] == found[3:6]
     assert len(set(found)) == 5
 
 
 def test_what_is_known_is_not_hashed_again() -> None:
     outer, names = np.array([NONE, 0, 1, 2]), np.array([5, 6, 7, 8], np.uint64)
-    whole = hashed(outer, names, 0)
-    assert hashed(outer, np.append(whole[:2], names[2:]), 2).tolist() == whole.tolist()
+    whole = stack_hashes(outer, names, 0)
+    assert stack_hashes(outer, np.append(whole[:2], names[2:]), 2).tolist() == whole.tolist()
 
 
 def test_a_staircase_takes_no_time() -> None:
     """Each starts in the one before and outlives it: nothing contains anything."""
     start = np.arange(200_000)
     end = start + 100_000
-    parent = enclosing(start, end, np.ones(len(start), bool))
-    outer = containing(parent, end)
+    parent = find_enclosing(start, end, np.ones(len(start), bool))
+    outer = find_containing(parent, end)
     assert set(outer.tolist()) == {NONE}
-    at, ns = covered(parent, outer, start, end, start)
+    at, ns = covered_time(parent, outer, start, end, start)
     assert int(ns.sum()) == int((end - start).sum()) - int(end.max())
     assert len(at) == len(start) - 1
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tracewh.ingest.parse.event_layout import EventLayout, event_layout
 from tracewh.ingest.parse.fast_parser import FastParser
-from tracewh.ingest.parse.sql_parser import SqlParser, prepare
+from tracewh.ingest.parse.sql_parser import SqlParser, create_raw_tables
 from tracewh.ingest.read.chunks import Block, Splitter, TextSplitter
 
 HOST: dict[str, Any] = {
@@ -107,7 +107,7 @@ def database() -> tuple[duckdb.DuckDBPyConnection, SqlParser]:
     """One for all tests: planning its statements takes longer than running them."""
     con = duckdb.connect()
     con.execute("SET threads = 1; SET disabled_optimizers = 'filter_pushdown'")
-    prepare(con)
+    create_raw_tables(con)
     return con, SqlParser(con, 1)
 
 

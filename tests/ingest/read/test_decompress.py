@@ -37,7 +37,7 @@ def read(stored: bytes) -> tuple[bytes, CutError | None]:
     out, seen = bytearray(), bytearray()
     cut = None
     try:
-        for data in decompress.decompressed(lambda: BytesIO(stored), seen.extend):
+        for data in decompress.decompress(lambda: BytesIO(stored), seen.extend):
             assert 0 < len(data) <= decompress.OUT_BYTES
             out += data
     except CutError as error:

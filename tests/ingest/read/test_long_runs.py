@@ -109,7 +109,7 @@ def test_separators_behind_long_runs(monkeypatch: pytest.MonkeyPatch, few: int) 
     commas = (at for at in range(len(data)) if data[at : at + 1] == b",")
     expected = [at for at in commas if is_separator(data, at)]
     monkeypatch.setattr(chunks, "FEW_BLANKS", few)
-    assert chunks.separators(np.frombuffer(bytearray(data), np.uint8)).tolist() == expected
+    assert chunks.find_separators(np.frombuffer(bytearray(data), np.uint8)).tolist() == expected
 
 
 def is_separator(data: bytes, at: int) -> bool:

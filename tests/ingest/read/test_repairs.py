@@ -13,7 +13,7 @@ import pytest
 from tests.ingest.conftest import canonical
 from tests.ingest.whole import Whole, whole
 from tracewh.ingest.parse.fast_parser import FastParser, is_available
-from tracewh.ingest.parse.sql_parser import prepare
+from tracewh.ingest.parse.sql_parser import create_raw_tables
 from tracewh.ingest.read.reader import TraceReader
 
 ONE = b'{"ph": "X", "cat": "cpu_op", "name": "one", "pid": 1, "tid": 2, "ts": 5, "dur": 3}'
@@ -395,7 +395,7 @@ def test_both_readers_count_stray_commas_alike(tmp_path: Path, text: bytes, comm
     file = tmp_path / "trace.json"
     file.write_bytes(trace(ONE, text, TWO))
     with duckdb.connect() as con:
-        prepare(con)
+        create_raw_tables(con)
         found = []
         for parser in (None, FastParser(con)):
             opened = TraceReader(file, splitter=parser)

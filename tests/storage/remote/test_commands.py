@@ -50,7 +50,7 @@ def test_a_copied_folder_is_the_generation_before_all(
     for old in [*back.glob("data/*/*/*/traces.parquet"), *back.glob("data/*/*/*/_manifest.json")]:
         old.unlink()  # as where it was swept
     assert main(["runs", "-w", str(back)]) == 1
-    said = f"{back} was copied from a store; `tracewh relink -w {back}` makes it a folder's"
+    said = f"{back} was copied from an object store; convert it with `tracewh relink -w {back}`"
     assert capsys.readouterr().err == f"tracewh: {said}\n"
     assert main(["relink", "-w", str(back)]) == 0
     for _ in range(2):  # what was interrupted can be repeated

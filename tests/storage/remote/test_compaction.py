@@ -27,7 +27,7 @@ from tracewh.errors import IngestError
 from tracewh.ingest.api import drop
 from tracewh.schema import tables
 from tracewh.storage import compaction as module
-from tracewh.storage.compaction import Compaction, Copied, compact
+from tracewh.storage.compaction import Compaction, MergedTable, compact
 from tracewh.storage.listing import contents
 from tracewh.views.listing import Listing
 
@@ -65,7 +65,7 @@ def copies(warehouse: str) -> list[str]:
     """The names of the copies, whole or not."""
     if "://" not in warehouse:
         return sorted(path.name for path in Path(warehouse).glob("data/*/_compact.*"))
-    found = contents(tracewh.storage.remote.locate(warehouse)).copies
+    found = contents(tracewh.storage.remote.locate(warehouse)).merged
     return sorted(f"{a.generation}-{a.token}" for each in found for a in each.attempts)
 
 
@@ -163,8 +163,8 @@ def test_what_is_dropped_leaves_no_copy(warehouse: str) -> None:
 def test_a_trace_that_changes_meanwhile(warehouse: str, logs: list[Path]) -> None:
     """Its copy may be of either, or of both: its own files are read."""
 
-    def replace(copied: Copied) -> None:
-        if copied.table == TABLES[2]:
+    def replace(merged: MergedTable) -> None:
+        if merged.table == TABLES[2]:
             statuses(trace(logs[1], "changed"), warehouse)
 
     compact(warehouse, "run", on_table=replace)
@@ -174,8 +174,8 @@ def test_a_trace_that_changes_meanwhile(warehouse: str, logs: list[Path]) -> Non
 
 @pytest.mark.parametrize("table", [TABLES[2], TABLES[-1]])
 def test_a_trace_that_is_dropped_meanwhile(warehouse: str, table: str) -> None:
-    def remove(copied: Copied) -> None:
-        if copied.table == table:
+    def remove(merged: MergedTable) -> None:
+        if merged.table == table:
             drop(warehouse, "run", "w1")
 
     with pytest.raises(IngestError) as error:
@@ -295,7 +295,7 @@ def test_damaged_copies(
         "worker": None,
         "span": None,
         "file": f"{steps.parent.name}/steps.parquet",
-        "problem": "its bytes are not those that were written",
+        "problem": "its contents differ from what was written",
         "remedy": f"tracewh compact --force run -w {warehouse}",
     }
     assert main(["compact", "--force", "run", "-w", str(warehouse)]) == 0
@@ -316,7 +316,9 @@ def test_what_the_command_says(
 ) -> None:
     where = ["-w", str(tmp_path / "wh")]
     assert main(["compact", "run", *where]) == 1
-    said = f"{where[1]} does not exist; `tracewh ingest LOGDIR -w {where[1]}` makes a warehouse"
+    said = (
+        f"{where[1]} does not exist; create a warehouse with `tracewh ingest LOGDIR -w {where[1]}`"
+    )
     assert capsys.readouterr().err == f"tracewh: {said}\n"
     tracewh.ingest(logs[0], where[1])
     assert main(["compact", "run", *where]) == 0

@@ -77,10 +77,10 @@ def test_the_command_line_reads_it(
 def test_errors(s3: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     url = f"{s3.url}/none"
     no_database = (
-        "a warehouse in a store has no tracewh.duckdb; ask it with `tracewh query` or from Python"
+        "a warehouse in a store has no tracewh.duckdb; query it with `tracewh query` or from Python"
     )
     for words, said in (
-        (["runs"], f"holds no traces; `tracewh ingest LOGDIR -w {url}` brings some in"),
+        (["runs"], f"holds no traces; ingest some with `tracewh ingest LOGDIR -w {url}`"),
         (["check"], "holds no traces"),
         (["drop", "x", "-y"], "holds no traces"),
         (["relink"], no_database),
