@@ -34,6 +34,7 @@ READ = (
     "views/*.py",
     "bench/README.md",
     "samples/README.md",
+    "samples/notebooks/*.ipynb",
     "tests/fuzz/README.md",
     "tests/parity/differences.txt",
     ".github/**/*.yml",
@@ -113,7 +114,13 @@ def of_comments(text: str) -> str:
     return blanked(r"^(?:(?!--|#).)*?(?=--|#|$)", text)
 
 
+def of_notebook(text: str) -> str:
+    """Each line of a cell without the quotes that JSON puts around it."""
+    return of_page(re.sub(r'^ *"|(?:\\n)?",?$', "", text, flags=re.MULTILINE))
+
+
 KINDS: dict[str, Callable[[str], str]] = {
+    ".ipynb": of_notebook,
     ".md": of_page,
     ".py": of_python,
     ".sql": of_comments,
@@ -161,6 +168,7 @@ LISTED = words("take in  ingest\nasked  queried\n")
     ("kind", "text", "expected"),
     [
         (".md", "You take in a trace.\n", [(1, "take in", "ingest")]),
+        (".ipynb", '{\n    "Take\\n",\n    "in a trace."\n', [(2, "Take in", "ingest")]),
         (
             ".md",
             "One.\nIt is Asked,\nand we take\nin two.\n",
