@@ -76,7 +76,7 @@ def answers(spark: SparkSession, warehouse: Path) -> Iterator[dict[str, pa.Table
         return tracewh.spark.view(spark, view.object_name, warehouse, **arguments).toArrow()
 
     with pytest.MonkeyPatch.context() as patch, ThreadPoolExecutor(4) as pool:
-        patch.setattr("tracewh.spark.view_tasks.TASKS_A_CORE", 1)
+        patch.setattr("tracewh.spark.view_tasks.TASKS_PER_CORE", 1)
         found = pool.map(ask, REGISTRY)
         yield {view.object_name: rows for view, rows in zip(REGISTRY, found, strict=True)}
 
