@@ -72,10 +72,16 @@ def test_a_bomb_comes_out_in_pieces() -> None:
 
 @pytest.mark.parametrize("lost", [1, 8, 9, 100_000])
 def test_gzip_that_ends_early(lost: int) -> None:
-    """As much comes out as zlib gets out of it."""
+    """As much comes out as zlib gets out of it.
+
+    If the cut is not in the eight bytes of the checksum and the length, ISA-L may hold back the last symbol,
+    which is a repeat of 258 bytes at most.
+    """
     stored = FORMATS["gzip"](TEXT)[:-lost]
     out, cut = read(stored)
-    assert out == zlib.decompressobj(31).decompress(stored)
+    expected = zlib.decompressobj(31).decompress(stored)
+    assert expected.startswith(out)
+    assert len(expected) - len(out) <= (0 if lost <= 8 else 258)
     assert cut is not None
     assert str(cut) == f"the gzip data ends early, at byte {len(stored)}"
     assert (cut.stored_byte, cut.reason) == (len(stored), "the gzip data ends early")
