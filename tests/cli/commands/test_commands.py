@@ -87,7 +87,7 @@ def test_ingest_lists_problems_first_and_each_file_once(tracewh: Command, tmp_pa
         '{"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 1.5, "dur": 2}'
     )
     start = f'{{"traceEvents": [{event}'
-    files = {f"run{n:02}/w.pt.trace.json": start + "]}" for n in range(60)}
+    files = {f"run{n:02}/w.pt.trace.json": start + "]}" for n in range(12)}
     files["run07/w.pt.trace.json"] = f"{start}, {event[:40]}"
     files["run09/w.pt.trace.json"] = "no trace"
     for name, text in files.items():
@@ -95,16 +95,16 @@ def test_ingest_lists_problems_first_and_each_file_once(tracewh: Command, tmp_pa
         (logs / name).write_text(text)
     done = tracewh("ingest", logs, "-w", tmp_path / "wh")
     assert done.code == 3
-    _, _, refused, repaired = done.out.splitlines()
+    _, _, refused, repaired, *_ = done.out.splitlines()
     assert refused.startswith("run09/w.pt.trace.json  refused: ")
     assert repaired == "run07/w.pt.trace.json  repaired or left out: 40 truncated bytes"
     *lines, total = done.err.splitlines()
-    assert len(lines) == len({line.split(": ")[0] for line in lines}) == 60
-    assert total.startswith("tracewh: 59 ingested, 1 refused; 59 events in ")
+    assert len(lines) == len({line.split(": ")[0] for line in lines}) == 12
+    assert total.startswith("tracewh: 11 ingested, 1 refused; 11 events in ")
     done = tracewh(
         "ingest", logs, "-w", tmp_path / "wh", "--format", "csv", "-o", tmp_path / "all.csv"
     )
-    assert (done.out, len((tmp_path / "all.csv").read_text().splitlines())) == ("", 61)
+    assert (done.out, len((tmp_path / "all.csv").read_text().splitlines())) == ("", 13)
 
 
 def test_ingest_lists_a_screenful_of_problems_on_a_terminal(

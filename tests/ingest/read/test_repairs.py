@@ -117,14 +117,23 @@ REPAIRED = {
 }  # fmt: skip
 
 
+@pytest.mark.parametrize("case", REPAIRED)
+def test_repaired(tmp_path: Path, case: str) -> None:
+    damaged, repaired, causes = REPAIRED[case]
+    found = whole(tmp_path, trace(ONE, damaged, TWO, damaged))
+    assert found == kept(ONE, repaired, TWO, repaired, **dict.fromkeys(causes, 2))
+
+
 @pytest.mark.parametrize(
     "separator", [b",", b",\n  ", b"\r\n,\r\n"], ids=["compact", "lines", "comma first"]
 )
-@pytest.mark.parametrize("case", REPAIRED)
-def test_repaired(tmp_path: Path, case: str, separator: bytes) -> None:
+# NaN and Infinity alone are repaired where events become rows, not where they are read.
+@pytest.mark.parametrize("case", [case for case in REPAIRED if case != "times that are none"])
+def test_repaired_between_any_separators(tmp_path: Path, case: str, separator: bytes) -> None:
     damaged, repaired, causes = REPAIRED[case]
-    found = whole(tmp_path, trace(ONE, damaged, TWO, damaged, separator=separator))
-    assert found == kept(ONE, repaired, TWO, repaired, **dict.fromkeys(causes, 2))
+    found = read(tmp_path, trace(ONE, damaged, TWO, damaged, separator=separator))
+    reasons = dict.fromkeys(causes, 2)
+    assert found == kept(ONE, repaired, TWO, repaired, metadata={"schemaVersion": 1}, **reasons)
 
 
 #: What is no damage at all.
@@ -195,12 +204,10 @@ LEFT_OUT = {
 
 @pytest.mark.parametrize("case", LEFT_OUT)
 def test_left_out(tmp_path: Path, case: str) -> None:
-    """Nothing else is lost with it, wherever it stands."""
     damaged, skipped, reasons = LEFT_OUT[case]
     extra = [op(b'"a"')] if op(b'"a"') in damaged and not skipped else []
-    for _ in range(2):
-        found = whole(tmp_path, trace(ONE, damaged, TWO, ONE))
-        assert found == kept(ONE, *extra, TWO, ONE, skipped=skipped, **reasons)
+    found = whole(tmp_path, trace(ONE, damaged, TWO, ONE))
+    assert found == kept(ONE, *extra, TWO, ONE, skipped=skipped, **reasons)
 
 
 WHOLE = (
