@@ -220,6 +220,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 def tables() -> Iterator[Tables]:
     """All tables, empty; what a test inserts or creates is gone after it."""
     tables = _tables()
+    tables.empty()
     created = set(tables.created)
     tables.con.execute("BEGIN")
     yield tables

@@ -10,6 +10,8 @@ from tracewh.ingest.link.link_tasks import link_costs
 from tracewh.ingest.link.nesting import nest
 from tracewh.sql_files import derive
 
+#: The tables that ingest derives from others, in whole or in some columns, and the block that reads such columns.
+DERIVED = frozenset({"host_events", "operator_costs", "stacks", "step_activity"})
 #: What step_activity holds, asked of the events.
 STEP_ROLES = "WITH i AS (FROM step_intervals()) SELECT * FROM step_roles('i')"
 SAME_TRACE = "h.run = o.run AND h.worker = o.worker AND h.span = o.span"

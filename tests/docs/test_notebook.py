@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +19,20 @@ NOTEBOOKS = ROOT / "samples" / "notebooks"
 COUNTERS = "a100_cupti_counters_2023"
 
 
-@pytest.fixture(autouse=True)
-def quiet_jupyter(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """No settings of the person who runs the tests, and no statistics sent."""
-    monkeypatch.setenv("PLOOMBER_STATS_ENABLED", "false")
-    for variable in ("HOME", "IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_RUNTIME_DIR", "TMPDIR"):
-        folder = tmp_path / variable.lower()
-        folder.mkdir()
-        monkeypatch.setenv(variable, str(folder))
+@pytest.fixture(autouse=True, scope="module")
+def quiet_jupyter(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """No settings of the person who runs the tests, and no statistics sent.
+
+    One home for all notebooks: in a new one matplotlib lists the fonts again, and tracewh creates its macros.
+    """
+    home = tmp_path_factory.mktemp("home")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PLOOMBER_STATS_ENABLED", "false")
+        for variable in ("HOME", "IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_RUNTIME_DIR", "TMPDIR"):
+            folder = home / variable.lower()
+            folder.mkdir()
+            patch.setenv(variable, str(folder))
+        yield
 
 
 class Executed:
