@@ -68,7 +68,7 @@ class Tables:
             return
         self.empty()
         for paragraph in given:
-            self._insert(paragraph)
+            self.insert(paragraph)
         fill_derived_tables(self.con, wanted[1])
         self._filled = wanted
 
@@ -78,7 +78,7 @@ class Tables:
         for table in self.registry.tables():
             self.con.execute(f"DELETE FROM {table.name}")
 
-    def _insert(self, given: str) -> None:
+    def insert(self, given: str) -> None:
         """Add the rows of one `given` paragraph."""
         first, header, *rows = given.splitlines()
         table = first.split()[1]

@@ -11,16 +11,18 @@ Run 'tuned' is the same with a kernel of 300 ns. Both start at EPOCH.
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import duckdb
 import pytest
 
-from tests.derived_tables import STEP_ROLES, fill_derived_tables
+from tests.derived_tables import DERIVED, STEP_ROLES, fill_derived_tables
 from tracewh.cli.app import main
 from tracewh.views.registry import installed
 
@@ -82,26 +84,33 @@ def _write_trace(
     """Write one trace as ingest lays it out: every table, empty ones included."""
     folder = warehouse / "data" / f"run={run}" / f"worker={worker}" / f"span={span}"
     folder.mkdir(parents=True)
+    for name, content in _files(json.dumps(rows)).items():
+        (folder / name).write_bytes(content)
+    return folder
+
+
+@functools.cache
+def _files(rows: str) -> dict[str, bytes]:
+    """The files of a trace, from its rows as JSON; they do not tell its run, worker and span."""
     registry = installed()
-    source = {"run": run, "worker": worker, "span": span}
-    with duckdb.connect() as con:
+    with duckdb.connect() as con, TemporaryDirectory() as folder:
         registry.create(con, registry.needs(STEP_ROLES))
         for table in registry.tables():
             con.execute(table.sql.replace("CREATE TABLE", "CREATE TABLE IF NOT EXISTS"))
-            for row in rows.get(table.name, []):
-                values = {**source, **row}
+            for row in json.loads(rows).get(table.name, []):
+                values = {"run": "r", "worker": "w", "span": "default", **row}
                 marks = ", ".join("?" for _ in values)
                 con.execute(
                     f"INSERT INTO {table.name} ({', '.join(values)}) VALUES ({marks})",
                     [*values.values()],
                 )
-        fill_derived_tables(con, ["host_events", "step_activity", "operator_costs", "stacks"])
+        fill_derived_tables(con, DERIVED)
         for table in registry.tables():
             con.execute(
                 f"COPY (SELECT * EXCLUDE (run, worker, span) FROM {table.name}) "
-                f"TO '{folder / table.name}.parquet' (FORMAT parquet)"
+                f"TO '{folder}/{table.name}.parquet' (FORMAT parquet)"
             )
-    return folder
+        return {path.name: path.read_bytes() for path in Path(folder).iterdir()}
 
 
 @pytest.fixture(scope="session")

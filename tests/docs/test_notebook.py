@@ -28,7 +28,13 @@ def quiet_jupyter(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     home = tmp_path_factory.mktemp("home")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PLOOMBER_STATS_ENABLED", "false")
-        for variable in ("HOME", "IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_RUNTIME_DIR", "TMPDIR"):
+        for variable in (
+            "HOME",
+            "IPYTHONDIR",
+            "JUPYTER_CONFIG_DIR",
+            "JUPYTER_RUNTIME_DIR",
+            "TMPDIR",
+        ):
             folder = home / variable.lower()
             folder.mkdir()
             patch.setenv(variable, str(folder))
