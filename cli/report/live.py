@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 from typing import TYPE_CHECKING, Any
 
+from tracewh.cli.report import timeline as timelines
 from tracewh.cli.report.page import document, panel_data
 from tracewh.cli.report.panels import COMPARED, SECTIONS
 from tracewh.cli.report.row_json import bounded
@@ -14,7 +15,7 @@ from tracewh.views.queries import run_query
 from tracewh.views.read_only import check_reads_only
 
 if TYPE_CHECKING:
-    from tracewh.cli.report.page import ReportTrace
+    from tracewh.cli.report.report_trace import ReportTrace
     from tracewh.views import Registry
     from tracewh.views.warehouse import Warehouse
 
@@ -41,6 +42,11 @@ def page(warehouse: Warehouse, given: dict[str, str]) -> str:
 def panel(warehouse: Warehouse, id: str, given: dict[str, str]) -> dict[str, Any]:
     """Return the rows of one panel."""
     return panel_data(warehouse, PANELS[id], _trace(warehouse, given))
+
+
+def timeline(warehouse: Warehouse, kind: str, given: dict[str, str]) -> dict[str, Any]:
+    """Return what the timeline of a page asks for."""
+    return timelines.answer(warehouse, _trace(warehouse, given), kind, given)
 
 
 def query(warehouse: Warehouse, sql: str) -> dict[str, Any]:

@@ -69,6 +69,7 @@ const watcher = new IntersectionObserver((seen) => {
   }
 }, { rootMargin: "600px" });
 for (const article of document.querySelectorAll("article[data-panel]")) watcher.observe(article);
+showTimeline(document.getElementById("timeline"));
 
 // ---- Only on a live page: selection of a trace, and SQL queries.
 

@@ -7,7 +7,6 @@ import functools
 import hashlib
 import html
 from collections.abc import Iterator
-from dataclasses import dataclass
 from importlib.metadata import version
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -15,7 +14,9 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from tracewh.cli.output.empty_result import reasons
+from tracewh.cli.report import timeline
 from tracewh.cli.report.panels import COMPARED, INTERVALS, MOST_ROWS, SECTIONS, Panel, Section
+from tracewh.cli.report.report_trace import ReportTrace
 from tracewh.cli.report.row_json import by_column
 from tracewh.storage.layout import KEYS
 from tracewh.views.queries import query_text
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from tracewh.views.warehouse import Warehouse
 
 ASSETS = files(__name__.rpartition(".")[0])
-STYLES = ("vendor/tabulator.min.css", "page.css")
+STYLES = ("vendor/tabulator.min.css", "page.css", "timeline.css")
 SCRIPTS = (
     "vendor/echarts.min.js",
     "vendor/tabulator.min.js",
@@ -32,21 +33,15 @@ SCRIPTS = (
     "charts.js",
     "compared.js",
     "tables.js",
+    "timeline.js",
     "page.js",
 )
-
-
-@dataclass(frozen=True, slots=True)
-class ReportTrace:
-    """The trace of a page, the number of other traces in its run, and the baseline run."""
-
-    run: str
-    worker: str
-    span: str
-    start_ns: int
-    end_ns: int
-    others: int
-    baseline: str | None = None
+#: The element that timeline.js fills.
+TIMELINE = """<section id="timeline" aria-labelledby="timeline-title">
+<h2 id="timeline-title">Timeline</h2>
+<article><div class="timeline"></div><p class="empty" hidden></p></article>
+</section>
+"""
 
 
 def sections(trace: ReportTrace) -> tuple[Section, ...]:
@@ -61,6 +56,7 @@ def render(warehouse: Warehouse, trace: ReportTrace) -> Iterator[str]:
         for section in sections(trace)
         for panel in section.panels
     }
+    data["timeline"] = timeline.embedded(warehouse, trace)
     yield from document(trace, header=_described(trace), data=data)
 
 
@@ -73,7 +69,7 @@ def document(
         trace: The trace to show.
         header: HTML of the header, which names the trace.
         data: The rows of the panels; None if the page fetches them from its server.
-        before: HTML in front of the panels.
+        before: HTML between the timeline and the panels.
     """
     yield '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
     yield f'<meta http-equiv="Content-Security-Policy" content="{_policy(data is None)}">\n'
@@ -82,7 +78,7 @@ def document(
     for style in STYLES:
         yield f"<style>{_asset(style)}</style>\n"
     yield f"</head>\n<body>\n{_head(trace, header)}"
-    yield f'<main id="main" tabindex="-1">\n{before}'
+    yield f'<main id="main" tabindex="-1">\n{TIMELINE}{before}'
     for section in sections(trace):
         yield _section(section, trace)
     yield "</main>\n"

@@ -29,6 +29,7 @@ from tracewh.cli import diagnostics
 from tracewh.cli.diagnostics.errors import OK
 from tracewh.cli.report.live import PANELS
 from tracewh.cli.report.messages import Setup, Task, TaskResult
+from tracewh.cli.report.timeline import QUESTIONS
 from tracewh.cli.report.worker_pool import Pool, QueueFullError
 from tracewh.storage.remote import is_url
 from tracewh.views.warehouse import find, listed
@@ -188,6 +189,13 @@ def application(
         task = Task("panel", {"id": name, "given": dict(request.query_params)})
         return await site.respond(site.panels, task, request)
 
+    async def timeline(request: Request) -> Response:
+        kind = request.path_params["kind"]
+        if kind not in QUESTIONS:
+            return _json({"error": "unknown question"}, 404)
+        task = Task("timeline", {"kind": kind, "given": dict(request.query_params)})
+        return await site.respond(site.panels, task, request)
+
     async def sql(request: Request) -> Response:
         # A form of another site cannot send this content type without a CORS preflight.
         if request.headers.get("content-type") != "application/json":
@@ -210,6 +218,7 @@ def application(
         routes=[
             Route("/", page),
             Route("/api/panel/{id}", panel),
+            Route("/api/timeline/{kind}", timeline),
             Route("/api/sql", sql, methods=["POST"]),
         ],
         middleware=middleware,

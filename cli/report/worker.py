@@ -35,6 +35,7 @@ RESTART_BYTES = 512 * 2**20
 HANDLERS: dict[str, Callable[..., str | dict[str, Any]]] = {
     "page": live.page,
     "panel": live.panel,
+    "timeline": live.timeline,
     "query": live.query,
 }
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from tracewh.cli import diagnostics
 from tracewh.cli.output import Output, atomic_write
-from tracewh.cli.report.page import ReportTrace, render
+from tracewh.cli.report.page import render
+from tracewh.cli.report.report_trace import ReportTrace
 from tracewh.views.queries import run_query
 
 if TYPE_CHECKING:

@@ -1,0 +1,9 @@
+-- Timeline: the critical path of the steps between $from_ns and $to_ns; times count from $start_ns.
+SELECT
+    p.event_id,
+    p.start_ns - $start_ns AS start,
+    (1000 * p.duration_us)::BIGINT AS length,
+    p.bound,
+    p.name
+FROM critical_path(run := $run, worker := $worker, span := $span, step := $step) AS p
+LIMIT $most_rows;

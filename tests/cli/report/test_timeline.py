@@ -1,0 +1,359 @@
+"""The timeline of a page, in a browser: what it draws, and what happens on keys, wheel, drag and click."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import expect
+
+import tracewh
+from tests.cli.report.conftest import Visit
+from tests.cli.report.test_serve import started
+from tracewh.cli.report.write import write_report
+
+MS = 1_000_000
+#: Two steps of 10 ms. The loader runs for 4 ms of each, then an operator launches a kernel of 3 ms; inside the
+#: operator are 100 additions of 1 us. A second thread only waits for the device.
+STEPS, STEP_US = 2, 10_000
+
+
+def event(category: str, name: str, tid: int, ts: float, dur: float, **args: Any) -> dict[str, Any]:
+    pid = 0 if tid == 7 else 1
+    return {
+        "ph": "X",
+        "cat": category,
+        "name": name,
+        "pid": pid,
+        "tid": tid,
+        "ts": ts,
+        "dur": dur,
+        "args": args,
+    }
+
+
+def events() -> Iterator[dict[str, Any]]:
+    for step in range(STEPS):
+        at = step * STEP_US
+        yield event("user_annotation", f"ProfilerStep#{step + 1}", 1, at, STEP_US)
+        yield event("user_annotation", "enumerate(DataLoader)#_Iter.__next__", 1, at, 4000)
+        shape = {"Input Dims": [[8, 16], [16, 4]]}
+        yield event(
+            "cpu_op", "aten::linear", 1, at + 4000, 2000, **shape, **{"External id": step + 1}
+        )
+        for n in range(100):
+            yield event("cpu_op", "aten::add", 1, at + 4100 + 5 * n, 1)
+        launch = {"correlation": step + 1, "External id": step + 1}
+        yield event("cuda_runtime", "cudaLaunchKernel", 1, at + 5000, 10, **launch)
+        grid = {"device": 0, "stream": 7, "grid": [4, 1, 1], "block": [128, 1, 1]}
+        yield event("kernel", "gemm_kernel", 7, at + 6000, 3000, **launch, **grid)
+        yield event("cuda_runtime", "cudaEventQuery", 2, at + 7000, 10)
+
+
+@pytest.fixture(scope="module")
+def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("timeline")
+    (folder / "trained").mkdir()
+    trace = {"schemaVersion": 1, "traceEvents": list(events())}
+    (folder / "trained" / "rank0.json").write_text(json.dumps(trace), "utf-8")
+    tracewh.ingest([folder / "trained"], folder / "warehouse")
+    return folder / "warehouse"
+
+
+@pytest.fixture(scope="module")
+def page(warehouse: Path) -> Path:
+    path = warehouse.parent / "report.html"
+    write_report(str(warehouse), "trained", None, None, path)
+    return path
+
+
+class Drawn:
+    """A timeline on the screen."""
+
+    def __init__(self, visit: Visit, url: str) -> None:
+        self.page = visit.page
+        self.page.goto(url)
+        self.box = self.page.locator(".timeline-box")
+        self.page.locator(".timeline-box[data-view][data-drawn]").wait_for()
+        self.details = self.page.locator(".timeline-details")
+        self.is_settled()
+
+    def is_settled(self) -> None:
+        """Wait until what is in view is drawn."""
+        self.page.wait_for_function(
+            """() => {
+                const { timeline } = document.getElementById("timeline");
+                const { from, to } = timeline.view;
+                return timeline.gaps && timeline.box.getAttribute("aria-busy") === "false"
+                    && timeline.box.dataset.view === `${Math.round(from)} ${Math.round(to)}`;
+            }"""
+        )
+
+    def ask(self, script: str) -> Any:
+        return self.page.evaluate(
+            f'() => {{ const t = document.getElementById("timeline").timeline; return {script}; }}'
+        )
+
+    @property
+    def view(self) -> tuple[float, float]:
+        """The range in view, in ms."""
+        self.is_settled()
+        start, end = self.ask("[t.view.from, t.view.to]")
+        return round(start / MS, 2), round(end / MS, 2)
+
+    def point(self, lane: str, ms: float, depth: int = 0) -> tuple[float, float]:
+        """Where an instant of a lane is on the screen."""
+        self.box.scroll_into_view_if_needed()
+        x, y = self.ask(
+            f"""[t.xOf({ms * MS}), t.placed.find((each) => each.lane?.lane === {lane!r}).top
+                 - t.scroll + {16 * depth + 8}]"""
+        )
+        bounds = self.page.locator(".timeline-box canvas").bounding_box()
+        assert bounds is not None
+        return bounds["x"] + x, bounds["y"] + y
+
+    def click(self, lane: str, ms: float, depth: int = 0) -> None:
+        self.page.mouse.click(*self.point(lane, ms, depth))
+
+    def fact(self, name: str) -> str:
+        """One line of the details."""
+        found = self.details.locator(f'dt:text-is("{name}") + dd')
+        return found.inner_text()
+
+    def press(self, *keys: str) -> None:
+        self.box.focus()
+        for key in keys:
+            self.page.keyboard.press(key)
+
+
+@pytest.fixture
+def report(visit: Visit, page: Path) -> Drawn:
+    return Drawn(visit, page.as_uri())
+
+
+@contextmanager
+def served(visit: Visit, warehouse: Path) -> Iterator[Drawn]:
+    with tracewh.open(warehouse) as opened:
+        server, address = started(opened)
+    try:
+        yield Drawn(visit, address)
+    finally:
+        visit.page.goto("about:blank")
+        server.terminate()
+        server.communicate(timeout=60)
+
+
+def test_lanes_are_named_and_a_step_is_shown_first(report: Drawn) -> None:
+    assert report.ask("t.placed.map(({ lane, curve }) => lane?.label ?? curve.series)") == [
+        *("Steps", "Main thread", "Device 0, stream 7", "gpu_busy", "queue_length", "memory"),
+    ]
+    assert report.view == (0, 10)
+
+
+def test_keys_zoom_move_and_fit(report: Drawn) -> None:
+    report.press("f")
+    assert report.view == (0, 20)
+    report.press("w")
+    start, end = report.view
+    assert (start + end) / 2 == pytest.approx(10, abs=0.1) and end - start < 15
+    report.press("d")
+    assert report.view[0] > start
+    report.press("a")
+    assert report.view == (start, end)
+    report.press("s", "s")
+    assert report.view[1] - report.view[0] > 20
+
+
+def test_the_wheel_zooms_around_the_pointer(report: Drawn) -> None:
+    x, y = report.point("stream 0 7", 7)
+    report.page.mouse.move(x, y)
+    report.page.keyboard.down("Control")
+    report.page.mouse.wheel(0, -800)
+    report.page.keyboard.up("Control")
+    start, end = report.view
+    assert end - start < 5 and start < 7 < end
+    assert report.point("stream 0 7", 7)[0] == pytest.approx(x, abs=2)
+
+
+def test_the_wheel_scrolls_a_page_whose_timeline_is_not_chosen(report: Drawn) -> None:
+    before = report.view
+    report.page.mouse.move(*report.point("stream 0 7", 7))
+    report.page.mouse.wheel(0, 300)
+    report.page.wait_for_function("() => scrollY > 0")
+    assert report.view == before
+
+
+def test_a_click_tells_what_an_event_is(report: Drawn) -> None:
+    report.click("thread 1 1", 5.5, 1)
+    assert (report.fact("name"), report.fact("duration")) == ("aten::linear", "2 ms")
+    assert report.fact("events like it") == "FROM operator_calls(op := 'aten::linear')"
+    report.click("stream 0 7", 7)
+    assert (report.fact("name"), report.fact("launched by")) == ("gemm_kernel", "cudaLaunchKernel")
+    assert report.ask("t.selected.links.map((link) => link.start)") == [5 * MS]
+    report.press("Escape")
+    expect(report.details).to_contain_text("Select an event")
+
+
+def test_the_arrow_keys_go_from_event_to_event(report: Drawn) -> None:
+    report.press("f", "ArrowRight")
+    assert report.fact("name") == "ProfilerStep#1"
+    report.press("ArrowDown")
+    assert report.fact("name") == "enumerate(DataLoader)#_Iter.__next__"
+    report.press("ArrowRight")
+    assert report.fact("name") == "aten::linear"
+    report.press("ArrowUp", "ArrowRight")
+    assert report.fact("name") == "ProfilerStep#2"
+
+
+def test_a_search_finds_one_event_after_the_other(report: Drawn) -> None:
+    report.press("/")
+    report.page.keyboard.type("GEMM")
+    report.page.keyboard.press("Enter")
+    said = report.page.locator(".timeline-bar .said")
+    expect(said).to_have_text("1 of 2")
+    assert report.ask("t.selected.start") == 6 * MS
+    report.page.keyboard.press("Enter")
+    expect(said).to_have_text("2 of 2")
+    assert report.ask("t.selected.start") == 16 * MS
+    start, end = report.view
+    assert start < 16 < end
+    report.press("n")
+    expect(said).to_have_text("1 of 2")
+    report.press("p")
+    expect(said).to_have_text("2 of 2")
+    report.page.get_by_label("Search events").fill("softmax")
+    report.page.keyboard.press("Enter")
+    expect(said).to_have_text("No event has this in its name.")
+
+
+def drag(drawn: Drawn, start: tuple[float, float], end: tuple[float, float]) -> None:
+    drawn.page.mouse.move(*start)
+    drawn.page.mouse.down()
+    drawn.page.mouse.move(*end, steps=4)
+    drawn.page.mouse.up()
+
+
+def test_a_range_is_added_up(report: Drawn) -> None:
+    drag(report, report.point("stream 0 7", 5), report.point("stream 0 7", 7.5))
+    expect(report.details).to_contain_text("2.5 ms selected.")
+    rows = report.details.locator("table").nth(1).locator("tbody tr").all_inner_texts()
+    assert [row.split("\t") for row in rows] == [["gemm_kernel", "1", "1.5 ms"]]
+
+
+def test_a_range_is_added_up_by_the_server(visit: Visit, warehouse: Path) -> None:
+    with served(visit, warehouse) as live:
+        live.press("f")
+        drag(live, live.point("stream 0 7", 5), live.point("stream 0 7", 17.5))
+        expect(live.details).to_contain_text("Device 0 busy 36 %")
+        tables = live.details.locator("table")
+        operators = tables.nth(0).locator("tbody tr").all_inner_texts()
+        assert operators[0].split("\t")[:2] == ["aten::linear", "1"]
+        [kernel] = tables.nth(1).locator("tbody tr").all_inner_texts()
+        assert kernel.split("\t")[:2] == ["gemm_kernel", "2"]
+
+
+def test_the_strip_jumps(report: Drawn) -> None:
+    bounds = report.page.locator(".timeline-box canvas").bounding_box()
+    assert bounds is not None
+    report.page.mouse.click(bounds["x"] + bounds["width"] - 5, bounds["y"] + 12)
+    start, end = report.view
+    assert end - start == pytest.approx(10, abs=0.1) and start > 9.5
+
+
+def test_the_axis_is_dragged(report: Drawn) -> None:
+    report.press("f", "w", "w")
+    start, end = report.view
+    bounds = report.page.locator(".timeline-box canvas").bounding_box()
+    assert bounds is not None
+    x, y = bounds["x"] + bounds["width"] / 2, bounds["y"] + 46
+    drag(report, (x, y), (x - 100, y))
+    assert report.view[0] > start and report.view[1] - report.view[0] == pytest.approx(
+        end - start, abs=0.02
+    )
+
+
+def test_short_events_are_blocks_until_one_zooms(visit: Visit, warehouse: Path) -> None:
+    with served(visit, warehouse) as live:
+        live.press("f")
+        live.is_settled()
+        count = "t.rectangles.events.filter((n) => n > 1).length"
+        assert live.ask(count) > 20
+        assert live.ask("t.rectangles.events.reduce((a, b) => a + b)") == 2 * 107
+        for _ in range(12):
+            live.press("w")
+        live.is_settled()
+        assert live.ask(count) == 0
+        live.page.get_by_role("button", name="Step 1").click()
+        live.is_settled()
+        live.click("stream 0 7", 7)
+        expect(live.details).to_contain_text("4 × 1 × 1 blocks of 128 × 1 × 1 threads")
+        assert live.fact("operator") == "aten::linear"
+        assert live.fact("launched by") == "cudaLaunchKernel, 1 ms before"
+        assert live.fact("inside") == "ProfilerStep#1 › aten::linear"
+
+
+def test_gaps_have_their_cause(report: Drawn) -> None:
+    gaps = report.ask("t.gaps")
+    assert (gaps["start"], gaps["length"]) == ([9 * MS], [7 * MS])
+    assert gaps["texts"]["host_op"] == ["enumerate(DataLoader)#_Iter.__next__"]
+    before = picture(report)
+    report.page.get_by_role("button", name="Gaps").click()
+    assert picture(report) != before
+
+
+def picture(drawn: Drawn) -> str:
+    drawn.page.wait_for_timeout(100)  # an animation frame
+    return str(
+        drawn.page.evaluate("() => document.querySelector('.timeline-box canvas').toDataURL()")
+    )
+
+
+def test_the_critical_path_is_marked(report: Drawn) -> None:
+    before = picture(report)
+    report.page.get_by_role("button", name="Critical path").click()
+    report.page.wait_for_function(
+        "() => document.getElementById('timeline').timeline.critical?.events.size > 2"
+    )
+    assert picture(report) != before
+
+
+def test_threads_that_only_wait_are_folded_away(report: Drawn) -> None:
+    assert "thread 1 2" not in report.ask("t.placed.map((each) => each.lane?.lane)")
+    button = report.page.get_by_role("button", name="1 more lane")
+    button.click()
+    expect(button).to_have_attribute("aria-pressed", "true")
+    assert "thread 1 2" in report.ask("t.placed.map((each) => each.lane?.lane)")
+
+
+@pytest.mark.parametrize("width", [390, 768, 1920])
+def test_it_fits_the_screen(visit: Visit, page: Path, width: int) -> None:
+    visit.page.set_viewport_size({"width": width, "height": 800})
+    drawn = Drawn(visit, page.as_uri())
+    bounds = drawn.box.bounding_box()
+    assert bounds is not None and bounds["x"] >= 0 and bounds["x"] + bounds["width"] <= width
+    assert drawn.page.evaluate("() => document.documentElement.scrollWidth") <= width
+    drawn.click("stream 0 7", 7)
+    assert drawn.fact("name") == "gemm_kernel"
+
+
+def test_it_is_drawn_in_the_colours_of_the_theme(report: Drawn) -> None:
+    before = picture(report)
+    report.page.get_by_role("button", name="Dark").click()
+    assert picture(report) != before
+
+
+def test_a_question_that_is_none(visit: Visit, warehouse: Path) -> None:
+    with served(visit, warehouse) as live:
+        for path, status, error in (
+            ("event?event=x", 400, "event must be a whole number, not 'x'"),
+            ("selection?start=1", 400, "end must be a whole number, not ''"),
+            ("nothing", 404, "unknown question"),
+        ):
+            answer = live.page.request.get(f"{live.page.url}api/timeline/{path}")
+            assert (answer.status, answer.json()["error"]) == (status, error)
+        answer = live.page.request.get(f"{live.page.url}api/timeline/event?lane=thread&event=99999")
+        assert answer.json() == {"facts": None, "around": []}
