@@ -68,8 +68,10 @@ const watcher = new IntersectionObserver((seen) => {
     show(target);
   }
 }, { rootMargin: "600px" });
-for (const article of document.querySelectorAll("article[data-panel]")) watcher.observe(article);
-showTimeline(document.getElementById("timeline"));
+// The timeline is on top, so its first picture comes before the panels.
+showTimeline(document.getElementById("timeline")).then(() => {
+  for (const article of document.querySelectorAll("article[data-panel]")) watcher.observe(article);
+});
 
 // ---- Only on a live page: selection of a trace, and SQL queries.
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tracewh.views.warehouse import Warehouse
 
 ASSETS = files(__name__.rpartition(".")[0])
-STYLES = ("vendor/tabulator.min.css", "page.css", "timeline.css")
+STYLES = ("vendor/tabulator.min.css", "page.css", "bars.css", "timeline.css")
 SCRIPTS = (
     "vendor/echarts.min.js",
     "vendor/tabulator.min.js",
@@ -33,6 +33,7 @@ SCRIPTS = (
     "charts.js",
     "compared.js",
     "tables.js",
+    "bars.js",
     "timeline.js",
     "page.js",
 )

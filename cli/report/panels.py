@@ -290,4 +290,18 @@ COMPARED = Section(
     ),
 )
 
-SECTIONS = (OVERVIEW, OPERATORS, KERNELS, MEMORY, COMMUNICATION, MODULES)
+WORKERS = Section(
+    "workers",
+    "Workers",
+    (
+        Panel(
+            "workers",
+            "All workers of the run",
+            "workers",
+            {"kind": "workers"},
+            left_out="The run has one worker only.",
+        ),
+    ),
+)
+
+SECTIONS = (OVERVIEW, WORKERS, OPERATORS, KERNELS, MEMORY, COMMUNICATION, MODULES)

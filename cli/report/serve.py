@@ -86,7 +86,7 @@ class Token:
 
 
 class Site:
-    """The child processes of a server, in separate pools for pages, panels and queries.
+    """The child processes of a server, in separate pools for pages, panels, timelines and queries.
 
     Args:
         warehouse: Folder or URL of the warehouse.
@@ -103,6 +103,8 @@ class Site:
         too_long = "the {} took more than {:g} seconds and was stopped; `tracewh serve --time-limit SECONDS` raises the limit"
         self.pages = Pool(Setup(place), 2, VISITORS, longer, too_long.format("page", longer))
         self.panels = Pool(Setup(place), 4, VISITORS, longer, too_long.format("panel", longer))
+        # A zoom does not wait for panels.
+        self.timelines = Pool(Setup(place), 2, VISITORS, longer, too_long.format("answer", longer))
         self.queries = Pool(
             Setup(place, memory_mb, is_nice=True),
             QUERIES,
@@ -134,7 +136,7 @@ class Site:
 
     def close(self) -> None:
         """End all child processes."""
-        for pool in (self.pages, self.panels, self.queries):
+        for pool in (self.pages, self.panels, self.timelines, self.queries):
             pool.close()
 
 
@@ -194,7 +196,7 @@ def application(
         if kind not in QUESTIONS:
             return _json({"error": "unknown question"}, 404)
         task = Task("timeline", {"kind": kind, "given": dict(request.query_params)})
-        return await site.respond(site.panels, task, request)
+        return await site.respond(site.timelines, task, request)
 
     async def sql(request: Request) -> Response:
         # A form of another site cannot send this content type without a CORS preflight.

@@ -7,7 +7,7 @@
 -- order: run, worker, span, list_position(['kernel', 'memcpy', 'memset', 'communication', 'runtime', 'dataloader', 'cpu_exec', 'other', 'total'], category)
 -- carries: spark
 -- empty: The trace has no complete step, and no events with a duration outside of steps: record for longer, with ProfilerActivity.CPU among the activities.
--- uses: percentage, step_breakdown_v1
+-- uses: mean_steps, percentage
 -- example: samples --run ddp_gloo --worker rank0
 -- reading: Nearly half of the mean step is communication, and a third waits for data.
 --
@@ -26,25 +26,6 @@ CREATE MACRO step_breakdown_summary_v1(
     run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
 ) AS TABLE
     WITH
-    mean_steps AS (
-        SELECT
-            b.run,
-            b.worker,
-            b.span,
-            avg(b.kernel_us) AS kernel_us,
-            avg(b.memcpy_us) AS memcpy_us,
-            avg(b.memset_us) AS memset_us,
-            avg(b.communication_us) AS communication_us,
-            avg(b.runtime_us) AS runtime_us,
-            avg(b.dataloader_us) AS dataloader_us,
-            avg(b.cpu_exec_us) AS cpu_exec_us,
-            avg(b.other_us) AS other_us,
-            avg(b.total_us) AS total_us
-        FROM step_breakdown_v1(run := run, worker := worker, span := span) AS b
-        WHERE NOT b.is_tail
-        GROUP BY b.run, b.worker, b.span
-    ),
-
     categories AS (
         SELECT
             m.run,
@@ -62,7 +43,7 @@ CREATE MACRO step_breakdown_summary_v1(
                 { 'position': 8, 'category': 'other', 'mean_us': m.other_us },
                 { 'position': 9, 'category': 'total', 'mean_us': m.total_us }
             ]) AS entry
-        FROM mean_steps AS m
+        FROM mean_steps(run, worker, span) AS m
     )
 
     SELECT

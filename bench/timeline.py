@@ -1,0 +1,147 @@
+"""Time the timeline of `tracewh serve`: its first picture in a browser, and each zoom.
+
+    python bench/timeline.py TRACE.json.gz [TRACE.json.gz ...] --output bench/results_timeline.md
+
+The first picture is the time from the request of the page to the lanes on the screen, in a server that has
+answered nothing before ("cold") and once more ("warm"). Zooms are ranges drawn by a seed, from a thousandth
+to a third of the recording, at 1,200 pixels. The last table is the same for one of 64 workers that all have
+the trace.
+"""
+
+import argparse
+import datetime
+import os
+import platform
+import random
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import orjson
+from playwright.sync_api import sync_playwright
+
+from bench.views import RUN, TRACEWH, cold, count_events, multiply
+
+SHARES = (0.3, 0.1, 0.03, 0.01, 0.003, 0.001)
+PIXELS = 1200
+
+
+@contextmanager
+def served(warehouse: Path) -> Iterator[str]:
+    """Start `tracewh serve` and return its address."""
+    command = [TRACEWH, "serve", "--port", "0", "-w", str(warehouse)]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server:
+        assert server.stderr is not None
+        found = re.match(r"(http://\S+)", server.stderr.readline())
+        if found is None:
+            raise SystemExit("tracewh serve did not start")
+        try:
+            yield found[1]
+        finally:
+            server.terminate()
+
+
+def fetched(url: str) -> tuple[float, bytes]:
+    """Return the seconds that a request takes, and its answer."""
+    start = time.perf_counter()
+    with urllib.request.urlopen(url) as answer:
+        body = answer.read()
+    return time.perf_counter() - start, body
+
+
+def pictures(address: str, repeat: int) -> list[float]:
+    """Return the seconds to the first picture of the timeline in a browser, the cold one first."""
+    path = shutil.which("chromium-headless-shell") or shutil.which("chromium")
+    seconds = []
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": 1440, "height": 900})
+        for _ in range(repeat):
+            start = time.perf_counter()
+            page.goto(address, wait_until="commit")
+            page.wait_for_selector(".timeline-box[data-drawn]")
+            seconds.append(time.perf_counter() - start)
+            page.wait_for_load_state("networkidle")
+        browser.close()
+    return seconds
+
+
+def zooms(address: str, query: str, number: int) -> tuple[list[float], int]:
+    """Return the seconds of each zoom, and the bytes of the largest answer."""
+    base = f"{address}api/timeline"
+    length = orjson.loads(fetched(f"{base}/overview?{query}")[1])["length"]
+    draw = random.Random(1)
+    seconds, most = [], 0
+    for _ in range(number):
+        share = draw.choice(SHARES)
+        start = int(draw.random() * (1 - share) * length)
+        window = f"start={start}&end={start + int(share * length)}&pixels={PIXELS}"
+        took, body = fetched(f"{base}/rectangles?{query}&{window}")
+        seconds.append(took)
+        most = max(most, len(body))
+    return seconds, most
+
+
+def row(name: str, warehouse: Path, worker: str, repeat: int) -> str:
+    """Measure a warehouse and return its line of the table."""
+    query = f"run={RUN}&worker={worker}" if worker else f"run={RUN}"
+    with served(warehouse) as address:
+        first = pictures(f"{address}?{query}", repeat)
+        seconds, most = zooms(address, query, 20 * repeat)
+    seconds.sort()
+    p95 = seconds[int(len(seconds) * 0.95)]
+    line = (
+        f"| {name} | {first[0]:.2f} | {min(first[1:]):.2f} | {statistics.median(seconds):.3f} "
+        f"| {p95:.3f} | {most / 1e3:,.0f} |"
+    )
+    print(line, file=sys.stderr)
+    return line
+
+
+def main() -> None:
+    """Parse the command line, measure and write the table."""
+    parser = argparse.ArgumentParser(description="Time the timeline of tracewh serve.")
+    parser.add_argument("traces", type=Path, nargs="+", help="traces, .json.gz or .json")
+    parser.add_argument("--repeat", type=int, default=5, help="pictures of each (default: 5)")
+    parser.add_argument("--workers", type=int, default=64, help="0 for none (default: 64)")
+    parser.add_argument("--output", type=Path, help="a Markdown file to write (default: stdout)")
+    arguments = parser.parse_args()
+    machine = f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}"
+    lines = []
+    for trace in arguments.traces:
+        with tempfile.TemporaryDirectory() as work:
+            warehouse, many = Path(work) / "one", Path(work) / "many"
+            cold("ingest", str(trace), "--run", RUN, "-w", str(warehouse))
+            events = f"{trace.name.split('.')[0]}, {count_events(warehouse):,} events"
+            lines.append(row(events, warehouse, "", arguments.repeat))
+            if arguments.workers:
+                multiply(warehouse, many, arguments.workers)
+                name = f"one of {arguments.workers} such workers"
+                lines.append(row(name, many, "rank7", arguments.repeat))
+    number = f"{arguments.repeat} pictures and {20 * arguments.repeat} zooms of each"
+    text = "\n".join(
+        [
+            f"{datetime.date.today()}; {machine}; {number}.",
+            "",
+            "| trace | first picture, cold, s | warm | zoom, median, s | p95 | largest answer, kB |",
+            "|---|---:|---:|---:|---:|---:|",
+            *lines,
+            "",
+        ]
+    )
+    if arguments.output:
+        arguments.output.write_text(text)
+    else:
+        print(text, end="")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,76 @@
+// Bars of time by category, drawn with elements of the page: the same colours on every page.
+"use strict";
+
+// Categories of a step as step_breakdown names them, with the colour and the word for each.
+const CATEGORIES = [
+  ["kernel_us", "kernel", "kernels"],
+  ["memcpy_us", "copy", "copies"],
+  ["memset_us", "memset", "memsets"],
+  ["communication_us", "communication", "communication"],
+  ["runtime_us", "runtime", "runtime calls"],
+  ["dataloader_us", "dataloader", "data loader"],
+  ["cpu_exec_us", "operator", "other host work"],
+  ["other_us", "nothing", "nothing recorded"],
+];
+
+// A bar of parts; `most` is the value that fills its width.
+function bar(parts, most) {
+  const made = element("div", { className: "bar" });
+  for (const { value, color, word } of parts) {
+    if (!(value > 0)) continue;
+    const part = element("span", { className: `part c-${color}`, title: `${word} ${shown(value, "us")}` });
+    part.style.width = `${(100 * value) / most}%`;
+    made.append(part);
+  }
+  return made;
+}
+
+function legend(parts) {
+  return element("p", { className: "legend" }, ...parts.filter(({ value }) => value > 0).map(({ value, color, word }) =>
+    element("span", {}, element("i", { className: `c-${color}` }), `${word} ${rounded(value, "us")}`)));
+}
+
+// A value in two or three significant digits, with its unit.
+function rounded(value, unit) {
+  if (value === null || value === undefined) return "—";
+  const [size, word] = scale(unit, value);
+  const text = significant(value / size);
+  return word ? `${text} ${word}` : text;
+}
+
+function partsOf(panel, row) {
+  return CATEGORIES.map(([name, color, word]) => ({ value: column(panel, name)?.values[row] ?? 0, color, word }));
+}
+
+Object.assign(CHARTS, {
+  // One strip per worker: the mean step by category, and how long the others wait for it.
+  workers(holder, panel) {
+    const [worker, span, rank] = ["worker", "span", "rank"].map((name) => column(panel, name).values);
+    const [step, steps, lateness, share] = ["step_us", "steps", "lateness_us", "lateness_pct"]
+      .map((name) => column(panel, name).values);
+    const most = largest(step);
+    const several = new Set(span).size > 1;
+    const nameOf = (row) => (rank[row] === null ? worker[row] : `rank ${rank[row]}`) + (several ? `, span ${span[row]}` : "");
+    if (lateness[0] > 0) {
+      holder.append(element("p", { className: "finding" },
+        element("b", { textContent: `The other workers wait ${rounded(lateness[0] / steps[0], "us")} per step for ${nameOf(0)}` }),
+        `: ${significant(share[0])} % of all waiting in collectives.`));
+    }
+    const all = CATEGORIES.map(([name, color, word]) => ({ color, word, value: largest(column(panel, name).values) }));
+    holder.append(element("p", { className: "legend" }, ...all.filter(({ value }) => value > 0).map(({ color, word }) =>
+      element("span", {}, element("i", { className: `c-${color}` }), word))));
+    const rows = worker.map((name, row) => {
+      const label = element("span", { className: "name", textContent: nameOf(row), title: name });
+      const link = new URLSearchParams(location.search);
+      link.set("worker", name);
+      link.set("span", span[row]);
+      const cells = [bar(partsOf(panel, row), most), element("span", { className: "figure", textContent: rounded(step[row], "us") }),
+        element("span", { className: "figure soft", textContent: lateness[row] > 0 ? `late ${rounded(lateness[row] / steps[row], "us")}` : "" })];
+      const line = data ? element("div", { className: "strip" }, label, ...cells)
+        : element("a", { className: "strip", href: `?${link}` }, label, ...cells);
+      line.setAttribute("aria-label", `${nameOf(row)}: ${rounded(step[row], "us")} per step`);
+      return line;
+    });
+    holder.append(element("div", { className: "strips" }, ...rows));
+  },
+});
