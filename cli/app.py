@@ -254,6 +254,33 @@ def runs(
 
 
 @app.command(cls=Command, rich_help_panel=ANALYZE)
+def summary(
+    run: Annotated[
+        str | None,
+        typer.Argument(metavar="[RUN]", help="The run to summarize. By default the newest."),
+    ] = None,
+    worker: Annotated[
+        str | None,
+        typer.Option("--worker", metavar="WORKER", help="Worker to show. By default the first."),
+    ] = None,
+    span: Annotated[
+        str | None,
+        typer.Option("--span", metavar="SPAN", help="Recording to show. By default the first."),
+    ] = None,
+    format: options.FormatOption = Format.TABLE.value,
+    output: options.PathOption = None,
+    warehouse: options.WarehouseOption = options.DEFAULT_WAREHOUSE,
+) -> None:
+    """Sum up a run on one screen: speed, key figures, what costs most.
+
+    The table format is a page to read. The other formats have the rows of the view verdict.
+    """
+    from tracewh.cli.commands.summary import summarize
+
+    summarize(warehouse, run, worker, span, Output.parse(format, output, None, None))
+
+
+@app.command(cls=Command, rich_help_panel=ANALYZE)
 def views(
     name: Annotated[
         str | None, typer.Argument(metavar="[VIEW]", help="Describe only this view.")

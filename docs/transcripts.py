@@ -8,9 +8,11 @@ warehouse of the bundled samples and writes the output.
 from __future__ import annotations
 
 import functools
+import os
 import re
 import shlex
 from pathlib import Path
+from unittest.mock import patch
 
 from docs.examples import ExampleError, Examples, in_terminal
 
@@ -44,7 +46,8 @@ def _output(line: str, page: str, examples: Examples) -> str:
     program, *words = shlex.split(line.replace("\\\n", ""))
     if program != "tracewh":
         raise ExampleError(f"docs/{page}: `{line}` is not a command of tracewh")
-    code, printed = in_terminal([*words, "-w", str(examples.warehouse("samples"))])
+    with patch.dict(os.environ, {"TRACEWH_WAREHOUSE": str(examples.warehouse("samples"))}):
+        code, printed = in_terminal(words)
     if code:
         raise ExampleError(f"docs/{page}: `{line}`: {printed.rstrip()}")
     return printed.rstrip()

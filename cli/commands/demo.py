@@ -48,9 +48,10 @@ def _next(warehouse: str) -> str:
     where = f"-w {shlex.quote(str(warehouse))}"
     return f"""
 Try next:
+  tracewh summary {BASELINE} {where}
   tracewh report {EXPERIMENT} --baseline {BASELINE} -o report.html {where}
   tracewh diff {BASELINE} {EXPERIMENT} {where}
   tracewh show --help
   tracewh query "FROM cpu_ops SELECT name, count(*) AS calls GROUP BY ALL ORDER BY calls DESC" {where}
   tracewh shell {where}
-Your own traces: tracewh ingest LOGDIR, then tracewh show step_breakdown"""
+Your own traces: tracewh ingest LOGDIR, then tracewh summary"""

@@ -64,6 +64,7 @@ ORDER = (
     "ingest",
     "watch",
     "demo",
+    "summary",
     "show",
     "diff",
     "runs",

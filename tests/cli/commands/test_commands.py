@@ -292,7 +292,7 @@ def test_demo_shows_the_way_and_what_it_names_works(
         assert title in done.out
     lines = [line.strip() for line in done.err.splitlines()]
     offered = [line for line in lines if line.startswith("tracewh ") and str(warehouse) in line]
-    assert len(offered) == 4
+    assert len(offered) == 5
     for line in offered:
         if "shell" not in line:
             import shlex

@@ -30,6 +30,7 @@ def test_the_front_page_lists_every_command_with_its_text(tracewh: Command) -> N
     for command in (
         "ingest",
         "demo",
+        "summary",
         "show",
         "diff",
         "runs",

@@ -1,0 +1,231 @@
+"""`tracewh summary`: the verdict of one trace on one screen of a terminal."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from textwrap import wrap
+from typing import TYPE_CHECKING, Any
+
+from tracewh.cli import diagnostics
+from tracewh.cli.commands.options import DEFAULT_WAREHOUSE
+from tracewh.cli.output import Format, Output
+from tracewh.cli.output.cell_format import INSTANT_FROM, INSTANT_TO
+from tracewh.cli.output.cell_format import text as plain
+
+if TYPE_CHECKING:
+    from tracewh.cli.report.page import ReportTrace
+
+#: Width of the page: no narrower than this, no wider than that.
+NARROWEST, WIDEST = 40, 110
+#: From this width on, costs and sentences of findings are next to each other.
+BESIDE = 72
+#: Category of the mean step -> its name, its letter in a bar without colors, and its color of 256.
+CATEGORIES = {
+    "kernel": ("kernels", "K", 33),
+    "memcpy": ("copies", "C", 98),
+    "memset": ("memsets", "M", 176),
+    "communication": ("communication", "X", 161),
+    "runtime": ("runtime calls", "R", 244),
+    "dataloader": ("data loader", "D", 208),
+    "cpu_exec": ("operators", "O", 35),
+    "other": ("nothing recorded", ".", 250),
+}
+#: The blank between a number and its unit, where a line must not end.
+BEFORE_UNIT = re.compile(r"(?<=[0-9]) (?=%|[mu]?s\b|[KMGT]?i?B\b|steps?\b|ranks\b|GPUs\b)")
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """How to write: the width, and whether the terminal wants escape sequences."""
+
+    width: int
+    styled: bool
+
+    @classmethod
+    def of(cls, output: Output) -> Page:
+        """Return the page for a terminal or a file."""
+        columns = shutil.get_terminal_size().columns
+        styled = output.path is None and diagnostics.supports_color(sys.stdout)
+        return cls(min(max(columns, NARROWEST), WIDEST), styled)
+
+    def style(self, code: str, text: str) -> str:
+        """Return text with an escape sequence around it, e.g. 1 for bold and 2 for faint."""
+        return f"\x1b[{code}m{text}\x1b[0m" if self.styled and text else text
+
+    def wrap(self, text: str, indent: int = 0, first: str = "", code: str = "") -> list[str]:
+        """Return the lines of a text.
+
+        Args:
+            text: The text.
+            indent: Number of spaces before each line but the first.
+            first: What is before the first line, as wide as the indent.
+            code: Style of the text.
+        """
+        room = max(self.width - indent, 1)
+        kept = BEFORE_UNIT.sub("\N{NO-BREAK SPACE}", plain(text))
+        lines = wrap(kept, room, break_on_hyphens=False, break_long_words=False) or [""]
+        lines = [line.replace("\N{NO-BREAK SPACE}", " ") for line in lines]
+        heads = [first, *[" " * indent] * (len(lines) - 1)]
+        return [
+            head + self.style(code, line) if code else head + line
+            for head, line in zip(heads, lines, strict=True)
+        ]
+
+
+def summarize(
+    warehouse: str, run: str | None, worker: str | None, span: str | None, output: Output
+) -> None:
+    """Write the verdict of one trace: of the newest run, its lowest rank and its first recording by default."""
+    import tracewh
+    from tracewh.cli.report.write import choose_trace, select_traces
+    from tracewh.views.queries import run_query
+
+    output.check()
+    with tracewh.open(warehouse) as opened:
+        if run is None:
+            [(run,)] = run_query(opened, "newest_run").fetchall()
+        select_traces(opened, run, None)
+        trace = choose_trace(opened, run, worker, span, None)
+        verdict = opened.view("verdict", run=trace.run, worker=trace.worker, span=trace.span)
+        if output.format is not Format.TABLE:
+            output.write(verdict)
+            return
+        rows = [dict(zip(verdict.columns, row, strict=True)) for row in verdict.fetchall()]
+        parts = run_query(
+            opened, "mean_step", run=trace.run, worker=trace.worker, span=trace.span
+        ).fetchall()
+        traces = [names for names in opened.names() if names[0] == trace.run]
+    lines = page_lines(Page.of(output), trace, rows, parts, _options(trace, traces, warehouse))
+    with output.sink() as sink:
+        sink.write("".join(f"{line}\n" for line in lines).encode())
+
+
+def page_lines(
+    page: Page,
+    trace: ReportTrace,
+    rows: Sequence[Row],
+    parts: Sequence[tuple[str, float, str]],
+    options: tuple[str, str],
+) -> Iterator[str]:
+    """Yield the lines of the page.
+
+    Args:
+        page: How to write.
+        trace: The trace that it is about.
+        rows: The rows of the view verdict.
+        parts: The categories of the mean step, their time in us and their time as text.
+        options: Options of commands: those that choose the trace of the run, and the warehouse.
+    """
+    by_part: dict[str, list[Row]] = {}
+    for row in rows:
+        by_part.setdefault(row["part"], []).append(row)
+    [headline] = by_part["headline"]
+    cards, findings = by_part["card"], by_part.get("finding", [])
+    yield from _about(page, trace, headline["detail"])
+    yield ""
+    yield from page.wrap(headline["text"], code="1")
+    for gain in by_part.get("gain", []):
+        yield from page.wrap(gain["text"])
+    yield ""
+    yield from _cards(page, cards)
+    if parts:
+        yield ""
+        what = "Average step" if cards[0]["title"] == "Step time" else "Whole recording"
+        yield page.style("1", f"{what}, {cards[0]['text']}")
+        yield from _bar(page, parts)
+    if findings:
+        yield ""
+        yield page.style("1", "What costs most")
+        yield from _findings(page, findings)
+    yield ""
+    yield page.style("1", "Next")
+    yield from _commands(trace, headline["view"], *options)
+
+
+def _about(page: Page, trace: ReportTrace, detail: str | None) -> Iterator[str]:
+    """Yield which trace this is, and how many more there are."""
+    facts = [f"run {trace.run}", f"worker {trace.worker}", f"span {trace.span}"]
+    if INSTANT_FROM <= (trace.start_ns or 0) < INSTANT_TO:
+        facts.append(f"{datetime.fromtimestamp(trace.start_ns // 10**9, UTC):%Y-%m-%d}")
+    yield from page.wrap("  ".join([*facts, *([detail] if detail else [])]), code="2")
+    if trace.others:
+        more = f"{trace.others} more trace{'s' * (trace.others > 1)} in this run"
+        yield from page.wrap(f"{more}: choose with --worker and --span", code="2")
+
+
+def _cards(page: Page, cards: Sequence[Row]) -> Iterator[str]:
+    """Yield one line per card: its title, its value, and what to know besides."""
+    titles = max(len(card["title"]) for card in cards)
+    values = [card["text"] or "-" for card in cards]
+    width = max(map(len, values))
+    for card, value in zip(cards, values, strict=True):
+        first = f"{card['title']:<{titles}}  " + page.style("1", f"{value:>{width}}") + "  "
+        yield from page.wrap(card["detail"] or "", indent=titles + width + 4, first=first)
+
+
+def _bar(page: Page, parts: Sequence[tuple[str, float, str]]) -> Iterator[str]:
+    """Yield the mean step as one bar, and below it what each color or letter means."""
+    whole = sum(part[1] for part in parts)
+    bar, legend = "", []
+    done, ends = 0.0, 0
+    for category, us, text in parts:
+        name, letter, color = CATEGORIES[category]
+        done += us
+        cells = round(page.width * done / whole) - ends
+        ends += cells
+        bar += page.style(f"38;5;{color}", "█" * cells) if page.styled else letter * cells
+        mark = page.style(f"38;5;{color}", "■") if page.styled else letter
+        legend.append((f"{mark} {name} {text}", len(name) + len(text) + 3))
+    yield bar
+    line, used = "", 0
+    for entry, cells in legend:
+        if used and used + 3 + cells > page.width:
+            yield line
+            line, used = "", 0
+        line += ("   " if used else "") + entry
+        used += (3 if used else 0) + cells
+    yield line
+
+
+def _findings(page: Page, findings: Sequence[Row]) -> Iterator[str]:
+    """Yield each finding: its cost, what is wrong, what to change, and the view that proves it."""
+    beside = page.width >= BESIDE
+    width = max(len(finding["title"]) for finding in findings)
+    indent = width + 2 if beside else 2
+    for finding in findings:
+        cost = page.style("1", f"{finding['title']:<{width}}")
+        if not beside:
+            yield cost.rstrip()
+        first = f"{cost}  " if beside else "  "
+        yield from page.wrap(finding["text"], indent=indent, first=first)
+        yield from page.wrap(finding["remedy"], indent=indent, first=" " * indent)
+        yield " " * indent + page.style("2", f"see: tracewh show {finding['view']}")
+
+
+def _options(
+    trace: ReportTrace, names: Sequence[tuple[str, str, str]], warehouse: str
+) -> tuple[str, str]:
+    """Return the options of commands: worker and span where the run has several, and the warehouse."""
+    one = ""
+    if len({worker for _, worker, _ in names}) > 1:
+        one += f" --worker {shlex.quote(trace.worker)}"
+    if len({span for _, _, span in names}) > 1:
+        one += f" --span {shlex.quote(trace.span)}"
+    is_default = warehouse == os.environ.get("TRACEWH_WAREHOUSE", DEFAULT_WAREHOUSE)
+    return one, "" if is_default else f" -w {shlex.quote(warehouse)}"
+
+
+def _commands(trace: ReportTrace, view: str, one: str, where: str) -> Iterator[str]:
+    """Yield commands to type next: the evidence, all advice, and the report."""
+    run = shlex.quote(trace.run)
+    yield f"  tracewh show {view} --run {run}{one}{where}"
+    yield f"  tracewh show recommendations --run {run}{where}"
+    yield f"  tracewh report {run}{one}{where} -o report.html"

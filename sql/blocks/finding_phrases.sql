@@ -1,0 +1,94 @@
+-- block: finding_phrases
+-- since: 0.1
+-- summary: What to say about each rule of recommendations whose cost can be known, and the view that proves it.
+-- grain: one row per rule
+--
+-- columns
+--   name      type     unit  meaning
+--   rule      VARCHAR  key   Name of the rule, as in recommendations.
+--   cause     VARCHAR  -     Start of a sentence that continues with a time: 'The data loader costs'.
+--   advice    VARCHAR  -     What to do, in a few words that end a sentence.
+--   sentence  VARCHAR  -     What is wrong, as a sentence without figures.
+--   view      VARCHAR  -     View that shows where the time goes.
+CREATE MACRO finding_phrases() AS TABLE
+    SELECT p.rule, p.cause, p.advice, p.sentence, p.view
+    FROM (
+        VALUES
+        (
+            'data_loading',
+            'The data loader costs',
+            'use more workers',
+            'The step waits for the data loader.',
+            'step_breakdown'
+        ),
+        (
+            'straggler',
+            'Other workers wait for this one for',
+            'balance the work',
+            'Other workers wait for this one.',
+            'comm_wait'
+        ),
+        (
+            'communication',
+            'Communication costs',
+            'overlap it with computation, or send less',
+            'The step waits for collectives.',
+            'comm_overlap'
+        ),
+        (
+            'backend_not_nccl',
+            'Communication without NCCL costs',
+            'use the backend nccl',
+            'The workers communicate without NCCL.',
+            'comm_overlap'
+        ),
+        (
+            'excessive_synchronization',
+            'The host waits for the GPU for',
+            'read results less often',
+            'The host often waits for the GPU.',
+            'runtime_api_stats'
+        ),
+        (
+            'blocking_copies',
+            'The host waits for copies for',
+            'copy with non_blocking=True',
+            'The host waits for copies.',
+            'runtime_api_stats'
+        ),
+        (
+            'pageable_copies',
+            'Copying pageable memory costs',
+            'pin the memory',
+            'Copies use memory that is not pinned.',
+            'memory_copy_stats'
+        ),
+        (
+            'launch_bound',
+            'The GPU waits for the host for',
+            'give it more work per launch',
+            'The GPU waits for the host.',
+            'step_breakdown'
+        ),
+        (
+            'device_gaps',
+            'The GPU is idle in long gaps for',
+            'prepare its work ahead of time',
+            'The GPU is idle in long gaps.',
+            'gpu_gaps'
+        ),
+        (
+            'low_gpu_utilization',
+            'The GPU has no kernel to run for',
+            'use larger batches',
+            'Kernels run for less than half of the time.',
+            'step_breakdown'
+        ),
+        (
+            'low_utilization_periods',
+            'The GPU is less than half busy for',
+            'utilization_series shows when',
+            'For part of the time the GPU is less than half busy.',
+            'utilization_series'
+        )
+    ) AS p (rule, cause, advice, sentence, view);

@@ -1,0 +1,695 @@
+-- view: verdict
+-- version: 1
+-- since: 0.1
+-- summary: The answer in sentences: one headline, six key figures, and what costs most.
+-- grain: one row per sentence, figure or finding of a trace
+-- distributes: run
+-- order: run, worker, span, list_position(['headline', 'gain', 'card', 'finding'], part), position
+-- uses: as_bytes, as_digits, as_percent, as_time, finding_phrases, is_wanted, percentage, comm_overlap_v1, gpu_summary_v1, memory_curve_v1, operator_stats_v1, recommendations_v1, step_breakdown_summary_v1, step_breakdown_v1
+-- example: samples --run ddp_gloo --worker rank0
+-- reading: This rank waits for its data loader for a third of each step. Without that, a step would take 24 ms instead of 36 ms.
+--
+-- `tracewh summary` prints these rows. Each trace has the parts, in this order:
+--
+-- - headline: time per step, how busy the device is, and the costliest finding.
+-- - gain: what a step would take without that finding. There is no such row without steps, without a
+--   finding, and for low utilization, which has no single cause.
+-- - card: six figures, always in the same places. Their names depend on what the trace recorded:
+--
+--       1  step_time      mean step; its range and the steps per second. Without steps, the whole recording
+--       2  gpu_busy       mean utilization of the devices; SM efficiency and occupancy
+--          host_busy      if no kernel was recorded: share of the step in which operators run
+--       3  data_loading   waiting for the data loader per step
+--          host_alone     if no data loader ran, but kernels did: time per step in which the host works or
+--                         waits, and the devices do nothing
+--       4  tensor_cores   share of the operators' kernel time in kernels that use tensor cores
+--          top_operator   if no kernel was recorded: share of the operator with the most self time
+--       5  communication  communication per step that no kernel hides; if no kernel was recorded, all of it
+--       6  peak_memory    peak of the allocated memory; the capacity of the device
+--
+-- - finding: up to three rules of recommendations, the costliest first. Findings that cost less than 1 % of
+--   the mean step are left out, and so are those whose cost is unknown.
+--
+-- A card without data has no value and no text. Its detail tells which option of the profiler records the
+-- data. If there is nothing to record, its text is 'none'. Texts have two or three significant digits;
+-- value has all of them. All figures are those of the views in the last column.
+--
+-- The gain assumes that the time of the finding disappears and nothing else changes. If the finding is an
+-- upper bound, so is the gain, and both texts say so.
+--
+-- params
+--   run, worker, span
+-- columns
+--   run, worker, span
+--   name        type     unit  meaning
+--   part        VARCHAR  key   'headline', 'gain', 'card' or 'finding'.
+--   position    INTEGER  key   Place within the part, from 1.
+--   name        VARCHAR  -     What the row is about: the card as listed above, or the rule of recommendations; 'step_time' for the headline without a finding.
+--   title       VARCHAR  -     Label of a card; cost of a finding as text; NULL for sentences.
+--   value       DOUBLE   -     The figure, in the unit of column unit: mean step time (headline), step time to expect (gain), or cost per step (finding).
+--   unit        VARCHAR  -     'us', 'pct' or 'bytes'; NULL without a value.
+--   text        VARCHAR  -     The sentence, or the value of a card as text.
+--   detail      VARCHAR  -     More about it: devices and steps (headline), or what was measured (finding).
+--   remedy      VARCHAR  -     What to change, for a finding.
+--   confidence  VARCHAR  -     'measured' or 'estimated', as in recommendations; NULL if the row depends on no finding.
+--   view        VARCHAR  -     The view that has the evidence.
+CREATE MACRO verdict_v1(
+    run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
+) AS TABLE
+    WITH
+    step_times AS MATERIALIZED (
+        SELECT
+            b.run,
+            b.worker,
+            b.span,
+            count(b.step) AS steps,
+            min(b.total_us) AS min_us,
+            max(b.total_us) AS max_us
+        FROM step_breakdown_v1(run := run, worker := worker, span := span) AS b
+        WHERE NOT b.is_tail
+        GROUP BY b.run, b.worker, b.span
+    ),
+
+    mean_steps AS MATERIALIZED (
+        SELECT
+            b.run,
+            b.worker,
+            b.span,
+            any_value(b.mean_us) FILTER (WHERE b.category = 'total') AS total_us,
+            any_value(b.mean_us) FILTER (WHERE b.category = 'communication') AS communication_us,
+            any_value(b.mean_us) FILTER (WHERE b.category = 'dataloader') AS dataloader_us,
+            any_value(b.share_pct) FILTER (WHERE b.category = 'cpu_exec') AS operators_pct,
+            sum(b.mean_us) FILTER (WHERE b.category IN ('kernel', 'memcpy', 'memset')) AS device_us,
+            sum(b.mean_us) FILTER (WHERE b.category IN ('runtime', 'cpu_exec')) AS host_us
+        FROM step_breakdown_summary_v1(run := run, worker := worker, span := span) AS b
+        GROUP BY b.run, b.worker, b.span
+    ),
+
+    busy AS MATERIALIZED (
+        SELECT
+            g.run,
+            g.worker,
+            g.span,
+            count(*) AS devices,
+            string_agg(DISTINCT g.name, ', ' ORDER BY g.name) AS models,
+            avg(g.gpu_utilization_pct) AS busy_pct,
+            min(g.gpu_utilization_pct) AS least_pct,
+            avg(g.est_sm_efficiency_pct) AS sm_pct,
+            avg(g.est_achieved_occupancy_pct) AS occupancy_pct,
+            avg(g.tensor_core_time_pct) AS tensor_pct,
+            avg(g.tensor_core_unknown_pct) AS unknown_pct
+        FROM gpu_summary_v1(run := run, worker := worker, span := span) AS g
+        GROUP BY g.run, g.worker, g.span
+    ),
+
+    operators AS MATERIALIZED (
+        SELECT
+            o.run,
+            o.worker,
+            o.span,
+            arg_max(o.name, (o.host_self_us, o.name)) AS name,
+            max(o.host_share_pct) AS share_pct,
+            coalesce(sum(o.device_self_us), 0) AS device_us
+        FROM
+            operator_stats_v1(
+                run := run, worker := worker, span := span, per_span := TRUE
+            ) AS o
+        GROUP BY o.run, o.worker, o.span
+    ),
+
+    hidden AS MATERIALIZED (
+        SELECT c.run, c.worker, c.span, c.overlap_pct
+        FROM comm_overlap_v1(run := run, worker := worker, span := span) AS c
+        WHERE c.step IS NULL
+    ),
+
+    listed_devices AS (
+        SELECT d.run, d.worker, d.span, count(*) AS devices
+        FROM devices AS d
+        WHERE is_wanted(d.run, d.worker, d.span, run, worker, span)
+        GROUP BY d.run, d.worker, d.span
+    ),
+
+    device_peaks AS MATERIALIZED (
+        SELECT
+            m.run,
+            m.worker,
+            m.span,
+            m.device,
+            max(m.allocated_bytes)::DOUBLE AS peak_bytes
+        FROM memory_curve_v1(run := run, worker := worker, span := span) AS m
+        GROUP BY m.run, m.worker, m.span, m.device
+    ),
+
+    -- The fullest device counts; the host only if no device recorded its memory.
+    peaks AS (
+        SELECT
+            p.run,
+            p.worker,
+            p.span,
+            arg_max(
+                { 'device': p.device, 'bytes': p.peak_bytes, 'capacity': d.total_memory_bytes },
+                (p.device <> 'cpu', coalesce(p.peak_bytes / d.total_memory_bytes, 0), p.peak_bytes)
+            ) AS peak
+        FROM device_peaks AS p
+        LEFT JOIN devices AS d
+            ON
+                p.run = d.run AND p.worker = d.worker AND p.span = d.span
+                AND p.device <> 'cpu'
+                AND try_cast(split_part(p.device, ':', 2) AS INTEGER) = d.device_id
+                AND d.total_memory_bytes > 0
+        WHERE p.peak_bytes > 0
+        GROUP BY p.run, p.worker, p.span
+    ),
+
+    remembered AS (
+        SELECT DISTINCT m.run, m.worker, m.span
+        FROM memory_records AS m
+        WHERE is_wanted(m.run, m.worker, m.span, run, worker, span)
+    ),
+
+    -- A message has what was measured, then a colon and what to change, and at last what it costs.
+    advice AS MATERIALIZED (
+        SELECT
+            r.run,
+            r.worker,
+            r.span,
+            r.rule,
+            r.value,
+            r.cost_per_step_us AS cost_us,
+            r.confidence,
+            r.explained_by,
+            string_split(
+                regexp_replace(r.message, ' This costs [a-z0-9. ]+ per step\.$', ''), ': '
+            ) AS sentences
+        FROM recommendations_v1(
+            run := run, worker := worker, span := span, every_rule := TRUE, per_span := TRUE
+        ) AS r
+    ),
+
+    -- Collectives count, as in gpu_summary. So a finding about communication tells nothing about this time.
+    kernel_times AS (
+        SELECT b.run, b.worker, b.span, b.busy_pct / 100 * m.total_us AS kernel_us
+        FROM busy AS b
+        INNER JOIN mean_steps AS m ON b.run = m.run AND b.worker = m.worker AND b.span = m.span
+    ),
+
+    hints AS MATERIALIZED (
+        SELECT
+            a.run,
+            a.worker,
+            a.span,
+            bool_or(a.rule = 'communication' AND a.explained_by = 'straggler')
+                AS waits_for_another,
+            any_value(a.value) FILTER (WHERE a.rule = 'idle_gpus') AS idle_gpus,
+            any_value(a.value) FILTER (WHERE a.rule = 'tensor_cores_unused') AS eligible_pct
+        FROM advice AS a
+        GROUP BY a.run, a.worker, a.span
+    ),
+
+    findings AS MATERIALIZED (
+        SELECT
+            a.run,
+            a.worker,
+            a.span,
+            a.rule,
+            a.cost_us,
+            a.confidence,
+            array_to_string(a.sentences[:-2], ': ') || '.' AS measured,
+            CASE
+                WHEN regexp_matches(a.sentences[-1], '^[a-z]+_') THEN a.sentences[-1]
+                ELSE upper(a.sentences[-1][1]) || a.sentences[-1][2:]
+            END AS remedy,
+            CASE WHEN a.confidence = 'measured' THEN '' ELSE 'up to ' END AS up_to,
+            p.cause,
+            p.advice,
+            p.sentence,
+            p.view,
+            row_number() OVER (
+                PARTITION BY a.run, a.worker, a.span ORDER BY a.cost_us DESC, a.rule ASC
+            ) AS place
+        FROM advice AS a
+        INNER JOIN finding_phrases() AS p ON a.rule = p.rule
+        INNER JOIN mean_steps AS m ON a.run = m.run AND a.worker = m.worker AND a.span = m.span
+        WHERE a.cost_us >= 0.01 * m.total_us
+    ),
+
+    facts AS MATERIALIZED (
+        SELECT
+            t.run,
+            t.worker,
+            t.span,
+            t.world_size,
+            m.total_us,
+            m.communication_us,
+            m.dataloader_us,
+            m.operators_pct,
+            m.device_us,
+            CASE WHEN m.host_us > 0 OR o.name IS NOT NULL THEN m.host_us END AS alone_us,
+            coalesce(s.steps, 0) AS steps,
+            s.min_us,
+            s.max_us,
+            b.devices,
+            b.models,
+            b.busy_pct,
+            b.least_pct,
+            b.sm_pct,
+            b.occupancy_pct,
+            b.tensor_pct,
+            b.unknown_pct,
+            o.name AS operator,
+            o.share_pct AS operator_pct,
+            percentage(o.device_us, m.device_us * greatest(s.steps, 1)) AS launched_pct,
+            h.overlap_pct,
+            l.devices AS listed_devices,
+            p.peak,
+            e.run IS NOT NULL AS has_memory,
+            u.waits_for_another,
+            u.idle_gpus,
+            u.eligible_pct,
+            f.rule,
+            f.cause,
+            f.advice,
+            f.confidence,
+            f.up_to,
+            f.cost_us,
+            f.view,
+            -- Low utilization is a symptom: no change makes it disappear and leaves the rest as it is. Idle
+            -- time can disappear, the time of kernels cannot.
+            CASE
+                WHEN
+                    s.steps > 0
+                    AND f.rule NOT IN ('low_gpu_utilization', 'low_utilization_periods')
+                    THEN greatest(m.total_us - f.cost_us, coalesce(i.kernel_us, 0))
+            END AS expected_us,
+            i.kernel_us,
+            CASE WHEN s.steps > 0 THEN 'the step' ELSE 'the recording' END AS whole
+        FROM traces AS t
+        LEFT JOIN mean_steps AS m ON t.run = m.run AND t.worker = m.worker AND t.span = m.span
+        LEFT JOIN step_times AS s ON t.run = s.run AND t.worker = s.worker AND t.span = s.span
+        LEFT JOIN busy AS b ON t.run = b.run AND t.worker = b.worker AND t.span = b.span
+        LEFT JOIN operators AS o ON t.run = o.run AND t.worker = o.worker AND t.span = o.span
+        LEFT JOIN hidden AS h ON t.run = h.run AND t.worker = h.worker AND t.span = h.span
+        LEFT JOIN listed_devices AS l ON t.run = l.run AND t.worker = l.worker AND t.span = l.span
+        LEFT JOIN peaks AS p ON t.run = p.run AND t.worker = p.worker AND t.span = p.span
+        LEFT JOIN remembered AS e ON t.run = e.run AND t.worker = e.worker AND t.span = e.span
+        LEFT JOIN hints AS u ON t.run = u.run AND t.worker = u.worker AND t.span = u.span
+        LEFT JOIN findings AS f
+            ON t.run = f.run AND t.worker = f.worker AND t.span = f.span AND f.place = 1
+        LEFT JOIN kernel_times AS i
+            ON
+                t.run = i.run AND t.worker = i.worker AND t.span = i.span
+                AND f.rule NOT IN ('straggler', 'communication', 'backend_not_nccl')
+        WHERE is_wanted(t.run, t.worker, t.span, run, worker, span)
+    ),
+
+    sentences AS (
+        SELECT
+            f.run,
+            f.worker,
+            f.span,
+            unnest([
+                {
+                    'part': 'headline',
+                    'name': coalesce(f.rule, 'step_time'),
+                    'value': f.total_us,
+                    'text': CASE
+                        WHEN f.total_us IS NULL
+                            THEN 'Nothing was recorded that takes time.'
+                        ELSE
+                            as_time(f.total_us)
+                            || CASE WHEN f.steps > 0 THEN ' per step' ELSE ' recorded' END
+                            || CASE
+                                WHEN f.busy_pct IS NOT NULL
+                                    THEN
+                                        CASE
+                                            WHEN f.devices > 1 THEN ', ' || f.devices || ' GPUs '
+                                            ELSE ', GPU '
+                                        END
+                                        || as_percent(f.busy_pct) || ' busy. '
+                                WHEN f.listed_devices > 0 THEN ', no kernel on the GPU. '
+                                ELSE ' on the CPU. '
+                            END
+                            || coalesce(
+                                f.cause || ' ' || f.up_to || as_time(f.cost_us)
+                                || CASE WHEN f.steps > 0 THEN ' of every step (' ELSE ' (' END
+                                || as_percent(percentage(f.cost_us, f.total_us))
+                                || '): ' || f.advice || '.',
+                                CASE
+                                    WHEN f.waits_for_another
+                                        THEN
+                                            'Half or more of its communication is waiting for '
+                                            || 'another worker.'
+                                    WHEN f.busy_pct IS NULL
+                                        THEN
+                                            f.operator || ' takes the most time, '
+                                            || as_percent(f.operator_pct) || ' of all operators.'
+                                END,
+                                'No check found lost time.'
+                            )
+                    END
+                },
+                {
+                    'part': 'gain',
+                    'name': f.rule,
+                    'value': f.expected_us,
+                    'text': CASE
+                        WHEN f.confidence = 'measured' THEN 'Without it, ' ELSE 'At best, '
+                    END
+                    || 'a step would take ' || as_time(f.expected_us)
+                    || ' instead of ' || as_time(f.total_us)
+                    || coalesce(
+                        ', with the GPU ' || as_percent(percentage(f.kernel_us, f.expected_us))
+                        || ' busy',
+                        ''
+                    )
+                    || '.'
+                }
+            ]) AS entry
+        FROM facts AS f
+    ),
+
+    cards AS (
+        SELECT
+            f.run,
+            f.worker,
+            f.span,
+            unnest([
+                {
+                    'position': 1,
+                    'name': 'step_time',
+                    'title': CASE WHEN f.steps > 0 THEN 'Step time' ELSE 'Recording' END,
+                    'value': f.total_us,
+                    'unit': 'us',
+                    'text': as_time(f.total_us),
+                    'detail': CASE
+                        WHEN f.steps > 1
+                            THEN
+                                as_time(f.min_us) || ' to ' || as_time(f.max_us)
+                                || ', ' || as_digits(1000000 / f.total_us) || ' steps per second'
+                        WHEN f.steps = 1
+                            THEN
+                                'one step, ' || as_digits(1000000 / f.total_us)
+                                || ' steps per second'
+                        ELSE 'no steps; call prof.step() after each iteration'
+                    END,
+                    'view': 'step_breakdown'
+                },
+                CASE
+                    WHEN f.busy_pct IS NOT NULL
+                        THEN
+                            {
+                                'position': 2,
+                                'name': 'gpu_busy',
+                                'title': 'GPU busy',
+                                'value': f.busy_pct,
+                                'unit': 'pct',
+                                'text': as_percent(f.busy_pct),
+                                'detail': concat_ws(
+                                    ', ',
+                                    CASE
+                                        WHEN f.devices > 1
+                                            THEN
+                                                f.devices || ' GPUs'
+                                                || ', the least busy ' || as_percent(f.least_pct)
+                                    END,
+                                    coalesce(
+                                        'SM efficiency ' || as_percent(f.sm_pct),
+                                        'SM efficiency is not recorded'
+                                    ),
+                                    'occupancy ' || as_percent(f.occupancy_pct)
+                                ),
+                                'view': 'gpu_summary'
+                            }
+                    ELSE
+                        {
+                            'position': 2,
+                            'name': 'host_busy',
+                            'title': 'Operators',
+                            'value': f.operators_pct,
+                            'unit': 'pct',
+                            'text': as_percent(f.operators_pct),
+                            'detail': CASE
+                                WHEN f.operators_pct IS NULL
+                                    THEN 'record with ProfilerActivity.CPU'
+                                WHEN f.listed_devices > 0
+                                    THEN
+                                        'of ' || f.whole
+                                        || '; no kernels, record with ProfilerActivity.CUDA'
+                                ELSE 'of ' || f.whole || '; no GPU was recorded'
+                            END,
+                            'view': 'step_breakdown'
+                        }
+                END,
+                CASE
+                    WHEN f.dataloader_us > 0 OR f.busy_pct IS NULL
+                        THEN
+                            {
+                                'position': 3,
+                                'name': 'data_loading',
+                                'title': 'Waiting for data',
+                                'value': nullif(f.dataloader_us, 0),
+                                'unit': 'us',
+                                'text': CASE
+                                    WHEN f.dataloader_us = 0 THEN 'none'
+                                    ELSE as_time(f.dataloader_us)
+                                END,
+                                'detail': CASE
+                                    WHEN f.dataloader_us IS NULL
+                                        THEN 'record with ProfilerActivity.CPU'
+                                    WHEN f.dataloader_us = 0 THEN 'no data loader ran'
+                                    ELSE
+                                        as_percent(percentage(f.dataloader_us, f.total_us))
+                                        || ' of ' || f.whole
+                                END,
+                                'view': 'step_breakdown'
+                            }
+                    ELSE
+                        {
+                            'position': 3,
+                            'name': 'host_alone',
+                            'title': 'Host alone',
+                            'value': f.alone_us,
+                            'unit': 'us',
+                            'text': as_time(f.alone_us),
+                            'detail': coalesce(
+                                as_percent(percentage(f.alone_us, f.total_us)) || ' of ' || f.whole
+                                || ', with the GPU idle',
+                                'record with ProfilerActivity.CPU'
+                            ),
+                            'view': 'step_breakdown'
+                        }
+                END,
+                CASE
+                    WHEN f.busy_pct IS NULL
+                        THEN
+                            {
+                                'position': 4,
+                                'name': 'top_operator',
+                                'title': 'Busiest operator',
+                                'value': f.operator_pct,
+                                'unit': 'pct',
+                                'text': as_percent(f.operator_pct),
+                                'detail': coalesce(
+                                    f.operator || ', of all operators',
+                                    'record with ProfilerActivity.CPU'
+                                ),
+                                'view': 'operator_stats'
+                            }
+                    WHEN f.tensor_pct IS NULL OR f.launched_pct < 50
+                        THEN
+                            {
+                                'position': 4,
+                                'name': 'tensor_cores',
+                                'title': 'Tensor cores',
+                                'value': NULL,
+                                'unit': 'pct',
+                                'text': NULL,
+                                'detail': CASE
+                                    WHEN f.operator IS NULL
+                                        THEN 'record with ProfilerActivity.CPU'
+                                    WHEN f.tensor_pct IS NULL
+                                        THEN 'unknown: no operator launched a kernel'
+                                    ELSE
+                                        'unknown: operators launched only '
+                                        || as_percent(f.launched_pct) || ' of the GPU time'
+                                END,
+                                'view': 'gpu_summary'
+                            }
+                    ELSE
+                        {
+                            'position': 4,
+                            'name': 'tensor_cores',
+                            'title': 'Tensor cores',
+                            'value': f.tensor_pct,
+                            'unit': 'pct',
+                            'text': as_percent(f.tensor_pct),
+                            'detail': CASE
+                                WHEN f.eligible_pct > 0
+                                    THEN
+                                        as_percent(f.eligible_pct)
+                                        || ' of kernel time could use them'
+                                WHEN f.unknown_pct >= 1
+                                    THEN
+                                        'of kernel time, and up to ' || as_percent(f.unknown_pct)
+                                        || ' more'
+                                ELSE 'of kernel time'
+                            END,
+                            'view': 'gpu_summary'
+                        }
+                END,
+                {
+                    'position': 5,
+                    'name': 'communication',
+                    'title': CASE
+                        WHEN f.busy_pct IS NULL THEN 'Communication' ELSE 'Exposed communication'
+                    END,
+                    'value': CASE WHEN f.overlap_pct IS NOT NULL THEN f.communication_us END,
+                    'unit': 'us',
+                    'text': CASE
+                        WHEN f.overlap_pct IS NOT NULL THEN as_time(f.communication_us)
+                        WHEN f.total_us IS NOT NULL THEN 'none'
+                    END,
+                    'detail': CASE
+                        WHEN f.overlap_pct IS NOT NULL
+                            THEN
+                                as_percent(percentage(f.communication_us, f.total_us))
+                                || ' of ' || f.whole
+                                || CASE
+                                    WHEN f.busy_pct IS NULL THEN ''
+                                    ELSE '; kernels hide ' || as_percent(f.overlap_pct) || ' of all'
+                                END
+                        WHEN f.world_size > 1
+                            THEN f.world_size || ' ranks, but no collective was recorded'
+                        WHEN f.world_size = 1 THEN 'one rank'
+                        ELSE 'no collective was recorded'
+                    END
+                    || coalesce(
+                        '; ' || f.idle_gpus::INTEGER || ' more '
+                        || CASE WHEN f.idle_gpus = 1 THEN 'GPU' ELSE 'GPUs' END || ' idle',
+                        ''
+                    ),
+                    'view': 'comm_overlap'
+                },
+                {
+                    'position': 6,
+                    'name': 'peak_memory',
+                    'title': 'Peak memory',
+                    'value': f.peak.bytes,
+                    'unit': 'bytes',
+                    'text': as_bytes(f.peak.bytes),
+                    'detail': CASE
+                        WHEN f.peak.capacity IS NOT NULL
+                            THEN
+                                as_percent(percentage(f.peak.bytes, f.peak.capacity))
+                                || ' of ' || as_bytes(f.peak.capacity)
+                        WHEN f.peak.device = 'cpu' THEN 'of the host'
+                        WHEN f.peak IS NOT NULL THEN 'on ' || f.peak.device
+                        WHEN f.has_memory THEN 'only sizes of blocks; torch 1.10 records totals'
+                        ELSE 'record with profile_memory=True'
+                    END,
+                    'view': 'memory_at_peak'
+                }
+            ]) AS entry
+        FROM facts AS f
+    ),
+
+    entries AS (
+        SELECT
+            s.run,
+            s.worker,
+            s.span,
+            s.entry.part,
+            1 AS position,
+            s.entry.name,
+            NULL AS title,
+            s.entry.value,
+            'us' AS unit,
+            s.entry.text,
+            CASE
+                WHEN s.entry.part = 'headline'
+                    THEN
+                        nullif(
+                            concat_ws(
+                                ', ',
+                                f.devices || ' x ' || f.models,
+                                CASE
+                                    WHEN f.steps = 1 THEN '1 step'
+                                    WHEN f.steps > 1 THEN f.steps || ' steps'
+                                END
+                            ),
+                            ''
+                        )
+            END AS detail,
+            NULL AS remedy,
+            f.confidence,
+            CASE
+                WHEN f.view IS NOT NULL THEN f.view
+                WHEN f.waits_for_another THEN 'stragglers'
+                WHEN f.busy_pct IS NULL AND f.operator_pct IS NOT NULL THEN 'operator_stats'
+                ELSE 'step_breakdown_summary'
+            END AS view
+        FROM sentences AS s
+        INNER JOIN facts AS f ON s.run = f.run AND s.worker = f.worker AND s.span = f.span
+        WHERE s.entry.part = 'headline' OR s.entry.value IS NOT NULL
+        UNION ALL
+        SELECT
+            c.run,
+            c.worker,
+            c.span,
+            'card',
+            c.entry.position,
+            c.entry.name,
+            c.entry.title,
+            c.entry.value,
+            c.entry.unit,
+            c.entry.text,
+            c.entry.detail,
+            NULL,
+            NULL,
+            c.entry.view
+        FROM cards AS c
+        UNION ALL
+        SELECT
+            f.run,
+            f.worker,
+            f.span,
+            'finding',
+            f.place,
+            f.rule,
+            f.up_to || as_time(f.cost_us)
+            || CASE WHEN s.steps > 0 THEN ' per step' ELSE '' END,
+            f.cost_us,
+            'us',
+            f.sentence,
+            f.measured,
+            f.remedy,
+            f.confidence,
+            f.view
+        FROM findings AS f
+        INNER JOIN step_times AS s ON f.run = s.run AND f.worker = s.worker AND f.span = s.span
+        WHERE f.place <= 3
+    )
+
+    SELECT
+        e.run,
+        e.worker,
+        e.span,
+        e.part,
+        e.position::INTEGER AS position,
+        e.name,
+        e.title,
+        e.value,
+        CASE WHEN e.value IS NOT NULL THEN e.unit END AS unit,
+        e.text,
+        e.detail,
+        e.remedy,
+        e.confidence,
+        e.view
+    FROM entries AS e
+    ORDER BY
+        e.run,
+        e.worker,
+        e.span,
+        list_position(['headline', 'gain', 'card', 'finding'], e.part),
+        e.position;
