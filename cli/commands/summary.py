@@ -9,18 +9,16 @@ import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from tracewh.cli import diagnostics
 from tracewh.cli.commands.options import DEFAULT_WAREHOUSE
 from tracewh.cli.output import Format, Output
-from tracewh.cli.output.cell_format import INSTANT_FROM, INSTANT_TO
 from tracewh.cli.output.cell_format import text as plain
 
 if TYPE_CHECKING:
-    from tracewh.cli.report.page import ReportTrace
+    from tracewh.cli.report.report_trace import ReportTrace
 
 #: Width of the page: no narrower than this, no wider than that.
 NARROWEST, WIDEST = 40, 110
@@ -153,8 +151,8 @@ def page_lines(
 def _about(page: Page, trace: ReportTrace, detail: str | None) -> Iterator[str]:
     """Yield which trace this is, and how many more there are."""
     facts = [f"run {trace.run}", f"worker {trace.worker}", f"span {trace.span}"]
-    if INSTANT_FROM <= (trace.start_ns or 0) < INSTANT_TO:
-        facts.append(f"{datetime.fromtimestamp(trace.start_ns // 10**9, UTC):%Y-%m-%d}")
+    if trace.date:
+        facts.append(trace.date)
     yield from page.wrap("  ".join([*facts, *([detail] if detail else [])]), code="2")
     if trace.others:
         more = f"{trace.others} more trace{'s' * (trace.others > 1)} in this run"

@@ -68,7 +68,8 @@ const watcher = new IntersectionObserver((seen) => {
     show(target);
   }
 }, { rootMargin: "600px" });
-// The timeline is on top, so its first picture comes before the panels.
+// The verdict and the timeline are on top, so they come before the panels.
+show(document.getElementById("panel-verdict"));
 showTimeline(document.getElementById("timeline")).then(() => {
   for (const article of document.querySelectorAll("article[data-panel]")) watcher.observe(article);
 });

@@ -15,7 +15,15 @@ import orjson
 
 from tracewh.cli.output.empty_result import reasons
 from tracewh.cli.report import timeline
-from tracewh.cli.report.panels import COMPARED, INTERVALS, MOST_ROWS, SECTIONS, Panel, Section
+from tracewh.cli.report.panels import (
+    COMPARED,
+    INTERVALS,
+    MOST_ROWS,
+    SECTIONS,
+    VERDICT,
+    Panel,
+    Section,
+)
 from tracewh.cli.report.report_trace import ReportTrace
 from tracewh.cli.report.row_json import by_column
 from tracewh.storage.layout import KEYS
@@ -34,6 +42,7 @@ SCRIPTS = (
     "compared.js",
     "tables.js",
     "bars.js",
+    "verdict.js",
     "timeline.js",
     "page.js",
 )
@@ -79,9 +88,11 @@ def document(
     for style in STYLES:
         yield f"<style>{_asset(style)}</style>\n"
     yield f"</head>\n<body>\n{_head(trace, header)}"
-    yield f'<main id="main" tabindex="-1">\n{TIMELINE}{before}'
+    yield '<main id="main" tabindex="-1">\n'
     for section in sections(trace):
         yield _section(section, trace)
+        if section is VERDICT:
+            yield f"{TIMELINE}{before}"
     yield "</main>\n"
     if data is not None:
         # In JSON, "<" occurs only within text.
@@ -149,18 +160,20 @@ def _sql(panel: Panel, trace: ReportTrace) -> str:
 def _described(trace: ReportTrace) -> str:
     compared = f", compared with <b>{html.escape(trace.baseline)}</b>" if trace.baseline else ""
     others = f" · {trace.others} more in this run" if trace.others else ""
+    date = f"{trace.date} · " if trace.date else ""
     seconds = (trace.end_ns - trace.start_ns) / 1e9
     return (
         f"<h1>{html.escape(trace.run)}</h1>\n"
-        f"<p>Worker <b>{html.escape(trace.worker)}</b>, span <b>{html.escape(trace.span)}</b>, "
-        f"{seconds:,.3f} s{others}{compared} · tracewh {version('tracewh')}</p>\n"
+        f"<p>Worker <b>{html.escape(trace.worker)}</b>, span <b>{html.escape(trace.span)}</b> · "
+        f"{date}{seconds:,.3f} s{others}{compared} · tracewh {version('tracewh')}</p>\n"
     )
 
 
 def _head(trace: ReportTrace, header: str) -> str:
-    links = "".join(
-        f'<a href="#{section.id}">{html.escape(section.title)}</a>' for section in sections(trace)
-    )
+    named = {"timeline": "Timeline"} | {
+        section.id: section.title for section in sections(trace) if section is not VERDICT
+    }
+    links = "".join(f'<a href="#{id}">{html.escape(title)}</a>' for id, title in named.items())
     return f"""<a class="skip" href="#main">Skip to the content</a>
 <header>
 {header}<nav aria-label="Sections">{links}</nav>

@@ -304,4 +304,25 @@ WORKERS = Section(
     ),
 )
 
-SECTIONS = (OVERVIEW, WORKERS, OPERATORS, KERNELS, MEMORY, COMMUNICATION, MODULES)
+#: The view that a finding of the verdict names -> the panel that shows it.
+_PROOFS = {
+    panel.view: panel.id
+    for section in (OVERVIEW, WORKERS, OPERATORS, KERNELS, MEMORY, COMMUNICATION, MODULES)
+    for panel in section.panels
+}
+
+VERDICT = Section(
+    "verdict",
+    "Verdict",
+    (
+        Panel(
+            "verdict",
+            "The run in a sentence",
+            "verdict",
+            {"kind": "verdict", "panels": _PROOFS},
+            table=False,
+        ),
+    ),
+)
+
+SECTIONS = (VERDICT, OVERVIEW, WORKERS, OPERATORS, KERNELS, MEMORY, COMMUNICATION, MODULES)

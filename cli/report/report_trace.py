@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from tracewh.cli.output.cell_format import INSTANT_FROM, INSTANT_TO
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,3 +19,10 @@ class ReportTrace:
     end_ns: int
     others: int
     baseline: str | None = None
+
+    @property
+    def date(self) -> str:
+        """The day of the recording in UTC, as year-month-day; empty if its clock does not tell."""
+        if not INSTANT_FROM <= (self.start_ns or 0) < INSTANT_TO:
+            return ""
+        return f"{datetime.fromtimestamp(self.start_ns // 10**9, UTC):%Y-%m-%d}"

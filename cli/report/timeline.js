@@ -127,7 +127,8 @@ function laneLabel({ kind, role, pid, tid, process, name }) {
   }
   const device = /\d/.test(process ?? "") ? process : `Device ${pid}`;
   const what = { stream: "", annotations: "annotations", syncs: "synchronisation" }[kind];
-  return { label: `${device}, stream ${tid}`, detail: what || "kernels and copies" };
+  return { label: `${device}, stream ${tid}`, detail: what || "kernels and copies",
+    short: [device, `stream ${tid}`] };
 }
 
 // A round distance between ticks.
@@ -312,6 +313,15 @@ class Timeline {
     const start = Math.min(Math.max(middle - length / 2, -margin), this.length + margin - length);
     this.view = { from: start, to: start + length };
     if (isRefreshed) { this.draw(); this.refresh(); }
+  }
+
+  // Shows a step of the given number.
+  showStep(number) {
+    const { whole } = this.source;
+    const n = (whole.byLane.get("steps") ?? []).find((each) => whole.nameOf(each).endsWith(`#${number}`));
+    if (n === undefined) return;
+    this.box.scrollIntoView({ block: "center" });
+    this.show(whole.start[n], whole.start[n] + whole.length[n]);
   }
 
   zoom(factor, around = null) {
@@ -569,12 +579,13 @@ class Timeline {
   paintLabel(context, { lane, curve, device, top }, colors) {
     const detail = lane ? lane.detail : curve.series === "memory" && device === null ? "not recorded" : this.curveDetail(curve, device);
     const label = lane ? lane.label : this.curveLabel(curve, device);
+    const [first, second] = this.labels < LABELS && lane?.short ? lane.short : [label, detail];
     context.fillStyle = colors.panel;
     context.fillRect(0, top - 2, this.labels - 1, 34);
     context.fillStyle = colors.ink;
-    context.fillText(this.fitted(context, label, this.labels - 10), 0, top + 7);
+    context.fillText(this.fitted(context, first, this.labels - 10), 0, top + 7);
     context.fillStyle = colors.soft;
-    if (detail) context.fillText(this.fitted(context, detail, this.labels - 10), 0, top + 21);
+    if (second) context.fillText(this.fitted(context, second, this.labels - 10), 0, top + 21);
   }
 
   curveLabel(curve, device) {

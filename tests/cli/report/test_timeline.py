@@ -287,7 +287,7 @@ def test_short_events_are_blocks_until_one_zooms(visit: Visit, warehouse: Path) 
             live.press("w")
         live.is_settled()
         assert live.ask(count) == 0
-        live.page.get_by_role("button", name="Step 1").click()
+        live.page.get_by_title("The step of median length").click()
         live.is_settled()
         live.click("stream 0 7", 7)
         expect(live.details).to_contain_text("4 × 1 × 1 blocks of 128 × 1 × 1 threads")
@@ -357,3 +357,8 @@ def test_a_question_that_is_none(visit: Visit, warehouse: Path) -> None:
             assert (answer.status, answer.json()["error"]) == (status, error)
         answer = live.page.request.get(f"{live.page.url}api/timeline/event?lane=thread&event=99999")
         assert answer.json() == {"facts": None, "around": []}
+
+
+def test_a_step_of_the_verdict_is_shown(report: Drawn) -> None:
+    report.page.locator(".step").nth(1).click()
+    assert report.view == (10, 20)

@@ -1,0 +1,90 @@
+// The verdict: a sentence, six figures, the average step, each step, and what costs most.
+"use strict";
+
+// Up to this many steps are bars with a name; more are narrow columns.
+const NAMED_STEPS = 8;
+
+// SQL writes "us"; a line must not end between a number and its unit.
+function typeset(text) {
+  return text?.replace(/(\d) us\b/g, "$1 µs").replace(/(\d) (?=%|[mµn]?s\b|[KMGT]?i?B\b)/g, "$1\u00a0").replace(/^(\d+) x /, "$1 × ");
+}
+
+Object.assign(CHARTS, {
+  verdict(holder, panel, spec) {
+    const rows = panel.values[0].map((_, row) => Object.fromEntries(
+      panel.columns.map((known, n) => [known.name, panel.values[n][row]])));
+    const of = (part) => rows.filter((row) => row.part === part);
+    const [headline] = of("headline");
+    const [gain] = of("gain");
+    if (headline?.detail) holder.append(element("p", { className: "recorded", textContent: typeset(headline.detail) }));
+    holder.append(element("p", { className: "headline", textContent: typeset(headline?.text) ?? "" }));
+    if (gain) holder.append(element("p", { className: "gain", textContent: typeset(gain.text) }));
+    holder.append(element("div", { className: "cards" }, ...of("card").map(cardOf)));
+    const step = element("section", { className: "average" });
+    const findings = element("section", { className: "findings" }, element("h4", { textContent: "What costs most" }));
+    const found = of("finding");
+    findings.append(...(found.length ? found.map((row) => findingOf(row, spec.panels))
+      : [element("p", { className: "said", textContent: "Nothing that tracewh looks for costs 1 % of a step." })]));
+    holder.append(element("div", { className: "columns" }, step, findings));
+    averageStep(step);
+  },
+});
+
+function cardOf({ title: name, text, detail, value, unit }) {
+  const figure = element("b", { textContent: typeset(text) ?? "—" });
+  if (typeof value === "number") figure.title = `${number.format(value)} ${{ us: "µs", pct: "%", bytes: "bytes" }[unit] ?? ""}`;
+  return element("div", { className: "card" }, element("span", { className: "soft", textContent: name }), figure,
+    element("span", { className: "soft", textContent: typeset(detail) ?? "" }));
+}
+
+function findingOf({ title: cost, text, detail, remedy, view }, panels) {
+  const [, figure, rest] = typeset(cost).match(/^((?:up to )?[\d.,]+\s\S+)(.*)$/) ?? [null, cost, ""];
+  const line = element("div", { className: "found" },
+    element("span", { className: "cost" }, element("b", { textContent: figure }), element("span", { className: "soft", textContent: rest.trim() })),
+    element("span", { className: "why" }, element("span", { textContent: text, title: detail ?? "" }),
+      element("span", { className: "soft", textContent: remedy ?? "" })));
+  if (panels[view]) line.append(element("a", { href: `#panel-${panels[view]}`, textContent: "see it ↓", ariaLabel: `See it: ${text}` }));
+  return line;
+}
+
+async function averageStep(holder) {
+  const panel = data ? data.steps : await fetchJson(`api/panel/steps${location.search}`);
+  if (!panel.rows) return;
+  const [step, total, tail] = ["step", "total_us", "is_tail"].map((name) => column(panel, name).values);
+  const rows = step.map((_, row) => row);
+  const whole = rows.filter((row) => !tail[row]);
+  const counted = whole.length ? whole : rows;
+  const mean = (values) => counted.reduce((sum, row) => sum + (values[row] ?? 0), 0) / counted.length;
+  const parts = CATEGORIES.map(([name, color, word]) => ({ color, word, value: mean(column(panel, name)?.values ?? []) }));
+  const length = mean(total);
+  const busy = parts[0].value;
+  const isStep = step[0] !== null;
+  const name = isStep ? "The average step" : "The recording";
+  holder.append(element("h4", { textContent: busy ? `${name}: kernels run for ${rounded(busy, "us")} of ${rounded(length, "us")}`
+    : `${name}: ${rounded(length, "us")}` }));
+  const large = bar(parts, length);
+  large.classList.add("large");
+  holder.append(large, legend(parts));
+  if (!isStep) return;
+  const most = largest(total);
+  const shownStep = (row) => ({ title: `step ${step[row]}: ${rounded(total[row], "us")}${tail[row] ? ", incomplete" : ""}`,
+    onclick: () => document.getElementById("timeline").timeline?.showStep(step[row]) });
+  if (rows.length <= NAMED_STEPS) {
+    holder.append(...rows.map((row) => element("button", { type: "button", className: "step", ...shownStep(row) },
+      element("span", { textContent: `step ${step[row]}` }), bar(partsOf(panel, row), most),
+      element("span", { className: "figure", textContent: rounded(total[row], "us") }))));
+    return;
+  }
+  const columns = rows.map((row) => {
+    const made = element("button", { type: "button", className: "column", ...shownStep(row), ariaLabel: shownStep(row).title });
+    for (const { value, color } of partsOf(panel, row).reverse()) {
+      if (!(value > 0)) continue;
+      const part = element("span", { className: `c-${color}` });
+      part.style.height = `${(100 * value) / most}%`;
+      made.append(part);
+    }
+    return made;
+  });
+  holder.append(element("div", { className: "step-columns" }, ...columns),
+    element("p", { className: "said", textContent: `Steps ${step[0]} to ${step.at(-1)}, the longest ${rounded(most, "us")}.` }));
+}

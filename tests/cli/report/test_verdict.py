@@ -1,0 +1,90 @@
+"""The top of a page: the verdict, the average step, what costs most, and the workers of a run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import tracewh
+from tests.cli.report.conftest import Visit
+from tracewh.cli.report.write import write_report
+
+
+@pytest.fixture(scope="module")
+def gloo(samples: tracewh.Warehouse, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The page of a run with two workers."""
+    path = tmp_path_factory.mktemp("verdict") / "report.html"
+    write_report(str(samples.path), "ddp_gloo", None, None, path)
+    return path
+
+
+def test_it_says_what_the_view_says(visit: Visit, gloo: Path, samples: tracewh.Warehouse) -> None:
+    visit.page.goto(gloo.as_uri())
+    panel = visit.panel("verdict")
+    view = samples.verdict(run="ddp_gloo", worker="rank0")
+    rows = [dict(zip(view.columns, row, strict=True)) for row in view.fetchall()]
+
+    def texts(part: str, column: str = "text") -> list[str]:
+        return [row[column] or "—" for row in rows if row["part"] == part]
+
+    def said(selector: str) -> list[str]:
+        found = panel.locator(selector).all_inner_texts()
+        return [text.replace("\u00a0", " ").replace("µs", "us") for text in found]
+
+    assert said(".headline") == texts("headline")
+    assert said(".card b") == texts("card")
+    assert len(said(".card b")) == 6
+    assert said(".found .why span:first-child") == texts("finding") != []
+    links = panel.locator(".found a").evaluate_all("links => links.map((a) => a.hash)")
+    assert links and all(visit.page.locator(f"article{link}").count() == 1 for link in links)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_verdict_needs_no_scrolling(visit: Visit, gloo: Path, theme: str) -> None:
+    visit.page.emulate_media(color_scheme=theme)  # type: ignore[arg-type]
+    visit.page.set_viewport_size({"width": 1440, "height": 900})
+    visit.page.goto(gloo.as_uri())
+    bounds = visit.panel("verdict").locator(".columns").bounding_box()
+    assert bounds is not None and bounds["y"] + bounds["height"] < 900
+
+
+@pytest.mark.parametrize("width", [390, 768, 1024, 1440, 1920])
+def test_nothing_is_wider_than_the_screen(visit: Visit, gloo: Path, width: int) -> None:
+    visit.page.set_viewport_size({"width": width, "height": 900})
+    visit.page.goto(gloo.as_uri())
+    visit.panel("verdict")
+    visit.panel("workers")
+    assert visit.page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_bars_are_as_long_as_the_time(visit: Visit, gloo: Path, samples: tracewh.Warehouse) -> None:
+    visit.page.goto(gloo.as_uri())
+    bars = visit.panel("verdict").locator(".step .bar")
+    lengths = bars.evaluate_all(
+        """bars => bars.map((bar) => [...bar.children].reduce(
+            (sum, part) => sum + part.getBoundingClientRect().width, 0) / bar.clientWidth)"""
+    )
+    steps = samples.step_breakdown(run="ddp_gloo", worker="rank0").project("total_us").fetchall()
+    longest = max(total for (total,) in steps)
+    assert lengths == pytest.approx([total / longest for (total,) in steps], abs=0.02)
+
+
+def test_workers_are_sorted_by_who_makes_the_others_wait(
+    visit: Visit, gloo: Path, samples: tracewh.Warehouse
+) -> None:
+    visit.page.goto(gloo.as_uri())
+    panel = visit.panel("workers")
+    order = samples.workers(run="ddp_gloo").project("worker").fetchall()
+    assert [
+        (name,)
+        for name in panel.locator(".strip .name").evaluate_all(
+            "names => names.map((name) => name.title)"
+        )
+    ] == order
+    assert panel.locator(".finding").inner_text().startswith("The other workers wait ")
+
+
+def test_a_run_of_one_worker_says_so(visit: Visit, report: Path) -> None:
+    visit.page.goto(report.as_uri())
+    assert visit.panel("workers").locator(".empty").inner_text() == "The run has one worker only."
