@@ -13,8 +13,8 @@ from tracewh.schema import SQL
 #: A placeholder for a list of columns or keys.
 _PLACE = re.compile(r'"<(\w+)>"')
 
-#: Parsed statements by file. For a small trace, parsing takes 7 percent of the ingest time.
-_PARSED: dict[Path, list[duckdb.Statement]] = {}
+#: Parsed statements by text. For a small trace, parsing takes 7 percent of the ingest time.
+_PARSED: dict[str, list[duckdb.Statement]] = {}
 
 
 def derive(con: duckdb.DuckDBPyConnection, name: str) -> None:
@@ -32,11 +32,24 @@ def create_block(con: duckdb.DuckDBPyConnection, name: str) -> None:
     _run(con, SQL / "blocks" / f"{name}.sql")
 
 
-def _run(con: duckdb.DuckDBPyConnection, path: Path) -> None:
-    if path not in _PARSED:
-        _PARSED[path] = con.extract_statements(path.read_text("utf-8"))
-    for statement in _PARSED[path]:
+def run(con: duckdb.DuckDBPyConnection, sql: str) -> None:
+    """Run statements that are the same for many traces: their text is parsed once.
+
+    This is as fast as a prepared statement, because DuckDB plans a prepared statement again for each run.
+    """
+    if sql not in _PARSED:
+        _PARSED[sql] = con.extract_statements(sql)
+    for statement in _PARSED[sql]:
         con.execute(statement)
+
+
+def _run(con: duckdb.DuckDBPyConnection, path: Path) -> None:
+    run(con, _read(path))
+
+
+@cache
+def _read(path: Path) -> str:
+    return path.read_text("utf-8")
 
 
 def query(name: str, **lists: str) -> str:

@@ -15,7 +15,7 @@ import duckdb
 from tracewh.ingest.link.link_tasks import LINK_TASKS
 from tracewh.ingest.link.task_graph import Running, Task, run_tasks
 from tracewh.schema import Table, tables
-from tracewh.sql_files import create_block, create_function, derive
+from tracewh.sql_files import create_block, create_function, derive, query
 from tracewh.storage.parquet import write_parquet
 
 #: Version of the Parquet layout. Increase it when a table or column is renamed or dropped.
@@ -78,17 +78,19 @@ def write_trace(
     """
     # A macro, because a variable belongs to one connection.
     con.execute(f"CREATE MACRO base_ns() AS {base_time_ns(metadata)}::BIGINT")
-    prepare: dict[str, Callable[[duckdb.DuckDBPyConnection], None]] = {
+    # These return the relation with the rows of a table. The rows of all others are those of one query.
+    prepare: dict[str, Callable[[duckdb.DuckDBPyConnection], str]] = {
         "traces": partial(_traces, metadata=metadata, source=source, reasons=reasons),
         "devices": partial(_devices, metadata=metadata),
+        "host_events": _host_events,
         "step_activity": partial(_step_activity, metadata=metadata),
-        "stacks": lambda _: None,  # its link task wrote the rows
+        "stacks": lambda _: "out_stacks",  # its link task wrote the rows
     }
     level = 12 if source["events"] < FEW_EVENTS else 3
 
     def write_table(con: duckdb.DuckDBPyConnection, name: str) -> None:
-        prepare.get(name, partial(derive, name=f"out_{name}"))(con)
-        _write(con, tables()[name], folder, level)
+        rows = prepare[name](con) if name in prepare else f"({query(f'out_{name}')})"
+        _write(con, tables()[name], rows, folder, level)
 
     def writing(name: str) -> Task:
         return Task(partial(write_table, name=name), NEEDS.get(name, ()))
@@ -104,14 +106,17 @@ def write_trace(
     return sum(path.stat().st_size for path in folder.iterdir())
 
 
-def _write(con: duckdb.DuckDBPyConnection, table: Table, folder: Path, level: int) -> None:
+def _write(
+    con: duckdb.DuckDBPyConnection, table: Table, rows: str, folder: Path, level: int
+) -> None:
     columns = ", ".join(
         f"t.{column.name}::{column.type} AS {column.name}" for column in table.columns
     )
     # Rows stay in the order of the file. Each kind of event is sorted by time in it, so a time range is in
     # few row groups, and nothing needs sorting.
-    query = f"SELECT {columns} FROM out_{table.name} AS t"
-    write_parquet(con, query, folder / f"{table.name}.parquet", level)
+    write_parquet(
+        con, f"SELECT {columns} FROM {rows} AS t", folder / f"{table.name}.parquet", level
+    )
 
 
 def _drop(con: duckdb.DuckDBPyConnection, names: tuple[str, ...]) -> None:
@@ -124,7 +129,12 @@ def base_time_ns(metadata: Mapping[str, Any]) -> int:
     return _integer(metadata.get("baseTimeNanoseconds"), MOST_BASE_NS) or 0
 
 
-def _step_activity(con: duckdb.DuckDBPyConnection, metadata: Mapping[str, Any]) -> None:
+def _host_events(con: duckdb.DuckDBPyConnection) -> str:
+    derive(con, "out_host_events")
+    return "out_host_events"
+
+
+def _step_activity(con: duckdb.DuckDBPyConnection, metadata: Mapping[str, Any]) -> str:
     derive(con, "out_step_activity")
     distributed = _distributed(metadata)
     con.execute(
@@ -139,7 +149,7 @@ def _step_activity(con: duckdb.DuckDBPyConnection, metadata: Mapping[str, Any]) 
     for block in STEP_BLOCKS:
         create_block(con, block)
     con.execute("CREATE TABLE role_intervals AS FROM step_intervals()")
-    con.execute("CREATE VIEW out_step_activity AS FROM step_roles('role_intervals')")
+    return "step_roles('role_intervals')"
 
 
 def _distributed(metadata: Mapping[str, Any]) -> dict[str, Any]:
@@ -153,7 +163,7 @@ def _traces(
     metadata: Mapping[str, Any],
     source: Mapping[str, Any],
     reasons: Mapping[str, int],
-) -> None:
+) -> str:
     distributed = _distributed(metadata)
     rank = _integer(distributed.get("rank"))
     if rank is None and (named := re.search(r"rank[-_ ]?(\d+)", source["trace_name"])):
@@ -182,6 +192,7 @@ def _traces(
         " FROM trace_facts($base_time_ns, $worker, $unpadded) AS f",
         values,
     )
+    return "out_traces"
 
 
 def _has_column(key: str, value: Any) -> bool:
@@ -196,7 +207,7 @@ def _has_column(key: str, value: Any) -> bool:
     return False
 
 
-def _devices(con: duckdb.DuckDBPyConnection, metadata: Mapping[str, Any]) -> None:
+def _devices(con: duckdb.DuckDBPyConnection, metadata: Mapping[str, Any]) -> str:
     found = metadata.get("deviceProperties")
     entries = (
         [entry for entry in found if isinstance(entry, dict)] if isinstance(found, list) else []
@@ -213,6 +224,7 @@ def _devices(con: duckdb.DuckDBPyConnection, metadata: Mapping[str, Any]) -> Non
         " FROM (SELECT unnest(?::VARCHAR[]) AS entry) AS e",
         [[json.dumps(entry) for entry in entries]],
     )
+    return "out_devices"
 
 
 def _integer(value: Any, most: int = 2**31 - 1) -> int | None:

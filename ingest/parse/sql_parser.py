@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, deque
-from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from functools import partial
 from typing import Self
 
 import duckdb
@@ -16,7 +14,7 @@ from tracewh.arrow_columns import joined
 from tracewh.ingest.parse import event_columns, fast_parser
 from tracewh.ingest.parse.event_layout import event_layout
 from tracewh.ingest.read import Block, Scanner
-from tracewh.sql_files import derive, query
+from tracewh.sql_files import derive, query, run
 
 #: Events that are not plain are collected until they have this many bytes: a block may have few.
 HELD_BYTES = 4 << 20
@@ -149,54 +147,36 @@ class _PlainRows:
             if kind not in self._rows:
                 self._rows[kind] = _Rows(batch.schema)
                 self._con.register(f"plain_{kind}", self._rows[kind])
-                self._con.execute(
-                    f"PREPARE append_{kind} AS {fast_parser.insert_sql(self._layout, kind)}"
-                )
             self._rows[kind].batch = batch
-            self._con.execute(f"EXECUTE append_{kind}")
+            run(self._con, fast_parser.insert_sql(self._layout, kind))
 
     def commit(self) -> None:
         self._con.execute("COMMIT")
 
 
 class _FullParse:
-    """Parses the texts of events of any kind, and appends their rows.
-
-    Statements are prepared if possible: planning them for each block would take as long as running them.
-    """
+    """Parses the texts of events of any kind, and appends their rows."""
 
     def __init__(self, con: duckdb.DuckDBPyConnection) -> None:
         self._con = con
         self._layout = event_layout(con)
-        self._prepared: set[str] = set()
         self._others = _Rows(_OTHERS)
-        self._base: _Rows | None = None
         self.reasons: Counter[str] = Counter()
         con.register("others", self._others)
 
     def append(self, batch: pa.RecordBatch) -> None:
-        import pyarrow.compute as pc  # slow to import; meanwhile another thread reads
-
         texts = self._without_odd_numbers(batch.column("text"))
         self._others.batch = pa.record_batch([batch.column("event_id"), texts], _OTHERS)
         [(duplicates,)] = self._con.execute(query("duplicate_keys")).fetchall()
         self.reasons["duplicate_keys"] += duplicates
         older_keys = _has_any_key(texts, self._layout.older_keys)
-        # `base` is not a table: DuckDB plans a prepared statement that reads a table again for each run.
-        self._prepare("base", partial(query, "event_columns"))
-        base = self._con.sql("EXECUTE base").to_arrow_table().combine_chunks()
-        if self._base is None:
-            self._base = _Rows(base.schema)
-            self._con.register("base", self._base)
-        [self._base.batch] = base.to_batches()
-        for kind in pc.unique(base["tbl"]).to_pylist():
-            name = f"{kind}_{older_keys}"
-            self._prepare(name, partial(event_columns.insert_sql, self._layout, kind, older_keys))
-            self._con.execute(f"EXECUTE {name}")
+        run(self._con, f"CREATE OR REPLACE TEMP TABLE base AS {query('event_columns')}")
+        for (kind,) in self._con.execute("SELECT DISTINCT b.tbl FROM base AS b").fetchall():
+            run(self._con, event_columns.insert_sql(self._layout, kind, older_keys))
 
     def _without_odd_numbers(self, texts: pa.StringArray) -> pa.StringArray:
         """Quote NaN and Infinity, which DuckDB would read as numbers."""
-        import pyarrow.compute as pc
+        import pyarrow.compute as pc  # slow to import; meanwhile another thread reads
 
         found = pc.match_substring_regex(texts, r"[:,\[]\s*-?(?:nan|inf)", ignore_case=True)
         if not pc.any(found).as_py():
@@ -208,14 +188,9 @@ class _FullParse:
             repaired[position] = value.text
         return joined(repaired)
 
-    def _prepare(self, name: str, statement: Callable[[], str]) -> None:
-        if name not in self._prepared:
-            self._con.execute(f"PREPARE {name} AS {statement()}")
-            self._prepared.add(name)
-
 
 class _Rows:
-    """An Arrow stream for prepared statements: they read the batch that is set when they run."""
+    """An Arrow stream that is registered once; each statement reads the batch that is set when it runs."""
 
     def __init__(self, schema: pa.Schema) -> None:
         self.batch = pa.record_batch([pa.nulls(0, field.type) for field in schema], schema)

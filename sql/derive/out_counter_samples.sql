@@ -3,7 +3,6 @@
 -- summary: Content of the Parquet file of sampled counters, with epoch times.
 --
 -- If a series is not a plain number, raw keeps the arguments too.
-CREATE VIEW out_counter_samples AS
 WITH
 series AS (
     SELECT
@@ -34,4 +33,4 @@ SELECT
     END AS raw
 FROM raw_counter AS c
 LEFT JOIN series AS s ON c.event_id = s.event_id
-LEFT JOIN readable AS r ON c.event_id = r.event_id;
+LEFT JOIN readable AS r ON c.event_id = r.event_id

@@ -1,7 +1,6 @@
 -- derive: out_device_events
 -- since: 0.1
 -- summary: Content of the Parquet file of device events, with epoch times.
-CREATE VIEW out_device_events AS
 SELECT
     d.* REPLACE (
         CASE
@@ -19,4 +18,4 @@ SELECT
     l.launch_id,
     l.op_id
 FROM raw_device AS d
-POSITIONAL JOIN device_links AS l;
+POSITIONAL JOIN device_links AS l

@@ -1,7 +1,6 @@
 -- derive: out_flows
 -- since: 0.1
 -- summary: Content of the Parquet file of flow arrows, with epoch times.
-CREATE VIEW out_flows AS
 SELECT
     f.* REPLACE (
         f.source_ns + base_ns() AS source_ns,
@@ -13,4 +12,4 @@ SELECT
         WHEN f.target_rest IS NULL THEN '{"source":' || f.source_rest || '}'
         ELSE '{"source":' || f.source_rest || ',"target":' || f.target_rest || '}'
     END AS raw
-FROM linked_flows AS f;
+FROM linked_flows AS f

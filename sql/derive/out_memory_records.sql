@@ -1,7 +1,6 @@
 -- derive: out_memory_records
 -- since: 0.1
 -- summary: Content of the Parquet file of memory records, with epoch times.
-CREATE VIEW out_memory_records AS
 SELECT
     m.*,
     m.ts_ns + base_ns() AS time_ns,
@@ -10,4 +9,4 @@ SELECT
         WHEN m.event_id = l.event_id THEN l.op_id ELSE error('memory_links is out of order')
     END AS op_id
 FROM raw_memory AS m
-POSITIONAL JOIN memory_links AS l;
+POSITIONAL JOIN memory_links AS l

@@ -1,9 +1,8 @@
 -- derive: out_other_events
 -- since: 0.1
 -- summary: Content of the Parquet file of all other events, with epoch times.
-CREATE VIEW out_other_events AS
 SELECT
     e.*,
     e.ts_ns + base_ns() AS time_ns,
     e.dur_ns AS duration_ns
-FROM (SELECT o.* REPLACE (o.raw_category AS category) FROM raw_other AS o) AS e;
+FROM (SELECT o.* REPLACE (o.raw_category AS category) FROM raw_other AS o) AS e

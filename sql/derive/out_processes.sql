@@ -1,7 +1,6 @@
 -- derive: out_processes
 -- since: 0.1
 -- summary: Content of the Parquet file of processes and threads.
-CREATE VIEW out_processes AS
 WITH
 facts AS (
     SELECT
@@ -44,4 +43,4 @@ SELECT
     n.pid, t.tid, n.process_name, n.process_labels, n.process_sort_index, t.thread_name,
     t.thread_sort_index
 FROM named AS n
-LEFT JOIN threads_named AS t ON n.pid IS NOT DISTINCT FROM t.pid;
+LEFT JOIN threads_named AS t ON n.pid IS NOT DISTINCT FROM t.pid

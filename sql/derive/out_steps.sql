@@ -1,7 +1,6 @@
 -- derive: out_steps
 -- since: 0.1
 -- summary: Content of the Parquet file of steps, with epoch times.
-CREATE VIEW out_steps AS
 SELECT
     s.* REPLACE (
         s.start_ns + base_ns() AS start_ns,
@@ -9,4 +8,4 @@ SELECT
         s.extended_start_ns + base_ns() AS extended_start_ns,
         s.extended_end_ns + base_ns() AS extended_end_ns
     )
-FROM linked_steps AS s;
+FROM linked_steps AS s

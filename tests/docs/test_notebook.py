@@ -8,9 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import nbformat
 import pytest
-from nbclient import NotebookClient
 
 import tracewh
 
@@ -45,6 +43,10 @@ class Executed:
     """A notebook after all its cells ran in `folder`."""
 
     def __init__(self, name: str, folder: Path = NOTEBOOKS) -> None:
+        # Slow to import, and every process of a test run collects this file.
+        import nbformat
+        from nbclient import NotebookClient
+
         notebook = nbformat.read(NOTEBOOKS / f"{name}.ipynb", as_version=4)
         NotebookClient(
             notebook, timeout=120, kernel_name="python3", resources={"metadata": {"path": folder}}
@@ -87,6 +89,8 @@ def _value(text: str) -> Any:
 
 @pytest.mark.parametrize("path", sorted(NOTEBOOKS.glob("*.ipynb")), ids=lambda path: path.stem)
 def test_outputs_are_not_committed(path: Path) -> None:
+    import nbformat
+
     notebook = nbformat.read(path, as_version=4)
     nbformat.validate(notebook)
     assert [

@@ -67,15 +67,17 @@ def test_as_many_at_a_time_as_fit_into_memory(
     assert workers_and_limits([1, size] * 32, jobs) == (workers, limits)
 
 
-def test_sixty_four_ranks_on_as_many_cores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One each would have 14 MiB, which is too little for any."""
-    monkeypatch.setattr("os.cpu_count", lambda: 64)
+def test_many_ranks_on_as_many_cores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All at once each would have 7 MiB, which is too little for any."""
+    monkeypatch.setattr("os.cpu_count", lambda: 16)
+    monkeypatch.setattr(database_pool, "MEMORY_BYTES", MEMORY_BYTES // 8)
+    monkeypatch.setattr(database_pool, "_ALL_BYTES", database_pool._ALL_BYTES // 8)
     file = next(SAMPLE.glob("*.gz"))
     (tmp_path / "run").mkdir()
-    for rank in range(64):
+    for rank in range(16):
         (tmp_path / "run" / f"rank{rank}.pt.trace.json.gz").symlink_to(file)
     outcomes = ingest([tmp_path / "run"], tmp_path / "wh")
-    assert [(each.status, each.reason) for each in outcomes] == [("ingested", "")] * 64
+    assert [(each.status, each.reason) for each in outcomes] == [("ingested", "")] * 16
 
 
 def test_files_that_are_in_already_take_no_memory(

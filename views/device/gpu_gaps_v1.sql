@@ -216,9 +216,11 @@ CREATE MACRO gpu_gaps_v1(
         a.name AS after_kernel,
         m.host.name AS host_op
     FROM gaps AS g
-    INNER JOIN device_events AS b
+    -- Both are there. An inner join could be reordered: where DuckDB expects no device events, it would
+    -- join all of a trace with each other first.
+    LEFT JOIN device_events AS b
         ON g.run = b.run AND g.worker = b.worker AND g.span = b.span AND g.before_id = b.event_id
-    INNER JOIN device_events AS a
+    LEFT JOIN device_events AS a
         ON g.run = a.run AND g.worker = a.worker AND g.span = a.span AND g.after_id = a.event_id
     LEFT JOIN slots AS s ON g.gap = s.gap
     LEFT JOIN most AS m ON s.key = m.key AND s.slot = m.slot

@@ -18,15 +18,25 @@ from tracewh.views.warehouse import Warehouse, listed
 EVENT = {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 10, "dur": 5}
 
 
-@pytest.fixture
-def real(tmp_path: Path) -> Path:
-    """A warehouse of two ingested traces, of the runs `a b` and `c`."""
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with two trace files and a warehouse of them, as it is before a test."""
+    folder = tmp_path_factory.mktemp("kept")
     for run in ("a b", "c"):
-        path = tmp_path / "logs" / run / "w.json"
+        path = folder / "used" / "logs" / run / "w.json"
         path.parent.mkdir(parents=True)
         path.write_text(json.dumps({"traceEvents": [EVENT]}), "utf-8")
-    library.ingest(tmp_path / "logs", tmp_path / "wh")
-    return tmp_path / "wh"
+    library.ingest(folder / "used" / "logs", folder / "used" / "wh")
+    return shutil.copytree(folder / "used", folder / "unused")
+
+
+@pytest.fixture
+def real(kept: Path) -> Path:
+    """A warehouse of two ingested traces, of the runs `a b` and `c`, always in the place that it knows."""
+    used = kept.with_name("used")
+    shutil.rmtree(used)
+    shutil.copytree(kept, used)
+    return used / "wh"
 
 
 def size(warehouse: Path, run: str = "*") -> str:

@@ -18,7 +18,8 @@ from tracewh.ingest.link.link_tasks import LINK_TASKS
 from tracewh.ingest.link.task_graph import Running, Task, run_tasks
 from tracewh.schema import tables
 
-SAMPLE = Path(tracewh.__file__).parent / "samples" / "resnet_workers_0"
+SAMPLES = Path(tracewh.__file__).parent / "samples" / "resnet_workers_0"
+SAMPLE = min(SAMPLES.glob("*.gz"))
 
 
 def run(tasks: Mapping[str, Task], at_once: int) -> None:

@@ -7,13 +7,15 @@ from math import comb
 import numpy as np
 import pyarrow as pa
 import pytest
-from scipy.stats import mannwhitneyu
 
 from tests.given import Tables
 
 
 @pytest.mark.parametrize("decimals", [0, 9], ids=["ties", "no_ties"])
 def test_p_values_are_those_of_scipy(tables: Tables, decimals: int) -> None:
+    # Slow to import, and every process of a test run collects this file.
+    from scipy.stats import mannwhitneyu
+
     random = np.random.default_rng(2021)
     samples = {}
     for key in range(300):
