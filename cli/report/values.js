@@ -61,6 +61,14 @@ function element(tag, properties = {}, ...children) {
   return made;
 }
 
+// A place that scrolls what is too wide, also by key.
+function scrolled(content, label) {
+  const box = element("div", { className: "scrolled", tabIndex: 0 }, content);
+  box.setAttribute("role", "region");
+  box.setAttribute("aria-label", label);
+  return box;
+}
+
 function picker(label, values, names, onChange) {
   const select = element("select", { onchange: () => onChange(select.value) });
   values.forEach((value, n) => select.append(element("option", { value, textContent: names[n] })));
