@@ -167,7 +167,7 @@ def stacked(
             {"calculate": f"indexof({_names(parts)}, datum._column)", "as": "_order"},
             {"calculate": _amount("datum._size", word), "as": "_said"},
         ],
-        mark={"type": "bar", "tooltip": True},
+        mark={"type": "bar", "tooltip": True, "width": {"expr": "min(96, bandwidth('x'))"}},
         encoding={
             "x": {
                 "field": "_place",
@@ -175,7 +175,7 @@ def stacked(
                 "sort": None,
                 "title": None if is_many else x,
                 "axis": {
-                    "labelAngle": -40 if is_many and len(rows) > 6 else 0,
+                    "labelAngle": -40 if is_many else 0,
                     "labelOverlap": True,
                 },
                 "scale": {"paddingInner": 0.2},
@@ -740,7 +740,7 @@ def _colors(titles: Sequence[str]) -> dict[str, Any]:
         "legend": {
             "title": None,
             "orient": "top",
-            "columns": {"expr": "max(2, floor(width / 130))"},
+            "columns": {"expr": "letters < 30 ? 2 : 8"},
         },
     }
 
@@ -753,7 +753,7 @@ def _directions() -> dict[str, Any]:
             "domain": [f"{word} than the baseline" for word in ("more", "less")],
             "range": [LONGER, SHORTER],
         },
-        "legend": {"title": None, "orient": "top", "columns": {"expr": "width < 320 ? 1 : 2"}},
+        "legend": {"title": None, "orient": "top", "columns": {"expr": "letters < 24 ? 1 : 2"}},
     }
 
 

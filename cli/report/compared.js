@@ -20,7 +20,7 @@ function facts(holder, panel) {
     .map((text) => (text ? element("th", { scope: "col", textContent: text }) : element("td")));
   const table = element("table", { className: "facts" },
     element("thead", {}, element("tr", {}, ...head)), body);
-  holder.append(scrolled(table, "Summary"));
+  holder.append(scrollable(element("div", { className: "scrolled" }, table), "Figures of both runs"));
 }
 
 // The blocks in a block: a click on a bar shows what is inside, and a button what is around.

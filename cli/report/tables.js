@@ -70,8 +70,7 @@ function listed(holder, id, panel, label) {
   if (hasSearch) head.append(element("tr", {}, ...fields.map((field) => element("td", {}, field))));
   const body = element("table", { className: "display compact" }, head);
   const isVirtual = panel.rows > MANY;
-  const box = isVirtual ? element("div", {}, body) : scrolled(body, `${label}: rows`);
-  box.classList.add("table");
+  const box = element("div", { className: isVirtual ? "table" : "table scrolled" }, body);
   holder.append(box);
   const table = new DataTable(body, {
     data: rows,
@@ -99,6 +98,7 @@ function listed(holder, id, panel, label) {
       },
     })),
   });
+  scrollable(isVirtual ? box.querySelector(".dt-scroll-body") : box, `${label}: rows`);
   // Above the rows that scroll, DataTables keeps a copy of the head without height; a key must not reach it.
   const hideCopies = () => box.querySelectorAll(".dt-scroll-body thead input").forEach((field) => field.remove());
   table.on("draw column-sizing", hideCopies);

@@ -61,9 +61,9 @@ function element(tag, properties = {}, ...children) {
   return made;
 }
 
-// A place that scrolls what is too wide, also by key.
-function scrolled(content, label) {
-  const box = element("div", { className: "scrolled", tabIndex: 0 }, content);
+// Lets keys scroll a place whose content is too wide or too high.
+function scrollable(box, label) {
+  box.tabIndex = 0;
   box.setAttribute("role", "region");
   box.setAttribute("aria-label", label);
   return box;

@@ -313,7 +313,14 @@ def test_without_a_mouse(visit: Visit, report: Path) -> None:
     assert visit.page.evaluate("document.querySelector('main').contains(document.activeElement)")
     visit.all_panels()
     nameless = "[...document.querySelectorAll(q)].filter((e) => !e.ariaLabel && !e.labels?.length)"
-    for query in (".chart", "select", ".controls input"):
+    for query in (
+        ".chart",
+        "select",
+        ".controls input",
+        "thead input",
+        ".scrolled",
+        ".dt-scroll-body",
+    ):
         assert visit.page.evaluate(f"(q) => {nameless}.length", query) == 0
         assert visit.page.locator(query).count() > 0
 
