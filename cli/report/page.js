@@ -35,11 +35,12 @@ function show(article) {
         message.textContent = panel.empty;
         message.hidden = false;
       }
+      article.dataset.drawn = "yes";
     } catch (error) {
       message.textContent = error.message;
       message.hidden = false;
+      article.dataset.drawn = "failed";
     }
-    article.dataset.drawn = "yes";
   })();
   return article.shown;
 }

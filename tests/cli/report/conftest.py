@@ -45,6 +45,7 @@ class Visit:
         panel = self.page.locator(f"#panel-{name}")
         panel.scroll_into_view_if_needed()
         self.page.locator(f"#panel-{name}[data-drawn]").wait_for()
+        assert panel.get_attribute("data-drawn") == "yes", panel.inner_text()
         return panel
 
     def column(self, name: str, field: str) -> list[str]:
