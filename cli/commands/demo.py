@@ -11,6 +11,7 @@ from tracewh.cli.commands.ingest import run_ingest
 from tracewh.cli.commands.options import DEFAULT_WAREHOUSE
 from tracewh.cli.diagnostics.errors import OK, CliError
 from tracewh.cli.output import Output
+from tracewh.cli.report import libraries
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 #: Two samples that differ only in the number of data loader workers.
@@ -46,10 +47,11 @@ def run_demo(warehouse: str | None) -> int:
 
 def _next(warehouse: str) -> str:
     where = f"-w {shlex.quote(str(warehouse))}"
+    first = f"{libraries.INSTALL} && " if libraries.missing() else ""
     return f"""
 Try next:
   tracewh summary {BASELINE} {where}
-  tracewh report {EXPERIMENT} --baseline {BASELINE} -o report.html {where}
+  {first}tracewh report {EXPERIMENT} --baseline {BASELINE} -o report.html {where}
   tracewh diff {BASELINE} {EXPERIMENT} {where}
   tracewh show --help
   tracewh query "FROM cpu_ops SELECT name, count(*) AS calls GROUP BY ALL ORDER BY calls DESC" {where}

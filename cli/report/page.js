@@ -12,15 +12,14 @@ async function fetchJson(path, options) {
   return content;
 }
 
-function draw(holder, id, panel, label) {
+async function draw(holder, id, panel, label) {
   holder.replaceChildren();
   if (panel.is_cut) {
     holder.append(element("p", { className: "said",
       textContent: `The first ${number.format(panel.rows)} rows only, also in the chart.` }));
   }
-  if (panel.chart) CHARTS[panel.chart.kind](holder, panel, panel.chart, label);
-  if (panel.table) return listed(holder, id, panel);
-  return null;
+  if (panel.chart) await drawChart(holder, panel, label);
+  if (panel.table) listed(holder, id, panel, label);
 }
 
 function show(article) {
@@ -36,17 +35,19 @@ function show(article) {
         message.textContent = panel.empty;
         message.hidden = false;
       }
+      article.dataset.drawn = "yes";
     } catch (error) {
       message.textContent = error.message;
       message.hidden = false;
+      article.dataset.drawn = "failed";
     }
-    article.dataset.drawn = "yes";
   })();
   return article.shown;
 }
 
 function setTheme(theme) {
   document.documentElement.dataset.theme = theme;
+  document.documentElement.classList.toggle("dark", theme === "dark"); // for DataTables
   document.getElementById("theme").textContent = theme === "dark" ? "Light" : "Dark";
   for (const draw of drawn.values()) draw();
 }

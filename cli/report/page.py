@@ -6,7 +6,7 @@ import base64
 import functools
 import hashlib
 import html
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib.metadata import version
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from tracewh.cli.output.empty_result import reasons
-from tracewh.cli.report import timeline
+from tracewh.cli.report import charts, libraries, timeline
 from tracewh.cli.report.panels import (
     COMPARED,
     INTERVALS,
@@ -33,10 +33,16 @@ if TYPE_CHECKING:
     from tracewh.views.warehouse import Warehouse
 
 ASSETS = files(__name__.rpartition(".")[0])
-STYLES = ("vendor/tabulator.min.css", "page.css", "bars.css", "timeline.css")
+#: Those of other people, which the packages of an extra hold.
+LIBRARIES: dict[str, Callable[[], str]] = {
+    "vega": libraries.vega,
+    "datatables": libraries.datatables,
+    "datatables.css": libraries.datatables_css,
+}
+STYLES = ("datatables.css", "page.css", "bars.css", "timeline.css")
 SCRIPTS = (
-    "vendor/echarts.min.js",
-    "vendor/tabulator.min.js",
+    "vega",
+    "datatables",
     "values.js",
     "charts.js",
     "compared.js",
@@ -94,6 +100,10 @@ def document(
         if section is VERDICT:
             yield f"{TIMELINE}{before}"
     yield "</main>\n"
+    yield (
+        "<footer><details><summary>Libraries in this page</summary>"
+        f'<pre tabindex="0">{html.escape(_asset("notices.txt"))}</pre></details></footer>\n'
+    )
     if data is not None:
         # In JSON, "<" occurs only within text.
         text = orjson.dumps(data, default=str).decode().replace("<", "\\u003c")
@@ -125,8 +135,32 @@ def panel_data(warehouse: Warehouse, panel: Panel, trace: ReportTrace) -> dict[s
     found = by_column(relation, meanings)
     is_cut = found["rows"] == MOST_ROWS
     empty = "" if found["rows"] else _why(warehouse, panel, trace)
-    drawn = {"chart": panel.chart, "table": panel.table, "is_cut": is_cut}
+    drawn = {"chart": _chart(panel, found), "table": panel.table, "is_cut": is_cut}
     return {**found, **drawn, "empty": empty}
+
+
+def _chart(panel: Panel, found: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the chart of a panel: its kind, its specification, and what only the page needs."""
+    if panel.chart is None:
+        return None
+    if panel.chart["kind"] == "facts":  # a table in HTML
+        return {"kind": "facts"}
+    made = charts.specification(panel.chart, found) if found["rows"] else None
+    drawn = {**panel.chart, "specification": made}
+    if made and panel.chart["kind"] == "flame":
+        drawn["frames"] = {
+            column.name: _packed(charts.frames(found, panel.chart["path"], column.name))
+            for column in charts.choices(panel.chart, found)
+        }
+    return drawn
+
+
+def _packed(frames: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return frames by column, with each name once: thousands of them repeat a few hundred names."""
+    names = list(dict.fromkeys(frame["name"] for frame in frames))
+    numbers = {name: number for number, name in enumerate(names)}
+    columns: dict[str, Any] = {key: [frame[key] for frame in frames] for key in charts.FRAME}
+    return {**columns, "names": names, "name": [numbers[name] for name in columns["name"]]}
 
 
 def _why(warehouse: Warehouse, panel: Panel, trace: ReportTrace) -> str:
@@ -203,4 +237,5 @@ def _panel(panel: Panel, trace: ReportTrace) -> str:
 
 @functools.cache
 def _asset(name: str) -> str:
-    return ASSETS.joinpath(name).read_text("utf-8")
+    made_by = LIBRARIES.get(name)
+    return made_by() if made_by else ASSETS.joinpath(name).read_text("utf-8")

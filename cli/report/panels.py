@@ -139,7 +139,7 @@ KERNELS = Section(
             "kernel-types",
             "Kernel types",
             "kernel_type_breakdown",
-            {"kind": "pie", "label": "kind", "value": "total_us"},
+            {"kind": "shares", "label": "kind", "value": "total_us"},
         ),
         Panel(
             "kernels-table",

@@ -27,6 +27,7 @@ from starlette.routing import Route
 
 from tracewh.cli import diagnostics
 from tracewh.cli.diagnostics.errors import OK
+from tracewh.cli.report import libraries
 from tracewh.cli.report.live import PANELS
 from tracewh.cli.report.messages import Setup, Task, TaskResult
 from tracewh.cli.report.timeline import QUESTIONS
@@ -254,6 +255,7 @@ def run_server(
         diagnostics.usage_error(f"--port takes a number from 0 to {LAST_PORT}, not {port}")
     if seconds > LONGEST_SECONDS:
         diagnostics.usage_error(f"--time-limit takes at most {LONGEST_SECONDS} seconds (a day)")
+    libraries.check()
     is_loopback = host in ("localhost", "::1") or _is_loopback(host)
     token = None if is_loopback else secrets.token_urlsafe(24)
     try:

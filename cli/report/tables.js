@@ -3,9 +3,10 @@
 
 // Tables with at most this many rows have no search.
 const FEW = 8;
-// Minimum width of a column of sentences, in pixels.
-const LEAST_PROSE = 240;
-const tables = new Map(); // panel -> Tabulator
+// Of a table with more rows than this, the page holds only the rows on the screen.
+const MANY = 200;
+const HEIGHT = 420;
+const tables = new Map(); // panel -> its table, of which another panel may filter the rows
 
 // A filter for numbers uses the unit of the column's largest value.
 function least(column) {
@@ -13,91 +14,112 @@ function least(column) {
   return word ? `at least, ${word}` : "at least";
 }
 
-function atLeast(column) {
+function matcher(column, wanted) {
+  if (wanted === "") return null;
+  if (!column.numeric) {
+    const part = wanted.toLowerCase();
+    return (row) => String(row[column.name] ?? "").toLowerCase().includes(part);
+  }
   const [size] = scale(column.unit, largest(column.values));
-  return (wanted, value) => Number.isNaN(Number(wanted)) || (value ?? 0) >= Number(wanted) * size;
+  const bound = Number(wanted) * size;
+  return Number.isNaN(bound) ? null : (row) => Number(amount(row[column.name] ?? 0)) >= bound;
 }
 
-// Compares numbers, including those that arrive as text; missing values are always last.
-function inOrder(a, b, rowA, rowB, column, direction) {
-  if (a === null || b === null) return (a === b ? 0 : a === null ? 1 : -1) * (direction === "asc" ? 1 : -1);
+// Compares numbers, including those that arrive as text.
+function byAmount(a, b) {
   const [x, y] = [amount(a), amount(b)];
   if (Number.isNaN(x) || Number.isNaN(y)) return Number.isNaN(x) - Number.isNaN(y);
   return x < y ? -1 : Number(x > y);
 }
 
-function listed(holder, id, panel) {
+const collator = new Intl.Collator("en");
+const byText = (a, b) => collator.compare(String(a), String(b));
+
+// Missing values are always last.
+function orders(compare) {
+  const missing = (a, b) => (a === null) - (b === null);
+  return {
+    asc: (a, b) => (a === null || b === null ? missing(a, b) : compare(a, b)),
+    desc: (a, b) => (a === null || b === null ? missing(a, b) : compare(b, a)),
+  };
+}
+
+const asHtml = DataTable.render.text().display; // replaces the characters that HTML gives a meaning
+
+DataTable.type("amount", { className: "amount", order: orders(byAmount) });
+DataTable.type("text", { order: orders(byText) });
+
+function listed(holder, id, panel, label) {
   const known = panel.columns.map((column, n) => ({ ...column, values: panel.values[n] }))
     .filter((column) => column.values.some((value) => value !== null));
-  const box = element("div", { className: "table" });
-  holder.append(box);
   const rows = Array.from({ length: panel.rows }, (_, row) =>
-    Object.fromEntries(panel.columns.map((known, n) => [known.name, panel.values[n][row]])));
+    Object.fromEntries(panel.columns.map((each, n) => [each.name, panel.values[n][row]])));
   const search = element("input", { type: "search", placeholder: "Search" });
   search.setAttribute("aria-label", "Search all columns");
   const count = element("span", { className: "said" });
   count.setAttribute("aria-live", "polite");
-  if (panel.rows > FEW) {
-    holder.insertBefore(element("div", { className: "controls" }, search, count), box);
-  }
-  const table = new Tabulator(box, {
+  const hasSearch = panel.rows > FEW;
+  if (hasSearch) holder.append(element("div", { className: "controls" }, search, count));
+  const fields = known.map((column) => {
+    const field = element("input", { placeholder: column.numeric ? least(column) : "contains" });
+    field.setAttribute("aria-label", `${title(column)}: ${field.placeholder}`);
+    return field;
+  });
+  const head = element("thead", {}, element("tr", {}, ...known.map((column) =>
+    element("th", { scope: "col", textContent: title(column), title: column.meaning ?? "" }))));
+  if (hasSearch) head.append(element("tr", {}, ...fields.map((field) => element("td", {}, field))));
+  const body = element("table", { className: "display compact" }, head);
+  const isVirtual = panel.rows > MANY;
+  const box = element("div", { className: isVirtual ? "table" : "table scrolled" }, body);
+  holder.append(box);
+  const table = new DataTable(body, {
     data: rows,
-    layout: "fitDataFill",
-    maxHeight: "420px",
-    movableColumns: true,
-    nestedFieldSeparator: false, // the name of a column may contain a dot
+    autoWidth: isVirtual,
+    colReorder: { headerRows: [0] },
+    layout: { topStart: null, topEnd: null, bottomStart: null, bottomEnd: null },
+    order: [],
+    titleRow: 0,
+    ...(isVirtual ? { deferRender: true, scrollCollapse: true, scroller: true, scrollX: true, scrollY: `${HEIGHT}px` }
+      : { paging: false }),
     columns: known.map((column) => ({
-      title: title(column),
-      field: column.name,
-      headerTooltip: column.meaning || false,
-      hozAlign: column.numeric ? "right" : "left",
-      cssClass: column.name === "message" ? "prose" : "",
-      ...(column.name === "message" ? { variableHeight: true } : { maxWidth: 640 }),
-      sorter: column.numeric ? inOrder : "string",
-      sorterParams: { alignEmptyValues: "bottom" },
-      headerSortStartingDir: column.numeric ? "desc" : "asc",
-      headerFilter: panel.rows > FEW ? "input" : false,
-      headerFilterPlaceholder: column.numeric ? least(column) : "contains",
-      headerFilterFunc: column.numeric ? atLeast(column) : "like",
-      formatter: (cell) => {
-        const value = cell.getValue();
+      // A function, because the name of a column may contain a dot.
+      data: (row) => row[column.name],
+      type: column.numeric ? "amount" : "text",
+      className: column.name === "message" ? "prose" : "",
+      orderSequence: column.numeric ? ["desc", "asc"] : ["asc", "desc"],
+      render: (value, type) => {
+        if (type !== "display") return value;
         const isLarge = column.numeric && typeof value === "string" && INTEGER.test(value);
-        return document.createTextNode(shown(isLarge ? BigInt(value) : value, column.unit));
+        return asHtml(shown(isLarge ? BigInt(value) : value, column.unit));
       },
-      tooltip: (_, cell) => String(cell.getValue() ?? ""),
+      createdCell: (cell, value) => {
+        cell.dataset.column = column.name;
+        if (column.name !== "message") cell.title = String(value ?? "");
+      },
     })),
   });
+  scrollable(isVirtual ? box.querySelector(".dt-scroll-body") : box, `${label}: rows`);
+  // Above the rows that scroll, DataTables keeps a copy of the head without height; a key must not reach it.
+  const hideCopies = () => box.querySelectorAll(".dt-scroll-body thead input").forEach((field) => field.remove());
+  table.on("draw column-sizing", hideCopies);
+  hideCopies();
+  const found = () => table.rows({ search: "applied" }).count();
   const showCount = () => {
-    const found = table.getDataCount("active");
-    count.textContent = found === panel.rows ? `${panel.rows} rows` : `${found} of ${panel.rows} rows`;
+    count.textContent = found() === panel.rows ? `${panel.rows} rows` : `${found()} of ${panel.rows} rows`;
   };
-  const built = new Promise((done) => table.on("tableBuilt", done));
-  table.on("tableBuilt", () => {
-    tables.set(id, table);
-    for (const head of box.querySelectorAll(".tabulator-col-sorter-element, .tabulator-sortable")) {
-      head.tabIndex = 0;
-      head.addEventListener("keydown", (event) => {
-        if (event.key === "Enter" && event.target === head) head.click();
-      });
-    }
+  const narrow = (name, test) => {
+    table.search.fixed(name, test && ((_, row) => test(row))).draw();
     showCount();
-  });
-  if (known.some((column) => column.name === "message")) {
-    table.on("renderComplete", () => { // sentences fill the width that the other columns leave
-      const message = table.getColumn("message");
-      const others = table.getColumns().reduce((sum, column) => sum + column.getWidth(), -message.getWidth());
-      const room = box.querySelector(".tabulator-tableholder").clientWidth;
-      const wanted = Math.max(LEAST_PROSE, room - others);
-      if (message.getWidth() === wanted) return;
-      message.setWidth(wanted);
-      for (const row of table.getRows()) row.normalizeHeight();
-    });
-  }
-  table.on("dataFiltered", () => setTimeout(showCount));
+    return found();
+  };
   search.addEventListener("input", () => {
     const wanted = search.value.toLowerCase();
-    table.setFilter((row) => Object.values(row).some(
-      (value) => String(value ?? "").toLowerCase().includes(wanted)));
+    narrow("all columns", wanted && ((row) => Object.values(row).some(
+      (value) => String(value ?? "").toLowerCase().includes(wanted))));
   });
-  return built;
+  fields.forEach((field, n) => {
+    field.addEventListener("input", () => narrow(`column ${n}`, matcher(known[n], field.value)));
+  });
+  tables.set(id, { filter: (test) => narrow("other panel", test) });
+  showCount();
 }

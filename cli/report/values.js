@@ -61,6 +61,14 @@ function element(tag, properties = {}, ...children) {
   return made;
 }
 
+// Lets keys scroll a place whose content is too wide or too high.
+function scrollable(box, label) {
+  box.tabIndex = 0;
+  box.setAttribute("role", "region");
+  box.setAttribute("aria-label", label);
+  return box;
+}
+
 function picker(label, values, names, onChange) {
   const select = element("select", { onchange: () => onChange(select.value) });
   values.forEach((value, n) => select.append(element("option", { value, textContent: names[n] })));

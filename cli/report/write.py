@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from tracewh.cli import diagnostics
 from tracewh.cli.output import Output, atomic_write
+from tracewh.cli.report import libraries
 from tracewh.cli.report.page import render
 from tracewh.cli.report.report_trace import ReportTrace
 from tracewh.views.queries import run_query
@@ -27,6 +28,7 @@ def write_report(
     """Write the page of one trace of a run; by default of the first."""
     import tracewh
 
+    libraries.check()
     Output(path=output).check()
     with tracewh.open(warehouse) as opened:
         select_traces(opened, run, baseline)

@@ -310,10 +310,13 @@ def test_demo_shows_the_way_and_what_it_names_works(
 def test_demo_keeps_its_temporary_warehouse(
     tracewh: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Where the report cannot be drawn yet, what it needs comes first."""
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr("tracewh.cli.report.libraries.find_spec", lambda module: None)
     done = tracewh("demo")
     [folder] = tmp_path.iterdir()
     assert done.code == 0
+    assert "  pip install 'tracewh[report]' && tracewh report resnet_workers_2 --" in done.err
     assert f"-w {folder / 'tracewh-warehouse'}" in done.err
     assert tracewh("runs", "-w", folder / "tracewh-warehouse").code == 0
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -43,17 +45,27 @@ class Visit:
         panel = self.page.locator(f"#panel-{name}")
         panel.scroll_into_view_if_needed()
         self.page.locator(f"#panel-{name}[data-drawn]").wait_for()
+        assert panel.get_attribute("data-drawn") == "yes", panel.inner_text()
         return panel
 
     def column(self, name: str, field: str) -> list[str]:
         """The texts of a column of a panel's table, as far as they are on the screen."""
-        cells = self.panel(name).locator(f'.tabulator-row [tabulator-field="{field}"]')
+        cells = self.panel(name).locator(f'tbody [data-column="{field}"]')
         return list(cells.all_inner_texts())
 
     def all_panels(self) -> None:
         """Draw everything."""
         for panel in self.page.locator("article[data-panel]").all():
             self.panel(str(panel.get_attribute("data-panel")))
+
+
+def data_of(page: Path) -> dict[str, Any]:
+    """The rows of the panels of a page."""
+    text = page.read_text("utf-8")
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.DOTALL)
+    assert found is not None
+    read: dict[str, Any] = json.loads(found[1])
+    return read
 
 
 @pytest.fixture

@@ -1,0 +1,130 @@
+"""The specifications of the charts, drawn without the page, as in a notebook."""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import altair
+import pytest
+import vl_convert
+
+import tracewh
+from tests.cli.report.conftest import data_of
+from tracewh.cli.app import main
+from tracewh.cli.report import charts, libraries
+
+
+def found(units: dict[str, str], *rows: tuple[Any, ...]) -> dict[str, Any]:
+    """Rows by column."""
+    columns = [{"name": name, "unit": unit} for name, unit in units.items()]
+    return {"columns": columns, "values": [list(column) for column in zip(*rows, strict=True)]}
+
+
+def texts(specification: charts.Specification | None, rows: list[dict[str, Any]]) -> list[str]:
+    """The texts of a chart."""
+    drawn = {**(specification or {}), "width": 900, "datasets": {"rows": rows}}
+    svg = vl_convert.vegalite_to_svg(drawn)
+    return [unescape(text) for text in re.findall(r"<text[^>]*>([^<]+)</text>", svg)]
+
+
+def test_each_chart_of_the_page_draws_in_a_notebook(compared: Path) -> None:
+    kinds = set()
+    for name, panel in data_of(compared).items():
+        if not (panel["chart"] or {}).get("specification"):
+            continue
+        chart = panel["chart"]
+        kinds.add(chart["kind"])
+        rows = charts.records(panel)
+        if chart["kind"] == "flame":
+            rows = charts.frames(panel, chart["path"], next(iter(chart["frames"])))
+        whole = {**chart["specification"], "datasets": {"rows": rows}}
+        assert altair.Chart.from_dict(whole).to_dict()["data"] == {"name": "rows"}, name
+        assert texts(chart["specification"], rows), name
+    # The samples have no kernels, whose shares are a chart of their own kind.
+    assert kinds == charts.KINDS.keys() - {"shares"}
+
+
+def test_bars_are_in_the_unit_of_the_largest() -> None:
+    rows = found({"name": "-", "time_us": "us", "calls": "-"}, ("a", 250_000, 1), ("b", 50_000, 5))
+    made = charts.specification(
+        {"kind": "top", "label": "name", "values": ("time_us", "calls"), "sums": ("calls",)}, rows
+    )
+    assert made is not None
+    assert [each for each in made["params"] if each["name"] == "by"] == [
+        {"name": "by", "value": "time_us"}
+        | {
+            "bind": {
+                "input": "select",
+                "name": "By ",
+                "options": ["time_us", "calls"],
+                "labels": ["time", "calls"],
+            }
+        }
+    ]
+    shown = texts(made, charts.records(rows))
+    assert "250 ms" in shown
+    assert shown.index("a") < shown.index("b")
+
+
+def test_shortened_names_differ() -> None:
+    """They are shortened in the middle; names that would be the same are numbered."""
+    names = [f"void kernel<{'float, ' * 9}{digit}{', int' * 9}>" for digit in "123"]
+    rows = found({"name": "-", "total_us": "us"}, *((name, 9 - n) for n, name in enumerate(names)))
+    chart = {"kind": "shares", "label": "name", "value": "total_us"}
+    shown = texts(charts.specification(chart, rows), charts.records(rows))
+    short = "void kernel<float, float, f…, int, int, int>"
+    assert [text for text in shown if "kernel" in text] == [short, f"{short} (2)", f"{short} (3)"]
+
+
+def test_frames_of_a_flame_graph() -> None:
+    rows = found(
+        {"stack": "-", "value_us": "us"}, ("a;b", 600), ("a b;c", 300), ("a;d", 90), ("a", 10)
+    )
+    made = charts.frames(rows, "stack", "value_us")
+    assert sorted((f["depth"], f["start"], f["end"], f["name"]) for f in made) == [
+        (0, 0.0, 0.7, "a"),
+        (0, 0.7, 1.0, "a b"),
+        (1, 0.01, 0.61, "b"),
+        (1, 0.61, 0.7, "d"),
+        (1, 0.7, 1.0, "c"),
+    ]
+    assert {f["name"]: f["said"] for f in made}["a"] == "700 µs, 70 %"
+
+
+def test_nothing_to_draw_is_no_chart() -> None:
+    rows = found({"name": "-", "delta_us": "us"}, ("a", 0), ("b", None))
+    chart = {"kind": "delta", "label": "name", "values": ("delta_us",)}
+    assert charts.specification(chart, rows) is None
+
+
+def test_without_the_extra_the_remedy_is_said(
+    samples: tracewh.Warehouse, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(libraries, "find_spec", lambda module: None)
+    for command in (["report", "ddp_gloo"], ["serve", "--port", "0"]):
+        assert main([*command, "-w", str(samples.path)]) == 1
+        assert capsys.readouterr().err == (
+            "tracewh: the report needs vl-convert-python and itables: pip install 'tracewh[report]'\n"
+        )
+
+
+def test_the_script_of_the_charts_is_put_together_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    made = libraries.vega()
+    monkeypatch.setattr(vl_convert, "javascript_bundle", None)
+    assert libraries.vega() == made
+    assert "</script" not in made
+
+
+def test_a_home_that_cannot_be_written_does_no_harm(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    monkeypatch.setattr(vl_convert, "javascript_bundle", lambda snippet: "made")
+    assert libraries.vega() == libraries.vega() == "(()=>{made\n})();"
