@@ -42,7 +42,7 @@ function partsOf(panel, row) {
   return CATEGORIES.map(([name, color, word]) => ({ value: column(panel, name)?.values[row] ?? 0, color, word }));
 }
 
-Object.assign(CHARTS, {
+Object.assign(ELEMENTS, {
   // One strip per worker: the mean step by category, and how long the others wait for it.
   workers(holder, panel) {
     const [worker, span, rank] = ["worker", "span", "rank"].map((name) => column(panel, name).values);

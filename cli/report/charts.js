@@ -81,6 +81,9 @@ async function chart(holder, specification, rows, label, onView = () => {}) {
   return shownChart;
 }
 
+// What is drawn with elements of the page instead of a specification, by kind.
+const ELEMENTS = {};
+
 const CHARTS = {
   // A range of the curve filters the rows of another panel.
   async curve(holder, panel, label) {
@@ -153,7 +156,7 @@ const CHARTS = {
 
 function drawChart(holder, panel, label) {
   const { kind, specification } = panel.chart;
-  if (kind === "facts") return facts(holder, panel);
+  if (ELEMENTS[kind]) return ELEMENTS[kind](holder, panel);
   if (specification) return (CHARTS[kind] ?? plainChart)(holder, panel, label);
   if (kind === "delta") holder.append(element("p", { className: "said", textContent: "No differences." }));
   return null;

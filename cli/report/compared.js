@@ -2,7 +2,7 @@
 "use strict";
 
 // The single row of diff_overview as a table: per figure a line with both runs and the difference.
-function facts(holder, panel) {
+ELEMENTS.facts = (holder, panel) => {
   const rows = panel.columns.map((known, n) => ({ ...known, value: panel.values[n][0] }));
   const value = (name) => rows.find((row) => row.name === name);
   const body = element("tbody");
@@ -21,7 +21,7 @@ function facts(holder, panel) {
   const table = element("table", { className: "facts" },
     element("thead", {}, element("tr", {}, ...head)), body);
   holder.append(scrollable(element("div", { className: "scrolled" }, table), "Figures of both runs"));
-}
+};
 
 // The blocks in a block: a click on a bar shows what is inside, and a button what is around.
 CHARTS.blocks = async (holder, panel, label) => {

@@ -52,6 +52,17 @@ SCRIPTS = (
     "timeline.js",
     "page.js",
 )
+#: Names of colors in the style sheets -> the category whose color it is in the charts.
+CATEGORY_COLORS = {
+    "kernel": "kernel",
+    "copy": "memcpy",
+    "memset": "memset",
+    "communication": "communication",
+    "runtime": "runtime",
+    "dataloader": "dataloader",
+    "operator": "cpu exec",
+    "nothing": "other",
+}
 #: The element that timeline.js fills.
 TIMELINE = """<section id="timeline" aria-labelledby="timeline-title">
 <h2 id="timeline-title">Timeline</h2>
@@ -93,6 +104,7 @@ def document(
     yield f"<title>{html.escape(trace.run)} · tracewh</title>\n"
     for style in STYLES:
         yield f"<style>{_asset(style)}</style>\n"
+    yield f"<style>{_category_colors()}</style>\n"
     yield f"</head>\n<body>\n{_head(trace, header)}"
     yield '<main id="main" tabindex="-1">\n'
     for section in sections(trace):
@@ -111,6 +123,12 @@ def document(
     for script in SCRIPTS:
         yield f"<script>{_asset(script)}</script>\n"
     yield "</body>\n</html>\n"
+
+
+def _category_colors() -> str:
+    """Return the colors of the charts for what the page itself draws."""
+    named = ";".join(f"--c-{name}: {charts.COLORS[of]}" for name, of in CATEGORY_COLORS.items())
+    return f":root{{{named}}}"
 
 
 @functools.cache
@@ -143,8 +161,8 @@ def _chart(panel: Panel, found: dict[str, Any]) -> dict[str, Any] | None:
     """Return the chart of a panel: its kind, its specification, and what only the page needs."""
     if panel.chart is None:
         return None
-    if panel.chart["kind"] == "facts":  # a table in HTML
-        return {"kind": "facts"}
+    if panel.chart["kind"] not in charts.KINDS:  # drawn with elements of the page
+        return dict(panel.chart)
     made = charts.specification(panel.chart, found) if found["rows"] else None
     drawn = {**panel.chart, "specification": made}
     if made and panel.chart["kind"] == "flame":

@@ -9,8 +9,8 @@ function typeset(text) {
   return text?.replace(/(\d) us\b/g, "$1 µs").replace(/(\d) (?=%|[mµn]?s\b|[KMGT]?i?B\b)/g, "$1\u00a0").replace(/^(\d+) x /, "$1 × ");
 }
 
-Object.assign(CHARTS, {
-  verdict(holder, panel, spec) {
+Object.assign(ELEMENTS, {
+  verdict(holder, panel) {
     const rows = panel.values[0].map((_, row) => Object.fromEntries(
       panel.columns.map((known, n) => [known.name, panel.values[n][row]])));
     const of = (part) => rows.filter((row) => row.part === part);
@@ -23,7 +23,7 @@ Object.assign(CHARTS, {
     const step = element("section", { className: "average" });
     const findings = element("section", { className: "findings" }, element("h4", { textContent: "What costs most" }));
     const found = of("finding");
-    findings.append(...(found.length ? found.map((row) => findingOf(row, spec.panels))
+    findings.append(...(found.length ? found.map((row) => findingOf(row, panel.chart.panels))
       : [element("p", { className: "said", textContent: "Nothing that tracewh looks for costs 1 % of a step." })]));
     holder.append(element("div", { className: "columns" }, step, findings));
     averageStep(step);

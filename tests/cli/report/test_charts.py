@@ -33,7 +33,7 @@ def texts(specification: charts.Specification | None, rows: list[dict[str, Any]]
 def test_each_chart_of_the_page_draws_in_a_notebook(compared: Path) -> None:
     kinds = set()
     for name, panel in data_of(compared).items():
-        if not (panel["chart"] or {}).get("specification"):
+        if not (panel.get("chart") or {}).get("specification"):
             continue
         chart = panel["chart"]
         kinds.add(chart["kind"])
