@@ -634,7 +634,7 @@ class Timeline {
       context.fillRect(from, top - 2, to - from, height + 4);
       const left = Math.max(from, this.labels) + 6;
       const op = gaps.host_op[n] === null ? null : gaps.texts.host_op[gaps.host_op[n]];
-      const why = `${exactTime(gaps.length[n])} idle${op ? `: the host runs ${op}` : ""}`;
+      const why = `${rounded(gaps.length[n], "ns")} idle${op ? `: the host runs ${op}` : ""}`;
       const room = Math.min(to, this.width) - left - 4;
       if (room > 60) {
         context.fillStyle = colors["c-gap-ink"];

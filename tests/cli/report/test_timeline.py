@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.request import urlopen
 
 import pytest
 from playwright.sync_api import expect
 
 import tracewh
 from tests.cli.report.conftest import Visit
-from tests.cli.report.test_serve import started
+from tests.cli.report.test_serve import ENDLESS, answer_of, sent, started
 from tracewh.cli.report.write import write_report
 
 MS = 1_000_000
@@ -362,3 +364,27 @@ def test_a_question_that_is_none(visit: Visit, warehouse: Path) -> None:
 def test_a_step_of_the_verdict_is_shown(report: Drawn) -> None:
     report.page.locator(".step").nth(1).click()
     assert report.view == (10, 20)
+
+
+def test_fifty_zoom_while_a_query_never_ends(warehouse: Path) -> None:
+    with tracewh.open(warehouse) as opened:
+        server, address = started(opened, "--time-limit", "600")
+    path = "api/timeline/rectangles?start=0&end=20000000&pixels=100"
+    try:
+        endless = sent(address, ENDLESS)
+        with ThreadPoolExecutor(50) as clients:
+            answers = list(clients.map(lambda _: fetched(address + path), range(100)))
+        assert {status for status, _ in answers} == {200}
+        events = {sum(json.loads(body)["events"]) for _, body in answers}
+        assert events == {2 * 107}
+        endless.close()  # cancels the query
+        assert answer_of(sent(address, "SELECT 42 AS answer"))["values"] == [[42]]
+    finally:
+        server.terminate()
+        server.communicate(timeout=60)
+
+
+def fetched(url: str) -> tuple[int, bytes]:
+    """The status and the body of an answer."""
+    with urlopen(url, timeout=120) as answer:
+        return answer.status, answer.read()
