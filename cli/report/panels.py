@@ -128,6 +128,11 @@ OPERATORS = Section(
                 sums=("host_self_us", "device_us", "allocated_bytes"),
             ),
         ),
+        Panel(
+            "flops",
+            "Operations of matrix products, convolutions and attention",
+            "operator_flops_summary",
+        ),
     ),
 )
 
@@ -146,6 +151,45 @@ KERNELS = Section(
             "Kernels by time",
             "kernel_stats",
             _top("name", "total_us", "calls", "mean_us", sums=("total_us",)),
+        ),
+        Panel(
+            "sequences",
+            "Kernel sequences that repeat",
+            "kernel_sequences",
+        ),
+        Panel(
+            "roofline",
+            "Roofline by CUPTI counters",
+            "roofline",
+        ),
+    ),
+)
+
+DEVICE = Section(
+    "device",
+    "Device",
+    (
+        Panel(
+            "critical-path",
+            "Critical path of the steps",
+            "critical_path_summary",
+            {"kind": "shares", "label": "bound", "value": "duration_us"},
+        ),
+        Panel(
+            "idle-time",
+            "Idle time of the streams by cause",
+            "idle_time",
+        ),
+        Panel(
+            "gaps",
+            "Longest gaps",
+            "gpu_gaps",
+            left_out="No gap is longer than 500 us.",
+        ),
+        Panel(
+            "queues",
+            "Launch queues",
+            "queue_length_summary",
         ),
     ),
 )
@@ -212,6 +256,11 @@ COMMUNICATION = Section(
                 "by": "worker",
                 "values": ("transfer_us", "synchronizing_us", "uncompared_us"),
             },
+        ),
+        Panel(
+            "stragglers",
+            "Workers that others wait for",
+            "stragglers",
         ),
         Panel(
             "collectives",
@@ -307,7 +356,7 @@ WORKERS = Section(
 #: The view that a finding of the verdict names -> the panel that shows it.
 _PROOFS = {
     panel.view: panel.id
-    for section in (OVERVIEW, WORKERS, OPERATORS, KERNELS, MEMORY, COMMUNICATION, MODULES)
+    for section in (OVERVIEW, WORKERS, OPERATORS, KERNELS, DEVICE, MEMORY, COMMUNICATION, MODULES)
     for panel in section.panels
 }
 
@@ -325,4 +374,14 @@ VERDICT = Section(
     ),
 )
 
-SECTIONS = (VERDICT, OVERVIEW, WORKERS, OPERATORS, KERNELS, MEMORY, COMMUNICATION, MODULES)
+SECTIONS = (
+    VERDICT,
+    OVERVIEW,
+    WORKERS,
+    OPERATORS,
+    KERNELS,
+    DEVICE,
+    MEMORY,
+    COMMUNICATION,
+    MODULES,
+)

@@ -43,8 +43,7 @@ def test_each_chart_of_the_page_draws_in_a_notebook(compared: Path) -> None:
         whole = {**chart["specification"], "datasets": {"rows": rows}}
         assert altair.Chart.from_dict(whole).to_dict()["data"] == {"name": "rows"}, name
         assert texts(chart["specification"], rows), name
-    # The samples have no kernels, whose shares are a chart of their own kind.
-    assert kinds == charts.KINDS.keys() - {"shares"}
+    assert kinds == charts.KINDS.keys()
 
 
 def test_bars_are_in_the_unit_of_the_largest() -> None:
