@@ -4,7 +4,7 @@
 -- summary: The mean step of each worker beside those of the others, and how long the others wait for it.
 -- grain: one row per trace with a complete step; a trace without steps counts as one step
 -- distributes: run
--- order: run, span, lateness_us DESC NULLS LAST, step_us DESC, worker
+-- order: run, span, lateness_us DESC, step_us DESC, worker
 -- empty: No trace has a complete step, or an event with a duration outside of steps: record for longer, with ProfilerActivity.CPU among the activities.
 -- uses: is_wanted, mean_steps, stragglers_v1
 -- example: samples --run ddp_gloo
@@ -63,4 +63,4 @@ CREATE MACRO workers_v1(
         ON m.run = s.run AND m.worker = s.worker AND m.span = s.span AND s.step IS NULL
     WHERE is_wanted(t.run, t.worker, t.span, run, worker, span)
     ORDER BY
-        m.run ASC, m.span ASC, s.lateness_us DESC NULLS LAST, m.total_us DESC, m.worker ASC;
+        m.run ASC, m.span ASC, s.lateness_us DESC, m.total_us DESC, m.worker ASC;

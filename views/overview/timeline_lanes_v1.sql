@@ -129,36 +129,42 @@ CREATE MACRO timeline_lanes_v1(
     )
 
     SELECT
-        l.run,
-        l.worker,
-        l.span,
-        row_number() OVER (
-            PARTITION BY l.run, l.worker, l.span
-            ORDER BY
-                l.kind <> 'steps', l.kind <> 'thread',
-                r.role IS DISTINCT FROM 'main', r.role IS DISTINCT FROM 'backward',
-                coalesce(l.operators, 0) = 0, r.importance,
-                try_cast(l.pid AS BIGINT), l.pid, try_cast(l.tid AS BIGINT), l.tid, l.kind
-        ) AS position,
-        l.lane,
-        l.kind,
-        r.role,
-        l.pid,
-        l.tid,
+        p.run,
+        p.worker,
+        p.span,
+        p.position,
+        p.lane,
+        p.kind,
+        p.role,
+        p.pid,
+        p.tid,
         b.process,
         n.name,
-        l.depths,
-        l.events,
-        l.operators,
-        l.start_ns,
-        l.end_ns
-    FROM lanes AS l
-    LEFT JOIN roles AS r
-        ON l.run = r.run AND l.worker = r.worker AND l.span = r.span AND l.lane = r.lane
+        p.depths,
+        p.events,
+        p.operators,
+        p.start_ns,
+        p.end_ns
+    FROM (
+        SELECT
+            l.*,
+            r.role,
+            row_number() OVER (
+                PARTITION BY l.run, l.worker, l.span
+                ORDER BY
+                    l.kind <> 'steps', l.kind <> 'thread',
+                    r.role IS DISTINCT FROM 'main', r.role IS DISTINCT FROM 'backward',
+                    coalesce(l.operators, 0) = 0, r.importance,
+                    try_cast(l.pid AS BIGINT), l.pid, try_cast(l.tid AS BIGINT), l.tid, l.kind
+            ) AS position
+        FROM lanes AS l
+        LEFT JOIN roles AS r
+            ON l.run = r.run AND l.worker = r.worker AND l.span = r.span AND l.lane = r.lane
+    ) AS p
     LEFT JOIN labels AS b
-        ON l.run = b.run AND l.worker = b.worker AND l.span = b.span AND l.pid = b.pid
+        ON p.run = b.run AND p.worker = b.worker AND p.span = b.span AND p.pid = b.pid
     LEFT JOIN names AS n
         ON
-            l.run = n.run AND l.worker = n.worker AND l.span = n.span
-            AND l.pid = n.pid AND l.tid = n.tid
-    ORDER BY l.run ASC, l.worker ASC, l.span ASC, position ASC;
+            p.run = n.run AND p.worker = n.worker AND p.span = n.span
+            AND p.pid = n.pid AND p.tid = n.tid
+    ORDER BY p.run, p.worker, p.span, p.position;
