@@ -1,10 +1,11 @@
 -- The trace of a run that the report shows: that of $worker and $span where they are named, else the first
--- recording of the lowest rank. With it the number of traces of the run.
+-- recording of the lowest rank. With it the number of traces of the run. A trace without complete events
+-- starts and ends at 0.
 SELECT
     t.worker,
     t.span,
-    t.start_ns,
-    t.end_ns,
+    coalesce(t.start_ns, 0) AS start_ns,
+    coalesce(t.end_ns, 0) AS end_ns,
     count(*) OVER () AS traces
 FROM traces AS t
 WHERE t.run = $run

@@ -388,3 +388,18 @@ def fetched(url: str) -> tuple[int, bytes]:
     """The status and the body of an answer."""
     with urlopen(url, timeout=120) as answer:
         return answer.status, answer.read()
+
+
+def test_a_trace_without_durations_has_no_timeline(visit: Visit, tmp_path: Path) -> None:
+    instant = {"ph": "i", "name": "mark", "pid": 1, "tid": 1, "ts": 5, "s": "t"}
+    (tmp_path / "logs").mkdir()
+    trace = {"schemaVersion": 1, "traceEvents": [instant]}
+    (tmp_path / "logs" / "rank0.json").write_text(json.dumps(trace), "utf-8")
+    tracewh.ingest([tmp_path / "logs"], tmp_path / "warehouse")
+    path = tmp_path / "report.html"
+    write_report(str(tmp_path / "warehouse"), "logs", None, None, path)
+    visit.page.goto(path.as_uri())
+    expect(visit.page.locator("#timeline .empty")).to_have_text(
+        "The trace has no events with a duration."
+    )
+    visit.all_panels()
