@@ -36,7 +36,7 @@ from torch.utils.data import DataLoader
 
 WAIT, WARMUP, ACTIVE, REPEAT = 1, 1, 2, 2
 #: How much later than the other one a rank of the pair begins with each step.
-LATE_S = 0.1
+LATE_S = 0.3
 LATE_RANK = 1
 
 

@@ -10,7 +10,7 @@ from tests.live.conftest import ANNOTATION, OPERATOR, PAIR, Live, Trace
 
 # As in record.py.
 STEPS = [2, 3]
-LATE_US = 100_000
+LATE_US = 300_000
 ON_TIME, LATE = "rank0", "rank1"
 #: The model has four leaves with a layer each, of 8 by 8 weights and 8 biases; a float has 4 bytes.
 GRADIENT_BYTES = 4 * (8 * 8 + 8) * 4
