@@ -64,7 +64,7 @@ def ask(client: TestClient, sql: str) -> str:
 
 
 def test_the_newest_run_is_shown_first(client: TestClient) -> None:
-    page = client.get("/").text
+    page = client.get("/", params={"run": ""}).text
     assert '<option value="ddp_gloo" selected>' in page
     assert '<option value="rank1">' in page
     assert 'id="data"' not in page
@@ -293,7 +293,7 @@ def test_a_damaged_trace_blocks_no_other_run(samples: tracewh.Warehouse, tmp_pat
             for panel in ("steps", "operators-table", "diff-operators"):
                 assert client.get(f"/api/panel/{panel}", params=run).json()["rows"] > 0
             assert ask(client, "FROM operator_stats()").startswith(said)
-            assert client.get("/").json()["error"].startswith(said)
+            assert client.get("/api/runs").json()["error"].startswith(said)
             assert client.get("/", params={"run": "ddp_gloo"}).json()["error"].startswith(said)
 
 
@@ -448,7 +448,7 @@ def address(samples: tracewh.Warehouse) -> Iterator[str]:
 
 def test_in_a_browser(visit: Visit, address: str) -> None:
     page = visit.page
-    page.goto(address)
+    page.goto(f"{address}?run=ddp_gloo")
     visit.all_panels()
     page.locator("[data-choice=run]").select_option("resnet_workers_2")
     page.wait_for_url("**/?run=resnet_workers_2")
@@ -457,99 +457,12 @@ def test_in_a_browser(visit: Visit, address: str) -> None:
     page.locator("[data-choice=baseline]").select_option("resnet_workers_0")
     page.wait_for_url("**/?baseline=resnet_workers_0&run=resnet_workers_2&worker=worker0&span=2")
     visit.all_panels()
-    page.locator("#ask select").select_option("kernel_stats")
-    expect(page.locator("#ask .said")).to_have_text("0 rows.")
-    page.locator("#ask textarea").fill("SELECT 6 * 7 AS answer")
-    page.get_by_role("button", name="Run").click()
-    expect(page.locator("#ask .tabulator-cell")).to_have_text("42")
-    page.locator("#ask textarea").fill("EXPLAIN SELECT 6 * 7 AS answer")
-    page.get_by_role("button", name="Run").click()
-    expect(page.locator("#ask pre")).to_contain_text("Projection")
-    assert all(request.startswith(address) for request in visit.requests)
-
-
-def test_an_error_takes_the_rows_of_the_query_before_away(visit: Visit, address: str) -> None:
-    page = visit.page
-    page.goto(address)
-    page.locator("#ask textarea").fill("SELECT 6 * 7 AS answer")
-    page.keyboard.press("Control+Enter")
-    expect(page.locator("#ask .tabulator-cell")).to_have_text("42")
-    page.locator("#ask textarea").fill("SELEC 1")
-    page.keyboard.press("Control+Enter")
-    expect(page.locator("#ask .said")).to_contain_text("Parser Error")
-    expect(page.locator("#ask .tabulator-cell")).to_have_count(0)
-    assert len(visit.complaints) == 1  # the browser's own line about the status 400
-    visit.complaints.clear()
-
-
-def test_a_query_is_cancelled_from_its_page(visit: Visit, samples: tracewh.Warehouse) -> None:
-    """By the button, by Escape, by a new query and by leaving; each time its process is free again."""
-    server, address = started(samples, "--time-limit", "3600")
-    page = visit.page
-    try:
-        page.goto(address)
-        cancel = page.get_by_role("button", name="Cancel")
-        for _ in range(2):
-            for how in ("button", "key", "query", "leave"):
-                expect(cancel).to_be_hidden()
-                page.locator("#ask textarea").fill(ENDLESS)
-                page.get_by_role("button", name="Run").click()
-                expect(cancel).to_be_visible()
-                expect(page.locator("#ask .said")).to_have_text("Running…")
-                if how == "button":
-                    cancel.click()
-                elif how == "key":
-                    page.locator("#ask textarea").press("Escape")
-                elif how == "query":
-                    page.locator("#ask textarea").fill("SELECT 42 AS answer")
-                    page.locator("#ask textarea").press("Control+Enter")
-                    expect(page.locator("#ask .tabulator-cell")).to_have_text("42")
-                else:
-                    page.goto(address)
-                if how in ("button", "key"):
-                    expect(page.locator("#ask .said")).to_have_text("Cancelled.")
-                expect(cancel).to_be_hidden()
-        assert answer_of(sent(address, "SELECT 42"))["values"] == [[42]]
-    finally:
-        page.goto("about:blank")
-        server.send_signal(signal.SIGINT)
-        assert server.stderr is not None
-        with server.stderr:
-            assert server.wait() == 0
-            assert server.stderr.read() == ""
-
-
-def test_large_integers_keep_their_digits_in_a_browser(visit: Visit, address: str) -> None:
-    page = visit.page
-    page.goto(address)
-    page.locator("#ask textarea").fill(
-        "SELECT * FROM (VALUES (9007199254740993, 1700000000123456789, 1.50, 'b'),"
-        " (170141183460469231731687303715884105727, 1700000000123456788, 0.25, '12345'),"
-        " (7, 5, 10, 'a')) AS t(n, start_ns, \"d.x\", text)"
+    page.locator("#panel-steps summary").click()
+    page.locator("#panel-steps").get_by_role("link", name="Open in SQL page").click()
+    expect(page.locator("#ask textarea")).to_have_value(
+        re.compile("step_breakdown.*resnet_workers_2", re.DOTALL)
     )
-    page.get_by_role("button", name="Run").click()
-
-    def cells(field: str) -> list[str]:
-        found = page.locator(f'#ask .tabulator-row [tabulator-field="{field}"]')
-        expect(found).to_have_count(3)
-        return list(found.all_inner_texts())
-
-    assert cells("n") == [
-        "9,007,199,254,740,993",
-        "170,141,183,460,469,231,731,687,303,715,884,105,727",
-        "7",
-    ]
-    assert cells("start_ns") == [
-        "2023-11-14T22:13:20.123456789Z",
-        "2023-11-14T22:13:20.123456788Z",
-        "5 ns",
-    ]
-    assert cells("d.x") == ["1.50", "0.25", "10.00"]
-    assert cells("text") == ["b", "12345", "a"]
-    page.locator('#ask .tabulator-col[tabulator-field="n"]').click()  # from the largest
-    expect(page.locator('#ask .tabulator-row [tabulator-field="d.x"]').first).to_have_text("0.25")
-    page.locator('#ask .tabulator-col[tabulator-field="n"]').click()
-    expect(page.locator('#ask .tabulator-row [tabulator-field="d.x"]').first).to_have_text("10.00")
+    assert all(request.startswith(address) for request in visit.requests)
 
 
 def test_a_port_that_is_taken(
