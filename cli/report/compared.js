@@ -6,7 +6,6 @@ ELEMENTS.facts = (holder, panel) => {
   const headline = element("p", { className: "headline" });
   const gain = element("p", { className: "gain" });
   holder.append(headline, gain);
-  compare(headline, gain);
   const rows = panel.columns.map((known, n) => ({ ...known, value: panel.values[n][0] }));
   const value = (name) => rows.find((row) => row.name === name);
   const body = element("tbody");
@@ -28,6 +27,7 @@ ELEMENTS.facts = (holder, panel) => {
   const table = element("table", { className: "facts" },
     element("thead", {}, element("tr", {}, ...head)), body);
   holder.append(scrollable(element("div", { className: "scrolled" }, table), "Figures of both runs"));
+  return compare(headline, gain);
 };
 
 function figureOf(value, unit) {

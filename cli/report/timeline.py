@@ -6,6 +6,7 @@ nanoseconds since the epoch.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -26,8 +27,10 @@ WHOLE_PIXELS, STEP_PIXELS, SERIES_PIXELS = 1200, 100_000, 240
 MOST_RECTANGLES, MOST_GAPS, MOST_FOUND, MOST_RANGE_ROWS = 30_000, 200, 1000, 8
 #: Gaps shorter than this share of the recording are not marked.
 LEAST_GAP = 1 / 1000
-#: A window without a limit on its length.
+#: Most pixels that a page may ask for.
 MOST_PIXELS = 4000
+#: A whole number that fits into 64 bits.
+WHOLE_NUMBER = re.compile(r"-?[0-9]{1,18}")
 
 
 def embedded(warehouse: Warehouse, trace: ReportTrace) -> dict[str, Any]:
@@ -154,7 +157,7 @@ def answer(
 
 def _number(given: dict[str, str], name: str) -> int:
     text = given.get(name, "")
-    if not text.lstrip("-").isdecimal() or len(text) > 19:
+    if not WHOLE_NUMBER.fullmatch(text):
         diagnostics.usage_error(f"{name} must be a whole number, not {text[:40]!r}")
     return int(text)
 

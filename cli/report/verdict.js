@@ -26,7 +26,7 @@ Object.assign(ELEMENTS, {
     findings.append(...(found.length ? found.map((row) => findingOf(row, panel.chart.panels))
       : [element("p", { className: "said", textContent: "Nothing that tracewh looks for costs 1 % of a step." })]));
     holder.append(element("div", { className: "columns" }, step, findings));
-    averageStep(step);
+    return averageStep(step);
   },
 });
 

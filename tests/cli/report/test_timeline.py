@@ -352,6 +352,7 @@ def test_a_question_that_is_none(visit: Visit, warehouse: Path) -> None:
     with served(visit, warehouse) as live:
         for path, status, error in (
             ("event?event=x", 400, "event must be a whole number, not 'x'"),
+            ("event?event=--5", 400, "event must be a whole number, not '--5'"),
             ("selection?start=1", 400, "end must be a whole number, not ''"),
             ("nothing", 404, "unknown question"),
         ):
