@@ -9,15 +9,14 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 import tracewh
+from tests.conftest import ROOT
 from tests.live.variants import BATCH, LARGE_BATCH, STEPS, VARIANTS, WIDE, WIDTH
 
-HERE = Path(__file__).parent
 Row = dict[str, Any]
 
 
@@ -25,8 +24,8 @@ Row = dict[str, Any]
 def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tracewh.Warehouse]:
     folder = tmp_path_factory.mktemp("variants")
     subprocess.run(
-        [sys.executable, "variants.py", folder / "traces"],
-        cwd=HERE,
+        [sys.executable, "-m", "tests.live.record_variants", folder / "traces"],
+        cwd=ROOT,
         check=True,
         capture_output=True,
     )

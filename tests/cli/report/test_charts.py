@@ -7,7 +7,6 @@ from html import unescape
 from pathlib import Path
 from typing import Any
 
-import altair
 import pytest
 import vl_convert
 
@@ -31,6 +30,8 @@ def texts(specification: charts.Specification | None, rows: list[dict[str, Any]]
 
 
 def test_each_chart_of_the_page_draws_in_a_notebook(compared: Path) -> None:
+    import altair  # takes seconds, and every process of a test run collects this file
+
     kinds = set()
     for name, panel in data_of(compared).items():
         if not (panel.get("chart") or {}).get("specification"):
