@@ -7,6 +7,7 @@ import functools
 import os
 import signal
 from collections.abc import Callable, Iterator
+from ctypes.util import find_library
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,6 +30,21 @@ SHARED = Path(os.environ.get("TRACEWH_SHARED", ROOT.parent / "shared")).resolve(
 
 # What a shell runs in the background ignores interrupts, and so would all that tests start and interrupt.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# Of a process of pytest-xdist, see below; what the tests start does without it, as it does for users.
+if "PYTEST_XDIST_WORKER" in os.environ:
+    os.environ.pop("LD_PRELOAD", None)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_setupnodes() -> None:
+    """Give the processes of pytest-xdist jemalloc, where it is installed.
+
+    DuckDB plans thousands of small queries here, and malloc takes a quarter of the time. jemalloc takes
+    half as long.
+    """
+    if jemalloc := find_library("jemalloc"):
+        os.environ.setdefault("LD_PRELOAD", jemalloc)
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
