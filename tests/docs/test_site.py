@@ -217,7 +217,7 @@ def test_a_shadow_says_that_a_box_scrolls(site: Path, browser: Browser, scheme: 
                 place = scroller.bounding_box()
                 right, top = place["x"] + place["width"], place["y"]
                 clip = {"x": right - 2, "y": top + 3, "width": 1, "height": 1}
-                return bytes(tab.screenshot(clip=clip))
+                return bytes(tab.screenshot(clip=clip, animations="disabled"))
 
             there_is_more = edge()
             scroller.evaluate("(box) => { box.scrollLeft = box.scrollWidth; }")
