@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import functools
 import os
+import shutil
 import signal
 from collections.abc import Callable, Iterator
 from ctypes.util import find_library
@@ -20,6 +21,8 @@ from tests.given import Case, Mismatch, Tables, cases
 from tracewh.views import ViewError
 
 if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
     import tracewh
 
 ROOT = Path(__file__).parents[1]
@@ -277,6 +280,21 @@ def corpus(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[t
 
     with tracewh.open(made_once(tmp_path_factory, "corpus", ingest) / "warehouse") as warehouse:
         yield warehouse
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """Chromium; a process of tests starts it once."""
+    from playwright.sync_api import sync_playwright
+
+    # The shell is the same engine without windows and menus, and takes half the CPU time.
+    path = shutil.which("chromium-headless-shell") or shutil.which("chromium")
+    if path is None:
+        pytest.skip("needs Chromium: apt-get install chromium-headless-shell")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield browser
+        browser.close()
 
 
 @pytest.fixture(scope="session")

@@ -82,7 +82,9 @@ def write_table(
         sink.write("".join(f"{line}\n" for line in shown).encode())
         sink.flush()
     if rows and left_out:
-        diagnostics.note(f"--all-columns also shows {', '.join(left_out)}")
+        told = f"--all-columns also shows {', '.join(left_out)}"
+        room = shutil.get_terminal_size().columns - len("tracewh: ")
+        diagnostics.note("\n".join(wrap(told, max(room, 1), break_long_words=False)))
     if len(rows) < total:
         diagnostics.note(f"{len(rows):,} of {total:,} rows; --limit 0 shows all, --limit N more")
     return total

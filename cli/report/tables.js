@@ -90,7 +90,7 @@ function listed(holder, id, panel, label) {
       render: (value, type) => {
         if (type !== "display") return value;
         const isLarge = column.numeric && typeof value === "string" && INTEGER.test(value);
-        return asHtml(shown(isLarge ? BigInt(value) : value, column.unit));
+        return asHtml(shown(isLarge ? BigInt(value) : value, column.unit, true));
       },
       createdCell: (cell, value) => {
         cell.dataset.column = column.name;

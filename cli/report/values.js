@@ -29,13 +29,15 @@ function scale(unit, largest) {
   return scales.find(([size]) => Math.abs(largest) >= size) ?? scales.at(-1);
 }
 
-function shown(value, unit) {
+// With `brief` a value with a unit has three significant digits.
+function shown(value, unit, brief = false) {
   if (value === null || value === undefined) return "";
   if (typeof value === "boolean") return value ? "yes" : "no";
   if (typeof value === "bigint") return large(value, unit);
   if (typeof value !== "number") return Array.isArray(value) ? value.join(" × ") : String(value);
   const [size, word] = scale(unit, value);
-  const digits = Math.abs(value / size) >= 100 ? 1 : 3;
+  const length = Math.abs(value / size);
+  const digits = brief && word ? (length >= 100 ? 0 : length >= 10 ? 1 : 2) : length >= 100 ? 1 : 3;
   const text = (value / size).toLocaleString("en", { maximumFractionDigits: digits });
   return word ? `${text} ${word}` : text;
 }

@@ -43,6 +43,8 @@ def test_gaps_are_those_of_the_raw_files(
         if events and 10 * gaps > end - events[0]["ts"]:
             expected[key] = pytest.approx(float(100 * gaps / (end - events[0]["ts"])))
     assert len(expected) == 11
+    # Its device ran a step that lies in another file: trace_quality says so, and nobody calls it idle.
+    del expected["mi300x_sglang_decode_2026", "sglang_Qwen3-8B_decode", "default"]
     assert _values(corpus, "device_gaps", work) == expected
 
 

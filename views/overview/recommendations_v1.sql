@@ -4,10 +4,10 @@
 -- summary: Problems that cost time: what each one costs per step, how certain that is, and what to change.
 -- grain: one row per worker and rule that fires
 -- distributes: run
--- combines: traces; devices; used_devices(); device_advice(); eligible_kernel_share(); frameworks(); memory_fullness(); small_launches(); step_synchronizations(); gpu_summary_v1(); step_breakdown_summary_v1()
+-- combines: traces; devices; used_devices(); device_advice(); eligible_kernel_share(); frameworks(); memory_fullness(); small_launches(); step_synchronizations(); unrecorded_work(); gpu_summary_v1(); step_breakdown_summary_v1()
 -- order: cost_per_step_us DESC, list_position(['warning', 'info'], severity), run, worker, span, rule
 -- empty: No rule found anything to improve.
--- uses: device_advice, eligible_kernel_share, frameworks, lost_time, memory_fullness, small_launches, step_synchronizations, trace_gpus, gpu_summary_v1
+-- uses: device_advice, eligible_kernel_share, frameworks, lost_time, memory_fullness, small_launches, step_synchronizations, trace_gpus, unrecorded_work, gpu_summary_v1
 -- example: samples --run ddp_gloo
 --
 -- A rule fires when its value passes its threshold:
@@ -44,6 +44,11 @@
 -- backend_not_nccl and data_parallel are checked for training only, that is, for traces with a backward
 -- pass or an optimizer. For inference, the other rules give different advice where that for training does
 -- not fit.
+--
+-- launch_bound, small_kernels, low_gpu_utilization and the rules on gaps, periods, copies and
+-- synchronization need to know what the device did. They are left out for a trace that captures graphs, whose
+-- kernels do not run, and for one that misses work of the device: graph_capture and work_not_recorded of
+-- trace_quality report these.
 --
 -- Several rules can see the same lost time. The time is assigned to the first rule that explains it:
 --
@@ -447,6 +452,19 @@ CREATE MACRO recommendations_v1(
                 ORDER BY a.cost_us DESC NULLS LAST, a.value DESC, a.span ASC
             ) AS place
         FROM advice AS a
+        LEFT JOIN unrecorded_work(run, worker, span) AS u
+            ON a.run = u.run AND a.worker = u.worker AND a.span = u.span
+        WHERE
+            (u.is_capture OR u.is_partial) IS NOT TRUE
+            OR a.rule NOT IN (
+                'launch_bound',
+                'small_kernels',
+                'low_gpu_utilization',
+                'device_gaps',
+                'low_utilization_periods',
+                'blocking_copies',
+                'excessive_synchronization'
+            )
     )
 
     SELECT

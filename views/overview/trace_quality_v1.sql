@@ -4,10 +4,10 @@
 -- summary: What is missing or wrong in a trace, and the profiler option that records it.
 -- grain: one row per trace and finding
 -- distributes: run
--- combines: traces; steps; collective_calls(); trace_contents()
+-- combines: traces; steps; collective_calls(); trace_contents(); unrecorded_work()
 -- order: list_position(['error', 'warning', 'info'], severity), run, worker, span, "check"
 -- empty: The checks found nothing missing and nothing wrong.
--- uses: clocks_apart, trace_contents
+-- uses: as_time, clocks_apart, trace_contents, unrecorded_work
 -- example: samples --run ddp_gloo --worker rank0
 --
 -- A trace without findings has no rows. 'error' means that figures are wrong because events are missing,
@@ -105,10 +105,28 @@ CREATE MACRO trace_quality_v1(
                 {
                     'check': 'launches_without_kernels',
                     'severity': 'warning',
-                    'holds': h.launches > 0,
-                    'count': h.launches,
+                    'holds': h.launches > coalesce(w.captured, 0),
+                    'count': h.launches - coalesce(w.captured, 0),
                     'message': 'Launches without a recorded kernel: their operators show too '
                     || 'little device time; synchronise the device before the profiler stops.'
+                },
+                {
+                    'check': 'work_not_recorded',
+                    'severity': 'warning',
+                    'holds': coalesce(w.is_partial, FALSE),
+                    'count': NULL,
+                    'message': 'Launched work waited for ' || as_time(w.queued_us)
+                    || ' while nothing was recorded on its device: the device did something that '
+                    || 'is not in this trace, so it was busier than the views show; record whole '
+                    || 'steps in one file, and no other process on the device.'
+                },
+                {
+                    'check': 'graph_capture',
+                    'severity': CASE WHEN w.is_capture THEN 'warning' ELSE 'info' END,
+                    'holds': w.captured > 0,
+                    'count': w.captured,
+                    'message': 'Launches that a graph captured: they ran no kernel here. For the '
+                    || 'time of these kernels see a recording that replays the graph.'
                 },
                 {
                     'check': 'kernels_without_launches',
@@ -209,6 +227,8 @@ CREATE MACRO trace_quality_v1(
         FROM files AS f
         INNER JOIN trace_contents(run, worker, span) AS h
             ON f.run = h.run AND f.worker = h.worker AND f.span = h.span
+        LEFT JOIN unrecorded_work(run, worker, span) AS w
+            ON f.run = w.run AND f.worker = w.worker AND f.span = w.span
         -- Through a list: if DuckDB 2.0 plans the block together with the rest, it may fail with an
         -- internal error when a worker is given.
         LEFT JOIN (

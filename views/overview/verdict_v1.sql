@@ -5,7 +5,7 @@
 -- grain: one row per sentence, figure or finding of a trace
 -- distributes: run
 -- order: run, worker, span, list_position(['headline', 'gain', 'card', 'finding'], part), position
--- uses: as_bytes, as_digits, as_percent, as_time, finding_phrases, is_wanted, percentage, comm_overlap_v1, gpu_summary_v1, memory_curve_v1, operator_stats_v1, recommendations_v1, step_breakdown_summary_v1, step_breakdown_v1
+-- uses: as_bytes, as_digits, as_percent, as_time, finding_phrases, is_wanted, percentage, unrecorded_work, comm_overlap_v1, gpu_summary_v1, memory_curve_v1, operator_stats_v1, recommendations_v1, step_breakdown_summary_v1, step_breakdown_v1
 -- example: samples --run ddp_gloo --worker rank0
 -- reading: This rank waits for its data loader for a third of each step. Without that, a step would take 24 ms instead of 36 ms.
 --
@@ -33,6 +33,9 @@
 -- A card without data has no value and no text. Its detail tells which option of the profiler records the
 -- data. If there is nothing to record, its text is 'none'. Texts have two or three significant digits;
 -- value has all of them. All figures are those of the views in the last column.
+--
+-- If graphs are captured, or if the devices did work that is not in the trace, the headline says so, as
+-- graph_capture and work_not_recorded of trace_quality do.
 --
 -- The gain assumes that the time of the finding disappears and nothing else changes. If the finding is an
 -- upper bound, so is the gain, and both texts say so.
@@ -78,6 +81,7 @@ CREATE MACRO verdict_v1(
             any_value(b.mean_us) FILTER (WHERE b.category = 'total') AS total_us,
             any_value(b.mean_us) FILTER (WHERE b.category = 'communication') AS communication_us,
             any_value(b.mean_us) FILTER (WHERE b.category = 'dataloader') AS dataloader_us,
+            any_value(b.mean_us) FILTER (WHERE b.category = 'other') AS unknown_us,
             any_value(b.share_pct) FILTER (WHERE b.category = 'cpu_exec') AS operators_pct,
             sum(b.mean_us) FILTER (WHERE b.category IN ('kernel', 'memcpy', 'memset')) AS device_us,
             sum(b.mean_us) FILTER (WHERE b.category IN ('runtime', 'cpu_exec')) AS host_us
@@ -168,6 +172,12 @@ CREATE MACRO verdict_v1(
         WHERE is_wanted(m.run, m.worker, m.span, run, worker, span)
     ),
 
+    counted AS (
+        SELECT DISTINCT c.run, c.worker, c.span
+        FROM counters AS c
+        WHERE is_wanted(c.run, c.worker, c.span, run, worker, span)
+    ),
+
     -- A message has what was measured, then a colon and what to change, and at last what it costs.
     advice AS MATERIALIZED (
         SELECT
@@ -217,21 +227,32 @@ CREATE MACRO verdict_v1(
             a.confidence,
             array_to_string(a.sentences[:-2], ': ') || '.' AS measured,
             CASE
+                WHEN a.is_unknown
+                    THEN 'Find out what the host does, for example with with_stack=True.'
                 WHEN regexp_matches(a.sentences[-1], '^[a-z]+_') THEN a.sentences[-1]
                 ELSE upper(a.sentences[-1][1]) || a.sentences[-1][2:]
             END AS remedy,
             CASE WHEN a.confidence = 'measured' THEN '' ELSE 'up to ' END AS up_to,
-            p.cause,
-            p.advice,
+            CASE
+                WHEN a.is_unknown THEN 'Neither the GPU nor an operator runs for' ELSE p.cause
+            END AS cause,
+            CASE WHEN a.is_unknown THEN 'find out what the host does' ELSE p.advice END AS advice,
             p.sentence,
             p.view,
             row_number() OVER (
                 PARTITION BY a.run, a.worker, a.span ORDER BY a.cost_us DESC, a.rule ASC
             ) AS place
-        FROM advice AS a
+        FROM (
+            -- Where nothing was recorded for most of the time, nobody knows what would help.
+            SELECT
+                r.*,
+                r.rule = 'low_gpu_utilization' AND m.unknown_us >= 0.5 * m.total_us AS is_unknown
+            FROM advice AS r
+            INNER JOIN mean_steps AS m
+                ON r.run = m.run AND r.worker = m.worker AND r.span = m.span
+            WHERE r.cost_us >= 0.01 * m.total_us
+        ) AS a
         INNER JOIN finding_phrases() AS p ON a.rule = p.rule
-        INNER JOIN mean_steps AS m ON a.run = m.run AND a.worker = m.worker AND a.span = m.span
-        WHERE a.cost_us >= 0.01 * m.total_us
     ),
 
     facts AS MATERIALIZED (
@@ -267,6 +288,10 @@ CREATE MACRO verdict_v1(
             u.waits_for_another,
             u.idle_gpus,
             u.eligible_pct,
+            n.run IS NOT NULL AS has_counters,
+            coalesce(w.is_capture, FALSE) AS is_capture,
+            coalesce(w.is_partial, FALSE) AS is_partial,
+            w.queued_us,
             f.rule,
             f.cause,
             f.advice,
@@ -293,6 +318,9 @@ CREATE MACRO verdict_v1(
         LEFT JOIN listed_devices AS l ON t.run = l.run AND t.worker = l.worker AND t.span = l.span
         LEFT JOIN peaks AS p ON t.run = p.run AND t.worker = p.worker AND t.span = p.span
         LEFT JOIN remembered AS e ON t.run = e.run AND t.worker = e.worker AND t.span = e.span
+        LEFT JOIN counted AS n ON t.run = n.run AND t.worker = n.worker AND t.span = n.span
+        LEFT JOIN unrecorded_work(run, worker, span) AS w
+            ON t.run = w.run AND t.worker = w.worker AND t.span = w.span
         LEFT JOIN hints AS u ON t.run = u.run AND t.worker = u.worker AND t.span = u.span
         LEFT JOIN findings AS f
             ON t.run = f.run AND t.worker = f.worker AND t.span = f.span AND f.place = 1
@@ -326,8 +354,11 @@ CREATE MACRO verdict_v1(
                                             WHEN f.devices > 1 THEN ', ' || f.devices || ' GPUs '
                                             ELSE ', GPU '
                                         END
-                                        || as_percent(f.busy_pct) || ' busy. '
-                                WHEN f.listed_devices > 0 THEN ', no kernel on the GPU. '
+                                        || as_percent(f.busy_pct) || ' busy'
+                                        || CASE
+                                            WHEN f.is_partial THEN ' with recorded work. ' ELSE '. '
+                                        END
+                                WHEN f.listed_devices > 0 THEN ', no kernel was recorded. '
                                 ELSE ' on the CPU. '
                             END
                             || coalesce(
@@ -336,6 +367,15 @@ CREATE MACRO verdict_v1(
                                 || as_percent(percentage(f.cost_us, f.total_us))
                                 || '): ' || f.advice || '.',
                                 CASE
+                                    WHEN f.is_capture
+                                        THEN
+                                            'Here graphs are captured, not run: see a recording '
+                                            || 'that replays them.'
+                                    WHEN f.is_partial
+                                        THEN
+                                            'Launched work waited ' || as_time(f.queued_us)
+                                            || ' for something that is not in this trace, so the '
+                                            || 'GPU was busier than that.'
                                     WHEN f.waits_for_another
                                         THEN
                                             'Half or more of its communication is waiting for '
@@ -413,6 +453,10 @@ CREATE MACRO verdict_v1(
                                                 f.devices || ' GPUs'
                                                 || ', the least busy ' || as_percent(f.least_pct)
                                     END,
+                                    CASE
+                                        WHEN f.is_capture THEN 'captured kernels do not run'
+                                        WHEN f.is_partial THEN 'some work was not recorded'
+                                    END,
                                     coalesce(
                                         'SM efficiency ' || as_percent(f.sm_pct),
                                         'SM efficiency is not recorded'
@@ -435,7 +479,11 @@ CREATE MACRO verdict_v1(
                                 WHEN f.listed_devices > 0
                                     THEN
                                         'of ' || f.whole
-                                        || '; no kernels, record with ProfilerActivity.CUDA'
+                                        || CASE
+                                            WHEN f.has_counters
+                                                THEN '; counters were recorded instead of kernels'
+                                            ELSE '; no kernels, record with ProfilerActivity.CUDA'
+                                        END
                                 ELSE 'of ' || f.whole || '; no GPU was recorded'
                             END,
                             'view': 'step_breakdown'
@@ -474,7 +522,11 @@ CREATE MACRO verdict_v1(
                             'text': as_time(f.alone_us),
                             'detail': coalesce(
                                 as_percent(percentage(f.alone_us, f.total_us)) || ' of ' || f.whole
-                                || ', with the GPU idle',
+                                || CASE
+                                    WHEN f.is_partial
+                                        THEN ', with no work of the GPU in the trace'
+                                    ELSE ', with the GPU idle'
+                                END,
                                 'record with ProfilerActivity.CPU'
                             ),
                             'view': 'step_breakdown'
@@ -566,7 +618,7 @@ CREATE MACRO verdict_v1(
                     END
                     || coalesce(
                         '; ' || f.idle_gpus::INTEGER || ' more '
-                        || CASE WHEN f.idle_gpus = 1 THEN 'GPU' ELSE 'GPUs' END || ' idle',
+                        || CASE WHEN f.idle_gpus = 1 THEN 'GPU' ELSE 'GPUs' END || ' unused',
                         ''
                     ),
                     'view': 'comm_overlap'
@@ -625,6 +677,7 @@ CREATE MACRO verdict_v1(
             f.confidence,
             CASE
                 WHEN f.view IS NOT NULL THEN f.view
+                WHEN f.is_capture OR f.is_partial THEN 'trace_quality'
                 WHEN f.waits_for_another THEN 'stragglers'
                 WHEN f.busy_pct IS NULL AND f.operator_pct IS NOT NULL THEN 'operator_stats'
                 ELSE 'step_breakdown_summary'

@@ -331,6 +331,7 @@ def test_runs_has_one_line_for_each(samples: Warehouse, width: int) -> None:
     assert below == ["", "without a value: gpus"]
     assert all(re.match(r"[dr]\S+ +20\d\d-\d\d-\d\d \d\d:\d\d", row) for row in rows)
     assert "--all-columns also shows spans, traces, events, last_ns" in sent
+    assert max(map(len, sent.splitlines())) <= width
     whole = plain(on_terminal(width, "runs", "--all-columns", "-w", str(samples.path)))
     assert "world_" in whole and "--all-columns" not in whole
 

@@ -4,32 +4,19 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Locator, Page, expect
 
 import tracewh
 from tracewh.cli.report.write import write_report
 
 # A machine may be busy: what never comes is waited for longer than what comes late.
 expect.set_options(timeout=60_000)
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
-    # The shell is the same engine without windows and menus, and takes half the CPU time.
-    path = shutil.which("chromium-headless-shell") or shutil.which("chromium")
-    if path is None:
-        pytest.skip("needs Chromium: apt-get install chromium-headless-shell")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
-        yield browser
-        browser.close()
 
 
 @dataclass

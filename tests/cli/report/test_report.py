@@ -119,6 +119,29 @@ def bars(visit: Visit, panel: str) -> dict[str, float]:
     return dict(found)
 
 
+def test_a_phone_shows_whole_messages_and_short_numbers(visit: Visit, report: Path) -> None:
+    visit.page.set_viewport_size({"width": 390, "height": 844})
+    visit.page.goto(report.as_uri())
+    messages = visit.panel("recommendations").locator("td.prose").all()
+    messages += visit.panel("quality").locator("td.prose").all()
+    assert len(messages) > 2
+    for message in messages:
+        box = message.bounding_box()
+        assert box is not None
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= 390
+    # A word of any length is broken rather than make the page wider.
+    messages[0].evaluate("(cell) => { cell.textContent = 'x'.repeat(200); }")
+    visit.page.locator(".empty").first.evaluate("(said) => { said.textContent = 'x'.repeat(200); }")
+    assert visit.page.evaluate("document.documentElement.scrollWidth") == 390
+    # Three digits, and all of them where the mouse rests.
+    cell = visit.panel("recommendations").locator('td[data-column="cost_per_step_us"]').first
+    assert re.fullmatch(r"\d\.\d\d ms|\d\d\.\d ms|\d{3} (ms|µs)", cell.inner_text())
+    exact = cell.get_attribute("title")
+    assert exact is not None
+    assert len(exact) > 4
+
+
 def test_what_is_nested_is_not_added_up(visit: Visit, report: Path) -> None:
     """An operator's total has the totals of those inside it: the rest of them is no bar."""
     visit.page.goto(report.as_uri())

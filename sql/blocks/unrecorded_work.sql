@@ -1,0 +1,170 @@
+-- block: unrecorded_work
+-- since: 0.1
+-- summary: What keeps a trace from telling how busy its devices were.
+-- grain: one row per trace with a graph capture, or with work that a call launched
+-- uses: is_wanted
+--
+-- While a graph is captured, launches run no kernel. A thread captures from its call of StreamBeginCapture to
+-- its next call of StreamEndCapture.
+--
+-- A kernel starts within microseconds after its launch if nothing else runs on the device. If it starts
+-- more than 1 ms after the call ended and the device shows no work, the device did something that is not
+-- in the trace: the recording began or ended in the middle of it, was split into files, or another process
+-- used the device.
+--
+-- params
+--   run, worker, span
+-- columns
+--   run, worker, span
+--   name        type     unit  meaning
+--   captured    BIGINT   -     Number of launches that were captured and ran no kernel.
+--   queued_us   DOUBLE   us    Time in which launched work waited for more than 1 ms and its device shows no work; of several devices their sum.
+--   is_capture  BOOLEAN  -     Whether at least half of the launches were captured.
+--   is_partial  BOOLEAN  -     Whether queued_us is more than half of the idle time, and more than 10 % of the time from the first launch to the last work.
+CREATE MACRO unrecorded_work(
+    run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
+) AS TABLE
+    WITH
+    _work AS MATERIALIZED (
+        SELECT
+            d.run,
+            d.worker,
+            d.span,
+            d.device_id,
+            d.launch_id,
+            d.start_ns,
+            d.start_ns + d.duration_ns AS end_ns,
+            max(d.start_ns + d.duration_ns) OVER (
+                PARTITION BY d.run, d.worker, d.span, d.device_id
+                ORDER BY d.start_ns
+                ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+            ) AS before_ns
+        FROM device_events AS d
+        WHERE
+            d.kind IN ('compute', 'communication', 'memcpy', 'memset')
+            AND is_wanted(d.run, d.worker, d.span, run, worker, span)
+    ),
+
+    -- Of all gaps only those of more than 1 ms can hold such a wait, and the time before the first work.
+    _long AS (
+        SELECT
+            w.*,
+            h.start_ns + h.duration_ns AS launched_ns
+        FROM _work AS w
+        LEFT JOIN host_events AS h
+            ON
+                w.run = h.run AND w.worker = h.worker AND w.span = h.span
+                AND w.launch_id = h.event_id
+                AND is_wanted(h.run, h.worker, h.span, run, worker, span)
+        WHERE w.before_ns IS NULL OR w.start_ns - w.before_ns > 1000000
+    ),
+
+    _queued AS (
+        SELECT
+            g.run,
+            g.worker,
+            g.span,
+            g.device_id,
+            min(g.launched_ns) FILTER (WHERE g.before_ns IS NULL) AS launched_ns,
+            sum(g.start_ns - greatest(g.before_ns, g.launched_ns)) FILTER (
+                WHERE
+                g.launched_ns IS NOT NULL
+                AND g.start_ns - greatest(g.before_ns, g.launched_ns) > 1000000
+            ) AS queued_ns
+        FROM _long AS g
+        GROUP BY g.run, g.worker, g.span, g.device_id
+    ),
+
+    _devices AS (
+        SELECT
+            w.run,
+            w.worker,
+            w.span,
+            w.device_id,
+            min(w.start_ns) AS start_ns,
+            max(w.end_ns) AS end_ns,
+            sum(greatest(w.start_ns - w.before_ns, 0)) AS idle_ns
+        FROM _work AS w
+        GROUP BY w.run, w.worker, w.span, w.device_id
+    ),
+
+    _waits AS (
+        SELECT
+            e.run,
+            e.worker,
+            e.span,
+            coalesce(sum(q.queued_ns), 0) AS queued_ns,
+            sum(e.end_ns - least(e.start_ns, q.launched_ns)) AS window_ns,
+            coalesce(sum(e.idle_ns), 0)
+            + sum(e.start_ns - least(e.start_ns, q.launched_ns)) AS idle_ns
+        FROM _devices AS e
+        INNER JOIN _queued AS q
+            ON
+                e.run = q.run AND e.worker = q.worker AND e.span = q.span
+                AND e.device_id IS NOT DISTINCT FROM q.device_id
+        GROUP BY e.run, e.worker, e.span
+    ),
+
+    _calls AS MATERIALIZED (
+        SELECT
+            h.run,
+            h.worker,
+            h.span,
+            h.pid,
+            h.tid,
+            h.event_id,
+            h.start_ns,
+            contains(h.name, 'Launch') AS is_launch,
+            last_value(
+                CASE
+                    WHEN contains(h.name, 'StreamBeginCapture') THEN TRUE
+                    WHEN contains(h.name, 'StreamEndCapture') THEN FALSE
+                END IGNORE NULLS
+            ) OVER (
+                PARTITION BY h.run, h.worker, h.span, h.pid, h.tid
+                ORDER BY h.start_ns, h.event_id
+            ) AS is_capturing
+        FROM host_events AS h
+        WHERE
+            (ends_with(h.category, '_runtime') OR ends_with(h.category, '_driver'))
+            AND (
+                contains(h.name, 'Launch')
+                AND (contains(h.name, 'Kernel') OR contains(h.name, 'Graph'))
+                OR contains(h.name, 'StreamBeginCapture')
+                OR contains(h.name, 'StreamEndCapture')
+            )
+            AND is_wanted(h.run, h.worker, h.span, run, worker, span)
+    ),
+
+    _captures AS (
+        SELECT
+            c.run,
+            c.worker,
+            c.span,
+            count(*) FILTER (WHERE c.is_capturing AND w.launch_id IS NULL) AS captured,
+            count(*) AS launches
+        FROM _calls AS c
+        LEFT JOIN (
+            SELECT DISTINCT k.run, k.worker, k.span, k.launch_id
+            FROM _work AS k
+        ) AS w
+            ON
+                c.run = w.run AND c.worker = w.worker AND c.span = w.span
+                AND c.event_id = w.launch_id
+        WHERE c.is_launch
+        GROUP BY c.run, c.worker, c.span
+    )
+
+    SELECT
+        coalesce(w.run, c.run) AS run,
+        coalesce(w.worker, c.worker) AS worker,
+        coalesce(w.span, c.span) AS span,
+        coalesce(c.captured, 0) AS captured,
+        coalesce(w.queued_ns, 0) / 1000 AS queued_us,
+        coalesce(c.captured >= 0.5 * c.launches, FALSE) AS is_capture,
+        coalesce(
+            w.queued_ns > 0.5 * w.idle_ns AND w.queued_ns > 0.1 * w.window_ns, FALSE
+        ) AS is_partial
+    FROM _waits AS w
+    FULL JOIN _captures AS c
+        ON w.run = c.run AND w.worker = c.worker AND w.span = c.span;
