@@ -13,26 +13,32 @@ import ipaddress
 import os
 import secrets
 import socket
+import tempfile
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
 import orjson
 import uvicorn
 from starlette.applications import Starlette
+from starlette.background import BackgroundTask
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from tracewh.cli import diagnostics
 from tracewh.cli.diagnostics.errors import OK
 from tracewh.cli.report import libraries
+from tracewh.cli.report.home import home_page
 from tracewh.cli.report.live import PANELS
 from tracewh.cli.report.messages import Setup, Task, TaskResult
+from tracewh.cli.report.sql_page import sql_page
 from tracewh.cli.report.timeline import QUESTIONS
 from tracewh.cli.report.worker_pool import Pool, QueueFullError
 from tracewh.storage.remote import is_url
+from tracewh.temporary import Temporary
 from tracewh.views.warehouse import find, listed
 
 if TYPE_CHECKING:
@@ -49,6 +55,11 @@ SECONDS, MEMORY_MB = 10, 1000
 PANEL_SECONDS = 60
 #: Queries that run at a time, queries that may wait, and pages or panels that may wait.
 QUERIES, WAITING, VISITORS = 4, 20, 1000
+#: Media types of the files that a query can be exported to.
+EXPORTS = {"csv": "text/csv; charset=utf-8", "parquet": "application/vnd.apache.parquet"}
+HTTP_OK = 200
+#: The parameters of the page of a trace. Without any of them, `/` is the home page.
+NAMES = {"run", "worker", "span", "baseline"}
 #: The largest body of a request.
 MOST_BODY_BYTES = 1_000_000
 HEADERS = {
@@ -113,6 +124,26 @@ class Site:
             seconds,
             too_long.format("query", seconds),
         )
+        self._exports = Temporary()
+        self._most_bytes = memory_mb * 10**6
+
+    async def export(self, sql: str, kind: str, request: Request) -> Response:
+        """Return all rows of a query as a file."""
+        descriptor, name = tempfile.mkstemp(dir=self._exports.path)
+        os.close(descriptor)
+        path = Path(name)
+        arguments = {"sql": sql, "format": kind, "path": name, "most_bytes": self._most_bytes}
+        response = await self.respond(self.queries, Task("export", arguments), request)
+        if response.status_code != HTTP_OK:
+            path.unlink()
+            return response
+        return FileResponse(
+            path,
+            headers=HEADERS,
+            media_type=EXPORTS[kind],
+            filename=f"tracewh.{kind}",
+            background=BackgroundTask(path.unlink),
+        )
 
     async def respond(self, pool: Pool, task: Task, request: Request) -> Response:
         """Run a task and return its response; cancel it if the client disconnects."""
@@ -139,6 +170,7 @@ class Site:
         """End all child processes."""
         for pool in (self.pages, self.panels, self.timelines, self.queries):
             pool.close()
+        self._exports.close()
 
 
 async def _disconnected(request: Request) -> None:
@@ -158,6 +190,25 @@ async def _body(request: Request) -> bytes | None:
         if len(body) > MOST_BODY_BYTES:
             return None
     return bytes(body)
+
+
+async def _query(request: Request) -> dict[str, Any] | Response:
+    """Return the content of a request with SQL, or the response that refuses it."""
+    # A form of another site cannot send this content type without a CORS preflight.
+    if request.headers.get("content-type") != "application/json":
+        return _json({"error": "the content type must be application/json"}, 415)
+    body = await _body(request)
+    if body is None:
+        return _json({"error": "the query is larger than 1 MB"}, 413)
+    try:
+        given = orjson.loads(body)
+        text = given["sql"]
+    except (orjson.JSONDecodeError, KeyError, TypeError):
+        text = None
+    if not isinstance(text, str):
+        return _json({"error": 'the body must be {"sql": "..."}'}, 400)
+    found: dict[str, Any] = given
+    return found
 
 
 def application(
@@ -182,7 +233,20 @@ def application(
     site = Site(warehouse, seconds, memory_mb)
 
     async def page(request: Request) -> Response:
+        if not NAMES & request.query_params.keys():
+            return HTMLResponse(home_page(), headers=HEADERS)
         task = Task("page", {"given": dict(request.query_params)})
+        return await site.respond(site.pages, task, request)
+
+    async def queries(request: Request) -> Response:
+        return HTMLResponse(sql_page(), headers=HEADERS)
+
+    async def runs(request: Request) -> Response:
+        task = Task("runs", {"known": request.query_params.get("known", "")})
+        return await site.respond(site.pages, task, request)
+
+    async def figures(request: Request) -> Response:
+        task = Task("figures", {"runs": request.query_params.getlist("run")})
         return await site.respond(site.pages, task, request)
 
     async def panel(request: Request) -> Response:
@@ -200,19 +264,19 @@ def application(
         return await site.respond(site.timelines, task, request)
 
     async def sql(request: Request) -> Response:
-        # A form of another site cannot send this content type without a CORS preflight.
-        if request.headers.get("content-type") != "application/json":
-            return _json({"error": "the content type must be application/json"}, 415)
-        body = await _body(request)
-        if body is None:
-            return _json({"error": "the query is larger than 1 MB"}, 413)
-        try:
-            text = orjson.loads(body)["sql"]
-        except (orjson.JSONDecodeError, KeyError, TypeError):
-            text = None
-        if not isinstance(text, str):
-            return _json({"error": 'the body must be {"sql": "..."}'}, 400)
-        return await site.respond(site.queries, Task("query", {"sql": text}), request)
+        given = await _query(request)
+        if isinstance(given, Response):
+            return given
+        return await site.respond(site.queries, Task("query", {"sql": given["sql"]}), request)
+
+    async def export(request: Request) -> Response:
+        given = await _query(request)
+        if isinstance(given, Response):
+            return given
+        kind = given.get("format")
+        if kind not in EXPORTS:
+            return _json({"error": f"the format must be {' or '.join(EXPORTS)}"}, 400)
+        return await site.export(given["sql"], kind, request)
 
     middleware = [Middleware(TrustedHostMiddleware, allowed_hosts=hosts, www_redirect=False)]
     if token is not None:
@@ -220,9 +284,13 @@ def application(
     app = Starlette(
         routes=[
             Route("/", page),
+            Route("/api/runs", runs),
+            Route("/api/figures", figures),
             Route("/api/panel/{id}", panel),
             Route("/api/timeline/{kind}", timeline),
+            Route("/sql", queries),
             Route("/api/sql", sql, methods=["POST"]),
+            Route("/api/export", export, methods=["POST"]),
         ],
         middleware=middleware,
     )

@@ -24,7 +24,7 @@ import orjson
 
 from tracewh.cli.diagnostics import sql_error
 from tracewh.cli.diagnostics.errors import CliError
-from tracewh.cli.report import live
+from tracewh.cli.report import home, live
 from tracewh.cli.report.messages import CANCEL, GRACE_SECONDS, Setup, Task, TaskResult, read, write
 from tracewh.temporary import remove_abandoned
 from tracewh.views import ViewError
@@ -37,6 +37,9 @@ HANDLERS: dict[str, Callable[..., str | dict[str, Any]]] = {
     "panel": live.panel,
     "timeline": live.timeline,
     "query": live.query,
+    "export": live.export,
+    "runs": home.runs,
+    "figures": home.figures,
 }
 
 

@@ -15,7 +15,7 @@ from playwright.sync_api import expect
 
 import tracewh
 from tests.cli.report.conftest import Visit
-from tests.cli.report.test_serve import ENDLESS, answer_of, sent, started
+from tests.cli.report.servers import ENDLESS, answer_of, sent, started
 from tracewh.cli.report.write import write_report
 
 MS = 1_000_000
@@ -142,7 +142,7 @@ def served(visit: Visit, warehouse: Path) -> Iterator[Drawn]:
     with tracewh.open(warehouse) as opened:
         server, address = started(opened)
     try:
-        yield Drawn(visit, address)
+        yield Drawn(visit, f"{address}?run=")
     finally:
         visit.page.goto("about:blank")
         server.terminate()
@@ -350,15 +350,16 @@ def test_it_is_drawn_in_the_colours_of_the_theme(report: Drawn) -> None:
 
 def test_a_question_that_is_none(visit: Visit, warehouse: Path) -> None:
     with served(visit, warehouse) as live:
+        address = live.page.url.partition("?")[0]
         for path, status, error in (
             ("event?event=x", 400, "event must be a whole number, not 'x'"),
             ("event?event=--5", 400, "event must be a whole number, not '--5'"),
             ("selection?start=1", 400, "end must be a whole number, not ''"),
             ("nothing", 404, "unknown question"),
         ):
-            answer = live.page.request.get(f"{live.page.url}api/timeline/{path}")
+            answer = live.page.request.get(f"{address}api/timeline/{path}")
             assert (answer.status, answer.json()["error"]) == (status, error)
-        answer = live.page.request.get(f"{live.page.url}api/timeline/event?lane=thread&event=99999")
+        answer = live.page.request.get(f"{address}api/timeline/event?lane=thread&event=99999")
         assert answer.json() == {"facts": None, "around": []}
 
 
