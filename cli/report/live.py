@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import html
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
 from urllib.parse import urlencode
@@ -10,17 +12,17 @@ from urllib.parse import urlencode
 from tracewh.cli import diagnostics
 from tracewh.cli.diagnostics.errors import CliError
 from tracewh.cli.output import Format, text_formats, write_parquet
+from tracewh.cli.output.trace_file import gzipped, write_trace
 from tracewh.cli.report import timeline as timelines
 from tracewh.cli.report.page import PRODUCT, document, panel_data
 from tracewh.cli.report.panels import COMPARED, SECTIONS
 from tracewh.cli.report.row_json import bounded
 from tracewh.cli.report.write import choose_trace, select_traces
+from tracewh.storage.open_store import open_store
 from tracewh.views.queries import run_query
 from tracewh.views.read_only import check_reads_only
 
 if TYPE_CHECKING:
-    from io import RawIOBase
-
     from tracewh.cli.report.report_trace import ReportTrace
     from tracewh.views.warehouse import Warehouse
 
@@ -30,8 +32,14 @@ PANELS = {panel.id: panel for section in (COMPARED, *SECTIONS) for panel in sect
 WRITERS = {Format.CSV: text_formats.csv, Format.PARQUET: write_parquet}
 
 
-def page(warehouse: Warehouse, given: dict[str, str]) -> str:
-    """Return the page of the given trace, or of the first trace of the newest run."""
+def page(warehouse: Warehouse, given: dict[str, str], perfetto: str) -> str:
+    """Return the page of the given trace, or of the first trace of the newest run.
+
+    Args:
+        warehouse: The warehouse.
+        given: The parameters of the request, which name the trace.
+        perfetto: Address of the page of Perfetto to which it can hand over the trace.
+    """
     trace = _trace(warehouse, given)
     traces = sorted(warehouse.names())
     runs = dict.fromkeys(keys[0] for keys in traces)
@@ -44,6 +52,7 @@ def page(warehouse: Warehouse, given: dict[str, str]) -> str:
         + _choice("span", spans, trace.span)
         + _choice("baseline", {"": None, **runs}, trace.baseline or "")
         + _link_to_sql(trace)
+        + _link_to_perfetto(trace, perfetto)
     )
     return "".join(document(trace, header))
 
@@ -69,25 +78,43 @@ def query(warehouse: Warehouse, sql: str) -> dict[str, Any]:
 def export(
     warehouse: Warehouse, sql: str, format: str, path: str, most_bytes: int
 ) -> dict[str, Any]:
-    """Write all rows of a query to a file that exists. If the file was removed, nobody waits for it."""
+    """Write all rows of a query to a file that exists."""
     warehouse.select_traces(None, {})
     if check_reads_only(sql):
         diagnostics.usage_error("a plan is not exported; export the query itself")
+    with _opened(path) as file:
+        sink = cast("IO[bytes]", _Bounded(file, most_bytes))
+        rows = WRITERS[Format(format)](warehouse.sql(sql), sink)
+    return {"rows": rows}
+
+
+def trace_file(warehouse: Warehouse, given: dict[str, str], path: str) -> dict[str, Any]:
+    """Write the given trace, as `tracewh export` does, to a file that exists."""
+    trace = _trace(warehouse, given)
+    traces = open_store(warehouse.path).traces(trace.run, trace.worker)
+    [stored] = (each for each in traces if each.span == trace.span)
+    name = f"{trace.run}/{trace.worker}/{trace.span}"
+    with stored.local_folder() as folder, _opened(path) as file, gzipped(file) as sink:
+        events, _ = write_trace(sink, folder, name)
+    return {"events": events}
+
+
+@contextmanager
+def _opened(path: str) -> Iterator[IO[bytes]]:
+    """Open a file that exists for writing. If it was removed, nobody waits for it."""
     try:
-        with Path(path).open("r+b", buffering=0) as file:
-            sink = cast("IO[bytes]", _Bounded(file, most_bytes))
-            rows = WRITERS[Format(format)](warehouse.sql(sql), sink)
+        with Path(path).open("r+b") as file:
+            yield file
     except OSError as error:
         if "Out of Memory" in str(error):  # DuckDB's error, as a stream of Arrow raises it
             raise MemoryError(str(error)) from error
         raise CliError(f"the file cannot be written: {error.strerror or error}") from error
-    return {"rows": rows}
 
 
 class _Bounded:
     """A file that refuses to grow beyond a size."""
 
-    def __init__(self, file: RawIOBase, most_bytes: int) -> None:
+    def __init__(self, file: IO[bytes], most_bytes: int) -> None:
         self._file, self._left = file, most_bytes
         self._most = most_bytes
 
@@ -100,10 +127,7 @@ class _Bounded:
                 f"the file would be larger than {self._most // 10**6:,} MB; `tracewh query` has no limit, and "
                 "`tracewh serve --memory-limit MB` raises this one"
             )
-        size = len(view)
-        while view:
-            view = view[self._file.write(view) or 0 :]
-        return size
+        return self._file.write(view)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._file, name)
@@ -125,6 +149,16 @@ def _link_to_sql(trace: ReportTrace) -> str:
     """Return a link to the SQL page, whose examples are then about the trace."""
     keys = urlencode({"run": trace.run, "worker": trace.worker, "span": trace.span})
     return f'<a href="sql?{html.escape(keys)}">SQL</a>\n'
+
+
+def _link_to_perfetto(trace: ReportTrace, address: str) -> str:
+    """Return a button that hands the trace to Perfetto, and the place where it says how that goes."""
+    title = html.escape(f"{trace.run}, {trace.worker}, {trace.span}")
+    return (
+        f'<button id="perfetto" type="button" data-address="{html.escape(address)}" '
+        f'data-title="{title}">Open in Perfetto</button>\n'
+        '<span id="handover" class="said" role="status"></span>\n'
+    )
 
 
 def _choice(name: str, values: dict[str, None], current: str) -> str:

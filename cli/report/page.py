@@ -64,6 +64,8 @@ CATEGORY_COLORS = {
     "operator": "cpu exec",
     "nothing": "other",
 }
+#: Those of a page that has a server.
+LIVE_SCRIPTS = (*SCRIPTS, "perfetto.js")
 #: The name of the product in the header of a page of `tracewh serve`, which leads to the home page.
 PRODUCT = '<h1 class="product"><a href="./">tracewh</a></h1>\n'
 #: The element that timeline.js fills.
@@ -98,7 +100,8 @@ def document(trace: ReportTrace, header: str, data: dict[str, Any] | None = None
         header: HTML of the header, which names the trace.
         data: The rows of the panels; None if the page fetches them from its server.
     """
-    yield from opening(f"{trace.run} · tracewh", STYLES, SCRIPTS, is_live=data is None)
+    scripts = LIVE_SCRIPTS if data is None else SCRIPTS
+    yield from opening(f"{trace.run} · tracewh", STYLES, scripts, is_live=data is None)
     yield _head(trace, header)
     yield '<main id="main" tabindex="-1">\n'
     for section in sections(trace):
@@ -110,7 +113,7 @@ def document(trace: ReportTrace, header: str, data: dict[str, Any] | None = None
         # In JSON, "<" occurs only within text.
         text = orjson.dumps(data, default=str).decode().replace("<", "\\u003c")
         yield f'<script type="application/json" id="data">{text}</script>\n'
-    yield from closing(SCRIPTS)
+    yield from closing(scripts)
 
 
 def opening(

@@ -16,7 +16,7 @@ import socket
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote, urlencode
+from urllib.parse import quote, urlencode, urlsplit
 
 import orjson
 import uvicorn
@@ -51,6 +51,8 @@ LAST_PORT = 65535
 LONGEST_SECONDS = 24 * 3600
 #: Default limits of a query.
 SECONDS, MEMORY_MB = 10, 1000
+#: Address of Perfetto.
+PERFETTO = "https://ui.perfetto.dev"
 #: Time limit of a page or a panel, whose SQL is our own.
 PANEL_SECONDS = 60
 #: Queries that run at a time, queries that may wait, and pages or panels that may wait.
@@ -114,7 +116,7 @@ class Site:
         longer = max(seconds, PANEL_SECONDS)
         too_long = "the {} took more than {:g} seconds and was stopped; `tracewh serve --time-limit SECONDS` raises the limit"
         self.pages = Pool(Setup(place), 2, VISITORS, longer, too_long.format("page", longer))
-        self.panels = Pool(Setup(place), 4, VISITORS, longer, too_long.format("panel", longer))
+        self.panels = Pool(Setup(place), 4, VISITORS, longer, too_long.format("answer", longer))
         # A zoom does not wait for panels.
         self.timelines = Pool(Setup(place), 2, VISITORS, longer, too_long.format("answer", longer))
         self.queries = Pool(
@@ -125,23 +127,25 @@ class Site:
             too_long.format("query", seconds),
         )
         self._exports = Temporary()
-        self._most_bytes = memory_mb * 10**6
+        self.most_bytes = memory_mb * 10**6
 
-    async def export(self, sql: str, kind: str, request: Request) -> Response:
-        """Return all rows of a query as a file."""
-        descriptor, name = tempfile.mkstemp(dir=self._exports.path)
+    async def send_file(
+        self, pool: Pool, task: Task, name: str, media_type: str, request: Request
+    ) -> Response:
+        """Run a task that writes a file, and send that."""
+        descriptor, made = tempfile.mkstemp(dir=self._exports.path)
         os.close(descriptor)
-        path = Path(name)
-        arguments = {"sql": sql, "format": kind, "path": name, "most_bytes": self._most_bytes}
-        response = await self.respond(self.queries, Task("export", arguments), request)
+        path = Path(made)
+        writing = Task(task.kind, {**task.arguments, "path": made})
+        response = await self.respond(pool, writing, request)
         if response.status_code != HTTP_OK:
             path.unlink()
             return response
         return FileResponse(
             path,
             headers=HEADERS,
-            media_type=EXPORTS[kind],
-            filename=f"tracewh.{kind}",
+            media_type=media_type,
+            filename=name,
             background=BackgroundTask(path.unlink),
         )
 
@@ -217,6 +221,7 @@ def application(
     token: str | None = None,
     seconds: float = SECONDS,
     memory_mb: int = MEMORY_MB,
+    perfetto: str = PERFETTO,
 ) -> Starlette:
     """Return the server as an ASGI application. The caller must close its `state.site`.
 
@@ -226,6 +231,7 @@ def application(
         token: Token that each request must carry; None for access without a token.
         seconds: Time limit of a query.
         memory_mb: Memory limit of a query.
+        perfetto: Address of the page of Perfetto to which the page of a run can hand over a trace.
 
     Raises:
         WarehouseError: There is no warehouse, or it holds no traces.
@@ -235,7 +241,7 @@ def application(
     async def page(request: Request) -> Response:
         if not NAMES & request.query_params.keys():
             return HTMLResponse(home_page(), headers=HEADERS)
-        task = Task("page", {"given": dict(request.query_params)})
+        task = Task("page", {"given": dict(request.query_params), "perfetto": perfetto})
         return await site.respond(site.pages, task, request)
 
     async def queries(request: Request) -> Response:
@@ -276,7 +282,15 @@ def application(
         kind = given.get("format")
         if kind not in EXPORTS:
             return _json({"error": f"the format must be {' or '.join(EXPORTS)}"}, 400)
-        return await site.export(given["sql"], kind, request)
+        arguments = {"sql": given["sql"], "format": kind, "most_bytes": site.most_bytes}
+        task = Task("export", arguments)
+        return await site.send_file(site.queries, task, f"tracewh.{kind}", EXPORTS[kind], request)
+
+    async def trace_file(request: Request) -> Response:
+        task = Task("trace_file", {"given": dict(request.query_params)})
+        return await site.send_file(
+            site.panels, task, "tracewh.json.gz", "application/gzip", request
+        )
 
     middleware = [Middleware(TrustedHostMiddleware, allowed_hosts=hosts, www_redirect=False)]
     if token is not None:
@@ -291,6 +305,7 @@ def application(
             Route("/sql", queries),
             Route("/api/sql", sql, methods=["POST"]),
             Route("/api/export", export, methods=["POST"]),
+            Route("/api/trace", trace_file),
         ],
         middleware=middleware,
     )
@@ -316,13 +331,21 @@ class _Server(uvicorn.Server):
 
 
 def run_server(
-    warehouse: str, host: str, port: int, seconds: int = SECONDS, memory_mb: int = MEMORY_MB
+    warehouse: str,
+    host: str,
+    port: int,
+    seconds: int = SECONDS,
+    memory_mb: int = MEMORY_MB,
+    perfetto: str = PERFETTO,
 ) -> int:
     """Serve a warehouse until Ctrl-C, which is exit status 0."""
     if port > LAST_PORT:
         diagnostics.usage_error(f"--port takes a number from 0 to {LAST_PORT}, not {port}")
     if seconds > LONGEST_SECONDS:
         diagnostics.usage_error(f"--time-limit takes at most {LONGEST_SECONDS} seconds (a day)")
+    place = urlsplit(perfetto)
+    if place.scheme not in ("http", "https") or not place.netloc:
+        diagnostics.usage_error(f"--perfetto takes an address like {PERFETTO}, not {perfetto!r}")
     libraries.check()
     is_loopback = host in ("localhost", "::1") or _is_loopback(host)
     token = None if is_loopback else secrets.token_urlsafe(24)
@@ -337,7 +360,7 @@ def run_server(
         diagnostics.usage_error(f"cannot listen on {host} port {port}: {reason}; try --port 0")
     hosts = [*LOOPBACK, host] if is_loopback else ["*"]
     with listening:
-        app = application(warehouse, hosts, token, seconds, memory_mb)
+        app = application(warehouse, hosts, token, seconds, memory_mb, perfetto)
         shown = f"[{host}]" if ":" in host else host
         address = f"http://{shown}:{listening.getsockname()[1]}/"
         secret = f"?{urlencode({'token': token}, quote_via=quote)}" if token else ""

@@ -68,7 +68,7 @@ def test_an_export_has_limits(samples: tracewh.Warehouse) -> None:
         assert refusal(client, "SELECT list(range) FROM range(200000000)").startswith(limit)
         assert files_of(client) == []
     with visitor(samples, seconds=60) as client:
-        client.app.state.site._most_bytes = 10**7  # type: ignore[attr-defined]
+        client.app.state.site.most_bytes = 10**7  # type: ignore[attr-defined]
         assert refusal(client, "SELECT repeat('x', 100) FROM range(110000)") == (
             "the file would be larger than 10 MB; `tracewh query` has no limit, and "
             "`tracewh serve --memory-limit MB` raises this one"
