@@ -108,6 +108,10 @@ class Listing:
         """Return run, worker and span of each trace; `runs` is ignored, because all are known."""
         return [trace.keys for trace in self.traces]
 
+    def versions(self) -> dict[TraceKeys, str]:
+        """Return the version of each trace, which changes when the trace is replaced."""
+        return {trace.keys: trace.version for trace in self.traces}
+
     def files(self, table: str) -> list[str]:
         """Return the paths or URLs of a table's files."""
         keys = [trace.files[table].key for trace in self.traces if table in trace.files]

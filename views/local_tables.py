@@ -78,6 +78,11 @@ class LocalTables:
             keys for path in paths if (keys := layout.parse_trace_folder(path.replace(os.sep, "/")))
         ]
 
+    def versions(self) -> dict[TraceKeys, str]:
+        """Return the version of each trace, which changes when the trace is replaced."""
+        found, _ = _traces(self.path / "data", selected=lambda _: True)
+        return {trace.keys: trace.version for trace in found}
+
     def refresh(self, with_merged: bool = True) -> set[str]:
         """List the traces and merged files again, and return the tables whose views must be recreated."""
         before, self._divided = self._divided, {}

@@ -13,7 +13,7 @@ import os
 import re
 import threading
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Self
 
@@ -135,6 +135,14 @@ class Warehouse:
         """Run, worker and span of each trace; no file is opened."""
         return self._all.names()
 
+    def versions(self) -> dict[TraceKeys, str]:
+        """Return the version of each trace, which changes when it is replaced; no file is opened."""
+        return self._all.versions()
+
+    def select_runs(self, runs: Collection[str]) -> None:
+        """Open only the files of some runs, until the next `select_traces`."""
+        self._select(lambda keys: keys[0] in runs)
+
     def select_traces(self, view: Spec | None, arguments: Mapping[str, Any]) -> None:
         """Open only the files of the traces that a view needs, until the next call.
 
@@ -147,6 +155,9 @@ class Warehouse:
         wanted = needed_traces(view, arguments)
         if wanted is not None and not any(map(wanted, self.names())):
             wanted = None
+        self._select(wanted)
+
+    def _select(self, wanted: Callable[[TraceKeys], bool] | None) -> None:
         if isinstance(self._all, LocalTables):
             self._all.select(wanted)
             return

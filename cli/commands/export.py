@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, cast
+from typing import IO, TYPE_CHECKING
 
 from tracewh.cli import diagnostics
-from tracewh.cli.diagnostics.errors import CliError
 from tracewh.cli.output import Output, atomic_write, empty_result
+from tracewh.cli.output.trace_file import gzipped, write_trace
 from tracewh.storage.layout import KEYS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     import pyarrow
 
     from tracewh.storage.layout import TraceKeys
@@ -30,8 +28,6 @@ def export_trace(
 ) -> None:
     """Write a trace to a file. The file appears when all of it is written, or not at all."""
     from tracewh.ingest.api import names
-    from tracewh.ingest.reconstruct import arrows, batches, head
-    from tracewh.schema import tables
     from tracewh.storage.open_store import open_store
     from tracewh.storage.remote import is_url
     from tracewh.views.warehouse import Warehouse, find
@@ -45,19 +41,12 @@ def export_trace(
     traces = open_store(warehouse).traces(trace[0], trace[1])
     [stored] = (each for each in traces if each.span == trace[2])
     with stored.local_folder() as folder:
-        for name in tables():
-            if not (folder / f"{name}.parquet").exists():
-                raise CliError(
-                    f"{'/'.join(trace)} has no {name}.parquet: it is damaged, or another version of"
-                    " tracewh wrote it; ingest it again with --force"
-                )
-        parts, critical = [batches(folder)], None
+        critical = None
         if critical_path is not None:
             with Warehouse(warehouse) as opened:
                 critical = _critical_events(opened, trace, critical_path)
-            parts = [batches(folder, critical), arrows(folder, critical)]
         with atomic_write(path) as part, part.open("wb") as file, _compressed(path, file) as sink:
-            counts = _write(sink, head(folder), parts)
+            counts = write_trace(sink, folder, "/".join(trace), critical)
     text = f"wrote {path}: {counts[0]:,} events of worker {trace[1]}, span {trace[2]}"
     if critical is not None:
         marked = len(critical.column("event_id").unique())
@@ -114,26 +103,4 @@ def _critical_events(warehouse: Warehouse, trace: TraceKeys, wanted: str) -> pya
 
 
 def _compressed(path: Path, file: IO[bytes]) -> AbstractContextManager[IO[bytes]]:
-    if path.suffix != ".gz":
-        return nullcontext(file)
-    from isal import igzip
-
-    # No name and no time in the header: the same trace gives the same bytes.
-    return cast("IO[bytes]", igzip.IGzipFile("", "wb", 1, file, 0))  # type: ignore[no-untyped-call]
-
-
-def _write(sink: IO[bytes], head: str, parts: list[Iterator[pyarrow.Array]]) -> list[int]:
-    """Write the JSON file and return the number of events of each part."""
-    import pyarrow
-    import pyarrow.compute
-
-    counts = [0] * len(parts)
-    sink.write((head[:-1] + ("," if head != "{}" else "") + '"traceEvents":[').encode())
-    for number, part in enumerate(parts):
-        for batch in part:
-            sink.write(b",\n" if any(counts) else b"\n")
-            lines = pyarrow.ListArray.from_arrays([0, len(batch)], batch)
-            sink.write(pyarrow.compute.binary_join(lines, ",\n")[0].as_buffer())
-            counts[number] += len(batch)
-    sink.write(b"\n]}\n")
-    return counts
+    return gzipped(file) if path.suffix == ".gz" else nullcontext(file)

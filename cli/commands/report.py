@@ -60,6 +60,12 @@ def serve(
             "--memory-limit", metavar="MB", help="Memory limit of a query; up to 4 run at a time."
         ),
     ] = "1000",
+    perfetto: Annotated[
+        str,
+        typer.Option(
+            "--perfetto", metavar="URL", help="Perfetto that 'Open in Perfetto' hands traces to."
+        ),
+    ] = "https://ui.perfetto.dev",
     warehouse: options.WarehouseOption = options.DEFAULT_WAREHOUSE,
 ) -> None:
     """Serve the report of every run in a browser, until Ctrl-C.
@@ -73,4 +79,4 @@ def serve(
     except ModuleNotFoundError as error:
         diagnostics.usage_error(f"serve needs {error.name}: pip install 'tracewh[serve]'")
     number = parse_integer("--port", port, least=0)
-    raise typer.Exit(run_server(warehouse, host, number, seconds, memory_mb))
+    raise typer.Exit(run_server(warehouse, host, number, seconds, memory_mb, perfetto))

@@ -106,7 +106,7 @@ class Output:
             Format.CSV: partial(text_formats.csv, escape_formulas=self.escape_formulas),
             Format.JSON: text_formats.json,
             Format.MARKDOWN: text_formats.markdown,
-            Format.PARQUET: _parquet,
+            Format.PARQUET: write_parquet,
             Format.XLSX: excel.xlsx,
         }
         with self.sink() as sink:
@@ -169,7 +169,7 @@ def _part(goal: Path) -> Path:
     return goal.with_name(f".{goal.name}.{os.getpid()}.part")
 
 
-def _parquet(result: duckdb.DuckDBPyRelation, sink: IO[bytes]) -> int:
+def write_parquet(result: duckdb.DuckDBPyRelation, sink: IO[bytes]) -> int:
     """Write Parquet with Arrow: in DuckDB, a query may not write files, and a pipe is not a file."""
     from pyarrow.parquet import ParquetWriter
 

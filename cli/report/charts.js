@@ -6,9 +6,12 @@ const drawn = new Map(); // element -> function that draws its chart again, in t
 const [LETTER, NAMES, FEWEST, MOST] = [6.4, 0.34, 14, 56];
 const HINT = "Drag over the curve, or enter a time range, to list the memory blocks that were allocated then.";
 
-function isDark() {
-  return document.documentElement.dataset.theme === "dark";
-}
+document.addEventListener("theme", () => {
+  for (const [box, draw] of drawn) {
+    if (box.isConnected) draw();
+    else drawn.delete(box);
+  }
+});
 
 // Colors of texts and lines; the specification has those of the data.
 function colors() {
@@ -22,7 +25,7 @@ function colors() {
     view: { stroke: null },
     axis: { labelColor: ink, titleColor: soft, gridColor: line, domainColor: line, tickColor: line,
       labelFontSize: 12, titleFontWeight: "normal" },
-    legend: { labelColor: ink, labelFontSize: 12 },
+    legend: { labelColor: ink, titleColor: soft, labelFontSize: 12, titleFontWeight: "normal" },
   };
 }
 
@@ -37,8 +40,6 @@ function records(panel) {
 async function chart(holder, specification, rows, label, onView = () => {}) {
   const controls = element("div", { className: "controls" });
   const box = element("div", { className: "chart" });
-  box.setAttribute("role", "img");
-  box.setAttribute("aria-label", label);
   holder.append(controls, box);
   const letters = () => Math.round(Math.min(MOST, Math.max(FEWEST, (box.clientWidth * NAMES) / LETTER)));
   const shownChart = { view: null };
@@ -53,7 +54,8 @@ async function chart(holder, specification, rows, label, onView = () => {}) {
     controls.replaceChildren();
     before?.finalize();
     const sized = { width: box.clientWidth, autosize: "pad", params, datasets: { rows: rows() } };
-    const made = await vegaEmbed(box, { ...specification, ...sized }, {
+    const description = specification.description ?? label; // Vega makes it the name of the box
+    const made = await vegaEmbed(box, { ...specification, ...sized, description }, {
       actions: false,
       ast: true, // evaluates expressions without eval, which the page forbids
       bind: controls,
@@ -64,6 +66,7 @@ async function chart(holder, specification, rows, label, onView = () => {}) {
       renderer: specification.usermeta?.renderer ?? "svg",
       tooltip: { theme: isDark() ? "dark" : "light" },
     });
+    box.setAttribute("role", "img");
     // The box has a name, and the table below has the values.
     for (const drawing of box.querySelectorAll("svg, canvas")) drawing.setAttribute("aria-hidden", "true");
     shownChart.view = made.view;

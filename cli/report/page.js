@@ -1,27 +1,6 @@
 // Draws each panel from the rows in the page, or from rows that it fetches from its server.
 "use strict";
 
-const embedded = document.getElementById("data");
-const data = embedded && JSON.parse(embedded.textContent);
-const dark = window.matchMedia("(prefers-color-scheme: dark)");
-
-async function fetchJson(path, options) {
-  const response = await fetch(path, options);
-  const content = await response.json();
-  if (!response.ok) throw new Error(content.error);
-  return content;
-}
-
-async function draw(holder, id, panel, label) {
-  holder.replaceChildren();
-  if (panel.is_cut) {
-    holder.append(element("p", { className: "said",
-      textContent: `The first ${number.format(panel.rows)} rows only, also in the chart.` }));
-  }
-  if (panel.chart) await drawChart(holder, panel, label);
-  if (panel.table) listed(holder, id, panel, label);
-}
-
 function show(article) {
   if (article.shown) return article.shown;
   const id = article.dataset.panel;
@@ -45,16 +24,6 @@ function show(article) {
   return article.shown;
 }
 
-function setTheme(theme) {
-  document.documentElement.dataset.theme = theme;
-  document.documentElement.classList.toggle("dark", theme === "dark"); // for DataTables
-  document.getElementById("theme").textContent = theme === "dark" ? "Light" : "Dark";
-  for (const draw of drawn.values()) draw();
-}
-
-setTheme(dark.matches ? "dark" : "light");
-dark.addEventListener("change", () => setTheme(dark.matches ? "dark" : "light"));
-document.getElementById("theme").addEventListener("click", () => setTheme(isDark() ? "light" : "dark"));
 for (const button of document.querySelectorAll(".copy")) {
   button.addEventListener("click", async () => {
     await navigator.clipboard.writeText(button.parentElement.querySelector("code").textContent);
@@ -91,54 +60,9 @@ for (const select of document.querySelectorAll("select[data-choice]")) {
     location.search = wanted;
   });
 }
-
-const queryBox = document.getElementById("ask");
-if (queryBox) {
-  const text = queryBox.querySelector("textarea");
-  const message = queryBox.querySelector(".said");
-  const holder = queryBox.querySelector(".content");
-  const [start, stop] = [".run", ".cancel"].map((name) => queryBox.querySelector(name));
-  let running = null; // the AbortController of the running query
-  const state = (aborter) => {
-    running = aborter;
-    queryBox.setAttribute("aria-busy", String(aborter !== null));
-    if (aborter === null && document.activeElement === stop) text.focus();
-    stop.hidden = aborter === null;
-  };
-  const run = async () => {
-    running?.abort(); // a new query replaces the running one
-    const mine = new AbortController();
-    state(mine);
-    message.textContent = "Running…";
-    try {
-      const panel = await fetchJson("api/sql", { method: "POST", body: JSON.stringify({ sql: text.value }),
-        headers: { "Content-Type": "application/json" }, signal: mine.signal });
-      if (running !== mine) return;
-      holder.replaceChildren();
-      if (panel.plan) {
-        message.textContent = "Query plan";
-        holder.append(element("pre", {}, panel.plan));
-      } else {
-        message.textContent = panel.said;
-        if (panel.rows) await draw(holder, "ask", { ...panel, table: true }, "Rows");
-      }
-    } catch (error) {
-      if (running !== mine) return;
-      holder.replaceChildren(); // removes the rows of the previous query
-      message.textContent = mine.signal.aborted ? "Cancelled." : error.message;
-    }
-    if (running === mine) state(null);
-  };
-  const cancel = () => running?.abort();
-  start.addEventListener("click", run);
-  stop.addEventListener("click", cancel);
-  text.addEventListener("keydown", (event) => {
-    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) run();
-  });
-  queryBox.addEventListener("keydown", (event) => { if (event.key === "Escape") cancel(); });
-  window.addEventListener("pagehide", cancel);
-  queryBox.querySelector("select").addEventListener("change", (event) => {
-    text.value = event.target.selectedOptions[0].dataset.sql;
-    run();
-  });
+if (!data) {
+  for (const details of document.querySelectorAll("article[data-panel] details")) {
+    const { textContent } = details.querySelector("code");
+    details.append(" ", element("a", { href: `sql${location.search}#${encodeURIComponent(textContent)}`, textContent: "Open in SQL page" }));
+  }
 }

@@ -50,6 +50,7 @@ SCRIPTS = (
     "bars.js",
     "verdict.js",
     "timeline.js",
+    "common.js",
     "page.js",
 )
 #: Names of colors in the style sheets -> the category whose color it is in the charts.
@@ -63,6 +64,10 @@ CATEGORY_COLORS = {
     "operator": "cpu exec",
     "nothing": "other",
 }
+#: Those of a page that has a server.
+LIVE_SCRIPTS = (*SCRIPTS, "perfetto.js")
+#: The name of the product in the header of a page of `tracewh serve`, which leads to the home page.
+PRODUCT = '<h1 class="product"><a href="./">tracewh</a></h1>\n'
 #: The element that timeline.js fills.
 TIMELINE = """<section id="timeline" aria-labelledby="timeline-title">
 <h2 id="timeline-title">Timeline</h2>
@@ -87,40 +92,61 @@ def render(warehouse: Warehouse, trace: ReportTrace) -> Iterator[str]:
     yield from document(trace, header=_described(trace), data=data)
 
 
-def document(
-    trace: ReportTrace, header: str, data: dict[str, Any] | None = None, before: str = ""
-) -> Iterator[str]:
+def document(trace: ReportTrace, header: str, data: dict[str, Any] | None = None) -> Iterator[str]:
     """Yield the page in pieces.
 
     Args:
         trace: The trace to show.
         header: HTML of the header, which names the trace.
         data: The rows of the panels; None if the page fetches them from its server.
-        before: HTML between the timeline and the panels.
     """
-    yield '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-    yield f'<meta http-equiv="Content-Security-Policy" content="{_policy(data is None)}">\n'
-    yield '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-    yield f"<title>{html.escape(trace.run)} · tracewh</title>\n"
-    for style in STYLES:
-        yield f"<style>{_asset(style)}</style>\n"
-    yield f"<style>{_category_colors()}</style>\n"
-    yield f"</head>\n<body>\n{_head(trace, header)}"
+    scripts = LIVE_SCRIPTS if data is None else SCRIPTS
+    yield from opening(f"{trace.run} · tracewh", STYLES, scripts, is_live=data is None)
+    yield _head(trace, header)
     yield '<main id="main" tabindex="-1">\n'
     for section in sections(trace):
         yield _section(section, trace)
         if section is VERDICT:
-            yield f"{TIMELINE}{before}"
-    yield "</main>\n"
-    yield (
-        "<footer><details><summary>Libraries in this page</summary>"
-        f'<pre tabindex="0">{html.escape(_asset("notices.txt"))}</pre></details></footer>\n'
-    )
+            yield TIMELINE
+    yield f"</main>\n{notices()}"
     if data is not None:
         # In JSON, "<" occurs only within text.
         text = orjson.dumps(data, default=str).decode().replace("<", "\\u003c")
         yield f'<script type="application/json" id="data">{text}</script>\n'
-    for script in SCRIPTS:
+    yield from closing(scripts)
+
+
+def opening(
+    title: str, styles: tuple[str, ...], scripts: tuple[str, ...], *, is_live: bool
+) -> Iterator[str]:
+    """Yield the start of a page, up to its body.
+
+    Args:
+        title: Title of the page.
+        styles: The style sheets of the page, which it contains.
+        scripts: The scripts of the page; `closing` writes them.
+        is_live: Whether the page may send requests to its own server.
+    """
+    yield '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+    yield f'<meta http-equiv="Content-Security-Policy" content="{_policy(scripts, is_live)}">\n'
+    yield '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+    yield f"<title>{html.escape(title)}</title>\n"
+    for style in styles:
+        yield f"<style>{_asset(style)}</style>\n"
+    yield f"<style>{_category_colors()}</style>\n</head>\n<body>\n"
+
+
+def notices() -> str:
+    """Return the part of a page that names its libraries and their licenses."""
+    return (
+        "<footer><details><summary>Libraries in this page</summary>"
+        f'<pre tabindex="0">{html.escape(_asset("notices.txt"))}</pre></details></footer>\n'
+    )
+
+
+def closing(scripts: tuple[str, ...]) -> Iterator[str]:
+    """Yield the scripts of a page, and its end."""
+    for script in scripts:
         yield f"<script>{_asset(script)}</script>\n"
     yield "</body>\n</html>\n"
 
@@ -132,16 +158,16 @@ def _category_colors() -> str:
 
 
 @functools.cache
-def _policy(is_live: bool) -> str:
+def _policy(scripts: tuple[str, ...], is_live: bool) -> str:
     """Return the content security policy: only the page's own scripts, and its own server if live."""
     hashes = (
         base64.b64encode(hashlib.sha256(_asset(script).encode()).digest()).decode()
-        for script in SCRIPTS
+        for script in scripts
     )
-    scripts = " ".join(f"'sha256-{value}'" for value in hashes)
+    allowed = " ".join(f"'sha256-{value}'" for value in hashes)
     connect = " connect-src 'self';" if is_live else ""
     return (
-        f"default-src 'none'; script-src {scripts}; style-src 'unsafe-inline';{connect}"
+        f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline';{connect}"
         " img-src data: blob:; base-uri 'none'; form-action 'none'"
     )
 

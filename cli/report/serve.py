@@ -13,26 +13,32 @@ import ipaddress
 import os
 import secrets
 import socket
+import tempfile
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote, urlencode
+from urllib.parse import quote, urlencode, urlsplit
 
 import orjson
 import uvicorn
 from starlette.applications import Starlette
+from starlette.background import BackgroundTask
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from tracewh.cli import diagnostics
 from tracewh.cli.diagnostics.errors import OK
 from tracewh.cli.report import libraries
+from tracewh.cli.report.home import home_page
 from tracewh.cli.report.live import PANELS
 from tracewh.cli.report.messages import Setup, Task, TaskResult
+from tracewh.cli.report.sql_page import sql_page
 from tracewh.cli.report.timeline import QUESTIONS
 from tracewh.cli.report.worker_pool import Pool, QueueFullError
 from tracewh.storage.remote import is_url
+from tracewh.temporary import Temporary
 from tracewh.views.warehouse import find, listed
 
 if TYPE_CHECKING:
@@ -45,10 +51,17 @@ LAST_PORT = 65535
 LONGEST_SECONDS = 24 * 3600
 #: Default limits of a query.
 SECONDS, MEMORY_MB = 10, 1000
+#: Address of Perfetto.
+PERFETTO = "https://ui.perfetto.dev"
 #: Time limit of a page or a panel, whose SQL is our own.
 PANEL_SECONDS = 60
 #: Queries that run at a time, queries that may wait, and pages or panels that may wait.
 QUERIES, WAITING, VISITORS = 4, 20, 1000
+#: Media types of the files that a query can be exported to.
+EXPORTS = {"csv": "text/csv; charset=utf-8", "parquet": "application/vnd.apache.parquet"}
+HTTP_OK = 200
+#: The parameters of the page of a trace. Without any of them, `/` is the home page.
+NAMES = {"run", "worker", "span", "baseline"}
 #: The largest body of a request.
 MOST_BODY_BYTES = 1_000_000
 HEADERS = {
@@ -103,7 +116,7 @@ class Site:
         longer = max(seconds, PANEL_SECONDS)
         too_long = "the {} took more than {:g} seconds and was stopped; `tracewh serve --time-limit SECONDS` raises the limit"
         self.pages = Pool(Setup(place), 2, VISITORS, longer, too_long.format("page", longer))
-        self.panels = Pool(Setup(place), 4, VISITORS, longer, too_long.format("panel", longer))
+        self.panels = Pool(Setup(place), 4, VISITORS, longer, too_long.format("answer", longer))
         # A zoom does not wait for panels.
         self.timelines = Pool(Setup(place), 2, VISITORS, longer, too_long.format("answer", longer))
         self.queries = Pool(
@@ -112,6 +125,28 @@ class Site:
             WAITING,
             seconds,
             too_long.format("query", seconds),
+        )
+        self._exports = Temporary()
+        self.most_bytes = memory_mb * 10**6
+
+    async def send_file(
+        self, pool: Pool, task: Task, name: str, media_type: str, request: Request
+    ) -> Response:
+        """Run a task that writes a file, and send that."""
+        descriptor, made = tempfile.mkstemp(dir=self._exports.path)
+        os.close(descriptor)
+        path = Path(made)
+        writing = Task(task.kind, {**task.arguments, "path": made})
+        response = await self.respond(pool, writing, request)
+        if response.status_code != HTTP_OK:
+            path.unlink()
+            return response
+        return FileResponse(
+            path,
+            headers=HEADERS,
+            media_type=media_type,
+            filename=name,
+            background=BackgroundTask(path.unlink),
         )
 
     async def respond(self, pool: Pool, task: Task, request: Request) -> Response:
@@ -139,6 +174,7 @@ class Site:
         """End all child processes."""
         for pool in (self.pages, self.panels, self.timelines, self.queries):
             pool.close()
+        self._exports.close()
 
 
 async def _disconnected(request: Request) -> None:
@@ -160,12 +196,32 @@ async def _body(request: Request) -> bytes | None:
     return bytes(body)
 
 
+async def _query(request: Request) -> dict[str, Any] | Response:
+    """Return the content of a request with SQL, or the response that refuses it."""
+    # A form of another site cannot send this content type without a CORS preflight.
+    if request.headers.get("content-type") != "application/json":
+        return _json({"error": "the content type must be application/json"}, 415)
+    body = await _body(request)
+    if body is None:
+        return _json({"error": "the query is larger than 1 MB"}, 413)
+    try:
+        given = orjson.loads(body)
+        text = given["sql"]
+    except (orjson.JSONDecodeError, KeyError, TypeError):
+        text = None
+    if not isinstance(text, str):
+        return _json({"error": 'the body must be {"sql": "..."}'}, 400)
+    found: dict[str, Any] = given
+    return found
+
+
 def application(
     warehouse: str,
     hosts: list[str],
     token: str | None = None,
     seconds: float = SECONDS,
     memory_mb: int = MEMORY_MB,
+    perfetto: str = PERFETTO,
 ) -> Starlette:
     """Return the server as an ASGI application. The caller must close its `state.site`.
 
@@ -175,6 +231,7 @@ def application(
         token: Token that each request must carry; None for access without a token.
         seconds: Time limit of a query.
         memory_mb: Memory limit of a query.
+        perfetto: Address of the page of Perfetto to which the page of a run can hand over a trace.
 
     Raises:
         WarehouseError: There is no warehouse, or it holds no traces.
@@ -182,7 +239,20 @@ def application(
     site = Site(warehouse, seconds, memory_mb)
 
     async def page(request: Request) -> Response:
-        task = Task("page", {"given": dict(request.query_params)})
+        if not NAMES & request.query_params.keys():
+            return HTMLResponse(home_page(), headers=HEADERS)
+        task = Task("page", {"given": dict(request.query_params), "perfetto": perfetto})
+        return await site.respond(site.pages, task, request)
+
+    async def queries(request: Request) -> Response:
+        return HTMLResponse(sql_page(), headers=HEADERS)
+
+    async def runs(request: Request) -> Response:
+        task = Task("runs", {"known": request.query_params.get("known", "")})
+        return await site.respond(site.pages, task, request)
+
+    async def figures(request: Request) -> Response:
+        task = Task("figures", {"runs": request.query_params.getlist("run")})
         return await site.respond(site.pages, task, request)
 
     async def panel(request: Request) -> Response:
@@ -200,19 +270,27 @@ def application(
         return await site.respond(site.timelines, task, request)
 
     async def sql(request: Request) -> Response:
-        # A form of another site cannot send this content type without a CORS preflight.
-        if request.headers.get("content-type") != "application/json":
-            return _json({"error": "the content type must be application/json"}, 415)
-        body = await _body(request)
-        if body is None:
-            return _json({"error": "the query is larger than 1 MB"}, 413)
-        try:
-            text = orjson.loads(body)["sql"]
-        except (orjson.JSONDecodeError, KeyError, TypeError):
-            text = None
-        if not isinstance(text, str):
-            return _json({"error": 'the body must be {"sql": "..."}'}, 400)
-        return await site.respond(site.queries, Task("query", {"sql": text}), request)
+        given = await _query(request)
+        if isinstance(given, Response):
+            return given
+        return await site.respond(site.queries, Task("query", {"sql": given["sql"]}), request)
+
+    async def export(request: Request) -> Response:
+        given = await _query(request)
+        if isinstance(given, Response):
+            return given
+        kind = given.get("format")
+        if kind not in EXPORTS:
+            return _json({"error": f"the format must be {' or '.join(EXPORTS)}"}, 400)
+        arguments = {"sql": given["sql"], "format": kind, "most_bytes": site.most_bytes}
+        task = Task("export", arguments)
+        return await site.send_file(site.queries, task, f"tracewh.{kind}", EXPORTS[kind], request)
+
+    async def trace_file(request: Request) -> Response:
+        task = Task("trace_file", {"given": dict(request.query_params)})
+        return await site.send_file(
+            site.panels, task, "tracewh.json.gz", "application/gzip", request
+        )
 
     middleware = [Middleware(TrustedHostMiddleware, allowed_hosts=hosts, www_redirect=False)]
     if token is not None:
@@ -220,9 +298,14 @@ def application(
     app = Starlette(
         routes=[
             Route("/", page),
+            Route("/api/runs", runs),
+            Route("/api/figures", figures),
             Route("/api/panel/{id}", panel),
             Route("/api/timeline/{kind}", timeline),
+            Route("/sql", queries),
             Route("/api/sql", sql, methods=["POST"]),
+            Route("/api/export", export, methods=["POST"]),
+            Route("/api/trace", trace_file),
         ],
         middleware=middleware,
     )
@@ -248,13 +331,21 @@ class _Server(uvicorn.Server):
 
 
 def run_server(
-    warehouse: str, host: str, port: int, seconds: int = SECONDS, memory_mb: int = MEMORY_MB
+    warehouse: str,
+    host: str,
+    port: int,
+    seconds: int = SECONDS,
+    memory_mb: int = MEMORY_MB,
+    perfetto: str = PERFETTO,
 ) -> int:
     """Serve a warehouse until Ctrl-C, which is exit status 0."""
     if port > LAST_PORT:
         diagnostics.usage_error(f"--port takes a number from 0 to {LAST_PORT}, not {port}")
     if seconds > LONGEST_SECONDS:
         diagnostics.usage_error(f"--time-limit takes at most {LONGEST_SECONDS} seconds (a day)")
+    place = urlsplit(perfetto)
+    if place.scheme not in ("http", "https") or not place.netloc:
+        diagnostics.usage_error(f"--perfetto takes an address like {PERFETTO}, not {perfetto!r}")
     libraries.check()
     is_loopback = host in ("localhost", "::1") or _is_loopback(host)
     token = None if is_loopback else secrets.token_urlsafe(24)
@@ -269,7 +360,7 @@ def run_server(
         diagnostics.usage_error(f"cannot listen on {host} port {port}: {reason}; try --port 0")
     hosts = [*LOOPBACK, host] if is_loopback else ["*"]
     with listening:
-        app = application(warehouse, hosts, token, seconds, memory_mb)
+        app = application(warehouse, hosts, token, seconds, memory_mb, perfetto)
         shown = f"[{host}]" if ":" in host else host
         address = f"http://{shown}:{listening.getsockname()[1]}/"
         secret = f"?{urlencode({'token': token}, quote_via=quote)}" if token else ""

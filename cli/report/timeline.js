@@ -64,7 +64,7 @@ function embeddedSource(found) {
     gaps: async () => found.gaps,
     rectangles: async (from, to) => (isInStep(from, to) ? inStep : whole),
     series: async (from, to) => (isInStep(from, to) ? found.step_series : found.series),
-    critical: async (number) => (step && number === step.step ? found.critical_path : null),
+    critical: async (time) => (isInStep(time, time) ? { ...found.critical_path, from: step.start, to: step.end } : null),
     async search(text) {
       const wanted = text.toLowerCase();
       const hits = [];
@@ -96,7 +96,7 @@ function liveSource(found) {
     rectangles: async (from, to, pixels, signal) => new Rectangles(
       await ask("rectangles", { ...range(from, to), pixels }, signal), [from, to]),
     series: (from, to, signal) => ask("series", range(from, to), signal),
-    critical: (step) => ask("critical_path", { step }),
+    critical: (time) => ask("critical_path", { at: Math.round(time) }),
     event: (lane, event) => ask("event", { lane, event }),
     selection: (from, to) => ask("selection", range(from, to)),
     async search(text) {
@@ -186,7 +186,7 @@ class Timeline {
       onclick: (event) => {
         this.isShown[name] = !this.isShown[name];
         event.currentTarget.ariaPressed = String(this.isShown[name]);
-        if (name === "critical" && this.isShown[name]) this.loadCritical();
+        if (name === "critical") this.loadCritical();
         this.layout();
         this.draw();
       } });
@@ -359,6 +359,7 @@ class Timeline {
       this.draw();
       this.curves = await this.source.series(Math.max(from, 0), Math.min(to, this.length + 1), mine.signal);
       if (!mine.signal.aborted) this.draw();
+      this.loadCritical();
     } catch (error) {
       if (mine.signal.aborted) return;
       this.searchSaid.textContent = error.message;
@@ -379,17 +380,29 @@ class Timeline {
     }
   }
 
+  // The critical path of the step that is selected, or else in the middle of the view.
   async loadCritical() {
-    const step = this.source.found.step;
-    if (!step || this.critical) return;
-    this.critical = await this.source.critical(step.step);
-    if (this.critical) {
-      this.critical.events = new Map();
-      this.critical.event_id.forEach((id, n) => {
-        if (id !== null) this.critical.events.set(id, n);
+    if (!this.isShown.critical) return;
+    const { from, to } = this.view;
+    const chosen = this.selected && this.selected.start + this.selected.length / 2;
+    const time = chosen !== null && chosen >= from && chosen < to ? chosen
+      : Math.min(Math.max((from + to) / 2, 0), this.length - 1);
+    this.criticalTime = time;
+    if (this.critical && time >= this.critical.from && time < this.critical.to) return;
+    try {
+      const found = await this.source.critical(time);
+      if (!found || this.criticalTime !== time) return;
+      found.from = Math.min(found.from, time); // between two steps, it is the nearest one
+      found.to = Math.max(found.to, time + 1);
+      found.events = new Map();
+      found.event_id.forEach((id, n) => {
+        if (id !== null) found.events.set(id, n);
       });
+      this.critical = found;
+      this.draw();
+    } catch (error) {
+      this.searchSaid.textContent = error.message;
     }
-    this.draw();
   }
 
   // ---- Layout: the top of each lane, and the row of each rectangle
@@ -869,6 +882,7 @@ class Timeline {
       this.range = null;
       if (isShown) this.reveal(hit);
       this.links(hit);
+      this.loadCritical();
     }
     this.describe();
     this.draw();

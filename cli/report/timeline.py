@@ -98,6 +98,17 @@ def critical_path(warehouse: Warehouse, trace: ReportTrace, step: int | None) ->
     return _rows(warehouse, "critical_path", trace, step=step, most_rows=MOST_RECTANGLES)
 
 
+def critical_path_at(warehouse: Warehouse, trace: ReportTrace, at: int) -> dict[str, Any]:
+    """Return the critical path of the step at a time, and when that step is.
+
+    If the trace has no steps, it is the path of the whole trace.
+    """
+    found = run_query(warehouse, "timeline/step_at", **_keys(trace), at_ns=trace.start_ns + at)
+    [(step, start_ns, end_ns)] = found.fetchall() or [(None, trace.start_ns, trace.end_ns + 1)]
+    window = {"from": start_ns - trace.start_ns, "to": end_ns - trace.start_ns}
+    return {**window, **critical_path(warehouse, trace, step)}
+
+
 def event(warehouse: Warehouse, trace: ReportTrace, kind: str, event_id: int) -> dict[str, Any]:
     """Return what is known of an event, the events around it, and the call or the work linked to it.
 
@@ -174,8 +185,8 @@ QUESTIONS: dict[str, Callable[[Warehouse, ReportTrace, dict[str, str]], dict[str
     ),
     "series": lambda warehouse, trace, given: series(warehouse, trace, *_range(given)),
     "gaps": lambda warehouse, trace, _: gaps(warehouse, trace),
-    "critical_path": lambda warehouse, trace, given: critical_path(
-        warehouse, trace, _number(given, "step")
+    "critical_path": lambda warehouse, trace, given: critical_path_at(
+        warehouse, trace, _number(given, "at")
     ),
     "event": lambda warehouse, trace, given: event(
         warehouse, trace, given.get("lane", ""), _number(given, "event")

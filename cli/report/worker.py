@@ -24,8 +24,9 @@ import orjson
 
 from tracewh.cli.diagnostics import sql_error
 from tracewh.cli.diagnostics.errors import CliError
-from tracewh.cli.report import live
+from tracewh.cli.report import home, live
 from tracewh.cli.report.messages import CANCEL, GRACE_SECONDS, Setup, Task, TaskResult, read, write
+from tracewh.errors import IngestError
 from tracewh.temporary import remove_abandoned
 from tracewh.views import ViewError
 from tracewh.views.warehouse import Warehouse, WarehouseError
@@ -37,6 +38,10 @@ HANDLERS: dict[str, Callable[..., str | dict[str, Any]]] = {
     "panel": live.panel,
     "timeline": live.timeline,
     "query": live.query,
+    "export": live.export,
+    "trace_file": live.trace_file,
+    "runs": home.runs,
+    "figures": home.figures,
 }
 
 
@@ -114,7 +119,7 @@ class Child:
             return _error(self._out_of_memory(error), 400, needs_restart=True)
         except duckdb.Error as error:
             return _error(sql_error(error), 400, needs_restart=self._needs_restart())
-        except (CliError, ViewError, WarehouseError) as error:
+        except (CliError, IngestError, ViewError, WarehouseError) as error:
             return _error(str(error), 400, needs_restart=self._needs_restart())
 
     def _out_of_memory(self, error: Exception) -> str:

@@ -1,4 +1,4 @@
--- Timeline: the critical path of the steps between $from_ns and $to_ns; times count from $start_ns.
+-- Timeline: the critical path of a step, or of the whole trace if $step is NULL; times count from $start_ns.
 SELECT
     p.event_id,
     p.start_ns - $start_ns AS start,

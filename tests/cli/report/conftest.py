@@ -11,8 +11,10 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
+from starlette.testclient import TestClient
 
 import tracewh
+from tests.cli.report.servers import started, stop, visitor
 from tracewh.cli.report.write import write_report
 
 # A machine may be busy: what never comes is waited for longer than what comes late.
@@ -89,3 +91,18 @@ def compared(samples: tracewh.Warehouse, tmp_path_factory: pytest.TempPathFactor
     path = tmp_path_factory.mktemp("report") / "compared.html"
     write_report(str(samples.path), "resnet_workers_2", None, "1", path, "resnet_workers_0")
     return path
+
+
+@pytest.fixture(scope="session")
+def client(samples: tracewh.Warehouse) -> Iterator[TestClient]:
+    """A visitor of a server on loopback."""
+    with visitor(samples, seconds=600) as client:
+        yield client
+
+
+@pytest.fixture(scope="session")
+def address(samples: tracewh.Warehouse) -> Iterator[str]:
+    """The address of a server in its own process, on a machine that may be busy."""
+    server, address = started(samples, "--time-limit", "600")
+    yield address
+    stop(server)

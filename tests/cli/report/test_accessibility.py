@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, expect
 
 from tests.cli.report.conftest import Visit
 
@@ -22,16 +23,45 @@ def axe() -> str:
     pytest.skip("needs axe-core: npm install axe-core, with node_modules/.bin in PATH")
 
 
-def faults(browser: Browser, axe: str, page: Path, theme: Any, width: int) -> list[str]:
+def report(visit: Visit) -> None:
+    """Wait until a page with a timeline is drawn."""
+    visit.page.locator(".timeline-box[data-drawn]").wait_for()
+    visit.all_panels()
+
+
+def home(visit: Visit) -> None:
+    """Select a run, when all figures are there."""
+    expect(visit.page.locator("#runs tbody tr")).to_have_count(3)
+    expect(visit.page.locator("#runs tbody")).not_to_contain_text("…")
+    visit.page.get_by_label("Select ddp_gloo to compare").check()
+
+
+def sql(visit: Visit) -> None:
+    """Show all that the page can show: columns of a view, the history, an answer and its picture."""
+    page = visit.page
+    page.locator("#ask textarea").fill(
+        "FROM operator_stats() SELECT name, calls, host_total_us LIMIT 9"
+    )
+    page.get_by_role("button", name="Run", exact=True).click()
+    page.get_by_role("button", name="Picture").click()
+    expect(page.locator(".picture svg")).to_be_visible()
+    page.locator("#history summary").click()
+    if page.viewport_size and page.viewport_size["width"] < 900:
+        page.locator("#names > summary").click()
+    page.locator("#names li summary").first.click()
+
+
+def faults(
+    browser: Browser, axe: str, url: str, shown: Callable[[Visit], None], theme: Any, width: int
+) -> list[str]:
     """The rules that a page breaks, each with the elements."""
     # The page allows no scripts but its own.
     context = browser.new_context(
         viewport={"width": width, "height": 900}, color_scheme=theme, bypass_csp=True
     )
     visit = Visit(context.new_page())
-    visit.page.goto(page.as_uri())
-    visit.page.locator(".timeline-box[data-drawn]").wait_for()
-    visit.all_panels()
+    visit.page.goto(url)
+    shown(visit)
     visit.page.evaluate(axe)
     found = visit.page.evaluate("axe.run()")
     context.close()
@@ -46,4 +76,21 @@ def faults(browser: Browser, axe: str, page: Path, theme: Any, width: int) -> li
 def test_axe_finds_no_fault(
     browser: Browser, axe: str, page: str, theme: str, width: int, request: pytest.FixtureRequest
 ) -> None:
-    assert faults(browser, axe, request.getfixturevalue(page), theme, width) == []
+    url = request.getfixturevalue(page).as_uri()
+    assert faults(browser, axe, url, report, theme, width) == []
+
+
+@pytest.mark.parametrize(
+    ("theme", "width"), [("light", 1280), ("light", 390), ("dark", 1280), ("dark", 390)]
+)
+@pytest.mark.parametrize(("path", "shown"), [("", home), ("sql", sql)])
+def test_axe_finds_no_fault_in_the_pages_of_a_server(
+    browser: Browser,
+    axe: str,
+    address: str,
+    path: str,
+    shown: Callable[[Visit], None],
+    theme: str,
+    width: int,
+) -> None:
+    assert faults(browser, axe, address + path, shown, theme, width) == []

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import re
 import shutil
 import signal
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
 from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
@@ -26,34 +23,19 @@ from starlette.testclient import TestClient
 
 import tracewh
 from tests.cli.report.conftest import Visit
+from tests.cli.report.servers import (
+    DEAF,
+    ENDLESS,
+    TOKEN,
+    answer_of,
+    sent,
+    started,
+    stop,
+    visitor,
+)
 from tracewh.cli.app import main
 from tracewh.cli.report import serve
 from tracewh.cli.report.row_json import by_column
-
-TOKEN = "a-token"
-
-
-#: A query that ends only when it is stopped, and one in which DuckDB does not notice an interrupt.
-ENDLESS = "SELECT sum(hash(a.range * b.range)) FROM range(10000000) a, range(10000000) b"
-DEAF = "SELECT levenshtein(repeat('a', 4000000), repeat('b', 4000000))"
-
-
-@contextmanager
-def visitor(
-    samples: tracewh.Warehouse, token: str | None = None, **limits: float
-) -> Iterator[TestClient]:
-    """A visitor of a server of its own."""
-    hosts = [*serve.LOOPBACK] if token is None else ["*"]
-    app = serve.application(str(samples.path), hosts, token, **limits)  # type: ignore[arg-type]
-    with closing(app.state.site):
-        yield TestClient(app, base_url="http://127.0.0.1:8765")
-
-
-@pytest.fixture(scope="module")
-def client(samples: tracewh.Warehouse) -> Iterator[TestClient]:
-    """A visitor of a server on loopback."""
-    with visitor(samples, seconds=600) as client:
-        yield client
 
 
 def ask(client: TestClient, sql: str) -> str:
@@ -64,7 +46,7 @@ def ask(client: TestClient, sql: str) -> str:
 
 
 def test_the_newest_run_is_shown_first(client: TestClient) -> None:
-    page = client.get("/").text
+    page = client.get("/", params={"run": ""}).text
     assert '<option value="ddp_gloo" selected>' in page
     assert '<option value="rank1">' in page
     assert 'id="data"' not in page
@@ -293,7 +275,7 @@ def test_a_damaged_trace_blocks_no_other_run(samples: tracewh.Warehouse, tmp_pat
             for panel in ("steps", "operators-table", "diff-operators"):
                 assert client.get(f"/api/panel/{panel}", params=run).json()["rows"] > 0
             assert ask(client, "FROM operator_stats()").startswith(said)
-            assert client.get("/").json()["error"].startswith(said)
+            assert client.get("/api/runs").json()["error"].startswith(said)
             assert client.get("/", params={"run": "ddp_gloo"}).json()["error"].startswith(said)
 
 
@@ -316,41 +298,6 @@ def test_beyond_loopback_one_needs_the_token(samples: tracewh.Warehouse) -> None
         page = guest.get("/")
         assert page.status_code == 200
         assert TOKEN not in page.text
-
-
-def started(samples: tracewh.Warehouse, *options: str) -> tuple[subprocess.Popen[str], str]:
-    """A server of its own process, and where it listens."""
-    command = [
-        sys.executable,
-        "-c",
-        "import sys; from tracewh.cli.app import main; sys.exit(main())",
-    ]
-    server = subprocess.Popen(
-        [*command, "serve", "--port", "0", "-w", str(samples.path), *options],
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    assert server.stderr is not None
-    found = re.match(
-        r"(http://127\.0\.0\.1:\d+/)  \(press Ctrl-C to stop\)", server.stderr.readline()
-    )
-    assert found is not None
-    return server, found[1]
-
-
-def sent(address: str, sql: str) -> HTTPConnection:
-    """A client that has sent a query and waits for its answer."""
-    place = urlsplit(address)
-    assert place.hostname is not None
-    client = HTTPConnection(place.hostname, place.port)
-    head = {"Content-Type": "application/json"}
-    client.request("POST", "/api/sql", json.dumps({"sql": sql}), head)
-    return client
-
-
-def answer_of(client: HTTPConnection) -> Any:
-    with closing(client):
-        return json.loads(client.getresponse().read())
 
 
 def processes() -> dict[int, int]:
@@ -386,11 +333,7 @@ def test_queries_run_side_by_side(samples: tracewh.Warehouse) -> None:
         for client in again:
             client.close()
     finally:
-        server.send_signal(signal.SIGINT)
-        assert server.stderr is not None
-        with server.stderr:
-            assert server.wait() == 0
-            assert server.stderr.read() == ""
+        stop(server)
 
 
 def test_a_line_that_is_full_says_so(samples: tracewh.Warehouse) -> None:
@@ -434,21 +377,9 @@ def test_nothing_outlives_the_server(
     server.stderr.close()
 
 
-@pytest.fixture(scope="module")
-def address(samples: tracewh.Warehouse) -> Iterator[str]:
-    """Where a server of its own process listens, on a machine that may be busy."""
-    server, address = started(samples, "--time-limit", "600")
-    assert server.stderr is not None
-    yield address
-    server.send_signal(signal.SIGINT)
-    with server.stderr:
-        assert server.wait(20) == 0
-        assert server.stderr.read() == ""
-
-
 def test_in_a_browser(visit: Visit, address: str) -> None:
     page = visit.page
-    page.goto(address)
+    page.goto(f"{address}?run=ddp_gloo")
     visit.all_panels()
     page.locator("[data-choice=run]").select_option("resnet_workers_2")
     page.wait_for_url("**/?run=resnet_workers_2")
@@ -457,99 +388,12 @@ def test_in_a_browser(visit: Visit, address: str) -> None:
     page.locator("[data-choice=baseline]").select_option("resnet_workers_0")
     page.wait_for_url("**/?baseline=resnet_workers_0&run=resnet_workers_2&worker=worker0&span=2")
     visit.all_panels()
-    page.locator("#ask select").select_option("kernel_stats")
-    expect(page.locator("#ask .said")).to_have_text("0 rows.")
-    page.locator("#ask textarea").fill("SELECT 6 * 7 AS answer")
-    page.get_by_role("button", name="Run").click()
-    expect(page.locator("#ask tbody td")).to_have_text("42")
-    page.locator("#ask textarea").fill("EXPLAIN SELECT 6 * 7 AS answer")
-    page.get_by_role("button", name="Run").click()
-    expect(page.locator("#ask pre")).to_contain_text("Projection")
-    assert all(request.startswith(address) for request in visit.requests)
-
-
-def test_an_error_takes_the_rows_of_the_query_before_away(visit: Visit, address: str) -> None:
-    page = visit.page
-    page.goto(address)
-    page.locator("#ask textarea").fill("SELECT 6 * 7 AS answer")
-    page.keyboard.press("Control+Enter")
-    expect(page.locator("#ask tbody td")).to_have_text("42")
-    page.locator("#ask textarea").fill("SELEC 1")
-    page.keyboard.press("Control+Enter")
-    expect(page.locator("#ask .said")).to_contain_text("Parser Error")
-    expect(page.locator("#ask tbody td")).to_have_count(0)
-    assert len(visit.complaints) == 1  # the browser's own line about the status 400
-    visit.complaints.clear()
-
-
-def test_a_query_is_cancelled_from_its_page(visit: Visit, samples: tracewh.Warehouse) -> None:
-    """By the button, by Escape, by a new query and by leaving; each time its process is free again."""
-    server, address = started(samples, "--time-limit", "3600")
-    page = visit.page
-    try:
-        page.goto(address)
-        cancel = page.get_by_role("button", name="Cancel")
-        for _ in range(2):
-            for how in ("button", "key", "query", "leave"):
-                expect(cancel).to_be_hidden()
-                page.locator("#ask textarea").fill(ENDLESS)
-                page.get_by_role("button", name="Run").click()
-                expect(cancel).to_be_visible()
-                expect(page.locator("#ask .said")).to_have_text("Running…")
-                if how == "button":
-                    cancel.click()
-                elif how == "key":
-                    page.locator("#ask textarea").press("Escape")
-                elif how == "query":
-                    page.locator("#ask textarea").fill("SELECT 42 AS answer")
-                    page.locator("#ask textarea").press("Control+Enter")
-                    expect(page.locator("#ask tbody td")).to_have_text("42")
-                else:
-                    page.goto(address)
-                if how in ("button", "key"):
-                    expect(page.locator("#ask .said")).to_have_text("Cancelled.")
-                expect(cancel).to_be_hidden()
-        assert answer_of(sent(address, "SELECT 42"))["values"] == [[42]]
-    finally:
-        page.goto("about:blank")
-        server.send_signal(signal.SIGINT)
-        assert server.stderr is not None
-        with server.stderr:
-            assert server.wait() == 0
-            assert server.stderr.read() == ""
-
-
-def test_large_integers_keep_their_digits_in_a_browser(visit: Visit, address: str) -> None:
-    page = visit.page
-    page.goto(address)
-    page.locator("#ask textarea").fill(
-        "SELECT * FROM (VALUES (9007199254740993, 1700000000123456789, 1.50, 'b'),"
-        " (170141183460469231731687303715884105727, 1700000000123456788, 0.25, '12345'),"
-        " (7, 5, 10, 'a')) AS t(n, start_ns, \"d.x\", text)"
+    page.locator("#panel-steps summary").click()
+    page.locator("#panel-steps").get_by_role("link", name="Open in SQL page").click()
+    expect(page.locator("#ask textarea")).to_have_value(
+        re.compile("step_breakdown.*resnet_workers_2", re.DOTALL)
     )
-    page.get_by_role("button", name="Run").click()
-
-    def cells(field: str) -> list[str]:
-        found = page.locator(f'#ask tbody [data-column="{field}"]')
-        expect(found).to_have_count(3)
-        return list(found.all_inner_texts())
-
-    assert cells("n") == [
-        "9,007,199,254,740,993",
-        "170,141,183,460,469,231,731,687,303,715,884,105,727",
-        "7",
-    ]
-    assert cells("start_ns") == [
-        "2023-11-14T22:13:20.123456789Z",
-        "2023-11-14T22:13:20.123456788Z",
-        "5 ns",
-    ]
-    assert cells("d.x") == ["1.50", "0.25", "10.00"]
-    assert cells("text") == ["b", "12345", "a"]
-    page.locator("#ask th", has_text="n").first.click()  # from the largest
-    expect(page.locator('#ask tbody [data-column="d.x"]').first).to_have_text("0.25")
-    page.locator("#ask th", has_text="n").first.click()
-    expect(page.locator('#ask tbody [data-column="d.x"]').first).to_have_text("10.00")
+    assert all(request.startswith(address) for request in visit.requests)
 
 
 def test_a_port_that_is_taken(

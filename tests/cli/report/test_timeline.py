@@ -15,8 +15,9 @@ from playwright.sync_api import expect
 
 import tracewh
 from tests.cli.report.conftest import Visit
-from tests.cli.report.test_serve import ENDLESS, answer_of, sent, started
-from tracewh.cli.report.write import write_report
+from tests.cli.report.servers import ENDLESS, answer_of, sent, started
+from tracewh.cli.report.timeline import critical_path_at
+from tracewh.cli.report.write import choose_trace, write_report
 
 MS = 1_000_000
 #: Two steps of 10 ms. The loader runs for 4 ms of each, then an operator launches a kernel of 3 ms; inside the
@@ -142,7 +143,7 @@ def served(visit: Visit, warehouse: Path) -> Iterator[Drawn]:
     with tracewh.open(warehouse) as opened:
         server, address = started(opened)
     try:
-        yield Drawn(visit, address)
+        yield Drawn(visit, f"{address}?run=")
     finally:
         visit.page.goto("about:blank")
         server.terminate()
@@ -323,6 +324,48 @@ def test_the_critical_path_is_marked(report: Drawn) -> None:
     assert picture(report) != before
 
 
+def path_of_step(drawn: Drawn, number: int) -> None:
+    """Wait until the critical path of a step is the one that is marked."""
+    start = (number - 1) * STEP_US * 1000
+    drawn.page.wait_for_function(
+        """([start, end]) => {
+            const { critical } = document.getElementById("timeline").timeline;
+            return critical?.from === start && critical.to === end && critical.events.size > 2
+                && critical.start.every((each) => each >= start && each < end);
+        }""",
+        arg=[start, start + STEP_US * 1000],
+    )
+
+
+def test_the_critical_path_is_that_of_the_step_in_view(visit: Visit, warehouse: Path) -> None:
+    with served(visit, warehouse) as live:
+        live.page.get_by_role("button", name="Critical path").click()
+        path_of_step(live, 1)
+        live.page.locator(".step").nth(1).click()
+        path_of_step(live, 2)
+        marked = picture(live)
+        live.page.get_by_role("button", name="Critical path").click()
+        assert picture(live) != marked
+        live.page.get_by_role("button", name="Critical path").click()
+        live.press("f")
+        live.is_settled()
+        live.click("stream 0 7", 7)  # what is selected counts more than the middle of the view
+        path_of_step(live, 1)
+        live.click("stream 0 7", 17)
+        path_of_step(live, 2)
+
+
+@pytest.mark.parametrize(("ms", "start"), [(-5, 0), (0, 0), (9.9, 0), (10, 10), (25, 10)])
+def test_the_critical_path_at_a_time_is_that_of_the_nearest_step(
+    warehouse: Path, ms: float, start: int
+) -> None:
+    with tracewh.open(warehouse) as opened:
+        trace = choose_trace(opened, "trained", None, None, None)
+        found = critical_path_at(opened, trace, int(ms * MS))
+    assert (found["from"], found["to"]) == (start * MS, (start + 10) * MS)
+    assert sum(found["length"]) == 10 * MS
+
+
 def test_threads_that_only_wait_are_folded_away(report: Drawn) -> None:
     assert "thread 1 2" not in report.ask("t.placed.map((each) => each.lane?.lane)")
     button = report.page.get_by_role("button", name="1 more lane")
@@ -350,15 +393,17 @@ def test_it_is_drawn_in_the_colours_of_the_theme(report: Drawn) -> None:
 
 def test_a_question_that_is_none(visit: Visit, warehouse: Path) -> None:
     with served(visit, warehouse) as live:
+        address = live.page.url.partition("?")[0]
         for path, status, error in (
             ("event?event=x", 400, "event must be a whole number, not 'x'"),
             ("event?event=--5", 400, "event must be a whole number, not '--5'"),
             ("selection?start=1", 400, "end must be a whole number, not ''"),
+            ("critical_path?at=", 400, "at must be a whole number, not ''"),
             ("nothing", 404, "unknown question"),
         ):
-            answer = live.page.request.get(f"{live.page.url}api/timeline/{path}")
+            answer = live.page.request.get(f"{address}api/timeline/{path}")
             assert (answer.status, answer.json()["error"]) == (status, error)
-        answer = live.page.request.get(f"{live.page.url}api/timeline/event?lane=thread&event=99999")
+        answer = live.page.request.get(f"{address}api/timeline/event?lane=thread&event=99999")
         assert answer.json() == {"facts": None, "around": []}
 
 

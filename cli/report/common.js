@@ -1,0 +1,38 @@
+// What every page has: requests to its server, rows as a chart and a table, and the theme.
+"use strict";
+
+const embedded = document.getElementById("data");
+const data = embedded && JSON.parse(embedded.textContent);
+const dark = window.matchMedia("(prefers-color-scheme: dark)");
+
+async function fetchJson(path, options) {
+  const response = await fetch(path, options);
+  const content = await response.json();
+  if (!response.ok) throw new Error(content.error);
+  return content;
+}
+
+async function draw(holder, id, panel, label) {
+  holder.replaceChildren();
+  if (panel.is_cut) {
+    holder.append(element("p", { className: "said",
+      textContent: `The first ${number.format(panel.rows)} rows only, also in the chart.` }));
+  }
+  if (panel.chart) await drawChart(holder, panel, label);
+  if (panel.table) listed(holder, id, panel, label);
+}
+
+function isDark() {
+  return document.documentElement.dataset.theme === "dark";
+}
+
+function setTheme(theme) {
+  document.documentElement.dataset.theme = theme;
+  document.documentElement.classList.toggle("dark", theme === "dark"); // for DataTables
+  document.getElementById("theme").textContent = theme === "dark" ? "Light" : "Dark";
+  document.dispatchEvent(new Event("theme"));
+}
+
+setTheme(dark.matches ? "dark" : "light");
+dark.addEventListener("change", () => setTheme(dark.matches ? "dark" : "light"));
+document.getElementById("theme").addEventListener("click", () => setTheme(isDark() ? "light" : "dark"));

@@ -1,0 +1,81 @@
+"""Servers for tests: in this process, and in a process of their own."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from http.client import HTTPConnection
+from typing import Any
+from urllib.parse import urlsplit
+
+from starlette.testclient import TestClient
+
+import tracewh
+from tracewh.cli.report import serve
+
+TOKEN = "a-token"
+
+
+#: A query that ends only when it is stopped, and one in which DuckDB does not notice an interrupt.
+ENDLESS = "SELECT sum(hash(a.range * b.range)) FROM range(10000000) a, range(10000000) b"
+DEAF = "SELECT levenshtein(repeat('a', 4000000), repeat('b', 4000000))"
+
+
+@contextmanager
+def visitor(
+    samples: tracewh.Warehouse, token: str | None = None, **limits: float
+) -> Iterator[TestClient]:
+    """A visitor of a server of its own."""
+    hosts = [*serve.LOOPBACK] if token is None else ["*"]
+    app = serve.application(str(samples.path), hosts, token, **limits)  # type: ignore[arg-type]
+    with closing(app.state.site):
+        yield TestClient(app, base_url="http://127.0.0.1:8765")
+
+
+def started(samples: tracewh.Warehouse, *options: str) -> tuple[subprocess.Popen[str], str]:
+    """A server of its own process, and where it listens."""
+    command = [
+        sys.executable,
+        "-c",
+        "import sys; from tracewh.cli.app import main; sys.exit(main())",
+    ]
+    server = subprocess.Popen(
+        [*command, "serve", "--port", "0", "-w", str(samples.path), *options],
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert server.stderr is not None
+    found = re.match(
+        r"(http://127\.0\.0\.1:\d+/)  \(press Ctrl-C to stop\)", server.stderr.readline()
+    )
+    assert found is not None
+    return server, found[1]
+
+
+def sent(address: str, sql: str) -> HTTPConnection:
+    """A client that has sent a query and waits for its answer."""
+    place = urlsplit(address)
+    assert place.hostname is not None
+    client = HTTPConnection(place.hostname, place.port)
+    head = {"Content-Type": "application/json"}
+    client.request("POST", "/api/sql", json.dumps({"sql": sql}), head)
+    return client
+
+
+def answer_of(client: HTTPConnection) -> Any:
+    with closing(client):
+        return json.loads(client.getresponse().read())
+
+
+def stop(server: subprocess.Popen[str]) -> None:
+    """End a server as Ctrl-C does, and see that it said nothing."""
+    server.send_signal(signal.SIGINT)
+    assert server.stderr is not None
+    with server.stderr:
+        assert server.wait() == 0
+        assert server.stderr.read() == ""

@@ -1,0 +1,186 @@
+"""The home page of `tracewh serve`: the runs of a warehouse."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import expect
+from starlette.testclient import TestClient
+
+import tracewh
+from tests.cli.report.conftest import Visit
+from tests.cli.report.servers import started, stop, visitor
+
+RUNS = ["ddp_gloo", "resnet_workers_2", "resnet_workers_0"]
+
+
+@pytest.fixture
+def copy(samples: tracewh.Warehouse, tmp_path: Path) -> Path:
+    """A copy of the samples' warehouse, without the run ddp_gloo."""
+    path = Path(shutil.copytree(samples.path, tmp_path / "warehouse"))
+    shutil.rmtree(path / "data" / "run=ddp_gloo")
+    return path
+
+
+def listed(client: TestClient) -> dict[str, dict[str, Any]]:
+    """The rows of the page, by run."""
+    found = client.get("/api/runs").json()
+    names = [column["name"] for column in found["columns"]]
+    rows = [dict(zip(names, row, strict=True)) for row in zip(*found["values"], strict=True)]
+    return {row["run"]: row for row in rows}
+
+
+def test_the_rows_are_those_of_the_views(client: TestClient, samples: tracewh.Warehouse) -> None:
+    rows = listed(client)
+    view = samples.runs()
+    expected = [dict(zip(view.columns, row, strict=True)) for row in view.fetchall()]
+    assert [*rows] == [row["run"] for row in expected]
+    for row in expected:
+        for name in ("gpus", "workers", "world_size", "traces", "mean_step_us"):
+            assert rows[row["run"]][name] == row[name], (row["run"], name)
+
+
+def test_the_history_has_runs_whose_names_differ_in_digits(client: TestClient) -> None:
+    rows = listed(client)
+    first, second = (rows[f"resnet_workers_{n}"]["mean_step_us"] for n in (0, 2))
+    assert rows["resnet_workers_0"]["step_history_us"] == [first]
+    assert rows["resnet_workers_2"]["step_history_us"] == [first, second]
+    assert len(rows["ddp_gloo"]["step_history_us"]) == 1
+
+
+def test_the_figures_are_those_of_the_verdict(
+    client: TestClient, samples: tracewh.Warehouse
+) -> None:
+    found = client.get("/api/figures", params={"run": [*RUNS, "none"]}).json()
+    assert [*found] == RUNS
+    for run in RUNS:
+        peaks = samples.sql(
+            "SELECT max(value) FILTER (WHERE name = 'peak_memory'),"
+            " avg(value) FILTER (WHERE name = 'communication')"
+            f" FROM verdict(run := '{run}') WHERE part = 'card'"
+        ).fetchall()
+        figures = found[run]
+        assert (figures["peak_memory_bytes"], figures["gpu_busy_pct"]) == (peaks[0][0], None)
+        assert figures["exposed_communication_us"] == pytest.approx(peaks[0][1])
+        assert figures["is_host_memory"]
+    assert found["ddp_gloo"]["exposed_communication_us"] > 0
+    assert found["resnet_workers_0"]["exposed_communication_us"] is None
+
+
+def test_an_unchanged_warehouse_is_not_read_again(copy: Path, samples: tracewh.Warehouse) -> None:
+    with tracewh.open(copy) as opened, visitor(opened, seconds=600) as client:
+        before = client.get("/api/runs").json()
+        state = {"known": before["state"]}
+        assert client.get("/api/runs", params=state).json() == {"state": before["state"]}
+        shutil.copytree(
+            Path(samples.path) / "data" / "run=ddp_gloo", copy / "data" / "run=ddp_gloo"
+        )
+        after = client.get("/api/runs", params=state).json()
+        assert after["values"][0] == RUNS
+        assert after["states"][1:] == before["states"]
+        figures = client.get("/api/figures", params={"run": "ddp_gloo"}).json()["ddp_gloo"]
+        assert figures["exposed_communication_us"] > 0
+
+
+def test_a_damaged_run_takes_no_other_from_the_page(
+    samples: tracewh.Warehouse, tmp_path: Path
+) -> None:
+    path = Path(shutil.copytree(samples.path, tmp_path / "warehouse"))
+    for file in path.glob("data/run=ddp_gloo/worker=rank0/span=1/memory_records.parquet"):
+        file.write_bytes(file.read_bytes()[:-100])
+    with tracewh.open(path) as damaged, visitor(damaged, seconds=600) as client:
+        assert [*listed(client)] == RUNS
+        found = client.get("/api/figures", params={"run": RUNS}).json()
+        assert found["ddp_gloo"]["error"].startswith("the trace ddp_gloo/rank0/1 is damaged: ")
+        assert found["resnet_workers_0"]["peak_memory_bytes"] > 0
+
+
+def test_runs_are_found_and_opened(visit: Visit, address: str) -> None:
+    page = visit.page
+    page.goto(address)
+    rows = page.locator("#runs tbody tr")
+    expect(rows).to_have_count(3)
+    expect(rows.first.locator("[data-column=exposed_communication_us]")).to_have_text(
+        re.compile(r"^[\d.]+\sms$")
+    )
+    expect(rows.nth(1).locator("svg polyline")).to_have_count(1)
+    page.get_by_label("Search runs").fill("WORKERS res")
+    expect(rows).to_have_count(2)
+    expect(page.locator("#said")).to_have_text("2 of 3 runs")
+    page.get_by_role("button", name="Step time").click()
+    expect(page.locator("th[aria-sort]")).to_have_text("Step time")
+    page.get_by_role("button", name="Run", exact=True).click()
+    expect(rows.locator("th")).to_have_text(["resnet_workers_0", "resnet_workers_2"])
+    rows.first.locator("[data-column=workers]").click()
+    page.wait_for_url("**/?run=resnet_workers_0")
+    expect(page.locator("[data-choice=run]")).to_have_value("resnet_workers_0")
+    page.get_by_role("link", name="tracewh").click()
+    page.wait_for_url(address)
+    expect(rows).to_have_count(3)
+    page.get_by_role("link", name="Newest run").click()
+    page.wait_for_url("**/?run=ddp_gloo")
+    assert all(request.startswith(address) for request in visit.requests)
+
+
+def test_two_runs_are_compared_with_the_keyboard(visit: Visit, address: str) -> None:
+    page = visit.page
+    page.goto(address)
+    compare = page.locator("#compare")
+    expect(page.locator("#runs tbody tr")).to_have_count(3)
+    expect(compare).to_be_disabled()
+    for run in ("ddp_gloo", "resnet_workers_2", "resnet_workers_0"):  # the first tick is taken back
+        page.get_by_label(f"Select {run} to compare").press("Space")
+    expect(page.locator("#runs input:checked")).to_have_count(2)
+    expect(compare).to_have_text("Compare with resnet_workers_0")
+    compare.press("Enter")
+    page.wait_for_url("**/?run=resnet_workers_2&baseline=resnet_workers_0")
+
+
+def test_new_runs_appear_by_themselves(
+    visit: Visit, copy: Path, samples: tracewh.Warehouse
+) -> None:
+    """The ticks, the search and the position stay."""
+    with tracewh.open(copy) as opened:
+        server, address = started(opened, "--time-limit", "600")
+    page = visit.page
+    try:
+        page.set_viewport_size({"width": 390, "height": 240})
+        page.goto(address)
+        rows = page.locator("#runs tbody tr")
+        expect(rows).to_have_count(2)
+        expect(rows.last.locator("[data-column=peak_memory_bytes]")).to_contain_text("MiB")
+        page.get_by_label("Search runs").fill("_")
+        page.get_by_label("Select resnet_workers_0 to compare").check()
+        page.evaluate("document.querySelector('#runs tbody tr:last-child').scrollIntoView()")
+        page.evaluate("document.querySelector('#runs tbody tr:last-child').dataset.kept = 'yes'")
+        before = page.evaluate("document.querySelector('[data-kept]').getBoundingClientRect().top")
+        shutil.copytree(
+            Path(samples.path) / "data" / "run=ddp_gloo", copy / "data" / "run=ddp_gloo"
+        )
+        expect(rows).to_have_count(3)
+        expect(rows.first.locator("th")).to_have_text("ddp_gloo")
+        expect(rows.first.locator("[data-column=peak_memory_bytes]")).to_contain_text("MiB")
+        assert page.locator("#runs [data-kept]").count() == 1
+        after = page.evaluate("document.querySelector('[data-kept]').getBoundingClientRect().top")
+        assert after == pytest.approx(before, abs=2)
+        expect(page.get_by_label("Search runs")).to_have_value("_")
+        expect(page.get_by_label("Select resnet_workers_0 to compare")).to_be_checked()
+    finally:
+        page.goto("about:blank")
+        stop(server)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 768, 1024])
+def test_the_page_fits(visit: Visit, address: str, width: int, theme: str) -> None:
+    page = visit.page
+    page.emulate_media(color_scheme=theme)  # type: ignore[arg-type]
+    page.set_viewport_size({"width": width, "height": 800})
+    page.goto(address)
+    expect(page.locator("html")).to_have_attribute("data-theme", theme)
+    expect(page.locator("#runs tbody tr")).to_have_count(3)
+    assert page.evaluate("document.documentElement.scrollWidth") == width
