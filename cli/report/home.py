@@ -27,6 +27,8 @@ SCRIPTS = ("values.js", "common.js", "home.js")
 #: Figures by warehouse, run and state of the run. A run that was replaced has another state.
 _figures: dict[tuple[str, str, str], dict[str, Any]] = {}
 MOST_FIGURES = 100_000
+#: The last list of runs, by warehouse: many pages may be open.
+_listed: dict[str, dict[str, Any]] = {}
 
 
 @functools.cache
@@ -59,10 +61,15 @@ def runs(warehouse: Warehouse, known: str) -> dict[str, Any]:
     state = _digest(states.values())
     if state == known:
         return {"state": state}
+    last = _listed.get(str(warehouse.path))
+    if last is not None and last["state"] == state:
+        return last
     warehouse.select_traces(None, {})
     found = by_column(run_query(warehouse, "report/home"), {})
     names = found["values"][0] if found["rows"] else []
-    return {"state": state, **found, "states": [states.get(name, "") for name in names]}
+    answer = {"state": state, **found, "states": [states.get(name, "") for name in names]}
+    _listed[str(warehouse.path)] = answer
+    return answer
 
 
 def figures(warehouse: Warehouse, runs: list[str]) -> dict[str, Any]:

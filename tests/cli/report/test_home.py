@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
+from urllib.request import urlopen
 
 import pytest
 from playwright.sync_api import expect
@@ -13,7 +17,7 @@ from starlette.testclient import TestClient
 
 import tracewh
 from tests.cli.report.conftest import Visit
-from tests.cli.report.servers import started, stop, visitor
+from tests.cli.report.servers import ENDLESS, answer_of, sent, started, stop, visitor
 
 RUNS = ["ddp_gloo", "resnet_workers_2", "resnet_workers_0"]
 
@@ -76,6 +80,7 @@ def test_an_unchanged_warehouse_is_not_read_again(copy: Path, samples: tracewh.W
         before = client.get("/api/runs").json()
         state = {"known": before["state"]}
         assert client.get("/api/runs", params=state).json() == {"state": before["state"]}
+        assert client.get("/api/runs").json() == before
         shutil.copytree(
             Path(samples.path) / "data" / "run=ddp_gloo", copy / "data" / "run=ddp_gloo"
         )
@@ -172,6 +177,45 @@ def test_new_runs_appear_by_themselves(
     finally:
         page.goto("about:blank")
         stop(server)
+
+
+def test_fifty_pages_are_open_while_a_query_never_ends(samples: tracewh.Warehouse) -> None:
+    """Home pages that poll, pages of runs, SQL pages, and a trace for Perfetto: all are answered."""
+    server, address = started(samples, "--time-limit", "600")
+    try:
+        state = json.loads(fetched(f"{address}api/runs"))["state"]
+        figures = f"api/figures?{urlencode([('run', run) for run in RUNS])}"
+        endless = sent(address, ENDLESS)
+        poll = f"api/runs?known={state}"
+        paths = [
+            poll,
+            "",
+            figures,
+            poll,
+            "sql",
+            "?run=ddp_gloo",
+            poll,
+            "api/trace?run=ddp_gloo&worker=rank0",
+        ]
+        with ThreadPoolExecutor(50) as pages:
+            answers = list(
+                pages.map(lambda n: fetched(address + paths[n % len(paths)]), range(104))
+            )
+        assert {json.loads(answer)["state"] for answer in answers[0::8]} == {state}
+        assert {len(json.loads(answer)) for answer in answers[2::8]} == {len(RUNS)}
+        for place in (1, 4, 5, 7):  # each page and each file is the same for everybody
+            assert len({answer for answer in answers[place::8]}) == 1
+        endless.close()  # cancels the query
+        assert answer_of(sent(address, "SELECT 42 AS answer"))["values"] == [[42]]
+    finally:
+        stop(server)
+
+
+def fetched(url: str) -> bytes:
+    """The body of an answer, which must be no error."""
+    with urlopen(url, timeout=120) as answer:
+        body: bytes = answer.read()
+    return body
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

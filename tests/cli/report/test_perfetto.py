@@ -40,7 +40,7 @@ class Perfetto(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         if self.headers["Host"].startswith("localhost"):
             self.send_response(302)
-            port = self.server.server_address[1]
+            port = self.headers["Host"].partition(":")[2]
             self.send_header("Location", f"http://127.0.0.1:{port}/")
             self.end_headers()
             return
