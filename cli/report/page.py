@@ -49,6 +49,11 @@ SCRIPTS = (
     "tables.js",
     "bars.js",
     "verdict.js",
+    "timeline_data.js",
+    "timeline_track.js",
+    "timeline_paint.js",
+    "timeline_input.js",
+    "timeline_details.js",
     "timeline.js",
     "page.js",
 )

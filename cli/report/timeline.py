@@ -44,6 +44,7 @@ def embedded(warehouse: Warehouse, trace: ReportTrace) -> dict[str, Any]:
     step = found["step"]
     if step is not None:
         window = (step["start"], step["end"])
+        found["window"] = {"start": step["start"], "end": step["end"]}
         found["step_rectangles"] = rectangles(warehouse, trace, *window, STEP_PIXELS)
         found["step_series"] = series(warehouse, trace, *window)
         found["launches"] = _rows(

@@ -90,7 +90,7 @@ class Drawn:
             """() => {
                 const { timeline } = document.getElementById("timeline");
                 const { from, to } = timeline.view;
-                return timeline.gaps && timeline.box.getAttribute("aria-busy") === "false"
+                return timeline.main.gaps && timeline.box.getAttribute("aria-busy") === "false"
                     && timeline.box.dataset.view === `${Math.round(from)} ${Math.round(to)}`;
             }"""
         )
@@ -282,9 +282,9 @@ def test_short_events_are_blocks_until_one_zooms(visit: Visit, warehouse: Path) 
     with served(visit, warehouse) as live:
         live.press("f")
         live.is_settled()
-        count = "t.rectangles.events.filter((n) => n > 1).length"
+        count = "t.main.rectangles.events.filter((n) => n > 1).length"
         assert live.ask(count) > 20
-        assert live.ask("t.rectangles.events.reduce((a, b) => a + b)") == 2 * 107
+        assert live.ask("t.main.rectangles.events.reduce((a, b) => a + b)") == 2 * 107
         for _ in range(12):
             live.press("w")
         live.is_settled()
@@ -299,7 +299,7 @@ def test_short_events_are_blocks_until_one_zooms(visit: Visit, warehouse: Path) 
 
 
 def test_gaps_have_their_cause(report: Drawn) -> None:
-    gaps = report.ask("t.gaps")
+    gaps = report.ask("t.main.gaps")
     assert (gaps["start"], gaps["length"]) == ([9 * MS], [7 * MS])
     assert gaps["texts"]["host_op"] == ["enumerate(DataLoader)#_Iter.__next__"]
     before = picture(report)
@@ -318,7 +318,7 @@ def test_the_critical_path_is_marked(report: Drawn) -> None:
     before = picture(report)
     report.page.get_by_role("button", name="Critical path").click()
     report.page.wait_for_function(
-        "() => document.getElementById('timeline').timeline.critical?.events.size > 2"
+        "() => document.getElementById('timeline').timeline.main.critical?.events.size > 2"
     )
     assert picture(report) != before
 
