@@ -6,7 +6,9 @@ const LEAST_VIEW = 200, TALLEST = 640;
 
 class Timeline {
   constructor(holder, source) {
-    this.tracks = [new Track(source, "")];
+    this.tracks = [new Track({ name: "" }).use(source)];
+    this.baseline = null;
+    this.stack = null;
     this.view = { from: this.begin, to: this.end };
     this.isShown = { gaps: true, critical: false, arrows: true, folded: false };
     this.selected = null;
@@ -56,7 +58,7 @@ class Timeline {
     ];
     if (step) {
       fits.push(element("button", { type: "button", textContent: step.name.replace("ProfilerStep#", "Step "),
-        title: "The step of median length", onclick: () => this.show(step.start, step.end) }));
+        title: "The step of median length", onclick: () => this.showSteps() }));
     }
     const zooms = [["−", "Zoom out (S)", 1.6], ["+", "Zoom in (W)", 1 / 1.6]].map(([text, hint, factor]) =>
       element("button", { type: "button", textContent: text, title: hint, ariaLabel: hint, onclick: () => this.zoom(factor) }));
@@ -84,7 +86,11 @@ class Timeline {
     this.box.setAttribute("aria-roledescription", "timeline");
     this.box.setAttribute("aria-label", "Timeline. W and S zoom, A and D move, F shows the whole recording or the"
       + " selection, arrow keys go from event to event, slash searches.");
-    this.box.addEventListener("scroll", () => { this.scroll = this.box.scrollTop; this.draw(); });
+    this.box.addEventListener("scroll", () => {
+      this.scroll = this.box.scrollTop;
+      this.draw();
+      if (this.tracks.length > 1) this.refresh();
+    });
     const tip = element("div", { className: "timeline-tip", hidden: true });
     const details = element("div", { className: "timeline-details" });
     details.setAttribute("aria-live", "polite");
@@ -98,6 +104,62 @@ class Timeline {
     this.input = new TimelineInput(this, tip);
     this.details = new TimelineDetails(this, details);
     this.details.describe();
+  }
+
+  // Offers the workers of the run, to stand one below the other.
+  offer(workers, own, left, open) {
+    const box = element("div", { className: "timeline-stack" });
+    this.box.before(box);
+    this.stack = new TimelineStack(this, box, workers, own, left, open);
+  }
+
+  // Shows the baseline under the run: its step of median length starts where that of the run starts.
+  compare(source) {
+    const { step } = source.found;
+    const isAligned = this.main.step && step;
+    this.main.name = this.main.source.found.run;
+    this.baseline = new Track({ name: `baseline ${source.found.run}`, shift: isAligned ? this.main.step.start - step.start : 0,
+      note: isAligned ? `the median steps of both start together: ${rounded(step.end - step.start, "ns")}` : "the recordings start together" }).use(source);
+    if (isAligned) this.main.note = rounded(this.main.step.end - this.main.step.start, "ns");
+    this.setTracks([this.main, this.baseline]);
+    if (isAligned) this.showSteps();
+  }
+
+  // Shows the step of median length, and that of the baseline.
+  showSteps() {
+    const lengths = [this.main, this.baseline].filter((track) => track?.step).map(({ step }) => step.end - step.start);
+    this.show(this.main.step.start, this.main.step.start + Math.max(...lengths));
+  }
+
+  // Shows a range of a run; times are nanoseconds since the epoch, as texts or BigInt. With `beside`, the time
+  // beside.from_ns of the run beside.run stands where the range starts.
+  zoomTo(run, from_ns, to_ns, beside = null) {
+    const find = (name) => this.tracks.find((track) => track.source?.found.run === name);
+    const own = (track, ns) => Number(BigInt(ns) - BigInt(track.source.found.start_ns));
+    const track = find(run);
+    if (!track) return false;
+    const other = beside && find(beside.run);
+    if (other === this.baseline && other) other.shift = own(track, from_ns) + track.shift - own(other, beside.from_ns);
+    else if (other && track === this.baseline) track.shift = own(other, beside.from_ns) + other.shift - own(track, from_ns);
+    this.box.scrollIntoView({ block: "center" });
+    this.show(own(track, from_ns) + track.shift, own(track, to_ns) + track.shift);
+    return true;
+  }
+
+  setTracks(tracks) {
+    this.tracks = tracks;
+    if (this.selected && !tracks.includes(this.selected.track)) this.select(null);
+    this.searched = null; // by other tracks
+    this.layout();
+    this.refresh();
+  }
+
+  // Draws the outermost events of a track only, or all its lanes.
+  fold(track, isFolded) {
+    track.isFolded = isFolded;
+    this.layout();
+    this.refresh();
+    this.stack?.describe();
   }
 
   // ---- What is in view
@@ -167,6 +229,7 @@ class Timeline {
 
   // Asks for what is in view, unless the answer at hand is as exact.
   refresh() {
+    this.box.setAttribute("aria-busy", "true");
     clearTimeout(this.timer);
     this.timer = setTimeout(() => this.load(), this.main.source.isLive ? 40 : 0);
   }
@@ -176,18 +239,43 @@ class Timeline {
     const mine = new AbortController();
     this.loading = mine;
     const { from, to } = this.view;
-    this.box.setAttribute("aria-busy", "true");
     try {
       const pixels = Math.max(100, Math.round(this.plot));
-      await Promise.all(this.tracks.map((track) => track.load(from, to, pixels, mine.signal, () => this.layout())));
-      if (mine.signal.aborted) return;
-      this.draw();
+      const known = new Set();
+      // A track that opens may push others out of the screen.
+      for (let seen = this.seen(); seen.some((track) => !known.has(track)); seen = this.seen()) {
+        await Promise.all(seen.map((track) => track.load(from, to, pixels, mine.signal, () => this.layout())));
+        if (mine.signal.aborted) return;
+        for (const track of seen) known.add(track);
+        this.layout();
+      }
     } catch (error) {
       if (mine.signal.aborted) return;
       this.searchSaid.textContent = error.message;
     }
     this.box.setAttribute("aria-busy", "false");
     this.box.dataset.view = `${Math.round(from)} ${Math.round(to)}`;
+    if (this.tracks.length > 1) this.loadOthers();
+  }
+
+  // The traces that are on the screen.
+  seen() {
+    const [top, bottom] = [this.scroll, this.scroll + this.height];
+    return this.tracks.filter((track) => track.top < bottom && track.bottom > top);
+  }
+
+  // The gaps of traces other than the first, and their critical paths, as far as their lanes are drawn.
+  async loadOthers() {
+    try {
+      for (const track of this.seen()) {
+        if (track.isFolded) continue;
+        await track.loadGaps();
+        if (this.isShown.critical) await track.loadCritical();
+      }
+      this.draw();
+    } catch (error) {
+      this.searchSaid.textContent = error.message;
+    }
   }
 
   // What is drawn after the first picture: the curves of the whole recording, and the gaps.
@@ -196,7 +284,7 @@ class Timeline {
     try {
       main.recorded = await main.source.series(0, main.length);
       this.layout();
-      main.gaps = await main.source.gaps();
+      await main.loadGaps();
       this.draw();
     } catch (error) {
       this.searchSaid.textContent = error.message;
@@ -204,7 +292,7 @@ class Timeline {
   }
 
   async loadCritical() {
-    await this.main.loadCritical();
+    for (const track of this.tracks) if (track === this.main || !track.isFolded) await track.loadCritical();
     this.draw();
   }
 
@@ -214,23 +302,30 @@ class Timeline {
     this.width = this.box.clientWidth;
     let top = STRIP + AXIS;
     this.placed = [];
+    const isStacked = this.tracks.length > 1;
     for (const track of this.tracks) {
-      for (const lane of track.lanes) {
-        if (track.isIdle(lane) && !this.isShown.folded) continue;
-        if (lane.kind !== "thread" && lane.kind !== "steps") lane.rows = Math.max(lane.rows, track.pile(lane));
-        const height = Math.max(lane.rows * ROW, 2 * ROW - 4);
-        this.placed.push({ track, lane, top, height });
-        top += height + LANE_GAP;
+      track.top = top;
+      if (isStacked) {
+        this.placed.push({ track, isHead: true, top, height: HEAD });
+        top += HEAD + 4;
       }
-      for (const curve of track.recorded ? CURVES : []) {
+      for (const [lane, rows] of track.lanesDrawn(this.isShown.folded)) {
+        const height = track.isFolded ? rows * ROW : Math.max(rows * ROW, 2 * ROW - 4);
+        this.placed.push({ track, lane, rows, top, height });
+        top += height + (track.isFolded ? 2 : LANE_GAP);
+      }
+      for (const curve of isStacked ? CURVES.slice(0, 1) : CURVES) {
         for (const device of track.devicesOf(curve)) {
           this.placed.push({ track, curve, device, top, height: CURVE });
           top += CURVE + LANE_GAP;
         }
       }
+      if (!track.source) top += 3 * ROW; // until its lanes are known
+      if (isStacked) top += LANE_GAP;
+      track.bottom = top;
     }
     this.total = top;
-    this.height = Math.min(top, TALLEST);
+    this.height = Math.min(top, isStacked ? Math.max(TALLEST, 0.8 * window.innerHeight) : TALLEST);
     this.box.style.height = `${this.height}px`;
     this.spacer.style.height = `${top}px`;
     const ratio = window.devicePixelRatio || 1;
@@ -318,9 +413,9 @@ class Timeline {
     }
   }
 
-  selectRange() {
+  selectRange(track) {
     this.selected = null;
-    this.details.describeRange(this.main);
+    this.details.describeRange(track);
     this.draw();
   }
 
@@ -343,7 +438,7 @@ class Timeline {
       this.searchSaid.textContent = "Searching…";
       try {
         const found = await Promise.all(this.tracks.map(async (track) =>
-          (await track.source.search(text)).map((hit) => ({ ...hit, track }))));
+          (await (await track.ready()).search(text)).map((hit) => ({ ...hit, track }))));
         this.hits = found.flat().sort((a, b) => a.start + a.track.shift - b.start - b.track.shift).slice(0, MOST_HITS);
       } catch (error) {
         this.searchSaid.textContent = error.message;
@@ -358,11 +453,14 @@ class Timeline {
     }
     this.hit = (this.hit + by + this.hits.length) % this.hits.length;
     const hit = { ...this.hits[this.hit], events: 1, busy: 100 };
-    this.searchSaid.textContent = `${this.hit + 1} of ${this.hits.length === MOST_HITS ? "1,000 or more" : number.format(this.hits.length)}`;
+    const many = this.hits.length === MOST_HITS ? "1,000 or more" : number.format(this.hits.length);
+    this.searchSaid.textContent = `${this.hit + 1} of ${many}${hit.track.name && `, ${hit.track.name}`}`;
     const wanted = Math.max(hit.length * 12, LEAST_VIEW);
     const middle = hit.start + hit.track.shift + hit.length / 2;
     if (this.view.to - this.view.from > wanted * 20) this.show(middle - wanted * 4, middle + wanted * 4);
-    if (hit.track.isIdle(hit.track.lanes.find((lane) => lane.lane === hit.lane) ?? {})) { this.isShown.folded = true; this.layout(); }
+    const lane = hit.track.lanes.find((each) => each.lane === hit.lane);
+    if (hit.track.isFolded && (lane?.role !== "main" || hit.depth >= FOLDED_DEPTHS) && lane?.kind !== "stream") this.fold(hit.track, false);
+    if (lane && hit.track.isIdle(lane) && !this.isShown.folded) { this.isShown.folded = true; this.layout(); }
     this.select(hit, true);
   }
 }
@@ -373,9 +471,36 @@ async function showTimeline(section) {
   try {
     const found = data ? data.timeline : await askTimeline("overview", location.search);
     if (!found.lanes.rows) throw new Error("The trace has no events with a duration.");
-    section.timeline = new Timeline(holder, data ? embeddedSource(found) : liveSource(found, location.search));
+    const timeline = new Timeline(holder, data ? embeddedSource(found) : liveSource(found, location.search));
+    section.timeline = timeline;
+    if (found.baseline) await showBaseline(timeline, found);
+    offerWorkers(timeline, found).catch((error) => { timeline.searchSaid.textContent = error.message; });
   } catch (error) {
     message.textContent = error.message;
     message.hidden = false;
   }
+}
+
+async function showBaseline(timeline, { run, baseline }) {
+  if (data) timeline.compare(embeddedSource(baseline));
+  else {
+    // The other run as its baseline, so that the server keeps the files of both open.
+    const asked = new URLSearchParams({ ...baseline, baseline: run });
+    timeline.compare(liveSource(await askTimeline("overview", asked), asked));
+  }
+}
+
+async function offerWorkers(timeline, found) {
+  const rows = data ? found.stack : await askTimeline("stack", location.search);
+  const text = (column, n) => (rows[column][n] === null ? null : rows.texts[column][rows[column][n]]);
+  const workers = rows.worker.map((_, n) => ({ rank: rows.rank[n], length: rows.length[n], shift: rows.shift[n],
+    ahead: rows.ahead[n], spread: rows.spread[n], allowing: rows.allowing[n], found: rows.found?.[n],
+    worker: text("worker", n), aligned_by: text("aligned_by", n), source: text("source", n), reason: text("reason", n) }));
+  if (workers.length + (rows.left ?? 0) < 2 && !timeline.baseline) return;
+  timeline.offer(workers, found.worker, rows.left ?? 0, async ({ worker, found: embedded }) => {
+    if (data) return embeddedSource(embedded);
+    const asked = new URLSearchParams(location.search);
+    for (const [name, value] of Object.entries({ run: found.run, worker, span: found.span })) asked.set(name, value);
+    return liveSource(await askTimeline("lanes", asked), asked);
+  });
 }

@@ -46,6 +46,9 @@ class Rectangles {
   laneOf(n) { return this.texts.lane[this.lane[n]]; }
 }
 
+const NOTHING = { rows: 0, texts: { lane: [], category: [], name: [] }, lane: [], depth: [], start: [], length: [],
+  events: [], busy: [], event_id: [], category: [], name: [] };
+
 // What a page with all rows in it knows, and what a live page asks its server for, in the same form.
 function embeddedSource(found) {
   const whole = new Rectangles(found.rectangles, [0, found.length]);
@@ -54,9 +57,9 @@ function embeddedSource(found) {
   const isInStep = (from, to) => inStep && from >= window.start - 1 && to <= window.end + 1;
   return {
     found, isLive: false, whole,
-    gaps: async () => found.gaps,
+    gaps: async () => found.gaps ?? null,
     rectangles: async (from, to) => (isInStep(from, to) ? inStep : whole),
-    series: async (from, to) => (isInStep(from, to) ? found.step_series : found.series),
+    series: async (from, to) => (isInStep(from, to) ? found.step_series : found.series) ?? null,
     critical: async (number) => (step && number === step.step ? found.critical_path : null),
     async search(text) {
       const wanted = text.toLowerCase();
@@ -81,10 +84,10 @@ function liveSource(found, asked) {
   const ask = (kind, given, signal) => askTimeline(kind, asked, given, signal);
   const range = (from, to) => ({ start: Math.floor(from), end: Math.ceil(to) });
   return {
-    found, isLive: true, whole: new Rectangles(found.rectangles, [0, found.length]),
+    found, isLive: true, whole: new Rectangles(found.rectangles ?? NOTHING, [0, found.length]),
     gaps: () => ask("gaps", {}),
-    rectangles: async (from, to, pixels, signal) => new Rectangles(
-      await ask("rectangles", { ...range(from, to), pixels }, signal), [from, to]),
+    rectangles: async (from, to, pixels, signal, depths) => new Rectangles(
+      await ask("rectangles", { ...range(from, to), pixels, ...(depths ? { depths } : {}) }, signal), [from, to]),
     series: (from, to, signal) => ask("series", range(from, to), signal),
     critical: (step) => ask("critical_path", { step }),
     event: (lane, event) => ask("event", { lane, event }),

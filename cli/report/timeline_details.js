@@ -25,7 +25,7 @@ class TimelineDetails {
     add(0, "duration", exactTime(facts?.length ?? hit.length));
     if (facts?.self !== undefined && facts.self !== facts.length) add(0, "self time", exactTime(facts.self));
     add(0, "start", exactTime(facts?.start ?? hit.start));
-    add(0, "on", [lane?.label, lane?.detail].filter((text) => text).join(" · "));
+    add(0, "on", [hit.track.name, lane?.label, lane?.detail].filter((text) => text).join(" · "));
     add(0, "input", facts?.input_dims?.replaceAll(",", ", "));
     add(0, "types", facts?.input_types);
     if (facts?.launched) add(1, "launched", `${number.format(facts.launched)} device events, ${exactTime(facts.launched_ns)}`);
@@ -50,7 +50,8 @@ class TimelineDetails {
 
   async describeRange(track) {
     const { range } = this.timeline;
-    const said = element("p", {}, element("b", { textContent: exactTime(range.length) }), " selected. ");
+    const said = element("p", {}, element("b", { textContent: exactTime(range.length) }),
+      track.name ? ` of ${track.name} selected. ` : " selected. ");
     this.box.replaceChildren(said);
     const [from, to] = [range.start - track.shift, range.start + range.length - track.shift];
     if (!track.source.selection) {

@@ -61,15 +61,19 @@ class TimelineInput {
     }
   }
 
+  // The lane, curve or head at a point.
+  placeAt({ y }) {
+    const { placed, scroll } = this.timeline;
+    return y < STRIP + AXIS ? undefined : placed.find(({ top, height }) => y + scroll >= top && y + scroll < top + height);
+  }
+
   // The event at a point.
   find({ x, y }) {
     const { timeline } = this;
-    if (x < timeline.labels || y < STRIP + AXIS) return null;
-    const below = y + timeline.scroll;
-    const place = timeline.placed.find((each) => each.lane && below >= each.top && below < each.top + each.height);
-    if (!place) return null;
+    const place = this.placeAt({ y });
+    if (x < timeline.labels || !place?.lane) return null;
     const { track, lane, top } = place;
-    const row = Math.floor((below - top) / ROW);
+    const row = Math.floor((y + timeline.scroll - top) / ROW);
     let best = null;
     for (const n of track.inLane(lane.lane)) {
       if (track.rowOf(n, lane) !== row) continue;
@@ -88,7 +92,7 @@ class TimelineInput {
     const point = this.at(event);
     this.tip.hidden = true;
     const mode = point.y < STRIP ? "strip" : event.shiftKey || point.y < STRIP + AXIS ? "pan" : "range";
-    this.drag = { mode, x: point.x, view: { ...timeline.view }, moved: false };
+    this.drag = { mode, x: point.x, place: this.placeAt(point), view: { ...timeline.view }, moved: false };
     if (mode === "strip") timeline.jump(point.x);
     if (event.pointerType !== "touch") timeline.canvas.setPointerCapture?.(event.pointerId);
   }
@@ -118,7 +122,8 @@ class TimelineInput {
     const { drag, timeline } = this;
     this.drag = null;
     if (drag?.mode !== "range") return;
-    if (drag.moved) timeline.selectRange();
+    if (drag.moved) timeline.selectRange(drag.place?.track ?? timeline.main);
+    else if (drag.place?.isHead) timeline.fold(drag.place.track, !drag.place.track.isFolded);
     else {
       timeline.range = null;
       timeline.select(this.find(this.at(event)));
@@ -127,7 +132,7 @@ class TimelineInput {
 
   hover(event, point) {
     const hit = this.find(point);
-    this.timeline.canvas.style.cursor = hit ? "pointer" : "default";
+    this.timeline.canvas.style.cursor = hit || this.placeAt(point)?.isHead ? "pointer" : "default";
     this.tip.hidden = !hit;
     if (!hit) return;
     const many = hit.events > 1 ? `${number.format(hit.events)} events in ${exactTime(hit.length)}, `

@@ -1,7 +1,7 @@
 // Draws a timeline on its canvas: lanes, curves, gaps, arrows, the axis and the strip of the recording.
 "use strict";
 
-const ROW = 16, AXIS = 24, STRIP = 34, CURVE = 44, LANE_GAP = 7;
+const ROW = 16, AXIS = 24, STRIP = 34, CURVE = 44, LANE_GAP = 7, HEAD = 20;
 // Width of the labels of lanes, and of those on a phone.
 const LABELS = { wide: 168, narrow: 96 };
 const CURVES = [
@@ -36,6 +36,15 @@ function fitted(context, text, width) {
     else high = middle - 1;
   }
   return low ? `${text.slice(0, low)}…` : "";
+}
+
+// The same, cut in the middle: the ends of names differ.
+function fittedInside(context, text, width) {
+  for (let letters = text.length; letters > 8; letters -= 1) {
+    const cut = shortened(text, letters);
+    if (context.measureText(cut).width <= width) return cut;
+  }
+  return fitted(context, text, width);
 }
 
 class Painter {
@@ -75,8 +84,12 @@ class Painter {
     }
     for (const place of placed) {
       if (place.top > scroll + height || place.top + place.height < scroll + STRIP) continue;
+      if (place.isHead) {
+        this.head(place);
+        continue;
+      }
       context.fillStyle = colors.line;
-      context.fillRect(0, place.top + place.height + Math.floor(LANE_GAP / 2), width, 1);
+      if (!place.track.isFolded) context.fillRect(0, place.top + place.height + Math.floor(LANE_GAP / 2), width, 1);
       context.save();
       context.beginPath();
       context.rect(labels, place.top - 2, plot, place.height + 4);
@@ -165,17 +178,37 @@ class Painter {
     context.fillText(exactTime(track.length), 0, 24);
   }
 
-  label({ track, lane, curve, device, top }) {
+  // The name of one of several traces, and how its clock was aligned.
+  head({ track, top, height }) {
+    const { context, colors } = this;
+    const { width, labels } = this.timeline;
+    context.fillStyle = colors.paper;
+    context.fillRect(0, top, width, height);
+    context.fillStyle = colors.ink;
+    context.font = "600 11px system-ui, sans-serif";
+    const name = fittedInside(context, `${track.isFolded ? "▸" : "▾"} ${track.name}`, width * 0.75);
+    context.fillText(name, 0, top + height / 2);
+    const from = Math.max(labels, context.measureText(name).width + 12);
+    context.font = "11px system-ui, sans-serif";
+    context.fillStyle = colors.soft;
+    const note = track.source ? track.note : "loading…";
+    if (from < width) context.fillText(fitted(context, note, width - from), from, top + height / 2);
+  }
+
+  label({ track, lane, curve, device, top, height }) {
     const { context, colors } = this;
     const { labels } = this.timeline;
-    const full = lane ? [lane.label, lane.detail] : [track.curveLabel(curve, device), track.curveDetail(curve, device)];
-    const [first, second] = labels < LABELS.wide && lane?.short ? lane.short : full;
+    const isNarrow = labels < LABELS.wide;
+    let [first, second] = lane ? [lane.label, lane.detail] : [track.curveLabel(curve, device), track.curveDetail(curve, device)];
+    if (isNarrow && lane?.short) [first, second] = lane.short;
+    // In a single row, the stream is what differs.
+    if (isNarrow && lane?.short && height === ROW) first = second;
     context.fillStyle = colors.panel;
-    context.fillRect(0, top - 2, labels - 1, 34);
+    context.fillRect(0, top - 2, labels - 1, height + 4);
     context.fillStyle = colors.ink;
     context.fillText(fitted(context, first, labels - 10), 0, top + 7);
     context.fillStyle = colors.soft;
-    if (second) context.fillText(fitted(context, second, labels - 10), 0, top + 21);
+    if (second && height > ROW) context.fillText(fitted(context, second, labels - 10), 0, top + 21);
   }
 
   gaps({ track, lane, top, height }) {
@@ -192,14 +225,16 @@ class Painter {
       const op = gaps.host_op[n] === null ? null : gaps.texts.host_op[gaps.host_op[n]];
       const why = `${rounded(gaps.length[n], "ns")} idle${op ? `: the host runs ${op}` : ""}`;
       const room = Math.min(to, width) - left - 4;
-      if (room > 60) {
+      // In a folded trace the first stream says it for all.
+      const isSaid = track.isFolded && track.lanes.find((each) => each.kind === "stream" && each.pid === lane.pid) !== lane;
+      if (room > 60 && !isSaid) {
         context.fillStyle = colors["c-gap-ink"];
         context.fillText(fitted(context, why, room), left, top + height / 2);
       }
     }
   }
 
-  lane({ track, lane, top }) {
+  lane({ track, lane, top, rows }) {
     const { context, colors } = this;
     const { labels, width, isShown } = this.timeline;
     const { start, length, events, busy, event_id: ids, colors: names } = track.rectangles;
@@ -210,7 +245,9 @@ class Painter {
       if (to < labels || from > width) continue;
       const left = Math.max(from, labels - 2);
       const wide = Math.max(Math.min(to, width + 2) - left, 1);
-      const y = top + track.rowOf(n, lane) * ROW;
+      const row = track.rowOf(n, lane);
+      if (row >= rows) continue;
+      const y = top + row * ROW;
       const isBlock = events[n] > 1;
       // A block is as strong as it is full.
       context.globalAlpha = (isBlock ? 0.35 + 0.65 * (busy[n] / 100) : 1) * (path && !path.has(ids[n]) ? 0.25 : 1);

@@ -1,17 +1,32 @@
 // One trace of a timeline: what is at hand of it, and which lanes of it are drawn.
 "use strict";
 
+// Lanes of a folded track have this many rows: of the main thread the outermost events.
+const FOLDED_DEPTHS = 2;
+
 class Track {
-  // `shift` takes a time of the trace to one of the timeline.
-  constructor(source, name, shift = 0) {
-    Object.assign(this, { source, name, shift });
-    this.lanes = lanesOf(source.found);
-    this.length = source.found.length;
-    this.rectangles = source.whole;
+  // `shift` takes a time of the trace to one of the timeline. `open` returns the source, when the track is first in view.
+  constructor({ name, shift = 0, length, open, note = "" }) {
+    Object.assign(this, { name, shift, length, open, note, source: null, lanes: [], isFolded: false });
+    this.rectangles = null;
     this.curves = null; // of what is in view
     this.recorded = null; // of the whole recording
     this.gaps = null;
     this.critical = null;
+    this.loaded = null; // what the rectangles are of
+  }
+
+  use(source) {
+    this.source = source;
+    this.lanes = lanesOf(source.found);
+    this.length = source.found.length;
+    this.rectangles = source.whole;
+    return this;
+  }
+
+  async ready() {
+    if (!this.source) this.use(await this.open());
+    return this.source;
   }
 
   get step() { return this.source.found.step; }
@@ -20,15 +35,26 @@ class Track {
 
   // Asks for what is drawn from one time of the timeline to another; `onLanes` is called before the curves come.
   async load(from, to, pixels, signal, onLanes) {
+    const wanted = `${from - this.shift} ${to - this.shift} ${pixels} ${this.isFolded}`;
+    if (this.loaded === wanted) return;
+    await this.ready();
     const range = [Math.max(from - this.shift, 0), Math.min(to - this.shift, this.length + 1)];
-    this.rectangles = await this.source.rectangles(...range, pixels, signal);
+    if (range[0] >= range[1]) range.splice(0, 2, 0, 1); // the trace has nothing there
+    const found = await this.source.rectangles(...range, pixels, signal, this.isFolded ? FOLDED_DEPTHS : null);
     if (signal.aborted) return;
+    this.rectangles = found;
     onLanes();
-    this.curves = await this.source.series(...range, signal);
+    if (!this.isFolded) {
+      this.curves = await this.source.series(...range, signal);
+      if (signal.aborted) return;
+    }
+    this.loaded = wanted;
   }
 
+  async loadGaps() { this.gaps ??= await this.source.gaps(); }
+
   async loadCritical() {
-    if (!this.step || this.critical) return;
+    if (!this.source || !this.step || this.critical) return;
     this.critical = await this.source.critical(this.step.step);
     if (!this.critical) return;
     this.critical.events = new Map();
@@ -44,12 +70,27 @@ class Track {
     return waits || lane.kind === "syncs";
   }
 
+  // The lanes to draw, each with its number of rows.
+  lanesDrawn(isIdleShown) {
+    if (this.isFolded) {
+      const main = this.lanes.find((lane) => lane.role === "main");
+      const streams = this.lanes.filter((lane) => lane.kind === "stream");
+      return [...(main ? [[main, Math.min(main.depths, FOLDED_DEPTHS)]] : []), ...streams.map((lane) => [lane, 1])];
+    }
+    return this.lanes.filter((lane) => isIdleShown || !this.isIdle(lane)).map((lane) => {
+      if (lane.kind !== "thread" && lane.kind !== "steps") lane.rows = Math.max(lane.rows, this.pile(lane));
+      return [lane, lane.rows];
+    });
+  }
+
   // Devices that have a curve; null stands for memory that was not recorded.
   devicesOf(curve) {
-    const { texts, series, device } = this.recorded;
+    const known = this.recorded ?? this.curves;
+    if (this.isFolded || !known) return [];
+    const { texts, series, device } = known;
     const at = texts.series?.indexOf(curve.series) ?? -1;
     const devices = [...new Set(device.filter((_, n) => series[n] === at))].map((each) => texts.device[each]);
-    return curve.series === "memory" && !devices.length ? [null] : devices;
+    return curve.series === "memory" && !devices.length && this.recorded ? [null] : devices;
   }
 
   // Events of a device overlap at times: each takes the first row that is free. Returns the number of rows.
@@ -67,10 +108,11 @@ class Track {
   }
 
   rowOf(n, lane) {
+    if (this.isFolded && lane.kind !== "thread") return 0;
     return lane.kind === "thread" || lane.kind === "steps" ? this.rectangles.depth[n] : this.rectangles.rows_of?.get(n) ?? 0;
   }
 
-  inLane(lane) { return this.rectangles.byLane.get(lane) ?? []; }
+  inLane(lane) { return this.rectangles?.byLane.get(lane) ?? []; }
 
   eventAt(n) {
     const from = this.rectangles;

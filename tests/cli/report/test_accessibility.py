@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -22,23 +24,27 @@ def axe() -> str:
     pytest.skip("needs axe-core: npm install axe-core, with node_modules/.bin in PATH")
 
 
-def faults(browser: Browser, axe: str, page: Path, theme: Any, width: int) -> list[str]:
-    """The rules that a page breaks, each with the elements."""
+@contextmanager
+def violations(
+    browser: Browser, axe: str, theme: Any, width: int
+) -> Iterator[tuple[Visit, Callable[[], list[str]]]]:
+    """A new window, and the rules that its page breaks, each with the elements."""
     # The page allows no scripts but its own.
     context = browser.new_context(
         viewport={"width": width, "height": 900}, color_scheme=theme, bypass_csp=True
     )
     visit = Visit(context.new_page())
-    visit.page.goto(page.as_uri())
-    visit.page.locator(".timeline-box[data-drawn]").wait_for()
-    visit.all_panels()
-    visit.page.evaluate(axe)
-    found = visit.page.evaluate("axe.run()")
+
+    def faults() -> list[str]:
+        visit.page.evaluate(axe)
+        found = visit.page.evaluate("axe.run()")
+        return [
+            f"{fault['impact']} {fault['id']}: {[node['html'][:200] for node in fault['nodes']]}"
+            for fault in found["violations"]
+        ]
+
+    yield visit, faults
     context.close()
-    return [
-        f"{fault['impact']} {fault['id']}: {[node['html'][:200] for node in fault['nodes']]}"
-        for fault in found["violations"]
-    ]
 
 
 @pytest.mark.parametrize(("theme", "width"), [("light", 1280), ("dark", 390)])
@@ -46,4 +52,8 @@ def faults(browser: Browser, axe: str, page: Path, theme: Any, width: int) -> li
 def test_axe_finds_no_fault(
     browser: Browser, axe: str, page: str, theme: str, width: int, request: pytest.FixtureRequest
 ) -> None:
-    assert faults(browser, axe, request.getfixturevalue(page), theme, width) == []
+    with violations(browser, axe, theme, width) as (visit, faults):
+        visit.page.goto(request.getfixturevalue(page).as_uri())
+        visit.page.locator(".timeline-box[data-drawn]").wait_for()
+        visit.all_panels()
+        assert faults() == []

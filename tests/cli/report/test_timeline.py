@@ -77,6 +77,7 @@ class Drawn:
     """A timeline on the screen."""
 
     def __init__(self, visit: Visit, url: str) -> None:
+        self.visit = visit
         self.page = visit.page
         self.page.goto(url)
         self.box = self.page.locator(".timeline-box")
@@ -107,19 +108,19 @@ class Drawn:
         start, end = self.ask("[t.view.from, t.view.to]")
         return round(start / MS, 2), round(end / MS, 2)
 
-    def point(self, lane: str, ms: float, depth: int = 0) -> tuple[float, float]:
+    def point(self, lane: str, ms: float, depth: int = 0, track: int = 0) -> tuple[float, float]:
         """Where an instant of a lane is on the screen."""
         self.box.scroll_into_view_if_needed()
         x, y = self.ask(
-            f"""[t.xOf({ms * MS}), t.placed.find((each) => each.lane?.lane === {lane!r}).top
-                 - t.scroll + {16 * depth + 8}]"""
+            f"""[t.xOf({ms * MS}), t.placed.find((each) => each.track === t.tracks[{track}]
+                 && each.lane?.lane === {lane!r}).top - t.scroll + {16 * depth + 8}]"""
         )
         bounds = self.page.locator(".timeline-box canvas").bounding_box()
         assert bounds is not None
         return bounds["x"] + x, bounds["y"] + y
 
-    def click(self, lane: str, ms: float, depth: int = 0) -> None:
-        self.page.mouse.click(*self.point(lane, ms, depth))
+    def click(self, lane: str, ms: float, depth: int = 0, track: int = 0) -> None:
+        self.page.mouse.click(*self.point(lane, ms, depth, track))
 
     def fact(self, name: str) -> str:
         """One line of the details."""
