@@ -4,8 +4,10 @@
 
 The first picture is the time from the request of the page to the lanes on the screen, in a server that has
 answered nothing before ("cold") and once more ("warm"). Zooms are ranges drawn by a seed, from a thousandth
-to a third of the recording, at 1,200 pixels. The last table is the same for one of 64 workers that all have
-the trace.
+to a third of the recording, at 1,200 pixels. A second line is the same for one of 64 workers that all have
+the trace. The second table shows 8 and 64 of these workers one below the other, in a browser of 1440 x 900: from
+the request of the page until the workers are offered, from the click until they are drawn, and each zoom until all
+that is on the screen is drawn again.
 """
 
 import argparse
@@ -21,7 +23,7 @@ import sys
 import tempfile
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -90,6 +92,50 @@ def zooms(address: str, query: str, number: int) -> tuple[list[float], int]:
     return seconds, most
 
 
+#: Chooses workers, or a window, and returns the seconds until the screen is drawn.
+DRAWN = """async ([names, window]) => {
+    const { timeline } = document.getElementById("timeline");
+    const start = performance.now();
+    if (names !== null) timeline.stack.choose(timeline.stack.workers.slice(0, names).map((each) => each.worker));
+    if (window !== null) timeline.show(window[0] * timeline.end, window[1] * timeline.end);
+    do await new Promise(requestAnimationFrame);
+    while (timeline.box.getAttribute("aria-busy") !== "false");
+    return (performance.now() - start) / 1000;
+}"""
+
+
+def stacked(warehouse: Path, numbers: Sequence[int], repeat: int) -> list[str]:
+    """Measure workers one below the other, and return the lines of the table."""
+    path = shutil.which("chromium-headless-shell") or shutil.which("chromium")
+    lines = []
+    with served(warehouse) as address, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        for number in numbers:
+            page = browser.new_page(viewport={"width": 1440, "height": 900})
+            page.set_default_timeout(600_000)
+            begun = time.perf_counter()
+            page.goto(f"{address}?run={RUN}&worker=rank0", wait_until="commit")
+            page.wait_for_function("() => document.getElementById('timeline')?.timeline?.stack")
+            offered = time.perf_counter() - begun
+            page.wait_for_load_state("networkidle")
+            first = page.evaluate(DRAWN, [number, None])
+            draw = random.Random(1)
+            seconds = []
+            for _ in range(10 * repeat):
+                share = draw.choice(SHARES)
+                start = draw.random() * (1 - share)
+                seconds.append(page.evaluate(DRAWN, [None, [start, start + share]]))
+            page.close()
+            seconds.sort()
+            p95 = seconds[int(len(seconds) * 0.95)]
+            lines.append(
+                f"| {number} workers | {offered:.2f} | {first:.2f} | {statistics.median(seconds):.3f} | {p95:.3f} |"
+            )
+            print(lines[-1], file=sys.stderr)
+        browser.close()
+    return lines
+
+
 def row(name: str, warehouse: Path, worker: str, repeat: int) -> str:
     """Measure a warehouse and return its line of the table."""
     query = f"run={RUN}&worker={worker}" if worker else f"run={RUN}"
@@ -115,7 +161,7 @@ def main() -> None:
     parser.add_argument("--output", type=Path, help="a Markdown file to write (default: stdout)")
     arguments = parser.parse_args()
     machine = f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}"
-    lines = []
+    lines, under = [], []
     for trace in arguments.traces:
         with tempfile.TemporaryDirectory() as work:
             warehouse, many = Path(work) / "one", Path(work) / "many"
@@ -126,6 +172,8 @@ def main() -> None:
                 multiply(warehouse, many, arguments.workers)
                 name = f"one of {arguments.workers} such workers"
                 lines.append(row(name, many, "rank7", arguments.repeat))
+                numbers = sorted({min(8, arguments.workers), arguments.workers})
+                under += stacked(many, numbers, arguments.repeat)
     number = f"{arguments.repeat} pictures and {20 * arguments.repeat} zooms of each"
     text = "\n".join(
         [
@@ -135,6 +183,16 @@ def main() -> None:
             "|---|---:|---:|---:|---:|---:|",
             *lines,
             "",
+            *(
+                [
+                    "| one below the other | offered, s | drawn, s | zoom, median, s | p95 |",
+                    "|---|---:|---:|---:|---:|",
+                ]
+                if under
+                else []
+            ),
+            *under,
+            *([""] if under else []),
         ]
     )
     if arguments.output:

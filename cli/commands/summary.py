@@ -16,6 +16,7 @@ from tracewh.cli import diagnostics
 from tracewh.cli.commands.options import DEFAULT_WAREHOUSE
 from tracewh.cli.output import Format, Output
 from tracewh.cli.output.cell_format import text as plain
+from tracewh.cli.output.step_categories import STEP_CATEGORIES
 
 if TYPE_CHECKING:
     from tracewh.cli.report.report_trace import ReportTrace
@@ -24,17 +25,6 @@ if TYPE_CHECKING:
 NARROWEST, WIDEST = 40, 110
 #: From this width on, costs and sentences of findings are next to each other.
 BESIDE = 72
-#: Category of the mean step -> its name, its letter in a bar without colors, and its color of 256.
-CATEGORIES = {
-    "kernel": ("kernels", "K", 33),
-    "memcpy": ("copies", "C", 98),
-    "memset": ("memsets", "M", 176),
-    "communication": ("communication", "X", 161),
-    "runtime": ("runtime calls", "R", 244),
-    "dataloader": ("data loader", "D", 208),
-    "cpu_exec": ("operators", "O", 35),
-    "other": ("nothing recorded", ".", 250),
-}
 #: The blank between a number and its unit, where a line must not end.
 BEFORE_UNIT = re.compile(r"(?<=[0-9]) (?=%|[mu]?s\b|[KMGT]?i?B\b|steps?\b|ranks\b|GPUs\b)")
 Row = dict[str, Any]
@@ -175,7 +165,8 @@ def _bar(page: Page, parts: Sequence[tuple[str, float, str]]) -> Iterator[str]:
     bar, legend = "", []
     done, ends = 0.0, 0
     for category, us, text in parts:
-        name, letter, color = CATEGORIES[category]
+        known = STEP_CATEGORIES[category]
+        name, letter, color = known.word, known.letter, known.terminal_color
         done += us
         cells = round(page.width * done / whole) - ends
         ends += cells

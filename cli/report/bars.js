@@ -1,18 +1,6 @@
 // Bars of time by category, drawn with elements of the page: the same colours on every page.
 "use strict";
 
-// Categories of a step as step_breakdown names them, with the colour and the word for each.
-const CATEGORIES = [
-  ["kernel_us", "kernel", "kernels"],
-  ["memcpy_us", "copy", "copies"],
-  ["memset_us", "memset", "memsets"],
-  ["communication_us", "communication", "communication"],
-  ["runtime_us", "runtime", "runtime calls"],
-  ["dataloader_us", "dataloader", "data loader"],
-  ["cpu_exec_us", "operator", "other host work"],
-  ["other_us", "nothing", "nothing recorded"],
-];
-
 // A bar of parts; `most` is the value that fills its width.
 function bar(parts, most) {
   const made = element("div", { className: "bar" });
@@ -59,6 +47,8 @@ Object.assign(ELEMENTS, {
     const all = CATEGORIES.map(([name, color, word]) => ({ color, word, value: largest(column(panel, name).values) }));
     holder.append(element("p", { className: "legend" }, ...all.filter(({ value }) => value > 0).map(({ color, word }) =>
       element("span", {}, element("i", { className: `c-${color}` }), word))));
+    const timelines = document.getElementById("timeline");
+    const boxes = [];
     const rows = worker.map((name, row) => {
       const label = element("span", { className: "name", textContent: nameOf(row), title: name });
       const link = new URLSearchParams(location.search);
@@ -66,11 +56,29 @@ Object.assign(ELEMENTS, {
       link.set("span", span[row]);
       const cells = [bar(partsOf(panel, row), most), element("span", { className: "figure", textContent: rounded(step[row], "us") }),
         element("span", { className: "figure soft", textContent: lateness[row] > 0 ? `late ${rounded(lateness[row] / steps[row], "us")}` : "" })];
-      const line = data ? element("div", { className: "strip" }, label, ...cells)
-        : element("a", { className: "strip", href: `?${link}` }, label, ...cells);
+      // In a file, to its first screen, if there was room for it.
+      const isThere = !data || data.screens.some((screen) => screen.worker === name && screen.span === span[row]);
+      const line = isThere ? element("a", { className: "strip", href: data ? "#verdict" : `?${link}` }, label, ...cells)
+        : element("div", { className: "strip" }, label, ...cells);
+      if (data && isThere) line.addEventListener("click", () => showScreen(name, span[row]));
       line.setAttribute("aria-label", `${nameOf(row)}: ${rounded(step[row], "us")} per step`);
-      return line;
+      const box = element("input", { type: "checkbox", title: "Show in the timeline", ariaLabel: `Show ${nameOf(row)} in the timeline`,
+        onchange: () => timelines.timeline.stack.show(name, box.checked) });
+      boxes.push([box, name, span[row]]);
+      return element("div", { className: "strip-row" }, box, line);
     });
-    holder.append(element("div", { className: "strips" }, ...rows));
+    // The timeline knows its workers later, and they are chosen there too.
+    const update = () => {
+      const { stack, main } = timelines.timeline ?? {};
+      for (const [box, name, at] of boxes) {
+        const track = at === main?.source.found.span ? stack?.trackOf(name) : null;
+        box.checked = Boolean(track) && stack.isShown(name);
+        box.disabled = !track || track === main;
+      }
+    };
+    timelines.addEventListener("stacked", update);
+    update();
+    holder.append(element("p", { className: "said", textContent: "Tick workers to see them one below the other in the timeline." }),
+      element("div", { className: "strips" }, ...rows));
   },
 });

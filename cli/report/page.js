@@ -44,6 +44,32 @@ showTimeline(document.getElementById("timeline")).then(() => {
   for (const article of document.querySelectorAll("article[data-panel]")) watcher.observe(article);
 });
 
+// ---- Only in a file: the first screens of the other traces of the run.
+
+for (const select of document.querySelectorAll("select[data-screen]")) {
+  select.addEventListener("change", () => {
+    const [worker, span] = ["worker", "span"].map((name) => document.querySelector(`select[data-screen=${name}]`).value);
+    showScreen(worker, span);
+  });
+}
+
+// Shows the first screen of a trace, and its lanes under those of the page's trace; of another span if it has no such.
+function showScreen(worker, span) {
+  const of = data.screens.filter((screen) => screen.worker === worker);
+  const screen = of.find((each) => each.span === span) ?? of[0];
+  for (const [name, value] of Object.entries({ worker, span: screen.span })) {
+    document.querySelector(`select[data-screen=${name}]`).value = value;
+  }
+  const article = document.getElementById("panel-verdict");
+  const own = data.verdict;
+  const panel = screen.verdict ? { ...own, values: screen.verdict, mean: screen.mean, chart: { ...own.chart, panels: {} },
+    steps: { ...data.steps, values: screen.steps, rows: screen.steps[0]?.length ?? 0 } } : own;
+  draw(article.querySelector(".content"), "verdict", panel, article.querySelector("h3").textContent);
+  const { stack, main } = document.getElementById("timeline").timeline ?? {};
+  const track = screen.span === main?.source.found.span && stack?.trackOf(worker);
+  if (track && track !== main) stack.show(worker, true);
+}
+
 // ---- Only on a live page: selection of a trace, and SQL queries.
 
 for (const select of document.querySelectorAll("select[data-choice]")) {

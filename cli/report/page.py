@@ -14,20 +14,22 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from tracewh.cli.output.empty_result import reasons
-from tracewh.cli.report import charts, libraries, timeline
+from tracewh.cli.output.step_categories import STEP_CATEGORIES
+from tracewh.cli.report import charts, first_screens, libraries, timeline
 from tracewh.cli.report.panels import (
     COMPARED,
     INTERVALS,
     MOST_ROWS,
     SECTIONS,
     VERDICT,
+    VERDICT_PANEL,
     Panel,
     Section,
 )
 from tracewh.cli.report.report_trace import ReportTrace
-from tracewh.cli.report.row_json import by_column
+from tracewh.cli.report.row_json import by_column, embedded
 from tracewh.storage.layout import KEYS
-from tracewh.views.queries import query_text
+from tracewh.views.queries import query_text, run_query
 
 if TYPE_CHECKING:
     from tracewh.views.warehouse import Warehouse
@@ -47,27 +49,25 @@ SCRIPTS = (
     "charts.js",
     "compared.js",
     "tables.js",
+    "categories.js",
     "bars.js",
     "verdict.js",
+    "timeline_data.js",
+    "timeline_track.js",
+    "timeline_paint.js",
+    "timeline_input.js",
+    "timeline_details.js",
+    "timeline_stack.js",
     "timeline.js",
     "common.js",
     "page.js",
 )
-#: Names of colors in the style sheets -> the category whose color it is in the charts.
-CATEGORY_COLORS = {
-    "kernel": "kernel",
-    "copy": "memcpy",
-    "memset": "memset",
-    "communication": "communication",
-    "runtime": "runtime",
-    "dataloader": "dataloader",
-    "operator": "cpu exec",
-    "nothing": "other",
-}
 #: Those of a page that has a server.
 LIVE_SCRIPTS = (*SCRIPTS, "perfetto.js")
 #: The name of the product in the header of a page of `tracewh serve`, which leads to the home page.
 PRODUCT = '<h1 class="product"><a href="./">tracewh</a></h1>\n'
+#: How much scripts, styles and rows may take for a file with other workers to stay below 6 MB.
+MOST_BYTES = 5_850_000
 #: The element that timeline.js fills.
 TIMELINE = """<section id="timeline" aria-labelledby="timeline-title">
 <h2 id="timeline-title">Timeline</h2>
@@ -88,17 +88,30 @@ def render(warehouse: Warehouse, trace: ReportTrace) -> Iterator[str]:
         for section in sections(trace)
         for panel in section.panels
     }
-    data["timeline"] = timeline.embedded(warehouse, trace)
-    yield from document(trace, header=_described(trace), data=data)
+    main = timeline.embedded(warehouse, trace)
+    data["timeline"] = main
+    assets = sum(len(_asset(name)) for name in (*STYLES, *SCRIPTS))
+    room = MOST_BYTES - assets - len(embedded(data))
+    found = first_screens.first_screens(warehouse, trace, room)
+    data["screens"] = found["screens"]
+    main["stack"] = timeline.embedded_stack(
+        warehouse, trace, main, room - len(embedded(data["screens"]))
+    )
+    note = first_screens.note(trace, **found) if trace.others else ""
+    header = _described(trace, found["screens"])
+    yield from document(trace, header=header, data=data, note=note)
 
 
-def document(trace: ReportTrace, header: str, data: dict[str, Any] | None = None) -> Iterator[str]:
+def document(
+    trace: ReportTrace, header: str, data: dict[str, Any] | None = None, note: str = ""
+) -> Iterator[str]:
     """Yield the page in pieces.
 
     Args:
         trace: The trace to show.
         header: HTML of the header, which names the trace.
         data: The rows of the panels; None if the page fetches them from its server.
+        note: HTML between the verdict and the timeline.
     """
     scripts = LIVE_SCRIPTS if data is None else SCRIPTS
     yield from opening(f"{trace.run} · tracewh", STYLES, scripts, is_live=data is None)
@@ -107,12 +120,10 @@ def document(trace: ReportTrace, header: str, data: dict[str, Any] | None = None
     for section in sections(trace):
         yield _section(section, trace)
         if section is VERDICT:
-            yield TIMELINE
+            yield f"{note}{TIMELINE}"
     yield f"</main>\n{notices()}"
     if data is not None:
-        # In JSON, "<" occurs only within text.
-        text = orjson.dumps(data, default=str).decode().replace("<", "\\u003c")
-        yield f'<script type="application/json" id="data">{text}</script>\n'
+        yield f'<script type="application/json" id="data">{embedded(data)}</script>\n'
     yield from closing(scripts)
 
 
@@ -153,8 +164,20 @@ def closing(scripts: tuple[str, ...]) -> Iterator[str]:
 
 def _category_colors() -> str:
     """Return the colors of the charts for what the page itself draws."""
-    named = ";".join(f"--c-{name}: {charts.COLORS[of]}" for name, of in CATEGORY_COLORS.items())
+    named = ";".join(
+        f"--c-{known.page_color}: {charts.COLORS[category.replace('_', ' ')]}"
+        for category, known in STEP_CATEGORIES.items()
+    )
     return f":root{{{named}}}"
+
+
+def _categories() -> str:
+    """Return a script with the categories of a step: each with its column, its color and its word."""
+    named = [
+        [f"{category}_us", known.page_color, known.word]
+        for category, known in STEP_CATEGORIES.items()
+    ]
+    return f"const CATEGORIES = {orjson.dumps(named).decode()};"
 
 
 @functools.cache
@@ -180,7 +203,15 @@ def panel_data(warehouse: Warehouse, panel: Panel, trace: ReportTrace) -> dict[s
     is_cut = found["rows"] == MOST_ROWS
     empty = "" if found["rows"] else _why(warehouse, panel, trace)
     drawn = {"chart": _chart(panel, found), "table": panel.table, "is_cut": is_cut}
+    if panel is VERDICT_PANEL:
+        drawn["mean"] = mean_step(warehouse, trace)
     return {**found, **drawn, "empty": empty}
+
+
+def mean_step(warehouse: Warehouse, trace: ReportTrace) -> dict[str, float | None]:
+    """Return the time of each category of the mean step, and of the whole as 'total'."""
+    keys = {"run": trace.run, "worker": trace.worker, "span": trace.span}
+    return dict(run_query(warehouse, "report/mean_step", **keys).fetchall())
 
 
 def _chart(panel: Panel, found: dict[str, Any]) -> dict[str, Any] | None:
@@ -235,15 +266,19 @@ def _sql(panel: Panel, trace: ReportTrace) -> str:
     )
 
 
-def _described(trace: ReportTrace) -> str:
+def _described(trace: ReportTrace, screens: list[dict[str, Any]]) -> str:
     compared = f", compared with <b>{html.escape(trace.baseline)}</b>" if trace.baseline else ""
-    others = f" · {trace.others} more in this run" if trace.others else ""
     date = f"{trace.date} · " if trace.date else ""
     seconds = (trace.end_ns - trace.start_ns) / 1e9
+    if trace.others:
+        which = first_screens.pickers(trace, screens)
+    else:
+        which = (
+            f"Worker <b>{html.escape(trace.worker)}</b>, span <b>{html.escape(trace.span)}</b> · "
+        )
     return (
         f"<h1>{html.escape(trace.run)}</h1>\n"
-        f"<p>Worker <b>{html.escape(trace.worker)}</b>, span <b>{html.escape(trace.span)}</b> · "
-        f"{date}{seconds:,.3f} s{others}{compared} · tracewh {version('tracewh')}</p>\n"
+        f"<p>{which}{date}{seconds:,.3f} s{compared} · tracewh {version('tracewh')}</p>\n"
     )
 
 
@@ -281,5 +316,5 @@ def _panel(panel: Panel, trace: ReportTrace) -> str:
 
 @functools.cache
 def _asset(name: str) -> str:
-    made_by = LIBRARIES.get(name)
+    made_by = {**LIBRARIES, "categories.js": _categories}.get(name)
     return made_by() if made_by else ASSETS.joinpath(name).read_text("utf-8")

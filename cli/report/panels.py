@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from tracewh.cli.output.step_categories import STEP_CATEGORIES
+
 #: Maximum number of rows of a table in the page; the queries have it as their LIMIT.
 MOST_ROWS = 2000
 #: Time intervals of a curve per device; the page has the lowest and the highest point of each.
@@ -47,16 +49,7 @@ class Section:
     panels: tuple[Panel, ...] = field(default=())
 
 
-ROLES = (
-    "kernel_us",
-    "memcpy_us",
-    "memset_us",
-    "communication_us",
-    "runtime_us",
-    "dataloader_us",
-    "cpu_exec_us",
-    "other_us",
-)
+ROLES = tuple(f"{category}_us" for category in STEP_CATEGORIES)
 
 
 def _top(label: str, *values: str, sums: tuple[str, ...]) -> dict[str, Any]:
@@ -360,19 +353,14 @@ _PROOFS = {
     for panel in section.panels
 }
 
-VERDICT = Section(
+VERDICT_PANEL = Panel(
     "verdict",
-    "Verdict",
-    (
-        Panel(
-            "verdict",
-            "The run in a sentence",
-            "verdict",
-            {"kind": "verdict", "panels": _PROOFS},
-            table=False,
-        ),
-    ),
+    "The run in a sentence",
+    "verdict",
+    {"kind": "verdict", "panels": _PROOFS},
+    table=False,
 )
+VERDICT = Section("verdict", "Verdict", (VERDICT_PANEL,))
 
 SECTIONS = (
     VERDICT,

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 from tracewh.cli.output.cell_format import INSTANT_FROM, INSTANT_TO
+from tracewh.views.queries import run_query
+
+if TYPE_CHECKING:
+    from tracewh.views.warehouse import Warehouse
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,3 +31,26 @@ class ReportTrace:
         if not INSTANT_FROM <= (self.start_ns or 0) < INSTANT_TO:
             return ""
         return f"{datetime.fromtimestamp(self.start_ns // 10**9, UTC):%Y-%m-%d}"
+
+
+def first_trace(
+    warehouse: Warehouse,
+    run: str,
+    worker: str | None,
+    span: str | None,
+    baseline: str | None = None,
+) -> ReportTrace | None:
+    """Return the first recording of the lowest rank, of the worker and span if they are named."""
+    rows = run_query(warehouse, "first_trace_of_run", run=run, worker=worker, span=span).fetchall()
+    if not rows:
+        return None
+    worker, span, start_ns, end_ns, traces = rows[0]
+    return ReportTrace(run, worker, span, start_ns, end_ns, traces - 1, baseline)
+
+
+def baseline_trace(warehouse: Warehouse, trace: ReportTrace) -> ReportTrace | None:
+    """Return the trace of the baseline to compare with: of the same worker and span if there is one."""
+    if trace.baseline is None:
+        return None
+    same = first_trace(warehouse, trace.baseline, trace.worker, trace.span)
+    return same or first_trace(warehouse, trace.baseline, None, None)

@@ -34,6 +34,11 @@ PLAIN = re.compile(
 SHORT = re.compile(r"U?(TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT)|FLOAT|DOUBLE|BOOLEAN")
 
 
+def embedded(value: Any) -> str:
+    """Return JSON for a page; in JSON, "<" occurs only within text."""
+    return orjson.dumps(value, default=str).decode().replace("<", "\\u003c")
+
+
 def by_column(relation: duckdb.DuckDBPyRelation, meanings: Mapping[str, Column]) -> dict[str, Any]:
     """Return the rows of a relation by column, with name, unit and meaning of each column."""
     relation = _distinct(relation)

@@ -13,16 +13,18 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from tracewh.cli import diagnostics
+from tracewh.cli.report.report_trace import ReportTrace, baseline_trace, first_trace
+from tracewh.cli.report.row_json import embedded as as_json
 from tracewh.views.queries import run_query
 
 if TYPE_CHECKING:
-    import duckdb
-
-    from tracewh.cli.report.report_trace import ReportTrace
     from tracewh.views.warehouse import Warehouse
 
 #: Pixels of the whole recording, of a step in full, and of the curves.
 WHOLE_PIXELS, STEP_PIXELS, SERIES_PIXELS = 1200, 100_000, 240
+#: Of the other workers in a file: most and fewest pixels of the recording and of the step, depths of the host, and
+#: most rectangles.
+FOLDED_PIXELS, LEAST_FOLDED_PIXELS, FOLDED_DEPTHS, MOST_FOLDED = 300, 60, 2, 1500
 #: Largest number of rectangles, gaps, events found by a search, and rows of a table of a range.
 MOST_RECTANGLES, MOST_GAPS, MOST_FOUND, MOST_RANGE_ROWS = 30_000, 200, 1000, 8
 #: Gaps shorter than this share of the recording are not marked.
@@ -36,26 +38,130 @@ WHOLE_NUMBER = re.compile(r"-?[0-9]{1,18}")
 def embedded(warehouse: Warehouse, trace: ReportTrace) -> dict[str, Any]:
     """Return what the timeline of a page needs without a server.
 
-    That is the whole recording as blocks, and one step in full: the one of median length.
+    That is the whole recording as blocks, and one step in full: the one of median length. With a baseline,
+    the same of that.
     """
     found = overview(warehouse, trace)
+    other = baseline_trace(warehouse, trace)
+    if other is None:
+        _add_step(warehouse, trace, found, 0, MOST_RECTANGLES)
+        return found
+    compared = overview(warehouse, other)
+    steps = [each["step"] for each in (found, compared) if each["step"] is not None]
+    longest = max((step["end"] - step["start"] for step in steps), default=0)
+    for of, each in ((trace, found), (other, compared)):
+        _add_step(warehouse, of, each, longest, MOST_RECTANGLES // 2)
+    return {**found, "baseline": compared}
+
+
+def _add_step(
+    warehouse: Warehouse, trace: ReportTrace, found: dict[str, Any], least: int, most_rows: int
+) -> None:
+    """Add the curves and gaps of the recording, and its step in full.
+
+    Args:
+        warehouse: The warehouse.
+        trace: The trace.
+        found: Its overview.
+        least: How long the part in full is at least: a step may be compared with a longer one.
+        most_rows: Largest number of rectangles.
+    """
     found["series"] = series(warehouse, trace, 0, found["length"])
     found["gaps"] = gaps(warehouse, trace)
     step = found["step"]
-    if step is not None:
-        window = (step["start"], step["end"])
-        found["step_rectangles"] = rectangles(warehouse, trace, *window, STEP_PIXELS)
-        found["step_series"] = series(warehouse, trace, *window)
-        found["launches"] = _rows(
-            warehouse, "launches", trace, **_window(trace, *window), most_rows=MOST_RECTANGLES
+    if step is None:
+        return
+    window = (step["start"], min(max(step["end"], step["start"] + least), found["length"]))
+    found["window"] = dict(zip(("start", "end"), window, strict=True))
+    found["step_rectangles"] = rectangles(
+        warehouse, trace, *window, STEP_PIXELS, most_rows=most_rows
+    )
+    found["step_series"] = series(warehouse, trace, *window)
+    found["launches"] = _rows(
+        warehouse, "launches", trace, **_window(trace, *window), most_rows=MOST_RECTANGLES
+    )
+    found["critical_path"] = critical_path(warehouse, trace, step["step"])
+
+
+def stack(warehouse: Warehouse, trace: ReportTrace) -> dict[str, Any]:
+    """Return the workers of the recording, and how far each is moved to stand under this trace."""
+    return _rows(warehouse, "stack", trace)
+
+
+def embedded_stack(
+    warehouse: Warehouse, trace: ReportTrace, main: dict[str, Any], room: int
+) -> dict[str, Any]:
+    """Return the other workers as blocks: the recording, and the time of the step that is in full.
+
+    Args:
+        warehouse: The warehouse.
+        trace: The trace of the page.
+        main: Its timeline.
+        room: Bytes that they may take. Blocks get wider for it; if that is not enough, workers are left out
+            and counted.
+    """
+    table = run_query(warehouse, "timeline/stack", **_keys(trace)).to_arrow_table()
+    shifts = dict(zip(table["worker"].to_pylist(), table["shift"].to_pylist(), strict=True))
+    others = [worker for worker in shifts if worker != trace.worker]
+    blocks: dict[str, dict[str, Any] | None] = {trace.worker: None}
+    pixels = FOLDED_PIXELS
+    for worker in others:
+        found = _folded(warehouse, trace, worker, shifts[worker], main.get("window"), pixels)
+        size = len(as_json(found))
+        if worker == others[0] and size * len(others) > room:
+            pixels = max(LEAST_FOLDED_PIXELS, int(0.7 * pixels * room / (size * len(others))))
+            found = _folded(warehouse, trace, worker, shifts[worker], main.get("window"), pixels)
+            size = len(as_json(found))
+        room -= size
+        if room < 0:
+            break
+        blocks[worker] = found
+    kept = [n for n, worker in enumerate(shifts) if worker in blocks]
+    return {
+        **_by_column(table.take(pa.array(kept, pa.int64()))),
+        "found": [blocks[worker] for worker in shifts if worker in blocks],
+        "left": len(shifts) - len(kept),
+    }
+
+
+def _folded(
+    warehouse: Warehouse,
+    trace: ReportTrace,
+    worker: str,
+    shift: int,
+    window: dict[str, int] | None,
+    pixels: int,
+) -> dict[str, Any]:
+    """Return another worker of the recording as blocks.
+
+    Args:
+        warehouse: The warehouse.
+        trace: The trace of the page.
+        worker: The other worker.
+        shift: What takes its times to those of `trace`.
+        window: The part of `trace` that is in full; this worker's has as many pixels as its recording.
+        pixels: Number of pixels.
+    """
+    other = first_trace(warehouse, trace.run, worker, trace.span)
+    assert other is not None
+    found = lanes(warehouse, other)
+    length = found["length"]
+    found["rectangles"] = rectangles(
+        warehouse, other, 0, length, pixels, FOLDED_DEPTHS, MOST_FOLDED
+    )
+    start, end = (
+        (max(0, min(window[key] - shift, length)) for key in ("start", "end")) if window else (0, 0)
+    )
+    if start < end:
+        found["window"] = {"start": start, "end": end}
+        found["step_rectangles"] = rectangles(
+            warehouse, other, start, end, pixels, FOLDED_DEPTHS, MOST_FOLDED
         )
-        found["critical_path"] = critical_path(warehouse, trace, step["step"])
     return found
 
 
-def overview(warehouse: Warehouse, trace: ReportTrace) -> dict[str, Any]:
-    """Return the lanes, the whole recording in blocks, and the step to show first."""
-    length = trace.end_ns - trace.start_ns + 1
+def lanes(warehouse: Warehouse, trace: ReportTrace) -> dict[str, Any]:
+    """Return which trace it is, its lanes, and the step to show first."""
     steps = run_query(warehouse, "timeline/step", **_keys(trace)).fetchall()
     step = None
     if steps:
@@ -67,10 +173,25 @@ def overview(warehouse: Warehouse, trace: ReportTrace) -> dict[str, Any]:
             "end": end_ns - trace.start_ns,
         }
     return {
-        "length": length,
+        "run": trace.run,
+        "worker": trace.worker,
+        "span": trace.span,
+        "start_ns": str(trace.start_ns),
+        "length": trace.end_ns - trace.start_ns + 1,
         "step": step,
         "lanes": _rows(warehouse, "lanes", trace),
-        "rectangles": rectangles(warehouse, trace, 0, length, WHOLE_PIXELS),
+    }
+
+
+def overview(warehouse: Warehouse, trace: ReportTrace) -> dict[str, Any]:
+    """Return the lanes, the whole recording in blocks, and the trace of the baseline."""
+    found = lanes(warehouse, trace)
+    other = baseline_trace(warehouse, trace)
+    if other is not None:
+        found["baseline"] = {"run": other.run, "worker": other.worker, "span": other.span}
+    return {
+        **found,
+        "rectangles": rectangles(warehouse, trace, 0, found["length"], WHOLE_PIXELS),
     }
 
 
@@ -81,11 +202,25 @@ def gaps(warehouse: Warehouse, trace: ReportTrace) -> dict[str, Any]:
 
 
 def rectangles(
-    warehouse: Warehouse, trace: ReportTrace, start: int, end: int, pixels: int
+    warehouse: Warehouse,
+    trace: ReportTrace,
+    start: int,
+    end: int,
+    pixels: int,
+    depths: int | None = None,
+    most_rows: int = MOST_RECTANGLES,
 ) -> dict[str, Any]:
-    """Return what the timeline draws from one time to another."""
+    """Return what the timeline draws from one time to another, of that many depths of the host."""
     window = _window(trace, start, end)
-    return _rows(warehouse, "rectangles", trace, **window, pixels=pixels, most_rows=MOST_RECTANGLES)
+    return _rows(
+        warehouse,
+        "rectangles",
+        trace,
+        **window,
+        pixels=pixels,
+        depths=depths,
+        most_rows=most_rows,
+    )
 
 
 def series(warehouse: Warehouse, trace: ReportTrace, start: int, end: int) -> dict[str, Any]:
@@ -181,8 +316,14 @@ def _range(given: dict[str, str]) -> tuple[int, int]:
 QUESTIONS: dict[str, Callable[[Warehouse, ReportTrace, dict[str, str]], dict[str, Any]]] = {
     "overview": lambda warehouse, trace, _: overview(warehouse, trace),
     "rectangles": lambda warehouse, trace, given: rectangles(
-        warehouse, trace, *_range(given), max(1, min(_number(given, "pixels"), MOST_PIXELS))
+        warehouse,
+        trace,
+        *_range(given),
+        max(1, min(_number(given, "pixels"), MOST_PIXELS)),
+        _number(given, "depths") if "depths" in given else None,
     ),
+    "lanes": lambda warehouse, trace, _: lanes(warehouse, trace),
+    "stack": lambda warehouse, trace, _: stack(warehouse, trace),
     "series": lambda warehouse, trace, given: series(warehouse, trace, *_range(given)),
     "gaps": lambda warehouse, trace, _: gaps(warehouse, trace),
     "critical_path": lambda warehouse, trace, given: critical_path_at(
@@ -212,12 +353,11 @@ def _window(trace: ReportTrace, start: int, end: int) -> dict[str, int]:
 def _rows(warehouse: Warehouse, name: str, trace: ReportTrace, **values: Any) -> dict[str, Any]:
     """Return the rows of a query by column."""
     keys = {**_keys(trace), **values}
-    return _by_column(run_query(warehouse, f"timeline/{name}", **keys))
+    return _by_column(run_query(warehouse, f"timeline/{name}", **keys).to_arrow_table())
 
 
-def _by_column(relation: duckdb.DuckDBPyRelation) -> dict[str, Any]:
+def _by_column(table: pa.Table) -> dict[str, Any]:
     """Return the rows by column; a text as its number in a list of the different texts of its column."""
-    table = relation.to_arrow_table()
     found: dict[str, Any] = {"rows": table.num_rows, "texts": {}}
     for name, column in zip(table.column_names, table.columns, strict=True):
         values = column.combine_chunks()

@@ -90,3 +90,16 @@ function column(panel, name) {
 function largest(values) {
   return values.reduce((most, value) => Math.max(most, Math.abs(Number(amount(value ?? 0))) || 0), 0);
 }
+
+function exactTime(ns) {
+  return shown(ns, "ns");
+}
+
+function significant(value) {
+  return value.toLocaleString("en", { maximumSignificantDigits: value >= 100 ? 3 : 2 });
+}
+
+// Shortens a long name in the middle, where what is left still differs.
+function shortened(name, most) {
+  return name.length <= most ? name : `${name.slice(0, Math.ceil(most * 0.6))}…${name.slice(-Math.floor(most * 0.35))}`;
+}

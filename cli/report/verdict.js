@@ -26,7 +26,7 @@ Object.assign(ELEMENTS, {
     findings.append(...(found.length ? found.map((row) => findingOf(row, panel.chart.panels))
       : [element("p", { className: "said", textContent: "Nothing that tracewh looks for costs 1 % of a step." })]));
     holder.append(element("div", { className: "columns" }, step, findings));
-    return averageStep(step);
+    return averageStep(step, panel);
   },
 });
 
@@ -47,24 +47,22 @@ function findingOf({ title: cost, text, detail, remedy, view }, panels) {
   return line;
 }
 
-async function averageStep(holder) {
-  const panel = data ? data.steps : await fetchJson(`api/panel/steps${location.search}`);
+// The mean step as step_breakdown_summary has it, and each step.
+async function averageStep(holder, { mean, steps }) {
+  const panel = steps ?? (data ? data.steps : await fetchJson(`api/panel/steps${location.search}`));
   if (!panel.rows) return;
   const [step, total, tail] = ["step", "total_us", "is_tail"].map((name) => column(panel, name).values);
   const rows = step.map((_, row) => row);
-  const whole = rows.filter((row) => !tail[row]);
-  const counted = whole.length ? whole : rows;
-  const mean = (values) => counted.reduce((sum, row) => sum + (values[row] ?? 0), 0) / counted.length;
-  const parts = CATEGORIES.map(([name, color, word]) => ({ color, word, value: mean(column(panel, name)?.values ?? []) }));
-  const length = mean(total);
-  const busy = parts[0].value;
   const isStep = step[0] !== null;
-  const name = isStep ? "The average step" : "The recording";
-  holder.append(element("h4", { textContent: busy ? `${name}: kernels run for ${rounded(busy, "us")} of ${rounded(length, "us")}`
-    : `${name}: ${rounded(length, "us")}` }));
-  const large = bar(parts, length);
-  large.classList.add("large");
-  holder.append(large, legend(parts));
+  if (mean.total) {
+    const parts = CATEGORIES.map(([name, color, word]) => ({ color, word, value: mean[name.replace("_us", "")] ?? 0 }));
+    const name = isStep ? "The average step" : "The recording";
+    holder.append(element("h4", { textContent: mean.kernel ? `${name}: kernels run for ${rounded(mean.kernel, "us")} of ${rounded(mean.total, "us")}`
+      : `${name}: ${rounded(mean.total, "us")}` }));
+    const large = bar(parts, mean.total);
+    large.classList.add("large");
+    holder.append(large, legend(parts));
+  } else holder.append(element("h4", { textContent: "No step is complete" }));
   if (!isStep) return;
   const most = largest(total);
   const shownStep = (row) => ({ title: `step ${step[row]}: ${rounded(total[row], "us")}${tail[row] ? ", incomplete" : ""}`,

@@ -10,8 +10,7 @@ from tracewh.cli import diagnostics
 from tracewh.cli.output import Output, atomic_write
 from tracewh.cli.report import libraries
 from tracewh.cli.report.page import render
-from tracewh.cli.report.report_trace import ReportTrace
-from tracewh.views.queries import run_query
+from tracewh.cli.report.report_trace import ReportTrace, first_trace
 
 if TYPE_CHECKING:
     from tracewh.views.warehouse import Warehouse
@@ -56,8 +55,6 @@ def choose_trace(
     named = {"run": run, "worker": worker, "span": span, "baseline": baseline or None}
     whole = warehouse.resolve(named)
     run, baseline = whole["run"], whole["baseline"]
-    found = run_query(
-        warehouse, "first_trace_of_run", run=run, worker=whole["worker"], span=whole["span"]
-    )
-    worker, span, start_ns, end_ns, traces = found.fetchall()[0]
-    return ReportTrace(run, worker, span, start_ns, end_ns, traces - 1, baseline)
+    trace = first_trace(warehouse, run, whole["worker"], whole["span"], baseline)
+    assert trace is not None  # resolve refuses names of nothing
+    return trace

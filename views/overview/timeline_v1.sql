@@ -24,6 +24,7 @@
 --   to_ns      BIGINT   ns    NULL     End of the window; NULL takes the end of each trace.
 --   pixels     INTEGER  -     1000     Number of pixels in the window, 1 to 100000.
 --   most_rows  INTEGER  -     50000    Largest number of rows per trace; the outermost depths are kept.
+--   depths     INTEGER  -     NULL     Number of depths of host events, from the outermost; NULL takes all.
 -- columns
 --   run, worker, span
 --   lane      VARCHAR  key  Lane of the timeline, as in timeline_lanes.
@@ -42,7 +43,8 @@ CREATE MACRO timeline_v1(
     from_ns BIGINT := NULL,
     to_ns BIGINT := NULL,
     pixels INTEGER := 1000,
-    most_rows INTEGER := 50000
+    most_rows INTEGER := 50000,
+    depths INTEGER := NULL
 ) AS TABLE
     WITH
     drawn AS (
@@ -68,6 +70,7 @@ CREATE MACRO timeline_v1(
         WHERE
             (from_ns IS NULL OR e.end_ns > from_ns OR e.start_ns >= from_ns)
             AND (to_ns IS NULL OR e.start_ns < to_ns)
+            AND (depths IS NULL OR e.depth < depths)
     ),
 
     rectangles AS (

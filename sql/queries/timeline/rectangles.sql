@@ -16,5 +16,6 @@ FROM timeline(
     from_ns := $from_ns,
     to_ns := $to_ns,
     pixels := $pixels,
-    most_rows := $most_rows
+    most_rows := $most_rows,
+    depths := $depths
 );

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -51,24 +52,27 @@ def sql(visit: Visit) -> None:
     page.locator("#names li summary").first.click()
 
 
-def faults(
-    browser: Browser, axe: str, url: str, shown: Callable[[Visit], None], theme: Any, width: int
-) -> list[str]:
-    """The rules that a page breaks, each with the elements."""
+@contextmanager
+def violations(
+    browser: Browser, axe: str, theme: Any, width: int
+) -> Iterator[tuple[Visit, Callable[[], list[str]]]]:
+    """A new window, and the rules that its page breaks, each with the elements."""
     # The page allows no scripts but its own.
     context = browser.new_context(
         viewport={"width": width, "height": 900}, color_scheme=theme, bypass_csp=True
     )
     visit = Visit(context.new_page())
-    visit.page.goto(url)
-    shown(visit)
-    visit.page.evaluate(axe)
-    found = visit.page.evaluate("axe.run()")
+
+    def faults() -> list[str]:
+        visit.page.evaluate(axe)
+        found = visit.page.evaluate("axe.run()")
+        return [
+            f"{fault['impact']} {fault['id']}: {[node['html'][:200] for node in fault['nodes']]}"
+            for fault in found["violations"]
+        ]
+
+    yield visit, faults
     context.close()
-    return [
-        f"{fault['impact']} {fault['id']}: {[node['html'][:200] for node in fault['nodes']]}"
-        for fault in found["violations"]
-    ]
 
 
 @pytest.mark.parametrize(("theme", "width"), [("light", 1280), ("dark", 390)])
@@ -76,8 +80,10 @@ def faults(
 def test_axe_finds_no_fault(
     browser: Browser, axe: str, page: str, theme: str, width: int, request: pytest.FixtureRequest
 ) -> None:
-    url = request.getfixturevalue(page).as_uri()
-    assert faults(browser, axe, url, report, theme, width) == []
+    with violations(browser, axe, theme, width) as (visit, faults):
+        visit.page.goto(request.getfixturevalue(page).as_uri())
+        report(visit)
+        assert faults() == []
 
 
 @pytest.mark.parametrize(
@@ -93,4 +99,7 @@ def test_axe_finds_no_fault_in_the_pages_of_a_server(
     theme: str,
     width: int,
 ) -> None:
-    assert faults(browser, axe, address + path, shown, theme, width) == []
+    with violations(browser, axe, theme, width) as (visit, faults):
+        visit.page.goto(address + path)
+        shown(visit)
+        assert faults() == []

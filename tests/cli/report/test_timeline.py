@@ -78,6 +78,7 @@ class Drawn:
     """A timeline on the screen."""
 
     def __init__(self, visit: Visit, url: str) -> None:
+        self.visit = visit
         self.page = visit.page
         self.page.goto(url)
         self.box = self.page.locator(".timeline-box")
@@ -91,7 +92,7 @@ class Drawn:
             """() => {
                 const { timeline } = document.getElementById("timeline");
                 const { from, to } = timeline.view;
-                return timeline.gaps && timeline.box.getAttribute("aria-busy") === "false"
+                return timeline.main.gaps && timeline.box.getAttribute("aria-busy") === "false"
                     && timeline.box.dataset.view === `${Math.round(from)} ${Math.round(to)}`;
             }"""
         )
@@ -108,19 +109,19 @@ class Drawn:
         start, end = self.ask("[t.view.from, t.view.to]")
         return round(start / MS, 2), round(end / MS, 2)
 
-    def point(self, lane: str, ms: float, depth: int = 0) -> tuple[float, float]:
+    def point(self, lane: str, ms: float, depth: int = 0, track: int = 0) -> tuple[float, float]:
         """Where an instant of a lane is on the screen."""
         self.box.scroll_into_view_if_needed()
         x, y = self.ask(
-            f"""[t.xOf({ms * MS}), t.placed.find((each) => each.lane?.lane === {lane!r}).top
-                 - t.scroll + {16 * depth + 8}]"""
+            f"""[t.xOf({ms * MS}), t.placed.find((each) => each.track === t.tracks[{track}]
+                 && each.lane?.lane === {lane!r}).top - t.scroll + {16 * depth + 8}]"""
         )
         bounds = self.page.locator(".timeline-box canvas").bounding_box()
         assert bounds is not None
         return bounds["x"] + x, bounds["y"] + y
 
-    def click(self, lane: str, ms: float, depth: int = 0) -> None:
-        self.page.mouse.click(*self.point(lane, ms, depth))
+    def click(self, lane: str, ms: float, depth: int = 0, track: int = 0) -> None:
+        self.page.mouse.click(*self.point(lane, ms, depth, track))
 
     def fact(self, name: str) -> str:
         """One line of the details."""
@@ -283,9 +284,9 @@ def test_short_events_are_blocks_until_one_zooms(visit: Visit, warehouse: Path) 
     with served(visit, warehouse) as live:
         live.press("f")
         live.is_settled()
-        count = "t.rectangles.events.filter((n) => n > 1).length"
+        count = "t.main.rectangles.events.filter((n) => n > 1).length"
         assert live.ask(count) > 20
-        assert live.ask("t.rectangles.events.reduce((a, b) => a + b)") == 2 * 107
+        assert live.ask("t.main.rectangles.events.reduce((a, b) => a + b)") == 2 * 107
         for _ in range(12):
             live.press("w")
         live.is_settled()
@@ -300,7 +301,7 @@ def test_short_events_are_blocks_until_one_zooms(visit: Visit, warehouse: Path) 
 
 
 def test_gaps_have_their_cause(report: Drawn) -> None:
-    gaps = report.ask("t.gaps")
+    gaps = report.ask("t.main.gaps")
     assert (gaps["start"], gaps["length"]) == ([9 * MS], [7 * MS])
     assert gaps["texts"]["host_op"] == ["enumerate(DataLoader)#_Iter.__next__"]
     before = picture(report)
@@ -319,7 +320,7 @@ def test_the_critical_path_is_marked(report: Drawn) -> None:
     before = picture(report)
     report.page.get_by_role("button", name="Critical path").click()
     report.page.wait_for_function(
-        "() => document.getElementById('timeline').timeline.critical?.events.size > 2"
+        "() => document.getElementById('timeline').timeline.main.critical?.events.size > 2"
     )
     assert picture(report) != before
 

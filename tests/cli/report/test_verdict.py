@@ -8,7 +8,8 @@ import pytest
 from playwright.sync_api import expect
 
 import tracewh
-from tests.cli.report.conftest import Visit
+from tests.cli.report.conftest import Visit, data_of
+from tracewh.cli.report import page
 from tracewh.cli.report.write import write_report
 
 
@@ -133,3 +134,67 @@ def test_blocks_of_two_runs_are_aligned(
     step.click()
     expect(panel.locator(".controls .said").first).to_contain_text("/ProfilerStep: ")
     assert panel.locator(".aligned .part").count() > 1
+
+
+def test_a_file_holds_the_first_screens_of_all_its_traces(
+    visit: Visit, gloo: Path, samples: tracewh.Warehouse
+) -> None:
+    traces = samples.sql("SELECT worker, span FROM traces WHERE run = 'ddp_gloo'").fetchall()
+    screens = data_of(gloo)["screens"]
+    assert sorted((screen["worker"], screen["span"]) for screen in screens) == sorted(traces)
+    visit.page.goto(gloo.as_uri())
+    panel = visit.panel("verdict")
+    count = len(traces)
+    expect(visit.page.locator("main > .said")).to_contain_text(
+        f"The file holds the first screens of all {count} traces of this run"
+    )
+    worker, span = traces[-1]
+    for name, value in (("worker", worker), ("span", span)):
+        visit.page.locator(f"select[data-screen={name}]").select_option(value)
+    view = samples.verdict(run="ddp_gloo", worker=worker, span=span)
+    rows = [dict(zip(view.columns, row, strict=True)) for row in view.fetchall()]
+    [headline] = [row["text"] for row in rows if row["part"] == "headline"]
+    cards = [row["text"] or "—" for row in rows if row["part"] == "card"]
+    said = [
+        text.replace("\u00a0", " ").replace("µs", "us")
+        for text in panel.locator(".headline, .card b").all_inner_texts()
+    ]
+    assert said == [headline, *cards]
+    steps = samples.step_breakdown(run="ddp_gloo", worker=worker, span=span).fetchall()
+    assert panel.locator(".step, .step-columns .column").count() == len(steps)
+    # What proves a finding is not in the file.
+    assert panel.locator(".found a").count() == 0
+    # A click on a worker's strip goes to its first screen.
+    own = screens[0]
+    strips = visit.panel("workers").locator("a.strip")
+    strips.locator(f'[title="{own["worker"]}"]').first.click()
+    expect(visit.page.locator("select[data-screen=worker]")).to_have_value(own["worker"])
+
+
+def test_the_average_step_is_that_of_the_view(
+    visit: Visit, gloo: Path, samples: tracewh.Warehouse
+) -> None:
+    visit.page.goto(gloo.as_uri())
+    widths = (
+        visit.panel("verdict")
+        .locator(".bar.large .part")
+        .evaluate_all("parts => parts.map((part) => parseFloat(part.style.width))")
+    )
+    view = samples.step_breakdown_summary(run="ddp_gloo", worker="rank0", span="1")
+    shares = view.filter("category <> 'total' AND mean_us > 0").project("share_pct").fetchall()
+    assert widths == pytest.approx([share for (share,) in shares], abs=0.01)
+
+
+def test_what_does_not_fit_is_counted(
+    samples: tracewh.Warehouse, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    path = tmp_path / "small.html"
+    monkeypatch.setattr(page, "MOST_BYTES", 0)
+    write_report(str(samples.path), "ddp_gloo", None, None, path)
+    data = data_of(path)
+    assert len(data["screens"]) == 1
+    assert data["timeline"]["stack"]["worker"] == [0]
+    assert data["timeline"]["stack"]["left"] == 1
+    traces = samples.sql("FROM traces WHERE run = 'ddp_gloo'").fetchall()
+    said = f"The file holds the first screens of 1 of the {len(traces)} traces of this run"
+    assert said in path.read_text("utf-8")

@@ -1,0 +1,87 @@
+"""What a report holds of the other traces of its run: the verdict, the average step and each step."""
+
+from __future__ import annotations
+
+import html
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any
+
+from tracewh.cli.report.row_json import by_column, embedded
+from tracewh.views.queries import query_text, run_query
+
+if TYPE_CHECKING:
+    from tracewh.cli.report.report_trace import ReportTrace
+    from tracewh.views.warehouse import Warehouse
+
+#: Steps of each trace, from the first.
+MOST_STEPS = 200
+
+
+def first_screens(warehouse: Warehouse, trace: ReportTrace, room: int) -> dict[str, Any]:
+    """Return the first screens of all traces of the run, that of the page first.
+
+    Args:
+        warehouse: The warehouse.
+        trace: The trace of the page, whose own first screen is in its panels.
+        room: Bytes that the others may take. Traces that need more are left out and counted.
+    """
+    names = run_query(warehouse, "report/traces_of_run", run=trace.run).fetchall()
+    own = (trace.worker, trace.span)
+    screens: list[dict[str, Any]] = [{"worker": trace.worker, "span": trace.span}]
+    others = [name for name in names if name != own]
+    if others:
+        parts = {
+            "verdict": _by_trace(warehouse, trace.run, "all_verdicts"),
+            "steps": _by_trace(warehouse, trace.run, "all_steps"),
+            "mean": _by_trace(warehouse, trace.run, "all_mean_steps"),
+        }
+    for worker, span in others:
+        screen: dict[str, Any] = {"worker": worker, "span": span}
+        for part, of_traces in parts.items():
+            screen[part] = of_traces.get((worker, span), [])
+        categories, means = screen["mean"] or ([], [])
+        screen["mean"] = dict(zip(categories, means, strict=True))
+        room -= len(embedded(screen))
+        if room < 0:
+            break
+        screens.append(screen)
+    return {"screens": screens, "left": len(others) + 1 - len(screens)}
+
+
+def _by_trace(warehouse: Warehouse, run: str, name: str) -> dict[tuple[str, str], list[list[Any]]]:
+    """Return the columns of a query after worker and span, for each of these."""
+    text = query_text(f"report/{name}", run=run, most_rows=MOST_STEPS)
+    workers, spans, *columns = by_column(warehouse.sql(text), {})["values"]
+    rows: dict[tuple[str, str], list[int]] = defaultdict(list)
+    for row, key in enumerate(zip(workers, spans, strict=True)):
+        rows[key].append(row)
+    return {key: [[column[n] for n in of] for column in columns] for key, of in rows.items()}
+
+
+def pickers(trace: ReportTrace, screens: list[dict[str, Any]]) -> str:
+    """Return HTML to choose one of the first screens."""
+    found = ""
+    for part, own in (("worker", trace.worker), ("span", trace.span)):
+        options = "".join(
+            f"<option{' selected' if name == own else ''}>{html.escape(name)}</option>"
+            for name in sorted({screen[part] for screen in screens}, key=_in_order)
+        )
+        found += (
+            f'<label class="picker">{part.capitalize()} '
+            f'<select data-screen="{part}">{options}</select></label> '
+        )
+    return found
+
+
+def note(trace: ReportTrace, screens: list[dict[str, Any]], left: int) -> str:
+    """Return HTML that says what the file holds of the other traces."""
+    held = f"of {len(screens)} of the {len(screens) + left}" if left else f"of all {len(screens)}"
+    return (
+        f'<p class="said">The file holds the first screens {held} traces of this run: choose worker and '
+        f"span at the top. From here on, the page is about worker {html.escape(trace.worker)}, span "
+        f"{html.escape(trace.span)}. <code>tracewh serve</code> shows all of each.</p>\n"
+    )
+
+
+def _in_order(name: str) -> tuple[int, str]:
+    return (int(name), "") if name.isdecimal() else (0, name)

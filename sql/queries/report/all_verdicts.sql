@@ -1,0 +1,3 @@
+-- The first screen of each trace of a run: the rows of its verdict.
+SELECT worker, span, * EXCLUDE (run, worker, span)
+FROM verdict(run := $run);
