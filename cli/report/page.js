@@ -30,6 +30,7 @@ function show(article) {
   article.shown = (async () => {
     try {
       const panel = data ? data[id] : await fetchJson(`api/panel/${id}${location.search}`);
+      article.whole = panel;
       if (panel.rows) await draw(holder, id, panel, article.querySelector("h3").textContent);
       else {
         message.textContent = panel.empty;
@@ -49,7 +50,10 @@ function setTheme(theme) {
   document.documentElement.dataset.theme = theme;
   document.documentElement.classList.toggle("dark", theme === "dark"); // for DataTables
   document.getElementById("theme").textContent = theme === "dark" ? "Light" : "Dark";
-  for (const draw of drawn.values()) draw();
+  for (const [box, redraw] of drawn) {
+    if (box.isConnected) redraw();
+    else drawn.delete(box); // other rows took its place
+  }
 }
 
 setTheme(dark.matches ? "dark" : "light");

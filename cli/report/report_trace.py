@@ -10,7 +10,7 @@ from tracewh.cli.output.cell_format import INSTANT_FROM, INSTANT_TO
 
 @dataclass(frozen=True, slots=True)
 class ReportTrace:
-    """The trace of a page, the number of other traces in its run, and the baseline run."""
+    """The trace of a page, the number of other traces in its run, and the trace to compare it with."""
 
     run: str
     worker: str
@@ -19,6 +19,8 @@ class ReportTrace:
     end_ns: int
     others: int
     baseline: str | None = None
+    baseline_worker: str | None = None
+    baseline_span: str | None = None
 
     @property
     def date(self) -> str:

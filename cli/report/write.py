@@ -60,4 +60,8 @@ def choose_trace(
         warehouse, "first_trace_of_run", run=run, worker=whole["worker"], span=whole["span"]
     )
     worker, span, start_ns, end_ns, traces = found.fetchall()[0]
-    return ReportTrace(run, worker, span, start_ns, end_ns, traces - 1, baseline)
+    compared = [(None, None)]
+    if baseline is not None:
+        keys = {"run": run, "worker": worker, "span": span, "baseline": baseline}
+        compared = run_query(warehouse, "trace_to_compare", **keys).fetchall()
+    return ReportTrace(run, worker, span, start_ns, end_ns, traces - 1, baseline, *compared[0])

@@ -32,6 +32,9 @@ def faults(browser: Browser, axe: str, page: Path, theme: Any, width: int) -> li
     visit.page.goto(page.as_uri())
     visit.page.locator(".timeline-box[data-drawn]").wait_for()
     visit.all_panels()
+    if (step := visit.page.locator(".aligned button.c-step").first).count():
+        step.click()
+        visit.page.locator("#panel-diff-kernels[data-block]:not([aria-busy])").wait_for()
     visit.page.evaluate(axe)
     found = visit.page.evaluate("axe.run()")
     context.close()
