@@ -43,6 +43,7 @@ class Comparison:
     """The comparison of two runs: the rows of the diff views.
 
     Attributes:
+        verdict: The sentence on the two runs, and the figures behind it.
         block: Path of the block that is compared; None for the whole trace.
         blocks: That block or the whole trace, then the blocks in it by name, from one trace of each run.
     """
@@ -51,6 +52,7 @@ class Comparison:
     experiment: str
     alpha: float
     block: str | None
+    verdict: list[Row]
     overview: Row
     steps: list[Row]
     operators: list[Row]
@@ -73,6 +75,7 @@ class Comparison:
             arguments["experiment"],
             alpha,
             block,
+            rows("diff_verdict"),
             overview,
             steps=rows("diff_steps"),
             operators=rows(NAMED["operator"], **within),

@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import json as _json
 from collections.abc import Callable, Sequence
+from textwrap import wrap
 
-from tracewh.cli.diff.comparison import Change, Comparison, Row, unit_of
+from tracewh.cli.diff.comparison import Change, Comparison, Row
 from tracewh.cli.output import format_bytes
 from tracewh.cli.output.cell_format import text as plain
 from tracewh.cli.output.labels import distinct
 
 #: Maximum number of operators, kernels or blocks in text and in Markdown; the views have all.
 FEW, MORE = 3, 10
-#: Width of a name in text, so that lines fit into 100 columns, and in Markdown.
-NARROW, WIDE = 36, 80
+#: Width of a line of text, and of a name in text, so that lines fit, and in Markdown.
+WIDTH, NARROW, WIDE = 100, 36, 80
 #: The times of an operator, and where each is spent.
 PLACES = {"host_self_us": "host", "device_self_us": "device"}
-OVERVIEW = {
-    "gpu_utilization_pct": "GPU utilization",
-    "peak_memory_bytes": "peak memory",
-    "peak_host_memory_bytes": "peak host memory",
-}
 HEADINGS = ("", "baseline", "experiment", "difference", "", "")
 #: The name, the change and the unit of a line.
 Line = tuple[str, Change, str]
@@ -41,12 +37,14 @@ def text(comparison: Comparison, only_significant: bool, failed: Sequence[str]) 
         parts = [row[0].ljust(widths[0])]
         parts += [cell.rjust(width) for cell, width in zip(row[1:5], widths[1:5], strict=True)]
         drawn.append("  ".join([*parts, row[5]]).rstrip())
-    return "\n".join([verdict(comparison), "", *drawn, ""])
+    sentence, details = _verdict(comparison)
+    return "\n".join([*wrap(sentence, WIDTH), details, "", *drawn, ""])
 
 
 def markdown(comparison: Comparison, only_significant: bool, failed: Sequence[str]) -> str:
     """Return the comparison as a short table with folded details, for a pull request comment."""
-    lines = [f"**{_escaped(verdict(comparison))}**", ""]
+    sentence, details = map(_escaped, _verdict(comparison))
+    lines = [f"**{sentence}**", "", details, ""]
     lines += [f"- :x: `{condition}`" for condition in failed]
     lines += [""] if failed else []
     lines += _table("", _steps(comparison, 8, only_significant))
@@ -72,6 +70,7 @@ def json(comparison: Comparison, only_significant: bool, failed: Sequence[str]) 
         "baseline": comparison.baseline,
         "experiment": comparison.experiment,
         "failed": list(failed),
+        "verdict": comparison.verdict,
         "overview": comparison.overview,
         "steps": kept(comparison.steps),
         "operators": kept(comparison.operators),
@@ -88,20 +87,15 @@ FORMATS: dict[str, Callable[[Comparison, bool, Sequence[str]], str]] = {
 }
 
 
-def verdict(comparison: Comparison) -> str:
-    """Return whether the experiment is slower, by how much, and whether that is significant."""
-    names = plain(comparison.experiment), plain(comparison.baseline)
-    step = comparison.change("step_us")
-    if step.delta is None:
-        return f"{names[0]} and {names[1]} have no steps in common"
-    if step.pct is None or step.delta == 0:
-        return f"{names[0]} takes as long per step as {names[1]}"
-    word = "slower" if step.delta > 0 else "faster"
-    p = "" if step.p_value is None else f", p = {step.p_value:.2g}"
-    return (
-        f"{names[0]} is {abs(step.pct):.1f} % {word} per step than {names[1]}: {_significance(step)}"
-        f" ({_counts(comparison)}{p})"
-    )
+def _verdict(comparison: Comparison) -> tuple[str, str]:
+    """Return the sentence on the two runs, and the names and step times that it is about."""
+    [headline] = _part(comparison, "headline")
+    names = f"{plain(comparison.experiment)} against {plain(comparison.baseline)}"
+    return headline["text"], ": ".join(filter(None, (names, plain(headline["detail"] or ""))))
+
+
+def _part(comparison: Comparison, part: str) -> list[Row]:
+    return [row for row in comparison.verdict if row["part"] == part]
 
 
 def describe(change: Change, unit: str) -> str:
@@ -148,17 +142,29 @@ def _blocks(comparison: Comparison, most: int) -> list[Line]:
 
 
 def _steps(comparison: Comparison, most: int, only_significant: bool) -> list[Line]:
-    categories: list[Line] = [
-        (f"  {row['category']}", comparison.change(f"{row['category']}_us"), "us")
-        for row in comparison.steps
-        if row["category"] != "total"
+    """Return the step time, its categories that changed most, and the figures of the runs."""
+    figures = [(row["title"], _change(row), row["unit"]) for row in _part(comparison, "figure")]
+    changes = [
+        (f"  {row['title']}", _change(row), row["unit"]) for row in _part(comparison, "change")
     ]
-    rest = [(name, comparison.change(figure), unit_of(figure)) for figure, name in OVERVIEW.items()]
     return [
-        ("step", comparison.change("step_us"), "us"),
-        *_kept(categories, most, only_significant),
-        *_kept(rest, len(rest), only_significant),
+        *figures[:1],
+        *_kept(changes, most, only_significant),
+        *(line for line in figures[1:] if line[1].delta and not only_significant),
     ]
+
+
+def _change(row: Row) -> Change:
+    """Return a row of the verdict as a change."""
+    return Change(
+        row["baseline_value"],
+        row["experiment_value"],
+        row["delta_value"],
+        row["delta_pct"],
+        row["certainty"] is not None,
+        row["p_value"],
+        {"significant": True, "not significant": False}.get(row["certainty"]),
+    )
 
 
 def _operators(comparison: Comparison) -> list[Line]:

@@ -159,9 +159,13 @@ const CHARTS = {
 
 function drawChart(holder, panel, label) {
   const { kind, specification } = panel.chart;
-  if (ELEMENTS[kind]) return ELEMENTS[kind](holder, panel);
+  if (ELEMENTS[kind]) return ELEMENTS[kind](holder, panel, label);
   if (specification) return (CHARTS[kind] ?? plainChart)(holder, panel, label);
-  if (kind === "delta") holder.append(element("p", { className: "said", textContent: "No differences." }));
+  if (kind === "delta") {
+    const isKnown = panel.chart.values.some((name) => column(panel, name)?.values.some((value) => value !== null));
+    holder.append(element("p", { className: "said",
+      textContent: isKnown ? "No differences." : "Only one of the runs recorded this, so there is no difference." }));
+  }
   return null;
 }
 

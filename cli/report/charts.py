@@ -55,7 +55,13 @@ PLAIN = "#3267d6"
 #: Numbers of a horizontal axis: as many as fit.
 ACROSS = {"expr": "max(2, floor(width / 110))"}
 #: Orange and blue differ for every reader, unlike red and green.
-LONGER, SHORTER = "#d55e00", "#2f84c6"
+LONGER, SHORTER, NOISE = "#d55e00", "#2f84c6", "#9aa1ad"
+#: The view says which differences are within the noise; where it does not, nothing is grey.
+DIRECTION = {
+    "calculate": "datum.significant === false ? 'within run-to-run noise' : "
+    "datum._size > 0 ? 'more than the baseline' : 'less than the baseline'",
+    "as": "_direction",
+}
 FLAMES = ["#f4a261", "#e9c46a", "#f2b98a"]
 
 SCALES: dict[str, tuple[tuple[float, str], ...]] = {
@@ -502,10 +508,7 @@ def delta(
             {"calculate": f"datum['{label}']", "as": "_name"},
             *_shortened(),
             {"calculate": _signed("datum._size", f"{_words(choices)}[by]"), "as": "_said"},
-            {
-                "calculate": "datum._size > 0 ? 'more than the baseline' : 'less than the baseline'",
-                "as": "_direction",
-            },
+            DIRECTION,
         ],
         mark={"type": "bar", "tooltip": True},
         encoding={
@@ -523,84 +526,68 @@ def delta(
 
 
 def blocks(columns: Mapping[str, ChartColumn]) -> Specification | None:
-    """Return the blocks inside a block in order of time: their differences, and the cumulative sum.
+    """Return bars of the blocks inside a block that changed most.
 
     The parameter `block` is the block to look into: its path and its depth.
     """
-    parts = _filled(columns, ("delta_us", "cumulative_delta_us"))
-    if not parts:
+    if not _filled(columns, ("delta_us",)):
         return None
-    paths, depths = columns["path"].values, columns["depth"].values
-    has_inner = {str(path).rpartition("/")[0] or "/" for path in paths if path != "/"}
-    options = [
-        {"path": path, "depth": depth}
-        for path, depth in zip(paths, depths, strict=True)
-        if path in has_inner
-    ]
+    rows = sorted(
+        zip(
+            columns["position"].values,
+            columns["path"].values,
+            columns["depth"].values,
+            strict=True,
+        )
+    )
+    has_inner = {str(path).rpartition("/")[0] or "/" for _, path, _ in rows if path != "/"}
+    options = [{"path": path, "depth": depth} for _, path, depth in rows if path in has_inner]
     if not options:
         return None
-    size, word = _scale("us", (number for part in parts for number in part.numbers))
+    size, word = columns["delta_us"].scale
     inside = (
         "(block.path === '/' ? datum.path !== '/' : indexof(datum.path, block.path + '/') === 0)"
     )
     labels = [str(option["path"]) for option in options]
     return _chart(
         params=[{"name": "block", "value": options[0], "bind": _select("Block", options, labels)}],
-        height=280,
+        height={"step": 22},
         transform=[
             {"filter": f"{inside} && datum.depth === block.depth + 1"},
-            {
-                "window": [{"op": "row_number", "as": "_again"}],
-                "groupby": ["name"],
-                "sort": [{"field": "position"}],
-            },
-            {
-                "calculate": "datum._again > 1 ? datum.name + ' (' + datum._again + ')' : datum.name",
-                "as": "_place",
-            },
             {"calculate": f"datum.delta_us / {size:.0f}", "as": "_size"},
-            {"calculate": f"datum.cumulative_delta_us / {size:.0f}", "as": "_sum"},
-            {"calculate": _signed("datum._size", word), "as": "_said"},
-            {"calculate": _signed("datum._sum", word), "as": "_so_far"},
+            {"calculate": "abs(datum._size)", "as": "_absolute"},
+            _rank("_absolute"),
+            {"filter": f"datum._rank <= {TOP[1]}"},
+            {"calculate": "replace(datum.path, regexp('^.*/'), '')", "as": "_name"},
             {
-                "calculate": "datum._size > 0 ? 'more than the baseline' : 'less than the baseline'",
-                "as": "_direction",
+                "calculate": "datum.kind === 'unknown' "
+                "? replace(datum._name, 'unknown', 'outside of blocks') : datum._name",
+                "as": "_name",
             },
+            *_shortened(),
+            {"calculate": _signed("datum._size", word), "as": "_said"},
+            {
+                "calculate": "datum.matched ? 'both runs' "
+                ": isValid(datum.baseline_us) ? 'the baseline only' : 'the experiment only'",
+                "as": "_where",
+            },
+            DIRECTION,
         ],
+        mark={"type": "bar", "tooltip": True, "cursor": "pointer"},
         encoding={
+            "y": _named(),
             "x": {
-                "field": "_place",
-                "type": "ordinal",
-                "sort": {"field": "position", "op": "min"},
+                "field": "_size",
+                "type": "quantitative",
                 "title": None,
-                "axis": {"labelAngle": -40, "labelOverlap": True, "labelLimit": 160},
-                "scale": {"paddingInner": 0.2},
+                "axis": _axis(word, ACROSS),
             },
+            "color": _directions(),
             "tooltip": [
-                {"field": "name"},
-                {"field": "_said", "title": "difference"},
-                {"field": "_so_far", "title": "sum up to here"},
-                {"field": "matched"},
+                *_tooltip("block", "experiment - baseline"),
+                {"field": "_where", "title": "in"},
             ],
         },
-        layer=[
-            {
-                "mark": {"type": "bar", "cursor": "pointer", "minBandSize": 2},
-                "encoding": {
-                    "y": {
-                        "field": "_size",
-                        "type": "quantitative",
-                        "title": None,
-                        "axis": _axis(word),
-                    },
-                    "color": _directions(),
-                },
-            },
-            {
-                "mark": {"type": "line", "interpolate": "step", "color": COLORS["runtime"]},
-                "encoding": {"y": {"field": "_sum", "type": "quantitative"}},
-            },
-        ],
     )
 
 
@@ -750,10 +737,14 @@ def _directions() -> dict[str, Any]:
         "field": "_direction",
         "type": "nominal",
         "scale": {
-            "domain": [f"{word} than the baseline" for word in ("more", "less")],
-            "range": [LONGER, SHORTER],
+            "domain": [
+                "more than the baseline",
+                "less than the baseline",
+                "within run-to-run noise",
+            ],
+            "range": [LONGER, SHORTER, NOISE],
         },
-        "legend": {"title": None, "orient": "top", "columns": {"expr": "letters < 24 ? 1 : 2"}},
+        "legend": {"title": None, "orient": "top", "columns": {"expr": "letters < 24 ? 1 : 3"}},
     }
 
 

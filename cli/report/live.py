@@ -58,8 +58,8 @@ def page(warehouse: Warehouse, given: dict[str, str], perfetto: str) -> str:
 
 
 def panel(warehouse: Warehouse, id: str, given: dict[str, str]) -> dict[str, Any]:
-    """Return the rows of one panel."""
-    return panel_data(warehouse, PANELS[id], _trace(warehouse, given))
+    """Return the rows of one panel; of a single block if one is given."""
+    return panel_data(warehouse, PANELS[id], _trace(warehouse, given), given.get("block"))
 
 
 def timeline(warehouse: Warehouse, kind: str, given: dict[str, str]) -> dict[str, Any]:

@@ -9,6 +9,7 @@ function show(article) {
   article.shown = (async () => {
     try {
       const panel = data ? data[id] : await fetchJson(`api/panel/${id}${location.search}`);
+      article.whole = panel;
       if (panel.rows) await draw(holder, id, panel, article.querySelector("h3").textContent);
       else {
         message.textContent = panel.empty;

@@ -6,6 +6,7 @@ import base64
 import functools
 import hashlib
 import html
+import shlex
 from collections.abc import Callable, Iterator
 from importlib.metadata import version
 from importlib.resources import files
@@ -17,8 +18,11 @@ from tracewh.cli.output.empty_result import reasons
 from tracewh.cli.output.step_categories import STEP_CATEGORIES
 from tracewh.cli.report import charts, first_screens, libraries, timeline
 from tracewh.cli.report.panels import (
+    BLOCK_LEVELS,
     COMPARED,
     INTERVALS,
+    MOST_BLOCKS,
+    MOST_IN_BLOCK,
     MOST_ROWS,
     SECTIONS,
     VERDICT,
@@ -88,6 +92,8 @@ def render(warehouse: Warehouse, trace: ReportTrace) -> Iterator[str]:
         for section in sections(trace)
         for panel in section.panels
     }
+    if trace.baseline is not None:
+        data["blocks"] = _blocks(warehouse, trace)
     main = timeline.embedded(warehouse, trace)
     data["timeline"] = main
     assets = sum(len(_asset(name)) for name in (*STYLES, *SCRIPTS))
@@ -164,11 +170,12 @@ def closing(scripts: tuple[str, ...]) -> Iterator[str]:
 
 def _category_colors() -> str:
     """Return the colors of the charts for what the page itself draws."""
-    named = ";".join(
-        f"--c-{known.page_color}: {charts.COLORS[category.replace('_', ' ')]}"
+    named = {
+        known.page_color: charts.COLORS[category.replace("_", " ")]
         for category, known in STEP_CATEGORIES.items()
-    )
-    return f":root{{{named}}}"
+    }
+    named |= {"longer": charts.LONGER, "shorter": charts.SHORTER}
+    return f":root{{{';'.join(f'--c-{name}: {color}' for name, color in named.items())}}}"
 
 
 def _categories() -> str:
@@ -195,9 +202,40 @@ def _policy(scripts: tuple[str, ...], is_live: bool) -> str:
     )
 
 
-def panel_data(warehouse: Warehouse, panel: Panel, trace: ReportTrace) -> dict[str, Any]:
-    """Return the rows of a panel by column, and how to draw them."""
-    relation = warehouse.sql(_sql(panel, trace))
+def _blocks(warehouse: Warehouse, trace: ReportTrace) -> dict[str, Any]:
+    """Return the operators and kernels of single blocks of the two timelines, for a page without a server."""
+    limits = {"depth": BLOCK_LEVELS, "most_blocks": MOST_BLOCKS, "most": MOST_IN_BLOCK}
+    keys = {**_keys(trace), **limits}
+    paths = run_query(warehouse, "report/blocks_in_file", **keys).fetchall()
+    found: dict[str, Any] = {
+        "paths": [path for (path,) in paths],
+        "said": f"This file has the operators and kernels of the {len(paths)} blocks that changed most, "
+        f"of the first {BLOCK_LEVELS} levels.",
+        "command": f"tracewh diff {shlex.quote(trace.baseline or '')} {shlex.quote(trace.run)}",
+    }
+    for panel in COMPARED.panels:
+        if panel.is_of_block:
+            query = f"report/{panel.id.removeprefix('diff-')}_in_blocks"
+            meanings = {
+                column.name: column for column in warehouse.registry.get(panel.view).columns
+            }
+            rows = by_column(run_query(warehouse, query, **keys), meanings)
+            found[panel.id] = {**rows, "chart": _chart(panel, rows), "table": panel.table}
+    return found
+
+
+def panel_data(
+    warehouse: Warehouse, panel: Panel, trace: ReportTrace, block: str | None = None
+) -> dict[str, Any]:
+    """Return the rows of a panel by column, and how to draw them.
+
+    Args:
+        warehouse: The warehouse.
+        panel: The panel.
+        trace: The trace of the page.
+        block: Path of a block of the two timelines, for a panel that can show a block alone.
+    """
+    relation = warehouse.sql(_sql(panel, trace, block))
     meanings = {column.name: column for column in warehouse.registry.get(panel.view).columns}
     found = by_column(relation, meanings)
     is_cut = found["rows"] == MOST_ROWS
@@ -252,13 +290,27 @@ def _why(warehouse: Warehouse, panel: Panel, trace: ReportTrace) -> str:
     return " ".join(dict.fromkeys(all_messages)) or "The trace has no data for this panel."
 
 
-def _sql(panel: Panel, trace: ReportTrace) -> str:
+def _keys(trace: ReportTrace) -> dict[str, str | None]:
+    return {
+        "run": trace.run,
+        "worker": trace.worker,
+        "span": trace.span,
+        "baseline": trace.baseline or "",
+        "baseline_worker": trace.baseline_worker,
+        "baseline_span": trace.baseline_span,
+    }
+
+
+def _sql(panel: Panel, trace: ReportTrace, block: str | None = None) -> str:
+    keys = _keys(trace)
+    if panel.is_of_block:
+        # A block is of one trace of each run; without a block, all traces count.
+        keys["block"] = block
+        if block is None:
+            keys |= dict.fromkeys(("worker", "span", "baseline_worker", "baseline_span"))
     return query_text(
         panel.query,
-        run=trace.run,
-        worker=trace.worker,
-        span=trace.span,
-        baseline=trace.baseline or "",
+        **keys,
         start_ns=trace.start_ns,
         length_ns=max(trace.end_ns - trace.start_ns, 1),
         intervals=INTERVALS,
@@ -304,13 +356,27 @@ def _section(section: Section, trace: ReportTrace) -> str:
 
 
 def _panel(panel: Panel, trace: ReportTrace) -> str:
+    of_block = html.escape(_sql(panel, trace, "$block")) if panel.is_of_block else ""
+    code = f'<code data-block-sql="{of_block}">' if of_block else "<code>"
     return (
         f'<article id="panel-{panel.id}" data-panel="{panel.id}" aria-labelledby="{panel.id}-title">\n'
         f'<h3 id="{panel.id}-title">{html.escape(panel.title)}</h3>\n'
-        '<p class="empty" hidden></p>\n'
+        f'<p class="empty" hidden></p>\n{_compared_traces(trace) if panel.id == "diff-modules" else ""}'
         '<div class="content"></div>\n'
-        f"<details><summary>SQL</summary><pre><code>{html.escape(_sql(panel, trace))}</code></pre>"
+        f"<details><summary>SQL</summary><pre>{code}{html.escape(_sql(panel, trace))}</code></pre>"
         '<button type="button" class="copy">Copy</button></details>\n</article>\n'
+    )
+
+
+def _compared_traces(trace: ReportTrace) -> str:
+    """Return the two traces whose blocks are aligned; all other figures are of all traces of a run."""
+    worker, span, baseline_worker, baseline_span = (
+        f"<b>{html.escape(name or '')}</b>"
+        for name in (trace.worker, trace.span, trace.baseline_worker, trace.baseline_span)
+    )
+    return (
+        f'<p class="said">Worker {worker}, span {span}, compared with worker {baseline_worker}, '
+        f"span {baseline_span} of the baseline.</p>\n"
     )
 
 

@@ -12,6 +12,9 @@ from tracewh.cli.output.step_categories import STEP_CATEGORIES
 MOST_ROWS = 2000
 #: Time intervals of a curve per device; the page has the lowest and the highest point of each.
 INTERVALS = 1000
+#: What the file of a report holds of single blocks of two timelines: levels of blocks, blocks, and operators and
+#: kernels of each. `tracewh serve` queries any block.
+BLOCK_LEVELS, MOST_BLOCKS, MOST_IN_BLOCK = 2, 50, 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +28,7 @@ class Panel:
         chart: How to draw the rows; None for only a table.
         table: Whether to show the rows as a table too.
         left_out: Message if the query filters out all rows of the view.
+        is_of_block: Whether the query has a parameter for a block of the timelines that are compared.
     """
 
     id: str
@@ -33,6 +37,7 @@ class Panel:
     chart: Mapping[str, Any] | None = None
     table: bool = True
     left_out: str = ""
+    is_of_block: bool = False
 
     @property
     def query(self) -> str:
@@ -295,10 +300,10 @@ COMPARED = Section(
     "Comparison with the baseline",
     (
         Panel(
-            "diff-overview",
-            "Summary",
-            "diff_overview",
-            {"kind": "facts"},
+            "diff-verdict",
+            "Both runs in a sentence",
+            "diff_verdict",
+            {"kind": "two-runs"},
             table=False,
         ),
         Panel(
@@ -306,6 +311,7 @@ COMPARED = Section(
             "Step time differences",
             "diff_steps",
             {"kind": "delta", "label": "category", "values": ("delta_mean_us",)},
+            left_out="The sentence above says why steps cannot be compared.",
         ),
         Panel(
             "diff-modules",
@@ -322,12 +328,14 @@ COMPARED = Section(
                 "label": "name",
                 "values": ("delta_device_self_us", "delta_host_self_us", "delta_calls"),
             },
+            is_of_block=True,
         ),
         Panel(
             "diff-kernels",
             "Kernels",
             "diff_kernels",
             {"kind": "delta", "label": "name", "values": ("delta_total_us", "delta_calls")},
+            is_of_block=True,
         ),
     ),
 )

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ReportTrace:
-    """The trace of a page, the number of other traces in its run, and the baseline run."""
+    """The trace of a page, the number of other traces in its run, and the trace to compare it with."""
 
     run: str
     worker: str
@@ -24,6 +24,8 @@ class ReportTrace:
     end_ns: int
     others: int
     baseline: str | None = None
+    baseline_worker: str | None = None
+    baseline_span: str | None = None
 
     @property
     def date(self) -> str:
@@ -45,12 +47,15 @@ def first_trace(
     if not rows:
         return None
     worker, span, start_ns, end_ns, traces = rows[0]
-    return ReportTrace(run, worker, span, start_ns, end_ns, traces - 1, baseline)
+    compared = (None, None)
+    if baseline is not None:
+        keys = {"run": run, "worker": worker, "span": span, "baseline": baseline}
+        [compared] = run_query(warehouse, "trace_to_compare", **keys).fetchall()
+    return ReportTrace(run, worker, span, start_ns, end_ns, traces - 1, baseline, *compared)
 
 
 def baseline_trace(warehouse: Warehouse, trace: ReportTrace) -> ReportTrace | None:
-    """Return the trace of the baseline to compare with: of the same worker and span if there is one."""
+    """Return the trace of the baseline that a trace is compared with."""
     if trace.baseline is None:
         return None
-    same = first_trace(warehouse, trace.baseline, trace.worker, trace.span)
-    return same or first_trace(warehouse, trace.baseline, None, None)
+    return first_trace(warehouse, trace.baseline, trace.baseline_worker, trace.baseline_span)

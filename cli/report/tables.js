@@ -79,6 +79,7 @@ function listed(holder, id, panel, label) {
     layout: { topStart: null, topEnd: null, bottomStart: null, bottomEnd: null },
     order: [],
     titleRow: 0,
+    createdRow: (row, { significant }) => row.classList.toggle("noise", significant === false),
     ...(isVirtual ? { deferRender: true, scrollCollapse: true, scroller: true, scrollX: true, scrollY: `${HEIGHT}px` }
       : { paging: false }),
     columns: known.map((column) => ({

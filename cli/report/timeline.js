@@ -141,7 +141,6 @@ class Timeline {
     const other = beside && find(beside.run);
     if (other === this.baseline && other) other.shift = own(track, from_ns) + track.shift - own(other, beside.from_ns);
     else if (other && track === this.baseline) track.shift = own(other, beside.from_ns) + other.shift - own(track, from_ns);
-    this.box.scrollIntoView({ block: "center" });
     this.show(own(track, from_ns) + track.shift, own(track, to_ns) + track.shift);
     return true;
   }

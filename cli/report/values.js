@@ -53,7 +53,7 @@ function large(value, unit) {
 
 function title(column) {
   const bare = column.unit in SCALES || column.unit === "pct"
-    ? column.name.replace(/_(us|ms|ns|bytes|pct)$/, "") : column.name;
+    ? column.name.replace(/(_(us|ms|ns|bytes))?(_pct)?$/, "") : column.name;
   return bare.replaceAll("_", " ") + (column.unit === "pct" ? " %" : "");
 }
 

@@ -18,6 +18,7 @@
 -- columns
 --   name      type     unit  meaning
 --   side      VARCHAR  key   'baseline' or 'experiment'.
+--   path      VARCHAR  -     The path of the block.
 --   worker    VARCHAR  -     Worker of the trace.
 --   span      VARCHAR  -     Span of the trace.
 --   start_ns  BIGINT   ns    Start of the part.
@@ -54,6 +55,7 @@ CREATE MACRO block_parts(
 
     SELECT
         p.side,
+        block AS path,
         p.worker,
         p.span,
         p.part[1] AS start_ns,
@@ -75,7 +77,7 @@ CREATE MACRO block_parts(
     ) AS p
     UNION ALL
     -- This never returns a row.
-    SELECT NULL, NULL, NULL, NULL, NULL
+    SELECT NULL, NULL, NULL, NULL, NULL, NULL
     FROM (
         SELECT
             CASE

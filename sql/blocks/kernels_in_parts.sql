@@ -1,7 +1,7 @@
 -- block: kernels_in_parts
 -- since: 0.1
 -- summary: Kernels launched within parts of a trace, with the figures of kernel_stats.
--- grain: one row per side, trace and group of kernels
+-- grain: one row per side, path, trace and group of kernels
 -- uses: first_id, operator_names, trace_names
 --
 -- A launch is located by its call, or by the operator if the call is not in the trace. A kernel of unknown
@@ -9,13 +9,14 @@
 --
 -- params
 --   name      type     unit  default  meaning
---   rel       VARCHAR  -     -        Name of a relation with side, worker, span, start_ns and end_ns.
+--   rel       VARCHAR  -     -        Name of a relation with side, path, worker, span, start_ns and end_ns.
 --   on_side   VARCHAR  -     -        Side to report.
 --   run       VARCHAR  -     -        Run of that side.
 --   group_by  VARCHAR  -     -        As in kernel_stats.
 -- columns
 --   name                  type       unit   meaning
 --   side                  VARCHAR    key    As given.
+--   path                  VARCHAR    key    As given; what lies in parts of several paths counts for each.
 --   worker                VARCHAR    key    Worker of the trace.
 --   span                  VARCHAR    key    Span of the trace.
 --   name                  VARCHAR    key    Name of the kernel.
@@ -33,6 +34,7 @@ CREATE MACRO kernels_in_parts(
     _parts AS MATERIALIZED (
         SELECT
             p.side,
+            p.path,
             p.worker,
             p.span,
             p.start_ns,
@@ -44,6 +46,7 @@ CREATE MACRO kernels_in_parts(
     _kernels AS MATERIALIZED (
         SELECT
             p.side,
+            p.path,
             d.worker,
             d.span,
             d.name,
@@ -73,6 +76,7 @@ CREATE MACRO kernels_in_parts(
     _grouped AS (
         SELECT
             k.side,
+            k.path,
             k.worker,
             k.span,
             k.name,
@@ -89,6 +93,7 @@ CREATE MACRO kernels_in_parts(
 
     SELECT
         g.side,
+        g.path,
         g.worker,
         g.span,
         g.name,
@@ -101,5 +106,5 @@ CREATE MACRO kernels_in_parts(
         sum(g.duration_ns) / 1000.0 AS total_us
     FROM _grouped AS g
     GROUP BY
-        g.side, g.worker, g.span, g.name, g.operator, g.grid, g.block,
+        g.side, g.path, g.worker, g.span, g.name, g.operator, g.grid, g.block,
         g.registers_per_thread, g.shared_memory_bytes;

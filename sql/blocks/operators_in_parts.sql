@@ -1,18 +1,19 @@
 -- block: operators_in_parts
 -- since: 0.1
 -- summary: Operators whose calls start within parts of a trace, with the figures of operator_stats.
--- grain: one row per side, trace and group of calls
+-- grain: one row per side, path, trace and group of calls
 -- uses: operator_costs
 --
 -- params
 --   name      type     unit  default  meaning
---   rel       VARCHAR  -     -        Name of a relation with side, worker, span, start_ns and end_ns.
+--   rel       VARCHAR  -     -        Name of a relation with side, path, worker, span, start_ns and end_ns.
 --   on_side   VARCHAR  -     -        Side to report.
 --   run       VARCHAR  -     -        Run of that side.
 --   group_by  VARCHAR  -     -        As in operator_stats.
 -- columns
 --   name             type     unit  meaning
 --   side             VARCHAR  key   As given.
+--   path             VARCHAR  key   As given; what lies in parts of several paths counts for each.
 --   worker           VARCHAR  key   Worker of the trace.
 --   span             VARCHAR  key   Span of the trace.
 --   name             VARCHAR  key   Name of the operator.
@@ -30,6 +31,7 @@ CREATE MACRO operators_in_parts(
     _calls AS (
         SELECT
             p.side,
+            p.path,
             c.worker,
             c.span,
             c.name,
@@ -56,6 +58,7 @@ CREATE MACRO operators_in_parts(
 
     SELECT
         c.side,
+        c.path,
         c.worker,
         c.span,
         c.name,
@@ -67,4 +70,4 @@ CREATE MACRO operators_in_parts(
         sum(c.device_self_ns) / 1000.0 AS device_self_us,
         sum(c.device_total_ns) / 1000.0 AS device_total_us
     FROM _calls AS c
-    GROUP BY c.side, c.worker, c.span, c.name, c.input_dims, c.call_stack;
+    GROUP BY c.side, c.path, c.worker, c.span, c.name, c.input_dims, c.call_stack;

@@ -77,11 +77,13 @@ TAKEN_TOGETHER = {
     "runs_v1": "one row for all workers and spans of a run",
     "topology_v1": "what a worker recorded more than once is taken together",
     "diff_kernels_v1": "means over the workers and spans of two runs",
+    "diff_block_contents_v1": "one trace of each of two runs",
     "diff_blocks_v1": "one trace of each of two runs",
     "diff_modules_v1": "one trace of each of two runs",
     "diff_operators_v1": "means over the workers and spans of two runs",
     "trend_v1": "means over the workers and spans of each run",
     "diff_overview_v1": "means over the workers and spans of two runs",
+    "diff_verdict_v1": "a sentence on two runs",
     "diff_steps_v1": "means over the workers and spans of two runs",
 }
 

@@ -5,7 +5,7 @@
 -- distributes: warehouse
 -- order: abs(delta_us) DESC, position
 -- empty: Neither run has an event with a duration: record with ProfilerActivity.CPU among the activities.
--- uses: aligned_blocks, percentage
+-- uses: aligned_blocks, percentage, step_changes
 -- example: samples --baseline resnet_workers_0 --experiment resnet_workers_2 --depth 2 --limit 8
 -- reading: The data loader takes 8 ms less of each step, and nothing else changes much.
 --
@@ -30,6 +30,12 @@
 -- row that contains them, and the rows of the first level to the length of the trace. Host time from start
 -- to end, and device work as a plain sum, have columns of their own, and add up too.
 --
+-- Whether a difference is more than noise is tested on the steps that both traces have, without those that
+-- the end of the recording cut short, as in diff_steps. The tested value is the time of the block at the same
+-- place in each step, e.g. of /ProfilerStep/forward, /ProfilerStep[2]/forward and so on, so all of these have
+-- the same p-value. A step without the block counts as 0. Nothing tests what lies outside of steps, or in a
+-- step that is not compared.
+--
 -- Differences are experiment - baseline; a side that is NULL counts as 0. The largest difference, positive or
 -- negative, comes first; ORDER BY position gives the timeline. Cumulative figures run along a level.
 --
@@ -43,6 +49,7 @@
 --   experiment_span    VARCHAR  -     NULL     Recording of the experiment; NULL takes the first.
 --   depth              BIGINT   -     NULL     Number of levels to show below the trace, or below the block; NULL shows all.
 --   block              VARCHAR  -     NULL     Path of a block: show only this block and its content; NULL shows the whole trace.
+--   alpha              DOUBLE   -     0.05     A p-value below this level is significant.
 -- columns
 --   name                      type     unit  meaning
 --   position                  BIGINT   key   Position in the timeline, from 0; a row comes before the rows in it.
@@ -71,6 +78,8 @@
 --   experiment_name           VARCHAR  -     The same in the experiment.
 --   baseline_start_ns         BIGINT   ns    Start in the baseline, nanoseconds since the epoch.
 --   experiment_start_ns       BIGINT   ns    The same in the experiment.
+--   p_value                   DOUBLE   -     Probability of a difference this large by chance; NULL if the block is not in a compared step, or with fewer than 2 steps.
+--   significant               BOOLEAN  -     Whether the p-value is below alpha; NULL if nothing tests the block, or if there are too few steps to tell.
 CREATE MACRO diff_modules_v1(
     baseline VARCHAR,
     experiment VARCHAR,
@@ -79,7 +88,8 @@ CREATE MACRO diff_modules_v1(
     baseline_span VARCHAR := NULL,
     experiment_span VARCHAR := NULL,
     depth BIGINT := NULL,
-    block VARCHAR := NULL
+    block VARCHAR := NULL,
+    alpha DOUBLE := 0.05
 ) AS TABLE
     WITH
     aligned AS MATERIALIZED (
@@ -104,7 +114,11 @@ CREATE MACRO diff_modules_v1(
             a.baseline_name,
             a.experiment_name,
             a.baseline_parts[1][1] AS baseline_start_ns,
-            a.experiment_parts[1][1] AS experiment_start_ns
+            a.experiment_parts[1][1] AS experiment_start_ns,
+            a.baseline_worker,
+            a.baseline_span,
+            a.experiment_worker,
+            a.experiment_span
         FROM
             aligned_blocks(
                 baseline,
@@ -116,6 +130,86 @@ CREATE MACRO diff_modules_v1(
                 CASE WHEN block IS NULL THEN depth END
             ) AS a
         WINDOW so_far AS (PARTITION BY a.outer_pair ORDER BY a.position)
+    ),
+
+    tails AS MATERIALIZED (
+        SELECT s.run, s.worker, s.span, s.start_ns
+        FROM steps AS s
+        WHERE s.is_tail AND s.run IN (baseline, experiment)
+    ),
+
+    compared_steps AS MATERIALIZED (
+        SELECT a.position, a.path
+        FROM aligned AS a
+        WHERE
+            a.kind = 'step'
+            AND a.matched
+            AND NOT EXISTS (
+                SELECT *
+                FROM tails AS t
+                WHERE
+                    (
+                        t.run = baseline
+                        AND t.worker = a.baseline_worker
+                        AND t.span = a.baseline_span
+                        AND t.start_ns = a.baseline_start_ns
+                    )
+                    OR (
+                        t.run = experiment
+                        AND t.worker = a.experiment_worker
+                        AND t.span = a.experiment_span
+                        AND t.start_ns = a.experiment_start_ns
+                    )
+            )
+    ),
+
+    -- The blocks in a step follow it. The same place in each step has the same key.
+    in_steps AS MATERIALIZED (
+        SELECT
+            n.position,
+            n.step,
+            dense_rank() OVER (ORDER BY n.kind, substr(n.path, len(n.step_path) + 1)) AS key,
+            n.baseline_time_ns,
+            n.experiment_time_ns
+        FROM (
+            SELECT
+                a.position,
+                a.path,
+                a.kind,
+                a.baseline_time_ns,
+                a.experiment_time_ns,
+                last_value(c.position IGNORE NULLS) OVER so_far AS step,
+                last_value(c.path IGNORE NULLS) OVER so_far AS step_path
+            FROM aligned AS a
+            LEFT JOIN compared_steps AS c ON a.position = c.position
+            WINDOW so_far AS (ORDER BY a.position ROWS UNBOUNDED PRECEDING)
+        ) AS n
+        WHERE n.path = n.step_path OR starts_with(n.path, n.step_path || '/')
+    ),
+
+    figures AS (
+        SELECT
+            i.key, 'baseline' AS side, '' AS worker, '' AS span, i.step,
+            i.baseline_time_ns AS value_ns
+        FROM in_steps AS i
+        WHERE i.baseline_time_ns IS NOT NULL
+        UNION ALL
+        SELECT i.key, 'experiment', '', '', i.step, i.experiment_time_ns
+        FROM in_steps AS i
+        WHERE i.experiment_time_ns IS NOT NULL
+    ),
+
+    units AS (
+        SELECT
+            unnest(['baseline', 'experiment']) AS side, '' AS worker, '' AS span,
+            c.position AS step
+        FROM compared_steps AS c
+    ),
+
+    tested AS MATERIALIZED (
+        SELECT i.position, c.p_value, c.least_p_value
+        FROM in_steps AS i
+        INNER JOIN step_changes('figures', 'units') AS c ON i.key = c.key
     ),
 
     -- Where both traces have work on a device.
@@ -157,9 +251,12 @@ CREATE MACRO diff_modules_v1(
         a.baseline_name,
         a.experiment_name,
         a.baseline_start_ns,
-        a.experiment_start_ns
+        a.experiment_start_ns,
+        t.p_value,
+        CASE WHEN t.least_p_value < alpha THEN t.p_value < alpha END AS significant
     FROM aligned AS a
     LEFT JOIN devices AS d ON a.position = d.position
+    LEFT JOIN tested AS t ON a.position = t.position
     WHERE
         block IS NULL
         OR CASE

@@ -88,7 +88,7 @@ CREATE MACRO diff_operators_v1(
 ) AS TABLE
     WITH
     parts AS MATERIALIZED (
-        SELECT p.side, p.worker, p.span, p.start_ns, p.end_ns
+        SELECT p.side, p.path, p.worker, p.span, p.start_ns, p.end_ns
         FROM
             block_parts(
                 baseline,

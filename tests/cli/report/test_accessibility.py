@@ -28,6 +28,9 @@ def report(visit: Visit) -> None:
     """Wait until a page with a timeline is drawn."""
     visit.page.locator(".timeline-box[data-drawn]").wait_for()
     visit.all_panels()
+    if (step := visit.page.locator(".aligned button.c-step").first).count():
+        step.click()
+        visit.page.locator("#panel-diff-kernels[data-block]:not([aria-busy])").wait_for()
 
 
 def home(visit: Visit) -> None:

@@ -39,14 +39,18 @@ def test_it_needs_nothing_but_itself(
 
 def test_panels_show_what_their_sql_gives(samples: tracewh.Warehouse, compared: Path) -> None:
     text, data = compared.read_text("utf-8"), data_of(compared)
-    queries = re.findall(r'data-panel="([^"]+)".*?<pre><code>(.*?)</code>', text, re.DOTALL)
+    queries = re.findall(r'data-panel="([^"]+)".*?<pre><code[^>]*>(.*?)</code>', text, re.DOTALL)
     assert [name for name, _ in queries] == [
         panel.id for section in (COMPARED, *SECTIONS) for panel in section.panels
     ]
     filled = 0
     for name, sql in queries:
         rows = samples.sql(html.unescape(sql)).fetchall()
-        values = [list(column) for column in zip(*rows, strict=True)]
+        # A browser cannot represent large integers, such as times, so they are text.
+        values = [
+            [str(value) if isinstance(value, int) and value > 2**53 else value for value in column]
+            for column in zip(*rows, strict=True)
+        ]
         assert data[name]["values"] == json.loads(json.dumps(values, default=str))
         filled += bool(rows)
     assert filled > 12
@@ -257,21 +261,6 @@ def test_the_bars_are_of_what_is_asked_for(visit: Visit, report: Path) -> None:
     panel.get_by_role("combobox", name="By").select_option(label="calls")
 
 
-def test_a_comparison_is_drilled_into(visit: Visit, compared: Path) -> None:
-    """From the trace into its second block, which is a step, and back."""
-    visit.page.goto(compared.as_uri())
-    panel = visit.panel("diff-modules")
-    said = panel.locator(".controls .said").first
-    assert said.inner_text().startswith("/: ")
-    panel.locator(".chart").evaluate("chart => chart.scrollIntoView({ block: 'center' })")
-    panel.locator(".mark-rect.role-mark path").nth(1).click(force=True)
-    expect(said).to_have_text(re.compile(r"^/ProfilerStep: .* slower than in the baseline"))
-    panel.get_by_role("button", name="Up").click()
-    expect(said).to_have_text(re.compile("^/: "))
-    first = visit.panel("diff-overview").locator("tbody tr").all_inner_texts()
-    assert first[0].split() == ["workers", "1", "1"]
-
-
 def test_a_run_beside_itself(samples: tracewh.Warehouse, visit: Visit, tmp_path: Path) -> None:
     page = tmp_path / "same.html"
     run = "resnet_workers_0"
@@ -280,6 +269,7 @@ def test_a_run_beside_itself(samples: tracewh.Warehouse, visit: Visit, tmp_path:
     visit.all_panels()
     for panel in ("diff-steps", "diff-operators"):
         assert "No differences." in visit.panel(panel).inner_text()
+    assert visit.panel("diff-modules").locator(".aligned .strip").count() == 3
 
 
 def test_names_are_only_text(visit: Visit, tmp_path: Path) -> None:

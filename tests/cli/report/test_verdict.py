@@ -92,19 +92,6 @@ def test_a_run_of_one_worker_says_so(visit: Visit, report: Path) -> None:
     assert visit.panel("workers").locator(".empty").inner_text() == "The run has one worker only."
 
 
-def test_two_runs_in_a_sentence(visit: Visit, compared: Path, samples: tracewh.Warehouse) -> None:
-    view = samples.diff_steps(baseline="resnet_workers_0", experiment="resnet_workers_2")
-    rows = {row[0]: dict(zip(view.columns, row, strict=True)) for row in view.fetchall()}
-    total = rows["total"]
-    visit.page.goto(compared.as_uri())
-    said = visit.panel("diff-overview").locator(".headline").inner_text().replace("\u00a0", " ")
-    word = "faster" if total["delta_mean_us"] < 0 else "slower"
-    sure = "significant" if total["significant"] else "may be chance"
-    assert said.endswith(f" % {word} per step than the baseline: {sure}.")
-    assert float(said.split()[0]) == pytest.approx(abs(total["delta_mean_us_pct"]), rel=0.1)
-    assert "Most of it: data loader" in visit.panel("diff-overview").locator(".gain").inner_text()
-
-
 def test_blocks_of_two_runs_are_aligned(
     visit: Visit, compared: Path, samples: tracewh.Warehouse
 ) -> None:
@@ -122,7 +109,9 @@ def test_blocks_of_two_runs_are_aligned(
     for n, column in enumerate((1, 2)):
         strip = panel.locator(".aligned .strip").nth(n)
         titles = strip.locator(".part").evaluate_all("parts => parts.map((part) => part.title)")
-        assert [title.split()[0] for title in titles] == [row[0] for row in rows if row[column]]
+        assert [title.split(",")[0] for title in titles] == [
+            "outside of blocks" if row[0] == "unknown" else row[0] for row in rows if row[column]
+        ]
         lengths = strip.locator(".part").evaluate_all(
             "parts => parts.map((part) => part.style.width)"
         )
@@ -130,10 +119,6 @@ def test_blocks_of_two_runs_are_aligned(
         assert [float(length.rstrip("%")) for length in lengths] == pytest.approx(
             [100 * row[column] / most for row in rows if row[column]], abs=0.01
         )
-    step = panel.locator(".aligned button.part").first
-    step.click()
-    expect(panel.locator(".controls .said").first).to_contain_text("/ProfilerStep: ")
-    assert panel.locator(".aligned .part").count() > 1
 
 
 def test_a_file_holds_the_first_screens_of_all_its_traces(

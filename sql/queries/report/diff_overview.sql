@@ -1,3 +1,0 @@
--- Panel of the report: Summary.
-SELECT *
-FROM diff_overview(baseline := $baseline, experiment := $run);
