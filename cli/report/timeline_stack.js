@@ -94,12 +94,12 @@ function named(workers) {
 // What stands beside the name of a worker.
 function clockNote({ aligned_by: by, source, ahead }) {
   if (source === "host") return "same host, same clock";
-  if (by === "clock") return ahead === 0 ? "clock agrees" : `moved by ${signed(-ahead)} to the clock of the first`;
+  if (by === "clock") return ahead === 0 ? "clock agrees" : `moved by ${signedTime(-ahead)} to the clock of the first`;
   return { recorded: "clock not aligned: as recorded", step: "clock not aligned: from its first step",
     start: "clock not aligned: from its start" }[by];
 }
 
-function signed(ns) { return `${ns < 0 ? "−" : "+"}${rounded(Math.abs(ns), "ns")}`; }
+function signedTime(ns) { return `${ns < 0 ? "−" : "+"}${rounded(Math.abs(ns), "ns")}`; }
 
 // How the clocks of workers were aligned with that of the reference, or why not.
 function clocksSaid(rows, reference) {
@@ -117,7 +117,7 @@ function clocksSaid(rows, reference) {
     const within = `within ${rounded(Math.max(...compared.map(({ spread }) => spread)), "ns")}`;
     said.push(least === 0 && most === 0
       ? `The clock of ${names(compared)} agrees with that of ${reference}: ${why}, ${within}.`
-      : `The times of ${names(compared)} are moved by ${least === most ? signed(least) : `${signed(least)} to ${signed(most)}`}`
+      : `The times of ${names(compared)} are moved by ${least === most ? signedTime(least) : `${signedTime(least)} to ${signedTime(most)}`}`
         + ` to the clock of ${reference}. Then ${why}, ${within}.`);
   }
   const left = group(({ offset, aligned_by: by }) => by !== "clock");
