@@ -122,6 +122,9 @@ class Timeline {
       note: isAligned ? `the median steps of both start together: ${rounded(step.end - step.start, "ns")}` : "the recordings start together" }).use(source);
     if (isAligned) this.main.note = rounded(this.main.step.end - this.main.step.start, "ns");
     this.setTracks([this.main, this.baseline]);
+    // Both are to be seen.
+    this.main.isFolded = this.baseline.isFolded = this.baseline.top > 0.65 * this.height;
+    this.layout();
     if (isAligned) this.showSteps();
   }
 

@@ -79,9 +79,13 @@ class Track {
   // The lanes to draw, each with its number of rows.
   lanesDrawn(isIdleShown) {
     if (this.isFolded) {
-      const main = this.lanes.find((lane) => lane.role === "main");
+      const find = (test) => this.lanes.find(test);
+      const main = find((lane) => lane.role === "main");
+      // The outermost Python frames tell nothing.
+      const isPython = main && this.inLane(main.lane).every((n) => this.rectangles.categoryOf(n) === "python_function");
+      const top = (isPython && find((lane) => lane.kind === "steps")) || main;
       const streams = this.lanes.filter((lane) => lane.kind === "stream");
-      return [...(main ? [[main, Math.min(main.depths, FOLDED_DEPTHS)]] : []), ...streams.map((lane) => [lane, 1])];
+      return [...(top ? [[top, Math.min(top.depths, FOLDED_DEPTHS)]] : []), ...streams.map((lane) => [lane, 1])];
     }
     return this.lanes.filter((lane) => isIdleShown || !this.isIdle(lane)).map((lane) => {
       if (lane.kind !== "thread" && lane.kind !== "steps") lane.rows = Math.max(lane.rows, this.pile(lane));
@@ -114,7 +118,7 @@ class Track {
   }
 
   rowOf(n, lane) {
-    if (this.isFolded && lane.kind !== "thread") return 0;
+    if (this.isFolded && lane.kind !== "thread") return 0; // in one row
     return lane.kind === "thread" || lane.kind === "steps" ? this.rectangles.depth[n] : this.rectangles.rows_of?.get(n) ?? 0;
   }
 

@@ -51,7 +51,7 @@ def written(path: Path, rank: int, of: list[dict[str, Any]]) -> None:
 @pytest.fixture(scope="module")
 def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("stack")
-    for run in ("many", "slower"):
+    for run in ("many", "slower", "deep"):
         (folder / run).mkdir()
     for rank in range(3):
         written(folder / "many" / f"rank{rank}.json", rank, list(of_rank(rank)))
@@ -59,7 +59,11 @@ def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
     slower = [{**each, "ts": 2 * each["ts"] + 7000, "dur": 2 * each["dur"]} for each in events()]
     slower.append(event("cpu_op", "aten::empty", 1, 3000, 1000))
     written(folder / "slower" / "rank0.json", 0, slower)
-    tracewh.ingest([folder / "many", folder / "slower"], folder / "warehouse")
+    # In 50 Python frames.
+    frames = [event("python_function", f"f{n}", 1, n, 30_000 - 2 * n) for n in range(50)]
+    inner = [{**each, "ts": each["ts"] + 100} for each in events()]
+    written(folder / "deep" / "rank0.json", 0, frames + inner)
+    tracewh.ingest([folder / run for run in ("many", "slower", "deep")], folder / "warehouse")
     return folder / "warehouse"
 
 
@@ -290,6 +294,23 @@ def test_two_runs_have_their_median_steps_under_each_other(
         start = two.view[0]
         loaded = two.ask("t.tracks.map((track) => parseFloat(track.loaded) + track.shift)")
         assert [round(each / MS, 2) for each in loaded] == [start, start]
+    visit.page.goto("about:blank")
+
+
+def test_two_runs_are_folded_if_they_are_too_high(visit: Visit, address: str) -> None:
+    two = Drawn(visit, f"{address}?run=deep&baseline=many")
+    two.page.wait_for_function(
+        "() => document.getElementById('timeline').timeline.tracks.length === 2"
+    )
+    two.is_settled()
+    assert two.ask("t.tracks.map((track) => track.isFolded)") == [True, True]
+    # The steps instead of the outermost Python frames.
+    assert two.ask("t.placed.filter(({ lane }) => lane).map(({ lane }) => lane.label)") == [
+        *("Steps", "Device 0, stream 7", "Main thread", "Device 0, stream 7"),
+    ]
+    two.page.locator(".chip button").nth(0).click()
+    two.is_settled()
+    assert two.ask("t.placed.find(({ lane }) => lane?.role === 'main').rows") > 50
     visit.page.goto("about:blank")
 
 
