@@ -36,10 +36,17 @@ class Setup:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A task for a child: the name of one of the `HANDLERS` of `worker`, and its arguments."""
+    """A task for a child.
+
+    Attributes:
+        kind: The name of one of the `HANDLERS` of `worker`.
+        arguments: Its arguments.
+        seconds: Time limit; None for that of the pool.
+    """
 
     kind: str
     arguments: dict[str, Any]
+    seconds: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

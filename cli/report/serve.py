@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import dataclasses
 import ipaddress
 import os
 import secrets
@@ -55,6 +56,8 @@ SECONDS, MEMORY_MB = 10, 1000
 PERFETTO = "https://ui.perfetto.dev"
 #: Time limit of a page or a panel, whose SQL is our own.
 PANEL_SECONDS = 60
+#: Time limit of the export of a trace. A million events take 10 s, or more on a busy machine.
+TRACE_SECONDS = 600
 #: Queries that run at a time, queries that may wait, and pages or panels that may wait.
 QUERIES, WAITING, VISITORS = 4, 20, 1000
 #: Media types of the files that a query can be exported to.
@@ -114,20 +117,21 @@ class Site:
     def __init__(self, warehouse: str, seconds: float, memory_mb: int) -> None:
         place = listed(warehouse) if is_url(warehouse) else str(find(warehouse))
         longer = max(seconds, PANEL_SECONDS)
-        too_long = "the {} took more than {:g} seconds and was stopped; `tracewh serve --time-limit SECONDS` raises the limit"
-        self.pages = Pool(Setup(place), 2, VISITORS, longer, too_long.format("page", longer))
-        self.panels = Pool(Setup(place), 4, VISITORS, longer, too_long.format("answer", longer))
+        too_long = "the {} took more than {{:g}} seconds and was stopped; `tracewh serve --time-limit SECONDS` raises the limit"
+        self.pages = Pool(Setup(place), 2, VISITORS, longer, too_long.format("page"))
+        self.panels = Pool(Setup(place), 4, VISITORS, longer, too_long.format("answer"))
         # A zoom does not wait for panels.
-        self.timelines = Pool(Setup(place), 2, VISITORS, longer, too_long.format("answer", longer))
+        self.timelines = Pool(Setup(place), 2, VISITORS, longer, too_long.format("answer"))
         self.queries = Pool(
             Setup(place, memory_mb, is_nice=True),
             QUERIES,
             WAITING,
             seconds,
-            too_long.format("query", seconds),
+            too_long.format("query"),
         )
         self._exports = Temporary()
         self.most_bytes = memory_mb * 10**6
+        self.trace_seconds = max(seconds, TRACE_SECONDS)
 
     async def send_file(
         self, pool: Pool, task: Task, name: str, media_type: str, request: Request
@@ -136,7 +140,7 @@ class Site:
         descriptor, made = tempfile.mkstemp(dir=self._exports.path)
         os.close(descriptor)
         path = Path(made)
-        writing = Task(task.kind, {**task.arguments, "path": made})
+        writing = dataclasses.replace(task, arguments={**task.arguments, "path": made})
         response = await self.respond(pool, writing, request)
         if response.status_code != HTTP_OK:
             path.unlink()
@@ -287,7 +291,8 @@ def application(
         return await site.send_file(site.queries, task, f"tracewh.{kind}", EXPORTS[kind], request)
 
     async def trace_file(request: Request) -> Response:
-        task = Task("trace_file", {"given": dict(request.query_params)})
+        given = {"given": dict(request.query_params)}
+        task = Task("trace_file", given, seconds=site.trace_seconds)
         return await site.send_file(
             site.panels, task, "tracewh.json.gz", "application/gzip", request
         )

@@ -167,7 +167,7 @@ class Pool:
         size: Maximum number of processes.
         most_waiting: Maximum number of waiting tasks.
         seconds: Time limit of a task, from its start.
-        too_long: Error message for a task that exceeds the time limit.
+        too_long: Error message for a task that exceeds the time limit, with a place for its seconds.
     """
 
     def __init__(
@@ -198,7 +198,9 @@ class Pool:
                 )
             self._count += 1
             pending = PendingTask()
-            pending.future = self._threads.submit(self._run, pending, pickle.dumps(task))
+            pending.future = self._threads.submit(
+                self._run, pending, pickle.dumps(task), task.seconds or self._seconds
+            )
         pending.future.add_done_callback(self._done)
         return pending
 
@@ -218,7 +220,7 @@ class Pool:
         with self._lock:
             self._count -= 1
 
-    def _run(self, pending: PendingTask, task: bytes) -> TaskResult:
+    def _run(self, pending: PendingTask, task: bytes, seconds: float) -> TaskResult:
         worker = self._take()
         if worker is None:
             return _error("the server is shutting down", 503)
@@ -226,7 +228,7 @@ class Pool:
         if not pending.assign(worker):
             self._keep(worker)
             return _error("the query was cancelled", 503)
-        timer = threading.Timer(self._seconds, pending.stop)
+        timer = threading.Timer(seconds, pending.stop)
         timer.daemon = True
         timer.start()
         result = worker.run(task, pending) if is_open else None
@@ -240,7 +242,7 @@ class Pool:
         if self._is_closed:
             return _error("the server is shutting down", 503)
         if pending.is_stopped:
-            return _error(self._too_long, 400)
+            return _error(self._too_long.format(seconds), 400)
         if result is None:
             reason = f"the process of the query ended with {ended}; it may have run out of memory"
             return _error(reason, 400)

@@ -94,6 +94,19 @@ def test_a_trace_with_a_missing_file(samples: tracewh.Warehouse, tmp_path: Path)
     assert answer.json()["error"].startswith("ddp_gloo/rank1/1 has no flows.parquet: it is damaged")
 
 
+def test_an_export_has_a_time_limit_of_its_own(samples: tracewh.Warehouse) -> None:
+    with visitor(samples, seconds=600) as client:
+        site = client.app.state.site  # type: ignore[attr-defined]
+        site.panels._seconds = 0.001  # a panel would be stopped
+        assert client.get(f"/api/trace{PAGE}").status_code == 200
+        site.trace_seconds = 0.001
+        assert client.get(f"/api/trace{PAGE}").json()["error"] == (
+            "the answer took more than 0.001 seconds and was stopped; "
+            "`tracewh serve --time-limit SECONDS` raises the limit"
+        )
+        assert [path.name for path in site._exports.path.iterdir()] == ["lock"]
+
+
 def opened_by(page: Page) -> Page:
     with page.expect_popup() as popup:
         page.get_by_role("button", name="Open in Perfetto").click()
