@@ -139,12 +139,12 @@ class _Screen(io.BytesIO):
         return True
 
 
-def in_terminal(words: list[str]) -> tuple[int, str]:
+def in_terminal(words: list[str], *, color: bool = False) -> tuple[int, str]:
     """The exit status of a command line, and what it prints on a terminal."""
     screen = _Screen()
     stream = io.TextIOWrapper(screen, "utf-8", write_through=True)
     with (
-        patch.dict(os.environ, {"COLUMNS": WIDTH, "NO_COLOR": "1"}),
+        patch.dict(os.environ, {"COLUMNS": WIDTH, "NO_COLOR": "" if color else "1"}),
         contextlib.redirect_stdout(stream),
         contextlib.redirect_stderr(stream),
     ):

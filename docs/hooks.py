@@ -3,6 +3,7 @@
 - The navigation lists every view and table of views.md and tables.md.
 - A page may link to a file outside docs/, as on a code host: SQL, tests, other pages. Each such file
   becomes a page of the site under source/, and the link leads there.
+- A picture that is there for light and for dark pages follows the reader's choice on the site.
 - The build fails if a page loads anything from another host.
 """
 
@@ -28,6 +29,11 @@ CODE = re.compile(r"^(```+).*?^\1", re.MULTILINE | re.DOTALL)
 #: How the pages of files are coloured; what is none of these and no page is copied as it is.
 LANGUAGES = {".sql": "sql", ".test": "text", ".txt": "text", ".py": "python", "": "text"}
 SOURCE = "source/"
+#: A picture as a code host wants it: for dark pages, for light ones, and the alternative text.
+PICTURE = re.compile(
+    r'<picture>\s*<source media="\(prefers-color-scheme: dark\)" srcset="([^"]+)">\s*'
+    r'<img src="([^"]+)" alt="([^"]*)">\s*</picture>'
+)
 
 
 def on_config(config: MkDocsConfig) -> None:
@@ -81,7 +87,14 @@ def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
         uri_of_target = target.removeprefix("docs/") if _is_inside(target) else _uri(target)
         return f"{link[1]}{posixpath.relpath(uri_of_target, posixpath.dirname(uri))}{link[3]}"
 
+    markdown = _outside_code(PICTURE, _both, markdown)
     return _outside_code(LINK, lead, markdown)
+
+
+def _both(picture: re.Match[str]) -> str:
+    """Return the two images of a picture as mkdocs-material wants them; mkdocs checks their paths."""
+    dark, light, alt = picture.groups()
+    return f"![{alt}]({light}#only-light)![{alt}]({dark}#only-dark)"
 
 
 def on_post_build(config: MkDocsConfig) -> None:

@@ -1,54 +1,297 @@
-"""Make the pictures of the report in README.md and docs/: `python -m docs.pictures RUN --span 1 -w WAREHOUSE`.
+"""Make the pictures of README.md and docs/, light and dark: `python -m docs.pictures`.
 
-They show the top of a page, light and dark. The run is the ResNet-50 sample of pytorch/kineto, whose files are not
-in this repository.
+It ingests the bundled samples, and the ResNet-50 recordings of a GPU (a sample of pytorch/kineto) from the
+folder of shared traces, which `--shared` or the variable TRACEWH_SHARED names. It writes docs/images/NAME.png and
+NAME-dark.png, and the sentence that a picture shows into the `alt` of each page that shows it. A page shows
+a picture with
+
+    <picture>
+      <source media="(prefers-color-scheme: dark)" srcset="images/NAME-dark.png">
+      <img src="images/NAME.png" alt="">
+    </picture>
+
+which a code host understands; docs/hooks.py writes it for the site, whose readers choose light or dark with
+a button.
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
+import html
+import os
+import re
 import shutil
+import struct
 import tempfile
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
+from unittest.mock import patch
 
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import Browser, Page, sync_playwright
 
+import tracewh
+from docs.examples import in_terminal
 from tracewh.cli.report.write import write_report
 
 DOCS = Path(__file__).parent
-WIDTH, HEIGHT = 1280, 1180
+ROOT = DOCS.parent
+IMAGES = DOCS / "images"
+#: The runs of the samples, and of the folder of shared traces.
+SLOW, FAST, RANKS = "resnet_workers_0", "resnet_workers_2", "ddp_gloo"
+GPU = "resnet50_num_workers_0"
+GPU_TRACES = Path("traces", "v100_resnet50_2021")
+WIDTH = 1280
+THEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
+TERMINAL = """\
+<!doctype html><meta charset="utf-8"><style>
+:root {{ color-scheme: light dark; --ink: #1c1d1f; --paper: #fff; --line: #d0d3d9; }}
+@media (prefers-color-scheme: dark) {{ :root {{ --ink: #e6e7e9; --paper: #15171a; --line: #3a3f46; }} }}
+body {{ margin: 0; background: var(--paper); }}
+pre {{ display: inline-block; margin: 0; padding: 16px 20px; border: 1px solid var(--line); border-radius: 8px;
+  background: var(--paper); color: var(--ink); font: 15px/1.4 ui-monospace, "DejaVu Sans Mono", monospace; }}
+</style><pre>{}</pre>
+"""
+ESCAPE = re.compile(r"\x1b\[([\d;]*)m")
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A picture: how to open its page, what is shown of it, and the sentence that it shows.
+
+    Attributes:
+        name: Its file, without .png.
+        about: Start of the alternative text.
+        page: Returns the page to open.
+        prepare: Brings the page into the state to show, and returns what is shown: a selector, or the height
+            of the part of the page from its top.
+        sentence: Returns the rest of the alternative text.
+    """
+
+    name: str
+    about: str
+    page: Callable[[], Path]
+    prepare: Callable[[Page], str | int]
+    sentence: Callable[[Page], str]
 
 
 def main() -> None:
     """Parse the command line, and write the pictures."""
-    parser = argparse.ArgumentParser(description="Make the pictures of the report.")
-    parser.add_argument("run", help="run of the trace to show")
-    parser.add_argument("--span", help="its recording; by default the first")
-    parser.add_argument("-w", "--warehouse", default="tracewh-warehouse", help="warehouse")
+    parser = argparse.ArgumentParser(description="Make the pictures of README.md and docs/.")
+    shared = Path(os.environ.get("TRACEWH_SHARED", ROOT.parent / "shared"))
+    parser.add_argument("--shared", type=Path, default=shared, help="folder of the shared traces")
     arguments = parser.parse_args()
-    browser_path = shutil.which("chromium-headless-shell") or shutil.which("chromium")
-    themes: tuple[Any, ...] = ("light", "dark")
+    gpu_traces = arguments.shared / GPU_TRACES
+    if not gpu_traces.is_dir():
+        parser.error(f"there is no folder {gpu_traces}: name the shared traces with --shared")
+    IMAGES.mkdir(exist_ok=True)
+    path = shutil.which("chromium-headless-shell") or shutil.which("chromium")
     with tempfile.TemporaryDirectory() as work, sync_playwright() as playwright:
-        page = Path(work) / "report.html"
-        write_report(arguments.warehouse, arguments.run, None, arguments.span, page)
-        browser = playwright.chromium.launch(executable_path=browser_path, args=["--no-sandbox"])
-        for theme in themes:
-            context = browser.new_context(
-                viewport={"width": WIDTH, "height": HEIGHT}, color_scheme=theme
-            )
-            tab = context.new_page()
-            tab.goto(page.as_uri())
-            tab.locator(".timeline-box[data-view][data-drawn]").wait_for()
-            tab.locator("#panel-verdict[data-drawn]").wait_for()
-            tab.locator(".bar.large").wait_for()
-            # The second step, with the gap before its first kernel.
-            tab.locator(".step").nth(1).click()
-            tab.evaluate("scrollTo(0, 0)")
-            tab.wait_for_timeout(500)  # the last animation frame
-            name = "report.png" if theme == "light" else f"report-{theme}.png"
-            tab.screenshot(path=DOCS / name)
+        folder = Path(work)
+        tracewh.ingest([ROOT / "samples"], folder / "samples")
+        tracewh.ingest([gpu_traces], folder / "gpu")
+        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        for picture in pictures(folder):
+            sentence = take(browser, picture)
+            describe(picture.name, f"{picture.about}: {sentence}")
+            print(f"docs/images/{picture.name}.png: {sentence}")
         browser.close()
+
+
+def pictures(folder: Path) -> list[Picture]:
+    """The pictures, made from the warehouses samples and gpu of a folder."""
+    report = functools.cache(functools.partial(_report, folder))
+    return [
+        Picture(
+            "report",
+            "The report of a ResNet-50 training run",
+            lambda: report("gpu", GPU),
+            _first_screen,
+            _verdict,
+        ),
+        Picture(
+            "timeline",
+            "The timeline of a training step",
+            lambda: report("gpu", GPU),
+            _timeline,
+            _verdict,
+        ),
+        Picture(
+            "comparison",
+            "The report of a run with another one as its baseline",
+            lambda: report("samples", FAST, SLOW),
+            _comparison,
+            lambda page: _printed(folder, "diff", SLOW, FAST).split("\n", 1)[0] + ".",
+        ),
+        Picture(
+            "workers",
+            "All workers of a run side by side",
+            lambda: report("samples", RANKS),
+            lambda page: _drawn(page, "workers"),
+            lambda page: _text(page, "#panel-workers .finding"),
+        ),
+        Picture(
+            "summary",
+            "The output of tracewh summary on a terminal",
+            lambda: _terminal(folder, SLOW),
+            lambda page: "pre",
+            lambda page: _paragraph(page.locator("pre").inner_text()),
+        ),
+    ]
+
+
+def take(browser: Browser, picture: Picture) -> str:
+    """Write the two files of a picture, and return the sentence that it shows."""
+    sentence = ""
+    for theme in THEMES:
+        with browser.new_context(
+            viewport={"width": WIDTH, "height": 900}, color_scheme=theme, reduced_motion="reduce"
+        ) as context:
+            page = context.new_page()
+            page.goto(picture.page().as_uri())
+            part = picture.prepare(page)
+            page.evaluate(
+                "() => new Promise(done => requestAnimationFrame(() => setTimeout(done)))"
+            )
+            sentence = picture.sentence(page)
+            if isinstance(part, int):
+                clip: Any = {"x": 0, "y": 0, "width": WIDTH, "height": part}
+                image = page.screenshot(clip=clip, full_page=True, animations="disabled")
+            else:
+                image = page.locator(part).first.screenshot(animations="disabled")
+        suffix = "" if theme == "light" else "-dark"
+        (IMAGES / f"{picture.name}{suffix}.png").write_bytes(smaller(image))
+    return sentence
+
+
+def describe(name: str, alt: str) -> None:
+    """Write the alternative text of a picture into the pages that show it."""
+    shown = re.compile(rf'(<img src="[^"]*images/{name}\.png" alt=")[^"]*')
+    for page in (ROOT / "README.md", *DOCS.rglob("*.md")):
+        text = page.read_text("utf-8")
+        described = shown.sub(lambda found: found[1] + html.escape(alt), text)
+        if described != text:
+            page.write_text(described, "utf-8")
+
+
+def smaller(image: bytes) -> bytes:
+    """Return the same picture as a smaller PNG: a browser compresses fast, not well."""
+    signature, position, head, data = image[:8], 8, b"", b""
+    while position < len(image):
+        length, kind = struct.unpack(">I4s", image[position : position + 8])
+        body = image[position + 8 : position + 8 + length]
+        head, data = (body, data) if kind == b"IHDR" else (head, data)
+        data += body if kind == b"IDAT" else b""
+        position += length + 12
+    packed = zlib.compress(zlib.decompress(data), 9)
+    chunks = ((b"IHDR", head), (b"IDAT", packed), (b"IEND", b""))
+    return signature + b"".join(
+        struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
+        for kind, body in chunks
+    )
+
+
+def _report(folder: Path, warehouse: str, run: str, baseline: str | None = None) -> Path:
+    path = folder / f"{run}-{baseline}.html"
+    write_report(str(folder / warehouse), run, None, "1", path, baseline)
+    return path
+
+
+def _drawn(page: Page, panel: str) -> str:
+    page.locator(f"#panel-{panel}").scroll_into_view_if_needed()
+    page.locator(f"#panel-{panel}[data-drawn]").wait_for()
+    return f"#panel-{panel}"
+
+
+def _step(page: Page) -> None:
+    """Show the second step in the timeline, with the gap before its first kernel."""
+    _drawn(page, "verdict")
+    page.locator(".timeline-box[data-view][data-drawn]").wait_for()
+    page.locator(".step").nth(1).click()
+    page.locator(".timeline-box[data-view][data-drawn]").wait_for()
+
+
+def _first_screen(page: Page) -> int:
+    _step(page)
+    page.evaluate("scrollTo(0, 0)")
+    return 1180
+
+
+def _timeline(page: Page) -> str:
+    _step(page)
+    return "article:has(.timeline-box)"
+
+
+def _comparison(page: Page) -> int:
+    page.locator("article[data-panel][data-drawn]").first.wait_for()
+    page.evaluate("scrollTo(0, 0)")
+    return 1000
+
+
+def _text(page: Page, selector: str) -> str:
+    return " ".join(page.locator(selector).first.inner_text().split())
+
+
+def _verdict(page: Page) -> str:
+    return _text(page, "#panel-verdict .headline")
+
+
+def _paragraph(text: str) -> str:
+    """Return the first paragraph after the line that names the trace."""
+    return " ".join(text.split("\n\n")[1].split())
+
+
+def _terminal(folder: Path, run: str) -> Path:
+    """Return a page that shows `tracewh summary` as a terminal does."""
+    shown = f"$ tracewh summary {run}\n" + as_html(_printed(folder, "summary", run, color=True))
+    path = folder / "terminal.html"
+    path.write_text(TERMINAL.format(shown), "utf-8")
+    return path
+
+
+def _printed(folder: Path, *words: str, color: bool = False) -> str:
+    """Return what a command about the samples prints."""
+    variables = {"TERM": "xterm-256color", "TRACEWH_WAREHOUSE": str(folder / "samples")}
+    with patch.dict(os.environ, variables):
+        code, printed = in_terminal([*words], color=color)
+    if code:
+        raise SystemExit(printed)
+    return printed.rstrip()
+
+
+def as_html(text: str) -> str:
+    """Return text with escape sequences of a terminal as HTML."""
+    parts, position = [], 0
+    for escape in ESCAPE.finditer(text):
+        parts.append(html.escape(text[position : escape.start()]))
+        parts.append(_span(escape[1]))
+        position = escape.end()
+    return "".join([*parts, html.escape(text[position:])])
+
+
+def _span(code: str) -> str:
+    if code in ("", "0"):
+        return "</span>"
+    style = {"1": "font-weight: bold", "2": "opacity: 0.65", "4": "text-decoration: underline"}
+    if code in style:
+        return f'<span style="{style[code]}">'
+    kind, _, number = code.partition(";5;")
+    red, green, blue = _rgb(int(number))
+    name = "background" if kind == "48" else "color"
+    return f'<span style="{name}: rgb({red} {green} {blue})">'
+
+
+def _rgb(number: int) -> tuple[int, int, int]:
+    """Return a colour from 16 on of the 256 of a terminal."""
+    if number >= 232:
+        return ((grey := 8 + 10 * (number - 232)), grey, grey)
+    levels = (0, 95, 135, 175, 215, 255)
+    red, rest = divmod(number - 16, 36)
+    green, blue = divmod(rest, 6)
+    return levels[red], levels[green], levels[blue]
 
 
 if __name__ == "__main__":

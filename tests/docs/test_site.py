@@ -216,7 +216,7 @@ def test_a_shadow_says_that_a_box_scrolls(site: Path, browser: Browser, scheme: 
                 scroller.scroll_into_view_if_needed()
                 place = scroller.bounding_box()
                 right, top = place["x"] + place["width"], place["y"]
-                clip = {"x": right - 2, "y": top + 3, "width": 1, "height": 1}
+                clip: Any = {"x": right - 2, "y": top + 3, "width": 1, "height": 1}
                 return bytes(tab.screenshot(clip=clip, animations="disabled"))
 
             there_is_more = edge()
@@ -224,9 +224,23 @@ def test_a_shadow_says_that_a_box_scrolls(site: Path, browser: Browser, scheme: 
             assert edge() != there_is_more, box
 
 
+def test_a_picture_follows_the_choice_of_light_or_dark(site: Path, tab: Page) -> None:
+    tab.goto((site / "howto" / "report.html").as_uri())
+    tab.locator("article img").first.wait_for()
+    for theme, other in (("light", "dark"), ("dark", "light")):
+        shown = tab.locator(f'article img[src*="images/"][src$="#only-{theme}"]')
+        assert shown.count() == 5
+        assert all(image.is_visible() for image in shown.all())
+        assert all(image.evaluate("image => image.naturalWidth > 300") for image in shown.all())
+        assert not tab.locator(f'article img[src$="#only-{other}"]').first.is_visible()
+        if theme == "light":
+            tab.get_by_title("Dark").click()
+            tab.locator('body[data-md-color-scheme="slate"]').wait_for()
+
+
 def test_search_works_in_a_site_that_was_opened_as_files(site: Path, tab: Page) -> None:
     tab.goto((site / "index.html").as_uri())
-    tab.get_by_role("textbox", name="Search").fill("stragglers")
+    tab.get_by_role("textbox", name="Search").press_sequentially("stragglers")
     result = tab.locator(".md-search-result__link").first
     result.wait_for()
     result.click()
