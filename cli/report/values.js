@@ -35,8 +35,11 @@ function shown(value, unit) {
   if (typeof value === "bigint") return large(value, unit);
   if (typeof value !== "number") return Array.isArray(value) ? value.join(" × ") : String(value);
   const [size, word] = scale(unit, value);
-  const digits = Math.abs(value / size) >= 100 ? 1 : 3;
-  const text = (value / size).toLocaleString("en", { maximumFractionDigits: digits });
+  const scaled = value / size;
+  const digits = Math.abs(scaled) >= 100 ? 1 : 3;
+  // What is not 0 must not look like 0: a small p-value says much.
+  const text = scaled !== 0 && Math.abs(scaled) < 0.0005 ? scaled.toPrecision(2)
+    : scaled.toLocaleString("en", { maximumFractionDigits: digits });
   return word ? `${text} ${word}` : text;
 }
 
