@@ -153,7 +153,9 @@ ELEMENTS.blocks = async (holder, panel, label) => {
     const only = row.matched ? "" : `, only in the ${row.baseline_us === null ? "experiment" : "baseline"}`;
     const noise = row.significant === false ? ", within run-to-run noise" : row.significant ? ", significant" : "";
     up.disabled = chosen === "/";
-    message.textContent = `${chosen}: ${more === 0 ? "no difference" : `${rounded(Math.abs(more), "us")} ${more < 0 ? "faster" : "slower"} than in the baseline`}`
+    const words = chosen === "/" ? ["shorter", "longer"] : ["faster", "slower"];
+    const change = more === 0 ? "no difference" : `${rounded(Math.abs(more), "us")} ${words[Number(more > 0)]} than in the baseline`;
+    message.textContent = `${chosen === "/" ? "The whole trace" : chosen}: ${change}`
       + `${only}${noise}. ${isOpen(chosen) ? "Click a block to see what is in it." : "Nothing inside it is recorded as a block."}`;
     const hadFocus = strips.contains(document.activeElement);
     const path = isOpen(chosen) ? chosen : outer(chosen);

@@ -36,9 +36,12 @@ function shown(value, unit, brief = false) {
   if (typeof value === "bigint") return large(value, unit);
   if (typeof value !== "number") return Array.isArray(value) ? value.join(" × ") : String(value);
   const [size, word] = scale(unit, value);
-  const length = Math.abs(value / size);
+  const scaled = value / size;
+  const length = Math.abs(scaled);
   const digits = brief && word ? (length >= 100 ? 0 : length >= 10 ? 1 : 2) : length >= 100 ? 1 : 3;
-  const text = (value / size).toLocaleString("en", { maximumFractionDigits: digits });
+  // What is not 0 must not look like 0: a small p-value says much.
+  const text = scaled !== 0 && length < 0.0005 ? scaled.toPrecision(2)
+    : scaled.toLocaleString("en", { maximumFractionDigits: digits });
   return word ? `${text} ${word}` : text;
 }
 

@@ -7,8 +7,8 @@
 -- order: path, kind DESC, position
 -- empty: Neither run has operators or kernels in blocks: record with ProfilerActivity.CPU among the activities.
 -- uses: aligned_blocks, kernels_in_parts, operators_in_parts
--- example: samples --baseline resnet_workers_0 --experiment resnet_workers_2 --most 3 --limit 6
--- reading: In the first step, drawing random images has left the training process.
+-- example: samples --baseline resnet_workers_0 --experiment resnet_workers_2 --limit 6
+-- reading: In the first step, two operators of the data set have left the training process.
 --
 -- diff_operators and diff_kernels with a `block` report one block, and this view many blocks at once. The
 -- blocks are those of diff_modules. An operator counts in the block in which its call starts, and a kernel in
