@@ -34,10 +34,14 @@ from torch.utils.data import DataLoader, Dataset
 SEED = 2021
 BATCH = 4
 CLASSES = 10
-# Two cycles of five steps: one is skipped, one warms the profiler up, three are recorded. A trace
-# file is written at the end of each cycle, so the steps on record are 2 to 4, then 7 to 9.
-WAIT, WARMUP, ACTIVE = 1, 1, 3
+# Two cycles of seven steps: one is skipped, one warms the profiler up, five are recorded. A trace
+# file is written at the end of each cycle, so the steps on record are 2 to 6, then 9 to 13.
+WAIT, WARMUP, ACTIVE = 1, 1, 5
 CYCLES = 2
+# Of each rank of ddp_gloo, one cycle with fewer steps.
+RANK_ACTIVE = 3
+# How long the storage of StoredPictures takes to send one image.
+STORAGE_SECONDS = 0.002
 # Instruction and memory counters from which flops and bytes per kernel follow.
 COUNTERS = [
     "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum",
@@ -52,6 +56,8 @@ COUNTERS = [
 class Pictures(Dataset[tuple[Tensor, int]]):
     """Synthetic images that take some host time to load, like images decoded from files."""
 
+    side = 384
+
     def __len__(self) -> int:
         """Return the number of images that all cycles need."""
         return BATCH * (WAIT + WARMUP + ACTIVE) * CYCLES
@@ -59,9 +65,25 @@ class Pictures(Dataset[tuple[Tensor, int]]):
     def __getitem__(self, index: int) -> tuple[Tensor, int]:
         """Create a large image and shrink it."""
         generator = torch.Generator().manual_seed(SEED + index)
-        large = torch.rand(1, 3, 384, 384, generator=generator)
+        large = torch.rand(1, 3, self.side, self.side, generator=generator)
         small = functional.interpolate(large, size=(32, 32), mode="bilinear", antialias=True)
         return small[0], index % CLASSES
+
+
+class StoredPictures(Pictures):
+    """Smaller images, read one by one from slow storage, e.g. from a file system on the network."""
+
+    side = 128
+
+    def __getitem__(self, index: int) -> tuple[Tensor, int]:
+        """Read an image, then shrink it."""
+        read_from_storage()
+        return super().__getitem__(index)
+
+
+def read_from_storage() -> None:
+    """Wait as long as the storage takes to send an image. The core is free meanwhile."""
+    time.sleep(STORAGE_SECONDS)
 
 
 class Block(nn.Module):
@@ -102,9 +124,11 @@ class SmallResNet(nn.Module):
 def train(
     folder: Path,
     worker: str,
+    pictures: Pictures,
     *,
     loader_workers: int = 0,
     cycles: int = CYCLES,
+    active: int = ACTIVE,
     device: str = "cpu",
     wrap: Callable[[nn.Module], nn.Module] = lambda model: model,
     counters: list[str] | None = None,
@@ -113,13 +137,13 @@ def train(
     torch.manual_seed(SEED)
     model = wrap(SmallResNet().to(device))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
-    loader = DataLoader(Pictures(), BATCH, num_workers=loader_workers)
+    loader = DataLoader(pictures, BATCH, num_workers=loader_workers)
     activities = [ProfilerActivity.CPU]
     if device != "cpu":
         activities.append(ProfilerActivity.CUDA)
     with profile(
         activities=activities,
-        schedule=schedule(wait=WAIT, warmup=WARMUP, active=ACTIVE, repeat=cycles),
+        schedule=schedule(wait=WAIT, warmup=WARMUP, active=active, repeat=cycles),
         on_trace_ready=lambda profiler: write(profiler, folder, worker),
         record_shapes=True,
         profile_memory=True,
@@ -129,11 +153,11 @@ def train(
             profiler_metrics=counters or [], profiler_measure_per_kernel=bool(counters)
         ),
     ) as profiler:
-        steps = (WAIT + WARMUP + ACTIVE) * cycles
-        for pictures, labels in islice(loader, steps):
-            pictures, labels = pictures.to(device), labels.to(device)
+        steps = (WAIT + WARMUP + active) * cycles
+        for images, labels in islice(loader, steps):
+            images, labels = images.to(device), labels.to(device)
             with record_function("forward"):
-                loss = functional.cross_entropy(model(pictures), labels)
+                loss = functional.cross_entropy(model(images), labels)
             optimizer.zero_grad()
             with record_function("backward"):
                 loss.backward()
@@ -156,12 +180,12 @@ def write(profiler: profile, folder: Path, worker: str) -> None:
 
 def resnet_workers_0(folder: Path) -> None:
     """Record the loop with data loading in the training process."""
-    train(folder, "worker0", loader_workers=0)
+    train(folder, "worker0", StoredPictures(), loader_workers=0)
 
 
 def resnet_workers_2(folder: Path) -> None:
     """Record the same loop with two processes that prefetch data."""
-    train(folder, "worker0", loader_workers=2)
+    train(folder, "worker0", StoredPictures(), loader_workers=2)
 
 
 def ddp_gloo(folder: Path) -> None:
@@ -174,13 +198,20 @@ def ddp_rank(rank: int, folder: Path, meeting: str) -> None:
     """Run one of the two processes of ddp_gloo."""
     torch.set_num_threads(1)
     torch.distributed.init_process_group("gloo", init_method=meeting, rank=rank, world_size=2)
-    train(folder, f"rank{rank}", cycles=1, wrap=DistributedDataParallel)
+    train(
+        folder,
+        f"rank{rank}",
+        Pictures(),
+        cycles=1,
+        active=RANK_ACTIVE,
+        wrap=DistributedDataParallel,
+    )
     torch.distributed.destroy_process_group()
 
 
 def resnet_cuda(folder: Path) -> None:
     """Record the loop on a GPU."""
-    train(folder, "worker0", loader_workers=2, device="cuda")
+    train(folder, "worker0", StoredPictures(), loader_workers=2, device="cuda")
 
 
 def resnet_cupti(folder: Path) -> None:
@@ -188,7 +219,7 @@ def resnet_cupti(folder: Path) -> None:
 
     Where the build or the driver offers no counters, Kineto writes no ranges and nothing is kept.
     """
-    train(folder, "worker0", cycles=1, device="cuda", counters=COUNTERS)
+    train(folder, "worker0", StoredPictures(), cycles=1, device="cuda", counters=COUNTERS)
     for trace in folder.glob("*.gz"):
         if b"cuda_profiler_range" not in gzip.decompress(trace.read_bytes()):
             print("no CUPTI counters on this machine: resnet_cupti left out", file=sys.stderr)

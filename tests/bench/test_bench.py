@@ -27,9 +27,9 @@ def bench(script: str, *arguments: object) -> str:
 
 @pytest.fixture(scope="module")
 def grown(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Three copies of a sample of 1.97 MB."""
+    """Three copies of a sample of 3.27 MB."""
     target = tmp_path_factory.mktemp("grown") / "worker0.pt.trace.json.gz"
-    assert "3 copies" in bench("grow.py", SOURCE, target, "--megabytes", 5)
+    assert "3 copies" in bench("grow.py", SOURCE, target, "--megabytes", 8)
     return target
 
 
@@ -63,7 +63,7 @@ def test_it_has_three_times_the_steps_and_calls(
     tracewh.ingest([grown], tmp_path / "warehouse", run="grown")
     with tracewh.open(tmp_path / "warehouse") as warehouse:
         (steps,) = warehouse.sql("SELECT list(step ORDER BY step) FROM step_breakdown()").fetchall()
-        assert steps == (list(range(2, 11)),)
+        assert steps == (list(range(2, 17)),)
         calls = dict(warehouse.sql("SELECT name, calls FROM operator_stats()").fetchall())
     question = "SELECT name, calls FROM operator_stats(run := 'resnet_workers_0', span := '1')"
     assert calls == {name: 3 * number for name, number in samples.sql(question).fetchall()}
@@ -101,7 +101,7 @@ def test_the_view_benchmark_measures_views_and_many_workers(grown: Path) -> None
         "comm_overlap",
     ]
     steps = [int(row[1]) for row in rows if row[0] == "step_breakdown"]
-    assert steps == [9, 27]
+    assert steps == [15, 45]
     for row in rows:
         if row[0] != "view":
             warm, cold, peak_mb = float(row[2]), float(row[5]), float(row[8])

@@ -102,7 +102,7 @@ def test_outputs_are_not_committed(path: Path) -> None:
 def test_first_look() -> None:
     done = Executed("first_look")
     assert [row["run"] for row in done.rows("FROM runs()")] == [
-        "ddp_gloo", "resnet_workers_2", "resnet_workers_0",
+        "resnet_workers_2", "resnet_workers_0", "ddp_gloo",
     ]  # fmt: skip
     assert {"mean step, ms", "dataloader", "resnet_workers_2"} <= set(
         done.drawing("alt.Chart").splitlines()
@@ -116,22 +116,23 @@ def test_first_look() -> None:
 def test_bottleneck() -> None:
     done = Executed("bottleneck", folder=ROOT)  # every notebook finds the samples from there, too
     steps = done.rows("AS dataloader_pct")
-    assert len(steps) == 6
+    assert len(steps) == 10
     for step in steps:
         parts = step["dataloader_ms"] + step["cpu_exec_ms"] + step["other_ms"]
         assert parts == pytest.approx(step["total_ms"], abs=0.02)
-        assert 40 < step["dataloader_pct"] < 60  # about half
+        assert 50 < step["dataloader_pct"] < 60  # more than half
     assert {row["rule"] for row in done.rows("FROM recommendations(")} == {"data_loading"}
     operators = [row["name"] for row in done.rows("--save operators")]
-    assert operators[0] == "aten::uniform_"
-    assert "aten::_upsample_bilinear2d_aa" in operators
+    assert operators[:2] == ["aten::convolution_backward", "aten::mkldnn_convolution"]
     assert done.pictures() == 1
     line = done.rows("FROM source_lines(")[0]
-    assert (line["source_file"], line["source_function"]) == ("record.py", "__getitem__")
-    assert line["calls"] == 24  # six steps of four samples
+    assert (line["source_file"], line["source_function"]) == ("record.py", "read_from_storage")
+    assert line["calls"] == 40  # ten steps of four samples
     stacks = [row["innermost"] for row in done.rows("FROM flamegraph(")]
     assert len(stacks) == 3
-    assert re.search(r"record\.py\(\d+\): __getitem__ → aten::rand → aten::uniform_$", stacks[0])
+    assert re.search(
+        r"record\.py\(\d+\): read_from_storage → <built-in function sleep>$", stacks[0]
+    )
     (worth,) = done.rows("AS without_waiting_ms")
     assert 0 < worth["without_waiting_ms"] < worth["now_ms"]
 
@@ -139,33 +140,34 @@ def test_bottleneck() -> None:
 def test_comparing_runs() -> None:
     done = Executed("comparing_runs")
     (overview,) = done.rows("FROM diff_overview(")
-    assert overview["baseline_steps"] == overview["experiment_steps"] == 6
-    assert overview["delta_pct"] < 0 and overview["significant"] is False
-    assert overview["experiment_iqr_ms"] > 2 * overview["baseline_iqr_ms"]
+    assert overview["baseline_steps"] == overview["experiment_steps"] == 10
+    assert overview["delta_pct"] < -45 and overview["significant"] is True
+    vary = overview["baseline_iqr_ms"] + overview["experiment_iqr_ms"]
+    assert overview["baseline_ms"] - overview["experiment_ms"] > 2 * vary
     assert "step, ms" in done.drawing("alt.Chart(lengths")
     parts = {row["category"]: row for row in done.rows("FROM diff_steps(")}
-    assert parts["dataloader"]["delta_ms"] < 0 < parts["cpu_exec"]["delta_ms"]
-    assert parts["dataloader"]["significant"] and parts["cpu_exec"]["significant"]
+    assert parts["dataloader"]["delta_ms"] < -8 and parts["dataloader"]["significant"]
+    assert abs(parts["cpu_exec"]["delta_ms"]) < 0.1 and not parts["cpu_exec"]["significant"]
     assert "experiment - baseline, ms" in done.drawing("alt.Chart(blocks")
     forward = done.rows("AS below_forward")
-    assert forward[0]["below_forward"] == "/SmallResNet" and forward[0]["delta_ms"] > 0
+    assert forward[0]["below_forward"] == "/SmallResNet"
     gone = [row["name"] for row in done.rows("FROM diff_operators(") if not row["experiment_calls"]]
-    assert gone == ["aten::uniform_", "aten::_upsample_bilinear2d_aa"]
+    assert gone[:2] == ["aten::uniform_", "aten::_upsample_bilinear2d_aa"]
     trend = done.rows("FROM trend(")
     assert [row["run"] for row in trend] == ["resnet_workers_0", "resnet_workers_2"]
     assert [row["is_change_point"] for row in trend] == [False, False]
 
 
-def test_along_the_timeline_loading_gains_and_the_passes_lose(samples: tracewh.Warehouse) -> None:
+def test_along_the_timeline_only_loading_gains(samples: tracewh.Warehouse) -> None:
     rows = samples.sql(
         "SELECT path[:len('/ProfilerStep[2]')] AS step, name, delta_us FROM diff_modules("
         "baseline := 'resnet_workers_0', experiment := 'resnet_workers_2', depth := 2)"
         " WHERE name IN ('DataLoader', 'forward', 'backward') ORDER BY position"
     ).fetchall()
-    assert [name for _, name, _ in rows] == ["DataLoader", "forward", "backward"] * 3
-    for step in range(3):
+    assert [name for _, name, _ in rows] == ["DataLoader", "forward", "backward"] * 5
+    for step in range(5):
         loading, forward, backward = (delta for *_, delta in rows[3 * step : 3 * step + 3])
-        assert loading < 0 < min(forward, backward)
+        assert loading < -8000 and max(abs(forward), abs(backward)) < 2000
 
 
 def test_many_ranks() -> None:

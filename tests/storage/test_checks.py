@@ -17,7 +17,7 @@ from tracewh.storage.checks import Problem, check, left_behind
 
 SAMPLE = (
     Path(__file__).parents[2]
-    / "samples/resnet_workers_0/worker0.1795181048997802950.pt.trace.json.gz"
+    / "samples/resnet_workers_0/worker0.1795555519821687930.pt.trace.json.gz"
 )
 
 

@@ -90,7 +90,7 @@ def test_a_recorded_training_run_averages_its_gradients_once_a_step(tmp_path: Pa
     expected = {
         (f"rank{rank}", step, name, calls, bytes_[name], 2)
         for rank in range(2)
-        for step in range(first, first + record.ACTIVE)
+        for step in range(first, first + record.RANK_ACTIVE)
         for name, calls in (("broadcast", 2), ("all_reduce", 1))
     }
     with tracewh.open(tmp_path / "warehouse") as warehouse:

@@ -7,7 +7,7 @@
 -- empty: Neither run has an event that lasts: record with ProfilerActivity.CPU among the activities.
 -- uses: diff_modules_v1
 -- example: samples --baseline resnet_workers_0 --experiment resnet_workers_2
--- reading: With two workers, the loader takes 9.4 ms less of the recording. The forward and backward passes take 10 ms longer, so the trace is no shorter.
+-- reading: With two workers, the loader takes 42 ms less of the five steps. Everything else takes about as long as before.
 --
 -- diff_modules has a row for each block of two aligned timelines, so a difference that repeats in each step is
 -- spread over many rows. This view sums them: the first row is the trace, or the block that `block` names, and

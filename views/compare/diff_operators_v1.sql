@@ -8,7 +8,7 @@
 -- empty: Neither run has operators that group_by '{group_by}' lists: record with ProfilerActivity.CPU among the activities.
 -- uses: block_parts, delta_pct, operator_steps, operators_of_side, step_changes, steps_of_sides, trace_weights
 -- example: samples --baseline resnet_workers_0 --experiment resnet_workers_2 --limit 6
--- reading: In the second run two processes load the data: drawing and shrinking images moved out of the training process. The rest is noise of short recordings.
+-- reading: In the second run two processes load the data: drawing and shrinking images moved out of the training process. The other differences are small.
 --
 -- The figures are those of operator_stats. For a run with several traces they are the mean over its
 -- workers of the mean over the spans of each worker. If an operator does not occur in one of the traces, or

@@ -9,7 +9,7 @@
 -- empty: Neither run has an event with a duration: record with ProfilerActivity.CPU among the activities.
 -- uses: delta_pct, diff_steps_v1, ratio, trace_figures, used_devices
 -- example: samples --baseline resnet_workers_0 --experiment resnet_workers_2
--- reading: A step is a tenth shorter, but six steps per run are too few to tell this from noise. The traces have no devices.
+-- reading: A step is nearly half as long, and this is not noise. The traces have no devices.
 --
 -- For a run with several traces, a figure is the mean over its workers of the mean over the spans of each
 -- worker, over the traces that record the figure. A figure that no trace records is NULL. Device figures are

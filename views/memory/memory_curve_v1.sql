@@ -9,7 +9,7 @@
 -- empty: The memory records have no totals; torch records them since 1.10.
 -- uses: is_wanted
 -- example: samples --run resnet_workers_0 --span 1 --limit 8
--- reading: The first point is the first image: 3 x 384 x 384 numbers of 4 bytes.
+-- reading: The first point is the first image: 3 x 128 x 128 numbers of 4 bytes.
 --
 -- All points that the profiler recorded are listed. For memory that another process sent, as data loader
 -- workers do, the profiler records 0 allocated bytes and the size as reserved. Traces recorded before

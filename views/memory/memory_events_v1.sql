@@ -8,7 +8,7 @@
 -- empty: The memory records have no addresses; torch records them since 1.10. memory_stats needs none.
 -- uses: first_id, is_wanted, operator_names, trace_names
 -- example: samples --run resnet_workers_0 --span 1 --limit 6
--- reading: Each of the largest blocks is an image, which lives for a millisecond or two until it is shrunk.
+-- reading: The largest blocks are outputs of layers. The third, of a relu, lives until the backward pass has used it.
 --
 -- On each device, the records of one address are paired in order of time. An allocation (bytes above 0)
 -- is paired with the next record if that is a release (bytes of 0 or less). If the next record is another

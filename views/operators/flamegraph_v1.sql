@@ -7,7 +7,7 @@
 -- empty: Nothing was recorded for metric '{metric}': 'host' needs ProfilerActivity.CPU, 'device' ProfilerActivity.CUDA (or XPU, ...), 'bytes' profile_memory=True.
 -- uses: checked_choice, first_id, is_wanted, trace_names
 -- example: samples --run resnet_workers_0 --span 1 --limit 6
--- reading: The widest stack of the flame graph is the one that draws random images.
+-- reading: The widest stack waits for storage (sleep), inside the data loader.
 --
 -- A stack lists the names of nested events of a thread (annotations, Python frames, operators, calls),
 -- the outermost first, separated by ';'. In names, a ';' becomes ',' and a line break becomes a space. All

@@ -8,7 +8,7 @@
 -- empty: No call of an nn.Module was recorded: record with ProfilerActivity.CPU, with_stack=True and with_modules=True.
 -- uses: module_costs, percentage
 -- example: samples --run resnet_workers_0 --span 1 --limit 8
--- reading: The network ran three times, once per step; its total includes the modules inside it.
+-- reading: The network ran five times, once per step; its total includes the modules inside it.
 --
 -- A module is an instance of a class; the number in its name identifies it. Its calls are the Python
 -- frames that the profiler marks with a module. Backward passes have no such frames, so the figures

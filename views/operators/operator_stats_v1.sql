@@ -9,7 +9,7 @@
 -- empty: No operator has a call stack of its own, which group_by '{group_by}' needs: only torch before 1.12 recorded them, with with_stack=True; source_lines has the lines of later traces.
 -- uses: checked_choice, operator_costs, percentage
 -- example: samples --run resnet_workers_0 --span 1 --limit 8
--- reading: Drawing random images (aten::uniform_) costs more than the backward passes of all convolutions: the loop waits for its data.
+-- reading: The convolutions cost most, backward more than forward. Waiting is no operator: source_lines shows it.
 --
 -- Operators are the cpu_op rows of a trace; annotations and Python frames are not listed. An operator
 -- whose only child is an operator of the same name forms one call with it. Host self time is the length

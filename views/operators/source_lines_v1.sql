@@ -8,7 +8,7 @@
 -- empty: No Python line was recorded: record with ProfilerActivity.CPU and with_stack=True.
 -- uses: checked_choice, first_id, is_wanted, library_files, trace_names
 -- example: samples --run resnet_workers_0 --span 1 --limit 6
--- reading: The function in record.py that draws the images costs more than the whole backward pass, which the training loop starts.
+-- reading: The function in record.py that reads an image costs more than the whole backward pass, which the training loop starts.
 --
 -- If Python frames were recorded, a line is that of a function definition, which is all that the
 -- profiler records since torch 1.12. The figures are those of the function, and line_kind is 'definition'.

@@ -65,8 +65,8 @@ def ask(client: TestClient, sql: str) -> str:
 
 def test_the_newest_run_is_shown_first(client: TestClient) -> None:
     page = client.get("/").text
-    assert '<option value="ddp_gloo" selected>' in page
-    assert '<option value="rank1">' in page
+    assert '<option value="resnet_workers_2" selected>' in page
+    assert '<option value="ddp_gloo">' in page
     assert 'id="data"' not in page
     assert "connect-src 'self'" in page
 
@@ -103,7 +103,7 @@ def test_a_run_may_be_shortened(client: TestClient) -> None:
 def test_sql_is_asked(client: TestClient) -> None:
     answer = client.post("/api/sql", json={"sql": "SELECT run, steps FROM runs() ORDER BY run"})
     found = answer.json()
-    assert found["values"] == [["ddp_gloo", "resnet_workers_0", "resnet_workers_2"], [6, 6, 6]]
+    assert found["values"] == [["ddp_gloo", "resnet_workers_0", "resnet_workers_2"], [6, 10, 10]]
     assert found["said"] == "3 rows."
     many = client.post("/api/sql", json={"sql": "FROM range(5000)"}).json()
     assert (many["rows"], len(many["values"][0])) == (2000, 2000)
@@ -450,12 +450,12 @@ def test_in_a_browser(visit: Visit, address: str) -> None:
     page = visit.page
     page.goto(address)
     visit.all_panels()
-    page.locator("[data-choice=run]").select_option("resnet_workers_2")
-    page.wait_for_url("**/?run=resnet_workers_2")
+    page.locator("[data-choice=run]").select_option("resnet_workers_0")
+    page.wait_for_url("**/?run=resnet_workers_0")
     page.locator("[data-choice=span]").select_option("2")
-    page.wait_for_url("**/?run=resnet_workers_2&worker=worker0&span=2")
-    page.locator("[data-choice=baseline]").select_option("resnet_workers_0")
-    page.wait_for_url("**/?baseline=resnet_workers_0&run=resnet_workers_2&worker=worker0&span=2")
+    page.wait_for_url("**/?run=resnet_workers_0&worker=worker0&span=2")
+    page.locator("[data-choice=baseline]").select_option("resnet_workers_2")
+    page.wait_for_url("**/?baseline=resnet_workers_2&run=resnet_workers_0&worker=worker0&span=2")
     visit.all_panels()
     page.locator("#ask select").select_option("kernel_stats")
     expect(page.locator("#ask .said")).to_have_text("0 rows.")
