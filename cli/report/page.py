@@ -52,6 +52,7 @@ SCRIPTS = (
     "timeline.js",
     "page.js",
 )
+TIMELINE_SCRIPTS = tuple(name for name in SCRIPTS if name not in (*LIBRARIES, "tables.js"))
 #: Names of colors in the style sheets -> the category whose color it is in the charts.
 CATEGORY_COLORS = {
     "kernel": "kernel",
@@ -87,8 +88,18 @@ def render(warehouse: Warehouse, trace: ReportTrace) -> Iterator[str]:
     yield from document(trace, header=_described(trace), data=data)
 
 
+def timeline_page(warehouse: Warehouse, trace: ReportTrace) -> Iterator[str]:
+    """Yield a page with the timeline only, in pieces. It needs no libraries."""
+    data = {"timeline": timeline.embedded(warehouse, trace)}
+    yield from document(trace, header=_described(trace), data=data, has_panels=False)
+
+
 def document(
-    trace: ReportTrace, header: str, data: dict[str, Any] | None = None, before: str = ""
+    trace: ReportTrace,
+    header: str,
+    data: dict[str, Any] | None = None,
+    before: str = "",
+    has_panels: bool = True,
 ) -> Iterator[str]:
     """Yield the page in pieces.
 
@@ -97,30 +108,37 @@ def document(
         header: HTML of the header, which names the trace.
         data: The rows of the panels; None if the page fetches them from its server.
         before: HTML between the timeline and the panels.
+        has_panels: Whether it shows more than the timeline.
     """
+    shown = sections(trace) if has_panels else ()
+    styles = STYLES if has_panels else [name for name in STYLES if name not in LIBRARIES]
+    scripts = SCRIPTS if has_panels else TIMELINE_SCRIPTS
     yield '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-    yield f'<meta http-equiv="Content-Security-Policy" content="{_policy(data is None)}">\n'
+    yield f'<meta http-equiv="Content-Security-Policy" content="{_policy(scripts, data is None)}">\n'
     yield '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
     yield f"<title>{html.escape(trace.run)} · tracewh</title>\n"
-    for style in STYLES:
+    for style in styles:
         yield f"<style>{_asset(style)}</style>\n"
     yield f"<style>{_category_colors()}</style>\n"
-    yield f"</head>\n<body>\n{_head(trace, header)}"
+    yield f"</head>\n<body>\n{_head(shown, header)}"
     yield '<main id="main" tabindex="-1">\n'
-    for section in sections(trace):
+    for section in shown:
         yield _section(section, trace)
         if section is VERDICT:
             yield f"{TIMELINE}{before}"
+    if not has_panels:
+        yield TIMELINE
     yield "</main>\n"
-    yield (
-        "<footer><details><summary>Libraries in this page</summary>"
-        f'<pre tabindex="0">{html.escape(_asset("notices.txt"))}</pre></details></footer>\n'
-    )
+    if has_panels:
+        yield (
+            "<footer><details><summary>Libraries in this page</summary>"
+            f'<pre tabindex="0">{html.escape(_asset("notices.txt"))}</pre></details></footer>\n'
+        )
     if data is not None:
         # In JSON, "<" occurs only within text.
         text = orjson.dumps(data, default=str).decode().replace("<", "\\u003c")
         yield f'<script type="application/json" id="data">{text}</script>\n'
-    for script in SCRIPTS:
+    for script in scripts:
         yield f"<script>{_asset(script)}</script>\n"
     yield "</body>\n</html>\n"
 
@@ -132,11 +150,11 @@ def _category_colors() -> str:
 
 
 @functools.cache
-def _policy(is_live: bool) -> str:
+def _policy(of_scripts: tuple[str, ...], is_live: bool) -> str:
     """Return the content security policy: only the page's own scripts, and its own server if live."""
     hashes = (
         base64.b64encode(hashlib.sha256(_asset(script).encode()).digest()).decode()
-        for script in SCRIPTS
+        for script in of_scripts
     )
     scripts = " ".join(f"'sha256-{value}'" for value in hashes)
     connect = " connect-src 'self';" if is_live else ""
@@ -221,15 +239,15 @@ def _described(trace: ReportTrace) -> str:
     )
 
 
-def _head(trace: ReportTrace, header: str) -> str:
+def _head(shown: tuple[Section, ...], header: str) -> str:
     named = {"timeline": "Timeline"} | {
-        section.id: section.title for section in sections(trace) if section is not VERDICT
+        section.id: section.title for section in shown if section is not VERDICT
     }
     links = "".join(f'<a href="#{id}">{html.escape(title)}</a>' for id, title in named.items())
+    nav = f'<nav aria-label="Sections">{links}</nav>\n' if shown else ""
     return f"""<a class="skip" href="#main">Skip to the content</a>
 <header>
-{header}<nav aria-label="Sections">{links}</nav>
-<button id="theme" type="button">Dark</button>
+{header}{nav}<button id="theme" type="button">Dark</button>
 </header>
 """
 
