@@ -124,7 +124,14 @@ def pictures(folder: Path) -> list[Picture]:
             "The report of a run with another one as its baseline",
             lambda: report("samples", FAST, SLOW),
             _comparison,
-            lambda page: _printed(folder, "diff", SLOW, FAST).split("\n", 1)[0] + ".",
+            lambda page: _text(page, "#panel-diff-verdict .headline"),
+        ),
+        Picture(
+            "verdict",
+            "The top of the report of a training run",
+            lambda: report("samples", SLOW),
+            _first_verdict,
+            _verdict,
         ),
         Picture(
             "workers",
@@ -218,6 +225,13 @@ def _first_screen(page: Page) -> int:
     _step(page)
     page.evaluate("scrollTo(0, 0)")
     return 1180
+
+
+def _first_verdict(page: Page) -> int:
+    _drawn(page, "verdict")
+    page.locator(".bar.large").wait_for()
+    page.evaluate("scrollTo(0, 0)")
+    return 640
 
 
 def _timeline(page: Page) -> str:

@@ -13,7 +13,15 @@ from pyspark.sql import DataFrame, SparkSession
 
 import tracewh
 import tracewh.spark
-from tracewh import FileResult, IngestError, Progress, ViewError, Warehouse, WarehouseError
+from tracewh import (
+    FileResult,
+    IngestError,
+    Progress,
+    ViewError,
+    Warehouse,
+    WarehouseError,
+    notebook,
+)
 
 
 def report(result: FileResult) -> None:
@@ -50,6 +58,16 @@ def query() -> str:
     except WarehouseError as error:
         return str(error)
     return tracewh.__version__
+
+
+def draw(warehouse: Warehouse) -> str:
+    page = notebook.report(warehouse, "resnet", baseline="slower")
+    assert_type(page, notebook.Page)
+    try:
+        notebook.chart(warehouse, "step_breakdown", "resnet").save("steps.svg")
+    except notebook.PictureError as error:
+        return str(error)
+    return str(page.save(Path("report.html")))
 
 
 def on_spark(session: SparkSession) -> DataFrame:

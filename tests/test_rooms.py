@@ -24,6 +24,7 @@ ROOMS = {
     "tracewh.ingest.parse": "ingest/parse",
     "tracewh.ingest.read": "ingest/read",
     "tracewh.ingest.sources": "ingest/sources",
+    "tracewh.notebook": "notebook",
     "tracewh.spark": "spark",
     "tracewh.storage": "storage",
     "tracewh.storage.remote": "storage/remote",

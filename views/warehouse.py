@@ -11,9 +11,13 @@ import contextlib
 import inspect
 import os
 import re
+import sys
 import threading
 import weakref
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Self
 
@@ -35,8 +39,31 @@ _SIZES = {"trace": 3, "worker": 2, "run": 1}
 _INTROSPECTION = re.compile(r"\b(show|information_schema|duckdb_\w+|pg_\w+)\b", re.IGNORECASE)
 
 
+#: The room that draws pictures, and its functions that are methods of a warehouse. It is above this one and
+#: needs more than queries do, so it is loaded by its name, at the first picture.
+_PICTURES, _DRAWN = "tracewh.notebook", ("chart", "report")
+
+
 class WarehouseError(Exception):
     """A folder is not a warehouse, or it cannot be read. The message is meant for the user."""
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """The view that a relation is the result of, its arguments and its SQL."""
+
+    warehouse: Warehouse
+    view: Spec
+    arguments: dict[str, Any]
+    sql: str
+
+
+_ORIGINS: weakref.WeakKeyDictionary[duckdb.DuckDBPyRelation, Origin] = weakref.WeakKeyDictionary()
+
+
+def origin(relation: duckdb.DuckDBPyRelation) -> Origin | None:
+    """Return the view that a relation is the result of; None for any other relation."""
+    return _ORIGINS.get(relation)
 
 
 class Warehouse:
@@ -49,6 +76,12 @@ class Warehouse:
         warehouse.kernel_stats(version=1, group_by="launch").df()
         warehouse.host_events.filter("name = 'aten::mm'").arrow()
         warehouse.sql("SELECT name, total_us FROM kernel_stats() LIMIT 5").pl()
+
+    Jupyter draws the result of a view as a table, and that of `timeline` as a timeline. The methods `report`
+    and `chart` return pictures (tracewh/notebook):
+
+        warehouse.report("resnet").save("report.html")
+        warehouse.chart("step_breakdown", "resnet")
 
     A query sees the traces that exist when it starts. A trace that is ingested while a query runs is in all of
     its tables or in none. For a warehouse in an object store, queries see the traces that existed when it was
@@ -80,6 +113,8 @@ class Warehouse:
         self._con = duckdb.connect(
             config={"python_scan_all_frames": True, "temp_directory": str(spill.path / "spill")}
         )
+        if "IPython" in sys.modules:
+            import_module(_PICTURES).draw_relations()
 
     @property
     def tables(self) -> list[str]:
@@ -129,7 +164,9 @@ class Warehouse:
         view = self.registry.get(name, version)
         whole = self.resolve(self.registry.call(name, version, **arguments).values)
         call = self.registry.call(name, version, **whole)
-        return self._query(call.sql, None, needed_traces(view, whole))
+        found = self._query(call.sql, None, needed_traces(view, whole))
+        _ORIGINS[found] = Origin(self, view, whole, call.sql)
+        return found
 
     def names(self) -> list[TraceKeys]:
         """Run, worker and span of each trace; no file is opened."""
@@ -240,7 +277,7 @@ class Warehouse:
         return f"Warehouse({str(self.path)!r})"
 
     def __dir__(self) -> list[str]:
-        return [*super().__dir__(), *self.tables, *self.views]
+        return [*super().__dir__(), *self.tables, *self.views, *_DRAWN]
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):  # also prevents endless recursion in a copy without a registry
@@ -249,6 +286,8 @@ class Warehouse:
             return self.sql(f"FROM {name}")
         if name in self.views:
             return _method(self, self.registry.get(name))
+        if name in _DRAWN:
+            return partial(getattr(import_module(_PICTURES), name), self)
         hint = did_you_mean(name, [*self.tables, *self.views])
         raise AttributeError(f"no table or view named {name!r}{hint}", name=name, obj=self)
 

@@ -40,7 +40,8 @@ const watcher = new IntersectionObserver((seen) => {
   }
 }, { rootMargin: "600px" });
 // The verdict and the timeline are on top, so they come before the panels.
-show(document.getElementById("panel-verdict"));
+const verdict = document.getElementById("panel-verdict");
+if (verdict) show(verdict);
 showTimeline(document.getElementById("timeline")).then(() => {
   for (const article of document.querySelectorAll("article[data-panel]")) watcher.observe(article);
 });

@@ -72,6 +72,8 @@ LIVE_SCRIPTS = (*SCRIPTS, "perfetto.js")
 PRODUCT = '<h1 class="product"><a href="./">tracewh</a></h1>\n'
 #: How much scripts, styles and rows may take for a file with other workers to stay below 6 MB.
 MOST_BYTES = 5_850_000
+#: Those of a page with the timeline only.
+TIMELINE_SCRIPTS = tuple(name for name in SCRIPTS if name not in (*LIBRARIES, "tables.js"))
 #: The element that timeline.js fills.
 TIMELINE = """<section id="timeline" aria-labelledby="timeline-title">
 <h2 id="timeline-title">Timeline</h2>
@@ -108,8 +110,18 @@ def render(warehouse: Warehouse, trace: ReportTrace) -> Iterator[str]:
     yield from document(trace, header=header, data=data, note=note)
 
 
+def timeline_page(warehouse: Warehouse, trace: ReportTrace) -> Iterator[str]:
+    """Yield a page with the timeline only, in pieces. It needs no libraries."""
+    data = {"timeline": timeline.embedded(warehouse, trace)}
+    yield from document(trace, header=_described(trace), data=data, has_panels=False)
+
+
 def document(
-    trace: ReportTrace, header: str, data: dict[str, Any] | None = None, note: str = ""
+    trace: ReportTrace,
+    header: str,
+    data: dict[str, Any] | None = None,
+    note: str = "",
+    has_panels: bool = True,
 ) -> Iterator[str]:
     """Yield the page in pieces.
 
@@ -118,16 +130,23 @@ def document(
         header: HTML of the header, which names the trace.
         data: The rows of the panels; None if the page fetches them from its server.
         note: HTML between the verdict and the timeline.
+        has_panels: Whether it shows more than the timeline.
     """
-    scripts = LIVE_SCRIPTS if data is None else SCRIPTS
-    yield from opening(f"{trace.run} · tracewh", STYLES, scripts, is_live=data is None)
-    yield _head(trace, header)
+    shown = sections(trace) if has_panels else ()
+    styles = STYLES if has_panels else tuple(name for name in STYLES if name not in LIBRARIES)
+    scripts = TIMELINE_SCRIPTS
+    if has_panels:
+        scripts = LIVE_SCRIPTS if data is None else SCRIPTS
+    yield from opening(f"{trace.run} · tracewh", styles, scripts, is_live=data is None)
+    yield _head(shown, header)
     yield '<main id="main" tabindex="-1">\n'
-    for section in sections(trace):
+    for section in shown:
         yield _section(section, trace)
         if section is VERDICT:
             yield f"{note}{TIMELINE}"
-    yield f"</main>\n{notices()}"
+    if not has_panels:
+        yield TIMELINE
+    yield f"</main>\n{notices() if has_panels else ''}"
     if data is not None:
         yield f'<script type="application/json" id="data">{embedded(data)}</script>\n'
     yield from closing(scripts)
@@ -334,15 +353,15 @@ def _described(trace: ReportTrace, screens: list[dict[str, Any]]) -> str:
     )
 
 
-def _head(trace: ReportTrace, header: str) -> str:
+def _head(shown: tuple[Section, ...], header: str) -> str:
     named = {"timeline": "Timeline"} | {
-        section.id: section.title for section in sections(trace) if section is not VERDICT
+        section.id: section.title for section in shown if section is not VERDICT
     }
     links = "".join(f'<a href="#{id}">{html.escape(title)}</a>' for id, title in named.items())
+    nav = f'<nav aria-label="Sections">{links}</nav>\n' if shown else ""
     return f"""<a class="skip" href="#main">Skip to the content</a>
 <header>
-{header}<nav aria-label="Sections">{links}</nav>
-<button id="theme" type="button">Dark</button>
+{header}{nav}<button id="theme" type="button">Dark</button>
 </header>
 """
 

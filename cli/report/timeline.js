@@ -507,6 +507,7 @@ async function showBaseline(timeline, { run, baseline }) {
 
 async function offerWorkers(timeline, found) {
   const rows = data ? found.stack : await askTimeline("stack", location.search);
+  if (!rows) return; // a page with one timeline only
   const text = (column, n) => (rows[column][n] === null ? null : rows.texts[column][rows[column][n]]);
   const workers = rows.worker.map((_, n) => ({ rank: rows.rank[n], length: rows.length[n], shift: rows.shift[n],
     ahead: rows.ahead[n], spread: rows.spread[n], allowing: rows.allowing[n], found: rows.found?.[n],

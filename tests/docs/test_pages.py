@@ -29,7 +29,9 @@ COMING_FROM = sorted((DOCS / "coming-from").glob("*.md"))
 #: What stands for a name of the reader's own.
 PLACEHOLDERS = {"my_run": "resnet_workers_0"}
 #: What the pages take for granted of the reader's program.
-READERS = "loader, train, BATCH, Pictures = range(12), lambda batch: None, 4, lambda: [0] * 4\n"
+READERS = (
+    "loader, train, BATCH, StoredPictures = range(12), lambda batch: None, 4, lambda: [0] * 4\n"
+)
 
 
 @pytest.fixture(scope="module")
