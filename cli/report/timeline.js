@@ -239,7 +239,7 @@ class Timeline {
     this.show(middle - length / 2, middle + length / 2);
   }
 
-  // Asks for what is in view, unless the answer at hand is as exact.
+  // Asks for what is in view, unless what is loaded is as exact.
   refresh() {
     this.box.setAttribute("aria-busy", "true");
     clearTimeout(this.timer);
