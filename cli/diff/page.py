@@ -14,7 +14,7 @@ from tracewh.cli.output.cell_format import text as plain
 from tracewh.cli.output.labels import distinct, shorten
 
 if TYPE_CHECKING:
-    from tracewh.cli.commands.summary import Page
+    from tracewh.cli.output.text_page import Page
 
 #: Maximum number of operators, kernels or blocks in text and in Markdown; the views have all.
 FEW, MORE = 3, 10

@@ -33,11 +33,11 @@ def compare(
     import duckdb
 
     import tracewh
-    from tracewh.cli.commands.summary import Page
     from tracewh.cli.diff import page
     from tracewh.cli.diff.comparison import Comparison, figures, unit_of
     from tracewh.cli.diff.conditions import Condition
     from tracewh.cli.output import Output
+    from tracewh.cli.output.text_page import Page
 
     if format not in page.FORMATS:
         known = list(page.FORMATS)
