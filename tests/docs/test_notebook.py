@@ -189,7 +189,8 @@ def test_many_ranks() -> None:
         assert min(rank0["wait_ms"], rank1["wait_ms"]) == 0
     assert {"synchronizing", "transfer"} <= set(done.drawing("w.chart(").splitlines())
     assert re.findall(r">(rank[01])<", done.html("w.workers(")).count("rank1") > 0
-    assert "gloo:" in done.html("w.timeline(")
+    timeline = done.html("w.timeline(")
+    assert "gloo:" in timeline and "&lt;select data-screen" not in timeline
     assert done.rows("FROM stragglers(")[0]["worker"] == "rank0"
     third = done.rows("AS rank1_loads_longer_ms")[1]
     assert third["step"] == 3

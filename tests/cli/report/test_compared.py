@@ -14,7 +14,7 @@ from playwright.sync_api import Locator, Page, expect
 
 import tracewh
 from tests.cli.report.conftest import Visit
-from tests.cli.report.test_serve import started
+from tests.cli.report.servers import started
 from tracewh.cli.report.write import write_report
 
 #: Per step, in us: the loader, the forward pass with one operator in it, and a log that only one run writes. The

@@ -12,8 +12,8 @@ from playwright.sync_api import Browser, expect
 
 import tracewh
 from tests.cli.report.conftest import Visit
+from tests.cli.report.servers import started
 from tests.cli.report.test_accessibility import axe, violations
-from tests.cli.report.test_serve import started
 from tests.cli.report.test_timeline import MS, Drawn, drag, event, events, picture
 from tracewh.cli.report.write import write_report
 
