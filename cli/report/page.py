@@ -113,7 +113,7 @@ def render(warehouse: Warehouse, trace: ReportTrace) -> Iterator[str]:
 def timeline_page(warehouse: Warehouse, trace: ReportTrace) -> Iterator[str]:
     """Yield a page with the timeline only, in pieces. It needs no libraries."""
     data = {"timeline": timeline.embedded(warehouse, trace)}
-    yield from document(trace, header=_described(trace), data=data, has_panels=False)
+    yield from document(trace, header=_described(trace, []), data=data, has_panels=False)
 
 
 def document(
@@ -338,10 +338,11 @@ def _sql(panel: Panel, trace: ReportTrace, block: str | None = None) -> str:
 
 
 def _described(trace: ReportTrace, screens: list[dict[str, Any]]) -> str:
+    """Return the header of a file. Without the first screens of other traces there is nothing to choose."""
     compared = f", compared with <b>{html.escape(trace.baseline)}</b>" if trace.baseline else ""
     date = f"{trace.date} · " if trace.date else ""
     seconds = (trace.end_ns - trace.start_ns) / 1e9
-    if trace.others:
+    if trace.others and screens:
         which = first_screens.pickers(trace, screens)
     else:
         which = (

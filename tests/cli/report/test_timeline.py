@@ -330,7 +330,7 @@ def path_of_step(drawn: Drawn, number: int) -> None:
     start = (number - 1) * STEP_US * 1000
     drawn.page.wait_for_function(
         """([start, end]) => {
-            const { critical } = document.getElementById("timeline").timeline;
+            const { critical } = document.getElementById("timeline").timeline.main;
             return critical?.from === start && critical.to === end && critical.events.size > 2
                 && critical.start.every((each) => each >= start && each < end);
         }""",
