@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 import json as _json
+import sys
 from collections.abc import Callable, Sequence
 from textwrap import wrap
+from typing import TYPE_CHECKING
 
 from tracewh.cli.diff.comparison import Change, Comparison, Row
 from tracewh.cli.output import format_bytes
 from tracewh.cli.output.cell_format import text as plain
-from tracewh.cli.output.labels import distinct
+from tracewh.cli.output.labels import distinct, shorten
+
+if TYPE_CHECKING:
+    from tracewh.cli.commands.summary import Page
 
 #: Maximum number of operators, kernels or blocks in text and in Markdown; the views have all.
 FEW, MORE = 3, 10
-#: Width of a line of text, and of a name in text, so that lines fit, and in Markdown.
+#: Width of a line of text in a file, and of a name in text, so that lines fit, and in Markdown.
 WIDTH, NARROW, WIDE = 100, 36, 80
+#: A terminal with less room for a name beside its figures has them on lines of their own.
+LEAST_NAME = 18
+#: Between two columns, and before the figures below a name.
+GAP, INDENT = "  ", "    "
 #: The times of an operator, and where each is spent.
 PLACES = {"host_self_us": "host", "device_self_us": "device"}
 HEADINGS = ("", "baseline", "experiment", "difference", "", "")
@@ -22,23 +31,77 @@ HEADINGS = ("", "baseline", "experiment", "difference", "", "")
 Line = tuple[str, Change, str]
 
 
-def text(comparison: Comparison, only_significant: bool, failed: Sequence[str]) -> str:
-    """Return the comparison as a dozen lines; failed conditions are printed on stderr."""
+def text(
+    comparison: Comparison,
+    only_significant: bool,
+    failed: Sequence[str],
+    screen: Page | None = None,
+) -> str:
+    """Return the comparison as a dozen lines; failed conditions are printed on stderr.
+
+    Args:
+        screen: The terminal that the lines must fit; None for a file.
+    """
+    sentence, details = _verdict(comparison)
+    drawn = _in_columns(_rows(comparison, only_significant, NARROW))
+    if screen is None:
+        return "\n".join([*wrap(sentence, WIDTH), details, "", *drawn, ""])
+    if max(map(len, drawn)) > screen.width:
+        drawn = _fitted(_rows(comparison, only_significant, sys.maxsize), screen.width)
+    return "\n".join([*screen.wrap(sentence), *screen.wrap(details), "", *drawn, ""])
+
+
+def _rows(comparison: Comparison, only_significant: bool, longest: int) -> list[tuple[str, ...]]:
+    """Return the cells of the table, with names of operators and kernels no longer than that."""
     rows: list[tuple[str, ...]] = [HEADINGS]
     rows += map(_cells, _steps(comparison, FEW, only_significant))
     rows += map(_cells, _blocks(comparison, FEW))
     for title, found in (("operators", _operators), ("kernels", _kernels)):
         lines = _kept(found(comparison), FEW, only_significant)
         rows += [(f"{title}, {_scope(comparison)}", *[""] * 5)] if lines else []
-        rows += [(f"  {cells[0]}", *cells[1:]) for cells in _shortened(lines, NARROW)]
+        rows += [(f"  {cells[0]}", *cells[1:]) for cells in _shortened(lines, longest)]
+    return rows
+
+
+def _in_columns(rows: Sequence[tuple[str, ...]]) -> list[str]:
+    """Return a line per row."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [_line(row, widths) for row in rows]
+
+
+def _line(row: Sequence[str], widths: Sequence[int]) -> str:
+    parts = [row[0].ljust(widths[0])]
+    parts += [cell.rjust(width) for cell, width in zip(row[1:5], widths[1:5], strict=True)]
+    return GAP.join([*parts, row[5]]).rstrip()
+
+
+def _fitted(rows: Sequence[tuple[str, ...]], width: int) -> list[str]:
+    """Return the lines of a table that is too wide for its terminal, with shorter names.
+
+    If that is not enough, the figures of a row stand below its name, and its significance beside the name.
+    """
+    _, *widths, last = (max(map(len, column)) for column in zip(*rows, strict=True))
+    figures = sum(widths) + len(GAP) * len(widths)
+    room = width - figures - (len(GAP) + last if last else 0)
+    is_beside = room >= LEAST_NAME
+    longest = room if is_beside else width - (len(GAP) + last if last else 0)
+    indented = [row[0] for row in rows if row[0].startswith(" ")]
+    labels = distinct(indented, longest)
     drawn = []
-    for row in rows:
-        parts = [row[0].ljust(widths[0])]
-        parts += [cell.rjust(width) for cell, width in zip(row[1:5], widths[1:5], strict=True)]
-        drawn.append("  ".join([*parts, row[5]]).rstrip())
-    sentence, details = _verdict(comparison)
-    return "\n".join([*wrap(sentence, WIDTH), details, "", *drawn, ""])
+    for name, *cells in rows:
+        label = labels.get(name) or shorten(name, width)
+        if is_beside and len(label) <= room:
+            drawn.append(_line((label, *cells), (room, *widths)))
+            continue
+        # The name has a line of its own.
+        beside = "" if is_beside else cells[-1]
+        drawn += [label.ljust(width - len(beside)) + beside] if label else []
+        if any(cells):
+            below = (*cells[:-1], cells[-1] if is_beside else "")
+            drawn.append(
+                _line(("", *below), (room if is_beside else len(INDENT) - len(GAP), *widths))
+            )
+    return [line.rstrip() for line in drawn]
 
 
 def markdown(comparison: Comparison, only_significant: bool, failed: Sequence[str]) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +33,7 @@ def compare(
     import duckdb
 
     import tracewh
+    from tracewh.cli.commands.summary import Page
     from tracewh.cli.diff import page
     from tracewh.cli.diff.comparison import Comparison, figures, unit_of
     from tracewh.cli.diff.conditions import Condition
@@ -65,8 +68,11 @@ def compare(
         if condition.holds(change) and not is_noise:
             values = page.describe(change, unit_of(condition.figure))
             failed.append(f"{condition.text}: {values}")
+    write = page.FORMATS[format]
+    if format == "text" and path is None and sys.stdout.isatty():
+        write = partial(page.text, screen=Page.of(output))
     with output.sink() as sink:
-        sink.write(page.FORMATS[format](comparison, only_significant, failed).encode())
+        sink.write(write(comparison, only_significant, failed).encode())
     for line in failed:
         diagnostics.note(line)
     return LIMIT_EXCEEDED if failed else OK

@@ -75,12 +75,23 @@ def pickers(trace: ReportTrace, screens: list[dict[str, Any]]) -> str:
 
 def note(trace: ReportTrace, screens: list[dict[str, Any]], left: int) -> str:
     """Return HTML that says what the file holds of the other traces."""
-    held = f"of {len(screens)} of the {len(screens) + left}" if left else f"of all {len(screens)}"
-    return (
-        f'<p class="said">The file holds the first screens {held} traces of this run: choose worker and '
-        f"span at the top. From here on, the page is about worker {html.escape(trace.worker)}, span "
-        f"{html.escape(trace.span)}. <code>tracewh serve</code> shows all of each.</p>\n"
+    count, about = (
+        len(screens),
+        f"worker {html.escape(trace.worker)}, span {html.escape(trace.span)}",
     )
+    if count == 1:
+        said = (
+            f"The file has room for one of the {1 + left} traces of the run: it is about {about}."
+        )
+    else:
+        held = (
+            f"{count} of the {count + left}" if left else "both" if count == 2 else f"all {count}"
+        )
+        said = (
+            f"The file holds the first screen of {held} traces of the run: choose a worker and a span at "
+            f"the top. Everything below is about {about}."
+        )
+    return f'<p class="said">{said} <code>tracewh serve</code> shows every trace in full.</p>\n'
 
 
 def _in_order(name: str) -> tuple[int, str]:

@@ -4,13 +4,21 @@
 // Times are nanoseconds from the start of the trace that the page is about.
 const LEAST_VIEW = 200, TALLEST = 640;
 
+// The height of a row, in a lane of a thread that may take so many pixels.
+function rowHeight(lane, rows, most) {
+  return lane.kind === "thread" ? Math.max(LOWEST_ROW, Math.min(ROW, Math.floor(most / rows))) : ROW;
+}
+
+// A lane has room for two lines of its label.
+function laneHeight(rows, row) { return Math.max(rows * row, 2 * ROW - 4); }
+
 class Timeline {
   constructor(holder, source) {
     this.tracks = [new Track({ name: "" }).use(source)];
     this.baseline = null;
     this.stack = null;
     this.view = { from: this.begin, to: this.end };
-    this.isShown = { gaps: true, critical: false, arrows: true, folded: false };
+    this.isShown = { gaps: true, critical: false, arrows: true, folded: false, tall: false };
     this.selected = null;
     this.range = null;
     this.hits = [];
@@ -73,6 +81,8 @@ class Timeline {
       toggles.push(toggle("folded", `${idle} more lane${idle === 1 ? "" : "s"}`,
         "Show threads that run no operator, and lanes of synchronisations"));
     }
+    this.tallToggle = toggle("tall", "Tall rows", "Give every row of a deep stack the height of a name");
+    toggles.push(this.tallToggle);
     const bar = element("div", { className: "timeline-bar" },
       element("span", { className: "group" }, ...fits, ...zooms), element("span", { className: "group" }, ...toggles),
       element("span", { className: "group" }, this.searchBox,
@@ -229,7 +239,7 @@ class Timeline {
     this.show(middle - length / 2, middle + length / 2);
   }
 
-  // Asks for what is in view, unless the answer at hand is as exact.
+  // Asks for what is in view, unless what is loaded is as exact.
   refresh() {
     this.box.setAttribute("aria-busy", "true");
     clearTimeout(this.timer);
@@ -317,15 +327,22 @@ class Timeline {
     let top = STRIP + AXIS;
     this.placed = [];
     const isStacked = this.tracks.length > 1;
+    const tallest = isStacked ? Math.max(TALLEST, 0.8 * window.innerHeight) : TALLEST;
+    this.tallToggle.hidden = true;
     for (const track of this.tracks) {
       track.top = top;
       if (isStacked) {
         this.placed.push({ track, isHead: true, top, height: HEAD });
         top += HEAD + 4;
       }
-      for (const [lane, rows] of track.lanesDrawn(this.isShown.folded)) {
-        const height = track.isFolded ? rows * ROW : Math.max(rows * ROW, 2 * ROW - 4);
-        this.placed.push({ track, lane, rows, top, height });
+      const lanes = track.lanesDrawn(this.isShown.folded);
+      const deepest = this.deepest(lanes, tallest - STRIP - AXIS - (isStacked ? HEAD + 4 : 0));
+      for (const [lane, rows] of lanes) {
+        const low = track.isFolded ? ROW : rowHeight(lane, rows, deepest);
+        if (low < ROW) this.tallToggle.hidden = false;
+        const row = this.isShown.tall ? ROW : low;
+        const height = track.isFolded ? rows * row : laneHeight(rows, row);
+        this.placed.push({ track, lane, rows, row, top, height });
         top += height + (track.isFolded ? 2 : LANE_GAP);
       }
       for (const curve of isStacked ? CURVES.slice(0, 1) : CURVES) {
@@ -339,7 +356,7 @@ class Timeline {
       track.bottom = top;
     }
     this.total = top;
-    this.height = Math.min(top, isStacked ? Math.max(TALLEST, 0.8 * window.innerHeight) : TALLEST);
+    this.height = Math.min(top, tallest);
     this.box.style.height = `${this.height}px`;
     this.spacer.style.height = `${top}px`;
     const ratio = window.devicePixelRatio || 1;
@@ -348,6 +365,17 @@ class Timeline {
     this.canvas.style.width = `${this.width}px`;
     this.canvas.style.height = `${this.height}px`;
     this.draw();
+  }
+
+  // The most pixels that a lane of a thread may take, so that the last stream of the trace is in view.
+  deepest(lanes, room) {
+    const last = lanes.findLastIndex(([lane]) => lane.kind === "stream");
+    const seen = last < 0 ? lanes : lanes.slice(0, last + 1);
+    const total = (most) => seen.reduce((sum, [lane, rows]) => sum + laneHeight(rows, rowHeight(lane, rows, most)) + LANE_GAP, 0);
+    // With very many lanes nothing helps, and rows that are too low to read help least.
+    let most = room;
+    while (most > room / 4 && total(most) > room) most -= 1;
+    return most;
   }
 
   draw() {
@@ -440,7 +468,7 @@ class Timeline {
     if (middle + length / 2 < from || middle - length / 2 > to) this.show(middle - (to - from) / 2, middle + (to - from) / 2);
     const place = this.placed.find((each) => each.track === track && each.lane?.lane === lane);
     if (!place) return;
-    const y = place.top + (place.lane.kind === "thread" ? depth : 0) * ROW;
+    const y = place.top + (place.lane.kind === "thread" ? depth : 0) * place.row;
     if (y < this.box.scrollTop + STRIP + AXIS || y > this.box.scrollTop + this.height - ROW) {
       this.box.scrollTop = Math.max(0, y - this.height / 2);
     }

@@ -73,7 +73,7 @@ class TimelineInput {
     const place = this.placeAt({ y });
     if (x < timeline.labels || !place?.lane) return null;
     const { track, lane, top } = place;
-    const row = Math.floor((y + timeline.scroll - top) / ROW);
+    const row = Math.floor((y + timeline.scroll - top) / place.row);
     let best = null;
     for (const n of track.inLane(lane.lane)) {
       if (track.rowOf(n, lane) !== row) continue;

@@ -2,6 +2,8 @@
 "use strict";
 
 const ROW = 16, AXIS = 24, STRIP = 34, CURVE = 44, LANE_GAP = 7, HEAD = 20;
+// Rows of deep stacks are lower, but no lower than this; names need this many pixels.
+const LOWEST_ROW = 4, NAMED_ROW = 11;
 // Width of the labels of lanes, and of those on a phone.
 const LABELS = { wide: 168, narrow: 96 };
 const CURVES = [
@@ -234,12 +236,14 @@ class Painter {
     }
   }
 
-  lane({ track, lane, top, rows }) {
+  lane({ track, lane, top, rows, row: high }) {
     const { context, colors } = this;
     const { labels, width, isShown } = this.timeline;
     const { start, length, events, busy, event_id: ids, colors: names } = track.rectangles;
     const path = isShown.critical ? track.critical?.events : null;
     const marked = this.marked(track);
+    const gap = high < 14 ? 1 : 2;
+    context.font = `${Math.min(11, high - 2)}px system-ui, sans-serif`;
     for (const n of track.inLane(lane.lane)) {
       const [from, to] = this.timeline.span(track, start[n], length[n]);
       if (to < labels || from > width) continue;
@@ -247,28 +251,29 @@ class Painter {
       const wide = Math.max(Math.min(to, width + 2) - left, 1);
       const row = track.rowOf(n, lane);
       if (row >= rows) continue;
-      const y = top + row * ROW;
+      const y = top + row * high;
       const isBlock = events[n] > 1;
       // A block is as strong as it is full.
       context.globalAlpha = (isBlock ? 0.35 + 0.65 * (busy[n] / 100) : 1) * (path && !path.has(ids[n]) ? 0.25 : 1);
       context.fillStyle = colors[`c-${names[n]}`];
-      context.fillRect(left, y, wide > 3 ? wide - 0.5 : wide, ROW - 2);
+      context.fillRect(left, y, wide > 3 ? wide - 0.5 : wide, high - gap);
       context.globalAlpha = 1;
       if (path?.has(ids[n])) {
         context.fillStyle = colors["c-path"];
-        context.fillRect(left, y + ROW - 4, wide, 2);
+        context.fillRect(left, y + high - gap - 2, wide, 2);
       }
       if (marked.has(`${lane.lane} ${ids[n]}`)) {
         context.strokeStyle = colors.ink;
         context.lineWidth = 1.5;
-        context.strokeRect(left - 0.5, y - 0.5, wide + 1, ROW - 1);
+        context.strokeRect(left - 0.5, y - 0.5, wide + 1, high - gap + 1);
         context.lineWidth = 1;
       }
-      if (wide > 28 && !isBlock) {
+      if (wide > 28 && high >= NAMED_ROW && !isBlock) {
         context.fillStyle = colors[`c-${names[n]}-ink`] || colors["c-ink"];
-        context.fillText(fitted(context, track.rectangles.nameOf(n), wide - 8), left + 4, y + ROW / 2 - 0.5);
+        context.fillText(fitted(context, track.rectangles.nameOf(n), wide - 8), left + 4, y + (high - gap) / 2 + 0.5);
       }
     }
+    context.font = "11px system-ui, sans-serif";
   }
 
   // The selected event and what it launched, or what launched it.
@@ -307,7 +312,7 @@ class Painter {
     const pointOf = ({ lane, depth, start }) => {
       const place = placed.find((each) => each.track === selected.track && each.lane?.lane === lane);
       return place && { x: this.timeline.xOf(start + selected.track.shift),
-        y: place.top + (place.lane.kind === "thread" ? depth ?? 0 : 0) * ROW + ROW / 2 };
+        y: place.top + ((place.lane.kind === "thread" ? depth ?? 0 : 0) + 0.5) * place.row };
     };
     context.save();
     context.beginPath();

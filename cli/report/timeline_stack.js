@@ -1,7 +1,7 @@
 // Which workers stand in a timeline one below the other, and what is said of their clocks.
 "use strict";
 
-// Most workers in a timeline at a time. Only those on the screen are asked for.
+// Most workers in a timeline at a time. Only those on the screen are requested.
 const MOST_TRACKS = 64;
 
 class TimelineStack {

@@ -1,4 +1,4 @@
-// One trace of a timeline: what is at hand of it, and which lanes of it are drawn.
+// One trace of a timeline: what is loaded of it, and which lanes of it are drawn.
 "use strict";
 
 // Lanes of a folded track have this many rows: of the main thread the outermost events.

@@ -92,6 +92,22 @@ kernels, whole recording (4 and 4 steps)
 """
 
 
+@pytest.mark.parametrize("columns", [60, 80, 120])
+@pytest.mark.parametrize("experiment", ["after", "short"])
+def test_a_page_is_no_wider_than_the_terminal(
+    tracewh: Command, pair: Path, monkeypatch: pytest.MonkeyPatch, columns: int, experiment: str
+) -> None:
+    """All words and figures are there at any width."""
+    piped = tracewh("diff", "before", experiment).out
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", str(columns))
+    page = tracewh("diff", "before", experiment).out
+    assert max(map(len, page.splitlines())) <= columns
+    table, of_file = (out.split("\n\n")[1] for out in (page, piped))
+    assert (table == of_file) == (columns == 120)
+    assert sorted(page.split()) == sorted(piped.split())
+
+
 def test_what_is_written_is_what_the_views_say(tracewh: Command, pair: Path) -> None:
     found = tracewh("diff", "before", "after", "--format", "json").json
     with library.open(pair / "wh") as warehouse:
@@ -127,8 +143,9 @@ def test_markdown_is_a_table_and_more_to_unfold(tracewh: Command, pair: Path) ->
     assert sum(line.startswith("<details>") for line in lines) == lines.count("</details>") == 3
 
 
-@pytest.mark.parametrize("format", ["text", "markdown"])
-def test_two_kernels_never_look_alike(tracewh: Command, tmp_path: Path, format: str) -> None:
+def test_two_kernels_never_look_alike(
+    tracewh: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for run, steps in (("before", BEFORE), ("after", AFTER)):
         events = trace(steps)
         for number, kernel in enumerate(event for event in events if event["cat"] == "kernel"):
@@ -138,9 +155,15 @@ def test_two_kernels_never_look_alike(tracewh: Command, tmp_path: Path, format: 
         path.parent.mkdir(parents=True)
         path.write_text(json.dumps({"traceEvents": events}), "utf-8")
     library.ingest(tmp_path / "logs", tmp_path / "wh")
-    done = tracewh("diff", "before", "after", "--format", format, "-w", tmp_path / "wh")
-    names = re.findall(r"void cutlass\S*", done.out)
-    assert len(names) == len(set(names)) == 2, done.out
+    diff = ("diff", "before", "after", "-w", tmp_path / "wh")
+    pages = [tracewh(*diff, "--format", format).out for format in ("text", "markdown")]
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    for columns in ("60", "80"):
+        monkeypatch.setenv("COLUMNS", columns)
+        pages.append(tracewh(*diff).out)
+    for page in pages:
+        names = re.findall(r"^(?:  |\| `)(void\S*(?: \S*…)?\S*)", page, re.MULTILINE)
+        assert len(names) == len(set(names)) == 2, page
 
 
 def test_a_run_does_not_differ_from_itself(tracewh: Command, pair: Path) -> None:
@@ -177,9 +200,8 @@ def test_only_what_is_significant(tracewh: Command, pair: Path) -> None:
     fail = ("--fail-if", "step_us > 5%")
     assert tracewh("diff", "before", "short", *fail).code == 4
     done = tracewh("diff", "before", "short", *fail, "--only-significant")
-    assert done.code == 0 and "4 and 2 steps are too few to tell whether" in " ".join(
-        done.out.split()
-    )
+    assert done.code == 0
+    assert "4 and 2 steps are too few to tell whether" in " ".join(done.out.split())
     # A figure that nothing tests is not let off.
     assert (
         tracewh(

@@ -69,6 +69,20 @@ def test_bars_are_in_the_unit_of_the_largest() -> None:
     assert shown.index("a") < shown.index("b")
 
 
+@pytest.mark.parametrize(("steps", "widest"), [(1, 96), (3, 96), (40, 22)])
+def test_few_bars_are_no_wider_than_many(steps: int, widest: float) -> None:
+    """A chart of one step is a bar as well, not a square as wide as the page."""
+    rows = found({"step": "-", "kernel_us": "us"}, *((n, 1000) for n in range(steps)))
+    made = charts.specification({"kind": "stacked", "x": "step", "values": ("kernel_us",)}, rows)
+    drawn = {**(made or {}), "width": 900, "datasets": {"rows": charts.records(rows)}}
+    svg = vl_convert.vegalite_to_svg(drawn)
+    widths = [
+        float(w) for w in re.findall(r'aria-roledescription="bar" d="M[-\d.,]+h([\d.]+)', svg)
+    ]
+    assert len(widths) == steps
+    assert widest / 2 < max(widths) <= widest
+
+
 def test_shortened_names_differ() -> None:
     """They are shortened in the middle; names that would be the same are numbered."""
     names = [f"void kernel<{'float, ' * 9}{digit}{', int' * 9}>" for digit in "123"]

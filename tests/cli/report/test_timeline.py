@@ -113,8 +113,8 @@ class Drawn:
         """Where an instant of a lane is on the screen."""
         self.box.scroll_into_view_if_needed()
         x, y = self.ask(
-            f"""[t.xOf({ms * MS}), t.placed.find((each) => each.track === t.tracks[{track}]
-                 && each.lane?.lane === {lane!r}).top - t.scroll + {16 * depth + 8}]"""
+            f"""[t.placed.find((each) => each.track === t.tracks[{track}] && each.lane?.lane === {lane!r})]
+                 .flatMap(({{ top, row }}) => [t.xOf({ms * MS}), top - t.scroll + {depth + 0.5} * row])"""
         )
         bounds = self.page.locator(".timeline-box canvas").bounding_box()
         assert bounds is not None
@@ -450,3 +450,82 @@ def test_a_trace_without_durations_has_no_timeline(visit: Visit, tmp_path: Path)
         "The trace has no events with a duration."
     )
     visit.all_panels()
+
+
+#: Python frames around the operator of a step: more than the screen has room for in full height.
+FRAMES = 60
+
+
+@pytest.fixture
+def deep(visit: Visit, tmp_path: Path) -> Drawn:
+    """The timeline of a step whose operator is called in many Python frames."""
+    (tmp_path / "deep").mkdir()
+    frames = [
+        event("python_function", f"model.py({n}): frame_{n}", 1, 10 * n, 9900 - 20 * n)
+        for n in range(1, FRAMES + 1)
+    ]
+    first_step = [
+        each for each in events() if each["ts"] < STEP_US and "DataLoader" not in each["name"]
+    ]
+    trace = {"schemaVersion": 1, "traceEvents": [*first_step, *frames]}
+    (tmp_path / "deep" / "rank0.json").write_text(json.dumps(trace), "utf-8")
+    tracewh.ingest([tmp_path / "deep"], tmp_path / "warehouse")
+    write_report(str(tmp_path / "warehouse"), "deep", None, None, tmp_path / "deep.html")
+    return Drawn(visit, (tmp_path / "deep.html").as_uri())
+
+
+def color_at(drawn: Drawn, lane: str, ms: float, depth: int) -> list[int]:
+    """What is painted at an instant of a lane."""
+    x, y = drawn.point(lane, ms, depth)
+    found: list[int] = drawn.ask(
+        f"""[t.canvas].map((canvas) => {{
+            const {{ left, top }} = canvas.getBoundingClientRect();
+            const copy = document.createElement("canvas").getContext("2d", {{ willReadFrequently: true }});
+            copy.drawImage(canvas, left - {x}, top - {y});
+            return [...copy.getImageData(0, 0, 1, 1).data];
+        }})[0]"""
+    )
+    return found
+
+
+def search(drawn: Drawn, text: str) -> None:
+    drawn.page.get_by_label("Search events").fill(text)
+    drawn.page.keyboard.press("Enter")
+    expect(drawn.details.locator("dd").first).to_contain_text(text)
+
+
+def test_a_deep_stack_leaves_room_for_the_device(deep: Drawn) -> None:
+    main = "thread 1 1"
+    row = "t.placed.find(({ lane }) => lane?.lane === 'thread 1 1').row"
+    bottom = "t.placed.filter(({ lane }) => lane).map(({ top, height }) => top + height).at(-1)"
+    assert 4 <= deep.ask(row) < 11
+    assert deep.ask(bottom) <= deep.ask("t.height")
+    depth = FRAMES + 1  # of the operator, below the step and the frames
+    assert color_at(deep, main, 4.05, depth) == color_at(deep, main, 5.5, depth)
+    assert color_at(deep, main, 4.05, depth - 1) == color_at(deep, main, 4.05, 1)
+    assert color_at(deep, main, 4.05, depth) != color_at(deep, main, 4.05, depth - 1)
+    deep.click(main, 4.05, depth)
+    assert deep.fact("name") == "aten::linear"
+    deep.press("ArrowUp")
+    assert deep.fact("name").endswith(f"frame_{FRAMES}")
+    deep.click(main, 4.05, depth - 11)
+    assert deep.fact("name").endswith(f"frame_{FRAMES - 10}")
+    # Search finds an event without moving the lanes, which are all in view.
+    search(deep, "gemm_kernel")
+    expect(deep.details.locator("dt:text-is('launched by') + dd")).to_be_visible()
+    assert deep.ask("t.box.scrollTop") == 0
+    # A reader can have the names instead.
+    tall = deep.page.get_by_role("button", name="Tall rows")
+    tall.click()
+    assert deep.ask(row) == 16
+    assert deep.ask(bottom) > deep.ask("t.height")
+    search(deep, "frame_50")
+    assert deep.fact("name").endswith("frame_50")
+    assert deep.ask("t.box.scrollTop") > 0
+    tall.click()
+    assert deep.ask(bottom) <= deep.ask("t.height")
+
+
+def test_rows_of_a_shallow_stack_keep_their_height(report: Drawn) -> None:
+    assert report.ask("t.placed.filter(({ lane }) => lane).map(({ row }) => row)") == [16, 16, 16]
+    expect(report.page.get_by_role("button", name="Tall rows")).to_be_hidden()

@@ -10,7 +10,8 @@ from playwright.sync_api import expect
 import tracewh
 from tests.cli.report.conftest import Visit, data_of
 from tracewh.cli.report import page
-from tracewh.cli.report.write import write_report
+from tracewh.cli.report.first_screens import note
+from tracewh.cli.report.write import choose_trace, write_report
 
 
 @pytest.fixture(scope="module")
@@ -129,9 +130,10 @@ def test_a_file_holds_the_first_screens_of_all_its_traces(
     assert sorted((screen["worker"], screen["span"]) for screen in screens) == sorted(traces)
     visit.page.goto(gloo.as_uri())
     panel = visit.panel("verdict")
-    count = len(traces)
-    expect(visit.page.locator("main > .said")).to_contain_text(
-        f"The file holds the first screens of all {count} traces of this run"
+    assert len(traces) == 2
+    expect(visit.page.locator("main > .said")).to_have_text(
+        "The file holds the first screen of both traces of the run: choose a worker and a span at the top. "
+        "Everything below is about worker rank0, span 1. tracewh serve shows every trace in full."
     )
     worker, span = traces[-1]
     for name, value in (("worker", worker), ("span", span)):
@@ -180,6 +182,15 @@ def test_what_does_not_fit_is_counted(
     assert len(data["screens"]) == 1
     assert data["timeline"]["stack"]["worker"] == [0]
     assert data["timeline"]["stack"]["left"] == 1
-    traces = samples.sql("FROM traces WHERE run = 'ddp_gloo'").fetchall()
-    said = f"The file holds the first screens of 1 of the {len(traces)} traces of this run"
+    said = "The file has room for one of the 2 traces of the run: it is about worker rank0, span 1."
     assert said in path.read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("count", "left", "held"), [(2, 0, "both"), (3, 0, "all 3"), (2, 3, "2 of the 5")]
+)
+def test_how_many_traces_a_file_holds_is_said(
+    samples: tracewh.Warehouse, count: int, left: int, held: str
+) -> None:
+    trace = choose_trace(samples, "ddp_gloo", None, None, None)
+    assert f" of {held} traces of the run: " in note(trace, [{}] * count, left)
