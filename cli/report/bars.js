@@ -34,16 +34,10 @@ Object.assign(ELEMENTS, {
   // One strip per worker: the mean step by category, and how long the others wait for it.
   workers(holder, panel) {
     const [worker, span, rank] = ["worker", "span", "rank"].map((name) => column(panel, name).values);
-    const [step, steps, lateness, share] = ["step_us", "steps", "lateness_us", "lateness_pct"]
-      .map((name) => column(panel, name).values);
+    const [step, steps, lateness] = ["step_us", "steps", "lateness_us"].map((name) => column(panel, name).values);
     const most = largest(step);
     const several = new Set(span).size > 1;
     const nameOf = (row) => (rank[row] === null ? worker[row] : `rank ${rank[row]}`) + (several ? `, span ${span[row]}` : "");
-    if (lateness[0] > 0) {
-      holder.append(element("p", { className: "finding" },
-        element("b", { textContent: `The other workers wait ${rounded(lateness[0] / steps[0], "us")} per step for ${nameOf(0)}` }),
-        `: ${significant(share[0])} % of all waiting in collectives.`));
-    }
     const all = CATEGORIES.map(([name, color, word]) => ({ color, word, value: largest(column(panel, name).values) }));
     holder.append(element("p", { className: "legend" }, ...all.filter(({ value }) => value > 0).map(({ color, word }) =>
       element("span", {}, element("i", { className: `c-${color}` }), word))));

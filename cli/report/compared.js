@@ -241,6 +241,7 @@ async function showRows(article, panel, message, path) {
   article.heading ??= heading.textContent;
   heading.textContent = path === "/" ? article.heading : `${article.heading} in ${path}`;
   code.textContent = path === "/" ? article.sql : code.dataset.blockSql.replace("'$block'", () => `'${path.replaceAll("'", "''")}'`);
+  showFinding(article, panel);
   empty.textContent = message;
   empty.hidden = !message;
   article.dataset.block = path;

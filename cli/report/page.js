@@ -10,6 +10,7 @@ function show(article) {
     try {
       const panel = data ? data[id] : await fetchJson(`api/panel/${id}${location.search}`);
       article.whole = panel;
+      showFinding(article, panel);
       if (panel.rows) await draw(holder, id, panel, article.querySelector("h3").textContent);
       else {
         message.textContent = panel.empty;
@@ -23,6 +24,13 @@ function show(article) {
     }
   })();
   return article.shown;
+}
+
+// Says below the title of a panel what its rows show.
+function showFinding(article, panel) {
+  const line = article.querySelector(".finding");
+  line.textContent = typeset(panel?.finding) ?? "";
+  line.hidden = !line.textContent;
 }
 
 for (const button of document.querySelectorAll(".copy")) {

@@ -246,7 +246,7 @@ def _blocks(warehouse: Warehouse, trace: ReportTrace) -> dict[str, Any]:
 def panel_data(
     warehouse: Warehouse, panel: Panel, trace: ReportTrace, block: str | None = None
 ) -> dict[str, Any]:
-    """Return the rows of a panel by column, and how to draw them.
+    """Return the rows of a panel by column, how to draw them, and the finding that they show.
 
     Args:
         warehouse: The warehouse.
@@ -254,12 +254,26 @@ def panel_data(
         trace: The trace of the page.
         block: Path of a block of the two timelines, for a panel that can show a block alone.
     """
-    relation = warehouse.sql(_sql(panel, trace, block))
     meanings = {column.name: column for column in warehouse.registry.get(panel.view).columns}
-    found = by_column(relation, meanings)
+    query = _sql(panel, trace, block)
+    finding = None
+    if panel.finding and block is None:
+        # The query runs once, for the rows and for the finding.
+        warehouse.sql(f"CREATE OR REPLACE TEMP TABLE panel_rows AS {query}")
+        found = by_column(warehouse.sql("FROM panel_rows"), meanings)
+        said = run_query(warehouse, panel.finding, most_rows=MOST_ROWS).fetchall()
+        finding = said[0][0] if said else None
+        warehouse.sql("DROP TABLE panel_rows")
+    else:
+        found = by_column(warehouse.sql(query), meanings)
     is_cut = found["rows"] == MOST_ROWS
     empty = "" if found["rows"] else _why(warehouse, panel, trace)
-    drawn = {"chart": _chart(panel, found), "table": panel.table, "is_cut": is_cut}
+    drawn = {
+        "chart": _chart(panel, found),
+        "table": panel.table,
+        "is_cut": is_cut,
+        "finding": finding,
+    }
     if panel is VERDICT_PANEL:
         drawn["mean"] = mean_step(warehouse, trace)
     return {**found, **drawn, "empty": empty}
@@ -338,6 +352,7 @@ def _sql(panel: Panel, trace: ReportTrace, block: str | None = None) -> str:
 
 
 def _described(trace: ReportTrace, screens: list[dict[str, Any]]) -> str:
+    """Return the header of a file. Without the first screens of other traces there is nothing to choose."""
     compared = f", compared with <b>{html.escape(trace.baseline)}</b>" if trace.baseline else ""
     date = f"{trace.date} · " if trace.date else ""
     seconds = (trace.end_ns - trace.start_ns) / 1e9
@@ -380,7 +395,7 @@ def _panel(panel: Panel, trace: ReportTrace) -> str:
     return (
         f'<article id="panel-{panel.id}" data-panel="{panel.id}" aria-labelledby="{panel.id}-title">\n'
         f'<h3 id="{panel.id}-title">{html.escape(panel.title)}</h3>\n'
-        f'<p class="empty" hidden></p>\n{_compared_traces(trace) if panel.id == "diff-modules" else ""}'
+        f'<p class="finding" hidden></p>\n<p class="empty" hidden></p>\n{_compared_traces(trace) if panel.id == "diff-modules" else ""}'
         '<div class="content"></div>\n'
         f"<details><summary>SQL</summary><pre>{code}{html.escape(_sql(panel, trace))}</code></pre>"
         '<button type="button" class="copy">Copy</button></details>\n</article>\n'

@@ -29,6 +29,8 @@ class Panel:
         table: Whether to show the rows as a table too.
         left_out: Message if the query filters out all rows of the view.
         is_of_block: Whether the query has a parameter for a block of the timelines that are compared.
+        has_finding: Whether a query of sql/queries/report/findings says in a sentence what its rows show. It reads them
+            from the table panel_rows.
     """
 
     id: str
@@ -38,11 +40,17 @@ class Panel:
     table: bool = True
     left_out: str = ""
     is_of_block: bool = False
+    has_finding: bool = True
 
     @property
     def query(self) -> str:
         """Its query in sql/queries."""
         return f"report/{self.id.replace('-', '_')}"
+
+    @property
+    def finding(self) -> str | None:
+        """The query of its finding in sql/queries."""
+        return f"report/findings/{self.id.replace('-', '_')}" if self.has_finding else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +85,7 @@ OVERVIEW = Section(
             "recommendations",
             "Recommendations",
             "recommendations",
+            has_finding=False,
         ),
         Panel(
             "gpus",
@@ -93,6 +102,7 @@ OVERVIEW = Section(
             "quality",
             "Trace quality",
             "trace_quality",
+            has_finding=False,
         ),
     ),
 )
@@ -305,6 +315,7 @@ COMPARED = Section(
             "diff_verdict",
             {"kind": "two-runs"},
             table=False,
+            has_finding=False,
         ),
         Panel(
             "diff-steps",
@@ -367,6 +378,7 @@ VERDICT_PANEL = Panel(
     "verdict",
     {"kind": "verdict", "panels": _PROOFS},
     table=False,
+    has_finding=False,
 )
 VERDICT = Section("verdict", "Verdict", (VERDICT_PANEL,))
 

@@ -145,7 +145,7 @@ def chart(
         rows = charts.frames(found, drawn["path"], next(iter(drawn["frames"])))
     made = {
         **drawn["specification"],
-        "title": panel.title,
+        "title": {"text": panel.title, "subtitle": found["finding"] or ""},
         "width": CHART_WIDTH,
         "datasets": {"rows": rows},
     }

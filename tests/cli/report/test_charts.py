@@ -34,7 +34,7 @@ def test_each_chart_of_the_page_draws_in_a_notebook(compared: Path) -> None:
 
     kinds = set()
     for name, panel in data_of(compared).items():
-        if not (panel.get("chart") or {}).get("specification"):
+        if not isinstance(panel, dict) or not (panel.get("chart") or {}).get("specification"):
             continue
         chart = panel["chart"]
         kinds.add(chart["kind"])

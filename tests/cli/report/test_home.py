@@ -19,14 +19,14 @@ import tracewh
 from tests.cli.report.conftest import Visit
 from tests.cli.report.servers import ENDLESS, answer_of, sent, started, stop, visitor
 
-RUNS = ["ddp_gloo", "resnet_workers_2", "resnet_workers_0"]
+RUNS = ["resnet_workers_2", "resnet_workers_0", "ddp_gloo"]
 
 
 @pytest.fixture
 def copy(samples: tracewh.Warehouse, tmp_path: Path) -> Path:
-    """A copy of the samples' warehouse, without the run ddp_gloo."""
+    """A copy of the samples' warehouse, without the newest run."""
     path = Path(shutil.copytree(samples.path, tmp_path / "warehouse"))
-    shutil.rmtree(path / "data" / "run=ddp_gloo")
+    shutil.rmtree(path / "data" / f"run={RUNS[0]}")
     return path
 
 
@@ -81,14 +81,13 @@ def test_an_unchanged_warehouse_is_not_read_again(copy: Path, samples: tracewh.W
         state = {"known": before["state"]}
         assert client.get("/api/runs", params=state).json() == {"state": before["state"]}
         assert client.get("/api/runs").json() == before
-        shutil.copytree(
-            Path(samples.path) / "data" / "run=ddp_gloo", copy / "data" / "run=ddp_gloo"
-        )
+        new = Path("data", f"run={RUNS[0]}")
+        shutil.copytree(Path(samples.path) / new, copy / new)
         after = client.get("/api/runs", params=state).json()
         assert after["values"][0] == RUNS
         assert after["states"][1:] == before["states"]
-        figures = client.get("/api/figures", params={"run": "ddp_gloo"}).json()["ddp_gloo"]
-        assert figures["exposed_communication_us"] > 0
+        figures = client.get("/api/figures", params={"run": RUNS[0]}).json()[RUNS[0]]
+        assert figures["peak_memory_bytes"] > 0
 
 
 def test_a_damaged_run_takes_no_other_from_the_page(
@@ -109,10 +108,10 @@ def test_runs_are_found_and_opened(visit: Visit, address: str) -> None:
     page.goto(address)
     rows = page.locator("#runs tbody tr")
     expect(rows).to_have_count(3)
-    expect(rows.first.locator("[data-column=exposed_communication_us]")).to_have_text(
+    expect(rows.last.locator("[data-column=exposed_communication_us]")).to_have_text(
         re.compile(r"^[\d.]+\sms$")
     )
-    expect(rows.nth(1).locator("svg polyline")).to_have_count(1)
+    expect(rows.first.locator("svg polyline")).to_have_count(1)
     page.get_by_label("Search runs").fill("WORKERS res")
     expect(rows).to_have_count(2)
     expect(page.locator("#said")).to_have_text("2 of 3 runs")
@@ -127,7 +126,7 @@ def test_runs_are_found_and_opened(visit: Visit, address: str) -> None:
     page.wait_for_url(address)
     expect(rows).to_have_count(3)
     page.get_by_role("link", name="Newest run").click()
-    page.wait_for_url("**/?run=ddp_gloo")
+    page.wait_for_url("**/?run=resnet_workers_2")
     assert all(request.startswith(address) for request in visit.requests)
 
 
@@ -159,21 +158,20 @@ def test_new_runs_appear_by_themselves(
         expect(rows).to_have_count(2)
         expect(rows.last.locator("[data-column=peak_memory_bytes]")).to_contain_text("MiB")
         page.get_by_label("Search runs").fill("_")
-        page.get_by_label("Select resnet_workers_0 to compare").check()
+        page.get_by_label("Select ddp_gloo to compare").check()
         page.evaluate("document.querySelector('#runs tbody tr:last-child').scrollIntoView()")
         page.evaluate("document.querySelector('#runs tbody tr:last-child').dataset.kept = 'yes'")
         before = page.evaluate("document.querySelector('[data-kept]').getBoundingClientRect().top")
-        shutil.copytree(
-            Path(samples.path) / "data" / "run=ddp_gloo", copy / "data" / "run=ddp_gloo"
-        )
+        new = Path("data", f"run={RUNS[0]}")
+        shutil.copytree(Path(samples.path) / new, copy / new)
         expect(rows).to_have_count(3)
-        expect(rows.first.locator("th")).to_have_text("ddp_gloo")
+        expect(rows.first.locator("th")).to_have_text(RUNS[0])
         expect(rows.first.locator("[data-column=peak_memory_bytes]")).to_contain_text("MiB")
         assert page.locator("#runs [data-kept]").count() == 1
         after = page.evaluate("document.querySelector('[data-kept]').getBoundingClientRect().top")
         assert after == pytest.approx(before, abs=2)
         expect(page.get_by_label("Search runs")).to_have_value("_")
-        expect(page.get_by_label("Select resnet_workers_0 to compare")).to_be_checked()
+        expect(page.get_by_label("Select ddp_gloo to compare")).to_be_checked()
     finally:
         page.goto("about:blank")
         stop(server)

@@ -95,7 +95,8 @@ def test_a_chart_is_that_of_the_page(samples: tracewh.Warehouse, report: Path) -
         ours = samples.chart(view, RUN, span="1").to_dict()
         assert ours["transform"] == theirs["transform"]
         assert ("layer" in ours) == ("layer" in theirs)
-        assert ours["title"] == CHARTS[view].title
+        finding = panels[CHARTS[view].id]["finding"]
+        assert finding and ours["title"] == {"text": CHARTS[view].title, "subtitle": finding}
         assert ours["datasets"]["rows"]
 
 

@@ -391,7 +391,7 @@ def test_in_a_browser(visit: Visit, address: str) -> None:
     page.locator("#panel-steps summary").click()
     page.locator("#panel-steps").get_by_role("link", name="Open in SQL page").click()
     expect(page.locator("#ask textarea")).to_have_value(
-        re.compile("step_breakdown.*resnet_workers_2", re.DOTALL)
+        re.compile("step_breakdown.*resnet_workers_0", re.DOTALL)
     )
     assert all(request.startswith(address) for request in visit.requests)
 
