@@ -55,7 +55,6 @@ Object.assign(ELEMENTS, {
       const line = isThere ? element("a", { className: "strip", href: data ? "#verdict" : `?${link}` }, label, ...cells)
         : element("div", { className: "strip" }, label, ...cells);
       if (data && isThere) line.addEventListener("click", () => showScreen(name, span[row]));
-      line.setAttribute("aria-label", `${nameOf(row)}: ${rounded(step[row], "us")} per step`);
       const box = element("input", { type: "checkbox", title: "Show in the timeline", ariaLabel: `Show ${nameOf(row)} in the timeline`,
         onchange: () => timelines.timeline.stack.show(name, box.checked) });
       boxes.push([box, name, span[row]]);

@@ -175,18 +175,25 @@ CREATE MACRO diff_block_contents_v1(
                 AS experiment_host_us
         FROM summed AS s
         INNER JOIN absent AS a ON s.path = a.path AND s.kind = a.kind
+    ),
+
+    placed AS (
+        SELECT
+            p.*,
+            row_number() OVER (
+                PARTITION BY p.path, p.kind
+                ORDER BY
+                    abs(p.experiment_device_us - p.baseline_device_us) DESC NULLS LAST,
+                    abs(p.experiment_host_us - p.baseline_host_us) DESC NULLS LAST,
+                    p.name ASC
+            ) AS position
+        FROM paired AS p
     )
 
     SELECT
         p.path,
         p.kind,
-        row_number() OVER (
-            PARTITION BY p.path, p.kind
-            ORDER BY
-                abs(p.experiment_device_us - p.baseline_device_us) DESC NULLS LAST,
-                abs(p.experiment_host_us - p.baseline_host_us) DESC NULLS LAST,
-                p.name ASC
-        ) AS position,
+        p.position,
         p.name,
         p.baseline_calls,
         p.experiment_calls,
@@ -197,6 +204,6 @@ CREATE MACRO diff_block_contents_v1(
         p.baseline_host_us,
         p.experiment_host_us,
         p.experiment_host_us - p.baseline_host_us AS delta_host_us
-    FROM paired AS p
-    QUALIFY position <= most
-    ORDER BY p.path ASC, p.kind DESC, position ASC;
+    FROM placed AS p
+    WHERE p.position <= most
+    ORDER BY p.path ASC, p.kind DESC, p.position ASC;
