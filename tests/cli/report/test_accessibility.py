@@ -89,9 +89,7 @@ def test_axe_finds_no_fault(
         assert faults() == []
 
 
-@pytest.mark.parametrize(
-    ("theme", "width"), [("light", 1280), ("light", 390), ("dark", 1280), ("dark", 390)]
-)
+@pytest.mark.parametrize(("theme", "width"), [("light", 1280), ("dark", 390)])
 @pytest.mark.parametrize(("path", "shown"), [("", home), ("sql", sql)])
 def test_axe_finds_no_fault_in_the_pages_of_a_server(
     browser: Browser,
