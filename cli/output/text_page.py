@@ -47,6 +47,7 @@ class Page:
         """
         room = max(self.width - indent, 1)
         kept = BEFORE_UNIT.sub("\N{NO-BREAK SPACE}", plain(text))
+        kept = kept.replace(" = ", "\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}")
         lines = wrap(kept, room, break_on_hyphens=False, break_long_words=False) or [""]
         lines = [line.replace("\N{NO-BREAK SPACE}", " ") for line in lines]
         heads = [first, *[" " * indent] * (len(lines) - 1)]
