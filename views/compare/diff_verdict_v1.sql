@@ -4,6 +4,7 @@
 -- summary: Two runs in a sentence: faster or slower, whether that is noise, and what explains it; then the figures behind it.
 -- grain: one row per sentence, figure or category of a step
 -- distributes: warehouse
+-- combines: trace_figures(figures := ['step_us', 'gpu_utilization_pct', 'est_sm_efficiency_pct', 'peak_memory_bytes', 'mean_memory_bytes', 'peak_host_memory_bytes', 'mean_host_memory_bytes']); step_breakdown_v1(); used_devices(); devices; steps
 -- order: list_position(['headline', 'figure', 'change'], part), position
 -- uses: as_bytes, as_digits, as_percent, as_time, delta_pct, is_wanted, percentage, diff_overview_v1, diff_steps_v1
 -- example: samples --baseline resnet_workers_0 --experiment resnet_workers_2
