@@ -251,6 +251,7 @@ def test_a_range_is_added_up(report: Drawn) -> None:
 def test_a_range_is_added_up_by_the_server(visit: Visit, warehouse: Path) -> None:
     with served(visit, warehouse) as live:
         live.press("f")
+        live.is_settled()
         drag(live, live.point("stream 0 7", 5), live.point("stream 0 7", 17.5))
         expect(live.details).to_contain_text("Device 0 busy 36 %")
         tables = live.details.locator("table")
