@@ -34,7 +34,7 @@ SHARED = Path(os.environ.get("TRACEWH_SHARED", ROOT.parent / "shared")).resolve(
 # What a shell runs in the background ignores interrupts, and so would all that tests start and interrupt.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# Of a process of pytest-xdist, see below; what the tests start does without it, as it does for users.
+# pytest_xdist_setupnodes sets it for this process only: what the tests start runs without it, as for users.
 if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.pop("LD_PRELOAD", None)
 
