@@ -1,6 +1,6 @@
 """Time the home page of `tracewh serve`: its list of runs, its polls and its figures.
 
-    python bench/home.py TRACE.json.gz --runs 400 --output bench/results_home.md
+    python -m bench.home TRACE.json.gz --runs 400 --output bench/results_home.md
 
 The warehouse has many runs of one trace each, and each is the same trace. The list is what the page asks for first,
 in a server that has answered nothing before. A poll is asked every five seconds by each page that is open; its

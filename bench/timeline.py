@@ -1,6 +1,6 @@
 """Time the timeline of `tracewh serve`: its first picture in a browser, and each zoom.
 
-    python bench/timeline.py TRACE.json.gz [TRACE.json.gz ...] --output bench/results_timeline.md
+    python -m bench.timeline TRACE.json.gz [TRACE.json.gz ...] --output bench/results_timeline.md
 
 The first picture is the time from the request of the page to the lanes on the screen, in a server that has
 answered nothing before ("cold") and once more ("warm"). Zooms are ranges drawn by a seed, from a thousandth
