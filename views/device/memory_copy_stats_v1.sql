@@ -22,7 +22,7 @@
 --
 -- params
 --   run, worker, span
---   per_span
+--   per_span, combine_workers
 -- columns
 --   name            type     unit   meaning
 --   run, worker, span
@@ -47,13 +47,14 @@ CREATE MACRO memory_copy_stats_v1(
     run VARCHAR := NULL,
     worker VARCHAR := NULL,
     span VARCHAR := NULL,
-    per_span BOOLEAN := FALSE
+    per_span BOOLEAN := FALSE,
+    combine_workers BOOLEAN := FALSE
 ) AS TABLE
     WITH
     grouped AS (
         SELECT
             d.run,
-            d.worker,
+            CASE WHEN NOT combine_workers OR worker IS NOT NULL THEN d.worker END AS worker,
             CASE WHEN per_span OR span IS NOT NULL THEN d.span END AS span,
             d.name,
             count(*) AS calls,
