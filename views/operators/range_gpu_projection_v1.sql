@@ -26,7 +26,7 @@
 --   run, worker, span
 --   per_span, combine_workers
 --   name      type     unit  default  meaning
---   group_by  VARCHAR  -     'name'   'name' or 'range'.
+--   group_by  VARCHAR  -     'name'   'name' or 'range'. By 'range' nothing is combined.
 --   category  VARCHAR  -     'all'    'cpu_op' for operators, 'user_annotation' for annotations and NVTX ranges, or 'all'.
 -- columns
 --   run, worker, span
@@ -86,13 +86,15 @@ CREATE MACRO range_gpu_projection_v1(
     grouped AS (
         SELECT
             h.run,
-            CASE WHEN NOT combine_workers OR worker IS NOT NULL THEN h.worker END AS worker,
-            CASE WHEN per_span OR span IS NOT NULL THEN h.span END AS span,
+            CASE
+                WHEN group_by = 'range' OR NOT combine_workers OR worker IS NOT NULL THEN h.worker
+            END AS worker,
+            CASE
+                WHEN group_by = 'range' OR per_span OR span IS NOT NULL THEN h.span
+            END AS span,
             h.name,
             h.category,
             CASE WHEN group_by = 'range' THEN h.event_id END AS event_id,
-            -- Ids of ranges are those of a trace: ranges of several keep apart.
-            CASE WHEN group_by = 'range' THEN h.id END AS id,
             count(*) AS ranges,
             sum(p.last_ns - p.first_ns) AS gpu_ns,
             sum(h.duration_ns) AS host_ns,
