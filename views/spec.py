@@ -334,7 +334,9 @@ class _Header:
                 self.params += [SHARED_PARAMS[name] for name in names]
             else:
                 params = {param.name for param in self.params}
-                combined = {COMBINED[name].name: COMBINED[name] for name in COMBINED.keys() & params}
+                combined = {
+                    COMBINED[name].name: COMBINED[name] for name in COMBINED.keys() & params
+                }
                 self.columns += [(SHARED_COLUMNS | combined)[name] for name in names]
             return
         want = ["name", "type", "unit", "default", "meaning"]

@@ -4,8 +4,9 @@
 -- grain: one row per operator or annotation with a call inside it that launched work
 -- uses: launch_order, range_launches
 --
--- Ranges around one another mostly have the same calls. Each stretch of calls is looked at once: with n calls
--- there are less than 2 n of them, as long as ranges nest.
+-- Ranges around one another mostly have the same calls. What several have is looked at once: n calls make less
+-- than 2 n different lists, as long as ranges nest. The calls of a list follow one another, so that a window
+-- finds their first and last work.
 --
 -- params
 --   run, worker, span
@@ -39,15 +40,15 @@ CREATE MACRO projected_ranges(
         SELECT
             p.place,
             p.back,
-            min(p.first_ns) OVER of_stretch AS first_ns,
-            max(p.last_ns) OVER of_stretch AS last_ns
+            min(p.first_ns) OVER of_list AS first_ns,
+            max(p.last_ns) OVER of_list AS last_ns
         FROM _points AS p
-        WINDOW of_stretch AS (
-            ORDER BY p.place RANGE BETWEEN coalesce(p.back, 0) PRECEDING AND CURRENT ROW
+        WINDOW of_list AS (
+            ORDER BY p.place RANGE BETWEEN coalesce(p.back, 0) PRECEDING AND CURRENT ROW  -- noqa: PRS
         )
     ),
 
-    _stretches AS (
+    _lists AS (
         SELECT c.place - c.back AS first_place, c.place AS last_place, c.first_ns, c.last_ns
         FROM _covered AS c
         WHERE c.back IS NOT NULL
@@ -78,7 +79,7 @@ CREATE MACRO projected_ranges(
         v.level::BIGINT AS level,
         coalesce(c.children, 0) AS children
     FROM _ranges AS r
-    INNER JOIN _stretches AS s
+    INNER JOIN _lists AS s
         ON r.first_place = s.first_place AND r.last_place = s.last_place
     LEFT JOIN _levels AS v ON r.id = v.id
     LEFT JOIN _children AS c ON r.id = c.id;

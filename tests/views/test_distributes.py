@@ -179,7 +179,9 @@ def test_a_view_distributes_as_its_header_says(groups: Groups, view: Spec) -> No
             assert alike(parts, whole), f"depends on more than a {size}: {arguments}"
         if size != view.distributes:
             smaller_parts = groups.ask(view, arguments, view.distributes)
-            assert not alike(smaller_parts, whole), f"distributes by {view.distributes}: {arguments}"
+            assert not alike(smaller_parts, whole), (
+                f"distributes by {view.distributes}: {arguments}"
+            )
         elif not is_needed:
             is_needed = not alike(groups.ask(view, arguments, smaller[0]), whole)
         elif view.distributes == "warehouse":

@@ -119,19 +119,19 @@ CREATE MACRO blocking_calls_v1(
                         AND coalesce(d.bytes, 0) <= 64000
                     )
                     THEN 'blocking_copy'
-            END,
+            END AS rule,
             c.event_id,
             c.name,
-            d.name,
+            d.name AS operation,
             c.op_id,
             d.bytes,
             d.duration_ns,
-            c.duration_ns,
+            c.duration_ns AS call_ns,
             c.start_ns,
             c.tid,
             d.device_id,
             d.stream_id,
-            d.event_id
+            d.event_id AS device_event_id
         FROM device_events AS d
         INNER JOIN calls AS c
             ON

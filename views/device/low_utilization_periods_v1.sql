@@ -138,8 +138,12 @@ CREATE MACRO low_utilization_periods_v1(
             p.start_ns,
             p.end_ns,
             coalesce(
-                sum(least(w.end_ns, p.end_ns) - greatest(w.start_ns, p.start_ns))
-                    FILTER (WHERE w.place IS NOT NULL),
+                sum(
+                    CASE
+                        WHEN w.place IS NOT NULL
+                            THEN least(w.end_ns, p.end_ns) - greatest(w.start_ns, p.start_ns)
+                    END
+                ),
                 0
             ) AS busy_ns
         FROM parts AS p

@@ -104,7 +104,8 @@ CREATE MACRO range_kernels_v1(
 
     -- One row, where ranges of a name nest.
     once AS (
-        SELECT DISTINCT p.run, p.worker, p.span, p.name, p.category, p.kernel, p.kernel_id, p.duration_ns
+        SELECT DISTINCT
+            p.run, p.worker, p.span, p.name, p.category, p.kernel, p.kernel_id, p.duration_ns
         FROM pairs AS p
     ),
 

@@ -9,7 +9,7 @@
 -- uses: checked_choice, is_wanted, percentage
 -- example: samples --run resnet_workers_0 --span 1 --category user_annotation --limit 6
 --
--- A range is a stretch of code with a name: an operator, an annotation (record_function), or a range of NVTX.
+-- A range is an operator, an annotation (record_function), or a range of NVTX.
 -- It counts from its start to its end on its own thread, with the ranges inside it. Ranges nest, so the
 -- time of one is in that of another, too: the sum behind share_pct is that of all listed rows, not the
 -- time that passed. operator_stats has self times and the device's.
