@@ -208,7 +208,7 @@ def _chart(panel: Panel, found: dict[str, Any]) -> dict[str, Any] | None:
     if panel.chart["kind"] not in charts.KINDS:  # drawn with elements of the page
         return dict(panel.chart)
     made = charts.specification(panel.chart, found) if found["rows"] else None
-    drawn = {**panel.chart, "specification": made}
+    drawn = {**panel.chart, "specification": made, "undrawn": "" if made else panel.undrawn}
     if made and panel.chart["kind"] == "flame":
         drawn["frames"] = {
             column.name: _packed(charts.frames(found, panel.chart["path"], column.name))

@@ -21,6 +21,7 @@ from tracewh.cli.report.charts.curves import curve
 from tracewh.cli.report.charts.differences import LONGER, SHORTER, blocks, delta
 from tracewh.cli.report.charts.flames import FRAME, flame, frames
 from tracewh.cli.report.charts.parts import COLORS, Specification
+from tracewh.cli.report.charts.rooflines import roofline
 
 __all__ = [
     "COLORS",
@@ -43,11 +44,12 @@ KINDS: dict[str, Callable[..., Specification | None]] = {
     "flame": flame,
     "delta": delta,
     "blocks": blocks,
+    "roofline": roofline,
 }
 
 
 def specification(chart: Mapping[str, Any], found: Mapping[str, Any]) -> Specification | None:
-    """Return the specification of a chart, or None if all its values are zero or missing.
+    """Return the specification of a chart, or None if it has no value to draw.
 
     Args:
         chart: The kind of the chart and its columns, as in `panels`.
