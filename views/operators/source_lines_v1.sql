@@ -3,7 +3,7 @@
 -- since: 0.1
 -- summary: Host time, device time and allocations of each line of Python.
 -- distributes: trace
--- order: host_self_us DESC, run, worker, span, source_file, source_line, source_function
+-- order: is_waiting, host_self_us DESC, run, worker, span, source_file, source_line, source_function
 -- needs: no_stacks
 -- empty: No Python line was recorded: record with ProfilerActivity.CPU and with_stack=True.
 -- uses: checked_choice, first_id, is_wanted, library_files, trace_names
@@ -30,6 +30,10 @@
 -- start inside the function that opens them. Device work belongs to the innermost line around its launch,
 -- and memory to the innermost line around the operator that allocated it. Releases do not count.
 --
+-- A thread that waits for work is in a line of the standard library that does nothing else, such as wait of
+-- threading.py. These lines have is_waiting and come last, however long they take. With frame 'user', a wait
+-- that a user's line called is a part of that line, and callee names it.
+--
 -- params
 --   name   type     unit  default  meaning
 --   run, worker, span
@@ -48,6 +52,7 @@
 --   allocated_bytes  BIGINT   bytes  Memory that its operators allocated; NULL where memory was not recorded.
 --   is_library       BOOLEAN  -      Whether the line belongs to a library.
 --   callee           VARCHAR  -      The called library line with the most of host_self_us, as 'file(line): function'; NULL if the line itself has the most.
+--   is_waiting       BOOLEAN  -      Whether it is a line of the standard library that only waits: for other threads, processes or connections.
 CREATE MACRO source_lines_v1(
     run VARCHAR := NULL,
     worker VARCHAR := NULL,
@@ -383,6 +388,19 @@ CREATE MACRO source_lines_v1(
             l.source_line,
             l.source_function,
             l.is_library,
+            l.is_library
+            AND regexp_matches(
+                replace(l.source_file, '\', '/') || ':' || coalesce(l.source_function, ''),
+                '(^|/)('
+                || 'threading\.py:(acquire|join|wait|wait_for|_wait_for_tstate_lock)'
+                || '|queue\.py:get|selectors\.py:select|socket\.py:accept'
+                || '|subprocess\.py:(wait|_wait|_try_wait)'
+                || '|multiprocessing/connection\.py:(accept|poll|_poll|_recv|wait)'
+                || '|multiprocessing/popen_[a-z_]+\.py:(poll|wait)'
+                || '|multiprocessing/synchronize\.py:(acquire|wait)'
+                || '|concurrent/futures/(thread\.py:_worker|_base\.py:(result|wait))'
+                || ')$'
+            ) AS is_waiting,
             w.has_frames,
             b.callee,
             b.calls,
@@ -412,7 +430,9 @@ CREATE MACRO source_lines_v1(
         f.device_ns / 1000.0 AS device_us,
         f.bytes AS allocated_bytes,
         f.is_library,
-        f.callee
+        f.callee,
+        f.is_waiting
     FROM found AS f
     ORDER BY
+        f.is_waiting ASC,
         f.self_ns DESC, f.trace ASC, f.source_file ASC, f.source_line ASC, f.source_function ASC;
