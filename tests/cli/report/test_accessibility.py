@@ -13,7 +13,6 @@ from playwright.sync_api import Browser, expect
 
 from tests.cli.report.conftest import Visit
 
-
 #: Only what is wrong leaves the browser: what passes names each element of the page. Rows of a table are alike.
 RUN = """() => axe.run(
     {exclude: [["tbody tr:nth-child(n+12)"]]}, {resultTypes: ["violations"]}
