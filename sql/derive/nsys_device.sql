@@ -112,7 +112,7 @@ SELECT
     e.device::VARCHAR AS pid,
     coalesce(nsys_stream(e.stream), -1)::VARCHAR AS tid,
     e.ts_ns,
-    greatest(e.end_ns - e.ts_ns, 0) AS dur_ns,
+    coalesce(greatest(e.end_ns - e.ts_ns, 0), 0) AS dur_ns,
     e.device AS device_id,
     e.context_id,
     nsys_stream(e.stream) AS stream_id,
