@@ -11,11 +11,16 @@ CREATE MACRO nsys_call(name) AS regexp_replace(name, '_v\d{4,5}$', '');
 -- The operator of PyTorch that a range is; name is '' for every other range. torch.autograd.profiler.emit_nvtx
 -- writes `aten::add, seq = 12, op_id = 34, sizes = [[2, 3], []]`, each part only where there is one.
 CREATE MACRO nsys_operator(written) AS
-    regexp_extract(
-        CASE WHEN contains(written, ', seq = ') OR contains(written, ', op_id = ') THEN written ELSE '' END,
-        '(?s)^(.+?)(?:, seq = (\d+))?(?:, op_id = (\d+))?(?:, sizes = (\[.*\]))?(?:, input_op_ids = .*)?$',
-        ['name', 'sequence', 'op', 'sizes']
-    );
+    CASE
+        WHEN contains(written, ', seq = ') OR contains(written, ', op_id = ')
+            THEN
+                regexp_extract(
+                    written,
+                    '(?s)^(.+?)(?:, seq = (\d+))?(?:, op_id = (\d+))?(?:, sizes = (\[.*\]))?'
+                    || '(?:, input_op_ids = .*)?$',
+                    ['name', 'sequence', 'op', 'sizes']
+                )
+    END;
 
 CREATE MACRO nsys_memory(kind) AS
     CASE kind
@@ -58,9 +63,8 @@ CREATE MACRO nsys_range_arguments(n) AS
         END
     ) || '}';
 
--- Ranges that are steps: iteration 12, step 12, Step #12, ProfilerStep#12.
-CREATE OR REPLACE MACRO is_step(name) AS
-    starts_with(name, 'ProfilerStep#') OR regexp_full_match(name, '(?i)(training |train )?(iteration|iter|step)[ _:#-]*\d+');
-CREATE OR REPLACE MACRO step_number(name) AS
-    try_cast(regexp_extract(name, '\d+') AS BIGINT);
-CREATE OR REPLACE MACRO step_stack_name(name) AS regexp_replace(name, '\d+', '*');
+-- Ranges that are steps: iteration 12, step 12, Step #12, ProfilerStep#12. Names that differ in the number only
+-- are of one kind.
+CREATE MACRO is_step(name) AS
+    regexp_full_match(name, '(?i)((training|train) ?)?(profilerstep|iteration|iter|step)[ _:#-]*\d+');
+CREATE MACRO nsys_step_kind(name) AS regexp_replace(name, '\d+', '*');
