@@ -333,7 +333,7 @@ class _Header:
             if section == "params":
                 self.params += [SHARED_PARAMS[name] for name in names]
             else:
-                params = {param.name for param in self.params}
+                params = {p.name for p in self.params if p == SHARED_PARAMS.get(p.name)}
                 combined = {
                     COMBINED[name].name: COMBINED[name] for name in COMBINED.keys() & params
                 }

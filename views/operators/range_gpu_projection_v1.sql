@@ -8,7 +8,7 @@
 -- needs: no_device_events
 -- empty: No device work is linked to a call inside an operator or annotation: record with both ProfilerActivity.CPU and ProfilerActivity.CUDA (or XPU, ...), and add a warmup step to the schedule.
 -- uses: checked_choice, first_id, is_wanted, projected_ranges, trace_names
--- example: samples --run resnet_workers_0 --span 1 --category user_annotation --limit 6
+-- example: drawn
 --
 -- A range is an operator, an annotation (record_function) or an NVTX range. Its projection runs from the start of
 -- the first kernel, copy or memset that it launched to the end of the last, on any stream of any device. Work

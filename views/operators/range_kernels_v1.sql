@@ -7,7 +7,7 @@
 -- needs: no_device_events
 -- empty: No kernel is linked to a call inside an operator or annotation: record with both ProfilerActivity.CPU and ProfilerActivity.CUDA (or XPU, ...), and add a warmup step to the schedule.
 -- uses: checked_choice, first_id, is_wanted, launch_order, range_launches, trace_names
--- example: samples --run resnet_workers_0 --span 1 --category user_annotation --limit 6
+-- example: drawn
 --
 -- A range is an operator, an annotation (record_function) or an NVTX range. A kernel belongs to every range that
 -- the call that launched it lies in, on the same thread: to the operator, to the operators that call it, and
