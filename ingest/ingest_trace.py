@@ -17,9 +17,9 @@ from tracewh.ingest.parse import (
     FastParser,
     SqlParser,
     count_odd_values,
-    create_raw_tables,
     is_available,
     is_unpadded,
+    read_unpadded,
 )
 from tracewh.ingest.read import Block, TraceReader
 from tracewh.ingest.result import FileResult
@@ -78,15 +78,17 @@ def _ingest(
     stat = source.path.stat()
     with databases.empty() as database:
         con = database.con
-        create_raw_tables(con, unpadded)
+        if unpadded:
+            read_unpadded(con)
         reader: TraceReader | Contents
-        is_kineto, is_all_plain = source.reader == KINETO, True
+        is_kineto = source.reader == KINETO
+        odd_kinds: set[str] = set()
         if is_kineto:
             # If decimals are unpadded, 123.5 is 123 us and 5 ns. The fast parser always reads 123 us and
             # 500 ns.
             parser = FastParser(con.cursor()) if is_available() and not unpadded else None
             reader = TraceReader(source.path, on_bytes, parser)
-            is_all_plain = _parse_events(database, reader, on_events)
+            odd_kinds = _parse_events(database, reader, on_events)
         else:
             reader = _read_tables(databases.session, database, source, on_bytes, on_events)
         is_right = unpadded or not is_kineto or not _may_be_unpadded(con)
@@ -108,7 +110,7 @@ def _ingest(
             [(host_events,)] = con.execute("SELECT count(*) FROM raw_host").fetchall()
             database.expect(host_events * HOST_EVENT_BYTES)
             at_once = _statements_at_once(con)
-            reasons = {**reader.reasons, **({} if is_all_plain else count_odd_values(con))}
+            reasons = {**reader.reasons, **count_odd_values(con, odd_kinds)}
             running = databases.session.running
             stored = write_trace(con, staged, reader.metadata, facts, reasons, running, at_once)
             return FileResult(
@@ -168,8 +170,8 @@ def _first_block(source: Source) -> Block:
 
 def _parse_events(
     database: Database, reader: TraceReader, on_events: Callable[[int], None]
-) -> bool:
-    """Parse all events into the raw tables, and return whether the fast parser read all of them."""
+) -> set[str]:
+    """Parse all events into the raw tables, and return the kinds of those that the fast parser did not read."""
     con, threads = database.con, database.limits.threads
     # Each block has a thread, so DuckDB gets one thread per statement. Filter pushdown would parse every
     # event twice.
@@ -182,4 +184,4 @@ def _parse_events(
         sql_parser.finish()
     reader.reasons.update(sql_parser.reasons)
     con.execute(f"SET threads = {threads}; RESET disabled_optimizers")
-    return sql_parser.is_all_plain
+    return sql_parser.kinds

@@ -8,21 +8,15 @@ import duckdb
 
 from tracewh.ingest.link.nesting import nest
 from tracewh.ingest.link.task_graph import Task
-from tracewh.sql_files import create_block, derive
+from tracewh.sql_files import derive
 
 
 def link_costs(con: duckdb.DuckDBPyConnection) -> None:
     """Create `call_costs` and the macro `with_costs`: the cost of each operator call."""
-    create_block(con, "tensor_core_operators")
     derive(con, "own_costs")
     while con.execute("FROM climbs LIMIT 1").fetchone():
         derive(con, "climb")
     derive(con, "call_costs")
-
-
-def _launch(con: duckdb.DuckDBPyConnection) -> None:
-    create_block(con, "kernel_patterns")
-    derive(con, "launches")
 
 
 def _nest(con: duckdb.DuckDBPyConnection) -> None:
@@ -38,7 +32,7 @@ LINK_TASKS = {
     # Drops the tables of the two tasks before it.
     "links_in_order": Task(partial(derive, name="links_in_order"), ("stacks",)),
     "launched": Task(partial(derive, name="launched")),
-    "launches": Task(_launch, ("links_in_order", "launched")),
+    "launches": Task(partial(derive, name="launches"), ("links_in_order", "launched")),
     "costs": Task(link_costs, ("launches",)),
     "steps": Task(partial(derive, name="steps"), ("launches",)),
     "flows": Task(partial(derive, name="flows")),

@@ -23,19 +23,24 @@ BLOCKS_AHEAD = 2
 _OTHERS = pa.schema([("event_id", pa.int64()), ("text", pa.string())])
 
 
-def create_raw_tables(con: duckdb.DuckDBPyConnection, unpadded: bool = False) -> None:
-    """Create the raw tables, named raw_<kind>. Their times are those of the file, without the base time.
+def create_raw_tables(con: duckdb.DuckDBPyConnection) -> None:
+    """Create the raw tables, named raw_<kind>, and the macros that parsing and linking call.
+
+    The times of the raw tables are those of the file, without the base time.
 
     Args:
         con: Connection to an empty database.
-        unpadded: Whether the decimals of times are unpadded; see sql/derive/unpadded.sql.
     """
-    derive(con, "event_kinds")
-    if unpadded:
-        derive(con, "unpadded")
+    for name in ("event_kinds", "written_numbers", "full_parse"):
+        derive(con, name)
     layout = event_layout(con)
     for kind in layout.kinds:
         con.execute(f"CREATE TABLE raw_{kind} ({layout.raw_columns(kind)})")
+
+
+def read_unpadded(con: duckdb.DuckDBPyConnection) -> None:
+    """Read the decimals of times as unpadded from here on; see sql/derive/unpadded.sql."""
+    derive(con, "unpadded")
 
 
 def is_unpadded(block: Block) -> bool:
@@ -62,7 +67,7 @@ class SqlParser:
 
     Attributes:
         reasons: Counts of repairs, by cause; complete after `finish`.
-        is_all_plain: Whether no event needed the full parse.
+        kinds: The kinds of the events that needed the full parse; complete after `finish`.
     """
 
     def __init__(self, con: duckdb.DuckDBPyConnection, threads: int) -> None:
@@ -75,7 +80,7 @@ class SqlParser:
         self._idle: list[_FullParse] = []
         self._parsing: set[Future[None]] = set()
         self.reasons: Counter[str] = Counter()
-        self.is_all_plain = True
+        self.kinds: set[str] = set()
 
     def __enter__(self) -> Self:
         return self
@@ -107,6 +112,7 @@ class SqlParser:
             future.result()
         for parse in self._idle:
             self.reasons.update(+parse.reasons)  # without the zeros
+            self.kinds |= parse.kinds
 
     def _parse_held(self) -> None:
         batches = pa.Table.from_batches(self._held, _OTHERS).combine_chunks().to_batches()
@@ -115,10 +121,6 @@ class SqlParser:
             self._parse(batch)
 
     def _parse(self, batch: pa.RecordBatch) -> None:
-        if self.is_all_plain:  # so far
-            derive(self._con, "written_numbers")
-            derive(self._con, "full_parse")
-        self.is_all_plain = False
         if len(self._parsing) >= self._threads:
             done, self._parsing = wait(self._parsing, return_when=FIRST_COMPLETED)
             for future in done:
@@ -162,6 +164,7 @@ class _FullParse:
         self._layout = event_layout(con)
         self._others = _Rows(_OTHERS)
         self.reasons: Counter[str] = Counter()
+        self.kinds: set[str] = set()
         con.register("others", self._others)
 
     def append(self, batch: pa.RecordBatch) -> None:
@@ -172,6 +175,7 @@ class _FullParse:
         older_keys = _has_any_key(texts, self._layout.older_keys)
         run(self._con, f"CREATE OR REPLACE TEMP TABLE base AS {query('event_columns')}")
         for (kind,) in self._con.execute("SELECT DISTINCT b.tbl FROM base AS b").fetchall():
+            self.kinds.add(kind)
             run(self._con, event_columns.insert_sql(self._layout, kind, older_keys))
 
     def _without_odd_numbers(self, texts: pa.StringArray) -> pa.StringArray:

@@ -36,7 +36,7 @@ FROM (
 INNER JOIN raw_host AS h ON d.external_id = h.external_id AND is_op_category(h.category)
 GROUP BY d.event_id;
 
-CREATE TABLE device_links AS
+INSERT INTO device_links
 WITH
 counted AS (
     SELECT
