@@ -51,7 +51,7 @@ def view(
     schema = from_arrow_schema(empty.schema)
     if not listing.traces:
         return _literal_rows(spark, empty, schema)
-    queries, size = distributed.partial_queries(call), call.view.distributes
+    queries, size = distributed.partial_queries(call), call.distributes
     if not queries:
         if size == "warehouse":
             listing = distributed.first_traces(call, listing)
