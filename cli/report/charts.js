@@ -23,6 +23,7 @@ function colors() {
     font,
     aria: false,
     view: { stroke: null },
+    text: { color: soft },
     axis: { labelColor: ink, titleColor: soft, gridColor: line, domainColor: line, tickColor: line,
       labelFontSize: 12, titleFontWeight: "normal" },
     legend: { labelColor: ink, titleColor: soft, labelFontSize: 12, titleFontWeight: "normal" },

@@ -162,7 +162,8 @@ def top(
                 "groupby": ["_rank", "_name"],
             },
             {
-                "calculate": "datum._rank <= top ? datum._name : format(datum._count, ',') + ' others'",
+                "calculate": "datum._rank <= top ? datum._name : datum._count === 1 ? '1 other' "
+                ": format(datum._count, ',') + ' others'",
                 "as": "_name",
             },
             *shortened(),

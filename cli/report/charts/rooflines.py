@@ -257,7 +257,7 @@ def _limits(
             {"roof": roof.name, x: right, y: roof.tflops},
         ]
         texts.append({"text": f"{_throughput(roof.tflops)}, {roof.name}", x: right, y: roof.tflops})
-    text = {"type": "text", "color": ROOF, "fontSize": 11}
+    text = {"type": "text", "fontSize": 11}
     return [
         {
             "data": {"values": lines},
@@ -273,7 +273,7 @@ def _limits(
             "data": {
                 "values": [{"text": f"memory, {gbps:,.4g} GB/s", x: low, y: low * gbps / 1000}]
             },
-            "mark": {**text, "align": "left", "dx": 14, "dy": -1, "baseline": "middle"},
+            "mark": {**text, "align": "left", "dx": 4, "dy": 10, "baseline": "middle"},
             "encoding": {"text": {"field": "text", "type": "nominal"}},
         },
     ]
@@ -284,7 +284,7 @@ def _unknown(plane: _Plane, x: str, y: str) -> list[dict[str, Any]]:
     return [
         {
             "data": {"values": [{"text": UNKNOWN, x: plane.x[0], y: plane.y[1]}]},
-            "mark": {"type": "text", "color": ROOF, "align": "left", "dx": 6, "dy": 12},
+            "mark": {"type": "text", "align": "left", "dx": 6, "dy": 12},
             "encoding": {"text": {"field": "text", "type": "nominal"}},
         }
     ]
@@ -325,7 +325,6 @@ def _labels(
                 "mark": {
                     "type": "text",
                     "fontSize": 11,
-                    "color": ROOF,
                     "align": "left" if side == "right" else "right",
                     "baseline": "middle",
                     "dx": 14 if side == "right" else -14,

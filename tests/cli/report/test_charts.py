@@ -70,6 +70,14 @@ def test_bars_are_in_the_unit_of_the_largest() -> None:
     assert shown.index("a") < shown.index("b")
 
 
+@pytest.mark.parametrize(("others", "named"), [(0, None), (1, "1 other"), (2, "2 others")])
+def test_what_is_not_among_the_largest_is_counted(others: int, named: str | None) -> None:
+    rows = found({"name": "-", "time_us": "us"}, *((f"k{n}", 100 - n) for n in range(10 + others)))
+    chart = {"kind": "top", "label": "name", "values": ("time_us",), "sums": ("time_us",)}
+    shown = texts(charts.specification(chart, rows), charts.records(rows))
+    assert [text for text in shown if "other" in text] == ([named] if named else [])
+
+
 @pytest.mark.parametrize(("steps", "widest"), [(1, 96), (3, 96), (40, 22)])
 def test_few_bars_are_no_wider_than_many(steps: int, widest: float) -> None:
     """A chart of one step is a bar as well, not a square as wide as the page."""
