@@ -36,6 +36,8 @@ def create_raw_tables(con: duckdb.DuckDBPyConnection, unpadded: bool = False) ->
     layout = event_layout(con)
     for kind in layout.kinds:
         con.execute(f"CREATE TABLE raw_{kind} ({layout.raw_columns(kind)})")
+    # The launch of a device event and the host event of its operator, from sources that name them.
+    con.execute("CREATE TABLE raw_link (event_id BIGINT, launch_id BIGINT, caller_id BIGINT)")
 
 
 def is_unpadded(block: Block) -> bool:
