@@ -11,11 +11,11 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from tracewh.errors import IngestError, RefusedError, StoreError
+from tracewh.errors import IngestError, StoreError
 from tracewh.ingest.api import FileResult, ingest_sources
-from tracewh.ingest.read import TraceReader
 from tracewh.ingest.sources.discover import Source, discover
 from tracewh.ingest.sources.files import is_pipe
+from tracewh.ingest.sources.readers import reader_named
 from tracewh.storage.open_store import open_store
 
 #: A complete file that was refused is tried again after 1, 2, 4, ... scans, up to this number. A
@@ -142,13 +142,4 @@ class Watch:
 
 def _unfinished(source: Source) -> str:
     """Why a file is not a complete trace; '' if it is one."""
-    reader = TraceReader(source.path)
-    try:
-        for _ in reader.blocks():
-            pass
-    except RefusedError as error:
-        return str(error)
-    except OSError:  # its ingest will report why, and be tried again
-        return ""
-    whole = reader.ended and not {"truncated_bytes", "damaged_compression"} & reader.reasons.keys()
-    return "" if whole else "it is still being written, or was cut off"
+    return source.problem or reader_named(source.reader).unfinished(source)
