@@ -14,8 +14,8 @@ from tracewh.ingest.read.decompress import CutError, decompress
 
 #: The most damaged rows that are named; all are counted.
 MOST_NAMED = 10
-#: The longest row: one row may hold all launches of an operator.
-ROW_BYTES = 256 << 20
+#: The longest row, in bytes.
+ROW_BYTES = 8 << 20
 _CAUSES = {
     "MISSING COLUMNS": "it has fewer columns than the header",
     "TOO MANY COLUMNS": "it has more columns than the header",
@@ -92,7 +92,7 @@ def read_rows(
         f" FROM read_csv({_quoted(str(path))}, auto_detect = false, columns = {types}, skip = {skip},"
         " header = true, delim = ',', quote = '\"', escape = '\"', nullstr = ['N/A', 'n/a', ''],"
         f" null_padding = {ragged}, parallel = {not ragged}, max_line_size = {ROW_BYTES},"
-        f" buffer_size = {max(32 << 20, 0)}, store_rejects = true, rejects_table = '{table}_rejects',"
+        f" buffer_size = {4 * ROW_BYTES}, store_rejects = true, rejects_table = '{table}_rejects',"
         f" rejects_scan = '{table}_scans') AS r"
     )
     found = con.execute(

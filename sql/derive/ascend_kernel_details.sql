@@ -147,3 +147,12 @@ FROM (
 INNER JOIN raw_device AS d ON c.event_id = d.event_id
 CROSS JOIN (SELECT max(r.event_id) + 1 AS first_id FROM raw_device AS r) AS n
 ORDER BY c.event_id;
+
+-- They have the launch and the operator of the kernel.
+INSERT INTO raw_link
+SELECT r.event_id, k.launch_id, k.caller_id
+FROM raw_device AS r
+INNER JOIN raw_device AS d
+    ON d.category = 'kernel' AND r.name = d.name AND r.ts_ns = d.ts_ns AND r.tid = d.tid
+INNER JOIN raw_link AS k ON d.event_id = k.event_id
+WHERE r.category = 'cuda_profiler_range';

@@ -116,8 +116,8 @@ ORDER BY h.event_id;
 -- Parts of collectives, scopes and other lanes that other rows add up to, or that are no work of their own.
 INSERT INTO raw_other BY NAME
 SELECT
-    h.event_id, h.phase, 'ascend_task' AS category, h.raw_category, h.name, h.pid, h.tid, h.ts_ns,
-    h.dur_ns, h.args
+    h.event_id, h.phase, 'ascend_task' AS category, 'ascend_task' AS raw_category, h.name, h.pid, h.tid,
+    h.ts_ns, h.dur_ns, h.args
 FROM raw_host AS h
 INNER JOIN ascend_rows AS r ON h.event_id = r.event_id AND r.role = 'task';
 
