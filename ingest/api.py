@@ -44,9 +44,8 @@ def ingest(
         run: Name of the run, instead of the name of its folder.
         jobs: Number of files to read at the same time; None for one per core, or as many as fit into 1.5 GiB.
         force: Ingest files again that were ingested before.
-        step_range: Regular expression for the names of the ranges that are steps, e.g. 'batch [0-9]+', in traces
-            of profilers that record ranges and no steps. The first number in a name is the step. None for the
-            usual names, such as 'iteration 12' and 'step 12'.
+        step_range: Regular expression for the names of ranges that are steps, in traces of profilers that record
+            ranges and no steps: 'batch [0-9]+'. By default names such as 'iteration 12' and 'step 12'.
         on_progress: Called often, from any thread, one call at a time.
         on_result: Called once per file, as soon as its result is known.
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 
 from tracewh.errors import IngestError
@@ -46,8 +46,15 @@ def discover(
         IngestError: A path does not exist or cannot be read, there is no trace file, or `step_range` is not a
             regular expression.
     """
+    try:
+        re.compile(step_range or "")
+    except re.error as error:
+        raise IngestError(
+            f"the step range {step_range!r} is no regular expression: {error}"
+        ) from None
     search = Search(is_wanted, claim)
     found: dict[File, Source] = {}
+    named: set[File] = {STDIN}
     paths = list(paths)
     for given in paths:
         if os.fspath(given) == "-":
@@ -55,18 +62,43 @@ def discover(
             continue
         for folder in search.folders(given):
             spans = _spans(folder.names)
+            if folder.is_named:
+                named.update(folder.files)
             for file in folder.files:
                 if file not in found and (source := _source(file, folder, spans)):
                     found[file] = source
     if not found:
         names = ", ".join(f"*{suffix}" for suffix in SUFFIXES[:3])
         raise IngestError(f"no trace files ({names}) in {', '.join(map(str, paths))}")
-    sources = [replace(source, step_range=step_range) for source in found.values()]
+    sources = _without_copies(found.values(), named)
+    if step_range is not None:
+        sources = [replace(source, step_range=step_range) for source in sources]
     if run is not None:
         several = len({source.run for source in sources}) > 1
         sources = [replace(s, run=f"{run}/{s.run}" if several else run) for s in sources]
     check_names(sources)
     return sorted(sources, key=lambda s: (s.run, s.worker, s.span.rjust(9), str(s.path)))
+
+
+def _without_copies(sources: Iterable[Source], named: Collection[File]) -> list[Source]:
+    """Leave out reports and exports that are the same recording as another one in the same folder.
+
+    Nsight Systems writes its exports beside the report, and `nsys stats` leaves one there, too.
+    """
+    kept: dict[object, Source] = {}
+    for source in sources:
+        is_alone = source.reader == KINETO or source.path in named
+        key = source.path if is_alone else (source.run, source.worker, source.reader)
+        if key not in kept or _rank(source) < _rank(kept[key]):
+            kept[key] = source
+    return list(kept.values())
+
+
+def _rank(source: Source) -> int:
+    """Which form of a recording is read, if there are several: the one that takes the least time."""
+    if isinstance(source.path, TraceFolder):
+        return 0
+    return 2 if source.path.name.endswith(".nsys-rep") else 1
 
 
 def check_names(sources: Iterable[Source]) -> None:

@@ -184,13 +184,9 @@ CREATE MACRO flow_rest(phase, name, arrow_name, raw) AS
             )::VARCHAR
     END;
 
--- Annotations that are steps, and their numbers. Sources without the profiler's own steps replace these.
-CREATE MACRO is_step(name) AS starts_with(name, 'ProfilerStep#');
-CREATE MACRO step_number(name) AS try_cast(substr(name, length('ProfilerStep#') + 1) AS BIGINT);
-CREATE MACRO step_stack_name(name) AS 'ProfilerStep*';
-
--- All steps have one name in a stack.
-CREATE MACRO stack_name(name) AS CASE WHEN is_step(name) THEN step_stack_name(name) ELSE name END;
+-- All profiler steps have one name in a stack.
+CREATE MACRO stack_name(name) AS
+    CASE WHEN starts_with(name, 'ProfilerStep#') THEN 'ProfilerStep*' ELSE name END;
 
 -- The innermost line of the Python frames recorded with an operator.
 CREATE MACRO executed_line(category, call_stack) AS

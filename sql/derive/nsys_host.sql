@@ -76,7 +76,9 @@ overheads AS (
         o.start AS ts_ns,
         o."end" AS end_ns,
         NULL::BIGINT AS correlation_id,
-        CASE WHEN o."overheadType" IS NOT NULL THEN '{"overhead type":' || o."overheadType" || '}' END
+        CASE
+            WHEN o."overheadType" IS NOT NULL THEN '{"overhead type":' || o."overheadType" || '}'
+        END
             AS args
     FROM (
         SELECT p.start, p."end", p."globalTid", p."nameId", p."overheadType"
@@ -122,13 +124,18 @@ SELECT
         ORDER BY t.ts_ns, t.end_ns, t.rank, t.thread, t.correlation_id, t.name
     ) - 1 AS event_id,
     'X' AS phase,
-    CASE WHEN t.o.op <> '' OR t.o.sequence <> '' THEN 'cpu_op' ELSE t.category END AS category,
+    CASE
+        WHEN t.o.op <> '' OR t.o.sequence <> '' THEN current_category('Operator', t.o.name)
+        ELSE t.category
+    END AS category,
     t.raw_category,
-    CASE WHEN t.o.op <> '' OR t.o.sequence <> '' THEN t.o.name ELSE coalesce(t.name, '') END AS name,
+    CASE WHEN t.o.op <> '' OR t.o.sequence <> '' THEN t.o.name ELSE coalesce(t.name, '') END
+        AS name,
     nsys_pid(t.thread) AS pid,
     nsys_tid(t.thread) AS tid,
     t.ts_ns,
-    greatest(t.end_ns - t.ts_ns, 0) AS dur_ns,
+    -- NULL for a range that was open when the recording stopped.
+    CASE WHEN t.end_ns < t.ts_ns THEN 0 ELSE t.end_ns - t.ts_ns END AS dur_ns,
     t.correlation_id,
     try_cast(nullif(t.o.sequence, '') AS BIGINT) AS sequence_number,
     try_cast(nullif(t.o.op, '') AS BIGINT) AS record_function_id,

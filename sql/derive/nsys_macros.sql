@@ -58,9 +58,8 @@ CREATE MACRO nsys_range_arguments(n) AS
         END
     ) || '}';
 
--- Ranges that are steps: iteration 12, step 12, Step #12, ProfilerStep#12.
-CREATE OR REPLACE MACRO is_step(name) AS
-    starts_with(name, 'ProfilerStep#') OR regexp_full_match(name, '(?i)(training |train )?(iteration|iter|step)[ _:#-]*\d+');
-CREATE OR REPLACE MACRO step_number(name) AS
-    try_cast(regexp_extract(name, '\d+') AS BIGINT);
-CREATE OR REPLACE MACRO step_stack_name(name) AS regexp_replace(name, '\d+', '*');
+-- Ranges that are steps: iteration 12, step 12, Step #12, ProfilerStep#12. Names that differ in the number only
+-- are of one kind.
+CREATE MACRO is_step(name) AS
+    regexp_full_match(name, '(?i)((training|train) ?)?(profilerstep|iteration|iter|step)[ _:#-]*\d+');
+CREATE MACRO nsys_step_kind(name) AS regexp_replace(name, '\d+', '*');

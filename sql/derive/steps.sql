@@ -11,7 +11,7 @@ marks AS (
         h.ts_ns + greatest(h.dur_ns, 0) AS end_ns,
         row_number() OVER (ORDER BY h.ts_ns, h.event_id) AS position
     FROM raw_host AS h
-    WHERE is_op_category(h.category) AND is_step(h.name)
+    WHERE is_op_category(h.category) AND h.name LIKE 'ProfilerStep#%'
 ),
 
 device AS (
@@ -70,7 +70,7 @@ walked AS (
 )
 
 SELECT
-    step_number(w.name) AS step,
+    try_cast(substr(w.name, length('ProfilerStep#') + 1) AS BIGINT) AS step,
     w.name,
     w.event_id,
     w.start_ns,

@@ -149,7 +149,7 @@ class SqliteExport:
                 cursor.execute(sql)
                 for batch in cursor.fetch_record_batch():
                     self.on_rows(len(batch))
-                    yield batch.cast(schema)
+                    yield _with_valid_text(batch.cast(schema))
         except BaseException as error:
             self._error = error
             raise
@@ -229,6 +229,23 @@ class ParquetExport:
 
     def check(self, con: duckdb.DuckDBPyConnection) -> None:
         """Nothing: DuckDB reports its own errors."""
+
+
+def _with_valid_text(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Replace bytes that are not UTF-8: SQLite does not check texts, and DuckDB fails on them."""
+    try:
+        batch.validate(full=True)
+    except pa.ArrowInvalid:
+        columns = [
+            pa.array(
+                [text.decode("utf-8", "replace") for text in column.cast(pa.binary()).to_pylist()]
+            )
+            if column.type == pa.string()
+            else column
+            for column in batch.columns
+        ]
+        return pa.record_batch(columns, batch.schema)
+    return batch
 
 
 def _empty(spec: NsysTable) -> str:

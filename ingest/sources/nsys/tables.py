@@ -75,13 +75,26 @@ class _Process:
         if self._source.step_range is not None:
             pattern = quote_literal(self._source.step_range)
             con.execute(
-                f"CREATE OR REPLACE MACRO is_step(name) AS regexp_full_match(name, {pattern})"
+                f"CREATE OR REPLACE MACRO is_step(name) AS regexp_full_match(name, {pattern});"
+                " CREATE OR REPLACE MACRO nsys_step_kind(name) AS ''"
             )
-        self._run(
-            f"CREATE TABLE nsys_contexts AS {self._query('nsys_contexts', contexts='TARGET_INFO_CUDA_CONTEXT_INFO', kernels='CUPTI_ACTIVITY_KIND_KERNEL')}"
+        contexts = self._query(
+            "nsys_contexts",
+            contexts="TARGET_INFO_CUDA_CONTEXT_INFO",
+            kernels="CUPTI_ACTIVITY_KIND_KERNEL",
         )
-        special = 't."eventType" IN (34, 75) OR t."endGlobalTid" <> t."globalTid"'
-        self._run(f"CREATE TABLE nsys_special AS FROM {self._relation('NVTX_EVENTS', special)}")
+        self._run(f"CREATE TABLE nsys_contexts AS {contexts}")
+        known = self._export.columns("NVTX_EVENTS")
+        special = [
+            condition
+            for column, condition in (
+                ("eventType", 't."eventType" IN (34, 75)'),
+                ("endGlobalTid", 't."endGlobalTid" <> t."globalTid"'),
+            )
+            if column in known
+        ]
+        marks = self._relation("NVTX_EVENTS", " OR ".join(special) or "1 = 0")
+        self._run(f"CREATE TABLE nsys_special AS FROM {marks}")
         con.execute(f"CREATE TABLE nsys_domains AS {query('nsys_domains')}")
         self._insert(
             "host",
@@ -92,6 +105,7 @@ class _Process:
             cuda_overheads="CUPTI_ACTIVITY_KIND_OVERHEAD",
         )
         con.execute(query("nsys_open_ranges"))
+        derive(con, "nsys_steps")
         self._insert(
             "device",
             kernels="CUPTI_ACTIVITY_KIND_KERNEL",
