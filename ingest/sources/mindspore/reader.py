@@ -56,7 +56,9 @@ class MindSporeReader:
         self, source: Source, stored: Sequence[str], folder: Path | None
     ) -> Sequence[Source]:
         """See `Reader.traces`: one per device, which is one process of the job."""
-        devices = sorted({named["device"] for named in map(_NAME.fullmatch, members(source)) if named})
+        devices = sorted(
+            {named["device"] for named in map(_NAME.fullmatch, members(source)) if named}
+        )
         if not devices:
             raise RefusedError("it has no events of an operator or kernel")
         return [
