@@ -99,10 +99,10 @@ def read_rows(
         f"SELECT r.line, r.error_type::VARCHAR FROM {table}_rejects AS r"
         " QUALIFY row_number() OVER (PARTITION BY r.line) = 1 ORDER BY r.line"
     ).fetchall()
-    if (cut := _cut_line(path)) and cut - skip not in [line for line, _ in found]:
-        found.append((cut - skip, "UNQUOTED VALUE"))
+    if (cut := _cut_line(path)) and cut not in [line for line, _ in found]:
+        found.append((cut, "UNQUOTED VALUE"))
     for line, kind in found:
-        damage.add(f"{path.name}, line {line + skip}: {_CAUSES.get(kind, kind.lower())}")
+        damage.add(f"{path.name}, line {line}: {_CAUSES.get(kind, kind.lower())}")
 
 
 def read_lines(con: duckdb.DuckDBPyConnection, path: Path, table: str) -> None:
