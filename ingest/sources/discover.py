@@ -14,6 +14,7 @@ from dataclasses import replace
 
 from tracewh.errors import IngestError
 from tracewh.files import File
+from tracewh.ingest.sources.ascend.reader import run_of_job
 from tracewh.ingest.sources.files import STDIN, LogFolder, Search, TraceFolder
 from tracewh.ingest.sources.kineto import SUFFIXES
 from tracewh.ingest.sources.readers import claim, is_wanted, recognise
@@ -22,6 +23,8 @@ from tracewh.storage import layout
 
 __all__ = ["Source", "discover"]
 
+#: The reader of Nsight Systems, whose recordings may be in several forms.
+NSYS = "nsys"
 #: `worker0.1623143089861.pt.trace.json.gz`: worker, stamp, suffixes.
 _NAME = re.compile(
     r"(?P<worker>.*?)(?:\.(?P<stamp>\d+))?(?:\.pt\.trace)?\.(?:json|raw)(?:\.gz|\.zst)?"
@@ -86,7 +89,7 @@ def _without_copies(sources: Iterable[Source], named: Collection[File]) -> list[
     """
     kept: dict[object, Source] = {}
     for source in sources:
-        is_alone = source.reader == KINETO or source.path in named
+        is_alone = source.reader != NSYS or source.path in named
         key = source.path if is_alone else (source.run, source.worker, source.reader)
         if key not in kept or _rank(source) < _rank(kept[key]):
             kept[key] = source
@@ -115,7 +118,8 @@ def _source(
     """The source of a file; None if it is of no known profiler."""
     if isinstance(file, TraceFolder):
         stem = file.name.removesuffix("_pqtdir")
-        return Source(file, folder.run, stem, "default", stem, file.reader, problem=file.problem)
+        run = run_of_job(folder.run, file.path)
+        return Source(file, run, stem, "default", stem, file.reader, problem=file.problem)
     recognised = recognise(file, folder.is_named)
     if recognised is None:
         return None
