@@ -26,6 +26,8 @@ _OTHERS = pa.schema([("event_id", pa.int64()), ("text", pa.string())])
 def create_raw_tables(con: duckdb.DuckDBPyConnection, unpadded: bool = False) -> None:
     """Create the raw tables, named raw_<kind>. Their times are those of the file, without the base time.
 
+    Those of sql/derive/pipeline_layout.sql hold what is recorded beside a trace, and have final times.
+
     Args:
         con: Connection to an empty database.
         unpadded: Whether the decimals of times are unpadded; see sql/derive/unpadded.sql.
@@ -36,6 +38,7 @@ def create_raw_tables(con: duckdb.DuckDBPyConnection, unpadded: bool = False) ->
     layout = event_layout(con)
     for kind in layout.kinds:
         con.execute(f"CREATE TABLE raw_{kind} ({layout.raw_columns(kind)})")
+    derive(con, "pipeline_layout")
 
 
 def is_unpadded(block: Block) -> bool:
