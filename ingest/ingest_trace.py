@@ -24,6 +24,10 @@ from tracewh.ingest.parse import (
 from tracewh.ingest.read import Block, TraceReader
 from tracewh.ingest.result import FileResult
 from tracewh.ingest.sources.discover import Source
+from tracewh.ingest.sources.reader import Contents, Reading
+from tracewh.ingest.sources.readers import table_reader
+from tracewh.ingest.sources.source import KINETO
+from tracewh.storage.staging import Session
 
 #: The most memory that linking needs per host event: that of an operator nested in many others.
 HOST_EVENT_BYTES = 800
@@ -75,11 +79,18 @@ def _ingest(
     with databases.empty() as database:
         con = database.con
         create_raw_tables(con, unpadded)
-        # If decimals are unpadded, 123.5 is 123 us and 5 ns. The fast parser always reads 123 us and 500 ns.
-        parser = FastParser(con.cursor()) if is_available() and not unpadded else None
-        reader = TraceReader(source.path, on_bytes, parser)
-        is_all_plain = _parse_events(database, reader, on_events)
-        if unpadded or not _may_be_unpadded(con) or not is_unpadded(_first_block(source)):
+        reader: TraceReader | Contents
+        is_kineto, is_all_plain = source.reader == KINETO, True
+        if is_kineto:
+            # If decimals are unpadded, 123.5 is 123 us and 5 ns. The fast parser always reads 123 us and
+            # 500 ns.
+            parser = FastParser(con.cursor()) if is_available() and not unpadded else None
+            reader = TraceReader(source.path, on_bytes, parser)
+            is_all_plain = _parse_events(database, reader, on_events)
+        else:
+            reader = _read_tables(databases.session, database, source, on_bytes, on_events)
+        is_right = unpadded or not is_kineto or not _may_be_unpadded(con)
+        if is_right or not is_unpadded(_first_block(source)):
             facts = {
                 "source_path": str(source.path),
                 "source_bytes": stat.st_size,
@@ -91,6 +102,8 @@ def _ingest(
                 "events": reader.events,
                 "skipped_events": reader.skipped_events,
                 "tracewh_version": version("tracewh"),
+                "source": source.reader,
+                "generation": None if isinstance(reader, TraceReader) else reader.generation,
             }
             [(host_events,)] = con.execute("SELECT count(*) FROM raw_host").fetchall()
             database.expect(host_events * HOST_EVENT_BYTES)
@@ -110,6 +123,19 @@ def _ingest(
                 repairs=reasons,
             )
     return _ingest(databases, source, staged, on_bytes, on_events, unpadded=True)
+
+
+def _read_tables(
+    session: Session,
+    database: Database,
+    source: Source,
+    on_bytes: Callable[[int], None],
+    on_events: Callable[[int], None],
+) -> Contents:
+    """Let the reader of a source fill the raw tables."""
+    with session.staging() as scratch:
+        reading = Reading(database.con, scratch, on_bytes, on_events, database.expect)
+        return table_reader(source.reader).read(source, reading)
 
 
 def _may_be_unpadded(con: duckdb.DuckDBPyConnection) -> bool:

@@ -184,10 +184,13 @@ def _traces(
     }
     derive(con, "out_traces")
     columns = ", ".join(
-        f"${name} AS {name}" for name in values if name not in ("hostname", "unpadded")
+        f"${name} AS {name}"
+        for name in values
+        if name not in ("hostname", "generation", "unpadded")
     )
     con.execute(
-        f"CREATE TABLE out_traces AS SELECT {columns}, f.*,"
+        f"CREATE TABLE out_traces AS SELECT {columns}, f.* REPLACE ("
+        " coalesce($generation, f.generation) AS generation),"
         " coalesce($hostname, f.worker_hostname) AS hostname"
         " FROM trace_facts($base_time_ns, $worker, $unpadded) AS f",
         values,

@@ -72,6 +72,10 @@ def describe_file(text: bytes) -> str:
     start = b"".join(text[:200].split())[:2]
     if not start:
         return "the file is empty"
+    if text.startswith(b"SQLite format 3\0"):
+        return (
+            "an SQLite database, which cannot be read from a pipe or a store: name a file on a disk"
+        )
     if start in (b"\xff\xfe", b"\xfe\xff") or b"\0" in start:
         return "not UTF-8 text, perhaps UTF-16; save it as UTF-8"
     if start == b"[[":

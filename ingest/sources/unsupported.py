@@ -1,0 +1,115 @@
+"""Files of profilers that tracewh knows and cannot read: what each is, and what to do."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+
+from tracewh.files import File
+from tracewh.ingest.sources.sqlite_files import SQLITE_START, table_names
+
+_DUMP = (
+    "a flight recorder dump of PyTorch, which tracewh cannot read yet; "
+    "torchfrtrace of PyTorch compares the dumps of all ranks"
+)
+_INSPECTOR = (
+    "a log of the NCCL inspector, which tracewh cannot read yet; record with the PyTorch profiler"
+)
+#: Words near the start of a JSON file, and what it is. Keys of an object may be in any order.
+_JSON = (
+    ((b'"entries"', b'"pg_config"', b'"version"'), _DUMP),
+    ((b'"header"', b'"coll_perf"'), _INSPECTOR),
+    ((b'"header"', b'"p2p_perf"'), _INSPECTOR),
+)
+_ROCPD = (
+    "a rocpd database of rocprofv3, which tracewh cannot read yet; "
+    "record with the PyTorch profiler: it uses rocprofiler too"
+)
+_ASCEND = (
+    "a database of the Ascend profiler, which tracewh cannot read; "
+    "export text: export_type=ExportType.Text"
+)
+_SNAPSHOT = (
+    "a CUDA memory snapshot of PyTorch, which tracewh cannot read yet; "
+    "https://pytorch.org/memory_viz draws it"
+)
+_PERFETTO = (
+    "a Perfetto trace (.pftrace), which tracewh cannot read; "
+    "export it as JSON: prof.export_chrome_trace('trace.json.gz')"
+)
+
+
+def why_unsupported(file: File, start: bytes) -> str:
+    """What a file is that tracewh knows and cannot read, and what to do, in one line; '' for others.
+
+    Args:
+        file: The file.
+        start: Its first bytes, decompressed.
+    """
+    if start.startswith(SQLITE_START):
+        return _database(file)
+    if start[:1] == b"\x80" and start[1:2] in (b"\2", b"\3", b"\4", b"\5"):
+        return _pickle(start)
+    if start[:1] == b"\x0a" and _is_perfetto(start):
+        return _PERFETTO
+    if start.lstrip()[:1] == b"{":
+        head = start[:4096]
+        found = [what for words, what in _JSON if all(word in head for word in words)]
+        # The keys of a large dump are far apart: without events, the first one is enough.
+        if not found and b'"traceEvents"' not in start and _first_key(start) == "pg_config":
+            return _DUMP
+        return found[0] if found else ""
+    return ""
+
+
+def _database(file: File) -> str:
+    try:
+        names = table_names(file)
+    except (OSError, sqlite3.Error):
+        return "an SQLite database that cannot be opened; export or copy it again"
+    if any(name.startswith("rocpd_") for name in names):
+        return _ROCPD
+    if "STRING_IDS" in names and names & {"TASK", "PYTORCH_API", "CANN_API"}:
+        return _ASCEND
+    seen = ", ".join(sorted(names)[:5]) or "none"
+    more = f" and {len(names) - 5:,} more" if len(names) > 5 else ""
+    return f"an SQLite database of no profiler that tracewh knows (tables: {seen}{more})"
+
+
+def _pickle(start: bytes) -> str:
+    """Pickles are not loaded: they may run code. The words are near the start of every real file."""
+    if b"segments" in start or b"device_traces" in start:
+        return _SNAPSHOT
+    if b"pg_config" in start or (b"entries" in start and b"version" in start):
+        return _DUMP
+    return "a Python pickle, which is no trace"
+
+
+def _is_perfetto(start: bytes) -> bool:
+    """Whether a file is packets of a Perfetto trace: field 1 of any length, one after the other."""
+    at, packets = 0, 0
+    while at < len(start) and packets < 4:
+        if start[at] != 0x0A:
+            return False
+        size = shift = 0
+        while True:
+            at += 1
+            if at >= len(start) or shift > 28:
+                return packets > 0 and shift <= 28
+            size |= (start[at] & 0x7F) << shift
+            shift += 7
+            if start[at] < 0x80:
+                break
+        at += 1 + size
+        packets += 1
+    return packets > 1 or at > len(start)
+
+
+def _first_key(start: bytes) -> str:
+    try:
+        key, _ = json.JSONDecoder().raw_decode(
+            start.lstrip()[1:].lstrip().decode("utf-8", "replace")
+        )
+    except ValueError:
+        return ""
+    return key if isinstance(key, str) else ""
