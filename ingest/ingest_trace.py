@@ -12,7 +12,7 @@ import duckdb
 from tracewh.errors import RefusedError
 from tracewh.ingest.database_pool import Database, DatabasePool
 from tracewh.ingest.error_messages import refusal
-from tracewh.ingest.link import write_trace
+from tracewh.ingest.link import base_time_ns, write_trace
 from tracewh.ingest.parse import (
     FastParser,
     SqlParser,
@@ -20,6 +20,7 @@ from tracewh.ingest.parse import (
     create_raw_tables,
     is_available,
     is_unpadded,
+    read_recordings,
 )
 from tracewh.ingest.read import Block, TraceReader
 from tracewh.ingest.result import FileResult
@@ -105,10 +106,13 @@ def _ingest(
                 "source": source.reader,
                 "generation": None if isinstance(reader, TraceReader) else reader.generation,
             }
+            odd = {} if is_all_plain else count_odd_values(con)
+            if source.recordings:
+                odd |= read_recordings(con, source.recordings, base_time_ns(reader.metadata))
             [(host_events,)] = con.execute("SELECT count(*) FROM raw_host").fetchall()
             database.expect(host_events * HOST_EVENT_BYTES)
             at_once = _statements_at_once(con)
-            reasons = {**reader.reasons, **({} if is_all_plain else count_odd_values(con))}
+            reasons = {**reader.reasons, **odd}
             running = databases.session.running
             stored = write_trace(con, staged, reader.metadata, facts, reasons, running, at_once)
             return FileResult(

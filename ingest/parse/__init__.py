@@ -2,6 +2,7 @@
 
 from tracewh.ingest.parse.event_columns import count_odd_values
 from tracewh.ingest.parse.fast_parser import FastParser, is_available
+from tracewh.ingest.parse.recordings import read_recordings
 from tracewh.ingest.parse.sql_parser import SqlParser, create_raw_tables, is_unpadded
 
 __all__ = [
@@ -11,4 +12,5 @@ __all__ = [
     "create_raw_tables",
     "is_available",
     "is_unpadded",
+    "read_recordings",
 ]
