@@ -15,11 +15,11 @@ from tracewh.ingest.error_messages import refusal
 from tracewh.ingest.link import base_time_ns, write_trace
 from tracewh.ingest.parse import (
     FastParser,
-    SqlParser,
     count_odd_values,
     create_raw_tables,
     is_available,
     is_unpadded,
+    parse_events,
     read_recordings,
 )
 from tracewh.ingest.read import Block, TraceReader
@@ -87,7 +87,9 @@ def _ingest(
             # 500 ns.
             parser = FastParser(con.cursor()) if is_available() and not unpadded else None
             reader = TraceReader(source.path, on_bytes, parser)
-            is_all_plain = _parse_events(database, reader, on_events)
+            is_all_plain = parse_events(
+                con, reader, databases.limits.threads, on_events, database.expect
+            )
         else:
             reader = _read_tables(databases.session, database, source, on_bytes, on_events)
         is_right = unpadded or not is_kineto or not _may_be_unpadded(con)
@@ -168,22 +170,3 @@ def _statements_at_once(con: duckdb.DuckDBPyConnection) -> int:
 
 def _first_block(source: Source) -> Block:
     return next(TraceReader(source.path).blocks())
-
-
-def _parse_events(
-    database: Database, reader: TraceReader, on_events: Callable[[int], None]
-) -> bool:
-    """Parse all events into the raw tables, and return whether the fast parser read all of them."""
-    con, threads = database.con, database.limits.threads
-    # Each block has a thread, so DuckDB gets one thread per statement. Filter pushdown would parse every
-    # event twice.
-    con.execute("SET threads = 1; SET disabled_optimizers = 'filter_pushdown'")
-    with SqlParser(con, threads) as sql_parser:
-        for block in reader.blocks():
-            sql_parser.add(block)
-            database.expect(reader.text_bytes)
-            on_events(block.events)
-        sql_parser.finish()
-    reader.reasons.update(sql_parser.reasons)
-    con.execute(f"SET threads = {threads}; RESET disabled_optimizers")
-    return sql_parser.is_all_plain

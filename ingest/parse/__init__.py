@@ -3,7 +3,12 @@
 from tracewh.ingest.parse.event_columns import count_odd_values
 from tracewh.ingest.parse.fast_parser import FastParser, is_available
 from tracewh.ingest.parse.recordings import read_recordings
-from tracewh.ingest.parse.sql_parser import SqlParser, create_raw_tables, is_unpadded
+from tracewh.ingest.parse.sql_parser import (
+    SqlParser,
+    create_raw_tables,
+    is_unpadded,
+    parse_events,
+)
 
 __all__ = [
     "FastParser",
@@ -12,5 +17,6 @@ __all__ = [
     "create_raw_tables",
     "is_available",
     "is_unpadded",
+    "parse_events",
     "read_recordings",
 ]

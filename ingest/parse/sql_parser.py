@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, deque
+from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import Self
 
@@ -13,7 +14,7 @@ import pyarrow as pa
 from tracewh.arrow_columns import joined
 from tracewh.ingest.parse import event_columns, fast_parser
 from tracewh.ingest.parse.event_layout import event_layout
-from tracewh.ingest.read import Block, Scanner
+from tracewh.ingest.read import Block, Scanner, TraceReader
 from tracewh.sql_files import derive, query, run
 
 #: Events that are not plain are collected until they have this many bytes: a block may have few.
@@ -39,6 +40,8 @@ def create_raw_tables(con: duckdb.DuckDBPyConnection, unpadded: bool = False) ->
     for kind in layout.kinds:
         con.execute(f"CREATE TABLE raw_{kind} ({layout.raw_columns(kind)})")
     derive(con, "pipeline_layout")
+    # The launch of a device event and the host event of its operator, from sources that name them.
+    con.execute("CREATE TABLE raw_link (event_id BIGINT, launch_id BIGINT, caller_id BIGINT)")
 
 
 def is_unpadded(block: Block) -> bool:
@@ -54,6 +57,36 @@ def is_unpadded(block: Block) -> bool:
         ).fetchone()
     assert row is not None and len(pieces)
     return bool(row[0])
+
+
+def parse_events(
+    con: duckdb.DuckDBPyConnection,
+    reader: TraceReader,
+    threads: int,
+    on_events: Callable[[int], None],
+    expect: Callable[[int], None],
+) -> bool:
+    """Parse all events of a file into the raw tables, and return whether the fast parser read all of them.
+
+    Args:
+        con: Connection to a database with these tables.
+        reader: Of the file; the causes of repairs are added to its reasons.
+        threads: Number of threads of DuckDB, and maximum number of blocks to parse in full at the same time.
+        on_events: Called with the number of events read.
+        expect: Called with the bytes of memory that the events read so far may need.
+    """
+    # Each block has a thread, so DuckDB gets one thread per statement. Filter pushdown would parse every
+    # event twice.
+    con.execute("SET threads = 1; SET disabled_optimizers = 'filter_pushdown'")
+    with SqlParser(con, threads) as sql_parser:
+        for block in reader.blocks():
+            sql_parser.add(block)
+            expect(reader.text_bytes)
+            on_events(block.events)
+        sql_parser.finish()
+    reader.reasons.update(sql_parser.reasons)
+    con.execute(f"SET threads = {threads}; RESET disabled_optimizers")
+    return sql_parser.is_all_plain
 
 
 class SqlParser:

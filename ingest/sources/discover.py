@@ -15,6 +15,7 @@ from pathlib import Path
 
 from tracewh.errors import IngestError
 from tracewh.files import File
+from tracewh.ingest.sources.ascend.reader import run_of_job
 from tracewh.ingest.sources.files import STDIN, LogFolder, Search, TraceFolder
 from tracewh.ingest.sources.kineto import SUFFIXES
 from tracewh.ingest.sources.readers import claim, is_wanted, recognise
@@ -128,7 +129,8 @@ def _source(
     """The source of a file; None if it is of no known profiler."""
     if isinstance(file, TraceFolder):
         stem = file.name.removesuffix("_pqtdir")
-        return Source(file, folder.run, stem, "default", stem, file.reader, problem=file.problem)
+        run = run_of_job(folder.run, file.path)
+        return Source(file, run, stem, "default", stem, file.reader, problem=file.problem)
     recognised = recognise(file, folder.is_named)
     if recognised is None:
         return None

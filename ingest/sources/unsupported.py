@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 
 from tracewh.files import File
@@ -37,6 +38,15 @@ _PERFETTO = (
     "a Perfetto trace (.pftrace), which tracewh cannot read; "
     "export it as JSON: prof.export_chrome_trace('trace.json.gz')"
 )
+
+
+#: What a recording of the Ascend profiler holds besides the folder of its traces: raw data and settings.
+_RAW_ASCEND = re.compile(r"_ascend_(pt|ms)/(?!ASCEND_PROFILER_OUTPUT(/|$))")
+
+
+def is_beside_trace(file: File) -> bool:
+    """Whether a file that was found in a searched folder is part of a recording, and no trace."""
+    return bool(_RAW_ASCEND.search(str(file).replace("\\", "/")))
 
 
 def why_unsupported(file: File, start: bytes) -> str:

@@ -28,8 +28,9 @@ CREATE MACRO source_limits() AS TABLE
         ),
         (
             'nsys', 'no_steps', FALSE,
-            'Nsight Systems has no steps: put each iteration into an NVTX range called "step 12" or the '
-            || 'like, or name the ranges with tracewh ingest --force --step-range REGEX.'
+            'Nsight Systems has no steps: put each iteration into an NVTX range such as '
+            || '"step 12", or name the ranges with tracewh ingest --force --step-range '
+            || 'REGEX.'
         ),
         (
             'nsys', 'no_device_events', FALSE,
@@ -46,8 +47,8 @@ CREATE MACRO source_limits() AS TABLE
         ),
         (
             'nsys', 'no_stacks', FALSE,
-            'tracewh does not read call stacks of Nsight Systems: for source lines record with the PyTorch '
-            || 'profiler and with_stack=True.'
+            'tracewh does not read the call stacks of Nsight Systems: for source lines '
+            || 'record with the PyTorch profiler and with_stack=True.'
         ),
         (
             'nsys', 'no_modules', FALSE,
@@ -56,26 +57,27 @@ CREATE MACRO source_limits() AS TABLE
         ),
         (
             'nsys', 'no_memory', FALSE,
-            'No allocations: record with nsys profile --cuda-memory-usage=true. They are those of cudaMalloc, '
-            || 'not of the allocator of PyTorch.'
+            'No allocations: record with nsys profile --cuda-memory-usage=true. They are '
+            || 'those of cudaMalloc, not of the allocator of PyTorch.'
         ),
         (
             'nsys', 'no_counters', FALSE,
-            'Nsight Systems has no counters of single kernels: Nsight Compute records them.'
+            'Nsight Systems has no counters of single kernels: Nsight Compute records '
+            || 'them.'
         ),
         (
             'nsys', 'kernels_without_launches', FALSE,
-            'Device events without a recorded launch: they belong to no operator. The calls were made '
-            || 'before the recording started, or cut out of the file.'
+            'Device events without a recorded launch: they belong to no operator. The '
+            || 'calls were made before the recording started, or cut out of the file.'
         ),
         (
             'nsys', 'launches_without_kernels', FALSE,
-            'Launches without a recorded kernel: their operators show too little device time; synchronise the '
-            || 'device before the recording stops.'
+            'Launches without a recorded kernel: their operators show too little device '
+            || 'time; synchronise the device before the recording stops.'
         ),
         (
             'nsys', 'no_collective_sizes', TRUE,
-            'Nsight Systems does not say which collective a kernel is, of which group, or how much it '
-            || 'sends: collectives are known by the names of kernels only.'
+            'Nsight Systems does not say which collective a kernel is, of which group, or '
+            || 'how much it sends: collectives are known by the names of kernels only.'
         )
     ) AS t (source, "check", holds, message);

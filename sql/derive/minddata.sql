@@ -20,7 +20,7 @@ WHERE t.kind IN ('pipeline_profiling', 'minddata_cpu_utilization');
 CREATE TABLE minddata_lines AS
 SELECT
     l.kind,
-    l.line,
+    l.place,
     CASE
         WHEN l.kind = 'minddata_getnext_profiling'
             THEN
@@ -28,12 +28,17 @@ SELECT
                 AND split_part(l.line, ' ', 1) LIKE 'GetNext%'
         ELSE regexp_full_match(l.line, '\d+ \d+ \d+ \d+ \d+')
     END AS is_whole,
-    [try_cast(f.field AS BIGINT) FOR f IN [{ 'field': w } FOR w IN string_split(l.line, ' ')]]
-        AS fields
+    list_transform(string_split(l.line, ' '), lambda f: try_cast(f AS BIGINT)) AS fields
 FROM (
-    SELECT t.kind, trim(unnest(string_split(t.text, chr(10))), ' ' || chr(13)) AS line
-    FROM minddata_texts AS t
-    WHERE t.kind NOT IN ('pipeline_profiling', 'minddata_cpu_utilization')
+    SELECT
+        t.kind,
+        generate_subscripts(t.lines, 1) AS place,
+        trim(unnest(t.lines), ' ' || chr(13)) AS line
+    FROM (
+        SELECT f.kind, string_split(f.text, chr(10)) AS lines
+        FROM minddata_texts AS f
+        WHERE f.kind NOT IN ('pipeline_profiling', 'minddata_cpu_utilization')
+    ) AS t
 ) AS l
 WHERE l.line <> '';
 
@@ -232,12 +237,19 @@ WHERE
 ORDER BY s.time_ns;
 
 CREATE TABLE minddata_damage AS
-SELECT 'damaged_lines' AS reason, count(*) AS damaged
+SELECT
+    l.kind,
+    'line ' || l.place || ': it is not made of the numbers of a batch' AS cause
 FROM minddata_lines AS l
 WHERE NOT l.is_whole
 UNION ALL
-SELECT 'damaged_files', count(*) FROM minddata_json AS j WHERE j.content IS NULL
+SELECT j.kind, 'it is not JSON' FROM minddata_json AS j WHERE j.content IS NULL
 UNION ALL
-SELECT 'series_without_times', count(*)
+SELECT
+    CASE WHEN s.name = 'output_queue' THEN 'pipeline_profiling' ELSE 'minddata_cpu_utilization' END,
+    coalesce(nullif(s.series, ''), 'output_queue') || ' of ' || s.name || coalesce(' ' || s.pid, '')
+    || ': its ' || len(s.samples) || ' entries cannot be assigned to ' || len(s.times) || ' times'
 FROM minddata_series AS s
-WHERE s.stride IS NULL AND NOT (s.name = 'output_queue' AND len(s.times) = 0);
+WHERE
+    s.stride IS NULL AND len(s.samples) > 0
+    AND NOT (s.name = 'output_queue' AND len(s.times) = 0);

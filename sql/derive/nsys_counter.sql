@@ -47,7 +47,11 @@ runs AS (
 ),
 
 pieces AS (
-    SELECT r.thread, r.start_ns, r.end_ns, unnest(range(r.start_ns // 10000000, r.end_ns // 10000000 + 1)) AS slot
+    SELECT
+        r.thread,
+        r.start_ns,
+        r.end_ns,
+        unnest(range(r.start_ns // 10000000, r.end_ns // 10000000 + 1)) AS slot
     FROM runs AS r
     WHERE r.is_in = 1 AND r.end_ns > r.start_ns
 ),

@@ -21,7 +21,14 @@ kernels AS (
         k."graphNodeId" AS graph_node_id,
         CASE
             WHEN k."clusterX" * k."clusterY" * k."clusterZ" > 1
-                THEN '"cluster":[' || k."clusterX" || ',' || k."clusterY" || ',' || k."clusterZ" || ']'
+                THEN
+                    '"cluster":['
+                    || k."clusterX"
+                    || ','
+                    || k."clusterY"
+                    || ','
+                    || k."clusterZ"
+                    || ']'
         END AS cluster,
         CASE WHEN k."localMemoryTotal" > 0 THEN '"local memory total":' || k."localMemoryTotal" END
             AS local_memory,
@@ -103,7 +110,15 @@ events AS (
 
 SELECT
     $first + row_number() OVER (
-        ORDER BY e.ts_ns, e.end_ns, e.category, e.device, e.stream, e.correlation, e.name, e.graph_node_id
+        ORDER BY
+            e.ts_ns,
+            e.end_ns,
+            e.category,
+            e.device,
+            e.stream,
+            e.correlation,
+            e.name,
+            e.graph_node_id
     ) - 1 AS event_id,
     'X' AS phase,
     e.category,
@@ -128,7 +143,8 @@ SELECT
     CASE WHEN e.end_ns > e.ts_ns THEN e.bytes / (e.end_ns - e.ts_ns) END AS bandwidth_gbps,
     CASE WHEN e.graph_id > 0 THEN e.graph_id END AS graph_id,
     CASE WHEN e.graph_node_id > 0 THEN e.graph_node_id END AS graph_node_id,
-    nullif('{' || concat_ws(',', e.cluster, e.local_memory, e.launch_type) || '}', '{}')::JSON AS args
+    nullif('{' || concat_ws(',', e.cluster, e.local_memory, e.launch_type) || '}', '{}')::JSON
+        AS args
 FROM events AS e
 LEFT JOIN nsys_target_info_gpu AS g ON e.category = 'kernel' AND e.device = g.id
 WHERE e.ts_ns IS NOT NULL

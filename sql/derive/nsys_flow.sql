@@ -15,7 +15,7 @@ calls AS (
 
 ends AS (
     SELECT
-        's' AS phase, c.correlation_id, c.call.pid AS pid, c.call.tid AS tid, c.call.ts_ns AS ts_ns,
+        's' AS phase, c.correlation_id, c.call.pid, c.call.tid, c.call.ts_ns,
         0 AS event_id
     FROM calls AS c
     UNION ALL

@@ -76,7 +76,9 @@ overheads AS (
         o.start AS ts_ns,
         o."end" AS end_ns,
         NULL::BIGINT AS correlation_id,
-        CASE WHEN o."overheadType" IS NOT NULL THEN '{"overhead type":' || o."overheadType" || '}' END
+        CASE
+            WHEN o."overheadType" IS NOT NULL THEN '{"overhead type":' || o."overheadType" || '}'
+        END
             AS args
     FROM (
         SELECT p.start, p."end", p."globalTid", p."nameId", p."overheadType"
@@ -127,7 +129,8 @@ SELECT
         ELSE t.category
     END AS category,
     t.raw_category,
-    CASE WHEN t.o.op <> '' OR t.o.sequence <> '' THEN t.o.name ELSE coalesce(t.name, '') END AS name,
+    CASE WHEN t.o.op <> '' OR t.o.sequence <> '' THEN t.o.name ELSE coalesce(t.name, '') END
+        AS name,
     nsys_pid(t.thread) AS pid,
     nsys_tid(t.thread) AS tid,
     t.ts_ns,

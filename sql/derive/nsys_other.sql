@@ -25,9 +25,13 @@ facts AS (
     UNION ALL
     SELECT 1, 'M', NULL, 'process_name', d.pid, '0', NULL, NULL, '{"name":"GPU ' || d.pid || '"}'
     FROM (SELECT DISTINCT r.pid FROM raw_device AS r) AS d
-    WHERE d.pid NOT IN (SELECT nsys_pid(p."globalPid") FROM nsys_processes AS p WHERE p.name IS NOT NULL)
+    WHERE
+        d.pid NOT IN (
+            SELECT nsys_pid(p."globalPid") FROM nsys_processes AS p WHERE p.name IS NOT NULL
+        )
     UNION ALL
-    SELECT 1, 'M', NULL, 'process_labels', d.pid, '0', NULL, NULL, '{"labels":"GPU ' || d.pid || '"}'
+    SELECT
+        1, 'M', NULL, 'process_labels', d.pid, '0', NULL, NULL, '{"labels":"GPU ' || d.pid || '"}'
     FROM (SELECT DISTINCT r.pid FROM raw_device AS r) AS d
     UNION ALL
     SELECT
@@ -51,7 +55,9 @@ facts AS (
 )
 
 SELECT
-    $first + row_number() OVER (ORDER BY f.rank, f.ts_ns, f.pid, f.tid, f.name, f.args) - 1 AS event_id,
+    $first
+    + row_number() OVER (ORDER BY f.rank, f.ts_ns, f.pid, f.tid, f.name, f.args)
+    - 1 AS event_id,
     f.phase,
     f.category,
     f.category AS raw_category,

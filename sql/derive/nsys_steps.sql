@@ -25,15 +25,20 @@ chosen AS (
     SELECT n.tid, n.kind
     FROM named AS n
     GROUP BY n.tid, n.kind
-    ORDER BY sum(n.dur_ns) DESC, count(*), n.tid, n.kind
+    ORDER BY sum(n.dur_ns) DESC, count(*), n.tid, n.kind ASC
     LIMIT 1
 )
 
 SELECT
     n.event_id,
     'ProfilerStep#' || CASE
-        WHEN count(n.number) OVER () = count(*) OVER ()
-            AND (SELECT count(DISTINCT m.number) FROM named AS m SEMI JOIN chosen AS c ON m.tid = c.tid AND m.kind = c.kind)
+        WHEN
+            count(n.number) OVER () = count(*) OVER ()
+            AND (
+                SELECT count(DISTINCT m.number)
+                FROM named AS m
+                SEMI JOIN chosen AS c ON m.tid = c.tid AND m.kind = c.kind
+            )
             = count(*) OVER ()
             THEN n.number
         ELSE row_number() OVER (ORDER BY n.ts_ns, n.event_id) - 1
@@ -44,7 +49,7 @@ SELECT
         ELSE n.args
     END AS args
 FROM named AS n
-SEMI JOIN chosen AS c ON n.tid = c.tid AND n.kind = c.kind;
+SEMI JOIN chosen AS o ON n.tid = o.tid AND n.kind = o.kind;
 
 UPDATE raw_host SET category = 'user_annotation', name = s.name, args = s.args
 FROM nsys_steps AS s

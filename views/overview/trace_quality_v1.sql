@@ -7,7 +7,7 @@
 -- combines: traces; steps; collective_calls(); trace_contents(); unrecorded_work()
 -- order: list_position(['error', 'warning', 'info'], severity), run, worker, span, "check"
 -- empty: The checks found nothing missing and nothing wrong.
--- uses: as_time, clocks_apart, trace_contents, unrecorded_work
+-- uses: as_time, clocks_apart, source_limits, trace_contents, unrecorded_work
 -- example: samples --run ddp_gloo --worker rank0
 --
 -- A trace without findings has no rows. 'error' means that figures are wrong because events are missing,
@@ -44,6 +44,7 @@ CREATE MACRO trace_quality_v1(
             t.world_size,
             t.skipped_events,
             t.skipped_reasons,
+            t.source,
             max(t.world_size) OVER ranks AS job_ranks,
             count(DISTINCT coalesce(t.rank::VARCHAR, t.worker)) OVER ranks AS present_ranks
         FROM traces AS t
@@ -58,6 +59,7 @@ CREATE MACRO trace_quality_v1(
             f.run,
             f.worker,
             f.span,
+            f.source,
             unnest([
                 {
                     'check': 'truncated_file',
@@ -249,19 +251,43 @@ CREATE MACRO trace_quality_v1(
             ON f.run = c.clock.run AND f.worker = c.clock.worker AND f.span = c.clock.span
     )
 
+    -- The advice above is for the PyTorch profiler; other sources have their own.
     SELECT
-        g.run,
-        g.worker,
-        g.span,
-        g.finding."check",
-        g.finding.severity,
-        g.finding.count::BIGINT AS "count",
-        g.finding.message
-    FROM findings AS g
-    WHERE g.finding.holds
+        r.run,
+        r.worker,
+        r.span,
+        r."check",
+        r.severity,
+        r."count",
+        r.message
+    FROM (
+        SELECT
+            g.run,
+            g.worker,
+            g.span,
+            g.finding."check",
+            g.finding.severity,
+            g.finding.count::BIGINT AS "count",
+            coalesce(l.message, g.finding.message) AS message
+        FROM findings AS g
+        LEFT JOIN source_limits() AS l ON g.source = l.source AND g.finding."check" = l."check"
+        WHERE g.finding.holds
+        UNION ALL
+        SELECT
+            f.run,
+            f.worker,
+            f.span,
+            l."check",
+            'info' AS severity,
+            NULL::BIGINT AS "count",
+            l.message
+        FROM files AS f
+        INNER JOIN source_limits() AS l ON f.source = l.source AND l.holds
+        WHERE worker IS NULL OR f.worker = worker
+    ) AS r
     ORDER BY
-        list_position(['error', 'warning', 'info'], g.finding.severity),
-        g.run,
-        g.worker,
-        g.span,
-        g.finding."check";
+        list_position(['error', 'warning', 'info'], r.severity),
+        r.run,
+        r.worker,
+        r.span,
+        r."check";
