@@ -233,7 +233,9 @@ SELECT DISTINCT
 FROM raw_samples AS s
 CROSS JOIN minddata_json AS j
 WHERE
-    s.name = 'host' AND j.kind = 'minddata_cpu_utilization' AND value IS NOT NULL
+    s.name = 'host'
+    AND j.kind = 'minddata_cpu_utilization'
+    AND json_exists(j.content, '$.cpu_processor_num')
 ORDER BY s.time_ns;
 
 CREATE TABLE minddata_damage AS

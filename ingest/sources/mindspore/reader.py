@@ -12,8 +12,8 @@ from pathlib import Path
 
 from tracewh.errors import RefusedError
 from tracewh.files import File
-from tracewh.ingest.sources.mindspore import minddata
 from tracewh.ingest.sources.files import TraceFolder
+from tracewh.ingest.sources.mindspore import minddata
 from tracewh.ingest.sources.reader import Claim, Contents, Reading
 from tracewh.ingest.sources.source import Source
 
@@ -62,7 +62,9 @@ class MindSporeReader:
         self, source: Source, stored: Sequence[str], folder: Path | None
     ) -> Sequence[Source]:
         """See `Reader.traces`: one per device, which is one process of the job."""
-        found = [_NAME.fullmatch(name) or minddata.NAMES.fullmatch(name) for name in members(source)]
+        found = [
+            _NAME.fullmatch(name) or minddata.NAMES.fullmatch(name) for name in members(source)
+        ]
         devices = sorted({each["device"] for each in found if each and each["kind"] in READ})
         if not devices:
             raise RefusedError("it has no events of an operator or kernel")
