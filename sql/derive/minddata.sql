@@ -28,7 +28,7 @@ SELECT
                 AND split_part(l.line, ' ', 1) LIKE 'GetNext%'
         ELSE regexp_full_match(l.line, '\d+ \d+ \d+ \d+ \d+')
     END AS is_whole,
-    list_transform(string_split(l.line, ' '), lambda f: try_cast(f AS BIGINT)) AS fields
+    list_transform(string_split(l.line, ' '), LAMBDA f: try_cast(f AS BIGINT)) AS fields
 FROM (
     SELECT
         t.kind,
@@ -200,7 +200,10 @@ SELECT
     s.name,
     s.series,
     s.samples[
-        (i.number * coalesce(s.stride, 1) + CASE WHEN s.stride IS NULL THEN 0 ELSE s.first END + 1)::BIGINT
+        (
+            i.number * coalesce(s.stride, 1) + 1
+            + CASE WHEN s.stride IS NULL THEN 0 ELSE s.first END
+        )::BIGINT
     ] AS value
 FROM minddata_series AS s
 CROSS JOIN (
