@@ -12,13 +12,14 @@ import duckdb
 from tracewh.errors import RefusedError
 from tracewh.ingest.database_pool import Database, DatabasePool
 from tracewh.ingest.error_messages import refusal
-from tracewh.ingest.link import write_trace
+from tracewh.ingest.link import base_time_ns, write_trace
 from tracewh.ingest.parse import (
     FastParser,
     count_odd_values,
     is_available,
     is_unpadded,
     parse_events,
+    read_recordings,
     read_unpadded,
 )
 from tracewh.ingest.read import Block, TraceReader
@@ -109,10 +110,13 @@ def _ingest(
                 "source": source.reader,
                 "generation": None if isinstance(reader, TraceReader) else reader.generation,
             }
+            odd = count_odd_values(con, odd_kinds)
+            if source.recordings:
+                odd |= read_recordings(con, source.recordings, base_time_ns(reader.metadata))
             [(host_events,)] = con.execute("SELECT count(*) FROM raw_host").fetchall()
             database.expect(host_events * HOST_EVENT_BYTES)
             at_once = _statements_at_once(con)
-            reasons = {**reader.reasons, **count_odd_values(con, odd_kinds)}
+            reasons = {**reader.reasons, **odd}
             running = databases.session.running
             stored = write_trace(con, staged, reader.metadata, facts, reasons, running, at_once)
             return FileResult(

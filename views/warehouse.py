@@ -312,9 +312,10 @@ class Warehouse:
         DuckDB binds each object that it creates, and opens each file of the tables in it, so the tables
         show one trace instead of thousands while objects are created.
         """
-        missing = [name for name in self.registry.needs(sql) if name not in self._created]
+        needed = self.registry.needs(sql)
+        missing = [name for name in needed if name not in self._created]
         if isinstance(self._files, LocalTables):
-            changed = self._files.refresh(with_merged) & self._created
+            changed = self._files.refresh(with_merged, needed) & self._created
             if first:
                 self._files.put_first(first)
             self._files.set_variables(self._con, most=1)

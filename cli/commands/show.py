@@ -29,6 +29,7 @@ TITLES = {
     "device": "Kernels and devices",
     "memory": "Memory",
     "distributed": "Distributed",
+    "data": "Input pipeline and CPU",
     "counters": "Counters",
     "compare": "Comparison of two runs",
 }

@@ -258,6 +258,51 @@ MEMORY = Section(
     ),
 )
 
+DATA = Section(
+    "data",
+    "Input pipeline and CPU",
+    (
+        Panel(
+            "data-summary",
+            "Is the data loader the bottleneck?",
+            "data_preparation_summary",
+            has_finding=False,
+        ),
+        Panel(
+            "data-pipeline",
+            "Operators of the input pipeline",
+            "data_pipeline",
+            has_finding=False,
+        ),
+        Panel(
+            "data-queue",
+            "Queues of the input pipeline over time",
+            "data_queue",
+            {
+                "kind": "curve",
+                "x": "time_ms",
+                "by": "queue",
+                "values": ("queue_size",),
+            },
+            table=False,
+            has_finding=False,
+        ),
+        Panel(
+            "cpu",
+            "Use of the CPUs over time",
+            "cpu_utilization",
+            {
+                "kind": "curve",
+                "x": "time_ms",
+                "by": "process",
+                "values": ("busy_pct", "idle_pct"),
+            },
+            table=False,
+            has_finding=False,
+        ),
+    ),
+)
+
 COMMUNICATION = Section(
     "communication",
     "Communication",
@@ -388,7 +433,17 @@ WORKERS = Section(
 #: The view that a finding of the verdict names -> the panel that shows it.
 _PROOFS = {
     panel.view: panel.id
-    for section in (OVERVIEW, WORKERS, OPERATORS, KERNELS, DEVICE, MEMORY, COMMUNICATION, MODULES)
+    for section in (
+        OVERVIEW,
+        WORKERS,
+        OPERATORS,
+        KERNELS,
+        DEVICE,
+        MEMORY,
+        DATA,
+        COMMUNICATION,
+        MODULES,
+    )
     for panel in section.panels
 }
 
@@ -410,6 +465,7 @@ SECTIONS = (
     KERNELS,
     DEVICE,
     MEMORY,
+    DATA,
     COMMUNICATION,
     MODULES,
 )

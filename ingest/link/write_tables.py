@@ -47,6 +47,8 @@ WITHOUT = {
     "device": (("launched", "launches"), ("device_events", "counters")),
     "counter": ((), ("counter_samples",)),
     "other": ((), ("other_events", "processes")),
+    "pipeline_operators": ((), ("data_pipeline_operators",)),
+    "pipeline_batches": ((), ("data_pipeline_batches",)),
 }
 #: Parquet files without rows, by table and level of compression.
 _EMPTY: dict[tuple[str, int], bytes] = {}
@@ -176,6 +178,7 @@ def _write_empty(con: duckdb.DuckDBPyConnection, table: Table, folder: Path, lev
 def _kinds(con: duckdb.DuckDBPyConnection) -> set[str]:
     """The kinds of events that the trace has."""
     kinds = " UNION ALL ".join(f"(SELECT '{kind}' FROM raw_{kind} LIMIT 1)" for kind in WITHOUT)
+    kinds += " UNION ALL (SELECT 'counter' FROM raw_samples LIMIT 1)"
     return {kind for (kind,) in con.execute(kinds).fetchall()}
 
 

@@ -2,6 +2,7 @@
 
 from tracewh.ingest.parse.event_columns import count_odd_values
 from tracewh.ingest.parse.fast_parser import FastParser, is_available
+from tracewh.ingest.parse.recordings import read_recordings
 from tracewh.ingest.parse.sql_parser import (
     SqlParser,
     create_raw_tables,
@@ -18,5 +19,6 @@ __all__ = [
     "is_available",
     "is_unpadded",
     "parse_events",
+    "read_recordings",
     "read_unpadded",
 ]

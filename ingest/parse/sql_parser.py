@@ -29,6 +29,8 @@ def create_raw_tables(con: duckdb.DuckDBPyConnection) -> None:
 
     The times of the raw tables are those of the file, without the base time.
 
+    Those of sql/derive/pipeline_layout.sql hold what is recorded beside a trace, and have final times.
+
     Args:
         con: Connection to an empty database.
     """
@@ -37,6 +39,7 @@ def create_raw_tables(con: duckdb.DuckDBPyConnection) -> None:
     layout = event_layout(con)
     for kind in layout.kinds:
         con.execute(f"CREATE TABLE raw_{kind} ({layout.raw_columns(kind)})")
+    derive(con, "pipeline_layout")
     # The launch of a device event and the host event of its operator, from sources that name them.
     con.execute("CREATE TABLE raw_link (event_id BIGINT, launch_id BIGINT, caller_id BIGINT)")
 

@@ -11,6 +11,7 @@ import os
 import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
+from pathlib import Path
 
 from tracewh.errors import IngestError
 from tracewh.files import File
@@ -18,6 +19,7 @@ from tracewh.ingest.sources.ascend.reader import run_of_job
 from tracewh.ingest.sources.files import STDIN, LogFolder, Search, TraceFolder
 from tracewh.ingest.sources.kineto import SUFFIXES
 from tracewh.ingest.sources.readers import claim, is_wanted, recognise
+from tracewh.ingest.sources.recordings import attach_recordings, is_recording
 from tracewh.ingest.sources.source import KINETO, Source
 from tracewh.storage import layout
 
@@ -66,9 +68,11 @@ def discover(
             spans = _spans(folder.names)
             if folder.is_named:
                 named.update(folder.files)
-            for file in folder.files:
-                if file not in found and (source := _source(file, folder, spans)):
-                    found[file] = source
+            recordings = _recordings(folder)
+            files = [f for f in folder.files if f not in found and not is_recording(f.name)]
+            traces = [source for file in files if (source := _source(file, folder, spans))]
+            for source in attach_recordings(traces, recordings, folder.run, folder.is_named):
+                found.setdefault(source.path, source)
     if not found:
         names = ", ".join(f"*{suffix}" for suffix in SUFFIXES[:3])
         raise IngestError(f"no trace files ({names}) in {', '.join(map(str, paths))}")
@@ -110,6 +114,15 @@ def check_names(sources: Iterable[Source]) -> None:
             if said := layout.name_problem(key, getattr(source, key)):
                 remedy = "" if key != "run" else "; give it one with --run"
                 raise IngestError(f"{source.path}: {said}{remedy}")
+
+
+def _recordings(folder: LogFolder) -> list[File]:
+    """The recordings in a folder, also if the user named a trace in it."""
+    files = [file for file in folder.files if is_recording(file.name)]
+    if folder.is_named and not files and isinstance(folder.files[0], Path):
+        beside = folder.files[0].parent
+        files = [beside / name for name in sorted(folder.names) if is_recording(name)]
+    return files
 
 
 def _source(

@@ -13,6 +13,7 @@ from tracewh.ingest.sources.mindspore.reader import MindSporeReader
 from tracewh.ingest.sources.ncu.reader import NcuReader
 from tracewh.ingest.sources.nsys.reader import NsysReader
 from tracewh.ingest.sources.reader import Claim, Reader, TableReader
+from tracewh.ingest.sources.recordings import is_recording
 from tracewh.ingest.sources.source import KINETO
 from tracewh.ingest.sources.unsupported import is_beside_trace, why_unsupported
 
@@ -49,7 +50,7 @@ def claim(names: Sequence[str]) -> tuple[str, Claim] | None:
 
 def is_wanted(name: str) -> bool:
     """Whether a file of this name is looked at when a folder is searched."""
-    return any(reader.wants(name) for reader in READERS)
+    return is_recording(name) or any(reader.wants(name) for reader in READERS)
 
 
 def recognise(file: File, is_named: bool) -> tuple[str, str] | None:

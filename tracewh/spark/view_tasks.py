@@ -94,7 +94,7 @@ def table(
         installed().create(con, [name])
         empty = con.sql(f"FROM {name}").to_arrow_table()
     schema = from_arrow_schema(empty.schema)
-    if not listing.traces:
+    if not listing.files(name):
         return _literal_rows(spark, empty, schema)
     if (
         listing.location is None

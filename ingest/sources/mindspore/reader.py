@@ -13,12 +13,15 @@ from pathlib import Path
 from tracewh.errors import RefusedError
 from tracewh.files import File
 from tracewh.ingest.sources.files import TraceFolder
+from tracewh.ingest.sources.mindspore import minddata
 from tracewh.ingest.sources.reader import Claim, Contents, Reading
 from tracewh.ingest.sources.source import Source
 
 #: The files with events.
 EVENTS = ("cpu_op_execute_timestamp", "gpu_op_execute_timestamp", "activity_execute_timestamp")
-#: The other files that are read, as lines.
+#: The kinds of files that make a trace.
+READ = (*EVENTS, *minddata.KINDS)
+#: The files with events and the others that are read, as lines.
 LINES = (*EVENTS, "cpu_framework", "gpu_framework", "step_trace_profiling", "start_time")
 _NAME = re.compile(
     rf"(?P<kind>{'|'.join(LINES)}|gpu_activity_data|profiler_info)_(?P<device>\d+)\.(txt|csv|json)"
@@ -39,33 +42,33 @@ class MindSporeReader:
     def wants(self, name: str) -> bool:
         """See `Reader.wants`."""
         named = _NAME.fullmatch(name)
-        return bool(named and named["kind"] in EVENTS)
+        return bool(minddata.NAMES.fullmatch(name) or (named and named["kind"] in EVENTS))
 
     def claim(self, names: Sequence[str]) -> Claim | None:
-        """See `Reader.claim`. The files of MindData, which may be in the same folder, are not among them."""
+        """See `Reader.claim`. The files of MindData are among them."""
         if not any(self.wants(name) for name in names):
             return None
-        known = [name for name in names if _NAME.fullmatch(name) or _SUMS.fullmatch(name)]
+        kinds = (_NAME, _SUMS, minddata.NAMES, minddata.SUMS)
+        known = [name for name in names if any(kind.fullmatch(name) for kind in kinds)]
         return Claim(tuple(known), is_whole=False)
 
     def recognise(self, file: File, start: bytes) -> bool:
         """See `Reader.recognise`."""
+        if minddata.NAMES.fullmatch(file.name):
+            return True
         return self.wants(file.name) and b";" in start.split(b"\n", 1)[0]
 
     def traces(
         self, source: Source, stored: Sequence[str], folder: Path | None
     ) -> Sequence[Source]:
         """See `Reader.traces`: one per device, which is one process of the job."""
-        devices = sorted(
-            {named["device"] for named in map(_NAME.fullmatch, members(source)) if named}
-        )
+        found = [
+            _NAME.fullmatch(name) or minddata.NAMES.fullmatch(name) for name in members(source)
+        ]
+        devices = sorted({each["device"] for each in found if each and each["kind"] in READ})
         if not devices:
             raise RefusedError("it has no events of an operator or kernel")
-        return [
-            replace(source, worker=f"device{device}", part=device)
-            for device in devices
-            if any(f"{kind}_{device}.txt" in members(source) for kind in EVENTS)
-        ]
+        return [replace(source, worker=f"device{device}", part=device) for device in devices]
 
     def read(self, source: Source, reading: Reading) -> Contents:
         """See `TableReader.read`."""

@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 from tracewh.errors import RefusedError
 from tracewh.ingest.sources.files import TraceFolder
+from tracewh.ingest.sources.mindspore import minddata
 from tracewh.ingest.sources.mindspore.reader import LINES, members
 from tracewh.ingest.sources.reader import Contents, Reading
 from tracewh.ingest.sources.source import Source
 from tracewh.ingest.sources.text_tables import Damage, local_copy, read_lines, read_rows
 from tracewh.sql_files import derive
 from tracewh.storage.manifest import content_hash
+
+
+def _read_minddata(reading: Reading, files: Mapping[str, Path], device: str) -> list[str]:
+    """Read the files of MindData of a device; returns what was damaged."""
+    texts = {
+        named["kind"]: path.read_bytes()
+        for name, path in files.items()
+        if (named := minddata.NAMES.fullmatch(name)) and named["device"] == device
+    }
+    return minddata.read_minddata(reading.con, texts) if texts else []
 
 
 def read_device(source: Source, reading: Reading) -> Contents:
@@ -43,7 +55,13 @@ def read_device(source: Source, reading: Reading) -> Contents:
         "SELECT (SELECT count(*) FROM raw_host) + (SELECT count(*) FROM raw_device)"
         " + (SELECT count(*) FROM raw_other), EXISTS (FROM raw_device)"
     ).fetchall()
-    if not events:
+    for said in _read_minddata(reading, files, device):
+        damage.add(said)
+    [(batches,)] = con.execute(
+        "SELECT (SELECT count(*) FROM raw_pipeline_operators)"
+        " + (SELECT count(*) FROM raw_pipeline_batches) + (SELECT count(*) FROM raw_samples)"
+    ).fetchall()
+    if not events and not batches:
         why = damage.named[0] if damage.named else "it has no events"
         raise RefusedError(f"{why}; call profiler.analyse() again, or record again")
     reading.on_bytes(source.path.stat().st_size)

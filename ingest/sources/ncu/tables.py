@@ -67,8 +67,9 @@ def _read(con: duckdb.DuckDBPyConnection, source: Source, folder: Path, damage: 
     """
     path = local_copy(source.path, folder)
     with path.open("rb") as file:
-        for skip, line in enumerate(file):
+        for number, line in enumerate(file):
             if HEADER.match(line):
+                skip = number
                 break
         else:
             raise RefusedError(
