@@ -16,7 +16,7 @@ import threading
 import weakref
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Self
@@ -24,7 +24,7 @@ from typing import Any, Self
 import duckdb
 
 from tracewh.quoting import quote_literal
-from tracewh.storage.layout import KEYS, TraceKeys
+from tracewh.storage.layout import KEYS, TraceKeys, replaying_run
 from tracewh.storage.remote import is_url
 from tracewh.temporary import Temporary
 from tracewh.views import names
@@ -337,19 +337,32 @@ def needed_traces(
 ) -> Callable[[TraceKeys], bool] | None:
     """Return a filter for the traces that a result depends on; None for all traces.
 
+    A view that replays graphs also depends on the captures of the run.
+
     Args:
         view: A view; None for any query of the runs.
         arguments: Its arguments.
     """
     given = {name: value for name, value in arguments.items() if value is not None}
+    with_captures = view is None or reads_captures(view.object_name)
     if all(side in given for side in names.SIDES):
         runs = {given[side] for side in names.SIDES}
-        return lambda keys: keys[0] in runs
+        return lambda keys: keys[0] in runs or (with_captures and replaying_run(keys[0]) in runs)
     size = view.distributes if view else "run"
     wanted = [given.get(name) for name in KEYS[: _SIZES.get(size, 0)]]
-    if not any(wanted):
+    if not any(wanted) or (with_captures and not wanted[0]):
         return None
-    return lambda keys: all(n in (None, key) for n, key in zip(wanted, keys, strict=False))
+    owner = replaying_run(wanted[0]) if with_captures and wanted[0] else None
+    return lambda keys: (
+        replaying_run(keys[0]) == owner
+        or all(n in (None, key) for n, key in zip(wanted, keys, strict=False))
+    )
+
+
+@cache
+def reads_captures(object_name: str) -> bool:
+    """Whether a view or block finds out which captured graphs were replayed."""
+    return "replay_matches" in installed().needs(f"{object_name}()")
 
 
 def find(path: str | os.PathLike[str]) -> Path:
