@@ -58,6 +58,10 @@ class Origin:
     sql: str
 
 
+#: Blocks that have no rows for traces that launch no graph. Planning them takes longer than most queries, so
+#: without such a trace they are created without contents.
+_OF_GRAPHS = ("replay_matches", "replayed_costs", "replayed_events")
+
 _ORIGINS: weakref.WeakKeyDictionary[duckdb.DuckDBPyRelation, Origin] = weakref.WeakKeyDictionary()
 
 
@@ -107,6 +111,8 @@ class Warehouse:
         self.registry = installed()
         self._created: set[str] = set()
         self._creating = threading.Lock()
+        # Never back to False: a relation that was made for a trace with graphs may run later.
+        self._has_graphs = False
         # By default DuckDB spills into the current folder, and two databases may not share a folder.
         spill = Temporary()
         self._remove = weakref.finalize(self, spill.close)
@@ -164,7 +170,7 @@ class Warehouse:
         view = self.registry.get(name, version)
         whole = self.resolve(self.registry.call(name, version, **arguments).values)
         call = self.registry.call(name, version, **whole)
-        found = self._query(call.sql, None, needed_traces(view, whole))
+        found = self._query(call.sql, None, needed_traces(view, whole), names.named_runs(whole))
         _ORIGINS[found] = Origin(self, view, whole, call.sql)
         return found
 
@@ -292,9 +298,13 @@ class Warehouse:
         raise AttributeError(f"no table or view named {name!r}{hint}", name=name, obj=self)
 
     def _query(
-        self, query: str, params: object, first: Callable[[TraceKeys], bool] | None = None
+        self,
+        query: str,
+        params: object,
+        first: Callable[[TraceKeys], bool] | None = None,
+        runs: Collection[str] | None = None,
     ) -> duckdb.DuckDBPyRelation:
-        self._prepare(None if _INTROSPECTION.search(query) else query, first=first)
+        self._prepare(None if _INTROSPECTION.search(query) else query, True, first, runs)
         try:
             return self._con.sql(query, params=params)
         except duckdb.CatalogException:  # create all, so that DuckDB can suggest a name
@@ -306,13 +316,25 @@ class Warehouse:
         sql: str | None,
         with_merged: bool = True,
         first: Callable[[TraceKeys], bool] | None = None,
+        runs: Collection[str] | None = None,
     ) -> None:
         """List the traces and create only the objects that a query names: all would take too long.
 
         DuckDB binds each object that it creates, and opens each file of the tables in it, so the tables
         show one trace instead of thousands while objects are created.
         """
-        missing = [name for name in self.registry.needs(sql) if name not in self._created]
+        if not self._has_graphs:
+            needed = self.registry.needs(sql)
+            of_graphs = [name for name in _OF_GRAPHS if name in needed]
+            if of_graphs and self._launch_graphs(sql, runs):
+                self._has_graphs = True
+                for name in [name for name in _OF_GRAPHS if name in self._created]:
+                    self._con.execute(f"DROP MACRO TABLE {name}")
+                    self._created.remove(name)
+        given = () if self._has_graphs else _OF_GRAPHS
+        missing = [name for name in self.registry.needs(sql, given) if name not in self._created]
+        if given:
+            self._create_empty(name for name in of_graphs if name not in self._created)
         if isinstance(self._files, LocalTables):
             changed = self._files.refresh(with_merged) & self._created
             if first:
@@ -323,6 +345,23 @@ class Warehouse:
             self._files.set_variables(self._con)
         else:
             self._create(missing)
+
+    def _launch_graphs(self, sql: str | None, runs: Collection[str] | None) -> bool:
+        """Whether a trace of some runs launches a graph; of any run for None."""
+        if sql is None:
+            return True
+        of_runs = f" AND run IN ({', '.join(map(quote_literal, runs))})" if runs else ""
+        query = f"SELECT 1 FROM graphs WHERE role = 'launch'{of_runs} LIMIT 1"
+        self._prepare(query)
+        return self._con.execute(query).fetchone() is not None
+
+    def _create_empty(self, names: Iterable[str]) -> None:
+        """Create blocks without rows."""
+        for name in names:
+            spec = self.registry.named(name)
+            columns = ", ".join(f"NULL::{column.type} AS {column.name}" for column in spec.columns)
+            self._con.execute(f"{spec.signature} SELECT {columns} WHERE FALSE")
+            self._created.add(name)
 
     def _create(self, names: Iterable[str]) -> None:
         """Create objects one by one: if a damaged file causes an error, the next query continues after the last."""

@@ -21,7 +21,7 @@
 --   pid             VARCHAR    -    Process of the call.
 --   tid             VARCHAR    -    Thread of the call.
 --   start_ns        BIGINT     ns   Start of the call.
---   operator_id     BIGINT     -    Nearest operator around the call.
+--   operator_ids    BIGINT[]   -    Operators around the call, the innermost first.
 --   annotation_ids  BIGINT[]   -    Annotations around the call, the outermost first.
 --   graph_id        BIGINT     -    Number of the graph, where all items have the same one.
 --   items           BIGINT     -    Number of device events, or of nodes.
@@ -181,7 +181,7 @@ CREATE MACRO recorded_graphs(
             a.worker,
             a.span,
             a.event_id,
-            arg_min(a.id, a.levels) FILTER (WHERE h.category = 'cpu_op') AS operator_id,
+            list(a.id ORDER BY a.levels) FILTER (WHERE h.category = 'cpu_op') AS operator_ids,
             list(a.id ORDER BY a.levels DESC) FILTER (WHERE h.category = 'user_annotation')
                 AS annotation_ids
         FROM _around AS a
@@ -200,7 +200,7 @@ CREATE MACRO recorded_graphs(
         c.pid,
         c.tid,
         c.start_ns,
-        n.operator_id,
+        coalesce(n.operator_ids, []) AS operator_ids,
         coalesce(n.annotation_ids, []) AS annotation_ids,
         coalesce(l.graph_id, g.graph_id) AS graph_id,
         coalesce(l.items, g.items, 0) AS items,

@@ -19,6 +19,7 @@
 --   node_id      BIGINT   -    Number of its node; NULL where not recorded or 0.
 --   start_ns     BIGINT   ns   Start.
 --   duration_ns  BIGINT   ns   Duration.
+--   uses_tensor_cores  BOOLEAN  -  Whether it is a kernel that uses tensor cores; NULL for a kernel whose name does not tell.
 CREATE MACRO replay_items(
     run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
 ) AS TABLE
@@ -47,7 +48,9 @@ CREATE MACRO replay_items(
         coalesce(CAST(d.stream_id AS VARCHAR), d.tid) AS stream,
         nullif(d.graph_node_id, 0) AS node_id,
         d.start_ns,
-        d.duration_ns
+        d.duration_ns,
+        coalesce(d.uses_tensor_cores, CASE WHEN d.category <> 'kernel' THEN FALSE END)
+            AS uses_tensor_cores
     FROM device_events AS d
     INNER JOIN _launches AS l
         ON

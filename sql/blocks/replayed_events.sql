@@ -21,6 +21,7 @@
 --   stream          VARCHAR  -    Stream that it ran on.
 --   start_ns        BIGINT   ns   Start.
 --   duration_ns     BIGINT   ns   Duration.
+--   uses_tensor_cores  BOOLEAN  -  As in replay_items.
 --   basis           VARCHAR  -    As in replay_matches, or 'same in all candidates'; NULL if nothing is known.
 --   capture_run     VARCHAR  -    Run of the captured call.
 --   capture_worker  VARCHAR  -    Worker of the captured call.
@@ -48,6 +49,7 @@ CREATE MACRO replayed_events(
             i.stream,
             i.start_ns,
             i.duration_ns,
+            i.uses_tensor_cores,
             i.node_id,
             m.basis,
             m.reason,
@@ -189,6 +191,7 @@ CREATE MACRO replayed_events(
         p.stream,
         p.start_ns,
         p.duration_ns,
+        p.uses_tensor_cores,
         CASE
             WHEN n.event_id IS NOT NULL THEN p.basis
             WHEN coalesce(s.call, a.call) IS NOT NULL THEN 'same in all candidates'

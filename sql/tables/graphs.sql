@@ -15,7 +15,7 @@ CREATE TABLE graphs (
     pid VARCHAR,  -- Process of the call.
     tid VARCHAR,  -- Thread of the call.
     start_ns BIGINT,  -- Start of the call, nanoseconds since the epoch.
-    operator_id BIGINT,  -- Nearest operator around the call, in host_events; annotations do not count.
+    operator_ids BIGINT[],  -- Operators around the call, in host_events, the innermost first.
     annotation_ids BIGINT[],  -- Annotations around the call, in host_events, the outermost first.
     graph_id BIGINT,  -- Number of the graph, where all events or nodes have the same one; NULL where not recorded or 0.
     items BIGINT,  -- Number of device events that the launch caused, or of captured nodes.
