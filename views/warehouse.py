@@ -28,6 +28,7 @@ from tracewh.storage.layout import KEYS, TraceKeys, replaying_run
 from tracewh.storage.remote import is_url
 from tracewh.temporary import Temporary
 from tracewh.views import names
+from tracewh.views.empty_blocks import OF_GRAPHS, empty_macro
 from tracewh.views.listing import Listing
 from tracewh.views.local_tables import LocalTables, Pattern
 from tracewh.views.registry import Registry, did_you_mean, installed
@@ -57,10 +58,6 @@ class Origin:
     arguments: dict[str, Any]
     sql: str
 
-
-#: Blocks that have no rows for traces that launch no graph. Planning them takes longer than most queries, so
-#: without such a trace they are created without contents.
-_OF_GRAPHS = ("replay_matches", "replayed_costs", "replayed_events")
 
 _ORIGINS: weakref.WeakKeyDictionary[duckdb.DuckDBPyRelation, Origin] = weakref.WeakKeyDictionary()
 
@@ -172,6 +169,32 @@ class Warehouse:
         call = self.registry.call(name, version, **whole)
         found = self._query(call.sql, None, needed_traces(view, whole), names.named_runs(whole))
         _ORIGINS[found] = Origin(self, view, whole, call.sql)
+        return found
+
+    def notes(self, view: Spec, arguments: Mapping[str, Any]) -> list[tuple[TraceKeys, str]]:
+        """What the rows of a view leave out, and why, by trace, for example device time without an operator.
+
+        Args:
+            view: The view.
+            arguments: Its arguments, with full names.
+        """
+        sides = [
+            {key: arguments.get(f"{side}_{key}") for key in KEYS[1:]} | {"run": arguments[side]}
+            for side in names.SIDES
+            if side in arguments
+        ]
+        found: list[tuple[TraceKeys, str]] = []
+        for given in sides or [{key: arguments.get(key) for key in KEYS}]:
+            traces = ", ".join(
+                f"{key} := {quote_literal(name)}" for key, name in given.items() if name is not None
+            )
+            for block in view.notes:
+                rows = self._query(
+                    f"SELECT run, worker, span, message FROM {block}({traces}) ORDER BY ALL",
+                    None,
+                    runs=[given["run"]] if given["run"] else None,
+                ).fetchall()
+                found += [((run, worker, span), message) for run, worker, span, message in rows]
         return found
 
     def names(self) -> list[TraceKeys]:
@@ -325,13 +348,13 @@ class Warehouse:
         """
         if not self._has_graphs:
             needed = self.registry.needs(sql)
-            of_graphs = [name for name in _OF_GRAPHS if name in needed]
+            of_graphs = [name for name in OF_GRAPHS if name in needed]
             if of_graphs and self._launch_graphs(sql, runs):
                 self._has_graphs = True
-                for name in [name for name in _OF_GRAPHS if name in self._created]:
+                for name in [name for name in OF_GRAPHS if name in self._created]:
                     self._con.execute(f"DROP MACRO TABLE {name}")
                     self._created.remove(name)
-        given = () if self._has_graphs else _OF_GRAPHS
+        given = () if self._has_graphs else OF_GRAPHS
         missing = [name for name in self.registry.needs(sql, given) if name not in self._created]
         if given:
             self._create_empty(name for name in of_graphs if name not in self._created)
@@ -358,9 +381,7 @@ class Warehouse:
     def _create_empty(self, names: Iterable[str]) -> None:
         """Create blocks without rows."""
         for name in names:
-            spec = self.registry.named(name)
-            columns = ", ".join(f"NULL::{column.type} AS {column.name}" for column in spec.columns)
-            self._con.execute(f"{spec.signature} SELECT {columns} WHERE FALSE")
+            self._con.execute(empty_macro(self.registry.named(name)))
             self._created.add(name)
 
     def _create(self, names: Iterable[str]) -> None:

@@ -22,6 +22,7 @@
 --   tid             VARCHAR    -    Thread of the call.
 --   start_ns        BIGINT     ns   Start of the call.
 --   operator_ids    BIGINT[]   -    Operators around the call, the innermost first.
+--   module_ids      BIGINT[]   -    Calls of modules around the call, the innermost first.
 --   annotation_ids  BIGINT[]   -    Annotations around the call, the outermost first.
 --   graph_id        BIGINT     -    Number of the graph, where all items have the same one.
 --   items           BIGINT     -    Number of device events, or of nodes.
@@ -46,6 +47,7 @@ CREATE MACRO recorded_graphs(
             h.tid,
             h.start_ns,
             h.op_id,
+            h.parent_id,
             contains(h.name, 'GraphLaunch') AS is_launch
         FROM host_events AS h
         WHERE
@@ -189,6 +191,34 @@ CREATE MACRO recorded_graphs(
             ON
                 a.run = h.run AND a.worker = h.worker AND a.span = h.span AND a.id = h.event_id
         GROUP BY a.run, a.worker, a.span, a.event_id
+    ),
+
+    _parents AS (
+        SELECT c.run, c.worker, c.span, c.event_id, c.parent_id AS id, 0 AS levels
+        FROM _calls AS c
+        WHERE c.parent_id IS NOT NULL
+        UNION ALL
+        SELECT p.run, p.worker, p.span, p.event_id, h.parent_id, p.levels + 1
+        FROM _parents AS p
+        INNER JOIN host_events AS h
+            ON
+                p.run = h.run AND p.worker = h.worker AND p.span = h.span AND p.id = h.event_id
+        WHERE h.parent_id IS NOT NULL
+    ),
+
+    _modules AS (
+        SELECT
+            p.run,
+            p.worker,
+            p.span,
+            p.event_id,
+            list(p.id ORDER BY p.levels) AS module_ids
+        FROM _parents AS p
+        INNER JOIN host_events AS h
+            ON
+                p.run = h.run AND p.worker = h.worker AND p.span = h.span AND p.id = h.event_id
+        WHERE h.python_module_id IS NOT NULL
+        GROUP BY p.run, p.worker, p.span, p.event_id
     )
 
     SELECT
@@ -201,6 +231,7 @@ CREATE MACRO recorded_graphs(
         c.tid,
         c.start_ns,
         coalesce(n.operator_ids, []) AS operator_ids,
+        coalesce(m.module_ids, []) AS module_ids,
         coalesce(n.annotation_ids, []) AS annotation_ids,
         coalesce(l.graph_id, g.graph_id) AS graph_id,
         coalesce(l.items, g.items, 0) AS items,
@@ -217,6 +248,8 @@ CREATE MACRO recorded_graphs(
         ON c.run = g.run AND c.worker = g.worker AND c.span = g.span AND c.event_id = g.capture_id
     LEFT JOIN _named AS n
         ON c.run = n.run AND c.worker = n.worker AND c.span = n.span AND c.event_id = n.event_id
+    LEFT JOIN _modules AS m
+        ON c.run = m.run AND c.worker = m.worker AND c.span = m.span AND c.event_id = m.event_id
     LEFT JOIN _chosen AS w
         ON c.run = w.run AND c.worker = w.worker AND c.span = w.span AND c.event_id = w.event_id
     WHERE CASE WHEN c.is_launch THEN w.is_wanted ELSE g.items > 0 END;

@@ -14,7 +14,7 @@
 --   graph of mode FULL or DECODE, a step with many launches those of mode PIECEWISE.
 -- - order in the step: the step has as many launches on its thread as the thread of the capture has
 --   graphs of one size and mode, and every i-th launch has the i-th graph as a candidate. If one pair does
---   not fit, order decides nothing in this step.
+--   not fit, or a launch also has candidates of another size or mode, order decides nothing in this step.
 -- - graph id: launches with the same graph id replay the same graph. If they do not, none of them is
 --   matched.
 --
@@ -184,9 +184,8 @@ CREATE MACRO replay_matches(
     _fitting AS (
         SELECT
             k.*,
-            l.compiled IS NOT NULL AND l.compiled = c.compiled AS is_compiled,
-            coalesce(l.compiled = c.compiled, FALSE)
-            OR coalesce(c.size = z.size AND (c.mode = 'PIECEWISE') = l.is_piecewise, FALSE)
+            coalesce(l.compiled = c.compiled, FALSE) AS is_compiled,
+            coalesce(c.size = z.size AND (c.mode = 'PIECEWISE') = l.is_piecewise, FALSE)
                 AS is_declared,
             c.pid,
             c.tid,
@@ -194,6 +193,7 @@ CREATE MACRO replay_matches(
             c.mode,
             c.turn,
             c.turns,
+            concat_ws(chr(0), c.run, c.worker, c.span, c.pid, c.tid, c.size, c.mode) AS turns_of,
             c.items AS nodes
         FROM replay_candidates(run, worker, span) AS k
         INNER JOIN _launches AS l
@@ -214,6 +214,7 @@ CREATE MACRO replay_matches(
         SELECT
             f.*,
             count(*) OVER of_launch AS candidates,
+            bool_or(f.is_compiled) OVER of_launch AS has_compiled,
             bool_or(f.is_declared) OVER of_launch AS has_declared
         FROM _fitting AS f
         WINDOW of_launch AS (PARTITION BY f.run, f.worker, f.span, f.launch_id)
@@ -222,9 +223,16 @@ CREATE MACRO replay_matches(
     _kept AS MATERIALIZED (
         SELECT
             c.*,
-            count(*) OVER (PARTITION BY c.run, c.worker, c.span, c.launch_id) AS left_over
+            count(*) OVER of_launch AS left_over,
+            min(c.turns_of) OVER of_launch = max(c.turns_of) OVER of_launch AS is_one_series
         FROM _counted AS c
-        WHERE c.is_declared OR NOT c.has_declared
+        WHERE
+            CASE
+                WHEN c.has_compiled THEN c.is_compiled
+                WHEN c.has_declared THEN c.is_declared
+                ELSE TRUE
+            END
+        WINDOW of_launch AS (PARTITION BY c.run, c.worker, c.span, c.launch_id)
     ),
 
     -- Launches of a step in order. A step may have several annotations, one inside the other.
@@ -273,6 +281,7 @@ CREATE MACRO replay_matches(
             ON
                 t.run = k.run AND t.worker = k.worker AND t.span = k.span
                 AND t.event_id = k.launch_id AND t.turn = k.turn AND t.turns = k.turns
+        WHERE k.is_one_series
     ),
 
     _ordered AS (
@@ -396,6 +405,8 @@ CREATE MACRO replay_matches(
                                 'span': k.capture_span,
                                 'id': k.capture_id
                             }
+                            ORDER BY
+                                k.capture_run, k.capture_worker, k.capture_span, k.capture_id
                         )
             END AS rest
         FROM _kept AS k

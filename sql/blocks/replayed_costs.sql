@@ -8,7 +8,8 @@
 -- that of the launch. Work whose node is not known belongs to the operator alone, not to those around it.
 --
 -- The operator around the launch has all of the launch's device time as its own (see operator_costs). Its
--- row with replays 0 takes the attributed part away again, and leaves its total as it is.
+-- row with replays 0 takes the attributed part away again, and leaves its total as it is. All operators around
+-- the launch have its time in their totals already, so a captured call of the same name adds nothing to the total.
 --
 -- params
 --   run, worker, span
@@ -27,7 +28,11 @@
 --   capture_worker        VARCHAR    key  Worker of the captured call.
 --   capture_span          VARCHAR    key  Span of the captured call.
 --   operator_id           BIGINT     key  The operator in host_events, of the capture or of the replay.
+--   pid                   VARCHAR    -    Process that called it.
+--   tid                   VARCHAR    -    Thread that called it.
 --   depth                 INTEGER    -    Number of events around it on its thread.
+--   call_start_ns         BIGINT     ns   Start of the call when it was captured.
+--   call_end_ns           BIGINT     ns   End of the call when it was captured.
 --   device_self_ns        BIGINT     ns   Replayed work that it launched itself when it was captured.
 --   device_total_ns       BIGINT     ns   The same, with the operators below it.
 --   tensor_core_self_ns   BIGINT     ns   Part of device_self_ns in kernels that use tensor cores.
@@ -89,7 +94,11 @@ CREATE MACRO replayed_costs(
             h.input_types,
             h.input_strides,
             h.concrete_inputs,
+            h.pid,
+            h.tid,
             h.depth,
+            h.start_ns,
+            h.start_ns + h.duration_ns AS end_ns,
             h.tensor_core_eligible,
             h.depth = max(h.depth) OVER (PARTITION BY a.run, a.worker, a.span, a.call_id)
                 AS is_nearest
@@ -125,8 +134,11 @@ CREATE MACRO replayed_costs(
             h.input_types,
             h.input_strides,
             h.concrete_inputs,
+            h.pid,
+            h.tid,
             h.depth,
             h.start_ns,
+            h.start_ns + h.duration_ns AS end_ns,
             h.tensor_core_eligible,
             h.depth = max(h.depth) OVER (PARTITION BY o.run, o.worker, o.span, o.launch_id)
                 AS is_nearest
@@ -155,14 +167,19 @@ CREATE MACRO replayed_costs(
         s.capture_worker,
         s.capture_span,
         o.operator_id,
+        o.pid,
+        o.tid,
         o.depth,
+        o.start_ns AS call_start_ns,
+        o.end_ns AS call_end_ns,
         sum(CASE WHEN o.is_nearest THEN s.ns ELSE 0 END)::BIGINT AS device_self_ns,
-        sum(s.ns)::BIGINT AS device_total_ns,
+        sum(CASE WHEN n.name IS NULL THEN s.ns ELSE 0 END)::BIGINT AS device_total_ns,
         sum(CASE WHEN o.is_nearest THEN s.tensor_core_ns ELSE 0 END)::BIGINT
             AS tensor_core_self_ns,
-        sum(s.tensor_core_ns)::BIGINT AS tensor_core_total_ns,
+        sum(CASE WHEN n.name IS NULL THEN s.tensor_core_ns ELSE 0 END)::BIGINT
+            AS tensor_core_total_ns,
         sum(CASE WHEN o.is_nearest THEN s.unknown_ns ELSE 0 END)::BIGINT AS unknown_self_ns,
-        sum(s.unknown_ns)::BIGINT AS unknown_total_ns,
+        sum(CASE WHEN n.name IS NULL THEN s.unknown_ns ELSE 0 END)::BIGINT AS unknown_total_ns,
         o.tensor_core_eligible OR sum(s.tensor_core_ns) > 0 AS tensor_core_eligible
     FROM _summed AS s
     INNER JOIN _operators AS o
@@ -173,10 +190,16 @@ CREATE MACRO replayed_costs(
         ON
             s.run = l.run AND s.worker = l.worker AND s.span = l.span
             AND s.launch_id = l.event_id
+    LEFT JOIN (
+        SELECT DISTINCT c.run, c.worker, c.span, c.launch_id, c.name FROM _outer_calls AS c
+    ) AS n
+        ON
+            s.run = n.run AND s.worker = n.worker AND s.span = n.span
+            AND s.launch_id = n.launch_id AND o.name = n.name
     WHERE s.is_node OR o.is_nearest
     GROUP BY
         s.run, s.worker, s.span, s.launch_id, s.is_node, s.capture_run, s.capture_worker,
-        s.capture_span, l.start_ns, o.operator_id, o.depth, o.name, o.input_dims, o.call_stack,
+        s.capture_span, l.start_ns, o.operator_id, o.pid, o.tid, o.depth, o.start_ns, o.end_ns, o.name, o.input_dims, o.call_stack,
         o.input_types, o.input_strides, o.concrete_inputs, o.tensor_core_eligible
     UNION ALL
     SELECT
@@ -196,7 +219,11 @@ CREATE MACRO replayed_costs(
         NULL AS capture_worker,
         NULL AS capture_span,
         c.event_id AS operator_id,
+        c.pid,
+        c.tid,
         c.depth,
+        c.start_ns,
+        c.end_ns,
         -s.ns,
         0,
         -s.tensor_core_ns,

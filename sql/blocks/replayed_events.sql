@@ -29,6 +29,7 @@
 --   capture_id      BIGINT   -    The call that begins the capture; NULL if the node is not known.
 --   node            BIGINT   -    Position of the node in its graph, from 0; NULL if the node is not known.
 --   call_id         BIGINT   -    Captured call with its operator, shapes and types; NULL if they are not known.
+--   operator        VARCHAR  -    Nearest operator around the captured call, or nearest annotation if there is no operator.
 --   reason          VARCHAR  -    Why the captured call is not known.
 CREATE MACRO replayed_events(
     run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
@@ -165,7 +166,8 @@ CREATE MACRO replayed_events(
                     'span': o.capture_span,
                     'id': o.call_id
                 }
-            ) AS call
+            ) AS call,
+            min(h.name) AS operator
         FROM _open AS o
         INNER JOIN host_events AS h
             ON
@@ -179,6 +181,13 @@ CREATE MACRO replayed_events(
             = max(coalesce(CAST(h.input_dims AS VARCHAR), ''))
             AND min(coalesce(array_to_string(h.input_types, ','), ''))
             = max(coalesce(array_to_string(h.input_types, ','), ''))
+    ),
+
+    _operators AS (
+        SELECT h.run, h.worker, h.span, h.event_id, h.name
+        FROM host_events AS h
+        INNER JOIN (SELECT DISTINCT n.run, n.worker, n.span, n.op_id FROM graph_nodes AS n) AS w
+            ON h.run = w.run AND h.worker = w.worker AND h.span = w.span AND h.event_id = w.op_id
     )
 
     SELECT
@@ -202,6 +211,7 @@ CREATE MACRO replayed_events(
         n.capture_id,
         n.position AS node,
         coalesce(n.event_id, s.call.id, a.call.id) AS call_id,
+        coalesce(o.name, s.operator, a.operator) AS operator,
         CASE
             WHEN coalesce(n.event_id, s.call.id, a.call.id) IS NOT NULL THEN NULL
             WHEN p.reason IS NOT NULL THEN p.reason
@@ -218,6 +228,9 @@ CREATE MACRO replayed_events(
                 WHEN p.alignment = 'node id' THEN p.node_id = n.node_id
                 ELSE p.low = p.high AND p.low = n.position
             END
+    LEFT JOIN _operators AS o
+        ON
+            n.run = o.run AND n.worker = o.worker AND n.span = o.span AND n.op_id = o.event_id
     LEFT JOIN _shared AS s
         ON p.run = s.run AND p.worker = s.worker AND p.span = s.span AND p.event_id = s.event_id
     LEFT JOIN _shared AS a

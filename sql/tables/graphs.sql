@@ -16,6 +16,7 @@ CREATE TABLE graphs (
     tid VARCHAR,  -- Thread of the call.
     start_ns BIGINT,  -- Start of the call, nanoseconds since the epoch.
     operator_ids BIGINT[],  -- Operators around the call, in host_events, the innermost first.
+    module_ids BIGINT[],  -- Calls of modules around the call, in host_events, the innermost first.
     annotation_ids BIGINT[],  -- Annotations around the call, in host_events, the outermost first.
     graph_id BIGINT,  -- Number of the graph, where all events or nodes have the same one; NULL where not recorded or 0.
     items BIGINT,  -- Number of device events that the launch caused, or of captured nodes.

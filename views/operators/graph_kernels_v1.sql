@@ -6,7 +6,8 @@
 -- order: run, worker, span, start_ns, event_id
 -- needs: no_device_events
 -- empty: No graph was launched in these traces.
--- uses: library_files, replayed_events
+-- notes: replay_notes
+-- uses: checked_choice, library_files, replayed_events
 -- example: drawn
 --
 -- A trace of a graph's replay records one call that launches the graph, and its kernels, copies and memsets,
@@ -22,7 +23,9 @@
 -- there is none.
 --
 -- params
+--   name   type     unit  default  meaning
 --   run, worker, span
+--   frame  VARCHAR  -     'user'   'user' for the innermost line outside of libraries, 'innermost' for the innermost of all lines.
 -- columns
 --   name              type       unit  meaning
 --   run, worker, span
@@ -40,6 +43,7 @@
 --   source_file       VARCHAR    -     File of the user's line around the captured call.
 --   source_line       INTEGER    -     Line number.
 --   source_function   VARCHAR    -     Name of the function.
+--   is_library        BOOLEAN    -     Whether the line belongs to a library.
 --   uses_tensor_cores  BOOLEAN   -     Whether it uses tensor cores; NULL if neither its name nor counters tell.
 --   capture_run       VARCHAR    -     Run of the captured call.
 --   capture_worker    VARCHAR    -     Worker of the captured call.
@@ -50,7 +54,10 @@
 --   stack_id          BIGINT     -     The stack of the captured call in stacks of the capture; NULL if the node is not known.
 --   reason            VARCHAR    -     Why the operator is not known.
 CREATE MACRO graph_kernels_v1(
-    run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
+    run VARCHAR := NULL,
+    worker VARCHAR := NULL,
+    span VARCHAR := NULL,
+    frame VARCHAR := 'user'
 ) AS TABLE
     WITH RECURSIVE
     events AS MATERIALIZED (FROM replayed_events(run, worker, span)),
@@ -112,12 +119,20 @@ CREATE MACRO graph_kernels_v1(
                 {
                     'file': f.source_file,
                     'line': f.source_line,
-                    'function': f.source_function
+                    'function': f.source_function,
+                    'is_library': l.source_file IS NOT NULL
                 },
-                { 'is_library': l.source_file IS NOT NULL, 'levels': f.levels }
+                {
+                    'is_last': frame = 'user' AND l.source_file IS NOT NULL,
+                    'levels': f.levels
+                }
             ) AS source
         FROM frames AS f
         LEFT JOIN libraries AS l ON f.source_file = l.source_file
+        WHERE (
+            SELECT a.is_allowed
+            FROM checked_choice('frame', frame, ['user', 'innermost']) AS a
+        )
         GROUP BY f.run, f.worker, f.span, f.stack_id
     ),
 
@@ -167,6 +182,7 @@ CREATE MACRO graph_kernels_v1(
         CASE WHEN e.node IS NOT NULL THEN c.source.file END AS source_file,
         CASE WHEN e.node IS NOT NULL THEN c.source.line END AS source_line,
         CASE WHEN e.node IS NOT NULL THEN c.source.function END AS source_function,
+        CASE WHEN e.node IS NOT NULL THEN c.source.is_library END AS is_library,
         d.uses_tensor_cores,
         e.capture_run,
         e.capture_worker,

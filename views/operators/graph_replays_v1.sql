@@ -6,6 +6,7 @@
 -- order: run, worker, span, start_ns, launch_id
 -- needs: no_device_events
 -- empty: No graph was launched in these traces.
+-- notes: replay_notes
 -- uses: percentage, replay_matches, replayed_events
 -- example: drawn
 --

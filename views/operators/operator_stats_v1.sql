@@ -7,6 +7,7 @@
 -- carries: spark
 -- needs: no_operators
 -- empty: No operator has a call stack of its own, which group_by '{group_by}' needs: only torch before 1.12 recorded them, with with_stack=True; source_lines has the lines of later traces.
+-- notes: replay_notes
 -- uses: checked_choice, operator_costs, percentage, replayed_costs
 -- example: samples --run resnet_workers_0 --span 1 --limit 8
 -- reading: The convolutions cost most, backward more than forward. Waiting is no operator: source_lines shows it.
