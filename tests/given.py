@@ -49,7 +49,7 @@ class Tables:
         self._filled: tuple[tuple[str, ...], frozenset[str]] = ((), frozenset())
         for spec in (*self.registry.tables(), *self.registry.slices()):
             self.prepare(spec.name)
-        self.prepare(" ".join((STEP_ROLES, NODES, GRAPHS)))
+        self.prepare(f"{STEP_ROLES} {NODES} {GRAPHS}")
 
     def prepare(self, sql: str | None) -> None:
         """Create what a piece of SQL names, where that is not there yet; everything for None."""
