@@ -28,7 +28,7 @@ FACTS = (
     *KINDS,
     *("version", "since", "summary", "grain", "distributes", "combines", "order", "carries"),
     "returns",
-    *("uses", "needs", "empty", "example", "reading", "deprecated"),
+    *("uses", "needs", "empty", "notes", "example", "reading", "deprecated"),
 )
 
 #: Values of `distributes:`: the group of traces that a row of a view depends on. The view can be run on each
@@ -134,6 +134,7 @@ class Spec:
         order: The ORDER BY of the rows of a view; otherwise ``''``.
         carries: The SQL dialect to which a view can be translated, one of `DIALECTS`, or ``''``.
         needs: Checks of trace_quality. If a trace fails one, the view has no rows for it.
+        notes: Blocks with run, worker, span and message: what the rows leave out, for a trace, and why.
         empty: Why a view has no rows for a trace that passes these checks, and what to change; or ``''``. A
             parameter in braces stands for its value.
         example: The traces and the options of `tracewh show` for the example on the page of a view.
@@ -158,6 +159,7 @@ class Spec:
     doc: str = field(repr=False)
     uses: tuple[str, ...]
     needs: tuple[str, ...]
+    notes: tuple[str, ...]
     empty: str
     example: str
     reading: str
@@ -252,6 +254,7 @@ def parse(text: str, path: str) -> Spec:
         order=facts.get("order", ""),
         uses=header.names("uses"),
         needs=header.names("needs"),
+        notes=header.names("notes"),
         empty=facts.get("empty", ""),
         example=facts.get("example", ""),
         reading=facts.get("reading", ""),

@@ -32,6 +32,8 @@ NEEDS = {
     "memory_records": ("links_in_order",),
     "flows": ("flows",),
     "stacks": ("stacks",),
+    "graphs": ("graphs",),
+    "graph_nodes": ("graphs",),
     "traces": (),
 }
 #: Temporary tables to drop, to free memory, and the files that must be written before.
@@ -50,6 +52,8 @@ WITHOUT = {
     "pipeline_operators": ((), ("data_pipeline_operators",)),
     "pipeline_batches": ((), ("data_pipeline_batches",)),
 }
+#: The tables of CUDA graphs, which few traces have.
+GRAPHS = ("graphs", "graph_nodes")
 #: Parquet files without rows, by table and level of compression.
 _EMPTY: dict[tuple[str, int], bytes] = {}
 #: Tasks to start first: those that free memory, and the tasks that they need.
@@ -119,7 +123,10 @@ def write_trace(
         "devices": partial(_devices, metadata=metadata),
         "host_events": _host_events,
         "step_activity": partial(_step_activity, metadata=metadata),
-        "stacks": lambda _: "out_stacks",  # its link task wrote the rows
+        # Their link tasks wrote the rows.
+        "stacks": lambda _: "out_stacks",
+        "graphs": lambda _: "out_graphs",
+        "graph_nodes": lambda _: "out_graph_nodes",
     }
     level = 12 if source["events"] < FEW_EVENTS else 3
     missing = [WITHOUT[kind] for kind in WITHOUT.keys() - _kinds(con)]
@@ -133,6 +140,9 @@ def write_trace(
             _write_empty(con, tables()[name], folder, level)
             return
         rows = prepare[name](con) if name in prepare else f"({query(f'out_{name}')})"
+        if name in GRAPHS and not con.execute(f"FROM {rows} LIMIT 1").fetchone():
+            _write_empty(con, tables()[name], folder, level)
+            return
         _write(con, tables()[name], rows, folder, level)
 
     def writing(name: str) -> Task:

@@ -56,7 +56,7 @@ def view(
         if size == "warehouse":
             listing = distributed.first_traces(call, listing)
         read = distributed.restrict_to_tables(call.sql, listing)
-        tasks = distributed.split_into_tasks(read, size, _tasks(spark, read))
+        tasks = distributed.split_into_tasks(read, size, _tasks(spark, read), call)
         return one_per_task(
             spark, partial(_run_query, call.view.object_name, call.sql), tasks, schema
         )
@@ -65,7 +65,7 @@ def view(
     rows = one_per_task(
         spark,
         partial(_partial_rows, call),
-        distributed.split_into_tasks(read, "trace", most),
+        distributed.split_into_tasks(read, "trace", most, call),
         from_arrow_schema(distributed.partial_schema(call)),
     )
     runs = 1 if size == "warehouse" else len({trace.run for trace in listing.traces})
