@@ -30,6 +30,7 @@ TITLES = {
     "memory": "Memory",
     "distributed": "Distributed",
     "counters": "Counters",
+    "serving": "Serving",
     "compare": "Comparison of two runs",
 }
 

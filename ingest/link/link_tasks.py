@@ -31,6 +31,19 @@ def _nest(con: duckdb.DuckDBPyConnection) -> None:
     nest(con, "intervals")
 
 
+def _steps(con: duckdb.DuckDBPyConnection) -> None:
+    derive(con, "step_marks")
+    # Most traces have steps of the profiler or none; the parsing of other names is left out for them.
+    if con.execute("FROM step_marks LIMIT 1").fetchone() is None and con.execute(
+        "FROM raw_host AS h WHERE h.category = 'user_annotation'"
+        " AND regexp_matches(h.name, 'execute_|step\\[|prefill\\[|decode\\[') LIMIT 1"
+    ).fetchone():
+        create_block(con, "serving_patterns")
+        create_block(con, "serving_marks")
+        derive(con, "serving_step_marks")
+    derive(con, "steps")
+
+
 #: The tasks by name. Each uses one core at most.
 LINK_TASKS = {
     "nesting": Task(_nest),
@@ -40,6 +53,6 @@ LINK_TASKS = {
     "launched": Task(partial(derive, name="launched")),
     "launches": Task(_launch, ("links_in_order", "launched")),
     "costs": Task(link_costs, ("launches",)),
-    "steps": Task(partial(derive, name="steps"), ("launches",)),
+    "steps": Task(_steps, ("launches",)),
     "flows": Task(partial(derive, name="flows")),
 }
