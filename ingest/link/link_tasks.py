@@ -1,4 +1,4 @@
-"""The tasks that link the rows of a trace: nesting, launches, costs, steps and flows."""
+"""The tasks that link the rows of a trace: nesting, launches, costs, steps, flows and graphs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import duckdb
 
 from tracewh.ingest.link.nesting import nest
 from tracewh.ingest.link.task_graph import Task
-from tracewh.sql_files import create_block, derive
+from tracewh.schema import tables
+from tracewh.sql_files import create_block, create_function, derive
 
 
 def link_costs(con: duckdb.DuckDBPyConnection) -> None:
@@ -44,6 +45,27 @@ def _steps(con: duckdb.DuckDBPyConnection) -> None:
     derive(con, "steps")
 
 
+def _graphs(con: duckdb.DuckDBPyConnection) -> None:
+    """Create `out_graphs` and `out_graph_nodes`, which are empty for a trace without graphs."""
+    has_graphs = con.execute(
+        "FROM out_stacks WHERE contains(name, 'GraphLaunch') OR contains(name, 'StreamBeginCapture')"
+        " LIMIT 1"
+    ).fetchone()
+    if not has_graphs:
+        for name in ("graphs", "graph_nodes"):
+            columns = ", ".join(f"{column.name} {column.type}" for column in tables()[name].columns)
+            con.execute(f"CREATE TABLE out_{name} ({columns})")
+        return
+    # In a schema of its own: the views have the names of tables, as those that other tasks create.
+    con.execute("CREATE SCHEMA graph_input; SET search_path = 'graph_input,main'")
+    derive(con, "out_graphs")
+    create_function(con, "is_wanted")
+    for block in ("captured_nodes", "recorded_graphs"):
+        create_block(con, block)
+    con.execute("CREATE TABLE main.out_graph_nodes AS FROM captured_nodes()")
+    con.execute("CREATE TABLE main.out_graphs AS FROM recorded_graphs('main.out_graph_nodes')")
+
+
 #: The tasks by name. Each uses one core at most.
 LINK_TASKS = {
     "nesting": Task(_nest),
@@ -55,4 +77,5 @@ LINK_TASKS = {
     "costs": Task(link_costs, ("launches",)),
     "steps": Task(_steps, ("launches",)),
     "flows": Task(partial(derive, name="flows")),
+    "graphs": Task(_graphs, ("launches",)),
 }

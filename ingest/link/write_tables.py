@@ -32,6 +32,8 @@ NEEDS = {
     "memory_records": ("links_in_order",),
     "flows": ("flows",),
     "stacks": ("stacks",),
+    "graphs": ("graphs",),
+    "graph_nodes": ("graphs",),
     "traces": (),
 }
 #: Temporary tables to drop, to free memory, and the files that must be written before.
@@ -84,7 +86,10 @@ def write_trace(
         "devices": partial(_devices, metadata=metadata),
         "host_events": _host_events,
         "step_activity": partial(_step_activity, metadata=metadata),
-        "stacks": lambda _: "out_stacks",  # its link task wrote the rows
+        # Their link tasks wrote the rows.
+        "stacks": lambda _: "out_stacks",
+        "graphs": lambda _: "out_graphs",
+        "graph_nodes": lambda _: "out_graph_nodes",
     }
     level = 12 if source["events"] < FEW_EVENTS else 3
 

@@ -26,6 +26,7 @@
 --   call         VARCHAR    -     As in work_operators.
 --   input_dims   JSON       -     Shape of each input of the operator.
 --   input_types  VARCHAR[]  -     Type of each input.
+--   size         BIGINT     -     As in work_operators.
 --   is_replayed  BOOLEAN    -     Whether the operator was captured.
 CREATE MACRO serving_work(
     calls VARCHAR, run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
@@ -67,7 +68,7 @@ CREATE MACRO serving_work(
     ),
 
     _known AS MATERIALIZED (
-        SELECT l.*, o.operator, o.call, o.input_dims, o.input_types, o.is_replayed
+        SELECT l.*, o.operator, o.call, o.input_dims, o.input_types, o.size, o.is_replayed
         FROM _launched AS l
         LEFT JOIN work_operators(run, worker, span) AS o
             ON l.id = o.id AND (NOT l.is_graph OR o.is_replayed)
@@ -109,6 +110,7 @@ CREATE MACRO serving_work(
         k.call,
         k.input_dims,
         k.input_types,
+        k.size,
         coalesce(k.is_replayed, FALSE) AS is_replayed
     FROM _known AS k
     LEFT JOIN _families AS f

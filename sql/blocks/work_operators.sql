@@ -2,7 +2,7 @@
 -- since: 0.1
 -- summary: Operator of each piece of device work in serving steps, with its shapes and types.
 -- grain: one row per piece of work whose operator is known
--- uses: first_id, is_wanted, trace_names
+-- uses: first_id, is_wanted, replayed_events, trace_names
 --
 -- The operator of work that a call launched is the innermost one around the call. Work that a graph replays has
 -- the operator that was captured, where that is known.
@@ -16,6 +16,7 @@
 --   call         VARCHAR    -     The call of the operator: a text that no other call in the trace has.
 --   input_dims   JSON       -     Shape of each input.
 --   input_types  VARCHAR[]  -     Type of each input.
+--   size         BIGINT     -     Number of tokens or requests that the graph was captured for, if an annotation tells.
 --   is_replayed  BOOLEAN    -     Whether a graph replayed the work.
 CREATE MACRO work_operators(
     run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
@@ -34,6 +35,26 @@ CREATE MACRO work_operators(
             d.kind IN ('compute', 'communication', 'memcpy', 'memset')
             AND d.op_id IS NOT NULL
             AND is_wanted(d.run, d.worker, d.span, run, worker, span)
+    ),
+
+    -- Frameworks capture in an annotation such as capture_32_FULL. Captures are in other runs than their replays.
+    _sizes AS (
+        SELECT
+            g.run AS capture_run,
+            g.worker AS capture_worker,
+            g.span AS capture_span,
+            g.event_id AS capture_id,
+            max(try_cast(regexp_extract(h.name, '^capture_(\d+)_', 1) AS BIGINT)) AS size
+        FROM (
+            SELECT c.run, c.worker, c.span, c.event_id, unnest(c.annotation_ids) AS annotation_id
+            FROM graphs AS c
+            WHERE c.role = 'capture'
+        ) AS g
+        INNER JOIN host_events AS h
+            ON
+                g.run = h.run AND g.worker = h.worker AND g.span = h.span
+                AND g.annotation_id = h.event_id
+        GROUP BY g.run, g.worker, g.span, g.event_id
     )
 
     SELECT
@@ -42,6 +63,7 @@ CREATE MACRO work_operators(
         'launched ' || o.event_id AS call,
         o.input_dims,
         o.input_types,
+        NULL::BIGINT AS size,
         FALSE AS is_replayed
     FROM _work AS w
     INNER JOIN host_events AS o
@@ -52,4 +74,27 @@ CREATE MACRO work_operators(
         o.category = 'cpu_op'
         -- Whatever surrounds the launch of a graph is not the operator of what it runs.
         AND NOT starts_with(o.name, '## Call CompiledFxGraph')
-        AND is_wanted(o.run, o.worker, o.span, run, worker, span);
+        AND is_wanted(o.run, o.worker, o.span, run, worker, span)
+    UNION ALL
+    SELECT
+        first_id(t.names, e.run, e.worker, e.span) + e.event_id,
+        o.name,
+        concat_ws(' ', 'replayed', e.launch_id, coalesce(o.event_id, e.event_id)),
+        o.input_dims,
+        o.input_types,
+        z.size,
+        TRUE
+    FROM replayed_events(run, worker, span) AS e
+    CROSS JOIN trace_names(run, worker, span) AS t
+    INNER JOIN graph_nodes AS n
+        ON
+            e.capture_run = n.run AND e.capture_worker = n.worker AND e.capture_span = n.span
+            AND e.call_id = n.event_id
+    INNER JOIN host_events AS o
+        ON n.run = o.run AND n.worker = o.worker AND n.span = o.span AND n.op_id = o.event_id
+    LEFT JOIN _sizes AS z
+        ON
+            e.capture_run = z.capture_run AND e.capture_worker = z.capture_worker
+            AND e.capture_span = z.capture_span
+            AND e.capture_id = z.capture_id
+    WHERE e.call_id IS NOT NULL;

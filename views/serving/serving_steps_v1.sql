@@ -110,6 +110,7 @@ CREATE MACRO serving_steps_v1(
             count(*) AS device_events,
             min(w.start_ns) AS start_ns,
             max(w.start_ns + w.duration_ns) AS end_ns,
+            max(w.size) AS size,
             sum(w.duration_ns)::DOUBLE AS device_ns,
             coalesce(sum(w.duration_ns) FILTER (WHERE w.family = 'attention'), 0)
                 AS attention_ns,
@@ -223,6 +224,7 @@ CREATE MACRO serving_steps_v1(
                 PARTITION BY w.run, w.worker, w.span ORDER BY w.step
                 ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
             ), 0), 0) AS period_ns,
+            s.size,
             s.device_ns,
             s.attention_ns,
             s.gemm_ns,
@@ -296,7 +298,11 @@ CREATE MACRO serving_steps_v1(
         percentage(m.attributed_ns, m.graph_ns) AS graph_coverage_pct,
         m.prefill_requests,
         m.decode_requests,
-        m.captured_requests,
+        -- A graph may be captured for a number of tokens, which only without speculation is that of requests.
+        coalesce(
+            m.captured_requests,
+            CASE WHEN m.phase = 'decode' AND m.tokens = m.requests THEN m.size END
+        ) AS captured_requests,
         m.prefill_tokens,
         m.decode_tokens,
         m.prefill_context,
