@@ -58,9 +58,19 @@ class Origin:
     sql: str
 
 
-#: Blocks that have no rows for traces that launch no graph. Planning them takes longer than most queries, so
-#: without such a trace they are created without contents.
-_OF_GRAPHS = ("replay_matches", "replayed_costs", "replayed_events")
+#: Blocks that have no rows for most traces, and queries that find the others. Planning them takes longer than
+#: most queries, so without such a trace they are created without contents.
+_RARE = {
+    ("replay_matches", "replayed_costs", "replayed_events"): "FROM graphs WHERE role = 'launch'",
+    ("serving_advice", "serving_verdict"): """
+        FROM (
+            SELECT g.run FROM graphs AS g WHERE g.role = 'launch'
+            UNION ALL
+            SELECT s.run FROM steps AS s
+            WHERE s.step IS NOT NULL AND NOT starts_with(s.name, 'ProfilerStep#')
+        ) WHERE TRUE
+    """,
+}
 
 _ORIGINS: weakref.WeakKeyDictionary[duckdb.DuckDBPyRelation, Origin] = weakref.WeakKeyDictionary()
 
@@ -111,8 +121,8 @@ class Warehouse:
         self.registry = installed()
         self._created: set[str] = set()
         self._creating = threading.Lock()
-        # Never back to False: a relation that was made for a trace with graphs may run later.
-        self._has_graphs = False
+        # Nothing is added again: a relation that was made for a trace with graphs may run later.
+        self._without = set(_RARE)
         # By default DuckDB spills into the current folder, and two databases may not share a folder.
         spill = Temporary()
         self._remove = weakref.finalize(self, spill.close)
@@ -323,18 +333,16 @@ class Warehouse:
         DuckDB binds each object that it creates, and opens each file of the tables in it, so the tables
         show one trace instead of thousands while objects are created.
         """
-        if not self._has_graphs:
-            needed = self.registry.needs(sql)
-            of_graphs = [name for name in _OF_GRAPHS if name in needed]
-            if of_graphs and self._launch_graphs(sql, runs):
-                self._has_graphs = True
-                for name in [name for name in _OF_GRAPHS if name in self._created]:
+        needed = set(self.registry.needs(sql))
+        for blocks in [blocks for blocks in self._without if not needed.isdisjoint(blocks)]:
+            if self._has_rare(_RARE[blocks], sql, runs):
+                self._without.discard(blocks)
+                for name in [name for name in blocks if name in self._created]:
                     self._con.execute(f"DROP MACRO TABLE {name}")
                     self._created.remove(name)
-        given = () if self._has_graphs else _OF_GRAPHS
+        given = [name for blocks in self._without for name in blocks]
         missing = [name for name in self.registry.needs(sql, given) if name not in self._created]
-        if given:
-            self._create_empty(name for name in of_graphs if name not in self._created)
+        self._create_empty(name for name in given if name in needed and name not in self._created)
         if isinstance(self._files, LocalTables):
             changed = self._files.refresh(with_merged) & self._created
             if first:
@@ -346,12 +354,12 @@ class Warehouse:
         else:
             self._create(missing)
 
-    def _launch_graphs(self, sql: str | None, runs: Collection[str] | None) -> bool:
-        """Whether a trace of some runs launches a graph; of any run for None."""
+    def _has_rare(self, query: str, sql: str | None, runs: Collection[str] | None) -> bool:
+        """Whether a query finds something of some runs; of any run for None."""
         if sql is None:
             return True
         of_runs = f" AND run IN ({', '.join(map(quote_literal, runs))})" if runs else ""
-        query = f"SELECT 1 FROM graphs WHERE role = 'launch'{of_runs} LIMIT 1"
+        query = f"SELECT 1 {query}{of_runs} LIMIT 1"
         self._prepare(query)
         return self._con.execute(query).fetchone() is not None
 

@@ -107,7 +107,7 @@ CREATE MACRO finding_phrases() AS TABLE
         ),
         (
             'prefill_in_decode',
-            'Prefill in the same steps delays decoding by',
+            'Prefill in the same steps costs',
             'allow fewer tokens per step',
             'Requests that decode wait for others to be prefilled.',
             'serving_summary'
