@@ -48,7 +48,7 @@ CREATE MACRO serving_advice(
             s.span,
             count(*) AS steps,
             avg(s.step_us) AS step_us,
-            avg(coalesce(s.starved_us, 0)) AS starved_us,
+            avg(coalesce(s.starved_us, 0) + coalesce(s.late_us, 0)) AS starved_us,
             avg(coalesce(s.unrecorded_us, 0)) AS unrecorded_us,
             avg(s.blocking_us) AS blocking_us,
             arg_max(s.blocking_call, s.blocking_us) AS blocking_call,

@@ -62,7 +62,7 @@ CREATE MACRO serving_verdict(
             median(m.decode_requests) AS decodes,
             1e6 * sum(m.tokens) / sum(coalesce(m.period_us, m.busy_us))
                 FILTER (WHERE m.tokens IS NOT NULL) AS tokens_per_second,
-            avg(m.starved_us) AS starved_us,
+            avg(m.starved_us + coalesce(m.late_us, 0)) AS starved_us,
             avg(m.unrecorded_us) AS unrecorded_us,
             100.0 * sum(m.attention_us) / sum(m.device_us) AS attention_pct,
             sum(m.gemm_pct * m.device_us) / sum(m.device_us) AS gemm_pct,

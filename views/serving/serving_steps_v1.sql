@@ -47,6 +47,7 @@
 --   tokens_per_second         DOUBLE   -     Tokens in step_us if that is a period, else in busy_us.
 --   busy_us                   DOUBLE   us    Time in the window in which work of the step ran.
 --   starved_us                DOUBLE   us    Time in gaps before the next work was launched.
+--   late_us                   DOUBLE   us    Time before the window, after the work of the step before had ended, until the first launch; NULL without a period.
 --   queued_us                 DOUBLE   us    Time in gaps after the next work was launched, including unrecorded_us.
 --   unrecorded_us             DOUBLE   us    Time in which launched work waited for work that is not in the trace.
 --   attention_pct             DOUBLE   pct   Share of attention, without writing the KV cache.
@@ -81,7 +82,7 @@
 --   compiled_graph_calls      BIGINT   -     Number of calls of a graph compiled by Inductor; in diffusion one per denoising step.
 --   step_basis                VARCHAR  -     How step_us is measured: 'period', 'device window', 'after a wait' or 'host'.
 --   tokens_basis              VARCHAR  -     Time that tokens_per_second divides by: 'period' or 'busy time'.
---   limited_by                VARCHAR  -     'host' if starved_us is more than 10 % of step_us, 'unrecorded work' if a wait for that is, else 'device'; NULL without device work.
+--   limited_by                VARCHAR  -     'host' if starved_us and late_us are more than 10 % of step_us, 'unrecorded work' if a wait for that is, else 'device'; NULL without device work.
 --   basis                     VARCHAR  -     What the step is: 'annotation' or 'graph launch'.
 --   name                      VARCHAR  -     Name of the annotation; of the launch call without one.
 --   start_ns                  BIGINT   ns    Start on the host, nanoseconds since the epoch.
@@ -110,6 +111,7 @@ CREATE MACRO serving_steps_v1(
             count(*) AS device_events,
             min(w.start_ns) AS start_ns,
             max(w.start_ns + w.duration_ns) AS end_ns,
+            arg_min(w.called_ns, (w.start_ns, w.id)) AS first_called_ns,
             max(w.size) AS size,
             sum(w.duration_ns)::DOUBLE AS device_ns,
             coalesce(sum(w.duration_ns) FILTER (WHERE w.family = 'attention'), 0)
@@ -220,10 +222,11 @@ CREATE MACRO serving_steps_v1(
             s.start_ns AS device_start_ns,
             s.end_ns AS device_end_ns,
             s.end_ns - s.start_ns AS window_ns,
-            nullif(greatest(s.end_ns - max(s.end_ns) OVER (
+            s.first_called_ns,
+            max(s.end_ns) OVER (
                 PARTITION BY w.run, w.worker, w.span ORDER BY w.step
                 ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
-            ), 0), 0) AS period_ns,
+            ) AS before_ns,
             s.size,
             s.device_ns,
             s.attention_ns,
@@ -257,6 +260,21 @@ CREATE MACRO serving_steps_v1(
         LEFT JOIN compiled AS k ON w.id = k.step_id
     ),
 
+    timed AS (
+        SELECT
+            j.*,
+            CASE WHEN j.device_end_ns > j.before_ns THEN j.device_end_ns - j.before_ns END
+                AS period_ns,
+            CASE
+                WHEN j.device_end_ns > j.before_ns
+                    THEN
+                        greatest(
+                            least(j.first_called_ns, j.device_start_ns) - j.before_ns, 0
+                        )
+            END AS late_ns
+        FROM joined AS j
+    ),
+
     measured AS (
         SELECT
             j.*,
@@ -271,7 +289,7 @@ CREATE MACRO serving_steps_v1(
                 WHEN j.window_ns IS NULL THEN j.end_ns - j.start_ns
                 ELSE j.device_end_ns - greatest(j.device_start_ns, coalesce(j.last_ns, 0))
             END AS step_ns
-        FROM joined AS j
+        FROM timed AS j
     )
 
     SELECT
@@ -286,6 +304,7 @@ CREATE MACRO serving_steps_v1(
         ratio(1e9 * m.tokens, coalesce(m.period_ns, m.busy_ns)) AS tokens_per_second,
         m.busy_ns / 1000.0 AS busy_us,
         m.starved_ns / 1000.0 AS starved_us,
+        m.late_ns / 1000.0 AS late_us,
         (m.gap_ns - m.starved_ns) / 1000.0 AS queued_us,
         m.unrecorded_ns / 1000.0 AS unrecorded_us,
         percentage(m.attention_ns, m.device_ns) AS attention_pct,
@@ -330,7 +349,7 @@ CREATE MACRO serving_steps_v1(
         END AS tokens_basis,
         CASE
             WHEN m.device_events IS NULL THEN NULL
-            WHEN m.starved_ns > 0.1 * m.step_ns THEN 'host'
+            WHEN m.starved_ns + coalesce(m.late_ns, 0) > 0.1 * m.step_ns THEN 'host'
             WHEN m.step_basis = 'period' AND m.unrecorded_ns > 0.1 * m.step_ns
                 THEN 'unrecorded work'
             ELSE 'device'

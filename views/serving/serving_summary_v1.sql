@@ -29,7 +29,7 @@
 --   mean_us                   DOUBLE   us    Mean of step_us.
 --   tokens_per_second         DOUBLE   -     New tokens per second, of steps with a number of tokens.
 --   busy_pct                  DOUBLE   pct   Share of step_us in which work of the step ran.
---   starved_us                DOUBLE   us    Mean time per step in which the device had no launched work.
+--   starved_us                DOUBLE   us    Mean time per step in which the device had no launched work, between steps included.
 --   unrecorded_us             DOUBLE   us    Mean time per step in which it worked on something that is not in the trace.
 --   attention_pct             DOUBLE   pct   Share of attention in the device work.
 --   gemm_pct                  DOUBLE   pct   Share of matrix products outside of experts.
@@ -82,7 +82,7 @@ CREATE MACRO serving_summary_v1(
             sum(s.tokens_us) FILTER (WHERE s.tokens IS NOT NULL)
         ) AS tokens_per_second,
         percentage(coalesce(sum(s.busy_us), 0), sum(s.step_us)) AS busy_pct,
-        avg(s.starved_us) AS starved_us,
+        avg(s.starved_us + coalesce(s.late_us, 0)) AS starved_us,
         avg(s.unrecorded_us) AS unrecorded_us,
         percentage(sum(s.attention_us), sum(s.device_us)) AS attention_pct,
         ratio(sum(s.gemm_pct * s.device_us), sum(s.device_us)) AS gemm_pct,
