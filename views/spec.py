@@ -21,7 +21,17 @@ Kind = Literal["table", "slice", "function", "block", "view"]
 KINDS: tuple[Kind, ...] = ("table", "slice", "function", "block", "view")
 
 #: The folders in views/, in the order of the documentation.
-GROUPS = ("overview", "operators", "device", "memory", "data", "distributed", "counters", "compare")
+GROUPS = (
+    "overview",
+    "operators",
+    "device",
+    "memory",
+    "data",
+    "distributed",
+    "counters",
+    "serving",
+    "compare",
+)
 
 #: Names of the ``name: text`` lines at the start of a header. Any other name is an error.
 FACTS = (

@@ -31,6 +31,7 @@ TITLES = {
     "distributed": "Distributed",
     "data": "Input pipeline and CPU",
     "counters": "Counters",
+    "serving": "Serving",
     "compare": "Comparison of two runs",
 }
 

@@ -26,6 +26,22 @@ def _nest(con: duckdb.DuckDBPyConnection) -> None:
     nest(con, "intervals")
 
 
+def _steps(con: duckdb.DuckDBPyConnection) -> None:
+    derive(con, "step_marks")
+    # Most traces have steps of the profiler or none; the parsing of other names is left out for them.
+    if (
+        con.execute("FROM step_marks LIMIT 1").fetchone() is None
+        and con.execute(
+            "FROM raw_host AS h WHERE h.category = 'user_annotation'"
+            " AND regexp_matches(h.name, 'execute_|step\\[|prefill\\[|decode\\[') LIMIT 1"
+        ).fetchone()
+    ):
+        create_block(con, "serving_patterns")
+        create_block(con, "serving_marks")
+        derive(con, "serving_step_marks")
+    derive(con, "steps")
+
+
 def _graphs(con: duckdb.DuckDBPyConnection) -> None:
     """Create `out_graphs` and `out_graph_nodes`, which are empty for a trace without graphs."""
     has_graphs = con.execute(
@@ -56,7 +72,7 @@ LINK_TASKS = {
     "launched": Task(partial(derive, name="launched")),
     "launches": Task(partial(derive, name="launches"), ("links_in_order", "launched")),
     "costs": Task(link_costs, ("launches",)),
-    "steps": Task(partial(derive, name="steps"), ("launches",)),
+    "steps": Task(_steps, ("launches",)),
     "flows": Task(partial(derive, name="flows")),
     "graphs": Task(_graphs, ("launches",)),
 }

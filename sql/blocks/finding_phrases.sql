@@ -92,5 +92,40 @@ CREATE MACRO finding_phrases() AS TABLE
             'utilization_series shows when',
             'For part of the time the {device} is less than half busy.',
             'utilization_series'
+        ),
+        (
+            'late_launches',
+            'The GPU waits for launches for',
+            'prepare the next step during this one',
+            'The host launches work late.',
+            'serving_steps'
+        ),
+        (
+            'blocking_call',
+            'After a call that blocks, the GPU waits for launches for',
+            'read results one step later',
+            'The host waits for the GPU in a step.',
+            'serving_steps'
+        ),
+        (
+            'prefill_in_decode',
+            'Prefill in the same steps costs',
+            'allow fewer tokens per step',
+            'Requests that decode wait for others to be prefilled.',
+            'serving_summary'
+        ),
+        (
+            'padding',
+            'Padding of graphs costs',
+            'capture more sizes',
+            'Graphs run for more requests than there are.',
+            'serving_steps'
+        ),
+        (
+            'attention_efficiency',
+            'Attention below the peak of the GPU costs',
+            'try another attention backend',
+            'Attention is far from the peak of the GPU.',
+            'attention_roofline'
         )
     ) AS p (rule, cause, advice, sentence, view);

@@ -7,7 +7,7 @@
 -- order: duration_us DESC, run, worker, span, device_id, start_ns
 -- needs: no_device_events
 -- empty: No device was idle for {min_us} us or longer between its first work and its last: give min_us a lower value.
--- uses: first_id, idle_gaps, interval_totals, is_wanted, trace_names
+-- uses: first_id, idle_gaps, interval_totals, is_wanted, trace_names, unrecorded_waits
 -- example: drawn
 --
 -- A gap is time between the first and the last work of a device in which nothing ran on any of its
@@ -36,6 +36,7 @@
 --   after_kernel   VARCHAR  -    The kernel, copy or memset that ended the gap.
 --   host_op        VARCHAR  -    What the host did in the gap; NULL if that is unknown or nothing.
 --   profiler_us    DOUBLE   us   Part of the gap in which the profiler itself worked.
+--   unrecorded_us  DOUBLE   us   Part of the gap in which launched work waited: the device worked on something that is not in the trace.
 CREATE MACRO gpu_gaps_v1(
     run VARCHAR := NULL,
     worker VARCHAR := NULL,
@@ -258,7 +259,8 @@ CREATE MACRO gpu_gaps_v1(
         b.name AS before_kernel,
         a.name AS after_kernel,
         m.host.name AS host_op,
-        g.profiler_ns / 1000.0 AS profiler_us
+        g.profiler_ns / 1000.0 AS profiler_us,
+        coalesce(w.end_ns - w.start_ns, 0) / 1000.0 AS unrecorded_us
     FROM gaps AS g
     -- Both are there. An inner join could be reordered: where DuckDB expects no device events, it would
     -- join all of a trace with each other first.
@@ -266,6 +268,8 @@ CREATE MACRO gpu_gaps_v1(
         ON g.run = b.run AND g.worker = b.worker AND g.span = b.span AND g.before_id = b.event_id
     LEFT JOIN device_events AS a
         ON g.run = a.run AND g.worker = a.worker AND g.span = a.span AND g.after_id = a.event_id
+    LEFT JOIN unrecorded_waits(run, worker, span) AS w
+        ON g.run = w.run AND g.worker = w.worker AND g.span = w.span AND g.after_id = w.event_id
     LEFT JOIN slots AS s ON g.gap = s.gap
     LEFT JOIN most AS m ON s.key = m.key AND s.slot = m.slot
     ORDER BY

@@ -4,10 +4,10 @@
 -- summary: Problems that cost time: what each one costs per step, how certain that is, and what to change.
 -- grain: one row per worker and rule that fires
 -- distributes: run
--- combines: traces; devices; used_devices(); data_advice(); device_advice(); eligible_kernel_share(); frameworks(); memory_fullness(); small_launches(); step_synchronizations(); unrecorded_work(); gpu_summary_v1(); step_breakdown_summary_v1()
+-- combines: traces; devices; used_devices(); data_advice(); device_advice(); eligible_kernel_share(); frameworks(); memory_fullness(); serving_advice(); small_launches(); step_synchronizations(); unrecorded_work(); gpu_summary_v1(); step_breakdown_summary_v1()
 -- order: cost_per_step_us DESC, list_position(['warning', 'info'], severity), run, worker, span, rule
 -- empty: No rule found anything to improve.
--- uses: data_advice, device_advice, device_words, eligible_kernel_share, frameworks, lost_time, memory_fullness, small_launches, step_synchronizations, trace_gpus, unrecorded_work, gpu_summary_v1
+-- uses: data_advice, device_advice, device_words, eligible_kernel_share, frameworks, lost_time, memory_fullness, serving_advice, small_launches, step_synchronizations, trace_gpus, unrecorded_work, gpu_summary_v1
 -- example: samples --run ddp_gloo
 --
 -- A rule fires when its value passes its threshold:
@@ -40,6 +40,19 @@
 --     data_parallel              GPUs that DataParallel uses, above 1
 --     idle_gpus                  GPUs of the host on which no worker of the run ran anything, above 0;
 --                                checked if all ranks are present, and reported once per host
+--
+-- For traces of serving these rules replace launch_bound, small_kernels, low_gpu_utilization,
+-- excessive_synchronization and those on gaps, periods and blocking copies. Steps are those of serving_steps:
+--
+--     late_launches              share of the mean step in which the device has no launched work, above 10 %
+--     blocking_call              the same, above 1 %, if the host waits for the device for at least as long
+--     prefill_in_decode          share of steps that prefill while other requests decode, above 0 %, if they
+--                                take more than 10 % longer than steps that only decode
+--     padding                    share of the requests of captured graphs that are padding, above 20 %
+--     attention_efficiency       share of the device's peak that attention reaches, below 30 %, if attention
+--                                is more than 20 % of the device work
+--     unrecorded_work            share of the time in which launched work waits for work that is not in the
+--                                trace, above 10 %
 --
 -- backend_not_nccl and data_parallel are checked for training only, that is, for traces with a backward
 -- pass or an optimizer. For inference, the other rules give different advice where that for training does
@@ -122,6 +135,8 @@ CREATE MACRO recommendations_v1(
     ),
 
     device_rules AS MATERIALIZED (FROM device_advice(run, worker, span)),
+
+    served AS MATERIALIZED (FROM serving_advice(run, worker, span)),
 
     lost AS MATERIALIZED (FROM lost_time('device_rules', run, worker, span)),
 
@@ -455,6 +470,21 @@ CREATE MACRO recommendations_v1(
         FROM device_rules AS a
         INNER JOIN lost AS d
             ON a.run = d.run AND a.worker = d.worker AND a.span = d.span
+        UNION ALL
+        SELECT
+            s.run,
+            s.worker,
+            s.span,
+            s.rule,
+            s.severity,
+            s.value,
+            s.threshold,
+            s.message,
+            s.cost_us,
+            s.confidence,
+            s.explained_by
+        FROM served AS s
+        WHERE s.fires
     ),
 
     -- Each rule of a worker is reported for the recording in which it is worst.
@@ -468,8 +498,10 @@ CREATE MACRO recommendations_v1(
         FROM advice AS a
         LEFT JOIN unrecorded_work(run, worker, span) AS u
             ON a.run = u.run AND a.worker = u.worker AND a.span = u.span
+        LEFT JOIN (SELECT DISTINCT p.run, p.worker, p.span FROM served AS p) AS s
+            ON a.run = s.run AND a.worker = s.worker AND a.span = s.span
         WHERE
-            (u.is_capture OR u.is_partial) IS NOT TRUE
+            (u.is_capture OR u.is_partial OR s.run IS NOT NULL) IS NOT TRUE
             OR a.rule NOT IN (
                 'launch_bound',
                 'small_kernels',

@@ -4,10 +4,10 @@
 -- summary: What is missing or wrong in a trace, and the profiler option that records it.
 -- grain: one row per trace and finding
 -- distributes: run
--- combines: traces; steps; collective_calls(); trace_contents(); unrecorded_work()
+-- combines: traces; steps; collective_calls(); trace_contents(); unrecorded_work(); graph_replays_v1()
 -- order: list_position(['error', 'warning', 'info'], severity), run, worker, span, "check"
 -- empty: The checks found nothing missing and nothing wrong.
--- uses: as_time, clocks_apart, source_limits, trace_contents, unrecorded_work
+-- uses: as_time, clocks_apart, source_limits, trace_contents, unrecorded_work, graph_replays_v1
 -- example: samples --run ddp_gloo --worker rank0
 --
 -- A trace without findings has no rows. 'error' means that figures are wrong because events are missing,
@@ -143,8 +143,19 @@ CREATE MACRO trace_quality_v1(
                     'severity': 'info',
                     'holds': h.replays > 0,
                     'count': h.replays,
-                    'message': 'Device events of graph replays: they belong to the call that '
-                    || 'launched the graph, not to the operators that were captured.'
+                    'message': 'Device events of graph replays: only the call that launched the graph '
+                    || 'was recorded. graph_kernels shows the operators that were captured.'
+                },
+                {
+                    'check': 'no_graph_capture',
+                    'severity': 'info',
+                    'holds': r.events > r.attributed_events,
+                    'count': r.events - r.attributed_events,
+                    'message': 'Device events of graph replays without a known operator: record '
+                    || 'how the graphs are captured, into the folder capture_traces next to this '
+                    || 'trace. vLLM: --profiler-config.capture_torch_profiler; SGLang: '
+                    || '--enable-profile-cuda-graph and SGLANG_GRAPH_BATCH_CAPTURE=1; torch: '
+                    || 'start the profiler before the graph is captured, with record_shapes=True.'
                 },
                 {
                     'check': 'partial_overlaps',
@@ -231,6 +242,17 @@ CREATE MACRO trace_quality_v1(
             ON f.run = h.run AND f.worker = h.worker AND f.span = h.span
         LEFT JOIN unrecorded_work(run, worker, span) AS w
             ON f.run = w.run AND f.worker = w.worker AND f.span = w.span
+        LEFT JOIN (
+            SELECT
+                g.run,
+                g.worker,
+                g.span,
+                sum(g.events)::BIGINT AS events,
+                sum(g.attributed_events)::BIGINT AS attributed_events
+            FROM graph_replays_v1(run := run, worker := worker, span := span) AS g
+            GROUP BY g.run, g.worker, g.span
+        ) AS r
+            ON f.run = r.run AND f.worker = r.worker AND f.span = r.span
         -- Through a list: if DuckDB 2.0 plans the block together with the rest, it may fail with an
         -- internal error when a worker is given.
         LEFT JOIN (
