@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 Rows = Sequence[Mapping[str, Any]]
-Tables = dict[str, Rows]
+Tables = Mapping[str, Rows]
 
 #: The session of these exports starts here, nanoseconds since the epoch.
 EPOCH = 1_700_000_000_000_000_000
