@@ -12,14 +12,15 @@ import duckdb
 from tracewh.errors import RefusedError
 from tracewh.ingest.database_pool import Database, DatabasePool
 from tracewh.ingest.error_messages import refusal
-from tracewh.ingest.link import write_trace
+from tracewh.ingest.link import base_time_ns, write_trace
 from tracewh.ingest.parse import (
     FastParser,
-    SqlParser,
     count_odd_values,
-    create_raw_tables,
     is_available,
     is_unpadded,
+    parse_events,
+    read_recordings,
+    read_unpadded,
 )
 from tracewh.ingest.read import Block, TraceReader
 from tracewh.ingest.result import FileResult
@@ -78,15 +79,19 @@ def _ingest(
     stat = source.path.stat()
     with databases.empty() as database:
         con = database.con
-        create_raw_tables(con, unpadded)
+        if unpadded:
+            read_unpadded(con)
         reader: TraceReader | Contents
-        is_kineto, is_all_plain = source.reader == KINETO, True
+        is_kineto = source.reader == KINETO
+        odd_kinds: set[str] = set()
         if is_kineto:
             # If decimals are unpadded, 123.5 is 123 us and 5 ns. The fast parser always reads 123 us and
             # 500 ns.
             parser = FastParser(con.cursor()) if is_available() and not unpadded else None
             reader = TraceReader(source.path, on_bytes, parser)
-            is_all_plain = _parse_events(database, reader, on_events)
+            odd_kinds = parse_events(
+                con, reader, databases.limits.threads, on_events, database.expect
+            )
         else:
             reader = _read_tables(databases.session, database, source, on_bytes, on_events)
         is_right = unpadded or not is_kineto or not _may_be_unpadded(con)
@@ -105,10 +110,13 @@ def _ingest(
                 "source": source.reader,
                 "generation": None if isinstance(reader, TraceReader) else reader.generation,
             }
+            odd = count_odd_values(con, odd_kinds)
+            if source.recordings:
+                odd |= read_recordings(con, source.recordings, base_time_ns(reader.metadata))
             [(host_events,)] = con.execute("SELECT count(*) FROM raw_host").fetchall()
             database.expect(host_events * HOST_EVENT_BYTES)
             at_once = _statements_at_once(con)
-            reasons = {**reader.reasons, **({} if is_all_plain else count_odd_values(con))}
+            reasons = {**reader.reasons, **odd}
             running = databases.session.running
             stored = write_trace(con, staged, reader.metadata, facts, reasons, running, at_once)
             return FileResult(
@@ -164,22 +172,3 @@ def _statements_at_once(con: duckdb.DuckDBPyConnection) -> int:
 
 def _first_block(source: Source) -> Block:
     return next(TraceReader(source.path).blocks())
-
-
-def _parse_events(
-    database: Database, reader: TraceReader, on_events: Callable[[int], None]
-) -> bool:
-    """Parse all events into the raw tables, and return whether the fast parser read all of them."""
-    con, threads = database.con, database.limits.threads
-    # Each block has a thread, so DuckDB gets one thread per statement. Filter pushdown would parse every
-    # event twice.
-    con.execute("SET threads = 1; SET disabled_optimizers = 'filter_pushdown'")
-    with SqlParser(con, threads) as sql_parser:
-        for block in reader.blocks():
-            sql_parser.add(block)
-            database.expect(reader.text_bytes)
-            on_events(block.events)
-        sql_parser.finish()
-    reader.reasons.update(sql_parser.reasons)
-    con.execute(f"SET threads = {threads}; RESET disabled_optimizers")
-    return sql_parser.is_all_plain

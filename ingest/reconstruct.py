@@ -16,7 +16,7 @@ import duckdb
 import pyarrow as pa
 
 from tracewh.quoting import quote_literal
-from tracewh.schema import Column, tables
+from tracewh.schema import Column, later_tables, tables
 from tracewh.sql_files import derive
 
 _TIMED = {
@@ -108,7 +108,7 @@ def source_of(folder: Path) -> str:
 @contextmanager
 def _opened(folder: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     with duckdb.connect() as con:
-        for name in tables():
+        for name in tables().keys() - later_tables():  # those hold no events
             path = quote_literal(str(folder / f"{name}.parquet"))
             con.execute(
                 f"CREATE VIEW {name} AS FROM read_parquet({path}, hive_partitioning = false)"

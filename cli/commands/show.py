@@ -29,6 +29,7 @@ TITLES = {
     "device": "Kernels and devices",
     "memory": "Memory",
     "distributed": "Distributed",
+    "data": "Input pipeline and CPU",
     "counters": "Counters",
     "compare": "Comparison of two runs",
 }
@@ -161,6 +162,8 @@ def show(
             diagnostics.usage_error(str(error).removeprefix("Invalid Input Error: "))
         if not rows:
             empty_result.explain(opened.view, opened.names(), view, arguments)
+        for trace, message in opened.notes(view, arguments):
+            diagnostics.note(f"{'/'.join(trace)}: {message}")
 
 
 def _keyword(name: str, kind: Any, default: Any) -> inspect.Parameter:

@@ -11,17 +11,22 @@ import os
 import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
+from pathlib import Path
 
 from tracewh.errors import IngestError
 from tracewh.files import File
+from tracewh.ingest.sources.ascend.reader import run_of_job
 from tracewh.ingest.sources.files import STDIN, LogFolder, Search, TraceFolder
 from tracewh.ingest.sources.kineto import SUFFIXES
 from tracewh.ingest.sources.readers import claim, is_wanted, recognise
+from tracewh.ingest.sources.recordings import attach_recordings, is_recording
 from tracewh.ingest.sources.source import KINETO, Source
 from tracewh.storage import layout
 
 __all__ = ["Source", "discover"]
 
+#: The reader of Nsight Systems, whose recordings may be in several forms.
+NSYS = "nsys"
 #: `worker0.1623143089861.pt.trace.json.gz`: worker, stamp, suffixes.
 _NAME = re.compile(
     r"(?P<worker>.*?)(?:\.(?P<stamp>\d+))?(?:\.pt\.trace)?\.(?:json|raw)(?:\.gz|\.zst)?"
@@ -63,9 +68,11 @@ def discover(
             spans = _spans(folder.names)
             if folder.is_named:
                 named.update(folder.files)
-            for file in folder.files:
-                if file not in found and (source := _source(file, folder, spans)):
-                    found[file] = source
+            recordings = _recordings(folder)
+            files = [f for f in folder.files if f not in found and not is_recording(f.name)]
+            traces = [source for file in files if (source := _source(file, folder, spans))]
+            for source in attach_recordings(traces, recordings, folder.run, folder.is_named):
+                found.setdefault(source.path, source)
     if not found:
         names = ", ".join(f"*{suffix}" for suffix in SUFFIXES[:3])
         raise IngestError(f"no trace files ({names}) in {', '.join(map(str, paths))}")
@@ -86,7 +93,7 @@ def _without_copies(sources: Iterable[Source], named: Collection[File]) -> list[
     """
     kept: dict[object, Source] = {}
     for source in sources:
-        is_alone = source.reader == KINETO or source.path in named
+        is_alone = source.reader != NSYS or source.path in named
         key = source.path if is_alone else (source.run, source.worker, source.reader)
         if key not in kept or _rank(source) < _rank(kept[key]):
             kept[key] = source
@@ -109,13 +116,23 @@ def check_names(sources: Iterable[Source]) -> None:
                 raise IngestError(f"{source.path}: {said}{remedy}")
 
 
+def _recordings(folder: LogFolder) -> list[File]:
+    """The recordings in a folder, also if the user named a trace in it."""
+    files = [file for file in folder.files if is_recording(file.name)]
+    if folder.is_named and not files and isinstance(folder.files[0], Path):
+        beside = folder.files[0].parent
+        files = [beside / name for name in sorted(folder.names) if is_recording(name)]
+    return files
+
+
 def _source(
     file: File, folder: LogFolder, spans: Mapping[tuple[str, str | None], str]
 ) -> Source | None:
     """The source of a file; None if it is of no known profiler."""
     if isinstance(file, TraceFolder):
         stem = file.name.removesuffix("_pqtdir")
-        return Source(file, folder.run, stem, "default", stem, file.reader, problem=file.problem)
+        run = run_of_job(folder.run, file.path)
+        return Source(file, run, stem, "default", stem, file.reader, problem=file.problem)
     recognised = recognise(file, folder.is_named)
     if recognised is None:
         return None

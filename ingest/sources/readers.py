@@ -7,17 +7,26 @@ from contextlib import suppress
 from pathlib import Path
 
 from tracewh.files import File
+from tracewh.ingest.sources.ascend.reader import AscendReader
 from tracewh.ingest.sources.kineto import KinetoReader
+from tracewh.ingest.sources.mindspore.reader import MindSporeReader
+from tracewh.ingest.sources.ncu.reader import NcuReader
 from tracewh.ingest.sources.nsys.reader import NsysReader
 from tracewh.ingest.sources.reader import Claim, Reader, TableReader
+from tracewh.ingest.sources.recordings import is_recording
 from tracewh.ingest.sources.source import KINETO
-from tracewh.ingest.sources.unsupported import why_unsupported
+from tracewh.ingest.sources.unsupported import is_beside_trace, why_unsupported
 
 #: Bytes of a file that are read to recognise it.
 START_BYTES = 64 << 10
 
 #: Kineto is the last: it takes what no other reader recognises, and says what is wrong with it.
-TABLE_READERS: tuple[TableReader, ...] = (NsysReader(),)
+TABLE_READERS: tuple[TableReader, ...] = (
+    NsysReader(),
+    AscendReader(),
+    MindSporeReader(),
+    NcuReader(),
+)
 READERS: tuple[Reader, ...] = (*TABLE_READERS, KinetoReader())
 
 
@@ -41,7 +50,7 @@ def claim(names: Sequence[str]) -> tuple[str, Claim] | None:
 
 def is_wanted(name: str) -> bool:
     """Whether a file of this name is looked at when a folder is searched."""
-    return any(reader.wants(name) for reader in READERS)
+    return is_recording(name) or any(reader.wants(name) for reader in READERS)
 
 
 def recognise(file: File, is_named: bool) -> tuple[str, str] | None:
@@ -56,6 +65,8 @@ def recognise(file: File, is_named: bool) -> tuple[str, str] | None:
     Returns:
         The name of the reader, and why the file cannot be read or ''. None if it is to be ignored.
     """
+    if not is_named and is_beside_trace(file):
+        return None
     is_kineto = reader_named(KINETO).wants(file.name)
     # Opening a file of an object store takes several round trips.
     opens_all = is_named and (isinstance(file, Path) or not is_kineto)

@@ -24,6 +24,7 @@ class Source:
         reader: Name of its reader, which is also the value of `traces.source`.
         part: Which trace of the file it is, e.g. the number of a process; '' if the file is one trace, or was
             not looked into yet.
+        recordings: Files that tracewh.record wrote beside the trace, in the same process.
         step_range: Regular expression for the names of ranges that are steps; None for those that the reader
             knows.
         local: A copy of the file on this machine, or what it was exported to, to be read instead; it exists until
@@ -38,6 +39,7 @@ class Source:
     trace_name: str
     reader: str = KINETO
     part: str = ""
+    recordings: tuple[File, ...] = ()
     step_range: str | None = None
     local: Path | None = None
     problem: str = ""

@@ -5,6 +5,7 @@ JSON files are among those that Kineto's reader refuses: `tracewh.ingest.read.me
 
 from __future__ import annotations
 
+import re
 import sqlite3
 
 from tracewh.files import File
@@ -29,6 +30,18 @@ _PERFETTO = (
 )
 
 
+_NCU_REPORT = (
+    "a report of Nsight Compute, which only ncu reads; export its counters, and ingest them"
+)
+#: What a recording of the Ascend profiler holds besides the folder of its traces: raw data and settings.
+_RAW_ASCEND = re.compile(r"_ascend_(pt|ms)/(?!ASCEND_PROFILER_OUTPUT(/|$))")
+
+
+def is_beside_trace(file: File) -> bool:
+    """Whether a file that was found in a searched folder is part of a recording, and no trace."""
+    return bool(_RAW_ASCEND.search(str(file).replace("\\", "/")))
+
+
 def why_unsupported(file: File, start: bytes) -> str:
     """What a file is that tracewh knows and cannot read, and what to do, in one line; '' for others.
 
@@ -36,6 +49,8 @@ def why_unsupported(file: File, start: bytes) -> str:
         file: The file.
         start: Its first bytes, decompressed.
     """
+    if file.name.endswith((".ncu-rep", ".ncu-repz")):
+        return f"{_NCU_REPORT}: ncu --import {file.name} --page raw --csv > {file.name.partition('.')[0]}.csv"
     if start.startswith(SQLITE_START):
         return _database(file)
     if start[:1] == b"\x80" and start[1:2] in (b"\2", b"\3", b"\4", b"\5"):
