@@ -33,14 +33,18 @@ ranges AS (
         n."domainId" AS number,
         CASE
             WHEN
-                n.category > 0 OR n."jsonText" IS NOT NULL OR n."jsonTextId" IS NOT NULL
+                n.category > 0 OR n."jsonText" IS NOT NULL
                 OR coalesce(
                     n."int64Value", n."uint64Value", n."int32Value", n."uint32Value"
                 ) IS NOT NULL
                 OR coalesce(n."doubleValue", n."floatValue") IS NOT NULL
                 THEN nullif(nsys_range_arguments(n), '{}')
         END AS args
-    FROM "<ranges>" AS n
+    FROM (
+        SELECT r.* REPLACE (coalesce(r."jsonText", j.value) AS "jsonText")
+        FROM "<ranges>" AS r
+        LEFT JOIN nsys_stringids AS j ON r."jsonTextId" = j.id
+    ) AS n
     WHERE
         n."eventType" IN (59, 60, 70, 71)
         AND (n."endGlobalTid" IS NULL OR n."endGlobalTid" = n."globalTid")

@@ -257,7 +257,8 @@ def test_an_export_of_nsight_systems_is_copied_and_read(store: Store, tmp_path: 
         assert taken([f"{store.url}/nsys"], tmp_path / "wh") == [
             (status, "", url, "run", "r", "default")
         ]
-    store.put_folder(write_parquet(tmp_path / "p_pqtdir", tiny()), "parquet/run/p_pqtdir")
+    for path in write_parquet(tmp_path / "p_pqtdir", tiny()).iterdir():
+        store.put(f"parquet/run/p_pqtdir/{path.name}", path.read_bytes())
     [result] = tracewh.ingest([f"{store.url}/parquet"], tmp_path / "wh")
     assert (str(result.source), result.reason) == (
         f"{store.url}/parquet/run/p_pqtdir",
