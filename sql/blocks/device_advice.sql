@@ -2,7 +2,7 @@
 -- since: 0.1
 -- summary: Recommendations on devices and hosts that wait for each other.
 -- grain: one row per trace and rule that fires
--- uses: device_words, is_wanted, ratio, utilization_series_v1
+-- uses: device_words, is_wanted, long_gaps, ratio, utilization_series_v1
 --
 -- These are expert rules of Nsight Systems, with thresholds of our own. In Nsight Systems each gap and
 -- each copy is a finding; here a rule reports the worst device.
@@ -20,36 +20,35 @@ CREATE MACRO device_advice(
     run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
 ) AS TABLE
     WITH
-    _work AS (
+    _windows AS (
         SELECT
             d.run,
             d.worker,
             d.span,
             d.device_id,
-            d.start_ns,
-            d.start_ns + d.duration_ns AS end_ns,
-            d.start_ns - max(d.start_ns + d.duration_ns) OVER (
-                PARTITION BY d.run, d.worker, d.span, d.device_id
-                ORDER BY d.start_ns
-                ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
-            ) AS gap_ns
+            max(d.start_ns + d.duration_ns) - min(d.start_ns) AS window_ns
         FROM device_events AS d
         WHERE
             d.kind IN ('compute', 'communication', 'memcpy', 'memset')
             AND is_wanted(d.run, d.worker, d.span, run, worker, span)
+        GROUP BY d.run, d.worker, d.span, d.device_id
     ),
 
+    -- Of more than 500 us.
     _gaps AS (
         SELECT
             w.run,
             w.worker,
             w.span,
             w.device_id,
-            count(*) FILTER (WHERE w.gap_ns > 500000) AS gaps,
-            max(w.gap_ns) / 1000.0 AS longest_us,
-            100.0 * sum(w.gap_ns) FILTER (WHERE w.gap_ns > 500000)
-            / (max(w.end_ns) - min(w.start_ns)) AS share_pct
-        FROM _work AS w
+            count(*) AS gaps,
+            max(l.end_ns - l.start_ns - l.profiler_ns) / 1000.0 AS longest_us,
+            100.0 * sum(l.end_ns - l.start_ns - l.profiler_ns) / any_value(w.window_ns) AS share_pct
+        FROM _windows AS w
+        INNER JOIN long_gaps(run, worker, span, 500.001) AS l
+            ON
+                w.run = l.run AND w.worker = l.worker AND w.span = l.span
+                AND w.device_id IS NOT DISTINCT FROM l.device_id
         GROUP BY w.run, w.worker, w.span, w.device_id
     ),
 

@@ -115,7 +115,16 @@ def names(spec: Spec) -> set[str]:
 #: Spans of code that name something else than views, tables and what these have.
 OTHERS = {
     *("tensorboard_trace_handler", "record_function", "torch.profiler", "cuLaunchKernel"),
-    *(".df()", "nsys stats", ".nsys-rep"),
+    *(
+        ".df()",
+        "nsys stats",
+        "nsys analyze",
+        "emit_nvtx",
+        "nvtx_kern_sum",
+        "step 12",
+        "iteration 12",
+    ),
+    *("cudaLaunchKernel", "cudaLaunchKernel_v7000", "cudaMemcpy"),
 }
 
 

@@ -103,6 +103,7 @@ CREATE MACRO blocking_calls_v1(
             c.run,
             c.worker,
             c.span,
+            -- A copy to the device whose size was not recorded is left out.
             CASE
                 WHEN d.kind = 'memset'
                     THEN
@@ -116,7 +117,7 @@ CREATE MACRO blocking_calls_v1(
                     NOT regexp_matches(d.name, 'DtoD|DeviceToDevice')
                     AND NOT (
                         regexp_matches(d.name, 'HtoD|HostToDevice')
-                        AND coalesce(d.bytes, 0) <= 64000
+                        AND d.bytes <= 64000
                     )
                     THEN 'blocking_copy'
             END AS rule,

@@ -7,7 +7,7 @@
 -- order: duration_us DESC, run, worker, span, device_id, start_ns
 -- needs: no_device_events
 -- empty: No device was idle for {min_us} us or longer between its first work and its last: give min_us a lower value.
--- uses: first_id, idle_gaps, interval_totals, is_wanted, trace_names, unrecorded_waits
+-- uses: first_id, idle_gaps, interval_totals, is_wanted, long_gaps, trace_names, unrecorded_waits
 -- example: drawn
 --
 -- A gap is time between the first and the last work of a device in which nothing ran on any of its
@@ -44,103 +44,9 @@ CREATE MACRO gpu_gaps_v1(
     min_us DOUBLE := 500
 ) AS TABLE
     WITH
-    work AS MATERIALIZED (
-        SELECT
-            d.run,
-            d.worker,
-            d.span,
-            d.device_id,
-            d.event_id,
-            d.start_ns,
-            d.start_ns + d.duration_ns AS end_ns,
-            d.launch_id
-        FROM device_events AS d
-        WHERE
-            d.kind IN ('compute', 'communication', 'memcpy', 'memset')
-            AND is_wanted(d.run, d.worker, d.span, run, worker, span)
-    ),
-
-    used_devices AS MATERIALIZED (
-        SELECT
-            w.run,
-            w.worker,
-            w.span,
-            w.device_id,
-            min(w.start_ns) AS first_ns,
-            row_number() OVER () AS number,
-            first_id(any_value(t.names), w.run, w.worker, w.span) AS first_id
-        FROM work AS w
-        CROSS JOIN trace_names(run, worker, span) AS t
-        GROUP BY w.run, w.worker, w.span, w.device_id
-    ),
-
-    placed AS (
-        SELECT
-            u.number AS key,
-            w.event_id,
-            w.launch_id,
-            w.start_ns - u.first_ns AS start_ns,
-            w.end_ns - u.first_ns AS end_ns
-        FROM work AS w
-        INNER JOIN used_devices AS u
-            ON
-                w.run = u.run AND w.worker = u.worker AND w.span = u.span
-                AND w.device_id IS NOT DISTINCT FROM u.device_id
-    ),
-
-    long_gaps AS MATERIALIZED (
-        SELECT
-            row_number() OVER (PARTITION BY u.number ORDER BY i.start_ns) AS slot,
-            u.run,
-            u.worker,
-            u.span,
-            u.device_id,
-            u.number,
-            u.first_ns + i.start_ns AS start_ns,
-            u.first_ns + i.end_ns AS end_ns,
-            i.before_id,
-            i.after_id,
-            u.first_id + i.launch_id AS launch_id
-        FROM idle_gaps('placed') AS i
-        INNER JOIN used_devices AS u ON i.key = u.number
-        WHERE i.end_ns - i.start_ns >= 1000 * min_us
-    ),
-
-    -- Each gap is a slot of its device, and the profiler's work an interval of all devices of its process.
-    profiling AS (
-        SELECT
-            u.number AS key,
-            0 AS slot,
-            1::HUGEINT AS weight,
-            h.start_ns,
-            h.duration_ns
-        FROM host_events AS h
-        INNER JOIN used_devices AS u
-            ON h.run = u.run AND h.worker = u.worker AND h.span = u.span
-        WHERE
-            h.category = 'overhead'
-            AND regexp_matches(h.name, 'buffer flush|buffer request|instrumentation|resource', 'i')
-            AND is_wanted(h.run, h.worker, h.span, run, worker, span)
-        UNION ALL
-        SELECT l.number, l.slot, 0, l.start_ns, l.end_ns - l.start_ns
-        FROM long_gaps AS l
-    ),
-
-    profiled AS (
-        SELECT t.key, t.slot, sum(t.duration_ns) AS profiler_ns
-        FROM interval_totals('profiling', least_slot := 1) AS t
-        WHERE t.weight > 0
-        GROUP BY t.key, t.slot
-    ),
-
     gaps AS MATERIALIZED (
-        SELECT
-            row_number() OVER () AS gap,
-            l.*,
-            coalesce(p.profiler_ns, 0) AS profiler_ns
-        FROM long_gaps AS l
-        LEFT JOIN profiled AS p ON l.number = p.key AND l.slot = p.slot
-        WHERE l.end_ns - l.start_ns - coalesce(p.profiler_ns, 0) >= 1000 * min_us
+        SELECT row_number() OVER () AS gap, l.*
+        FROM long_gaps(run, worker, span, min_us) AS l
     ),
 
     host AS (
@@ -165,7 +71,7 @@ CREATE MACRO gpu_gaps_v1(
             h.first_id,
             h.pid,
             h.tid,
-            dense_rank() OVER (ORDER BY g.number, h.pid, h.tid) AS key
+            dense_rank() OVER (ORDER BY g.device, h.pid, h.tid) AS key
         FROM gaps AS g
         INNER JOIN host AS h ON g.launch_id = h.first_id + h.event_id
     ),
