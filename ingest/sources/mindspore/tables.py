@@ -34,6 +34,7 @@ def read_device(source: Source, reading: Reading) -> Contents:
     else:
         con.execute("CREATE TABLE ms_gpu_activity_data (place BIGINT, fields JSON)")
     con.execute(f"CREATE MACRO ms_device() AS '{device}'")
+    derive(con, "mindspore_macros")
     derive(con, "mindspore")
     for file, line in con.execute(
         "SELECT d.file, d.line FROM ms_damaged AS d ORDER BY d.file, d.line"

@@ -38,6 +38,7 @@ def read_launches(source: Source, reading: Reading) -> Contents:
     page = _read(con, source, reading.folder, damage)
     process = f"'{source.part}'" if source.part else "NULL::VARCHAR"
     con.execute(f"CREATE MACRO ncu_process() AS {process}")
+    derive(con, "ncu_macros")
     derive(con, "ncu")
     [(events,)] = con.execute("SELECT count(*) FROM raw_device").fetchall()
     if not events:
