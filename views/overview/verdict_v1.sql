@@ -5,7 +5,7 @@
 -- grain: one row per sentence, figure or finding of a trace
 -- distributes: run
 -- order: run, worker, span, list_position(['headline', 'gain', 'card', 'finding'], part), position
--- uses: as_bytes, as_digits, as_percent, as_time, finding_phrases, is_wanted, percentage, unrecorded_work, comm_overlap_v1, gpu_summary_v1, memory_curve_v1, operator_stats_v1, recommendations_v1, step_breakdown_summary_v1, step_breakdown_v1
+-- uses: as_bytes, as_digits, as_percent, as_time, finding_phrases, is_wanted, percentage, recording_hint, unrecorded_work, comm_overlap_v1, gpu_summary_v1, memory_curve_v1, operator_stats_v1, recommendations_v1, step_breakdown_summary_v1, step_breakdown_v1
 -- example: samples --run ddp_gloo --worker rank0
 -- reading: This rank waits for its data loader for a third of each step. Without that, a step would take 24 ms instead of 36 ms.
 --
@@ -261,6 +261,7 @@ CREATE MACRO verdict_v1(
             t.worker,
             t.span,
             t.world_size,
+            t.source,
             m.total_us,
             m.communication_us,
             m.dataloader_us,
@@ -431,7 +432,7 @@ CREATE MACRO verdict_v1(
                             THEN
                                 'one step, ' || as_digits(1000000 / f.total_us)
                                 || ' steps per second'
-                        ELSE 'no steps; call prof.step() after each iteration'
+                        ELSE 'no steps; ' || recording_hint(f.source, 'steps')
                     END,
                     'view': 'step_breakdown'
                 },
@@ -475,14 +476,16 @@ CREATE MACRO verdict_v1(
                             'text': as_percent(f.operators_pct),
                             'detail': CASE
                                 WHEN f.operators_pct IS NULL
-                                    THEN 'record with ProfilerActivity.CPU'
+                                    THEN recording_hint(f.source, 'operators')
                                 WHEN f.listed_devices > 0
                                     THEN
                                         'of ' || f.whole
                                         || CASE
                                             WHEN f.has_counters
                                                 THEN '; counters were recorded instead of kernels'
-                                            ELSE '; no kernels, record with ProfilerActivity.CUDA'
+                                            ELSE
+                                                '; no kernels, '
+                                                || recording_hint(f.source, 'device')
                                         END
                                 ELSE 'of ' || f.whole || '; no GPU was recorded'
                             END,
@@ -504,7 +507,7 @@ CREATE MACRO verdict_v1(
                                 END,
                                 'detail': CASE
                                     WHEN f.dataloader_us IS NULL
-                                        THEN 'record with ProfilerActivity.CPU'
+                                        THEN recording_hint(f.source, 'operators')
                                     WHEN f.dataloader_us = 0 THEN 'no data loader ran'
                                     ELSE
                                         as_percent(percentage(f.dataloader_us, f.total_us))
@@ -527,7 +530,7 @@ CREATE MACRO verdict_v1(
                                         THEN ', with no work of the GPU in the trace'
                                     ELSE ', with the GPU idle'
                                 END,
-                                'record with ProfilerActivity.CPU'
+                                recording_hint(f.source, 'operators')
                             ),
                             'view': 'step_breakdown'
                         }
@@ -544,7 +547,7 @@ CREATE MACRO verdict_v1(
                                 'text': as_percent(f.operator_pct),
                                 'detail': coalesce(
                                     f.operator || ', of all operators',
-                                    'record with ProfilerActivity.CPU'
+                                    recording_hint(f.source, 'operators')
                                 ),
                                 'view': 'operator_stats'
                             }
@@ -559,7 +562,7 @@ CREATE MACRO verdict_v1(
                                 'text': NULL,
                                 'detail': CASE
                                     WHEN f.operator IS NULL
-                                        THEN 'record with ProfilerActivity.CPU'
+                                        THEN recording_hint(f.source, 'operators')
                                     WHEN f.tensor_pct IS NULL
                                         THEN 'unknown: no operator launched a kernel'
                                     ELSE
@@ -638,7 +641,7 @@ CREATE MACRO verdict_v1(
                         WHEN f.peak.device = 'cpu' THEN 'of the host'
                         WHEN f.peak IS NOT NULL THEN 'on ' || f.peak.device
                         WHEN f.has_memory THEN 'only sizes of blocks; torch 1.10 records totals'
-                        ELSE 'record with profile_memory=True'
+                        ELSE recording_hint(f.source, 'memory')
                     END,
                     'view': 'memory_at_peak'
                 }
