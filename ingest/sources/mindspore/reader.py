@@ -12,14 +12,10 @@ from pathlib import Path
 
 from tracewh.errors import RefusedError
 from tracewh.files import File
-from tracewh.ingest.sources.files import TraceFolder
+from tracewh.ingest.sources.mindspore.names import EVENTS, LINES, members
 from tracewh.ingest.sources.reader import Claim, Contents, Reading
 from tracewh.ingest.sources.source import Source
 
-#: The files with events.
-EVENTS = ("cpu_op_execute_timestamp", "gpu_op_execute_timestamp", "activity_execute_timestamp")
-#: The other files that are read, as lines.
-LINES = (*EVENTS, "cpu_framework", "gpu_framework", "step_trace_profiling", "start_time")
 _NAME = re.compile(
     rf"(?P<kind>{'|'.join(LINES)}|gpu_activity_data|profiler_info)_(?P<device>\d+)\.(txt|csv|json)"
 )
@@ -76,9 +72,3 @@ class MindSporeReader:
     def unfinished(self, source: Source) -> str:
         """See `Reader.unfinished`. The files are written when the profiler stops."""
         return ""
-
-
-def members(source: Source) -> Sequence[str]:
-    """The names of the files of a trace."""
-    path = source.path
-    return path.members if isinstance(path, TraceFolder) else (path.name,)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tracewh.errors import RefusedError
 from tracewh.ingest.sources.files import TraceFolder
-from tracewh.ingest.sources.mindspore.reader import LINES, members
+from tracewh.ingest.sources.mindspore.names import LINES, members
 from tracewh.ingest.sources.reader import Contents, Reading
 from tracewh.ingest.sources.source import Source
 from tracewh.ingest.sources.text_tables import Damage, local_copy, read_lines, read_rows

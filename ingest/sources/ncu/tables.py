@@ -9,7 +9,7 @@ from pathlib import Path
 import duckdb
 
 from tracewh.errors import RefusedError
-from tracewh.ingest.sources.ncu.reader import HEADER
+from tracewh.ingest.sources.ncu.header import HEADER
 from tracewh.ingest.sources.reader import Contents, Reading
 from tracewh.ingest.sources.source import Source
 from tracewh.ingest.sources.text_tables import Damage, local_copy, read_rows
@@ -68,9 +68,11 @@ def _read(con: duckdb.DuckDBPyConnection, source: Source, folder: Path, damage: 
     """
     path = local_copy(source.path, folder)
     with path.open("rb") as file:
-        for skip, line in enumerate(file):
+        skip = 0
+        for line in file:
             if HEADER.match(line):
                 break
+            skip += 1
         else:
             raise RefusedError(
                 "it has no table of Nsight Compute; record with: ncu --page raw --csv"

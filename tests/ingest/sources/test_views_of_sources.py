@@ -38,7 +38,7 @@ def mixed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tracewh.Warehous
     (logs / "ncu_details" / "report.csv").write_text(test_ncu.DETAILS)
     (logs / "ncu_raw" / "report.csv").write_text(test_ncu.RAW)
     (logs / "ncu_raw" / "notes.csv").write_text("a,b\n1,2\n")
-    sample = sorted((Path(__file__).parents[3] / "samples" / "ddp_gloo").glob("*.json*"))[0]
+    sample = min((Path(__file__).parents[3] / "samples" / "ddp_gloo").glob("*.json*"))
     shutil.copy(sample, logs / "kineto")
     found = tracewh.ingest([logs], top / "warehouse")
     assert {each.run: each.status for each in found} == dict.fromkeys(RUNS, "ingested")
