@@ -28,8 +28,6 @@ _PERFETTO = (
     "a Perfetto trace (.pftrace), which tracewh cannot read; "
     "export it as JSON: prof.export_chrome_trace('trace.json.gz')"
 )
-
-
 _NCU_REPORT = (
     "a report of Nsight Compute, which only ncu reads; export its counters, and ingest them"
 )

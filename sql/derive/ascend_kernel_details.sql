@@ -13,9 +13,11 @@ SELECT
     nanoseconds(cell(k.fields, 'Duration(us)')) AS dur_ns,
     cell(k.fields, 'Accelerator Core') AS core,
     cell(k.fields, 'Type') AS operator_type,
-    try_cast(coalesce(cell(k.fields, 'Device_id'), cell(k.fields, 'Device ID')) AS INTEGER) AS device_id,
+    try_cast(coalesce(cell(k.fields, 'Device_id'), cell(k.fields, 'Device ID')) AS INTEGER)
+        AS device_id,
     try_cast(cell(k.fields, 'Stream ID') AS BIGINT) AS stream_id,
-    try_cast(coalesce(cell(k.fields, 'Block Dim'), cell(k.fields, 'Block Num')) AS INTEGER) AS blocks,
+    try_cast(coalesce(cell(k.fields, 'Block Dim'), cell(k.fields, 'Block Num')) AS INTEGER)
+        AS blocks,
     k.fields
 FROM kernel_details AS k;
 
@@ -54,9 +56,8 @@ SELECT
     m.event_id,
     'X' AS phase,
     CASE
-        WHEN k.core SIMILAR TO '(MEMCPY_ASYNC|SDMA|PCIE_DMA).*' OR k.name = 'MEMCPY_ASYNC'
-            THEN 'gpu_memcpy'
-        WHEN k.core SIMILAR TO '(EVENT_|NOTIFY_).*' THEN 'cuda_sync'
+        WHEN is_ascend_copy(k.name, k.core) THEN 'gpu_memcpy'
+        WHEN is_ascend_sync(k.name, k.core) THEN 'cuda_sync'
         ELSE 'kernel'
     END AS category,
     k.core AS raw_category,
@@ -116,20 +117,21 @@ FROM (
     FROM ascend_kernels AS k
     INNER JOIN ascend_matches AS m ON k.place = m.place
     CROSS JOIN ascend_kernel_keys AS y
-    CROSS JOIN LATERAL (
-        SELECT
-            u.name,
-            CASE
-                WHEN u.name = 'gpu__time_duration.sum' THEN k.dur_ns::DOUBLE
-                ELSE try_cast(cell(k.fields, u.name) AS DOUBLE)
-            END AS value
-        FROM (
-            SELECT unnest(list_append(
-                list_filter(y.names, LAMBDA n: NOT list_contains(y.known, n)),
-                'gpu__time_duration.sum'
-            )) AS name
-        ) AS u
-    ) AS e
+    CROSS JOIN
+        LATERAL (
+            SELECT
+                u.name,
+                CASE
+                    WHEN u.name = 'gpu__time_duration.sum' THEN k.dur_ns::DOUBLE
+                    ELSE try_cast(cell(k.fields, u.name) AS DOUBLE)
+                END AS value
+            FROM (
+                SELECT unnest(list_append(
+                    list_filter(y.names, LAMBDA n: NOT list_contains(y.known, n)),
+                    'gpu__time_duration.sum'
+                )) AS name
+            ) AS u
+        ) AS e
     WHERE e.value IS NOT NULL
     GROUP BY m.event_id
     HAVING count(*) > 1

@@ -10,7 +10,8 @@ blocks AS (
     SELECT
         o.place,
         cell(o.fields, 'Name') AS operator,
-        try_cast(regexp_extract(cell(o.fields, 'Device Type'), '(\d+)$', 1) AS INTEGER) AS device_id,
+        try_cast(regexp_extract(cell(o.fields, 'Device Type'), '(\d+)$', 1) AS INTEGER)
+            AS device_id,
         bytes_of(cell(o.fields, 'Size(KB)'), 1024) AS size_bytes,
         o.fields
     FROM operator_memory AS o
@@ -53,10 +54,11 @@ changes AS (
         NOT EXISTS (FROM operator_memory)
         -- The row of several components is their sum.
         AND cell(m.fields, 'Component') = (
-            SELECT arg_min(
-                cell(r.fields, 'Component'),
-                list_position(['PTA+GE', 'PTA', 'GE', 'APP'], cell(r.fields, 'Component'))
-            )
+            SELECT
+                arg_min(
+                    cell(r.fields, 'Component'),
+                    list_position(['PTA+GE', 'PTA', 'GE', 'APP'], cell(r.fields, 'Component'))
+                )
             FROM memory_record AS r
         )
 )
@@ -76,4 +78,4 @@ SELECT
     json_object('Device Type', 20, 'Name', c.operator) AS args
 FROM changes AS c
 WHERE c.ts_ns IS NOT NULL
-ORDER BY 1;
+ORDER BY event_id;

@@ -6,6 +6,13 @@
 CREATE MACRO collective_of(name) AS
     nullif(lower(regexp_extract(name, '^hcom_([A-Za-z]+?)_*(?:__|@|$)', 1)), '');
 
+-- Copies, and rows that wait for or signal others, by the name and the type of the task.
+CREATE MACRO is_ascend_copy(name, task) AS
+    coalesce(task SIMILAR TO '(MEMCPY_ASYNC|SDMA|PCIE_DMA).*', FALSE) OR name = 'MEMCPY_ASYNC';
+CREATE MACRO is_ascend_sync(name, task) AS
+    coalesce(task SIMILAR TO '(EVENT_|NOTIFY_|MODEL_).*', FALSE)
+    OR name SIMILAR TO '(EVENT_|NOTIFY_|MODEL_|Notify_).*';
+
 -- The value of a cell: files put a tab or quotes around some, and write N/A for none.
 CREATE MACRO cell(fields, key) AS
     nullif(nullif(trim(fields ->> ('$."' || key || '"'), E' \t"'), ''), 'N/A');

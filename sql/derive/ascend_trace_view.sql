@@ -31,7 +31,7 @@ SELECT
     h.pid,
     CASE
         WHEN p.name = 'Overlap Analysis' THEN 'sum'
-        WHEN h.raw_category IS NOT NULL AND p.name IS DISTINCT FROM 'Ascend Hardware' THEN 'host'
+        WHEN h.raw_category IS NOT NULL AND coalesce(p.name, '') <> 'Ascend Hardware' THEN 'host'
         WHEN p.name = 'CANN' THEN 'call'
         WHEN p.name IN ('HCCL', 'Communication')
             THEN CASE WHEN t.name LIKE 'Plane%' THEN 'task' ELSE 'collective' END
@@ -40,7 +40,7 @@ SELECT
             THEN
                 CASE
                     WHEN
-                        h.name ^@ 'hcom_' AND EXISTS (
+                        starts_with(h.name, 'hcom_') AND EXISTS (
                             FROM ascend_processes AS c
                             INNER JOIN ascend_threads AS g ON c.pid = g.pid
                             WHERE
@@ -59,7 +59,9 @@ LEFT JOIN ascend_threads AS t ON h.pid = t.pid AND h.tid = t.tid;
 
 -- One device per process of the hardware, in the order of the processes.
 CREATE TABLE ascend_devices AS
-SELECT r.pid, (row_number() OVER (ORDER BY try_cast(r.pid AS BIGINT), r.pid) - 1)::INTEGER AS device_id
+SELECT
+    r.pid,
+    (row_number() OVER (ORDER BY try_cast(r.pid AS BIGINT), r.pid) - 1)::INTEGER AS device_id
 FROM (SELECT DISTINCT a.pid FROM ascend_rows AS a WHERE a.role = 'device') AS r;
 
 INSERT INTO raw_device BY NAME
@@ -67,12 +69,8 @@ SELECT
     h.event_id,
     h.phase,
     CASE
-        WHEN h.args ->> '$."Task Type"' SIMILAR TO '(MEMCPY_ASYNC|SDMA|PCIE_DMA).*' THEN 'gpu_memcpy'
-        WHEN h.name = 'MEMCPY_ASYNC' THEN 'gpu_memcpy'
-        WHEN
-            h.args ->> '$."Task Type"' SIMILAR TO '(EVENT_|NOTIFY_|MODEL_).*'
-            OR h.name SIMILAR TO '(EVENT_|NOTIFY_|MODEL_|Notify_).*'
-            THEN 'cuda_sync'
+        WHEN is_ascend_copy(h.name, h.args ->> '$."Task Type"') THEN 'gpu_memcpy'
+        WHEN is_ascend_sync(h.name, h.args ->> '$."Task Type"') THEN 'cuda_sync'
         ELSE 'kernel'
     END AS category,
     h.raw_category,
@@ -116,8 +114,16 @@ ORDER BY h.event_id;
 -- Parts of collectives, scopes and other lanes that other rows add up to, or that are no work of their own.
 INSERT INTO raw_other BY NAME
 SELECT
-    h.event_id, h.phase, 'ascend_task' AS category, 'ascend_task' AS raw_category, h.name, h.pid, h.tid,
-    h.ts_ns, h.dur_ns, h.args
+    h.event_id,
+    h.phase,
+    'ascend_task' AS category,
+    'ascend_task' AS raw_category,
+    h.name,
+    h.pid,
+    h.tid,
+    h.ts_ns,
+    h.dur_ns,
+    h.args
 FROM raw_host AS h
 INNER JOIN ascend_rows AS r ON h.event_id = r.event_id AND r.role = 'task';
 
@@ -139,7 +145,9 @@ UPDATE raw_host SET category = 'task_queue_runtime'
 WHERE raw_category IN ('enqueue', 'dequeue');
 
 UPDATE raw_host SET category = 'python_gc'
-WHERE category IS NULL AND pid IN (SELECT p.pid FROM ascend_processes AS p WHERE p.name = 'Python GC');
+WHERE
+    category IS NULL
+    AND pid IN (SELECT p.pid FROM ascend_processes AS p WHERE p.name = 'Python GC');
 
 -- Arrows from CANN start at a thread of the process.
 UPDATE raw_flow SET pid = (SELECT coalesce(p.pid, raw_flow.pid) FROM ascend_host AS p)

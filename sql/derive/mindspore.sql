@@ -5,22 +5,12 @@
 -- Each ms_ table holds the lines of one file, or none. All times of a GPU run are on the clock of the GPU; host
 -- operators are moved to it by the two start times. Durations on the CPU are milliseconds, on the GPU microseconds.
 
-CREATE MACRO ms_nanoseconds(text, unit) AS round(coalesce(
-    try_cast(text AS DECIMAL(28, 9)) * unit, try_cast(text AS DOUBLE) * unit
-))::BIGINT;
-
--- 'Default/network/conv-Conv2d/Conv2D-op36' is an operator of type Conv2D in the scope before it.
-CREATE MACRO ms_short_name(full_name) AS string_split(full_name, '/')[-1];
-CREATE MACRO ms_type(full_name) AS regexp_replace(string_split(full_name, '/')[-1], '-[^-]*$', '');
-CREATE MACRO ms_scope(full_name) AS
-    nullif(array_to_string(string_split(full_name, '/')[1:-2], '/'), '');
-
 CREATE TABLE ms_clock AS
 SELECT
     max(try_cast(trim(string_split(s.text, ':')[-1]) AS BIGINT))
-    FILTER (WHERE s.text ^@ 'gpu_start_time')
+    FILTER (WHERE starts_with(s.text, 'gpu_start_time'))
     - max(try_cast(trim(string_split(s.text, ':')[-1]) AS BIGINT))
-    FILTER (WHERE s.text ^@ 'host_monotonic') AS shift_ns
+    FILTER (WHERE starts_with(s.text, 'host_monotonic')) AS shift_ns
 FROM ms_start_time AS s;
 
 CREATE TABLE ms_launches AS
@@ -44,7 +34,11 @@ FROM (
         string_split(trim(t.launches[t.number]), ',') AS launch,
         t.number
     FROM (
-        SELECT 'cpu_op_execute_timestamp' AS file, o.line, string_split(o.text, ';') AS parts, FALSE AS on_gpu
+        SELECT
+            'cpu_op_execute_timestamp' AS file,
+            o.line,
+            string_split(o.text, ';') AS parts,
+            FALSE AS on_gpu
         FROM ms_cpu_op_execute_timestamp AS o
         UNION ALL
         SELECT 'gpu_op_execute_timestamp', o.line, string_split(o.text, ';'), TRUE
@@ -76,7 +70,8 @@ FROM (
 CREATE TABLE ms_points AS
 WITH
 words AS (
-    SELECT s.line, regexp_split_to_array(trim(s.text), '\s+') AS words FROM ms_step_trace_profiling AS s
+    SELECT s.line, regexp_split_to_array(trim(s.text), '\s+') AS words
+    FROM ms_step_trace_profiling AS s
 ),
 
 is_async AS (
@@ -118,8 +113,8 @@ SELECT
     f.times[n.step].start,
     b.times[n.step]."end",
     e.times[n.step]."end",
-    f.operator,
-    b.operator
+    f.operator AS fp_operator,
+    b.operator AS bp_operator
 FROM (FROM points AS p WHERE p.point = 1) AS f
 INNER JOIN (FROM points AS p WHERE p.point = 2) AS b ON TRUE
 INNER JOIN (FROM points AS p WHERE p.point = 3) AS e ON TRUE
@@ -199,14 +194,16 @@ all_rows AS (
 )
 
 SELECT
-    row_number() OVER (ORDER BY r.ts_ns, r.ts_ns + r.dur_ns DESC, r.tid, r.name) - 1 AS event_id,
+    row_number() OVER (
+        ORDER BY r.ts_ns ASC, r.ts_ns + r.dur_ns DESC, r.tid ASC, r.name ASC
+    ) - 1 AS event_id,
     r.*
 FROM all_rows AS r;
 
 INSERT INTO raw_host BY NAME
 SELECT
-    r.event_id, 'X' AS phase, r.category, r.raw_category, r.name, ms_device() AS pid, r.tid, r.ts_ns,
-    r.dur_ns, r.input_dims, r.module_hierarchy, r.args
+    r.event_id, 'X' AS phase, r.category, r.raw_category, r.name, ms_device() AS pid, r.tid,
+    r.ts_ns, r.dur_ns, r.input_dims, r.module_hierarchy, r.args
 FROM ms_rows AS r
 ORDER BY r.event_id;
 
@@ -242,7 +239,7 @@ LEFT JOIN (
     GROUP BY g.fields ->> '$.name'
 ) AS d ON k.name = d.name
 WHERE k.ts_ns IS NOT NULL AND k.dur_ns IS NOT NULL AND k.stream_id IS NOT NULL AND k.name <> ''
-ORDER BY 1;
+ORDER BY event_id;
 
 INSERT INTO raw_other BY NAME
 SELECT

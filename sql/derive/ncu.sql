@@ -9,13 +9,12 @@
 
 CREATE TABLE ncu_launch_columns AS
 SELECT [
-    'ID', 'Process ID', 'Process Name', 'Host Name', 'Kernel Name', 'Kernel Time', 'Context', 'Stream',
-    'Block Size', 'Grid Size', 'Device', 'CC', 'Section Name', 'Metric Name', 'Metric Unit',
+    'ID', 'Process ID', 'Process Name', 'Host Name', 'Kernel Name', 'Kernel Time', 'Context',
+    'Stream', 'Block Size', 'Grid Size', 'Device', 'CC', 'Section Name', 'Metric Name',
+    'Metric Unit',
     'Metric Value', 'Rule Name', 'Rule Type', 'Rule Description', 'Estimated Speedup Type',
     'Estimated Speedup'
 ] AS names;
-
-CREATE MACRO ncu_field(fields, key) AS nullif(trim(fields ->> ('$."' || key || '"')), '');
 
 CREATE TABLE ncu_values AS
 SELECT
@@ -37,12 +36,15 @@ SELECT
     coalesce(ncu_field(u.fields, k.metric), ''),
     ncu_field(r.fields, k.metric)
 FROM (
-    SELECT unnest(list_filter(json_keys(o.fields), LAMBDA n: NOT list_contains(c.names, n))) AS metric
-    FROM (FROM ncu_rows AS f ORDER BY f.place LIMIT 1) AS o
+    SELECT
+        unnest(
+            list_filter(json_keys(o.fields), LAMBDA n: NOT list_contains(c.names, n))
+        ) AS metric
+    FROM (SELECT f.fields FROM ncu_rows AS f ORDER BY f.place LIMIT 1) AS o
     CROSS JOIN ncu_launch_columns AS c
     WHERE NOT list_contains(json_keys(o.fields), 'Metric Name')
 ) AS k
-CROSS JOIN (FROM ncu_rows AS f ORDER BY f.place LIMIT 1) AS u
+CROSS JOIN (SELECT f.fields FROM ncu_rows AS f ORDER BY f.place LIMIT 1) AS u
 INNER JOIN ncu_rows AS r ON r.place > 0
 WHERE
     try_cast(ncu_field(r.fields, 'ID') AS BIGINT) IS NOT NULL
@@ -53,68 +55,20 @@ CREATE TABLE ncu_locale AS
 SELECT
     coalesce(bool_or(regexp_matches(
         v.written,
-        '^[-+]?(\d+,(\d{1,2}|\d{4,})|\d{1,3}([. \x{A0}\x{202F}''’]\d{3})+,\d+|\d{1,3}(\.\d{3}){2,}|0,\d+)$'
+        '^[-+]?(\d+,(\d{1,2}|\d{4,})|\d{1,3}([. \x{A0}\x{202F}''’]\d{3})+,\d+'
+        || '|\d{1,3}(\.\d{3}){2,}|0,\d+)$'
     )), FALSE)
     AND NOT coalesce(bool_or(regexp_matches(
         v.written, '^[-+]?(\d+\.(\d{1,2}|\d{4,})|\d{1,3}(,\d{3})+\.\d+|\d{1,3}(,\d{3}){2,}|0\.\d+)$'
     )), FALSE) AS has_decimal_comma
 FROM ncu_values AS v;
 
-CREATE MACRO ncu_number(written, has_decimal_comma) AS try_cast(
-    CASE
-        WHEN has_decimal_comma
-            THEN replace(replace(regexp_replace(written, '[ \x{A0}\x{202F}''’]', '', 'g'), '.', ''), ',', '.')
-        ELSE replace(regexp_replace(written, '[ \x{A0}\x{202F}''’]', '', 'g'), ',', '')
-    END AS DOUBLE
-);
-
--- Times become nanoseconds, everything else its unit without a prefix, per second.
-CREATE MACRO ncu_factor(unit) AS
-    CASE
-        WHEN unit IN ('nsecond', 'ns') THEN 1
-        WHEN unit IN ('usecond', 'us') THEN 1e3
-        WHEN unit IN ('msecond', 'ms') THEN 1e6
-        WHEN unit IN ('second', 's') THEN 1e9
-        ELSE
-            CASE
-                WHEN regexp_matches(unit, '^K[a-z]') THEN 1e3
-                WHEN regexp_matches(unit, '^M[a-z]') THEN 1e6
-                WHEN regexp_matches(unit, '^G[a-z]') THEN 1e9
-                WHEN regexp_matches(unit, '^T[a-z]') THEN 1e12
-                ELSE 1
-            END
-            * CASE
-                WHEN regexp_matches(unit, '/(nsecond|ns)$') THEN 1e9
-                WHEN regexp_matches(unit, '/(usecond|us)$') THEN 1e6
-                WHEN regexp_matches(unit, '/(msecond|ms)$') THEN 1e3
-                ELSE 1
-            END
-    END;
-
--- The metric behind a label of the details page; a label without one keeps its section in front.
-CREATE MACRO ncu_metric(section, label, unit) AS
-    CASE
-        WHEN section IS NULL OR contains(label, '__') THEN label
-        WHEN label = 'Duration' THEN 'gpu__time_duration.sum'
-        WHEN label = 'L1/TEX Hit Rate' THEN 'l1tex__t_sector_hit_rate.pct'
-        WHEN label = 'L2 Hit Rate' THEN 'lts__t_sector_hit_rate.pct'
-        WHEN label = 'Memory Throughput' AND unit <> '%' THEN 'dram__bytes.sum.per_second'
-        WHEN label = 'Memory Throughput'
-            THEN 'gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed'
-        WHEN label = 'DRAM Throughput'
-            THEN 'gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed'
-        WHEN label IN ('Compute (SM) Throughput', 'SM Throughput')
-            THEN 'sm__throughput.avg.pct_of_peak_sustained_elapsed'
-        WHEN label = 'Achieved Occupancy' THEN 'sm__warps_active.avg.pct_of_peak_sustained_active'
-        WHEN label = 'Registers Per Thread' THEN 'launch__registers_per_thread'
-        ELSE section || ': ' || label
-    END;
-
 CREATE TABLE ncu_counters AS
 SELECT
     v.launch,
     regexp_replace(
-        ncu_metric(v.section, v.metric, v.unit), '^sm__sass_thread_inst_executed_op_([dfh](?:add|mul|fma))_pred_on\.sum$',
+        ncu_metric(v.section, v.metric, v.unit),
+        '^sm__sass_thread_inst_executed_op_([dfh](?:add|mul|fma))_pred_on\.sum$',
         'smsp__sass_thread_inst_executed_op_\1_pred_on.sum'
     ) AS counter,
     max(ncu_number(v.written, l.has_decimal_comma) * ncu_factor(v.unit)) AS value
@@ -132,7 +86,10 @@ FROM (
         CASE
             WHEN c.counter = 'dram__bytes.sum.per_second' THEN 'dram__bytes.sum'
             ELSE regexp_extract(
-                c.counter, '^(smsp__sass_thread_inst_executed_op_[dfh](?:add|mul|fma)_pred_on\.sum)\.per_cycle_elapsed$', 1
+                c.counter,
+                '^(smsp__sass_thread_inst_executed_op_[dfh](?:add|mul|fma)_pred_on\.sum)'
+                || '\.per_cycle_elapsed$',
+                1
             )
         END AS counter,
         c.value * CASE WHEN c.counter = 'dram__bytes.sum.per_second' THEN 1 ELSE f.value END
@@ -189,7 +146,7 @@ LEFT JOIN (
     FROM ncu_counters AS k
     GROUP BY k.launch
 ) AS c ON l.launch = c.launch
-ORDER BY 1;
+ORDER BY event_id;
 
 -- What the raw page says about the devices, under the keys of Kineto's deviceProperties.
 CREATE TABLE ncu_devices AS
@@ -221,5 +178,5 @@ FROM (
     FROM ncu_launches AS l
 ) AS d
 CROSS JOIN ncu_locale AS c
-LEFT JOIN ncu_values AS v ON d.launch = v.launch AND v.metric ^@ 'device__attribute'
+LEFT JOIN ncu_values AS v ON d.launch = v.launch AND starts_with(v.metric, 'device__attribute')
 GROUP BY d.device_id;

@@ -79,7 +79,14 @@ CREATE MACRO step_phases_v1(
             )
             AND is_wanted(h.run, h.worker, h.span, run, worker, span)
         UNION ALL
-        SELECT n.run, n.worker, n.span, n.start_ns, n.end_ns, NULL, n.start_ns
+        SELECT
+            n.run,
+            n.worker,
+            n.span,
+            n.start_ns,
+            n.end_ns,
+            NULL AS role,
+            n.start_ns AS step_start_ns
         FROM numbered AS n
     ),
 

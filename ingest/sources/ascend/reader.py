@@ -12,18 +12,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from tracewh.files import File
-from tracewh.ingest.sources.files import TraceFolder
+from tracewh.ingest.sources.ascend.names import COMMUNICATION, TABLES, TRACE_VIEW, folders_of
 from tracewh.ingest.sources.reader import Claim, Contents, Reading
 from tracewh.ingest.sources.source import Source
 
-TRACE_VIEW = "trace_view.json"
-#: The CSV files, and the tables that their rows are read into.
-TABLES = {
-    "kernel_details.csv": "kernel_details",
-    "operator_memory.csv": "operator_memory",
-    "memory_record.csv": "memory_record",
-}
-COMMUNICATION = "communication.json"
 #: Either of them is a trace.
 _EVENTS = {TRACE_VIEW, "kernel_details.csv"}
 #: Sums of the same events, which are not read.
@@ -96,10 +88,3 @@ def run_of_job(run: str, folder: Path | str) -> str:
     if last != recording.name or not _RECORDING.fullmatch(last):
         return run
     return above or recording.parent.name or run
-
-
-def folders_of(source: Source) -> list[Path]:
-    """The folder of the files, and the folder of the recording above it."""
-    at = Path(str(source.path))
-    folder = at if isinstance(source.path, TraceFolder) else at.parent
-    return [folder, folder.parent]

@@ -12,7 +12,7 @@ import duckdb
 from tracewh.errors import RefusedError
 from tracewh.ingest.parse import parse_events
 from tracewh.ingest.read import TraceReader
-from tracewh.ingest.sources.ascend.reader import COMMUNICATION, TABLES, TRACE_VIEW, folders_of
+from tracewh.ingest.sources.ascend.names import COMMUNICATION, TABLES, TRACE_VIEW, folders_of
 from tracewh.ingest.sources.files import TraceFolder
 from tracewh.ingest.sources.reader import Contents, Reading
 from tracewh.ingest.sources.source import Source

@@ -12,17 +12,13 @@ from pathlib import Path
 
 from tracewh.errors import RefusedError
 from tracewh.files import File
-from tracewh.ingest.sources.files import TraceFolder
 from tracewh.ingest.sources.mindspore import minddata
+from tracewh.ingest.sources.mindspore.names import EVENTS, LINES, members
 from tracewh.ingest.sources.reader import Claim, Contents, Reading
 from tracewh.ingest.sources.source import Source
 
-#: The files with events.
-EVENTS = ("cpu_op_execute_timestamp", "gpu_op_execute_timestamp", "activity_execute_timestamp")
 #: The kinds of files that make a trace.
 READ = (*EVENTS, *minddata.KINDS)
-#: The files with events and the others that are read, as lines.
-LINES = (*EVENTS, "cpu_framework", "gpu_framework", "step_trace_profiling", "start_time")
 _NAME = re.compile(
     rf"(?P<kind>{'|'.join(LINES)}|gpu_activity_data|profiler_info)_(?P<device>\d+)\.(txt|csv|json)"
 )
@@ -79,9 +75,3 @@ class MindSporeReader:
     def unfinished(self, source: Source) -> str:
         """See `Reader.unfinished`. The files are written when the profiler stops."""
         return ""
-
-
-def members(source: Source) -> Sequence[str]:
-    """The names of the files of a trace."""
-    path = source.path
-    return path.members if isinstance(path, TraceFolder) else (path.name,)

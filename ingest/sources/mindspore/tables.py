@@ -9,7 +9,7 @@ from pathlib import Path
 from tracewh.errors import RefusedError
 from tracewh.ingest.sources.files import TraceFolder
 from tracewh.ingest.sources.mindspore import minddata
-from tracewh.ingest.sources.mindspore.reader import LINES, members
+from tracewh.ingest.sources.mindspore.names import LINES, members
 from tracewh.ingest.sources.reader import Contents, Reading
 from tracewh.ingest.sources.source import Source
 from tracewh.ingest.sources.text_tables import Damage, local_copy, read_lines, read_rows
@@ -46,6 +46,7 @@ def read_device(source: Source, reading: Reading) -> Contents:
     else:
         con.execute("CREATE TABLE ms_gpu_activity_data (place BIGINT, fields JSON)")
     con.execute(f"CREATE MACRO ms_device() AS '{device}'")
+    derive(con, "mindspore_macros")
     derive(con, "mindspore")
     for file, line in con.execute(
         "SELECT d.file, d.line FROM ms_damaged AS d ORDER BY d.file, d.line"

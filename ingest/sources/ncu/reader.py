@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from tracewh.files import File
 from tracewh.ingest.sources.files import Piped
+from tracewh.ingest.sources.ncu.header import HEADER
 from tracewh.ingest.sources.reader import Claim, Contents, Reading
 from tracewh.ingest.sources.source import Source
-
-#: The header of either page. The output of the program and lines of ncu itself may come before it.
-HEADER = re.compile(rb'^\xef?\xbb?\xbf?"ID","Process ID",.*"Kernel Name"', re.MULTILINE)
 
 
 class NcuReader:

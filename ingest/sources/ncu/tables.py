@@ -9,7 +9,7 @@ from pathlib import Path
 import duckdb
 
 from tracewh.errors import RefusedError
-from tracewh.ingest.sources.ncu.reader import HEADER
+from tracewh.ingest.sources.ncu.header import HEADER
 from tracewh.ingest.sources.reader import Contents, Reading
 from tracewh.ingest.sources.source import Source
 from tracewh.ingest.sources.text_tables import Damage, local_copy, read_rows
@@ -38,6 +38,7 @@ def read_launches(source: Source, reading: Reading) -> Contents:
     page = _read(con, source, reading.folder, damage)
     process = f"'{source.part}'" if source.part else "NULL::VARCHAR"
     con.execute(f"CREATE MACRO ncu_process() AS {process}")
+    derive(con, "ncu_macros")
     derive(con, "ncu")
     [(events,)] = con.execute("SELECT count(*) FROM raw_device").fetchall()
     if not events:

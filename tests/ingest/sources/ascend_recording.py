@@ -98,20 +98,28 @@ def events() -> list[dict[str, object]]:
 def kernel_rows() -> list[str]:
     """kernel_details.csv: the matmul with a tab behind its start, the collective, and a kernel without an event."""
     return [
-        f'5,3,4294967295,6,2,aclnnMm_MatMul,MatMulV2,dynamic,AI_CORE,"{at(22)}\t",10.5,1.25,20,0,NO,'
-        '"""4,8;8,2""",DT_BF16;DT_BF16,ND;ND,"""4,2""",DT_BF16,ND,N/A,0.5,81.25',
-        f"5,3,4294967295,N/A,N/A,hcom_allReduce__501_0_1,hcom_allReduce_,N/A,COMMUNICATION,{at(36)},20,"
-        "3.5,0,N/A,N/A,N/A,N/A,N/A,N/A,N/A,N/A,N/A,N/A,N/A",
-        f"5,3,4294967295,8,2,aclnnAdd_Add,Add,dynamic,AI_VECTOR_CORE,{at(57)},2,1,48,0,NO,"
-        '"""4,2;4,2""",FLOAT;FLOAT,ND;ND,"""4,2""",FLOAT,ND,N/A,0,0',
+        (
+            f'5,3,4294967295,6,2,aclnnMm_MatMul,MatMulV2,dynamic,AI_CORE,"{at(22)}\t",10.5,1.25,20,0,NO,'
+            '"""4,8;8,2""",DT_BF16;DT_BF16,ND;ND,"""4,2""",DT_BF16,ND,N/A,0.5,81.25'
+        ),
+        (
+            f"5,3,4294967295,N/A,N/A,hcom_allReduce__501_0_1,hcom_allReduce_,N/A,COMMUNICATION,{at(36)},20,"
+            "3.5,0,N/A,N/A,N/A,N/A,N/A,N/A,N/A,N/A,N/A,N/A,N/A"
+        ),
+        (
+            f"5,3,4294967295,8,2,aclnnAdd_Add,Add,dynamic,AI_VECTOR_CORE,{at(57)},2,1,48,0,NO,"
+            '"""4,2;4,2""",FLOAT;FLOAT,ND;ND,"""4,2""",FLOAT,ND,N/A,0,0'
+        ),
     ]
 
 
 OPERATOR_MEMORY = [
-    "Name,Size(KB),Allocation Time(us),Release Time(us),Active Release Time(us),Duration(us),"
-    "Active Duration(us),Allocation Total Allocated(MB),Allocation Total Reserved(MB),"
-    "Allocation Total Active(MB),Release Total Allocated(MB),Release Total Reserved(MB),"
-    "Release Total Active(MB),Stream Ptr,Device Type",
+    (
+        "Name,Size(KB),Allocation Time(us),Release Time(us),Active Release Time(us),Duration(us),"
+        "Active Duration(us),Allocation Total Allocated(MB),Allocation Total Reserved(MB),"
+        "Allocation Total Active(MB),Release Total Allocated(MB),Release Total Reserved(MB),"
+        "Release Total Active(MB),Stream Ptr,Device Type"
+    ),
     f"aten::mm,2.5,{at(3)}\t,{at(33)}\t,{at(33)}\t,30,30,1.5,20,1.5,1.25,20,1.25,1,NPU:3",
     f"aten::add,1,{at(5)}\t,,,,,2,20,2,,,,1,NPU:3",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -171,7 +171,7 @@ def test_ranks_of_a_job_are_workers_of_a_run(tmp_path: Path) -> None:
     assert {each.run for each in named} == {"mine"}
 
 
-DAMAGE = {
+DAMAGE: dict[str, tuple[str, Callable[[str], str], str]] = {
     "a column too few": (
         "kernel_details.csv",
         lambda text: text.replace(",ND,N/A,0,0\n", ",ND\n"),

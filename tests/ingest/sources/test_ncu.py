@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -203,6 +204,26 @@ def test_one_worker_per_process(tmp_path: Path) -> None:
         ("report_pid41", 1),
         ("report_pid42", 1),
     ]
+
+
+def test_the_page_joins_counters_to_the_operators_of_a_trace(tmp_path: Path) -> None:
+    events = [
+        {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 7, "tid": 7, "ts": 10, "dur": 50},
+        {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 7, "tid": 7, "ts": 20, "dur": 5,
+         "args": {"correlation": 1}},
+        {"ph": "X", "cat": "kernel", "name": "void gemm<float, 2>(float*, int)", "pid": 0, "tid": 7, "ts": 30,
+         "dur": 9, "args": {"correlation": 1, "device": 0, "stream": 7, "grid": [128, 4, 1], "block": [256, 1, 1]}},
+    ]  # fmt: skip
+    (tmp_path / "trace.json").write_text(json.dumps({"traceEvents": events}))
+    (tmp_path / "report.csv").write_text(DETAILS)
+    tracewh.ingest(
+        [tmp_path / "trace.json", tmp_path / "report.csv"], tmp_path / "warehouse", run="my_run"
+    )
+    page = Path(__file__).parents[3] / "docs" / "sources" / "nsight-compute.md"
+    sql = page.read_text().partition("```sql\n")[2].partition("```")[0].rstrip().rstrip(";")
+    with tracewh.open(tmp_path / "warehouse") as warehouse:
+        name = "void gemm<float, 2>(float*, int)"
+        assert rows(warehouse, sql) == [("aten::mm", name, [128, 4, 1], 61.25)]
 
 
 def test_damaged_rows(tmp_path: Path) -> None:
