@@ -308,7 +308,7 @@ def curve(
     size, word = _scale(parts[0].unit, most.values())
     device = {"name": "device", "value": devices[0]}
     if len(devices) > 1:
-        device["bind"] = _select("Device", devices)
+        device["bind"] = _select(by.capitalize(), devices)
     return _chart(
         params=[device],
         height=280,

@@ -46,7 +46,7 @@ CREATE MACRO data_advice(
                     || as_time(w.other_fetch_us)
             WHEN w.fetch_cpu_pct < 20
                 THEN
-                    ', whose workers wait for storage and compute for '
+                    ', whose workers compute for only '
                     || as_percent(w.fetch_cpu_pct) || ' of the time of making a batch'
             ELSE
                 ', whose workers compute for ' || as_percent(w.fetch_cpu_pct)

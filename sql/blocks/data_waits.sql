@@ -9,8 +9,8 @@
 -- MindInsight.
 --
 -- Without one, the training waits if that takes more than 5 % of the recorded time. Then the pipeline
--- is slow if for most of the waiting the batch was not made yet, or, if that is not known, if more than 30 % of the
--- batches met an empty queue. Otherwise the transfer is slow. If nothing but the waiting is known, the pipeline is.
+-- is slow if it has a slow worker, or if for most of the waiting the batch was not made yet, or, if that is not known,
+-- if more than 30 % of the batches met an empty queue. Otherwise the transfer is slow. If nothing but the waiting is known, the pipeline is.
 --
 -- The slow worker of a loader is the one whose batches are waited for longest, if these are at least half of the
 -- waiting and it takes at least twice as long for a batch as the others do on average.
@@ -172,7 +172,9 @@ CREATE MACRO data_waits(
             WHEN percentage(f.wait_ns, f.window_ns) > 5
                 THEN
                     CASE
-                        WHEN coalesce(f.unready_pct >= 50, f.queue_empty_pct > 30, TRUE)
+                        WHEN
+                            s.loader_worker IS NOT NULL
+                            OR coalesce(f.unready_pct >= 50, f.queue_empty_pct > 30, TRUE)
                             THEN 'slow_pipeline'
                         ELSE 'slow_transfer'
                     END
