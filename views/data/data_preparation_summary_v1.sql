@@ -19,8 +19,8 @@
 -- queue is empty for more than 30 % of the batches, or the device ever finds it empty. Other findings follow if the
 -- pipeline is slow. Their thresholds are those of MindInsight, except for slow_worker:
 --
---     slow_worker     one worker of a DataLoader takes at least twice as long for a batch as the others, and at
---                     least half of the waiting is for its batches; value: how many times as long
+--     slow_worker     the median batch of one worker of a DataLoader takes at least twice as long as those of
+--                     the others, and at least half of the waiting is for its batches; value: how many times as long
 --     slow_operator   the queue of the operator before it is fuller than its own by more than 10 % of the
 --                     capacity, or it is the first operator and its queue is less than 60 % full; value: how full
 --                     its own is. For a DataLoader: it takes more than half of the time of making a batch; value:
@@ -167,8 +167,8 @@ CREATE MACRO data_preparation_summary_v1(
                         || 'workers, or decode them ahead of time.'
                 WHEN w.fetch_cpu_pct < 20
                     THEN
-                        ', and waits for storage or a free core for most of that. Check what it reads, and share slow samples '
-                        || 'among all workers.'
+                        ', and waits for storage or a free core for most of that. Check what it '
+                        || 'reads, and share slow samples among all workers.'
                 ELSE '. Share slow samples among all workers.'
             END
         FROM waits AS w
@@ -232,7 +232,8 @@ CREATE MACRO data_preparation_summary_v1(
                     THEN
                         'The workers compute for only ' || as_percent(o.fetch_cpu_pct)
                         || ' of the time of making a batch, and wait for storage or a '
-                        || 'free core for the rest: use more workers, faster storage, or larger files.'
+                        || 'free core for the rest: use more workers, faster storage, or larger '
+                        || 'files.'
                 ELSE
                     o.operator || ' fills its queue to only ' || as_percent(o.queue_used_pct)
                     || ': reading is slow. Use more workers for it'
