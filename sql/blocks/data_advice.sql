@@ -11,7 +11,7 @@
 -- columns
 --   run, worker, span
 --   name    type     unit  meaning
---   cause   VARCHAR  -     Goes on after 'waits for the data loader'; contains no colon.
+--   cause   VARCHAR  -     Continues after 'waits for the data loader'; contains no colon.
 --   remedy  VARCHAR  -     What to change, in words that end a sentence.
 CREATE MACRO data_advice(
     run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
