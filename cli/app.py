@@ -220,6 +220,24 @@ def compact(
     compact_run(warehouse, run, force=force)
 
 
+@app.command(name="link-captures", cls=Command, rich_help_panel=MAINTAIN)
+def link_captures(
+    run: Annotated[str, typer.Argument(metavar="RUN", help="The run that replays the graphs.")],
+    capture_run: Annotated[
+        str, typer.Argument(metavar="CAPTURE_RUN", help="The run in which they were captured.")
+    ],
+    warehouse: options.WarehouseOption = options.DEFAULT_WAREHOUSE,
+) -> None:
+    """Make the traces of a run known as graph captures of another run.
+
+    Kernels that a CUDA or HIP graph replays then have the operators that were captured. Captures in the
+    folder capture_traces of a run need no link.
+    """
+    from tracewh.cli.commands.maintenance import link_capture_run
+
+    link_capture_run(warehouse, run, capture_run)
+
+
 @app.command(cls=Command, rich_help_panel=MAINTAIN)
 def relink(warehouse: options.WarehouseOption = options.DEFAULT_WAREHOUSE) -> None:
     """Rewrite tracewh.duckdb after you moved the warehouse or upgraded tracewh."""

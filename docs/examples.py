@@ -110,7 +110,7 @@ def _drawn(text: str, warehouse: Path) -> Path:
             break
         tables.insert(paragraph)
     con = tables.con
-    fill_derived_tables(con, ["step_activity", "operator_costs", "stacks"])
+    fill_derived_tables(con, ["step_activity", "operator_costs", "stacks", "graphs"])
     keys = {
         row
         for table in tables.registry.tables()

@@ -16,11 +16,11 @@ from tracewh.ingest.link import base_time_ns, write_trace
 from tracewh.ingest.parse import (
     FastParser,
     count_odd_values,
-    create_raw_tables,
     is_available,
     is_unpadded,
     parse_events,
     read_recordings,
+    read_unpadded,
 )
 from tracewh.ingest.read import Block, TraceReader
 from tracewh.ingest.result import FileResult
@@ -79,15 +79,17 @@ def _ingest(
     stat = source.path.stat()
     with databases.empty() as database:
         con = database.con
-        create_raw_tables(con, unpadded)
+        if unpadded:
+            read_unpadded(con)
         reader: TraceReader | Contents
-        is_kineto, is_all_plain = source.reader == KINETO, True
+        is_kineto = source.reader == KINETO
+        odd_kinds: set[str] = set()
         if is_kineto:
             # If decimals are unpadded, 123.5 is 123 us and 5 ns. The fast parser always reads 123 us and
             # 500 ns.
             parser = FastParser(con.cursor()) if is_available() and not unpadded else None
             reader = TraceReader(source.path, on_bytes, parser)
-            is_all_plain = parse_events(
+            odd_kinds = parse_events(
                 con, reader, databases.limits.threads, on_events, database.expect
             )
         else:
@@ -108,7 +110,7 @@ def _ingest(
                 "source": source.reader,
                 "generation": None if isinstance(reader, TraceReader) else reader.generation,
             }
-            odd = {} if is_all_plain else count_odd_values(con)
+            odd = count_odd_values(con, odd_kinds)
             if source.recordings:
                 odd |= read_recordings(con, source.recordings, base_time_ns(reader.metadata))
             [(host_events,)] = con.execute("SELECT count(*) FROM raw_host").fetchall()

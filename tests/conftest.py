@@ -272,11 +272,14 @@ def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path],
 
 @pytest.fixture(scope="session")
 def corpus(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tracewh.Warehouse]:
-    """A warehouse with every shared trace in it."""
+    """A warehouse with every shared trace of the PyTorch profiler in it."""
     import tracewh
+    from tracewh.ingest.api import drop
 
     def ingest(folder: Path) -> None:
-        tracewh.ingest([shared / "traces"], folder / "warehouse")
+        for result in tracewh.ingest([shared / "traces"], folder / "warehouse"):
+            if result.run and str(result.source).endswith(".sqlite"):
+                drop(folder / "warehouse", result.run)
 
     with tracewh.open(made_once(tmp_path_factory, "corpus", ingest) / "warehouse") as warehouse:
         yield warehouse

@@ -11,7 +11,10 @@ from tracewh.ingest.link.nesting import nest
 from tracewh.sql_files import derive
 
 #: The tables that ingest derives from others, in whole or in some columns, and the block that reads such columns.
-DERIVED = frozenset({"host_events", "operator_costs", "stacks", "step_activity"})
+DERIVED = frozenset({"graphs", "host_events", "operator_costs", "stacks", "step_activity"})
+#: What graphs and graph_nodes hold, asked of the events.
+NODES = "FROM captured_nodes()"
+GRAPHS = "FROM recorded_graphs('graph_nodes')"
 #: What step_activity holds, asked of the events.
 STEP_ROLES = "WITH i AS (FROM step_intervals()) SELECT * FROM step_roles('i')"
 SAME_TRACE = "h.run = o.run AND h.worker = o.worker AND h.span = o.span"
@@ -45,6 +48,15 @@ def fill_derived_tables(con: duckdb.DuckDBPyConnection, needed: Iterable[str]) -
         con.execute("DELETE FROM stacks")
         for keys in con.execute("SELECT DISTINCT run, worker, span FROM host_events").fetchall():
             _settle_stacks(con, keys)
+    if "graphs" in needed and _has_graphs(con):
+        con.execute(f"INSERT INTO graph_nodes BY NAME {NODES}")
+        con.execute(f"INSERT INTO graphs BY NAME {GRAPHS}")
+
+
+def _has_graphs(con: duckdb.DuckDBPyConnection) -> bool:
+    """Whether an event launches or captures a graph, as ingest asks before it looks for them."""
+    names = "name LIKE '%GraphLaunch%' OR name LIKE '%StreamBeginCapture%'"
+    return con.execute(f"FROM host_events WHERE {names} LIMIT 1").fetchone() is not None
 
 
 def _settle_costs(con: duckdb.DuckDBPyConnection, keys: tuple[str, ...]) -> None:

@@ -21,7 +21,7 @@ from pathlib import Path
 
 import duckdb
 
-from tests.derived_tables import DERIVED, STEP_ROLES, fill_derived_tables
+from tests.derived_tables import DERIVED, GRAPHS, NODES, STEP_ROLES, fill_derived_tables
 from tracewh.views.registry import installed
 
 #: Filled in for every `given` that does not say.
@@ -49,7 +49,7 @@ class Tables:
         self._filled: tuple[tuple[str, ...], frozenset[str]] = ((), frozenset())
         for spec in (*self.registry.tables(), *self.registry.slices()):
             self.prepare(spec.name)
-        self.prepare(STEP_ROLES)
+        self.prepare(f"{STEP_ROLES} {NODES} {GRAPHS}")
 
     def prepare(self, sql: str | None) -> None:
         """Create what a piece of SQL names, where that is not there yet; everything for None."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 Rows = Sequence[Mapping[str, Any]]
-Tables = dict[str, Rows]
+Tables = Mapping[str, Rows]
 
 #: The session of these exports starts here, nanoseconds since the epoch.
 EPOCH = 1_700_000_000_000_000_000
@@ -74,6 +74,7 @@ TEXTS = [
     "main thread",
     "cudaMalloc_v3020",
     "nobody refers to this",
+    '{"bytes": 64}',
 ]
 
 
@@ -150,7 +151,7 @@ def tiny(pid: int = 7) -> Tables:
                 "textId": text("ncclAllReduce"),
                 "globalTid": main,
                 "domainId": 1,
-                "jsonText": '{"bytes": 64}',
+                "jsonTextId": text('{"bytes": 64}'),
             },
             {"start": 0, "eventType": 75, "text": "NCCL", "domainId": 1, "globalTid": main},
             {"start": 98 * us, "eventType": 59, "text": "open", "globalTid": main},

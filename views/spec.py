@@ -28,7 +28,7 @@ FACTS = (
     *KINDS,
     *("version", "since", "summary", "grain", "distributes", "combines", "order", "carries"),
     "returns",
-    *("uses", "needs", "empty", "example", "reading", "deprecated"),
+    *("uses", "needs", "empty", "notes", "example", "reading", "deprecated"),
 )
 
 #: Values of `distributes:`: the group of traces that a row of a view depends on. The view can be run on each
@@ -92,17 +92,30 @@ SHARED_PARAMS = {
         "FALSE",
         "TRUE returns rows for each recording of a worker; FALSE combines its recordings.",
     ),
+    "combine_workers": Param(
+        "combine_workers",
+        "BOOLEAN",
+        "-",
+        "FALSE",
+        "TRUE combines the workers of a run; FALSE returns rows for each worker.",
+    ),
 }
 SHARED_COLUMNS = {
     "run": Column("run", "VARCHAR", "key", "Run that the row belongs to."),
     "worker": Column("worker", "VARCHAR", "key", "Worker that recorded the trace."),
     "span": Column("span", "VARCHAR", "key", "Recording of the worker."),
 }
-#: The column `span` of a view with the parameter per_span.
-COMBINED_SPAN = replace(
-    SHARED_COLUMNS["span"],
-    meaning="Recording of the worker; NULL if all its recordings are combined.",
-)
+#: Parameter -> the column that is NULL where the parameter combines traces.
+COMBINED = {
+    "per_span": replace(
+        SHARED_COLUMNS["span"],
+        meaning="Recording of the worker; NULL if all its recordings are combined.",
+    ),
+    "combine_workers": replace(
+        SHARED_COLUMNS["worker"],
+        meaning="Worker that recorded the trace; NULL if the workers of the run are combined.",
+    ),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +134,7 @@ class Spec:
         order: The ORDER BY of the rows of a view; otherwise ``''``.
         carries: The SQL dialect to which a view can be translated, one of `DIALECTS`, or ``''``.
         needs: Checks of trace_quality. If a trace fails one, the view has no rows for it.
+        notes: Blocks with run, worker, span and message: what the rows leave out, for a trace, and why.
         empty: Why a view has no rows for a trace that passes these checks, and what to change; or ``''``. A
             parameter in braces stands for its value.
         example: The traces and the options of `tracewh show` for the example on the page of a view.
@@ -145,6 +159,7 @@ class Spec:
     doc: str = field(repr=False)
     uses: tuple[str, ...]
     needs: tuple[str, ...]
+    notes: tuple[str, ...]
     empty: str
     example: str
     reading: str
@@ -239,6 +254,7 @@ def parse(text: str, path: str) -> Spec:
         order=facts.get("order", ""),
         uses=header.names("uses"),
         needs=header.names("needs"),
+        notes=header.names("notes"),
         empty=facts.get("empty", ""),
         example=facts.get("example", ""),
         reading=facts.get("reading", ""),
@@ -320,11 +336,11 @@ class _Header:
             if section == "params":
                 self.params += [SHARED_PARAMS[name] for name in names]
             else:
-                together = SHARED_PARAMS["per_span"] in self.params
-                self.columns += [
-                    COMBINED_SPAN if together and name == "span" else SHARED_COLUMNS[name]
-                    for name in names
-                ]
+                params = {p.name for p in self.params if p == SHARED_PARAMS.get(p.name)}
+                combined = {
+                    COMBINED[name].name: COMBINED[name] for name in COMBINED.keys() & params
+                }
+                self.columns += [(SHARED_COLUMNS | combined)[name] for name in names]
             return
         want = ["name", "type", "unit", "default", "meaning"]
         if section == "columns":

@@ -16,7 +16,7 @@ import threading
 import weakref
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Self
@@ -24,10 +24,11 @@ from typing import Any, Self
 import duckdb
 
 from tracewh.quoting import quote_literal
-from tracewh.storage.layout import KEYS, TraceKeys
+from tracewh.storage.layout import KEYS, TraceKeys, replaying_run
 from tracewh.storage.remote import is_url
 from tracewh.temporary import Temporary
 from tracewh.views import names
+from tracewh.views.empty_blocks import OF_GRAPHS, empty_macro
 from tracewh.views.listing import Listing
 from tracewh.views.local_tables import LocalTables, Pattern
 from tracewh.views.registry import Registry, did_you_mean, installed
@@ -107,6 +108,8 @@ class Warehouse:
         self.registry = installed()
         self._created: set[str] = set()
         self._creating = threading.Lock()
+        # Never back to False: a relation that was made for a trace with graphs may run later.
+        self._has_graphs = False
         # By default DuckDB spills into the current folder, and two databases may not share a folder.
         spill = Temporary()
         self._remove = weakref.finalize(self, spill.close)
@@ -164,8 +167,34 @@ class Warehouse:
         view = self.registry.get(name, version)
         whole = self.resolve(self.registry.call(name, version, **arguments).values)
         call = self.registry.call(name, version, **whole)
-        found = self._query(call.sql, None, needed_traces(view, whole))
+        found = self._query(call.sql, None, needed_traces(view, whole), names.named_runs(whole))
         _ORIGINS[found] = Origin(self, view, whole, call.sql)
+        return found
+
+    def notes(self, view: Spec, arguments: Mapping[str, Any]) -> list[tuple[TraceKeys, str]]:
+        """What the rows of a view leave out, and why, by trace, for example device time without an operator.
+
+        Args:
+            view: The view.
+            arguments: Its arguments, with full names.
+        """
+        sides = [
+            {key: arguments.get(f"{side}_{key}") for key in KEYS[1:]} | {"run": arguments[side]}
+            for side in names.SIDES
+            if side in arguments
+        ]
+        found: list[tuple[TraceKeys, str]] = []
+        for given in sides or [{key: arguments.get(key) for key in KEYS}]:
+            traces = ", ".join(
+                f"{key} := {quote_literal(name)}" for key, name in given.items() if name is not None
+            )
+            for block in view.notes:
+                rows = self._query(
+                    f"SELECT run, worker, span, message FROM {block}({traces}) ORDER BY ALL",
+                    None,
+                    runs=[given["run"]] if given["run"] else None,
+                ).fetchall()
+                found += [((run, worker, span), message) for run, worker, span, message in rows]
         return found
 
     def names(self) -> list[TraceKeys]:
@@ -292,9 +321,13 @@ class Warehouse:
         raise AttributeError(f"no table or view named {name!r}{hint}", name=name, obj=self)
 
     def _query(
-        self, query: str, params: object, first: Callable[[TraceKeys], bool] | None = None
+        self,
+        query: str,
+        params: object,
+        first: Callable[[TraceKeys], bool] | None = None,
+        runs: Collection[str] | None = None,
     ) -> duckdb.DuckDBPyRelation:
-        self._prepare(None if _INTROSPECTION.search(query) else query, first=first)
+        self._prepare(None if _INTROSPECTION.search(query) else query, True, first, runs)
         try:
             return self._con.sql(query, params=params)
         except duckdb.CatalogException:  # create all, so that DuckDB can suggest a name
@@ -306,6 +339,7 @@ class Warehouse:
         sql: str | None,
         with_merged: bool = True,
         first: Callable[[TraceKeys], bool] | None = None,
+        runs: Collection[str] | None = None,
     ) -> None:
         """List the traces and create only the objects that a query names: all would take too long.
 
@@ -313,7 +347,17 @@ class Warehouse:
         show one trace instead of thousands while objects are created.
         """
         needed = self.registry.needs(sql)
-        missing = [name for name in needed if name not in self._created]
+        if not self._has_graphs:
+            of_graphs = [name for name in OF_GRAPHS if name in needed]
+            if of_graphs and self._launch_graphs(sql, runs):
+                self._has_graphs = True
+                for name in [name for name in OF_GRAPHS if name in self._created]:
+                    self._con.execute(f"DROP MACRO TABLE {name}")
+                    self._created.remove(name)
+        given = () if self._has_graphs else OF_GRAPHS
+        missing = [name for name in self.registry.needs(sql, given) if name not in self._created]
+        if given:
+            self._create_empty(name for name in of_graphs if name not in self._created)
         if isinstance(self._files, LocalTables):
             changed = self._files.refresh(with_merged, needed) & self._created
             if first:
@@ -324,6 +368,21 @@ class Warehouse:
             self._files.set_variables(self._con)
         else:
             self._create(missing)
+
+    def _launch_graphs(self, sql: str | None, runs: Collection[str] | None) -> bool:
+        """Whether a trace of some runs launches a graph; of any run for None."""
+        if sql is None:
+            return True
+        of_runs = f" AND run IN ({', '.join(map(quote_literal, runs))})" if runs else ""
+        query = f"SELECT 1 FROM graphs WHERE role = 'launch'{of_runs} LIMIT 1"
+        self._prepare(query)
+        return self._con.execute(query).fetchone() is not None
+
+    def _create_empty(self, names: Iterable[str]) -> None:
+        """Create blocks without rows."""
+        for name in names:
+            self._con.execute(empty_macro(self.registry.named(name)))
+            self._created.add(name)
 
     def _create(self, names: Iterable[str]) -> None:
         """Create objects one by one: if a damaged file causes an error, the next query continues after the last."""
@@ -338,19 +397,32 @@ def needed_traces(
 ) -> Callable[[TraceKeys], bool] | None:
     """Return a filter for the traces that a result depends on; None for all traces.
 
+    A view that replays graphs also depends on the captures of the run.
+
     Args:
         view: A view; None for any query of the runs.
         arguments: Its arguments.
     """
     given = {name: value for name, value in arguments.items() if value is not None}
+    with_captures = view is None or reads_captures(view.object_name)
     if all(side in given for side in names.SIDES):
         runs = {given[side] for side in names.SIDES}
-        return lambda keys: keys[0] in runs
+        return lambda keys: keys[0] in runs or (with_captures and replaying_run(keys[0]) in runs)
     size = view.distributes if view else "run"
     wanted = [given.get(name) for name in KEYS[: _SIZES.get(size, 0)]]
-    if not any(wanted):
+    if not any(wanted) or (with_captures and not wanted[0]):
         return None
-    return lambda keys: all(n in (None, key) for n, key in zip(wanted, keys, strict=False))
+    owner = replaying_run(wanted[0]) if with_captures and wanted[0] else None
+    return lambda keys: (
+        replaying_run(keys[0]) == owner
+        or all(n in (None, key) for n, key in zip(wanted, keys, strict=False))
+    )
+
+
+@cache
+def reads_captures(object_name: str) -> bool:
+    """Whether a view or block finds out which captured graphs were replayed."""
+    return "replay_matches" in installed().needs(f"{object_name}()")
 
 
 def find(path: str | os.PathLike[str]) -> Path:

@@ -1,4 +1,4 @@
-"""`tracewh drop`, `tracewh compact` and `tracewh relink`."""
+"""`tracewh drop`, `tracewh compact`, `tracewh link-captures` and `tracewh relink`."""
 
 from __future__ import annotations
 
@@ -71,6 +71,30 @@ def compact_run(warehouse: str, run: str, *, force: bool) -> None:
     else:
         what = "is already compacted" if done.unchanged else "is now compacted"
         diagnostics.note(f"run {run!r} {what}: {len(done.tables)} tables of {many}")
+
+
+def link_capture_run(warehouse: str, run: str, capture_run: str) -> None:
+    """Copy the traces of a run to the captures of another one."""
+    from tracewh.ingest.api import names
+    from tracewh.storage.captures import link_captures
+    from tracewh.storage.layout import replaying_run
+    from tracewh.storage.remote import is_url
+    from tracewh.views.names import resolve_names
+    from tracewh.views.warehouse import find
+
+    if not is_url(warehouse):
+        find(warehouse)
+    traces = names(warehouse)
+    run, capture_run = (
+        resolve_names(traces, {"run": name})[0]["run"] for name in (run, capture_run)
+    )
+    if replaying_run(capture_run) == replaying_run(run):
+        raise CliError(f"run {capture_run!r} already belongs to run {run!r}")
+    copies = link_captures(warehouse, run, capture_run)
+    many = "trace" if len(copies) == 1 else "traces"
+    diagnostics.line(
+        f"{len(copies)} {many} of run {capture_run!r} copied to run {copies[0][0]!r}: captures of {run!r}"
+    )
 
 
 def relink_warehouse(warehouse: str) -> None:

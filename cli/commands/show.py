@@ -162,6 +162,8 @@ def show(
             diagnostics.usage_error(str(error).removeprefix("Invalid Input Error: "))
         if not rows:
             empty_result.explain(opened.view, opened.names(), view, arguments)
+        for trace, message in opened.notes(view, arguments):
+            diagnostics.note(f"{'/'.join(trace)}: {message}")
 
 
 def _keyword(name: str, kind: Any, default: Any) -> inspect.Parameter:

@@ -1,4 +1,4 @@
-"""The tasks that link the rows of a trace: nesting, launches, costs, steps and flows."""
+"""The tasks that link the rows of a trace: nesting, launches, costs, steps, flows and graphs."""
 
 from __future__ import annotations
 
@@ -8,27 +8,43 @@ import duckdb
 
 from tracewh.ingest.link.nesting import nest
 from tracewh.ingest.link.task_graph import Task
-from tracewh.sql_files import create_block, derive
+from tracewh.schema import tables
+from tracewh.sql_files import create_block, create_function, derive
 
 
 def link_costs(con: duckdb.DuckDBPyConnection) -> None:
     """Create `call_costs` and the macro `with_costs`: the cost of each operator call."""
-    create_block(con, "tensor_core_operators")
     derive(con, "own_costs")
     while con.execute("FROM climbs LIMIT 1").fetchone():
         derive(con, "climb")
     derive(con, "call_costs")
 
 
-def _launch(con: duckdb.DuckDBPyConnection) -> None:
-    create_block(con, "kernel_patterns")
-    derive(con, "launches")
-
-
 def _nest(con: duckdb.DuckDBPyConnection) -> None:
     derive(con, "host")
     derive(con, "family")
     nest(con, "intervals")
+
+
+def _graphs(con: duckdb.DuckDBPyConnection) -> None:
+    """Create `out_graphs` and `out_graph_nodes`, which are empty for a trace without graphs."""
+    has_graphs = con.execute(
+        "FROM out_stacks WHERE contains(name, 'GraphLaunch') OR contains(name, 'StreamBeginCapture')"
+        " LIMIT 1"
+    ).fetchone()
+    if not has_graphs:
+        for name in ("graphs", "graph_nodes"):
+            columns = ", ".join(f"{column.name} {column.type}" for column in tables()[name].columns)
+            con.execute(f"CREATE TABLE out_{name} ({columns})")
+        return
+    # In a schema of its own: the views have the names of tables, as those that other tasks create.
+    con.execute("CREATE SCHEMA graph_input; SET search_path = 'graph_input,main'")
+    derive(con, "out_graphs")
+    create_function(con, "is_wanted")
+    for block in ("captured_nodes", "recorded_graphs"):
+        create_block(con, block)
+    con.execute("CREATE TABLE main.out_graph_nodes AS FROM captured_nodes()")
+    con.execute("CREATE TABLE main.out_graphs AS FROM recorded_graphs('main.out_graph_nodes')")
 
 
 #: The tasks by name. Each uses one core at most.
@@ -38,8 +54,9 @@ LINK_TASKS = {
     # Drops the tables of the two tasks before it.
     "links_in_order": Task(partial(derive, name="links_in_order"), ("stacks",)),
     "launched": Task(partial(derive, name="launched")),
-    "launches": Task(_launch, ("links_in_order", "launched")),
+    "launches": Task(partial(derive, name="launches"), ("links_in_order", "launched")),
     "costs": Task(link_costs, ("launches",)),
     "steps": Task(partial(derive, name="steps"), ("launches",)),
     "flows": Task(partial(derive, name="flows")),
+    "graphs": Task(_graphs, ("launches",)),
 }

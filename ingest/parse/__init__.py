@@ -8,6 +8,7 @@ from tracewh.ingest.parse.sql_parser import (
     create_raw_tables,
     is_unpadded,
     parse_events,
+    read_unpadded,
 )
 
 __all__ = [
@@ -19,4 +20,5 @@ __all__ = [
     "is_unpadded",
     "parse_events",
     "read_recordings",
+    "read_unpadded",
 ]

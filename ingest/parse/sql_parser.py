@@ -24,24 +24,29 @@ BLOCKS_AHEAD = 2
 _OTHERS = pa.schema([("event_id", pa.int64()), ("text", pa.string())])
 
 
-def create_raw_tables(con: duckdb.DuckDBPyConnection, unpadded: bool = False) -> None:
-    """Create the raw tables, named raw_<kind>. Their times are those of the file, without the base time.
+def create_raw_tables(con: duckdb.DuckDBPyConnection) -> None:
+    """Create the raw tables, named raw_<kind>, and the macros that parsing and linking call.
+
+    The times of the raw tables are those of the file, without the base time.
 
     Those of sql/derive/pipeline_layout.sql hold what is recorded beside a trace, and have final times.
 
     Args:
         con: Connection to an empty database.
-        unpadded: Whether the decimals of times are unpadded; see sql/derive/unpadded.sql.
     """
-    derive(con, "event_kinds")
-    if unpadded:
-        derive(con, "unpadded")
+    for name in ("event_kinds", "written_numbers", "full_parse"):
+        derive(con, name)
     layout = event_layout(con)
     for kind in layout.kinds:
         con.execute(f"CREATE TABLE raw_{kind} ({layout.raw_columns(kind)})")
     derive(con, "pipeline_layout")
     # The launch of a device event and the host event of its operator, from sources that name them.
     con.execute("CREATE TABLE raw_link (event_id BIGINT, launch_id BIGINT, caller_id BIGINT)")
+
+
+def read_unpadded(con: duckdb.DuckDBPyConnection) -> None:
+    """Read the decimals of times as unpadded from here on; see sql/derive/unpadded.sql."""
+    derive(con, "unpadded")
 
 
 def is_unpadded(block: Block) -> bool:
@@ -65,8 +70,8 @@ def parse_events(
     threads: int,
     on_events: Callable[[int], None],
     expect: Callable[[int], None],
-) -> bool:
-    """Parse all events of a file into the raw tables, and return whether the fast parser read all of them.
+) -> set[str]:
+    """Parse all events of a file into the raw tables. Return the kinds of those that the fast parser did not read.
 
     Args:
         con: Connection to a database with these tables.
@@ -86,7 +91,7 @@ def parse_events(
         sql_parser.finish()
     reader.reasons.update(sql_parser.reasons)
     con.execute(f"SET threads = {threads}; RESET disabled_optimizers")
-    return sql_parser.is_all_plain
+    return sql_parser.kinds
 
 
 class SqlParser:
@@ -98,7 +103,7 @@ class SqlParser:
 
     Attributes:
         reasons: Counts of repairs, by cause; complete after `finish`.
-        is_all_plain: Whether no event needed the full parse.
+        kinds: The kinds of the events that needed the full parse; complete after `finish`.
     """
 
     def __init__(self, con: duckdb.DuckDBPyConnection, threads: int) -> None:
@@ -111,7 +116,7 @@ class SqlParser:
         self._idle: list[_FullParse] = []
         self._parsing: set[Future[None]] = set()
         self.reasons: Counter[str] = Counter()
-        self.is_all_plain = True
+        self.kinds: set[str] = set()
 
     def __enter__(self) -> Self:
         return self
@@ -143,6 +148,7 @@ class SqlParser:
             future.result()
         for parse in self._idle:
             self.reasons.update(+parse.reasons)  # without the zeros
+            self.kinds |= parse.kinds
 
     def _parse_held(self) -> None:
         batches = pa.Table.from_batches(self._held, _OTHERS).combine_chunks().to_batches()
@@ -151,10 +157,6 @@ class SqlParser:
             self._parse(batch)
 
     def _parse(self, batch: pa.RecordBatch) -> None:
-        if self.is_all_plain:  # so far
-            derive(self._con, "written_numbers")
-            derive(self._con, "full_parse")
-        self.is_all_plain = False
         if len(self._parsing) >= self._threads:
             done, self._parsing = wait(self._parsing, return_when=FIRST_COMPLETED)
             for future in done:
@@ -198,6 +200,7 @@ class _FullParse:
         self._layout = event_layout(con)
         self._others = _Rows(_OTHERS)
         self.reasons: Counter[str] = Counter()
+        self.kinds: set[str] = set()
         con.register("others", self._others)
 
     def append(self, batch: pa.RecordBatch) -> None:
@@ -208,6 +211,7 @@ class _FullParse:
         older_keys = _has_any_key(texts, self._layout.older_keys)
         run(self._con, f"CREATE OR REPLACE TEMP TABLE base AS {query('event_columns')}")
         for (kind,) in self._con.execute("SELECT DISTINCT b.tbl FROM base AS b").fetchall():
+            self.kinds.add(kind)
             run(self._con, event_columns.insert_sql(self._layout, kind, older_keys))
 
     def _without_odd_numbers(self, texts: pa.StringArray) -> pa.StringArray:

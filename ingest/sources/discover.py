@@ -25,6 +25,8 @@ from tracewh.storage import layout
 
 __all__ = ["Source", "discover"]
 
+#: The reader of Nsight Systems, whose recordings may be in several forms.
+NSYS = "nsys"
 #: `worker0.1623143089861.pt.trace.json.gz`: worker, stamp, suffixes.
 _NAME = re.compile(
     r"(?P<worker>.*?)(?:\.(?P<stamp>\d+))?(?:\.pt\.trace)?\.(?:json|raw)(?:\.gz|\.zst)?"
@@ -91,7 +93,7 @@ def _without_copies(sources: Iterable[Source], named: Collection[File]) -> list[
     """
     kept: dict[object, Source] = {}
     for source in sources:
-        is_alone = source.reader == KINETO or source.path in named
+        is_alone = source.reader != NSYS or source.path in named
         key = source.path if is_alone else (source.run, source.worker, source.reader)
         if key not in kept or _rank(source) < _rank(kept[key]):
             kept[key] = source

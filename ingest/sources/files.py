@@ -21,6 +21,7 @@ from typing import IO, TYPE_CHECKING, Literal
 from tracewh.errors import IngestError, StoreError
 from tracewh.files import File, Stat
 from tracewh.ingest.sources.reader import Claim
+from tracewh.storage.layout import CAPTURES
 from tracewh.storage.remote import Location, is_url, locate, readable_errors
 
 if TYPE_CHECKING:
@@ -293,15 +294,17 @@ class Search:
             return
         path = Path(os.path.realpath(given))
         if stat.S_ISREG(kind):
-            yield LogFolder(path.parent.name, [path], self._names(path.parent), is_named=True)
+            yield LogFolder(
+                _run_name(path.parent.parts, ""), [path], self._names(path.parent), is_named=True
+            )
         else:
             for folder, folders, names in _walk(path):
-                relative = folder.relative_to(path).as_posix()
-                run = path.name if relative == "." else relative
+                relative = "" if folder == path else folder.relative_to(path).as_posix()
+                run = _run_name(path.parts, relative)
                 if claimed := self._claim(names):
                     reader, claim = claimed
                     trace = TraceFolder(folder, tuple(sorted(claim.members)), reader)
-                    above = folder.parent.relative_to(path).as_posix() if relative != "." else ""
+                    above = folder.parent.relative_to(path).as_posix() if relative else ""
                     above = {"": path.parent.name, ".": path.name}.get(above, above)
                     yield LogFolder(above if claim.is_whole else run, [trace], [])
                     if claim.is_whole:
@@ -321,24 +324,41 @@ class Search:
                 beside = location.url_of(parent)
                 if beside not in self._beside:
                     self._beside[beside] = list(_listed(location, parent, recursive=False)[""])
-                run = parent.rpartition("/")[2]
+                run = _run_name(parent.split("/"), "")
                 file = _remote_file(location, info)
                 yield LogFolder(run, [file], self._beside[beside], is_named=True)
                 return
             found = _searched(_listed(location, location.key, recursive=True))
         if not found and info.type.name == "NotFound":
             raise FileNotFoundError(errno.ENOENT, "no such file or folder", location.url)
-        top = location.key.rpartition("/")[2]
+        top = location.key.split("/")
         for folder, names in sorted(found.items()):
             if (claimed := self._claim(list(names))) and claimed[1].is_whole:
                 url = f"{location.url.rstrip('/')}/{folder}".rstrip("/")
                 remote = TraceFolder(url, (), claimed[0], ON_A_DISK)
-                yield LogFolder(folder.rpartition("/")[0] or top, [remote], [])
+                yield LogFolder(folder.rpartition("/")[0] or top[-1], [remote], [])
                 continue
             files = [
                 _remote_file(location, names[name]) for name in sorted(names) if self._wanted(name)
             ]
-            yield LogFolder(folder or top, files, list(names))
+            yield LogFolder(_run_name(top, folder), files, list(names))
+
+
+def _run_name(given: Sequence[str], relative: str) -> str:
+    """Return the run of a folder: its path below the given folder, or the name of that one.
+
+    Graph captures of a run lie in its folder `capture_traces`, and only the name of the run tells whose they
+    are. So it stands in front, also where the run itself is given, or its captures alone.
+
+    Args:
+        given: The parts of the path of the given folder.
+        relative: The path below it; empty for itself.
+    """
+    if given[-1] == CAPTURES:
+        given, relative = given[:-1], f"{CAPTURES}/{relative}".rstrip("/")
+    if relative.split("/")[0] == CAPTURES:
+        return "/".join([*(name for name in given[-1:] if name.strip("/")), relative])
+    return relative or given[-1]
 
 
 def is_pipe(path: str | os.PathLike[str]) -> bool:

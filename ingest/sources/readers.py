@@ -10,6 +10,7 @@ from tracewh.files import File
 from tracewh.ingest.sources.ascend.reader import AscendReader
 from tracewh.ingest.sources.kineto import KinetoReader
 from tracewh.ingest.sources.mindspore.reader import MindSporeReader
+from tracewh.ingest.sources.ncu.reader import NcuReader
 from tracewh.ingest.sources.nsys.reader import NsysReader
 from tracewh.ingest.sources.reader import Claim, Reader, TableReader
 from tracewh.ingest.sources.recordings import is_recording
@@ -20,7 +21,12 @@ from tracewh.ingest.sources.unsupported import is_beside_trace, why_unsupported
 START_BYTES = 64 << 10
 
 #: Kineto is the last: it takes what no other reader recognises, and says what is wrong with it.
-TABLE_READERS: tuple[TableReader, ...] = (NsysReader(), AscendReader(), MindSporeReader())
+TABLE_READERS: tuple[TableReader, ...] = (
+    NsysReader(),
+    AscendReader(),
+    MindSporeReader(),
+    NcuReader(),
+)
 READERS: tuple[Reader, ...] = (*TABLE_READERS, KinetoReader())
 
 

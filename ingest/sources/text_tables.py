@@ -99,8 +99,10 @@ def read_rows(
         f"SELECT r.line, r.error_type::VARCHAR FROM {table}_rejects AS r"
         " QUALIFY row_number() OVER (PARTITION BY r.line) = 1 ORDER BY r.line"
     ).fetchall()
+    if (cut := _cut_line(path)) and cut not in [line for line, _ in found]:
+        found.append((cut, "UNQUOTED VALUE"))
     for line, kind in found:
-        damage.add(f"{path.name}, line {line + skip}: {_CAUSES.get(kind, kind.lower())}")
+        damage.add(f"{path.name}, line {line}: {_CAUSES.get(kind, kind.lower())}")
 
 
 def read_lines(con: duckdb.DuckDBPyConnection, path: Path, table: str) -> None:
@@ -131,6 +133,17 @@ def _header(path: Path, skip: int) -> list[str]:
     for name in (name.strip() for name in names):
         found.append(name if name not in found else f"{name} {len(found)}")
     return found
+
+
+def _cut_line(path: Path) -> int:
+    """The number of the last line if the file ends within quotes there, which DuckDB does not report; else 0."""
+    lines, rest = 0, b""
+    with path.open("rb") as file:
+        while part := file.read(1 << 20):
+            lines += part.count(b"\n")
+            rest = part if b"\n" in part else rest + part
+    last = rest.rpartition(b"\n")[2]
+    return lines + 1 if last.count(b'"') % 2 else 0
 
 
 def _quoted(text: str) -> str:

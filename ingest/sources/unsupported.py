@@ -1,27 +1,17 @@
-"""Files of profilers that tracewh knows and cannot read: what each is, and what to do."""
+"""Files of profilers that tracewh knows and cannot read: what each is, and what to do.
+
+JSON files are among those that Kineto's reader refuses: `tracewh.ingest.read.metadata.describe_file`.
+"""
 
 from __future__ import annotations
 
-import json
 import re
 import sqlite3
 
 from tracewh.files import File
+from tracewh.ingest.read.metadata import FLIGHT_RECORDER
 from tracewh.ingest.sources.sqlite_files import SQLITE_START, table_names
 
-_DUMP = (
-    "a flight recorder dump of PyTorch, which tracewh cannot read yet; "
-    "torchfrtrace of PyTorch compares the dumps of all ranks"
-)
-_INSPECTOR = (
-    "a log of the NCCL inspector, which tracewh cannot read yet; record with the PyTorch profiler"
-)
-#: Words near the start of a JSON file, and what it is. Keys of an object may be in any order.
-_JSON = (
-    ((b'"entries"', b'"pg_config"', b'"version"'), _DUMP),
-    ((b'"header"', b'"coll_perf"'), _INSPECTOR),
-    ((b'"header"', b'"p2p_perf"'), _INSPECTOR),
-)
 _ROCPD = (
     "a rocpd database of rocprofv3, which tracewh cannot read yet; "
     "record with the PyTorch profiler: it uses rocprofiler too"
@@ -40,6 +30,9 @@ _PERFETTO = (
 )
 
 
+_NCU_REPORT = (
+    "a report of Nsight Compute, which only ncu reads; export its counters, and ingest them"
+)
 #: What a recording of the Ascend profiler holds besides the folder of its traces: raw data and settings.
 _RAW_ASCEND = re.compile(r"_ascend_(pt|ms)/(?!ASCEND_PROFILER_OUTPUT(/|$))")
 
@@ -56,19 +49,14 @@ def why_unsupported(file: File, start: bytes) -> str:
         file: The file.
         start: Its first bytes, decompressed.
     """
+    if file.name.endswith((".ncu-rep", ".ncu-repz")):
+        return f"{_NCU_REPORT}: ncu --import {file.name} --page raw --csv > {file.name.partition('.')[0]}.csv"
     if start.startswith(SQLITE_START):
         return _database(file)
     if start[:1] == b"\x80" and start[1:2] in (b"\2", b"\3", b"\4", b"\5"):
         return _pickle(start)
     if start[:1] == b"\x0a" and _is_perfetto(start):
         return _PERFETTO
-    if start.lstrip()[:1] == b"{":
-        head = start[:4096]
-        found = [what for words, what in _JSON if all(word in head for word in words)]
-        # The keys of a large dump are far apart: without events, the first one is enough.
-        if not found and b'"traceEvents"' not in start and _first_key(start) == "pg_config":
-            return _DUMP
-        return found[0] if found else ""
     return ""
 
 
@@ -91,7 +79,7 @@ def _pickle(start: bytes) -> str:
     if b"segments" in start or b"device_traces" in start:
         return _SNAPSHOT
     if b"pg_config" in start or (b"entries" in start and b"version" in start):
-        return _DUMP
+        return FLIGHT_RECORDER
     return "a Python pickle, which is no trace"
 
 
@@ -113,13 +101,3 @@ def _is_perfetto(start: bytes) -> bool:
         at += 1 + size
         packets += 1
     return packets > 1 or at > len(start)
-
-
-def _first_key(start: bytes) -> str:
-    try:
-        key, _ = json.JSONDecoder().raw_decode(
-            start.lstrip()[1:].lstrip().decode("utf-8", "replace")
-        )
-    except ValueError:
-        return ""
-    return key if isinstance(key, str) else ""

@@ -2,7 +2,7 @@
 -- since: 0.1
 -- summary: Time of each kernel in each step.
 -- grain: one row per step of a trace that is not a tail step, and kernel launched in it
--- uses: event_steps, first_id, is_wanted, operator_names, trace_names
+-- uses: event_steps, first_id, is_wanted, operator_names, replayed_events, trace_names
 --
 -- A kernel belongs to the step that contains its launch call, as in kernel_stats with a step. The single
 -- step of a trace without steps has all its kernels.
@@ -69,6 +69,7 @@ CREATE MACRO kernel_steps(
             d.duration_ns,
             first_id(t.names, d.run, d.worker, d.span) AS trace,
             d.launch_id,
+            d.event_id,
             d.op_id
         FROM device_events AS d
         CROSS JOIN trace_names(run, worker, span) AS t
@@ -84,7 +85,7 @@ CREATE MACRO kernel_steps(
         k.span,
         p.step,
         k.name,
-        CASE WHEN group_by = 'launch' THEN o.operator END AS operator,
+        CASE WHEN group_by = 'launch' THEN coalesce(r.operator, o.operator) END AS operator,
         CASE WHEN group_by = 'launch' THEN k.grid END AS grid,
         CASE WHEN group_by = 'launch' THEN k.block END AS block,
         CASE WHEN group_by = 'launch' THEN k.registers_per_thread END AS registers_per_thread,
@@ -96,5 +97,9 @@ CREATE MACRO kernel_steps(
     LEFT JOIN _stepless AS s ON k.run = s.run AND k.worker = s.worker AND k.span = s.span
     LEFT JOIN operator_names(run, worker, span) AS o
         ON group_by = 'launch' AND k.trace + k.op_id = o.id
+    LEFT JOIN replayed_events(run, worker, span) AS r
+        ON
+            group_by = 'launch' AND k.run = r.run AND k.worker = r.worker AND k.span = r.span
+            AND k.event_id = r.event_id
     WHERE p.id IS NOT NULL OR s.run IS NOT NULL
     GROUP BY ALL;

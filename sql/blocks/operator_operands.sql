@@ -2,7 +2,7 @@
 -- since: 0.1
 -- summary: Parsed shapes, sizes and options of the calls whose flops and bytes can be computed.
 -- grain: one row per operator and set of arguments
--- uses: operator_costs, operator_models, element_types
+-- uses: operator_costs, operator_models, element_types, replayed_costs
 --
 -- Many calls have the same arguments, so each set is parsed once. Of nested calls only the outermost
 -- counts, and a wrapper only if it has none inside. Calls without recorded shapes are left out. Positions
@@ -17,7 +17,7 @@
 --   dtype            VARCHAR     -     Element type of the first operand, as torch names it; NULL if unknown.
 --   input_dims       JSON        key   Shape of each input.
 --   concrete_inputs  VARCHAR[]   key   Value of each scalar input.
---   calls            STRUCT(run VARCHAR, worker VARCHAR, span VARCHAR, event_id BIGINT, start_ns BIGINT, host_total_ns BIGINT, device_total_ns BIGINT)[]  -  The calls, as in operator_costs.
+--   calls            STRUCT(run VARCHAR, worker VARCHAR, span VARCHAR, event_id BIGINT, launch_id BIGINT, operator_id BIGINT, start_ns BIGINT, host_total_ns BIGINT, device_total_ns BIGINT)[]  -  The calls, as in operator_costs.
 --   first_at         INTEGER     -     As in operator_models, like the next four.
 --   second_at        INTEGER     -     As there.
 --   bias_at          INTEGER     -     As there, also of old signatures.
@@ -59,6 +59,66 @@ CREATE MACRO operator_operands(
         INNER JOIN operator_models() AS m ON c.name = m.name
     ),
 
+    -- Calls that a graph replayed; one is inside another if it was when they were captured.
+    _replays AS (
+        SELECT
+            r.*,
+            max(CASE WHEN NOT m.is_wrapper THEN r.call_end_ns END) OVER (
+                PARTITION BY
+                    r.run, r.worker, r.span, r.launch_id, r.capture_run, r.capture_worker,
+                    r.capture_span, r.pid, r.tid
+                ORDER BY r.call_start_ns ASC, r.depth ASC
+                ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+            ) > r.call_start_ns AS is_inside,
+            m.is_wrapper AND lead(r.call_start_ns) OVER (
+                PARTITION BY
+                    r.run, r.worker, r.span, r.launch_id, r.capture_run, r.capture_worker,
+                    r.capture_span, r.pid, r.tid
+                ORDER BY r.call_start_ns ASC, r.depth ASC
+            ) < r.call_end_ns AS is_around
+        FROM replayed_costs(run, worker, span) AS r
+        INNER JOIN operator_models() AS m ON r.name = m.name
+        WHERE r.replays > 0
+    ),
+
+    _each AS (
+        SELECT
+            c.name,
+            c.input_dims,
+            c.input_types,
+            c.input_strides,
+            c.concrete_inputs,
+            c.run,
+            c.worker,
+            c.span,
+            c.event_id,
+            NULL::BIGINT AS launch_id,
+            NULL::BIGINT AS operator_id,
+            c.start_ns,
+            c.host_total_ns,
+            c.device_total_ns
+        FROM _calls AS c
+        WHERE NOT coalesce(c.is_inside, FALSE) AND NOT coalesce(c.is_around, FALSE)
+        UNION ALL
+        SELECT
+            r.name,
+            r.input_dims,
+            r.input_types,
+            r.input_strides,
+            r.concrete_inputs,
+            r.run,
+            r.worker,
+            r.span,
+            NULL,
+            r.launch_id,
+            r.operator_id,
+            r.start_ns,
+            NULL,
+            r.device_total_ns
+        FROM _replays AS r
+        WHERE NOT coalesce(r.is_inside, FALSE) AND NOT coalesce(r.is_around, FALSE)
+    ),
+
     _alike AS (
         SELECT
             c.name,
@@ -71,15 +131,14 @@ CREATE MACRO operator_operands(
                 'worker': c.worker,
                 'span': c.span,
                 'event_id': c.event_id,
+                'launch_id': c.launch_id,
+                'operator_id': c.operator_id,
                 'start_ns': c.start_ns,
                 'host_total_ns': c.host_total_ns,
                 'device_total_ns': c.device_total_ns
             }) AS calls
-        FROM _calls AS c
-        WHERE
-            NOT coalesce(c.is_inside, FALSE)
-            AND NOT coalesce(c.is_around, FALSE)
-            AND c.input_dims IS NOT NULL
+        FROM _each AS c
+        WHERE c.input_dims IS NOT NULL
         GROUP BY c.name, c.input_dims, c.input_types, c.input_strides, c.concrete_inputs
     ),
 

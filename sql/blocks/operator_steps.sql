@@ -2,9 +2,10 @@
 -- since: 0.1
 -- summary: Calls, host time and device time of each operator in each step.
 -- grain: one row per step of a trace that is not a tail step, and operator called in it
--- uses: event_steps, first_id, operator_costs, trace_names
+-- uses: event_steps, first_id, operator_costs, replayed_costs, trace_names
 --
--- A call belongs to the step in which it starts, on any thread, as in operator_stats with a step.
+-- A call belongs to the step in which it starts, on any thread, as in operator_stats with a step. What a graph
+-- replayed belongs to the step in which the graph was launched.
 --
 -- params
 --   name      type     unit  default  meaning
@@ -40,6 +41,7 @@ CREATE MACRO operator_steps(
                 AS call_stack,
             first_id(t.names, c.run, c.worker, c.span) + c.event_id AS id,
             c.start_ns,
+            1 AS calls,
             c.host_self_ns,
             c.device_self_ns
         FROM operator_costs(run, worker, span) AS c
@@ -47,6 +49,55 @@ CREATE MACRO operator_steps(
         WHERE
             (group_by IN ('name', 'input_shape') OR c.call_stack <> '')
             AND (name IS NULL OR c.name = name)
+    ),
+
+    _replays AS MATERIALIZED (
+        SELECT
+            r.run,
+            r.worker,
+            r.span,
+            r.name,
+            CASE WHEN group_by IN ('input_shape', 'input_shape_call_stack') THEN r.input_dims END
+                AS input_dims,
+            CASE WHEN group_by IN ('call_stack', 'input_shape_call_stack') THEN r.call_stack END
+                AS call_stack,
+            first_id(t.names, r.run, r.worker, r.span)
+            + CASE WHEN r.replays > 0 THEN r.launch_id ELSE r.operator_id END AS id,
+            r.start_ns,
+            r.device_self_ns
+        FROM replayed_costs(run, worker, span) AS r
+        CROSS JOIN trace_names(run, worker, span) AS t
+        WHERE
+            (group_by IN ('name', 'input_shape') OR r.call_stack <> '')
+            AND (name IS NULL OR r.name = name)
+    ),
+
+    _starts AS (
+        SELECT c.id, c.start_ns
+        FROM _calls AS c
+        UNION ALL
+        SELECT DISTINCT r.id, r.start_ns
+        FROM _replays AS r
+        ANTI JOIN _calls AS c ON r.id = c.id
+    ),
+
+    _all AS (
+        SELECT c.*
+        FROM _calls AS c
+        UNION ALL
+        SELECT
+            r.run,
+            r.worker,
+            r.span,
+            r.name,
+            r.input_dims,
+            r.call_stack,
+            r.id,
+            r.start_ns,
+            0,
+            0,
+            r.device_self_ns
+        FROM _replays AS r
     )
 
     SELECT
@@ -57,10 +108,10 @@ CREATE MACRO operator_steps(
         c.name,
         c.input_dims,
         c.call_stack,
-        count(*) AS calls,
+        sum(c.calls)::BIGINT AS calls,
         sum(c.host_self_ns)::BIGINT AS host_self_ns,
         sum(c.device_self_ns)::BIGINT AS device_self_ns
-    FROM _calls AS c
-    INNER JOIN event_steps('_calls', run, worker, span) AS s ON c.id = s.id
+    FROM _all AS c
+    INNER JOIN event_steps('_starts', run, worker, span) AS s ON c.id = s.id
     WHERE NOT s.is_tail
     GROUP BY ALL;

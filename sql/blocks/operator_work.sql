@@ -19,13 +19,15 @@
 -- columns
 --   run, worker, span
 --   name             type     unit   meaning
---   event_id         BIGINT   key    Row of the call in host_events.
+--   event_id         BIGINT   key    Row of the call in host_events; NULL for a call that a graph replayed.
+--   launch_id        BIGINT   key    Call in host_events that launched the graph; NULL for any other call.
+--   operator_id      BIGINT   key    The replayed call in host_events of the capture; NULL for any other call.
 --   name             VARCHAR  -      Name of the operator.
 --   kind             VARCHAR  -      As in operator_models.
 --   dtype            VARCHAR  -      Element type of the first operand, as torch names it; NULL if unknown.
 --   input_dims       JSON     -      Shape of each input.
---   start_ns         BIGINT   ns     Start of the call.
---   host_total_ns    BIGINT   ns     Duration of the call.
+--   start_ns         BIGINT   ns     Start of the call, or of the launch of the graph.
+--   host_total_ns    BIGINT   ns     Duration of the call; NULL for a call that a graph replayed.
 --   device_total_ns  BIGINT   ns     Device work of the call and the operators below it; NULL if the trace does not link device work to operators.
 --   flops            BIGINT   -      Floating-point operations; NULL if the arguments do not tell.
 --   bytes            BIGINT   bytes  Bytes read and written; NULL if the arguments do not tell.
@@ -247,6 +249,8 @@ CREATE MACRO operator_work(
         e.call.worker,
         e.call.span,
         e.call.event_id,
+        e.call.launch_id,
+        e.call.operator_id,
         e.name,
         e.kind,
         e.dtype,

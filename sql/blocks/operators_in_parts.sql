@@ -2,7 +2,7 @@
 -- since: 0.1
 -- summary: Operators whose calls start within parts of a trace, with the figures of operator_stats.
 -- grain: one row per side, path, trace and group of calls
--- uses: operator_costs
+-- uses: operator_costs, replayed_costs
 --
 -- params
 --   name      type     unit  default  meaning
@@ -28,6 +28,38 @@ CREATE MACRO operators_in_parts(
     rel VARCHAR, on_side VARCHAR, run VARCHAR, group_by VARCHAR
 ) AS TABLE
     WITH
+    _costs AS (
+        SELECT
+            c.run,
+            c.worker,
+            c.span,
+            c.name,
+            c.input_dims,
+            c.call_stack,
+            c.start_ns,
+            1 AS calls,
+            c.host_self_ns,
+            c.host_total_ns,
+            c.device_self_ns,
+            c.device_total_ns
+        FROM operator_costs(run := run) AS c
+        UNION ALL
+        SELECT
+            r.run,
+            r.worker,
+            r.span,
+            r.name,
+            r.input_dims,
+            r.call_stack,
+            r.start_ns,
+            0,
+            0,
+            0,
+            r.device_self_ns,
+            r.device_total_ns
+        FROM replayed_costs(run := run) AS r
+    ),
+
     _calls AS (
         SELECT
             p.side,
@@ -39,11 +71,12 @@ CREATE MACRO operators_in_parts(
                 AS input_dims,
             CASE WHEN group_by IN ('call_stack', 'input_shape_call_stack') THEN c.call_stack END
                 AS call_stack,
+            c.calls,
             c.host_self_ns,
             c.host_total_ns,
             c.device_self_ns,
             c.device_total_ns
-        FROM operator_costs(run := run) AS c
+        FROM _costs AS c
         INNER JOIN query_table(rel) AS p
             ON
                 c.worker = p.worker
@@ -64,7 +97,7 @@ CREATE MACRO operators_in_parts(
         c.name,
         c.input_dims,
         c.call_stack,
-        count(*) AS calls,
+        sum(c.calls)::BIGINT AS calls,
         sum(c.host_self_ns) / 1000.0 AS host_self_us,
         sum(c.host_total_ns) / 1000.0 AS host_total_us,
         sum(c.device_self_ns) / 1000.0 AS device_self_us,

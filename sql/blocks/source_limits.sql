@@ -79,5 +79,109 @@ CREATE MACRO source_limits() AS TABLE
             'nsys', 'no_collective_sizes', TRUE,
             'Nsight Systems does not say which collective a kernel is, of which group, or '
             || 'how much it sends: collectives are known by the names of kernels only.'
+        ),
+        (
+            'ascend', 'rank_unknown', FALSE,
+            'The file does not say its rank: ingest the whole folder <host>_<pid>_<time>_ascend_pt, which has '
+            || 'it in the name of profiler_info_<rank>.json.'
+        ),
+        (
+            'ascend', 'no_steps', FALSE,
+            'No steps: give torch_npu.profiler.profile a schedule and call prof.step() after each '
+            || 'iteration; kernel_details.csv alone has none.'
+        ),
+        (
+            'ascend', 'no_device_events', FALSE,
+            'No work on a device: record with ProfilerActivity.NPU among the activities.'
+        ),
+        (
+            'ascend', 'no_operators', FALSE,
+            'No operators: record with ProfilerActivity.CPU among the activities, and ingest '
+            || 'trace_view.json together with kernel_details.csv.'
+        ),
+        (
+            'ascend', 'no_memory', FALSE,
+            'No allocations: record with profile_memory=True, and ingest operator_memory.csv too.'
+        ),
+        (
+            'ascend', 'no_counters', FALSE,
+            'No counters of kernels: record with experimental_config=torch_npu.profiler._ExperimentalConfig('
+            || 'profiler_level=ProfilerLevel.Level1, aic_metrics=AiCMetrics.PipeUtilization), and ingest '
+            || 'kernel_details.csv too.'
+        ),
+        (
+            'ascend', 'kernels_without_launches', FALSE,
+            'Device events without a recorded launch: record with ProfilerLevel.Level1, or add a warmup '
+            || 'step to the schedule.'
+        ),
+        (
+            'mindspore', 'rank_unknown', FALSE,
+            'The folder does not say its rank: keep profiler_info_<device>.json beside the other files.'
+        ),
+        (
+            'mindspore', 'no_steps', FALSE,
+            'MindSpore writes step_trace_profiling_<device>.txt for GPU runs in graph mode only: without it '
+            || 'there are no steps.'
+        ),
+        (
+            'mindspore', 'no_device_events', FALSE,
+            'No work on a device: on a CPU there is none; on a GPU keep activity_execute_timestamp_<device>.txt '
+            || 'beside the other files.'
+        ),
+        (
+            'mindspore', 'no_operators', FALSE,
+            'No operators: keep gpu_op_execute_timestamp_<device>.txt and '
+            || 'cpu_op_execute_timestamp_<device>.txt beside the other files.'
+        ),
+        (
+            'mindspore', 'no_shapes', FALSE,
+            'Operators without input shapes: keep gpu_framework_<device>.txt and cpu_framework_<device>.txt '
+            || 'beside the other files.'
+        ),
+        (
+            'mindspore', 'no_stacks', FALSE,
+            'MindSpore 1.8 to 2.2 does not record source lines; the scope of an operator is in its '
+            || 'module_hierarchy.'
+        ),
+        (
+            'mindspore', 'no_memory', FALSE,
+            'MindSpore 1.8 to 2.2 does not record allocations on GPU and CPU.'
+        ),
+        (
+            'mindspore', 'no_counters', FALSE,
+            'MindSpore has no counters of kernels: Nsight Compute records them.'
+        ),
+        (
+            'mindspore', 'kernels_without_launches', FALSE,
+            'MindSpore does not say which operator launched a kernel: operators and kernels are not linked.'
+        ),
+        (
+            'mindspore', 'no_epoch', TRUE,
+            'MindSpore does not say when its clock starts: compare no times with those of other workers.'
+        ),
+        (
+            'ncu', 'no_times', TRUE,
+            'Nsight Compute does not say when a kernel ran: only views of counters have rows.'
+        ),
+        (
+            'ncu', 'rank_unknown', FALSE,
+            'Nsight Compute does not record ranks: write one file per rank, rank<N>.csv.'
+        ),
+        (
+            'ncu', 'no_steps', FALSE,
+            'Nsight Compute has no steps: see a recording of the PyTorch profiler.'
+        ),
+        (
+            'ncu', 'no_device_events', FALSE,
+            'Nsight Compute has counters of kernels, and no timeline: see a recording of the PyTorch profiler '
+            || 'or of Nsight Systems.'
+        ),
+        (
+            'ncu', 'no_operators', FALSE,
+            'Nsight Compute does not record operators: see a recording of the PyTorch profiler.'
+        ),
+        (
+            'ncu', 'no_memory', FALSE,
+            'Nsight Compute does not record allocations: see a recording of the PyTorch profiler.'
         )
     ) AS t (source, "check", holds, message);

@@ -102,26 +102,16 @@ UPDATE raw_device SET
 FROM ascend_kernels AS k, ascend_matches AS m
 WHERE raw_device.event_id = m.event_id AND m.place = k.place;
 
--- The counters of a kernel hang on a row of their own, as those of CUPTI do. Its duration is measured: the views
--- look for it under the name of NVIDIA's counter.
-INSERT INTO raw_device BY NAME
+-- The counters of a kernel hang on a row of their own, as those of CUPTI do. The row has no times, which are those
+-- of the kernel. The views look for the duration under the name of NVIDIA's counter.
+CREATE TABLE ascend_counters AS
 SELECT
-    n.first_id + row_number() OVER (ORDER BY c.event_id) - 1 AS event_id,
-    'X' AS phase,
-    'cuda_profiler_range' AS category,
-    'aic_metrics' AS raw_category,
-    d.name,
-    d.pid,
-    d.tid,
-    d.ts_ns,
-    d.dur_ns,
-    d.device_id,
-    d.stream_id,
-    d.correlation_id,
+    n.first_id + row_number() OVER (ORDER BY c.kernel_id) - 1 AS event_id,
+    c.kernel_id,
     c.args
 FROM (
     SELECT
-        m.event_id,
+        m.event_id AS kernel_id,
         json_group_object(e.name, e.value) AS args
     FROM ascend_kernels AS k
     INNER JOIN ascend_matches AS m ON k.place = m.place
@@ -144,15 +134,29 @@ FROM (
     GROUP BY m.event_id
     HAVING count(*) > 1
 ) AS c
-INNER JOIN raw_device AS d ON c.event_id = d.event_id
-CROSS JOIN (SELECT max(r.event_id) + 1 AS first_id FROM raw_device AS r) AS n
+CROSS JOIN (
+    SELECT greatest(first_free_id(), max(r.event_id) + 1) AS first_id FROM raw_device AS r
+) AS n;
+
+INSERT INTO raw_device BY NAME
+SELECT
+    c.event_id,
+    'X' AS phase,
+    'cuda_profiler_range' AS category,
+    'aic_metrics' AS raw_category,
+    d.name,
+    d.pid,
+    d.tid,
+    d.device_id,
+    d.stream_id,
+    d.correlation_id,
+    c.args
+FROM ascend_counters AS c
+INNER JOIN raw_device AS d ON c.kernel_id = d.event_id
 ORDER BY c.event_id;
 
 -- They have the launch and the operator of the kernel.
 INSERT INTO raw_link
-SELECT r.event_id, k.launch_id, k.caller_id
-FROM raw_device AS r
-INNER JOIN raw_device AS d
-    ON d.category = 'kernel' AND r.name = d.name AND r.ts_ns = d.ts_ns AND r.tid = d.tid
-INNER JOIN raw_link AS k ON d.event_id = k.event_id
-WHERE r.category = 'cuda_profiler_range';
+SELECT c.event_id, k.launch_id, k.caller_id
+FROM ascend_counters AS c
+INNER JOIN raw_link AS k ON c.kernel_id = k.event_id;

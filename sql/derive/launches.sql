@@ -42,7 +42,7 @@ SELECT k.event_id, o.op_id
 FROM raw_link AS k
 INNER JOIN host_links AS o ON k.caller_id = o.event_id;
 
-CREATE TABLE device_links AS
+INSERT INTO device_links
 WITH
 counted AS (
     SELECT

@@ -109,17 +109,7 @@ events AS (
 )
 
 SELECT
-    $first + row_number() OVER (
-        ORDER BY
-            e.ts_ns,
-            e.end_ns,
-            e.category,
-            e.device,
-            e.stream,
-            e.correlation,
-            e.name,
-            e.graph_node_id
-    ) - 1 AS event_id,
+    e.event_id,
     'X' AS phase,
     e.category,
     e.category AS raw_category,
@@ -145,8 +135,15 @@ SELECT
     CASE WHEN e.graph_node_id > 0 THEN e.graph_node_id END AS graph_node_id,
     nullif('{' || concat_ws(',', e.cluster, e.local_memory, e.launch_type) || '}', '{}')::JSON
         AS args
-FROM events AS e
+FROM (
+    SELECT v.*, $first + row_number() OVER () - 1 AS event_id
+    FROM (
+        SELECT u.*
+        FROM events AS u
+        WHERE u.ts_ns IS NOT NULL
+        ORDER BY
+            u.ts_ns, u.end_ns, u.category, u.device, u.stream, u.correlation, u.name,
+            u.graph_node_id
+    ) AS v
+) AS e
 LEFT JOIN nsys_target_info_gpu AS g ON e.category = 'kernel' AND e.device = g.id
-WHERE e.ts_ns IS NOT NULL
-ORDER BY
-    e.ts_ns, e.end_ns, e.category, e.device, e.stream, e.correlation, e.name, e.graph_node_id

@@ -11,11 +11,16 @@ CREATE MACRO nsys_call(name) AS regexp_replace(name, '_v\d{4,5}$', '');
 -- The operator of PyTorch that a range is; name is '' for every other range. torch.autograd.profiler.emit_nvtx
 -- writes `aten::add, seq = 12, op_id = 34, sizes = [[2, 3], []]`, each part only where there is one.
 CREATE MACRO nsys_operator(written) AS
-    regexp_extract(
-        CASE WHEN contains(written, ', seq = ') OR contains(written, ', op_id = ') THEN written ELSE '' END,
-        '(?s)^(.+?)(?:, seq = (\d+))?(?:, op_id = (\d+))?(?:, sizes = (\[.*\]))?(?:, input_op_ids = .*)?$',
-        ['name', 'sequence', 'op', 'sizes']
-    );
+    CASE
+        WHEN contains(written, ', seq = ') OR contains(written, ', op_id = ')
+            THEN
+                regexp_extract(
+                    written,
+                    '(?s)^(.+?)(?:, seq = (\d+))?(?:, op_id = (\d+))?(?:, sizes = (\[.*\]))?'
+                    || '(?:, input_op_ids = .*)?$',
+                    ['name', 'sequence', 'op', 'sizes']
+                )
+    END;
 
 CREATE MACRO nsys_memory(kind) AS
     CASE kind

@@ -7,6 +7,13 @@
 -- stays in args.
 CREATE TABLE nsys_steps AS
 WITH
+-- There are few names and many ranges.
+names AS (
+    SELECT d.name
+    FROM (SELECT DISTINCT h.name FROM raw_host AS h WHERE is_op_category(h.category)) AS d
+    WHERE is_step(d.name)
+),
+
 named AS (
     SELECT
         h.event_id,
@@ -18,7 +25,8 @@ named AS (
         nsys_step_kind(h.name) AS kind,
         try_cast(nullif(regexp_extract(h.name, '\d+'), '') AS BIGINT) AS number
     FROM raw_host AS h
-    WHERE is_op_category(h.category) AND is_step(h.name)
+    SEMI JOIN names AS d ON h.name = d.name
+    WHERE is_op_category(h.category)
 ),
 
 chosen AS (

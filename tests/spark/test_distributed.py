@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -79,6 +80,24 @@ def test_the_traces_that_a_call_can_depend_on(
 def test_no_group_is_split_over_tasks(size: str, most: int, expected: list[str]) -> None:
     tasks = split_into_tasks(TRACES, size, most)
     assert [" ".join(names(task)) for task in tasks] == expected
+
+
+def test_a_run_and_its_captures_are_one_group_of_views_that_read_them() -> None:
+    given = listing("a/0/1", "a b/0/1", "c/0/1", "b/0/1", "b/1/1")
+    traces = (replace(t, run="a/capture_traces") if t.run == "c" else t for t in given.traces)
+    captured = replace(given, traces=tuple(traces))
+
+    def tasks(view: str, **arguments: str) -> list[str]:
+        call = REGISTRY.call(view, None, **arguments)
+        found = split_into_tasks(select_traces(call, captured), "trace", 99, call)
+        return [" ".join(names(task)) for task in found]
+
+    assert tasks("operator_stats") == [
+        *("a/0/1 a/capture_traces/0/1", "a b/0/1", "b/0/1 b/1/1"),
+    ]
+    assert tasks("operator_stats", run="a") == ["a/0/1 a/capture_traces/0/1"]
+    assert tasks("operator_stats", worker="1") == ["a/capture_traces/0/1", "b/1/1"]
+    assert tasks("launch_stats", run="a") == ["a/0/1"]
 
 
 def test_tasks_have_about_as_many_bytes_each() -> None:

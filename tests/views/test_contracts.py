@@ -97,6 +97,14 @@ def test_a_view_explains_its_emptiness_by_checks_that_exist() -> None:
     assert {check for check in needs if f"'{check}'" not in checks} == set()
 
 
+def test_notes_are_blocks_that_say_what_is_missing_in_a_trace() -> None:
+    notes = {name for view in REGISTRY for name in view.notes}
+    assert notes
+    for name in notes:
+        columns = [column.name for column in REGISTRY.named(name).columns]
+        assert columns == ["run", "worker", "span", "message"]
+
+
 @each(FUNCTIONS + MACROS)
 def test_there_is_a_test_file(spec: Spec) -> None:
     assert (FOLDERS[spec.kind] / f"{spec.object_name}.test").is_file()

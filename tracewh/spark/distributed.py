@@ -20,12 +20,12 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 
-from tracewh.storage.layout import KEYS
+from tracewh.storage.layout import KEYS, replaying_run
 from tracewh.temporary import temporary
 from tracewh.views.listing import Listing, Trace
 from tracewh.views.registry import ArgumentError, Call, installed
 from tracewh.views.spec import SIZES, Spec
-from tracewh.views.warehouse import create
+from tracewh.views.warehouse import create, reads_captures
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -48,13 +48,18 @@ def select_traces(call: Call, listing: Listing) -> Listing:
             trace
             for trace in listing.traces
             if any(
-                trace.run == values[side] and _matches(trace, values, KEYS[1:], f"{side}_")
+                (trace.run == values[side] and _matches(trace, values, KEYS[1:], f"{side}_"))
+                or _is_captured_for(call, trace, values[side])
                 for side in sides
             )
         ]
     else:
-        keys = _group_keys(call.view.distributes)
-        traces = [trace for trace in listing.traces if _matches(trace, values, keys)]
+        keys = _group_keys(call.distributes)
+        traces = [
+            trace
+            for trace in listing.traces
+            if _matches(trace, values, keys) or _is_captured_for(call, trace, values.get("run"))
+        ]
     if (pattern := values.get("runs")) is not None:
         with duckdb.connect() as con:
             sql = "SELECT list_filter($1::VARCHAR[], lambda run: run GLOB $2)"
@@ -79,16 +84,28 @@ def first_traces(call: Call, listing: Listing) -> Listing:
     return listing.only(trace for trace in listing.traces if trace.keys in wanted)
 
 
-def split_into_tasks(listing: Listing, size: str, most: int) -> list[Listing]:
+def split_into_tasks(
+    listing: Listing, size: str, most: int, call: Call | None = None
+) -> list[Listing]:
     """Distribute the groups of a listing over at most `most` tasks with about as many bytes each, in order.
 
     Args:
         listing: The traces.
         size: The size of a group: trace, worker, run or warehouse. No group is split.
         most: Maximum number of tasks.
+        call: The call; if its view reads captured graphs, a run and its captures are one group.
     """
     keys = len(_group_keys(size))
-    groups = [list(g) for _, g in groupby(listing.traces, lambda trace: trace.keys[:keys])]
+    has_captures = (
+        call
+        and reads_captures(call.view.object_name)
+        and any(replaying_run(trace.run) != trace.run for trace in listing.traces)
+    )
+
+    def group_of(trace: Trace) -> tuple[str, ...]:
+        return (replaying_run(trace.run),) if has_captures and keys else trace.keys[:keys]
+
+    groups = [list(g) for _, g in groupby(sorted(listing.traces, key=group_of), group_of)]
     weights = [1 + sum(f.bytes for trace in g for f in trace.files.values()) for g in groups]
     tasks: dict[int, list[Trace]] = {}
     before = 0
@@ -179,7 +196,7 @@ def combine(
     with _connected(settings) as con:
         con.register("incoming", reader)
         con.execute("CREATE SCHEMA parts; CREATE TABLE parts.rows AS FROM incoming")
-        if call.view.distributes != "warehouse":
+        if call.distributes != "warehouse":
             runs = {
                 run for (run,) in con.execute(f"SELECT DISTINCT {KEY} FROM parts.rows").fetchall()
             }
@@ -210,9 +227,9 @@ def _partial_sql(con: duckdb.DuckDBPyConnection, call: Call) -> str:
     """Create the partial queries as macros, and return a query that unites their rows."""
     declared = ", ".join(param.declaration for param in call.view.params)
     arguments = call.sql.removeprefix(f"FROM {call.view.object_name}")
-    key = "''" if call.view.distributes == "warehouse" else f"r.{call.view.distributes}"
+    key = "''" if call.distributes == "warehouse" else f"r.{call.distributes}"
     # A row without a part: without any row, Spark would run no task that combines the parts.
-    queries = [f"SELECT '' AS {KEY}"] if call.view.distributes == "warehouse" else []
+    queries = [f"SELECT '' AS {KEY}"] if call.distributes == "warehouse" else []
     for number, text in enumerate(call.view.combines):
         con.execute(f"CREATE MACRO of_part_{number}({declared}) AS TABLE FROM {text}")
         queries.append(
@@ -252,6 +269,15 @@ def _sides(call: Call) -> list[str]:
     """The parameters that name runs to compare: baseline and experiment, or none."""
     names = [param.name for param in call.view.params]
     return [name for name in names if f"{name}_worker" in names]
+
+
+def _is_captured_for(call: Call, trace: Trace, run: str | None) -> bool:
+    """Whether a trace may hold captured graphs that a call for a run looks for."""
+    return (
+        replaying_run(trace.run) != trace.run
+        and (run is None or replaying_run(trace.run) == replaying_run(run))
+        and reads_captures(call.view.object_name)
+    )
 
 
 def _matches(

@@ -10,10 +10,12 @@ from __future__ import annotations
 
 from collections import ChainMap
 from collections.abc import Mapping
+from dataclasses import replace
 
 import sqlglot
 from sqlglot import exp
 
+from tracewh.views.empty_blocks import OF_GRAPHS, empty_macro
 from tracewh.views.registry import Registry
 from tracewh.views.spec import Spec
 
@@ -48,6 +50,10 @@ class _Inliner:
 
     def __init__(self, registry: Registry) -> None:
         self._specs = {spec.object_name: spec for spec in registry.all()}
+        # Spark SQL cannot match the replays of graphs.
+        for name in OF_GRAPHS:
+            spec = self._specs[name]
+            self._specs[name] = replace(spec, sql=empty_macro(spec))
         # A CTE with the name of a table would hide the table from all later CTEs.
         self._taken = {s.name for s in registry.all() if s.kind in ("table", "slice")}
         self._names: dict[str, str] = {}

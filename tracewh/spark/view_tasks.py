@@ -51,12 +51,12 @@ def view(
     schema = from_arrow_schema(empty.schema)
     if not listing.traces:
         return _literal_rows(spark, empty, schema)
-    queries, size = distributed.partial_queries(call), call.view.distributes
+    queries, size = distributed.partial_queries(call), call.distributes
     if not queries:
         if size == "warehouse":
             listing = distributed.first_traces(call, listing)
         read = distributed.restrict_to_tables(call.sql, listing)
-        tasks = distributed.split_into_tasks(read, size, _tasks(spark, read))
+        tasks = distributed.split_into_tasks(read, size, _tasks(spark, read), call)
         return one_per_task(
             spark, partial(_run_query, call.view.object_name, call.sql), tasks, schema
         )
@@ -65,7 +65,7 @@ def view(
     rows = one_per_task(
         spark,
         partial(_partial_rows, call),
-        distributed.split_into_tasks(read, "trace", most),
+        distributed.split_into_tasks(read, "trace", most, call),
         from_arrow_schema(distributed.partial_schema(call)),
     )
     runs = 1 if size == "warehouse" else len({trace.run for trace in listing.traces})

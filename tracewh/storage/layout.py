@@ -27,6 +27,9 @@ TraceKeys = tuple[str, str, str]
 #: The manifest of a trace. Spark, Hive and Arrow ignore files whose names start with an underscore.
 MANIFEST = "_manifest.json"
 PARQUET = ".parquet"
+#: The folder of graph captures in the folder of a run; so their run is called RUN/capture_traces. The function
+#: replaying_run in sql/functions knows it too.
+CAPTURES = "capture_traces"
 #: Longest name of a file or folder that file systems accept.
 MAX_NAME_BYTES = 255
 #: The partition value that Hive, and so DuckDB, Spark and Arrow, read as NULL.
@@ -116,6 +119,11 @@ def parse_trace_folder(path: str) -> TraceKeys | None:
         return None
     run, worker, span = (unquote(name) for _, _, name in parts)
     return run, worker, span
+
+
+def replaying_run(run: str) -> str:
+    """The run whose graphs were captured in this one: R for R/capture_traces; any other run is its own."""
+    return f"{run}/".partition(f"/{CAPTURES}/")[0].rstrip("/")
 
 
 def run_folder(run: str) -> str:

@@ -7,13 +7,15 @@
 -- carries: spark
 -- needs: no_device_events
 -- empty: The devices ran no kernels, only copies and memsets.
--- uses: checked_choice, first_id, is_wanted, operator_names, percentage, ratio, trace_names
+-- notes: replay_notes
+-- uses: checked_choice, first_id, is_wanted, operator_names, percentage, ratio, replayed_events, trace_names
 -- example: drawn --group-by launch
 --
 -- Kernels are the device work that computes or communicates; copies, memsets and synchronisations are not
 -- listed. group_by 'launch' splits the rows of a name by its launch: operator, grid, block, registers and
 -- shared memory. The operator is the nearest one around the launch, or the nearest annotation if there is no
--- operator.
+-- operator. Kernels that a CUDA or HIP graph replayed have the operator that was called when they were captured, if
+-- the capture is known (see graph_replays).
 --
 -- mean_blocks_per_sm and mean_est_achieved_occupancy_pct are weighted by duration, over the rows that have
 -- a value.
@@ -23,7 +25,7 @@
 --   run, worker, span
 --   group_by  VARCHAR  -     'name'   'name' or 'launch'.
 --   step      BIGINT   -     NULL     Number of a step as recorded: only kernels whose launch call lies inside it; NULL reports all.
---   per_span
+--   per_span, combine_workers
 -- columns
 --   name                             type       unit   meaning
 --   run, worker, span
@@ -51,7 +53,8 @@ CREATE MACRO kernel_stats_v1(
     span VARCHAR := NULL,
     group_by VARCHAR := 'name',
     step BIGINT := NULL,
-    per_span BOOLEAN := FALSE
+    per_span BOOLEAN := FALSE,
+    combine_workers BOOLEAN := FALSE
 ) AS TABLE
     WITH
     launches_in_step AS (
@@ -77,8 +80,10 @@ CREATE MACRO kernel_stats_v1(
     runs_of_kernels AS (
         SELECT
             d.run,
-            d.worker,
+            CASE WHEN NOT combine_workers OR worker IS NOT NULL THEN d.worker END AS worker,
             CASE WHEN per_span OR span IS NOT NULL THEN d.span END AS span,
+            d.span AS recording,
+            d.event_id,
             d.name,
             d.grid,
             d.block,
@@ -114,7 +119,7 @@ CREATE MACRO kernel_stats_v1(
             k.worker,
             k.span,
             k.name,
-            CASE WHEN group_by = 'launch' THEN o.operator END AS operator,
+            CASE WHEN group_by = 'launch' THEN coalesce(r.operator, o.operator) END AS operator,
             CASE WHEN group_by = 'launch' THEN k.grid END AS grid,
             CASE WHEN group_by = 'launch' THEN k.block END AS block,
             CASE WHEN group_by = 'launch' THEN k.registers_per_thread END AS registers_per_thread,
@@ -137,6 +142,10 @@ CREATE MACRO kernel_stats_v1(
         FROM runs_of_kernels AS k
         LEFT JOIN operator_names(run, worker, span) AS o
             ON group_by = 'launch' AND k.operator_id = o.id
+        LEFT JOIN replayed_events(run, worker, span) AS r
+            ON
+                group_by = 'launch' AND k.run = r.run AND k.worker = r.worker
+                AND k.recording = r.span AND k.event_id = r.event_id
         GROUP BY ALL
     )
 

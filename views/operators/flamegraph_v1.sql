@@ -5,7 +5,8 @@
 -- distributes: trace
 -- order: value_us DESC, run, worker, span, stack
 -- empty: Nothing was recorded for metric '{metric}': 'host' needs ProfilerActivity.CPU, 'device' ProfilerActivity.CUDA (or XPU, ...), 'bytes' profile_memory=True.
--- uses: checked_choice, first_id, is_wanted, trace_names
+-- notes: replay_notes
+-- uses: checked_choice, first_id, is_wanted, replayed_events, replayed_stacks, trace_names
 -- example: samples --run resnet_workers_0 --span 1 --limit 6
 -- reading: The widest stack waits for storage (sleep), inside the data loader.
 --
@@ -22,7 +23,8 @@
 -- An event that ends after the event in which it started is a sibling of that event, under the parent of
 -- both. With 'device', a stack ends with the kernel, copy or memset that was launched there. With 'bytes', it
 -- ends with the device on which memory was allocated, in brackets. Work and memory of unknown origin have a
--- stack of only this last name. Device time is a plain sum. Allocations count in full, whenever they
+-- stack of only this last name. Work that a CUDA or HIP graph replayed is below the call that launched the
+-- graph, and there below the stack that captured it, if that is known (see graph_replays). Device time is a plain sum. Allocations count in full, whenever they
 -- were released.
 --
 -- params
@@ -82,6 +84,12 @@ CREATE MACRO flamegraph_v1(
         INNER JOIN nodes AS n ON o.id = n.outer_id
     ),
 
+    replayed AS (
+        SELECT e.run, e.worker, e.span, e.event_id
+        FROM replayed_events(run, worker, span) AS e
+        WHERE metric = 'device' AND e.call_id IS NOT NULL
+    ),
+
     -- What happened at an event. A launch belongs to its call, or to the operator if the call is lost.
     happened AS (
         SELECT
@@ -92,6 +100,10 @@ CREATE MACRO flamegraph_v1(
             d.name AS leaf,
             d.duration_ns AS amount
         FROM device_events AS d
+        ANTI JOIN replayed AS p
+            ON
+                d.run = p.run AND d.worker = p.worker AND d.span = p.span
+                AND d.event_id = p.event_id
         WHERE
             metric = 'device' AND d.kind IN ('compute', 'communication', 'memcpy', 'memset')
         UNION ALL
@@ -158,6 +170,19 @@ CREATE MACRO flamegraph_v1(
         FROM amounts AS a
         LEFT JOIN named AS s ON a.id = s.id
         WHERE a.amount > 0
+        UNION ALL
+        SELECT
+            p.run,
+            p.worker,
+            p.span,
+            concat_ws(';', s.stack, p.stack, translate(p.name, ';' || chr(10), ', ')) AS stack,
+            p.duration_ns AS amount
+        FROM replayed_stacks(run, worker, span) AS p
+        CROSS JOIN trace_names(run, worker, span) AS t
+        LEFT JOIN host AS h
+            ON first_id(t.names, p.run, p.worker, p.span) = h.first_id AND p.launch_id = h.event_id
+        LEFT JOIN named AS s ON h.first_id + h.stack_id = s.id
+        WHERE metric = 'device' AND p.duration_ns > 0
     ),
 
     summed AS (

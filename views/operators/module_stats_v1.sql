@@ -6,7 +6,8 @@
 -- order: device_total_us DESC, host_total_us DESC, run, worker, span, module, module_id
 -- needs: no_modules
 -- empty: No call of an nn.Module was recorded: record with ProfilerActivity.CPU, with_stack=True and with_modules=True.
--- uses: module_costs, percentage
+-- notes: replay_notes
+-- uses: module_costs, percentage, replayed_modules
 -- example: samples --run resnet_workers_0 --span 1 --limit 8
 -- reading: The network ran five times, once per step; its total includes the modules inside it.
 --
@@ -19,6 +20,9 @@
 -- twice. It belongs to the innermost module around the launch. Totals include the modules inside; a module
 -- that calls itself counts again. Shares are of self time. Each recording numbers its modules again, and
 -- modules of the same name are treated as the same.
+--
+-- Kernels that a CUDA or HIP graph replayed belong to the module that was open when they were captured, if the capture is
+-- known (see graph_replays). Such a module has device time, but no calls and no host time of the replay.
 --
 -- The module view of the TensorBoard plugin has the same figures, except for errors on traces after 2021:
 -- it does not know launches through the driver, it loses events that seem to end after their parent, and
@@ -41,6 +45,7 @@
 --   device_total_us   DOUBLE   us    The same, with the modules inside it.
 --   host_share_pct    DOUBLE   pct   Share of host_self_us in the sum of all listed rows of the same run, worker and span.
 --   device_share_pct  DOUBLE   pct   The same for device_self_us.
+--   replayed_us       DOUBLE   us    Part of device_self_us that graphs replayed.
 CREATE MACRO module_stats_v1(
     run VARCHAR := NULL,
     worker VARCHAR := NULL,
@@ -48,6 +53,40 @@ CREATE MACRO module_stats_v1(
     per_span BOOLEAN := FALSE
 ) AS TABLE
     WITH
+    costs AS (
+        SELECT
+            c.run,
+            c.worker,
+            c.span,
+            c.module,
+            c.module_id,
+            c.depth,
+            1 AS calls,
+            0 AS replays,
+            c.operators,
+            c.host_self_ns,
+            c.host_total_ns,
+            c.device_self_ns,
+            c.device_total_ns
+        FROM module_costs(run, worker, span, 'module') AS c
+        UNION ALL
+        SELECT
+            r.run,
+            r.worker,
+            r.span,
+            r.module,
+            r.module_id,
+            r.depth,
+            0,
+            r.replays,
+            0,
+            0,
+            0,
+            r.device_self_ns,
+            r.device_total_ns
+        FROM replayed_modules(run, worker, span) AS r
+    ),
+
     grouped AS (
         SELECT
             c.run,
@@ -56,13 +95,14 @@ CREATE MACRO module_stats_v1(
             c.module,
             c.module_id,
             min(c.depth) AS depth,
-            count(*) AS occurrences,
+            sum(c.calls)::BIGINT AS occurrences,
             sum(c.operators)::BIGINT AS operators,
             sum(c.host_self_ns) AS host_self_ns,
             sum(c.host_total_ns) AS host_total_ns,
             sum(c.device_self_ns) AS device_self_ns,
-            sum(c.device_total_ns) AS device_total_ns
-        FROM module_costs(run, worker, span, 'module') AS c
+            sum(c.device_total_ns) AS device_total_ns,
+            sum(CASE WHEN c.replays > 0 THEN c.device_self_ns ELSE 0 END) AS replayed_ns
+        FROM costs AS c
         GROUP BY ALL
     )
 
@@ -80,7 +120,8 @@ CREATE MACRO module_stats_v1(
         g.device_self_ns / 1000.0 AS device_self_us,
         g.device_total_ns / 1000.0 AS device_total_us,
         percentage(g.host_self_ns, sum(g.host_self_ns) OVER of_trace) AS host_share_pct,
-        percentage(g.device_self_ns, sum(g.device_self_ns) OVER of_trace) AS device_share_pct
+        percentage(g.device_self_ns, sum(g.device_self_ns) OVER of_trace) AS device_share_pct,
+        g.replayed_ns / 1000.0 AS replayed_us
     FROM grouped AS g
     WINDOW of_trace AS (PARTITION BY g.run, g.worker, g.span)
     ORDER BY

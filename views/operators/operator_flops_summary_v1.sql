@@ -7,6 +7,7 @@
 -- order: device_us DESC, total_flops DESC, run, worker, span, name, dtype, input_dims, flops, bytes
 -- needs: no_operators, no_shapes
 -- empty: No call is a matrix product, a convolution or a fused attention with recorded shapes; other operators are not listed.
+-- notes: replay_notes
 -- uses: operator_flops_v1, ratio
 -- example: samples --run resnet_workers_0 --span 1 --limit 6
 --

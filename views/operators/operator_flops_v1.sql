@@ -3,9 +3,10 @@
 -- since: 0.1
 -- summary: FLOPs and bytes of each matrix product, convolution and attention, computed from its input shapes.
 -- distributes: trace
--- order: device_us DESC, flops DESC, run, worker, span, start_ns, event_id
+-- order: device_us DESC, flops DESC, run, worker, span, start_ns, event_id, launch_id, operator_id
 -- needs: no_operators, no_shapes
 -- empty: No call is a matrix product, a convolution or a fused attention with recorded shapes; other operators are not listed.
+-- notes: replay_notes
 -- uses: operator_work, ratio
 -- example: samples --run resnet_workers_0 --span 1 --limit 6
 --
@@ -24,6 +25,9 @@
 -- and attention also need the values of scalar arguments, which torch records since 2.1. Without them, and
 -- where shapes do not fit together, flops and bytes are NULL.
 --
+-- A call that a CUDA or HIP graph replayed is listed once per replay, with the shapes of the capture, if the capture is
+-- known (see graph_replays). It has no host time.
+--
 -- TraceLens has the same figures except for three errors: it never counts the bias of a convolution, it
 -- always counts both gradients, and it assumes two bytes for all elements of attention. FlopCounterMode of
 -- torch counts no bias, counts every score, and counts the gradient of a grouped weight once per group.
@@ -36,19 +40,21 @@
 -- columns
 --   name            type     unit   meaning
 --   run, worker, span
---   event_id        BIGINT   key    Row of the call in host_events.
+--   event_id        BIGINT   key    Row of the call in host_events; NULL for a call that a graph replayed.
 --   name            VARCHAR  -      Name of the operator.
 --   kind            VARCHAR  -      'gemm', 'batched_gemm', 'convolution', 'convolution_backward', 'attention' or 'attention_backward'.
 --   dtype           VARCHAR  -      Element type of the factors, as torch names it; NULL if unknown.
 --   input_dims      JSON     -      Shape of each input.
---   start_ns        BIGINT   ns     When it started, nanoseconds since the epoch.
---   duration_us     DOUBLE   us     Host time from start to end.
+--   start_ns        BIGINT   ns     When it started, or its graph was launched, nanoseconds since the epoch.
+--   duration_us     DOUBLE   us     Host time from start to end; NULL for a call that a graph replayed.
 --   device_us       DOUBLE   us     Device work of the call and of the operators below it; NULL where the trace does not link device work to operators.
 --   flops           BIGINT   -      Floating-point operations; NULL if its arguments do not tell.
 --   bytes           BIGINT   bytes  Least number of bytes that it reads and writes; NULL if its arguments do not tell.
 --   tflops          DOUBLE   -      10^12 operations per second of device_us; NULL without device work.
 --   bandwidth_gbps  DOUBLE   gbps   10^9 bytes per second of device_us; NULL without device work.
 --   intensity       DOUBLE   -      Operations per byte.
+--   launch_id       BIGINT   key    Call in host_events that launched the graph; NULL for any other call.
+--   operator_id     BIGINT   key    The replayed call in host_events of the capture; NULL for any other call.
 CREATE MACRO operator_flops_v1(
     run VARCHAR := NULL,
     worker VARCHAR := NULL,
@@ -79,7 +85,9 @@ CREATE MACRO operator_flops_v1(
         w.bytes,
         ratio(w.flops, w.device_total_ns) / 1000.0 AS tflops,
         ratio(w.bytes, w.device_total_ns) AS bandwidth_gbps,
-        ratio(w.flops, w.bytes) AS intensity
+        ratio(w.flops, w.bytes) AS intensity,
+        w.launch_id,
+        w.operator_id
     FROM operator_work(run, worker, span) AS w
     WHERE
         (
@@ -101,4 +109,5 @@ CREATE MACRO operator_flops_v1(
     ORDER BY
         w.device_total_ns DESC NULLS LAST,
         w.flops DESC NULLS LAST,
-        w.run ASC, w.worker ASC, w.span ASC, w.start_ns ASC, w.event_id ASC;
+        w.run ASC, w.worker ASC, w.span ASC, w.start_ns ASC, w.event_id ASC,
+        w.launch_id ASC, w.operator_id ASC;

@@ -7,7 +7,8 @@
 -- carries: spark
 -- needs: no_operators
 -- empty: No operator has a call stack of its own, which group_by '{group_by}' needs: only torch before 1.12 recorded them, with with_stack=True; source_lines has the lines of later traces.
--- uses: checked_choice, operator_costs, percentage
+-- notes: replay_notes
+-- uses: checked_choice, operator_costs, percentage, replayed_costs
 -- example: samples --run resnet_workers_0 --span 1 --limit 8
 -- reading: The convolutions cost most, backward more than forward. Waiting is no operator: source_lines shows it.
 --
@@ -17,6 +18,10 @@
 -- of a thread never add up to more than its time. Device time is the plain sum of the launched kernels,
 -- copies and memsets; where two of them overlap, the time counts twice. A launch belongs to the nearest
 -- operator around it, and to the totals of all operators around that one.
+--
+-- Kernels that a CUDA or HIP graph replayed belong to the operators that were called when the graph was
+-- captured, if the capture is known (see graph_replays). Such operators have device time, but no calls and no host time
+-- of the replay; replayed_calls and replayed_us say how much of a row comes from replays.
 --
 -- The kernel's name tells whether it uses tensor cores. The two tensor_core_unknown columns cover kernels
 -- whose names do not tell: the tensor core shares could be larger by up to that much.
@@ -52,6 +57,8 @@
 --   host_share_pct                 DOUBLE   pct   Share of host_self_us in the sum of all listed rows of the same run, worker and span.
 --   device_share_pct               DOUBLE   pct   The same for device_self_us.
 --   cumulative_pct                 DOUBLE   pct   Running sum of device_share_pct; of host_share_pct if no row has device_self_us.
+--   replayed_calls                 BIGINT   -     Number of times that graphs replayed a captured call.
+--   replayed_us                    DOUBLE   us    Part of device_self_us that graphs replayed.
 CREATE MACRO operator_stats_v1(
     run VARCHAR := NULL,
     worker VARCHAR := NULL,
@@ -67,6 +74,50 @@ CREATE MACRO operator_stats_v1(
         WHERE s.step = step
     ),
 
+    costs AS (
+        SELECT
+            c.run,
+            c.worker,
+            c.span,
+            c.name,
+            c.input_dims,
+            c.call_stack,
+            c.start_ns,
+            1 AS calls,
+            0 AS replays,
+            c.host_self_ns,
+            c.host_total_ns,
+            c.device_self_ns,
+            c.device_total_ns,
+            c.tensor_core_self_ns,
+            c.tensor_core_total_ns,
+            c.unknown_self_ns,
+            c.unknown_total_ns,
+            c.tensor_core_eligible
+        FROM operator_costs(run, worker, span) AS c
+        UNION ALL
+        SELECT
+            r.run,
+            r.worker,
+            r.span,
+            r.name,
+            r.input_dims,
+            r.call_stack,
+            r.start_ns,
+            0,
+            r.replays,
+            0,
+            0,
+            r.device_self_ns,
+            r.device_total_ns,
+            r.tensor_core_self_ns,
+            r.tensor_core_total_ns,
+            r.unknown_self_ns,
+            r.unknown_total_ns,
+            r.tensor_core_eligible
+        FROM replayed_costs(run, worker, span) AS r
+    ),
+
     grouped AS (
         SELECT
             c.run,
@@ -77,7 +128,9 @@ CREATE MACRO operator_stats_v1(
                 AS input_dims,
             CASE WHEN group_by IN ('call_stack', 'input_shape_call_stack') THEN c.call_stack END
                 AS call_stack,
-            count(*) AS calls,
+            sum(c.calls)::BIGINT AS calls,
+            sum(c.replays)::BIGINT AS replayed_calls,
+            sum(CASE WHEN c.replays > 0 THEN c.device_self_ns ELSE 0 END) AS replayed_ns,
             sum(c.host_self_ns) AS host_self_ns,
             sum(c.host_total_ns) AS host_total_ns,
             sum(c.device_self_ns) AS device_self_ns,
@@ -87,7 +140,7 @@ CREATE MACRO operator_stats_v1(
             sum(c.unknown_self_ns) AS unknown_self_ns,
             sum(c.unknown_total_ns) AS unknown_total_ns,
             bool_or(c.tensor_core_eligible) AS tensor_core_eligible
-        FROM operator_costs(run, worker, span) AS c
+        FROM costs AS c
         WHERE
             (
                 SELECT a.is_allowed
@@ -157,7 +210,9 @@ CREATE MACRO operator_stats_v1(
         CASE
             WHEN g.device_ns IS NULL THEN 100.0 * g.host_so_far_ns / g.host_ns
             ELSE 100.0 * g.device_so_far_ns / g.device_ns
-        END AS cumulative_pct
+        END AS cumulative_pct,
+        g.replayed_calls,
+        g.replayed_ns / 1000.0 AS replayed_us
     FROM summed AS g
     ORDER BY
         g.device_self_ns DESC NULLS LAST,

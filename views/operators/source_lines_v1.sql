@@ -3,10 +3,11 @@
 -- since: 0.1
 -- summary: Host time, device time and allocations of each line of Python.
 -- distributes: trace
--- order: host_self_us DESC, run, worker, span, source_file, source_line, source_function
+-- order: is_waiting, host_self_us DESC, run, worker, span, source_file, source_line, source_function
 -- needs: no_stacks
 -- empty: No Python line was recorded: record with ProfilerActivity.CPU and with_stack=True.
--- uses: checked_choice, first_id, is_wanted, library_files, trace_names
+-- notes: replay_notes
+-- uses: checked_choice, first_id, graph_kernels_v1, is_wanted, library_files, trace_names
 -- example: samples --run resnet_workers_0 --span 1 --limit 6
 -- reading: The function in record.py that reads an image costs more than the whole backward pass, which the training loop starts.
 --
@@ -28,7 +29,12 @@
 -- the line was open; a line that calls itself counts once. An event that ends after the event in which it
 -- started is a sibling of that event, under the parent of both. This concerns record_function ranges, which
 -- start inside the function that opens them. Device work belongs to the innermost line around its launch,
--- and memory to the innermost line around the operator that allocated it. Releases do not count.
+-- and memory to the innermost line around the operator that allocated it. Releases do not count. Work that a
+-- CUDA or HIP graph replayed belongs to the line that captured it, if the capture is known (see graph_replays).
+--
+-- A thread that waits for work is in a line of the standard library that does nothing else, such as wait of
+-- threading.py. These lines have is_waiting and come last, however long they take. With frame 'user', a wait
+-- that a user's line called is a part of that line, and callee names it.
 --
 -- params
 --   name   type     unit  default  meaning
@@ -48,6 +54,8 @@
 --   allocated_bytes  BIGINT   bytes  Memory that its operators allocated; NULL where memory was not recorded.
 --   is_library       BOOLEAN  -      Whether the line belongs to a library.
 --   callee           VARCHAR  -      The called library line with the most of host_self_us, as 'file(line): function'; NULL if the line itself has the most.
+--   is_waiting       BOOLEAN  -      Whether it is a line of the standard library that only waits: for other threads, processes or connections.
+--   replayed_us      DOUBLE   us     Part of device_us that graphs replayed.
 CREATE MACRO source_lines_v1(
     run VARCHAR := NULL,
     worker VARCHAR := NULL,
@@ -249,6 +257,35 @@ CREATE MACRO source_lines_v1(
         )
     ),
 
+    replayed AS MATERIALIZED (
+        SELECT
+            k.run,
+            k.worker,
+            k.span,
+            k.event_id,
+            k.source_file,
+            k.source_line,
+            k.source_function,
+            k.is_library,
+            (k.duration_us * 1000)::BIGINT AS duration_ns
+        FROM graph_kernels_v1(run, worker, span, frame) AS k
+        WHERE k.source_line IS NOT NULL
+    ),
+
+    replayed_lines AS (
+        SELECT
+            r.run,
+            r.worker,
+            r.span,
+            r.source_file,
+            r.source_line,
+            r.source_function,
+            r.is_library,
+            sum(r.duration_ns)::BIGINT AS device_ns
+        FROM replayed AS r
+        GROUP BY ALL
+    ),
+
     -- A launch belongs to its call, or to the operator if the call is lost.
     happened AS MATERIALIZED (
         SELECT r.first_id, r.event_id, r.device_ns, r.bytes
@@ -259,6 +296,10 @@ CREATE MACRO source_lines_v1(
                 d.duration_ns AS device_ns,
                 NULL::BIGINT AS bytes
             FROM device_events AS d
+            ANTI JOIN replayed AS p
+                ON
+                    d.run = p.run AND d.worker = p.worker AND d.span = p.span
+                    AND d.event_id = p.event_id
             CROSS JOIN trace_names(run, worker, span) AS t
             WHERE
                 d.kind IN ('compute', 'communication', 'memcpy', 'memset')
@@ -383,6 +424,19 @@ CREATE MACRO source_lines_v1(
             l.source_line,
             l.source_function,
             l.is_library,
+            l.is_library
+            AND regexp_matches(
+                replace(l.source_file, '\', '/') || ':' || coalesce(l.source_function, ''),
+                '(^|/)('
+                || 'threading\.py:(acquire|join|wait|wait_for|_wait_for_tstate_lock)'
+                || '|queue\.py:get|selectors\.py:select|socket\.py:accept'
+                || '|subprocess\.py:(wait|_wait|_try_wait)'
+                || '|multiprocessing/connection\.py:(accept|poll|_poll|_recv|wait)'
+                || '|multiprocessing/popen_[a-z_]+\.py:(poll|wait)'
+                || '|multiprocessing/synchronize\.py:(acquire|wait)'
+                || '|concurrent/futures/(thread\.py:_worker|_base\.py:(result|wait))'
+                || ')$'
+            ) AS is_waiting,
             w.has_frames,
             b.callee,
             b.calls,
@@ -396,23 +450,55 @@ CREATE MACRO source_lines_v1(
         INNER JOIN with_lines AS w ON b.first_id = w.first_id
         LEFT JOIN recorded AS r ON b.first_id = r.first_id
         WHERE b.self_ns IS NOT NULL OR NOT l.is_library
+    ),
+
+    joined AS (
+        SELECT
+            coalesce(f.trace[1], r.run) AS run,
+            coalesce(f.trace[2], r.worker) AS worker,
+            coalesce(f.trace[3], r.span) AS span,
+            coalesce(f.source_file, r.source_file) AS source_file,
+            coalesce(f.source_line, r.source_line) AS source_line,
+            coalesce(f.source_function, r.source_function) AS source_function,
+            CASE WHEN f.has_frames IS NOT FALSE THEN 'definition' ELSE 'executed' END AS line_kind,
+            CASE WHEN f.trace IS NULL THEN 0 ELSE f.calls END AS calls,
+            CASE WHEN f.trace IS NULL THEN 0 ELSE f.self_ns END AS self_ns,
+            CASE WHEN f.trace IS NULL THEN 0 ELSE f.total_ns END AS total_ns,
+            CASE
+                WHEN r.run IS NULL THEN f.device_ns
+                ELSE coalesce(f.device_ns, 0) + r.device_ns
+            END AS device_ns,
+            f.bytes,
+            coalesce(f.is_library, r.is_library) AS is_library,
+            f.callee,
+            coalesce(f.is_waiting, FALSE) AS is_waiting,
+            coalesce(r.device_ns, 0) AS replayed_ns
+        FROM found AS f
+        FULL JOIN replayed_lines AS r
+            ON
+                f.trace[1] = r.run AND f.trace[2] = r.worker AND f.trace[3] = r.span
+                AND f.source_file = r.source_file AND f.source_line = r.source_line
+                AND f.source_function = r.source_function
     )
 
     SELECT
-        f.trace[1] AS run,
-        f.trace[2] AS worker,
-        f.trace[3] AS span,
-        f.source_file,
-        f.source_line,
-        f.source_function,
-        CASE WHEN f.has_frames THEN 'definition' ELSE 'executed' END AS line_kind,
-        f.calls,
-        f.self_ns / 1000.0 AS host_self_us,
-        f.total_ns / 1000.0 AS host_total_us,
-        f.device_ns / 1000.0 AS device_us,
-        f.bytes AS allocated_bytes,
-        f.is_library,
-        f.callee
-    FROM found AS f
+        j.run,
+        j.worker,
+        j.span,
+        j.source_file,
+        j.source_line,
+        j.source_function,
+        j.line_kind,
+        j.calls,
+        j.self_ns / 1000.0 AS host_self_us,
+        j.total_ns / 1000.0 AS host_total_us,
+        j.device_ns / 1000.0 AS device_us,
+        j.bytes AS allocated_bytes,
+        j.is_library,
+        j.callee,
+        j.is_waiting,
+        j.replayed_ns / 1000.0 AS replayed_us
+    FROM joined AS j
     ORDER BY
-        f.self_ns DESC, f.trace ASC, f.source_file ASC, f.source_line ASC, f.source_function ASC;
+        j.is_waiting ASC, j.self_ns DESC, j.run ASC, j.worker ASC, j.span ASC, j.source_file ASC,
+        j.source_line ASC, j.source_function ASC;

@@ -7,7 +7,7 @@
 -- combines: traces; devices; used_devices(); data_advice(); device_advice(); eligible_kernel_share(); frameworks(); memory_fullness(); small_launches(); step_synchronizations(); unrecorded_work(); gpu_summary_v1(); step_breakdown_summary_v1()
 -- order: cost_per_step_us DESC, list_position(['warning', 'info'], severity), run, worker, span, rule
 -- empty: No rule found anything to improve.
--- uses: data_advice, device_advice, eligible_kernel_share, frameworks, lost_time, memory_fullness, small_launches, step_synchronizations, trace_gpus, unrecorded_work, gpu_summary_v1
+-- uses: data_advice, device_advice, device_words, eligible_kernel_share, frameworks, lost_time, memory_fullness, small_launches, step_synchronizations, trace_gpus, unrecorded_work, gpu_summary_v1
 -- example: samples --run ddp_gloo
 --
 -- A rule fires when its value passes its threshold:
@@ -137,6 +137,7 @@ CREATE MACRO recommendations_v1(
             g.is_first_on_host,
             b.least_pct,
             b.low_devices,
+            n.device,
             m.full_pct,
             m.full_devices,
             h.has_data_parallel,
@@ -160,6 +161,8 @@ CREATE MACRO recommendations_v1(
         FROM lost AS d
         INNER JOIN trace_gpus(run, worker, span) AS g
             ON d.run = g.run AND d.worker = g.worker AND d.span = g.span
+        INNER JOIN device_words(run, worker, span) AS n
+            ON d.run = n.run AND d.worker = n.worker AND d.span = n.span
         LEFT JOIN busy AS b ON d.run = b.run AND d.worker = b.worker AND d.span = b.span
         LEFT JOIN memory_fullness(run, worker, span) AS m
             ON d.run = m.run AND d.worker = m.worker AND d.span = m.span
@@ -331,7 +334,7 @@ CREATE MACRO recommendations_v1(
                     'fires': d.least_pct < 50,
                     'value': d.least_pct,
                     'threshold': 50,
-                    'message': 'Kernels run for less than half of the time on GPU '
+                    'message': 'Kernels run for less than half of the time on ' || d.device || ' '
                     || d.low_devices || ': use larger batches; step_breakdown shows where '
                     || 'the rest of the time goes.',
                     'cost_us': (100 - d.least_pct) / 100 * d.total_us - d.explained_us,
@@ -365,8 +368,8 @@ CREATE MACRO recommendations_v1(
                     'value': d.used_devices,
                     'threshold': 1,
                     'message': 'DataParallel runs the model on ' || d.used_devices
-                    || ' GPUs from one process: use DistributedDataParallel, with one process '
-                    || 'per GPU.',
+                    || ' ' || d.device || 's from one process: use DistributedDataParallel, with '
+                    || 'one process per ' || d.device || '.',
                     'cost_us': NULL,
                     'confidence': 'possible',
                     'explained_by': NULL
@@ -396,7 +399,7 @@ CREATE MACRO recommendations_v1(
                     AND d.used_on_host < d.seen_on_host,
                     'value': d.seen_on_host - d.used_on_host,
                     'threshold': 0,
-                    'message': 'Of ' || d.seen_on_host || ' GPUs on the host, '
+                    'message': 'Of ' || d.seen_on_host || ' ' || d.device || 's on the host, '
                     || d.seen_on_host - d.used_on_host || ' ran nothing for this run: '
                     || CASE
                         WHEN d.trains THEN 'train on all with DistributedDataParallel'

@@ -5,7 +5,7 @@
 -- grain: one row per sentence, figure or finding of a trace
 -- distributes: run
 -- order: run, worker, span, list_position(['headline', 'gain', 'card', 'finding'], part), position
--- uses: as_bytes, as_digits, as_percent, as_time, finding_phrases, is_wanted, percentage, unrecorded_work, comm_overlap_v1, gpu_summary_v1, memory_curve_v1, operator_stats_v1, recommendations_v1, step_breakdown_summary_v1, step_breakdown_v1
+-- uses: as_bytes, as_digits, as_percent, as_time, device_words, finding_phrases, is_wanted, percentage, recording_hint, unrecorded_work, comm_overlap_v1, gpu_summary_v1, memory_curve_v1, operator_stats_v1, recommendations_v1, step_breakdown_summary_v1, step_breakdown_v1
 -- example: samples --run ddp_gloo --worker rank0
 -- reading: This rank waits for its data loader for a third of each step. Without that, a step would take 24 ms instead of 36 ms.
 --
@@ -234,10 +234,12 @@ CREATE MACRO verdict_v1(
             END AS remedy,
             CASE WHEN a.confidence = 'measured' THEN '' ELSE 'up to ' END AS up_to,
             CASE
-                WHEN a.is_unknown THEN 'Neither the GPU nor an operator runs for' ELSE p.cause
+                WHEN a.is_unknown
+                    THEN 'Neither the ' || a.device || ' nor an operator runs for'
+                ELSE replace(p.cause, '{device}', a.device)
             END AS cause,
             CASE WHEN a.is_unknown THEN 'find out what the host does' ELSE p.advice END AS advice,
-            p.sentence,
+            replace(p.sentence, '{device}', a.device) AS sentence,
             p.view,
             row_number() OVER (
                 PARTITION BY a.run, a.worker, a.span ORDER BY a.cost_us DESC, a.rule ASC
@@ -246,10 +248,13 @@ CREATE MACRO verdict_v1(
             -- Where nothing was recorded for most of the time, nobody knows what would help.
             SELECT
                 r.*,
+                n.device,
                 r.rule = 'low_gpu_utilization' AND m.unknown_us >= 0.5 * m.total_us AS is_unknown
             FROM advice AS r
             INNER JOIN mean_steps AS m
                 ON r.run = m.run AND r.worker = m.worker AND r.span = m.span
+            INNER JOIN device_words(run, worker, span) AS n
+                ON r.run = n.run AND r.worker = n.worker AND r.span = n.span
             WHERE r.cost_us >= 0.01 * m.total_us
         ) AS a
         INNER JOIN finding_phrases() AS p ON a.rule = p.rule
@@ -261,6 +266,8 @@ CREATE MACRO verdict_v1(
             t.worker,
             t.span,
             t.world_size,
+            v.device,
+            t.source,
             m.total_us,
             m.communication_us,
             m.dataloader_us,
@@ -321,6 +328,8 @@ CREATE MACRO verdict_v1(
         LEFT JOIN counted AS n ON t.run = n.run AND t.worker = n.worker AND t.span = n.span
         LEFT JOIN unrecorded_work(run, worker, span) AS w
             ON t.run = w.run AND t.worker = w.worker AND t.span = w.span
+        LEFT JOIN device_words(run, worker, span) AS v
+            ON t.run = v.run AND t.worker = v.worker AND t.span = v.span
         LEFT JOIN hints AS u ON t.run = u.run AND t.worker = u.worker AND t.span = u.span
         LEFT JOIN findings AS f
             ON t.run = f.run AND t.worker = f.worker AND t.span = f.span AND f.place = 1
@@ -351,8 +360,9 @@ CREATE MACRO verdict_v1(
                                 WHEN f.busy_pct IS NOT NULL
                                     THEN
                                         CASE
-                                            WHEN f.devices > 1 THEN ', ' || f.devices || ' GPUs '
-                                            ELSE ', GPU '
+                                            WHEN f.devices > 1
+                                                THEN ', ' || f.devices || ' ' || f.device || 's '
+                                            ELSE ', ' || f.device || ' '
                                         END
                                         || as_percent(f.busy_pct) || ' busy'
                                         || CASE
@@ -375,7 +385,7 @@ CREATE MACRO verdict_v1(
                                         THEN
                                             'Launched work waited ' || as_time(f.queued_us)
                                             || ' for something that is not in this trace, so the '
-                                            || 'GPU was busier than that.'
+                                            || f.device || ' was busier than that.'
                                     WHEN f.waits_for_another
                                         THEN
                                             'Half or more of its communication is waiting for '
@@ -399,7 +409,8 @@ CREATE MACRO verdict_v1(
                     || 'a step would take ' || as_time(f.expected_us)
                     || ' instead of ' || as_time(f.total_us)
                     || coalesce(
-                        ', with the GPU ' || as_percent(percentage(f.kernel_us, f.expected_us))
+                        ', with the ' || f.device || ' '
+                        || as_percent(percentage(f.kernel_us, f.expected_us))
                         || ' busy',
                         ''
                     )
@@ -431,7 +442,7 @@ CREATE MACRO verdict_v1(
                             THEN
                                 'one step, ' || as_digits(1000000 / f.total_us)
                                 || ' steps per second'
-                        ELSE 'no steps; call prof.step() after each iteration'
+                        ELSE 'no steps; ' || recording_hint(f.source, 'steps')
                     END,
                     'view': 'step_breakdown'
                 },
@@ -441,7 +452,7 @@ CREATE MACRO verdict_v1(
                             {
                                 'position': 2,
                                 'name': 'gpu_busy',
-                                'title': 'GPU busy',
+                                'title': f.device || ' busy',
                                 'value': f.busy_pct,
                                 'unit': 'pct',
                                 'text': as_percent(f.busy_pct),
@@ -450,7 +461,7 @@ CREATE MACRO verdict_v1(
                                     CASE
                                         WHEN f.devices > 1
                                             THEN
-                                                f.devices || ' GPUs'
+                                                f.devices || ' ' || f.device || 's'
                                                 || ', the least busy ' || as_percent(f.least_pct)
                                     END,
                                     CASE
@@ -475,16 +486,18 @@ CREATE MACRO verdict_v1(
                             'text': as_percent(f.operators_pct),
                             'detail': CASE
                                 WHEN f.operators_pct IS NULL
-                                    THEN 'record with ProfilerActivity.CPU'
+                                    THEN recording_hint(f.source, 'operators')
                                 WHEN f.listed_devices > 0
                                     THEN
                                         'of ' || f.whole
                                         || CASE
                                             WHEN f.has_counters
                                                 THEN '; counters were recorded instead of kernels'
-                                            ELSE '; no kernels, record with ProfilerActivity.CUDA'
+                                            ELSE
+                                                '; no kernels, '
+                                                || recording_hint(f.source, 'device')
                                         END
-                                ELSE 'of ' || f.whole || '; no GPU was recorded'
+                                ELSE 'of ' || f.whole || '; no ' || f.device || ' was recorded'
                             END,
                             'view': 'step_breakdown'
                         }
@@ -504,7 +517,7 @@ CREATE MACRO verdict_v1(
                                 END,
                                 'detail': CASE
                                     WHEN f.dataloader_us IS NULL
-                                        THEN 'record with ProfilerActivity.CPU'
+                                        THEN recording_hint(f.source, 'operators')
                                     WHEN f.dataloader_us = 0 THEN 'no data loader ran'
                                     ELSE
                                         as_percent(percentage(f.dataloader_us, f.total_us))
@@ -524,10 +537,10 @@ CREATE MACRO verdict_v1(
                                 as_percent(percentage(f.alone_us, f.total_us)) || ' of ' || f.whole
                                 || CASE
                                     WHEN f.is_partial
-                                        THEN ', with no work of the GPU in the trace'
-                                    ELSE ', with the GPU idle'
+                                        THEN ', with no work of the ' || f.device || ' in the trace'
+                                    ELSE ', with the ' || f.device || ' idle'
                                 END,
-                                'record with ProfilerActivity.CPU'
+                                recording_hint(f.source, 'operators')
                             ),
                             'view': 'step_breakdown'
                         }
@@ -544,7 +557,7 @@ CREATE MACRO verdict_v1(
                                 'text': as_percent(f.operator_pct),
                                 'detail': coalesce(
                                     f.operator || ', of all operators',
-                                    'record with ProfilerActivity.CPU'
+                                    recording_hint(f.source, 'operators')
                                 ),
                                 'view': 'operator_stats'
                             }
@@ -559,12 +572,13 @@ CREATE MACRO verdict_v1(
                                 'text': NULL,
                                 'detail': CASE
                                     WHEN f.operator IS NULL
-                                        THEN 'record with ProfilerActivity.CPU'
+                                        THEN recording_hint(f.source, 'operators')
                                     WHEN f.tensor_pct IS NULL
                                         THEN 'unknown: no operator launched a kernel'
                                     ELSE
                                         'unknown: operators launched only '
-                                        || as_percent(f.launched_pct) || ' of the GPU time'
+                                        || as_percent(f.launched_pct) || ' of the '
+                                        || f.device || ' time'
                                 END,
                                 'view': 'gpu_summary'
                             }
@@ -618,7 +632,7 @@ CREATE MACRO verdict_v1(
                     END
                     || coalesce(
                         '; ' || f.idle_gpus::INTEGER || ' more '
-                        || CASE WHEN f.idle_gpus = 1 THEN 'GPU' ELSE 'GPUs' END || ' unused',
+                        || f.device || CASE WHEN f.idle_gpus = 1 THEN '' ELSE 's' END || ' unused',
                         ''
                     ),
                     'view': 'comm_overlap'
@@ -638,7 +652,7 @@ CREATE MACRO verdict_v1(
                         WHEN f.peak.device = 'cpu' THEN 'of the host'
                         WHEN f.peak IS NOT NULL THEN 'on ' || f.peak.device
                         WHEN f.has_memory THEN 'only sizes of blocks; torch 1.10 records totals'
-                        ELSE 'record with profile_memory=True'
+                        ELSE recording_hint(f.source, 'memory')
                     END,
                     'view': 'memory_at_peak'
                 }

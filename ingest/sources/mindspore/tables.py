@@ -86,7 +86,7 @@ def _metadata(info: Path | None, damage: Damage) -> dict[str, object]:
     except (ValueError, AttributeError) as error:
         damage.add(f"{info.name if info else ''}: {error}")
         return {**found, "damagedRows": damage.named}
-    whole = {key: int(value) for key, value in ranks.items() if str(value).isdecimal()}
+    whole = {key: int(str(value)) for key, value in ranks.items() if str(value).isdecimal()}
     if whole:
         found["distributedInfo"] = whole
     if isinstance(version, str) and len(version) < 30:

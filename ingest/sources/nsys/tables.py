@@ -19,8 +19,8 @@ from tracewh.storage.manifest import content_hash
 
 #: The tables that are read in full before the events, because several statements use them.
 _SMALL = ("StringIds", "PROCESSES", "ThreadNames", "TARGET_INFO_GPU", "ENUM_CUPTI_OVERHEAD_TYPE")
-#: Bytes of memory per row, for the sorting of host events and of device events.
-_ROW_BYTES = 200
+#: Bytes of memory per row: of the raw tables, and of the sorting.
+_ROW_BYTES = 500
 
 
 def read_process(

@@ -58,16 +58,16 @@ def test_device_rows_and_who_launched_them(recording: tracewh.Warehouse) -> None
         FROM device_events AS d
         LEFT JOIN host_events AS c ON d.launch_id = c.event_id
         LEFT JOIN host_events AS o ON d.op_id = o.event_id
-        ORDER BY d.start_ns, d.category DESC
+        ORDER BY d.start_ns NULLS LAST, d.event_id
     """
     assert rows(recording, sql) == [
         ("compute", "aclnnMm_MatMul", 3, 2, 22.0, 10_500, "Node@launch", "aten::mm"),
-        ("annotation", "aclnnMm_MatMul", 3, 2, 22.0, 10_500, "Node@launch", "aten::mm"),
         ("sync", "EVENT_WAIT", 0, 2, 34.0, 1000, None, None),
         ("communication", "hcom_allReduce__501_0_1", 3, None, 36.0, 20_000, None, "c10d::allreduce_"),
         ("compute", "aclnnAdd_Add", 3, 2, 57.0, 2000, None, None),
-        ("annotation", "aclnnAdd_Add", 3, 2, 57.0, 2000, None, None),
         ("memcpy", "MEMCPY_ASYNC", 0, 2, 60.0, 1000, None, None),
+        ("annotation", "aclnnMm_MatMul", 3, 2, None, None, "Node@launch", "aten::mm"),
+        ("annotation", "aclnnAdd_Add", 3, 2, None, None, None, None),
     ]  # fmt: skip
 
 

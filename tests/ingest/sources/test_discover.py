@@ -12,6 +12,7 @@ import pytest
 
 from tracewh.errors import IngestError
 from tracewh.ingest.sources.discover import discover
+from tracewh.storage import layout
 
 Lay = Callable[..., Path]
 
@@ -48,6 +49,25 @@ def test_a_folder_of_runs(lay: Lay) -> None:
         ("w1.pt.trace.json.gz", "a", "w1", "default"),
         ("w0.pt.trace.json", "b/second", "w0", "default"),
         ("top.json", "logs", "top", "default"),
+    ]
+
+
+def test_captures_are_named_after_the_run_that_they_lie_in(lay: Lay) -> None:
+    logs = lay("a/w0.json", "a/capture_traces/bs_8.json", "a/capture_traces/more/bs_16.json")
+    captures = [
+        ("bs_8.json", "a/capture_traces", "bs_8", "default"),
+        ("bs_16.json", "a/capture_traces/more", "bs_16", "default"),
+    ]
+    whole = [("w0.json", "a", "w0", "default"), *captures]
+    assert layout.replaying_run("a/capture_traces/more") == "a"
+    assert layout.replaying_run("a") == "a"
+    assert found(logs) == whole
+    assert found(logs / "a") == whole
+    assert found(logs / "a" / "capture_traces") == captures
+    assert found(logs / "a" / "capture_traces" / "bs_8.json") == captures[:1]
+    assert found(logs / "a" / "capture_traces", run="b/capture_traces") == [
+        ("bs_8.json", "b/capture_traces/a/capture_traces", "bs_8", "default"),
+        ("bs_16.json", "b/capture_traces/a/capture_traces/more", "bs_16", "default"),
     ]
 
 

@@ -410,7 +410,7 @@ def test_a_folder_that_changes_is_ingested_again(tmp_path: Path) -> None:
     for expected in ("ingested", "unchanged"):
         [result] = tracewh.ingest([folder], tmp_path / "warehouse")
         assert result.status == expected
-    write_parquet(tmp_path / "new", {"OSRT_API": tiny()["OSRT_API"] * 2})
+    write_parquet(tmp_path / "new", {"OSRT_API": [*tiny()["OSRT_API"]] * 2})
     (tmp_path / "new" / "OSRT_API.parquet").replace(folder / "OSRT_API.parquet")
     [result] = tracewh.ingest([folder], tmp_path / "warehouse")
     assert result.status == "ingested"

@@ -71,7 +71,7 @@ def test_a_few_bytes(tmp_path: Path) -> None:
 def test_overwritten_pages(tmp_path: Path) -> None:
     """The size is right, and the pages of a table are not."""
     path = tmp_path / "bad.sqlite"
-    tables = tiny()
+    tables = dict(tiny())
     tables["NVTX_EVENTS"] = [{**tables["NVTX_EVENTS"][1], "start": at} for at in range(5000)]
     write_sqlite(path, tables)
     with path.open("r+b") as file:
@@ -115,7 +115,7 @@ def test_a_missing_parquet_file_is_a_table_without_rows(tmp_path: Path) -> None:
 
 def test_a_column_of_another_type(tmp_path: Path) -> None:
     """SQLite holds any value in any column: a text is no time, and a row without a time no event."""
-    tables = tiny()
+    tables = dict(tiny())
     tables["CUPTI_ACTIVITY_KIND_KERNEL"] = [
         *tables["CUPTI_ACTIVITY_KIND_KERNEL"],
         {

@@ -1,0 +1,102 @@
+"""`tracewh link-captures`: traces of a run as captures of another one."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tracewh
+from tracewh.cli.app import main
+from tracewh.storage import checks, compaction
+
+Event = dict[str, Any]
+
+
+def call(name: str, ts: int, **args: object) -> Event:
+    where = {"ph": "X", "cat": "cuda_runtime", "pid": 1, "tid": 1, "dur": 1}
+    return {**where, "name": name, "ts": ts, "args": args}
+
+
+CAPTURE = [
+    {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 2, "dur": 4},
+    call("hipStreamBeginCapture", 1),
+    call("hipLaunchKernel", 3, kernel="gemm", correlation=1),
+    call("hipStreamEndCapture", 8),
+]
+REPLAY = [
+    call("hipGraphLaunch", 1, correlation=9),
+    {
+        "ph": "X",
+        "cat": "kernel",
+        "name": "gemm",
+        "pid": 0,
+        "tid": 7,
+        "ts": 5,
+        "dur": 3,
+        "args": {"correlation": 9, "device": 0, "stream": 7},
+    },
+]
+
+
+@pytest.fixture
+def warehouse(tmp_path: Path) -> Path:
+    for run, events in (("serve", REPLAY), ("warmup", CAPTURE)):
+        path = tmp_path / run / "w.json"
+        path.parent.mkdir()
+        path.write_text(json.dumps({"traceEvents": events}))
+        tracewh.ingest([path], tmp_path / "warehouse")
+    return tmp_path / "warehouse"
+
+
+def operators(warehouse: Path) -> list[tuple[Any, ...]]:
+    with tracewh.open(warehouse) as opened:
+        found = opened.operator_stats(run="serve").project("name, calls, replayed_us")
+        return found.fetchall()
+
+
+def test_linked_captures_give_replays_their_operators(
+    warehouse: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert operators(warehouse) == []
+    for _ in range(2):  # a second link replaces the first
+        assert main(["link-captures", "serve", "warmup", "-w", str(warehouse)]) == 0
+        assert capsys.readouterr().err == (
+            "1 trace of run 'warmup' copied to run 'serve/capture_traces': captures of 'serve'\n"
+        )
+        assert operators(warehouse) == [("aten::mm", 0, 3.0)]
+    with tracewh.open(warehouse) as opened:
+        runs = [run for run, _, _ in opened.names()]
+        assert sorted(runs) == ["serve", "serve/capture_traces", "warmup"]
+    assert [found.problems for found in checks.check(warehouse) if found.problems] == []
+
+
+def test_links_outlive_compaction_and_the_linked_run(warehouse: Path) -> None:
+    assert main(["link-captures", "serve", "warmup", "-w", str(warehouse)]) == 0
+    compaction.compact(warehouse, "serve/capture_traces", True, lambda _: None)
+    assert main(["drop", "warmup", "--yes", "-w", str(warehouse)]) == 0
+    assert operators(warehouse) == [("aten::mm", 0, 3.0)]
+
+
+def test_a_run_is_no_capture_of_itself(warehouse: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["link-captures", "serve", "serve", "-w", str(warehouse)]) == 1
+    assert capsys.readouterr().err == "tracewh: run 'serve' already belongs to run 'serve'\n"
+
+
+def test_an_unknown_run_is_named(warehouse: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["link-captures", "serve", "warmap", "-w", str(warehouse)]) == 2
+    assert "warmap" in capsys.readouterr().err
+
+
+def test_rows_are_those_of_the_run_alone_with_and_without_graphs(warehouse: Path) -> None:
+    """Without launches the blocks that match replays are empty; they fill when a run needs them."""
+    main(["link-captures", "serve", "warmup", "-w", str(warehouse)])
+    with tracewh.open(warehouse) as opened:
+        assert opened.operator_stats(run="warmup").project("name, calls").fetchall() == [
+            ("aten::mm", 1)
+        ]
+        assert opened.graph_replays(run="warmup").fetchall() == []
+        assert opened.operator_stats(run="serve").project("replayed_us").fetchall() == [(3.0,)]
+        assert opened.operator_stats(run="warmup").project("replayed_us").fetchall() == [(0.0,)]

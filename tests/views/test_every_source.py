@@ -1,0 +1,87 @@
+"""Every view and every page answers for the traces of every source, also beside those of the PyTorch profiler."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import tracewh
+from tests.conftest import made_once
+from tests.nsys_exports import tiny, write_sqlite
+from tracewh.views import Spec
+from tracewh.views.registry import installed
+
+PAIR = Path(__file__).parents[2] / "samples" / "ddp_gloo"
+
+#: Source -> writes a trace of it into a folder.
+WRITES: dict[str, Callable[[Path], object]] = {
+    "nsys": lambda folder: write_sqlite(folder / "r.sqlite", tiny()),
+}
+
+
+@pytest.fixture(scope="module")
+def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of each source, named like the source, and one of the PyTorch profiler."""
+
+    def fill(folder: Path) -> None:
+        for source, write in WRITES.items():
+            (folder / source).mkdir()
+            write(folder / source)
+            tracewh.ingest([folder / source], folder / "warehouse")
+        tracewh.ingest([PAIR], folder / "warehouse", run="kineto")
+
+    return made_once(tmp_path_factory, "every_source", fill) / "warehouse"
+
+
+@pytest.mark.parametrize("source", WRITES)
+@pytest.mark.parametrize("view", list(installed()), ids=lambda view: view.object_name)
+def test_every_view(warehouse: Path, source: str, view: Spec) -> None:
+    names = {param.name for param in view.params}
+    with tracewh.open(warehouse) as opened:
+        if "baseline" in names:
+            for pair in (("kineto", source), (source, "kineto"), (source, source)):
+                arguments = dict(zip(("baseline", "experiment"), pair, strict=True))
+                opened.view(view.name, view.version, **arguments).fetchall()
+        elif view.name == "trend":
+            assert opened.view(view.name, view.version, figure="step_us").fetchall()
+        else:
+            opened.view(
+                view.name, view.version, **({"run": source} if "run" in names else {})
+            ).fetchall()
+
+
+@pytest.mark.parametrize("source", WRITES)
+@pytest.mark.parametrize(
+    "command",
+    [
+        "summary {0}",
+        "diff kineto {0}",
+        "diff {0} kineto",
+        "check",
+        "report {0} -o {1}.html",
+        "export {0} -o {1}.json.gz",
+    ],
+)
+def test_every_page(warehouse: Path, tmp_path: Path, source: str, command: str) -> None:
+    program = shutil.which("tracewh")
+    assert program is not None
+    words = command.format(source, tmp_path / "out").split()
+    done = subprocess.run(
+        [program, *words, "-w", str(warehouse)], check=False, capture_output=True, text=True
+    )
+    assert (done.returncode, "Traceback" in done.stderr) == (0, False), done.stderr
+
+
+def test_what_nsight_systems_needs_is_said_in_its_own_words(warehouse: Path) -> None:
+    with tracewh.open(warehouse) as opened:
+        said = {
+            name: str(opened.view(name, run="nsys").fetchall())
+            for name in ("trace_quality", "verdict")
+        }
+    for words in ("ProfilerActivity", "profile_memory", "prof.step"):
+        assert not [name for name, text in said.items() if words in text]
+    assert "Nsight Systems does not record ranks" in said["trace_quality"]
