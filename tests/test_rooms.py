@@ -25,6 +25,7 @@ ROOMS = {
     "tracewh.ingest.read": "ingest/read",
     "tracewh.ingest.sources": "ingest/sources",
     "tracewh.notebook": "notebook",
+    "tracewh.record": "record",
     "tracewh.spark": "spark",
     "tracewh.storage": "storage",
     "tracewh.storage.remote": "storage/remote",

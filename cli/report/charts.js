@@ -92,6 +92,7 @@ const CHARTS = {
   // A range of the curve filters the rows of another panel.
   async curve(holder, panel, label) {
     const { specification, filters } = panel.chart;
+    if (!filters) return void await plainChart(holder, panel, label);
     const message = element("p", { className: "said", textContent: HINT });
     message.setAttribute("aria-live", "polite");
     let made = null;

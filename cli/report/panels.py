@@ -259,7 +259,7 @@ MEMORY = Section(
 )
 
 DATA = Section(
-    "data",
+    "input-pipeline",  # the page has an element called data
     "Input pipeline and CPU",
     (
         Panel(

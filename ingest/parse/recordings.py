@@ -50,7 +50,6 @@ def read_recordings(
         FROM recorded AS r
     """).fetchall()[0]
     con.execute("DROP TABLE recorded_lines; DROP TABLE recorded; DROP TABLE recorded_pipelines")
-    con.execute("DROP MACRO base_ns")
     reasons = zip(("damaged_recording_lines", "recordings_of_other_times"), counts, strict=True)
     return {reason: count for reason, count in reasons if count}
 

@@ -11,7 +11,7 @@
 -- columns
 --   run, worker, span
 --   name    type     unit  meaning
---   cause   VARCHAR  -     Goes on after 'waits for the data loader'; contains no colon.
+--   cause   VARCHAR  -     Continues after 'waits for the data loader'; contains no colon.
 --   remedy  VARCHAR  -     What to change, in words that end a sentence.
 CREATE MACRO data_advice(
     run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
@@ -46,7 +46,7 @@ CREATE MACRO data_advice(
                     || as_time(w.other_fetch_us)
             WHEN w.fetch_cpu_pct < 20
                 THEN
-                    ', whose workers wait for storage and compute for '
+                    ', whose workers compute for only '
                     || as_percent(w.fetch_cpu_pct) || ' of the time of making a batch'
             ELSE
                 ', whose workers compute for ' || as_percent(w.fetch_cpu_pct)

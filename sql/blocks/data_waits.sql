@@ -9,11 +9,11 @@
 -- MindInsight.
 --
 -- Without one, the training waits if that takes more than 5 % of the recorded time. Then the pipeline
--- is slow if for most of the waiting the batch was not made yet, or, if that is not known, if more than 30 % of the
--- batches met an empty queue. Otherwise the transfer is slow. If nothing but the waiting is known, the pipeline is.
+-- is slow if it has a slow worker, or if for most of the waiting the batch was not made yet, or, if that is not known,
+-- if more than 30 % of the batches met an empty queue. Otherwise the transfer is slow. If nothing but the waiting is known, the pipeline is.
 --
 -- The slow worker of a loader is the one whose batches are waited for longest, if these are at least half of the
--- waiting and it takes at least twice as long for a batch as the others do on average.
+-- waiting and its median batch takes at least twice as long as those of the others, on average.
 --
 -- params
 --   run, worker, span
@@ -31,7 +31,7 @@
 --   device_empty_pct     DOUBLE   pct   Share of batches for which the device found its queue empty; NULL if unknown.
 --   slow_worker          BIGINT   -     The slow worker of the loader; NULL if there is none.
 --   slow_wait_us         DOUBLE   us    How long the training waited for its batches.
---   slow_fetch_us        DOUBLE   us    Mean time that it takes for a batch.
+--   slow_fetch_us        DOUBLE   us    Median time that it takes for a batch.
 --   other_fetch_us       DOUBLE   us    The same of the other workers.
 --   fetch_cpu_pct        DOUBLE   pct   CPU time of making a batch, in percent of the time that this takes; of the slow worker if there is one.
 CREATE MACRO data_waits(
@@ -92,9 +92,9 @@ CREATE MACRO data_waits(
             b.pipeline,
             b.loader_worker,
             sum(b.get_ns) AS wait_ns,
+            median(b.fetch_ns) AS typical_ns,
             sum(b.fetch_ns) AS fetch_ns,
-            sum(b.cpu_ns) AS cpu_ns,
-            count(*) AS batches
+            sum(b.cpu_ns) AS cpu_ns
         FROM _batches AS b
         WHERE b.loader_worker IS NOT NULL AND b.stage = 'iterator'
         GROUP BY b.run, b.worker, b.span, b.pipeline, b.loader_worker
@@ -104,9 +104,8 @@ CREATE MACRO data_waits(
         SELECT
             w.*,
             sum(w.wait_ns) OVER loader AS all_wait_ns,
-            ratio(
-                sum(w.fetch_ns) OVER loader - w.fetch_ns, sum(w.batches) OVER loader - w.batches
-            ) AS other_fetch_ns,
+            ratio(sum(w.typical_ns) OVER loader - w.typical_ns, count(*) OVER loader - 1)
+                AS other_fetch_ns,
             row_number() OVER (
                 PARTITION BY w.run, w.worker, w.span, w.pipeline
                 ORDER BY w.wait_ns DESC, w.loader_worker ASC
@@ -123,14 +122,14 @@ CREATE MACRO data_waits(
             c.pipeline,
             c.loader_worker,
             c.wait_ns,
-            c.fetch_ns / c.batches AS fetch_ns,
+            c.typical_ns AS fetch_ns,
             c.other_fetch_ns,
             percentage(c.cpu_ns, c.fetch_ns) AS cpu_pct
         FROM _compared AS c
         WHERE
             c.place = 1
             AND c.wait_ns >= 0.5 * c.all_wait_ns
-            AND c.fetch_ns >= 2 * c.other_fetch_ns * c.batches
+            AND c.typical_ns >= 2 * c.other_fetch_ns
     ),
 
     _figures AS (
@@ -172,7 +171,9 @@ CREATE MACRO data_waits(
             WHEN percentage(f.wait_ns, f.window_ns) > 5
                 THEN
                     CASE
-                        WHEN coalesce(f.unready_pct >= 50, f.queue_empty_pct > 30, TRUE)
+                        WHEN
+                            s.loader_worker IS NOT NULL
+                            OR coalesce(f.unready_pct >= 50, f.queue_empty_pct > 30, TRUE)
                             THEN 'slow_pipeline'
                         ELSE 'slow_transfer'
                     END

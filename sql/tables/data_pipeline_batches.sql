@@ -19,7 +19,7 @@ CREATE TABLE data_pipeline_batches (
     get_ns BIGINT,  -- How long the stage waited for the batch.
     push_ns BIGINT,  -- How long the stage pushed the batch to the next queue; NULL if it pushes none.
     total_ns BIGINT,  -- From the request to the end of the push.
-    queue_size BIGINT,  -- Batches in the queue that the stage takes from or pushes to; for the loader of PyTorch, when the loop asked.
+    queue_size BIGINT,  -- Batches in the queue that the stage takes from or pushes to; for the loader of PyTorch, when the loop requested the batch.
     queue_capacity BIGINT,  -- Batches that this queue holds.
     loader_worker BIGINT,  -- Number of the worker process of the loader that made the batch; NULL if there are none.
     loader_pid BIGINT,  -- Process that made the batch.

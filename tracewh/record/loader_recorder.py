@@ -177,7 +177,7 @@ def _recorded(base: type) -> type:
     return _CLASSES[base]
 
 
-def _unrecorded(base: type, state: dict[str, Any]) -> Any:
+def _unrecorded(base: Any, state: dict[str, Any]) -> Any:
     """A copy of a loader, which is not recorded."""
     copy = base.__new__(base)
     copy.__dict__.update(state)

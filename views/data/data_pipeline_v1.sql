@@ -5,7 +5,6 @@
 -- grain: one row per operator of an input pipeline
 -- distributes: trace
 -- order: run, worker, span, pipeline, operator_id
--- carries: spark
 -- empty: No input pipeline was recorded: put tracewh.record.dataloader(loader, folder) around the DataLoader, or profile the data of MindSpore.
 -- uses: data_batches, is_wanted, percentage, ratio
 -- example: drawn

@@ -19,14 +19,15 @@
 -- queue is empty for more than 30 % of the batches, or the device ever finds it empty. Other findings follow if the
 -- pipeline is slow. Their thresholds are those of MindInsight, except for slow_worker:
 --
---     slow_worker     one worker of a DataLoader takes at least twice as long for a batch as the others, and at
---                     least half of the waiting is for its batches; value: how many times as long
+--     slow_worker     the median batch of one worker of a DataLoader takes at least twice as long as those of
+--                     the others, and at least half of the waiting is for its batches; value: how many times as long
 --     slow_operator   the queue of the operator before it is fuller than its own by more than 10 % of the
 --                     capacity, or it is the first operator and its queue is less than 60 % full; value: how full
 --                     its own is. For a DataLoader: it takes more than half of the time of making a batch; value:
 --                     its share
---     slow_reading    the queue of the first operator is less than 50 % full; for a DataLoader: the workers use the
---                     CPU for less than 20 % of the time of making a batch; value: that percentage
+--     slow_reading    the queue of the first operator is less than 50 % full; for a DataLoader without a slow
+--                     worker: its workers use the CPU for less than 20 % of the time of making a batch; value:
+--                     that percentage
 --     more_workers    CPU per worker above 75 %; value: that percentage
 --     fewer_workers   CPU per worker below 20 %, with more than one worker; value: that percentage
 --
@@ -62,7 +63,7 @@ CREATE MACRO data_preparation_summary_v1(
         SELECT
             p.*,
             w.fetch_cpu_pct,
-            w.step_us,
+            w.slow_worker,
             p.operator IN ('Collate', 'Dataset')
             AND p.time_per_batch_us IS NOT NULL AS is_of_loader,
             min(p.queue_used_pct) OVER pipeline >= 80 AS is_full,
@@ -166,8 +167,8 @@ CREATE MACRO data_preparation_summary_v1(
                         || 'workers, or decode them ahead of time.'
                 WHEN w.fetch_cpu_pct < 20
                     THEN
-                        ', and waits for most of that. Check what it reads, and share slow samples '
-                        || 'among all workers.'
+                        ', and waits for storage or a free core for most of that. Check what it '
+                        || 'reads, and share slow samples among all workers.'
                 ELSE '. Share slow samples among all workers.'
             END
         FROM waits AS w
@@ -230,8 +231,9 @@ CREATE MACRO data_preparation_summary_v1(
                 WHEN o.is_of_loader
                     THEN
                         'The workers compute for only ' || as_percent(o.fetch_cpu_pct)
-                        || ' of the time of making a batch, and wait for the rest: use more '
-                        || 'workers, faster storage, or fewer and larger files.'
+                        || ' of the time of making a batch, and wait for storage or a '
+                        || 'free core for the rest: use more workers, faster storage, or larger '
+                        || 'files.'
                 ELSE
                     o.operator || ' fills its queue to only ' || as_percent(o.queue_used_pct)
                     || ': reading is slow. Use more workers for it'
@@ -245,7 +247,10 @@ CREATE MACRO data_preparation_summary_v1(
                 AND o.pipeline = f.pipeline AND o.operator_id = f.operator_id
         WHERE
             f.children = 0
-            AND CASE WHEN o.is_of_loader THEN o.fetch_cpu_pct < 20 ELSE o.queue_used_pct < 50 END
+            AND CASE
+                WHEN o.is_of_loader THEN o.fetch_cpu_pct < 20 AND o.slow_worker IS NULL
+                ELSE o.queue_used_pct < 50
+            END
         UNION ALL
         SELECT
             o.run,

@@ -5,7 +5,6 @@
 -- grain: one row per queue and sample or batch
 -- distributes: trace
 -- order: run, worker, span, pipeline, stage, operator_id, time_ns, batch
--- carries: spark
 -- empty: No queue of an input pipeline was recorded: put tracewh.record.dataloader(loader, folder) around the DataLoader, or profile the data of MindSpore.
 -- uses: data_batches, is_wanted, percentage
 -- example: drawn

@@ -34,7 +34,7 @@ def curve(
     size, word = scale_of(parts[0].unit, most.values())
     device = {"name": "device", "value": devices[0]}
     if len(devices) > 1:
-        device["bind"] = select("Device", devices)
+        device["bind"] = select(by.capitalize(), devices)
     return chart_of(
         params=[device],
         height=280,

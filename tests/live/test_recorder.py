@@ -1,0 +1,78 @@
+"""tracewh.record on loaders of all kinds: the batches stay as they are, and errors are clear."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from torch.utils.data import DataLoader, IterableDataset
+
+import tracewh.record
+
+
+class Numbers(IterableDataset[int]):
+    def __iter__(self) -> Iterator[int]:
+        return iter(range(10))
+
+
+def lines(folder: Path) -> list[dict[str, Any]]:
+    [file] = folder.iterdir()
+    return [json.loads(line) for line in file.read_text().splitlines()]
+
+
+@pytest.mark.parametrize(
+    ("made", "batches"),
+    [
+        (lambda: DataLoader(range(5), 2), [[0, 1], [2, 3], [4]]),  # type: ignore[arg-type]
+        (lambda: DataLoader(range(5), 2, num_workers=2), [[0, 1], [2, 3], [4]]),  # type: ignore[arg-type]
+        (lambda: DataLoader(Numbers(), 4), [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9]]),
+        (lambda: DataLoader(range(3), None), [0, 1, 2]),  # type: ignore[arg-type]
+        (lambda: [7, 8], [7, 8]),
+    ],
+)
+def test_the_batches_do_not_change(made: Any, batches: list[Any], tmp_path: Path) -> None:
+    loader = made()
+    recorded = tracewh.record.dataloader(loader, tmp_path, "w")
+    assert isinstance(recorded, DataLoader) == isinstance(loader, DataLoader)
+    found = [batch.tolist() if hasattr(batch, "tolist") else batch for batch in recorded]
+    assert found == batches
+    said = [line for line in lines(tmp_path) if line.get("kind") == "batch"]
+    assert [line["batch"] for line in said] == [*range(len(batches))]
+    if isinstance(loader, DataLoader):
+        sizes = [len(batch) if isinstance(batch, list) else 1 for batch in batches]
+        assert [line["samples"] for line in said] == sizes
+        assert all(0 < line["collate_ns"] < line["fetch_ns"] for line in said)
+
+
+def test_a_copy_is_not_recorded(tmp_path: Path) -> None:
+    loader: Any = DataLoader(range(4), 2)  # type: ignore[arg-type]
+    tracewh.record.dataloader(loader, tmp_path, "w")
+    copy = pickle.loads(pickle.dumps(loader))
+    assert type(copy) is DataLoader and copy.worker_init_fn is None
+    assert [batch.tolist() for batch in copy] == [[0, 1], [2, 3]]
+    assert len(lines(tmp_path)) == 1  # the header
+
+
+def test_errors(tmp_path: Path) -> None:
+    with pytest.raises(TypeError, match="a int is no data loader: it cannot be iterated over"):
+        tracewh.record.dataloader(7, tmp_path)
+    with pytest.raises(ValueError, match=r"interval is 0; it must be at least 0\.01 seconds"):
+        tracewh.record.cpu(tmp_path, interval=0)
+    (tmp_path / "file").touch()
+    with pytest.raises(OSError):
+        tracewh.record.cpu(tmp_path / "file" / "log")
+
+
+def test_a_full_disk_ends_the_recording_only(tmp_path: Path) -> None:
+    loader: Any = tracewh.record.dataloader([1, 2, 3], tmp_path, "w")
+    full = os.open("/dev/full", os.O_WRONLY)
+    os.dup2(full, loader._recorder._file._file)
+    os.close(full)
+    with pytest.warns(RuntimeWarning, match="the recording ends here: No space left on device"):
+        assert list(loader) == [1, 2, 3]
+    assert list(loader) == [1, 2, 3]
