@@ -188,7 +188,7 @@ CREATE MACRO serving_windows(
         UNION ALL
         SELECT
             r.lane, r.id, r.name, 'graph launch', NULL, NULL, r.start_ns, r.end_ns,
-            NULL::MAP(VARCHAR, BIGINT)
+            NULL
         FROM _replayed AS r
     ),
 
