@@ -128,9 +128,9 @@ CREATE MACRO serving_marks(rel VARCHAR) AS TABLE
             k.is_detailed,
             k.phase,
             o.phase AS other_phase,
-            list_reduce(
+            list_reduce(  -- noqa: PRS
                 list_append(coalesce(o.numbers, []), k.numbers),
-                LAMBDA before, later: map_concat(before, later)  -- noqa: PRS
+                LAMBDA before, later: map_concat(before, later)
             ) AS numbers
         FROM _kept AS k
         LEFT JOIN _others AS o ON k.id = o.id

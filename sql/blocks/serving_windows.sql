@@ -7,7 +7,7 @@
 -- A step is an annotation that a serving framework wrote; serving_patterns lists them. A trace without any,
 -- without ProfilerStep# and without training has steps by graph launches: each launch of the graph that runs
 -- longest starts a step, which lasts until its next launch by the same thread. A trace that captures graphs
--- has no such steps. Graphs are told apart by their id, or by the names of what they run.
+-- has no such steps. Graphs are distinguished by their id, or by the names of what they run.
 --
 -- Lengths that cannot be right (see serving_fault) are NULL, and note says why.
 --
