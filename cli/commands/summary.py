@@ -78,8 +78,11 @@ def page_lines(
     yield from _cards(page, cards)
     if parts:
         yield ""
-        what = "Average step" if cards[0]["title"] == "Step time" else "Whole recording"
-        yield page.style("1", f"{what}, {cards[0]['text']}")
+        # The time of a serving step leaves out waits for work that is not in the trace; its parts do not.
+        what = {"Step time": "Average step, {}", "Recording": "Whole recording, {}"}.get(
+            cards[0]["title"], "Average step, with all waits"
+        )
+        yield page.style("1", what.format(cards[0]["text"]))
         yield from _bar(page, parts)
     if findings:
         yield ""

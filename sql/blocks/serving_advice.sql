@@ -34,7 +34,7 @@ CREATE MACRO serving_advice(
             a.run,
             a.worker,
             a.span,
-            sum(a.achieved_pct * a.total_us) FILTER (WHERE a.achieved_pct IS NOT NULL)
+            sum(a.achieved_pct * a.total_us)
             / sum(a.total_us) FILTER (WHERE a.achieved_pct IS NOT NULL) AS achieved_pct,
             sum(a.total_us) FILTER (WHERE a.achieved_pct IS NOT NULL) AS known_us
         FROM attention_roofline_v1(run := run, worker := worker, span := span) AS a
@@ -178,8 +178,8 @@ CREATE MACRO serving_advice(
                     'threshold': 20,
                     'message': format(
                         'Graphs were captured for more requests than there are, and {:.0f} % of '
-                        || 'what they compute is padding: capture more sizes (--cuda-graph-sizes in vLLM, '
-                        || '--cuda-graph-bs in SGLang).',
+                        || 'what they compute is padding: capture more sizes '
+                        || '(--cuda-graph-sizes in vLLM, --cuda-graph-bs in SGLang).',
                         f.padding_pct
                     ),
                     'cost_us': f.padding_us,

@@ -58,7 +58,9 @@ CREATE MACRO serving_marks(rel VARCHAR) AS TABLE
                 FALSE
             ) AS is_detailed,
             map_from_entries(
-                list((r.field, r.value) ORDER BY r.field) FILTER (WHERE r.value IS NOT NULL)
+                coalesce(
+                    list((r.field, r.value) ORDER BY r.field) FILTER (WHERE r.value IS NOT NULL), []
+                )
             ) AS numbers
         FROM _read AS r
         GROUP BY r.name
@@ -74,7 +76,7 @@ CREATE MACRO serving_marks(rel VARCHAR) AS TABLE
             p.format,
             p.phase,
             p.is_detailed,
-            coalesce(p.numbers, MAP {}) AS numbers,
+            p.numbers,
             r.start_ns < max(r.end_ns) OVER (
                 PARTITION BY r.lane, p.is_detailed
                 ORDER BY r.start_ns ASC, r.end_ns DESC, r.id ASC
@@ -126,8 +128,9 @@ CREATE MACRO serving_marks(rel VARCHAR) AS TABLE
             k.is_detailed,
             k.phase,
             o.phase AS other_phase,
-            list_reduce(
-                list_append(coalesce(o.numbers, []), k.numbers), LAMBDA a, b: map_concat(a, b)
+            list_reduce(  -- noqa: PRS
+                list_append(coalesce(o.numbers, []), k.numbers),
+                LAMBDA before, later: map_concat(before, later)
             ) AS numbers
         FROM _kept AS k
         LEFT JOIN _others AS o ON k.id = o.id

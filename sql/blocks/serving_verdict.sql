@@ -60,8 +60,9 @@ CREATE MACRO serving_verdict(
             median(m.requests) AS batch,
             median(m.prefill_requests) AS prefills,
             median(m.decode_requests) AS decodes,
-            1e6 * sum(m.tokens) / sum(coalesce(m.period_us, m.busy_us))
-                FILTER (WHERE m.tokens IS NOT NULL) AS tokens_per_second,
+            1e6 * sum(m.tokens)
+            / sum(CASE WHEN m.tokens IS NOT NULL THEN coalesce(m.period_us, m.busy_us) END)
+                AS tokens_per_second,
             avg(m.starved_us + coalesce(m.late_us, 0)) AS starved_us,
             avg(m.unrecorded_us) AS unrecorded_us,
             100.0 * sum(m.attention_us) / sum(m.device_us) AS attention_pct,
@@ -119,8 +120,8 @@ CREATE MACRO serving_verdict(
         END
         || '.' AS sentence,
         CASE r.limited_by
-            WHEN 'host' THEN 'The host limits it: the GPU is '
-            || as_percent(r.busy_pct) || ' busy.'
+            WHEN 'host'
+                THEN 'The host limits it: the GPU is ' || as_percent(r.busy_pct) || ' busy.'
             WHEN 'unrecorded work' THEN 'Work that is not in this trace limits it.'
             WHEN 'device' THEN 'The GPU limits it, ' || as_percent(r.busy_pct) || ' busy.'
         END AS limit_says,

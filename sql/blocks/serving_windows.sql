@@ -7,7 +7,7 @@
 -- A step is an annotation that a serving framework wrote; serving_patterns lists them. A trace without any,
 -- without ProfilerStep# and without training has steps by graph launches: each launch of the graph that runs
 -- longest starts a step, which lasts until its next launch by the same thread. A trace that captures graphs
--- has no such steps. Graphs are told apart by their id, or by the names of what they run.
+-- has no such steps. Graphs are distinguished by their id, or by the names of what they run.
 --
 -- Lengths that cannot be right (see serving_fault) are NULL, and note says why.
 --
@@ -188,7 +188,7 @@ CREATE MACRO serving_windows(
         UNION ALL
         SELECT
             r.lane, r.id, r.name, 'graph launch', NULL, NULL, r.start_ns, r.end_ns,
-            NULL::MAP(VARCHAR, BIGINT)
+            NULL
         FROM _replayed AS r
     ),
 

@@ -143,8 +143,8 @@ CREATE MACRO trace_quality_v1(
                     'severity': 'info',
                     'holds': h.replays > 0,
                     'count': h.replays,
-                    'message': 'Device events of graph replays: only the call that launched the graph '
-                    || 'was recorded. graph_kernels shows the operators that were captured.'
+                    'message': 'Device events of graph replays: only the call that launched the '
+                    || 'graph was recorded. graph_kernels shows the operators that were captured.'
                 },
                 {
                     'check': 'no_graph_capture',

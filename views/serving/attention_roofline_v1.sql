@@ -178,11 +178,13 @@ CREATE MACRO attention_roofline_v1(
             coalesce(h.query_bytes, 2) AS query_bytes,
             coalesce(kv_bytes, h.kv_bytes, 2) AS kv_bytes,
             CASE
-                WHEN g.has_window THEN least(s.prefill_pairs, s.prefill_tokens::DOUBLE * window_keys)
+                WHEN g.has_window
+                    THEN least(s.prefill_pairs, s.prefill_tokens::DOUBLE * window_keys)
                 ELSE s.prefill_pairs
             END AS prefill_pairs,
             CASE
-                WHEN g.has_window THEN least(s.decode_pairs, s.decode_tokens::DOUBLE * window_keys)
+                WHEN g.has_window
+                    THEN least(s.decode_pairs, s.decode_tokens::DOUBLE * window_keys)
                 ELSE s.decode_pairs
             END AS decode_pairs,
             coalesce(s.prefill_tokens, 0) AS prefill_tokens,
