@@ -61,7 +61,8 @@ def _has_graphs(con: duckdb.DuckDBPyConnection) -> bool:
 
 def _settle_costs(con: duckdb.DuckDBPyConnection, keys: tuple[str, ...]) -> None:
     """With the statements of ingest, on the tables that they read."""
-    con.execute("CREATE SCHEMA settling; SET search_path = 'settling,main'")
+    _create_macros(con)
+    con.execute("CREATE SCHEMA settling; SET search_path = 'settling,macros,main'")
     of_trace = "WHERE run = $1 AND worker = $2 AND span = $3"
     con.execute(f"CREATE TABLE host_links AS FROM host_events {of_trace}", keys)
     con.execute("CREATE TABLE raw_host AS SELECT event_id, category, name FROM host_links")
@@ -71,8 +72,6 @@ def _settle_costs(con: duckdb.DuckDBPyConnection, keys: tuple[str, ...]) -> None
         keys,
     )
     con.execute(f"CREATE TABLE device_links AS FROM device_events {of_trace}", keys)
-    derive(con, "event_kinds")
-    create_block(con, "tensor_core_operators")
     link_costs(con)
     con.execute(
         """
@@ -92,6 +91,15 @@ def _settle_costs(con: duckdb.DuckDBPyConnection, keys: tuple[str, ...]) -> None
         keys,
     )
     con.execute("SET search_path = 'main'; DROP SCHEMA settling CASCADE")
+
+
+def _create_macros(con: duckdb.DuckDBPyConnection) -> None:
+    """Create the macros that the statements of ingest call, once in a connection."""
+    if con.execute("FROM duckdb_schemas() AS s WHERE s.schema_name = 'macros'").fetchone():
+        return
+    con.execute("CREATE SCHEMA macros; SET search_path = 'macros,main'")
+    derive(con, "event_kinds")
+    create_block(con, "tensor_core_operators")
 
 
 def _settle_stacks(con: duckdb.DuckDBPyConnection, keys: tuple[str, ...]) -> None:
