@@ -108,7 +108,8 @@ CREATE MACRO source_limits() AS TABLE
         (
             'ascend', 'no_counters', FALSE,
             'No counters of kernels: record with '
-            || 'experimental_config=torch_npu.profiler._ExperimentalConfig(profiler_level=ProfilerLevel.Level1, '
+            || 'experimental_config=torch_npu.profiler._ExperimentalConfig('
+            || 'profiler_level=ProfilerLevel.Level1, '
             || 'aic_metrics=AiCMetrics.PipeUtilization), and ingest kernel_details.csv too.'
         ),
         (
