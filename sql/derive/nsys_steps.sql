@@ -58,7 +58,3 @@ SELECT
     END AS args
 FROM named AS n
 SEMI JOIN chosen AS o ON n.tid = o.tid AND n.kind = o.kind;
-
-UPDATE raw_host SET category = 'user_annotation', name = s.name, args = s.args
-FROM nsys_steps AS s
-WHERE raw_host.event_id = s.event_id;

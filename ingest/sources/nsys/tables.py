@@ -21,6 +21,8 @@ from tracewh.storage.manifest import content_hash
 _SMALL = ("StringIds", "PROCESSES", "ThreadNames", "TARGET_INFO_GPU", "ENUM_CUPTI_OVERHEAD_TYPE")
 #: Bytes of memory per row: of the raw tables, and of the sorting.
 _ROW_BYTES = 500
+#: From here on, rows are inserted by one thread.
+_MANY_ROWS = 2_000_000
 
 
 def read_process(
@@ -104,8 +106,12 @@ class _Process:
             overheads="PROFILER_OVERHEAD",
             cuda_overheads="CUPTI_ACTIVITY_KIND_OVERHEAD",
         )
-        con.execute(query("nsys_open_ranges"))
+        # An update reads the whole table into memory: it runs where there is something to update.
+        if con.execute("FROM raw_host AS h SELECT 1 WHERE h.dur_ns IS NULL LIMIT 1").fetchall():
+            con.execute(query("nsys_open_ranges"))
         derive(con, "nsys_steps")
+        if con.execute("FROM nsys_steps LIMIT 1").fetchall():
+            derive(con, "nsys_name_steps")
         self._insert(
             "device",
             kernels="CUPTI_ACTIVITY_KIND_KERNEL",
@@ -128,8 +134,15 @@ class _Process:
     def _insert(self, kind: str, **tables: str) -> None:
         """Append the rows of one kind, numbered after those that are there."""
         sql = self._query(f"nsys_{kind}", **tables).replace("$first", str(self.events))
-        rows = self._run(f"INSERT INTO raw_{kind} BY NAME {sql}")
-        [(count,)] = rows.fetchall()
+        [(threads,)] = self._con.execute("SELECT current_setting('threads')").fetchall()
+        if sum(map(self._export.rows, tables.values())) > _MANY_ROWS:
+            # Several threads would keep many rows in memory, to insert them in order.
+            self._con.execute("SET threads = 1")
+        try:
+            rows = self._run(f"INSERT INTO raw_{kind} BY NAME {sql}")
+            [(count,)] = rows.fetchall()
+        finally:
+            self._con.execute(f"SET threads = {threads}")
         self.events += count
         self._reading.on_events(count)
 
