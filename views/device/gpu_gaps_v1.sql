@@ -7,7 +7,7 @@
 -- order: duration_us DESC, run, worker, span, device_id, start_ns
 -- needs: no_device_events
 -- empty: No device was idle for {min_us} us or longer between its first work and its last: give min_us a lower value.
--- uses: first_id, idle_gaps, interval_totals, is_wanted, long_gaps, trace_names, unrecorded_waits
+-- uses: first_id, interval_totals, is_wanted, long_gaps, trace_names, unrecorded_waits
 -- example: drawn
 --
 -- A gap is time between the first and the last work of a device in which nothing ran on any of its
