@@ -141,8 +141,8 @@ CREATE MACRO trace_quality_v1(
                     'severity': 'info',
                     'holds': h.replays > 0,
                     'count': h.replays,
-                    'message': 'Device events of graph replays: they belong to the call that '
-                    || 'launched the graph, not to the operators that were captured.'
+                    'message': 'Device events of graph replays: they belong to operators only '
+                    || 'if the capture of the graph is known; see graph_replays.'
                 },
                 {
                     'check': 'partial_overlaps',
