@@ -135,7 +135,7 @@ def test_a_header_is_read_whole() -> None:
         ("-- order: gap_us DESC\n", "", f"{GAPS}:1: the header of a view has no 'order:' line"),
         ("-- distributes: trace", "-- distributes: span", f"{GAPS}:5: a view distributes by trace, worker, run, warehouse, not 'span'"),
         ("-- distributes: trace", "-- distributes: trace\n-- carries: trino", f"{GAPS}:6: 'carries:' is one of spark, not 'trino'"),
-        ("-- uses: ", "-- use: ", f"{GAPS}:7: unknown line 'use: spaces': it must be one of table, slice, function, block, view, version, since, summary, grain, distributes, combines, order, carries, returns, uses, needs, empty, example, reading, deprecated; free text follows an empty line"),
+        ("-- uses: ", "-- use: ", f"{GAPS}:7: unknown line 'use: spaces': it must be one of table, slice, function, block, view, version, since, summary, grain, distributes, combines, order, carries, returns, uses, needs, empty, notes, example, reading, deprecated; free text follows an empty line"),
         ("-- uses: ", "-- returns: BIGINT\n-- uses: ", f"{GAPS}:7: a function has a 'returns:' line, and nothing else has one"),
         ("-- uses: ", "-- empty: no gap\n-- uses: ", f"{GAPS}:7: 'empty:' is a sentence: it starts with a capital, ends with a period"),
         ("-- uses: ", "-- empty: No {gap}.\n-- uses: ", f"{GAPS}:7: 'empty:' names {{gap}}, which is not a parameter"),
