@@ -79,6 +79,7 @@ def ingest(
     force: Annotated[
         bool, typer.Option("--force", help="Ingest files again that were ingested before.")
     ] = False,
+    step_range: options.StepRangeOption = None,
     format: options.FormatOption = Format.TABLE.value,
     output: options.PathOption = None,
     engine: options.EngineOption = options.DEFAULT_ENGINE,
@@ -86,9 +87,10 @@ def ingest(
 ) -> None:
     """Ingest trace files into a warehouse.
 
-    Searches folders at any depth for *.json, *.json.gz and *.json.zst. Skips files that were ingested
-    before; reports and skips files that are not traces. The table lists problems first, then the runs;
-    the other formats have one row per file.
+    Searches folders at any depth for traces of the PyTorch profiler (*.json, *.json.gz, *.json.zst) and of
+    Nsight Systems (*.sqlite, *.nsys-rep, folders of Parquet files). Skips files that were ingested before;
+    reports and skips files that are not traces. The table lists problems first, then the runs; the other
+    formats have one row per trace.
     """
     from tracewh.cli.commands.ingest import run_ingest
 
@@ -103,7 +105,14 @@ def ingest(
     written = Output.parse(format, output, None, None)
     written.check()
     code = run_ingest(
-        paths, warehouse, run=run, jobs=workers, force=force, cluster=cluster, output=written
+        paths,
+        warehouse,
+        run=run,
+        jobs=workers,
+        force=force,
+        step_range=step_range,
+        cluster=cluster,
+        output=written,
     )
     raise typer.Exit(code)
 
@@ -120,6 +129,7 @@ def watch(
     warehouse: options.WarehouseOption = options.DEFAULT_WAREHOUSE,
     run: options.RunNameOption = None,
     jobs: options.JobsOption = None,
+    step_range: options.StepRangeOption = None,
     interval: Annotated[
         str, typer.Option("--interval", metavar="SECONDS", help="Time between two scans.")
     ] = "5",
@@ -133,7 +143,7 @@ def watch(
 
     workers = None if jobs is None else parse_integer("--jobs", jobs, least=1)
     seconds = parse_integer("--interval", interval, least=1)
-    raise typer.Exit(run_watch(paths, warehouse, run, workers, seconds))
+    raise typer.Exit(run_watch(paths, warehouse, run, workers, seconds, step_range))
 
 
 @app.command(cls=Command, rich_help_panel=INGEST)

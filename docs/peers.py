@@ -13,6 +13,7 @@ PEERS = {
     "hta": "HolisticTraceAnalysis",
     "tracelens": "TraceLens",
     "lightning": "PyTorch Lightning's own profiler",
+    "nsys": "Nsight Systems",
 }
 _INDEX = """\
 # Differences from other tools

@@ -32,6 +32,7 @@ def ingest(
     run: str | None = None,
     jobs: int | None = None,
     force: bool = False,
+    step_range: str | None = None,
     on_progress: Callable[[Progress], None] | None = None,
     on_result: Callable[[FileResult], None] | None = None,
 ) -> list[FileResult]:
@@ -43,11 +44,13 @@ def ingest(
         run: Name of the run, instead of the name of its folder.
         jobs: Number of files to read at the same time; None for one per core, or as many as fit into 1.5 GiB.
         force: Ingest files again that were ingested before.
+        step_range: Regular expression for the names of ranges that are steps, in traces of profilers that record
+            ranges and no steps: 'batch [0-9]+'. By default names such as 'iteration 12' and 'step 12'.
         on_progress: Called often, from any thread, one call at a time.
         on_result: Called once per file, as soon as its result is known.
 
     Returns:
-        One result per file, in the order of run, worker and span. A file that cannot be ingested is
+        One result per trace, in the order of run, worker and span; a file may hold several. A file that cannot be ingested is
         refused and leaves nothing in the warehouse; the other files are not affected.
 
     Raises:
@@ -58,7 +61,8 @@ def ingest(
     from tracewh.storage.open_store import open_store
 
     store = open_store(warehouse)
-    return ingest_sources(discover(paths, run), store, jobs, force, on_progress, on_result)
+    sources = discover(paths, run, step_range)
+    return ingest_sources(sources, store, jobs, force, on_progress, on_result)
 
 
 def ingest_sources(
@@ -73,11 +77,12 @@ def ingest_sources(
     # Imported here, so that `import tracewh` does not load DuckDB and Arrow.
     from tracewh.ingest.database_pool import DatabasePool, workers_and_limits
     from tracewh.ingest.ingest_file import ingest_file
-    from tracewh.ingest.plan import make_plan
+    from tracewh.ingest.plan import list_traces, make_plan
 
     with store.session() as session, ExitStack() as pipes:
         for pipe in dict.fromkeys(each.path for each in sources if isinstance(each.path, Piped)):
             pipes.enter_context(pipe.kept(session.path))
+        sources = list_traces(store, sources, force, session.path)
         plan = make_plan(store, sources, force)
         meter = Meter(sources, on_progress, on_result)
         new = [file_size(each.source) for each in plan if each.known is None]

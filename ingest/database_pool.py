@@ -13,6 +13,8 @@ from typing import Self
 
 import duckdb
 
+from tracewh.ingest.link import create_link_macros
+from tracewh.ingest.parse import create_raw_tables
 from tracewh.storage.staging import Session
 
 #: Memory for the databases of all traces that are ingested at the same time; beyond it they spill to disk.
@@ -84,8 +86,8 @@ class Database:
 class DatabasePool:
     """A pool that gives a database to each trace.
 
-    Opening a database takes as long as reading ten thousand events, and so does allocating memory again. So
-    a database that did not spill serves the next trace.
+    Opening a database takes as long as reading ten thousand events, and so do creating the macros and
+    allocating memory again. So a database that did not spill serves the next trace.
 
     Args:
         session: Of the ingest.
@@ -106,17 +108,18 @@ class DatabasePool:
 
     @contextmanager
     def empty(self) -> Iterator[Database]:
-        """An empty database; `Session.interrupt` interrupts it."""
+        """A database with empty raw tables and the macros of ingest; `Session.interrupt` interrupts it."""
         try:
             con, spill = self._idle.pop()
         except IndexError:  # a check before could be outdated by another thread
             con, spill = self._open()
         is_empty = False
         try:
+            fresh = _copy(con)
             with con.cursor() as cursor, self.session.running(cursor):
                 database = Database(cursor, self.limits)
                 yield database
-            is_empty = not database.is_large and not spill.exists() and _empty(con)
+            is_empty = not database.is_large and not spill.exists() and _replace(con, fresh)
         finally:
             if is_empty:
                 self._idle.append((con, spill))
@@ -137,6 +140,8 @@ class DatabasePool:
                 "async_threads": 0,
             }
         )
+        create_raw_tables(con)
+        create_link_macros(con)
         return con, spill
 
 
@@ -144,12 +149,22 @@ def _mebibytes(size: float) -> str:
     return f"{int(size) >> 20}MiB"
 
 
-def _empty(con: duckdb.DuckDBPyConnection) -> bool:
-    """Remove everything from a database at once, and return whether that worked."""
+def _copy(con: duckdb.DuckDBPyConnection) -> str:
+    """Copy a database that no trace has used, for the next trace, and return the name of the copy.
+
+    A copy takes a tenth of the time that its statements take.
+    """
     fresh = f"trace_{uuid.uuid4().hex}"
+    [(current,)] = con.execute("SELECT current_database()").fetchall()
+    con.execute(f"ATTACH ':memory:' AS {fresh}; COPY FROM DATABASE {current} TO {fresh}")
+    return fresh
+
+
+def _replace(con: duckdb.DuckDBPyConnection, fresh: str) -> bool:
+    """Replace a database by a copy from before, and return whether that worked."""
     with suppress(duckdb.Error):
         [(last,)] = con.execute("SELECT current_database()").fetchall()
-        # New cursors use the only one there is.
-        con.execute(f"ATTACH ':memory:' AS {fresh}; USE {fresh}; DETACH {last}")
+        # New cursors use the oldest that is attached.
+        con.execute(f"USE {fresh}; DETACH {last}")
         return True
     return False

@@ -40,6 +40,8 @@ def ingest_file(
     if planned.known is not None:
         found = result.unchanged(source, planned.known)
         meter.read(found.source_bytes)
+    elif source.problem:
+        found = result.refused(source, RefusedError(source.problem))
     else:
         try:
             found = ingest_trace(databases, source, meter.read, meter.count, commit)

@@ -12,18 +12,23 @@ import duckdb
 from tracewh.errors import RefusedError
 from tracewh.ingest.database_pool import Database, DatabasePool
 from tracewh.ingest.error_messages import refusal
-from tracewh.ingest.link import write_trace
+from tracewh.ingest.link import base_time_ns, write_trace
 from tracewh.ingest.parse import (
     FastParser,
-    SqlParser,
     count_odd_values,
-    create_raw_tables,
     is_available,
     is_unpadded,
+    parse_events,
+    read_recordings,
+    read_unpadded,
 )
 from tracewh.ingest.read import Block, TraceReader
 from tracewh.ingest.result import FileResult
 from tracewh.ingest.sources.discover import Source
+from tracewh.ingest.sources.reader import Contents, Reading
+from tracewh.ingest.sources.readers import table_reader
+from tracewh.ingest.sources.source import KINETO
+from tracewh.storage.staging import Session
 
 #: The most memory that linking needs per host event: that of an operator nested in many others.
 HOST_EVENT_BYTES = 800
@@ -74,12 +79,23 @@ def _ingest(
     stat = source.path.stat()
     with databases.empty() as database:
         con = database.con
-        create_raw_tables(con, unpadded)
-        # If decimals are unpadded, 123.5 is 123 us and 5 ns. The fast parser always reads 123 us and 500 ns.
-        parser = FastParser(con.cursor()) if is_available() and not unpadded else None
-        reader = TraceReader(source.path, on_bytes, parser)
-        is_all_plain = _parse_events(database, reader, on_events)
-        if unpadded or not _may_be_unpadded(con) or not is_unpadded(_first_block(source)):
+        if unpadded:
+            read_unpadded(con)
+        reader: TraceReader | Contents
+        is_kineto = source.reader == KINETO
+        odd_kinds: set[str] = set()
+        if is_kineto:
+            # If decimals are unpadded, 123.5 is 123 us and 5 ns. The fast parser always reads 123 us and
+            # 500 ns.
+            parser = FastParser(con.cursor()) if is_available() and not unpadded else None
+            reader = TraceReader(source.path, on_bytes, parser)
+            odd_kinds = parse_events(
+                con, reader, databases.limits.threads, on_events, database.expect
+            )
+        else:
+            reader = _read_tables(databases.session, database, source, on_bytes, on_events)
+        is_right = unpadded or not is_kineto or not _may_be_unpadded(con)
+        if is_right or not is_unpadded(_first_block(source)):
             facts = {
                 "source_path": str(source.path),
                 "source_bytes": stat.st_size,
@@ -91,11 +107,16 @@ def _ingest(
                 "events": reader.events,
                 "skipped_events": reader.skipped_events,
                 "tracewh_version": version("tracewh"),
+                "source": source.reader,
+                "generation": None if isinstance(reader, TraceReader) else reader.generation,
             }
+            odd = count_odd_values(con, odd_kinds)
+            if source.recordings:
+                odd |= read_recordings(con, source.recordings, base_time_ns(reader.metadata))
             [(host_events,)] = con.execute("SELECT count(*) FROM raw_host").fetchall()
             database.expect(host_events * HOST_EVENT_BYTES)
             at_once = _statements_at_once(con)
-            reasons = {**reader.reasons, **({} if is_all_plain else count_odd_values(con))}
+            reasons = {**reader.reasons, **odd}
             running = databases.session.running
             stored = write_trace(con, staged, reader.metadata, facts, reasons, running, at_once)
             return FileResult(
@@ -110,6 +131,19 @@ def _ingest(
                 repairs=reasons,
             )
     return _ingest(databases, source, staged, on_bytes, on_events, unpadded=True)
+
+
+def _read_tables(
+    session: Session,
+    database: Database,
+    source: Source,
+    on_bytes: Callable[[int], None],
+    on_events: Callable[[int], None],
+) -> Contents:
+    """Let the reader of a source fill the raw tables."""
+    with session.staging() as scratch:
+        reading = Reading(database.con, scratch, on_bytes, on_events, database.expect)
+        return table_reader(source.reader).read(source, reading)
 
 
 def _may_be_unpadded(con: duckdb.DuckDBPyConnection) -> bool:
@@ -138,22 +172,3 @@ def _statements_at_once(con: duckdb.DuckDBPyConnection) -> int:
 
 def _first_block(source: Source) -> Block:
     return next(TraceReader(source.path).blocks())
-
-
-def _parse_events(
-    database: Database, reader: TraceReader, on_events: Callable[[int], None]
-) -> bool:
-    """Parse all events into the raw tables, and return whether the fast parser read all of them."""
-    con, threads = database.con, database.limits.threads
-    # Each block has a thread, so DuckDB gets one thread per statement. Filter pushdown would parse every
-    # event twice.
-    con.execute("SET threads = 1; SET disabled_optimizers = 'filter_pushdown'")
-    with SqlParser(con, threads) as sql_parser:
-        for block in reader.blocks():
-            sql_parser.add(block)
-            database.expect(reader.text_bytes)
-            on_events(block.events)
-        sql_parser.finish()
-    reader.reasons.update(sql_parser.reasons)
-    con.execute(f"SET threads = {threads}; RESET disabled_optimizers")
-    return sql_parser.is_all_plain

@@ -5,9 +5,15 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
-from tracewh.ingest.sources.discover import Source
+from tracewh.debug import debugging
+from tracewh.errors import RefusedError
+from tracewh.ingest.error_messages import bug
+from tracewh.ingest.sources.discover import Source, check_names
 from tracewh.ingest.sources.files import Piped
+from tracewh.ingest.sources.readers import reader_named
+from tracewh.ingest.sources.source import KINETO
 from tracewh.storage.manifest import content_hash
 from tracewh.storage.store import Store, StoredTrace, Target, free_span
 
@@ -33,6 +39,51 @@ class Planned:
         source = self.source
         path = _path(source)
         return Target(source.run, source.worker, source.span, path, self.generation)
+
+
+def list_traces(
+    store: Store, sources: Sequence[Source], force: bool, folder: Path | None
+) -> list[Source]:
+    """Replace each file that may hold several traces by one source per trace, in the order of the files.
+
+    Args:
+        store: The warehouse.
+        sources: The files.
+        force: Ingest files again that are in the warehouse already.
+        folder: A folder for temporary files that exist until the end of the ingest; None on Spark.
+    """
+    found = []
+    for source in sources:
+        if source.reader == KINETO or source.problem:
+            found.append(source)
+            continue
+        try:
+            stored = () if force else _stored_traces(store, source)
+            traces = reader_named(source.reader).traces(source, stored, folder)
+            check_names(traces)
+            found += traces
+        except RefusedError as error:
+            found.append(replace(source, problem=str(error)))
+        except OSError as error:
+            said = f"{error.strerror}: {error.filename or source.path}"
+            found.append(replace(source, problem=said))
+        except Exception as error:
+            if debugging():
+                raise
+            found.append(replace(source, problem=str(bug(error))))
+    return found
+
+
+def _stored_traces(store: Store, source: Source) -> list[str]:
+    """The workers of a run that were ingested from a file as it is now."""
+    stat = source.path.stat()
+    now = str(source.path), stat.st_size, stat.st_mtime_ns
+    return [
+        trace.worker
+        for trace in store.traces(source.run)
+        for origin in [trace.origin]
+        if (origin.source_path, origin.source_bytes, origin.source_mtime_ns) == now
+    ]
 
 
 def make_plan(store: Store, sources: Sequence[Source], force: bool) -> list[Planned]:
@@ -61,6 +112,8 @@ def _same_content(source: Source, stored: Iterable[StoredTrace]) -> StoredTrace 
 
     A file with the same path, size and modification time is not read.
     """
+    if source.problem:
+        return None
     try:
         stat = source.path.stat()
         alike = [trace for trace in stored if trace.origin.source_bytes == stat.st_size]

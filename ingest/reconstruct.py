@@ -1,7 +1,9 @@
 """Reconstruct the events of a trace from its Parquet files, as JSON.
 
-Each column becomes the key that it was read from. Values in `args` and `raw` take precedence: they are there
-because a column could not store them exactly.
+Each column becomes the key that it was read from. The trace of another profiler than Kineto becomes a Chrome
+trace with the same events, not the file that it was read from.
+
+Values in `args` and `raw` take precedence: they are there because a column could not store them exactly.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ import duckdb
 import pyarrow as pa
 
 from tracewh.quoting import quote_literal
-from tracewh.schema import Column, tables
+from tracewh.schema import Column, later_tables, tables
 from tracewh.sql_files import derive
 
 _TIMED = {
@@ -91,10 +93,22 @@ def head(folder: Path) -> str:
     return str(text)
 
 
+def source_of(folder: Path) -> str:
+    """Return the name of the source of a trace, e.g. 'kineto' or 'nsys'.
+
+    Args:
+        folder: The trace's folder in a warehouse.
+    """
+    path = quote_literal(str(folder / "traces.parquet"))
+    with duckdb.connect() as con:
+        [(source,)] = con.execute(f"SELECT t.source FROM read_parquet({path}) AS t").fetchall()
+    return source or "kineto"
+
+
 @contextmanager
 def _opened(folder: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     with duckdb.connect() as con:
-        for name in tables():
+        for name in tables().keys() - later_tables():  # those hold no events
             path = quote_literal(str(folder / f"{name}.parquet"))
             con.execute(
                 f"CREATE VIEW {name} AS FROM read_parquet({path}, hive_partitioning = false)"
@@ -103,6 +117,9 @@ def _opened(folder: Path) -> Iterator[duckdb.DuckDBPyConnection]:
         derive(con, "written_numbers")
         derive(con, "rebuild")
         con.execute("SET VARIABLE base_ns = (SELECT coalesce(t.base_time_ns, 0) FROM traces AS t)")
+        con.execute(
+            "SET VARIABLE is_kineto = (SELECT coalesce(t.source, 'kineto') = 'kineto' FROM traces AS t)"
+        )
         con.execute("SET VARIABLE unpadded = (SELECT t.generation = '2024-03' FROM traces AS t)")
         yield con
 
@@ -122,7 +139,10 @@ def _texts(con: duckdb.DuckDBPyConnection, sql: str) -> Iterator[pa.Array]:
 
 def _table_sql(name: str, time: str, marked: bool) -> str:
     names = {column.name for column in tables()[name].columns}
-    category = "raw_category" if "raw_category" in names else "category"
+    category = "t.raw_category" if "raw_category" in names else "t.category"
+    if {"category", "raw_category"} <= names:
+        # The words of other profilers say nothing to a viewer of Chrome traces.
+        category = "CASE WHEN getvariable('is_kineto') THEN t.raw_category ELSE t.category END"
     phase = {"memory_records": "'i'", "other_events": "t.phase"}.get(name, "'X'")
     event_name = "'[memory]'" if name == "memory_records" else "t.name"
     duration = "t.duration_ns" if "duration_ns" in names else "NULL"
@@ -141,7 +161,7 @@ def _table_sql(name: str, time: str, marked: bool) -> str:
             t.raw,
             present([
                 member('ph', to_json({phase})),
-                member('cat', to_json(t.{category})),
+                member('cat', to_json({category})),
                 member('name', to_json({event_name})),
                 member('pid', place(t.pid)),
                 member('tid', place(t.tid)),

@@ -11,11 +11,11 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from tracewh.errors import IngestError, RefusedError, StoreError
+from tracewh.errors import IngestError, StoreError
 from tracewh.ingest.api import FileResult, ingest_sources
-from tracewh.ingest.read import TraceReader
 from tracewh.ingest.sources.discover import Source, discover
 from tracewh.ingest.sources.files import is_pipe
+from tracewh.ingest.sources.readers import reader_named
 from tracewh.storage.open_store import open_store
 
 #: A complete file that was refused is tried again after 1, 2, 4, ... scans, up to this number. A
@@ -42,6 +42,7 @@ class Watch:
         warehouse: The warehouse's folder, or its URL in a store.
         run: Name of the run of all files, instead of the names of their folders.
         jobs: Number of files to read at the same time; all cores by default.
+        step_range: See `tracewh.ingest`.
         on_result: Called once per file that was tried, as soon as its result is known.
         on_left: Called once with a file that is skipped until it changes, and the reason.
         on_store_error: Called at every scan with a path whose store cannot be read, and the reason.
@@ -57,6 +58,7 @@ class Watch:
         *,
         run: str | None = None,
         jobs: int | None = None,
+        step_range: str | None = None,
         on_result: Callable[[FileResult], None] | None = None,
         on_left: Callable[[Source, str], None] | None = None,
         on_store_error: Callable[[str, str], None] | None = None,
@@ -71,6 +73,7 @@ class Watch:
         self._stored: set[tuple[str, int, int]] = set()
         self._run = run
         self._jobs = jobs
+        self._step_range = step_range
         self._on_result = on_result
         self._on_left = on_left
         self._on_store_error = on_store_error
@@ -94,9 +97,11 @@ class Watch:
         if not ready:
             return []
         results = ingest_sources(ready, self._store, self._jobs, on_result=self._on_result)
-        for result in results:
-            seen = self._seen[str(result.source)]
-            seen.is_done = result.status != "refused"
+        # A file may hold several traces.
+        refused = {str(result.source) for result in results if result.status == "refused"}
+        for path in {str(source.path) for source in ready}:
+            seen = self._seen[path]
+            seen.is_done = path not in refused
             if not seen.is_done:
                 seen.failures += 1
                 seen.wait = min(2**seen.failures, MOST_SCANS)
@@ -106,7 +111,7 @@ class Watch:
         found: dict[str, Source] = {}
         for path in self._paths:
             try:
-                for source in discover([path]):
+                for source in discover([path], step_range=self._step_range):
                     found.setdefault(str(source.path), source)
             except StoreError as error:
                 if self._on_store_error:
@@ -142,13 +147,4 @@ class Watch:
 
 def _unfinished(source: Source) -> str:
     """Why a file is not a complete trace; '' if it is one."""
-    reader = TraceReader(source.path)
-    try:
-        for _ in reader.blocks():
-            pass
-    except RefusedError as error:
-        return str(error)
-    except OSError:  # its ingest will report why, and be tried again
-        return ""
-    whole = reader.ended and not {"truncated_bytes", "damaged_compression"} & reader.reasons.keys()
-    return "" if whole else "it is still being written, or was cut off"
+    return source.problem or reader_named(source.reader).unfinished(source)

@@ -8,7 +8,7 @@ import duckdb
 
 from tracewh.ingest.link.link_tasks import link_costs
 from tracewh.ingest.link.nesting import nest
-from tracewh.sql_files import derive
+from tracewh.sql_files import create_block, derive
 
 #: The tables that ingest derives from others, in whole or in some columns, and the block that reads such columns.
 DERIVED = frozenset({"graphs", "host_events", "operator_costs", "stacks", "step_activity"})
@@ -72,6 +72,7 @@ def _settle_costs(con: duckdb.DuckDBPyConnection, keys: tuple[str, ...]) -> None
     )
     con.execute(f"CREATE TABLE device_links AS FROM device_events {of_trace}", keys)
     derive(con, "event_kinds")
+    create_block(con, "tensor_core_operators")
     link_costs(con)
     con.execute(
         """

@@ -70,6 +70,7 @@ def ingest(
     run: str | None = None,
     jobs: int | None = None,
     force: bool = False,
+    step_range: str | None = None,
     on_progress: Callable[[Progress], None] | None = None,
     on_result: Callable[[FileResult], None] | None = None,
 ) -> list[FileResult]:
@@ -81,11 +82,13 @@ def ingest(
         run: Name of the run, instead of the name of its folder.
         jobs: Number of files to read at the same time; None for one per core, or as many as fit into 1.5 GiB.
         force: Ingest files again that were ingested before.
+        step_range: Regular expression for the names of ranges that are steps, in traces of profilers that record
+            ranges and no steps: 'batch [0-9]+'. By default names such as 'iteration 12' and 'step 12'.
         on_progress: Called often, from any thread, one call at a time.
         on_result: Called once per file, as soon as its result is known.
 
     Returns:
-        One result per file, refused files included.
+        One result per trace, and per refused file.
 
     Raises:
         IngestError: The ingest cannot start: a path does not exist, or has no trace files.
@@ -101,6 +104,7 @@ def ingest(
         run=run,
         jobs=jobs,
         force=force,
+        step_range=step_range,
         on_progress=on_progress,
         on_result=on_result,
     )

@@ -28,6 +28,8 @@ _COLUMN = re.compile(
     r"^ +(?P<name>\w+) (?P<type>[A-Z][A-Z ]*(?:\[\])*),?  -- (?:\[(?P<keys>[^\]]+)\] )?(?P<meaning>.+)$"
 )
 _AS_TEXT = " as text"
+#: The header line of a table that not all warehouses have: those of version 0.1 have no files of it.
+_LATER = re.compile(r"^-- since: (?!0\.1$)", re.MULTILINE)
 
 
 class ColumnError(ValueError):
@@ -63,10 +65,16 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table: its name, and the columns of its Parquet files."""
+    """A table: its name, and the columns of its Parquet files.
+
+    Attributes:
+        is_later: Whether a trace may have no file of it, because an older version of tracewh ingested it. The
+            trace then has no rows in the table.
+    """
 
     name: str
     columns: tuple[Column, ...]
+    is_later: bool = False
 
     @property
     def arguments(self) -> tuple[Column, ...]:
@@ -79,10 +87,16 @@ def tables() -> dict[str, Table]:
     """All tables by name, without the partition keys."""
     found = {}
     for path in sorted((SQL / "tables").glob("*.sql")):
-        columns = table_columns(path.read_text("utf-8"))
+        sql = path.read_text("utf-8")
+        columns = table_columns(sql)
         kept = tuple(column for column in columns if column.name not in PARTITION_KEYS)
-        found[path.stem] = Table(path.stem, kept)
+        found[path.stem] = Table(path.stem, kept, bool(_LATER.search(sql)))
     return found
+
+
+def later_tables() -> list[str]:
+    """The tables of which a trace may have no file."""
+    return [name for name, table in tables().items() if table.is_later]
 
 
 def table_columns(sql: str) -> tuple[Column, ...]:

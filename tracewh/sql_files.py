@@ -1,4 +1,4 @@
-"""Run the SQL files of sql/derive, sql/functions and sql/blocks."""
+"""Run the SQL files of sql/derive, sql/functions, sql/blocks and sql/tables."""
 
 from __future__ import annotations
 
@@ -30,6 +30,11 @@ def create_function(con: duckdb.DuckDBPyConnection, name: str) -> None:
 def create_block(con: duckdb.DuckDBPyConnection, name: str) -> None:
     """Create a macro of sql/blocks; the functions and tables that it uses must exist."""
     _run(con, SQL / "blocks" / f"{name}.sql")
+
+
+def create_table(con: duckdb.DuckDBPyConnection, name: str) -> None:
+    """Create an empty table of sql/tables."""
+    _run(con, SQL / "tables" / f"{name}.sql")
 
 
 def run(con: duckdb.DuckDBPyConnection, sql: str) -> None:

@@ -246,7 +246,8 @@ def _attached(database: Path) -> Iterator[duckdb.DuckDBPyConnection]:
 
 def _fingerprint(root: Path) -> str:
     """Return a text of everything that the contents of tracewh.duckdb depend on."""
-    return f"{_origin()}path {root}\n"
+    empty = " ".join(Pattern(root).without_files())
+    return f"{_origin()}path {root}\nempty {empty}\n"
 
 
 def _origin() -> str:

@@ -1,7 +1,8 @@
-"""Blocks that have no rows where no graph was launched, as macros without contents.
+"""Blocks that have no rows for most traces, as macros without contents.
 
 Planning what finds the captured graph of a launch takes longer than most queries, and needs more than Spark SQL
-can do. So these macros stand in for the blocks where there is nothing to find.
+can do; what serving steps need takes long, too. So these macros stand in for the blocks where there is nothing
+to find.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from tracewh.views.spec import Spec
 #: Blocks and views that have rows only for traces that launch a graph.
 OF_GRAPHS = (
     "graph_kernels_v1",
+    "graph_replays_v1",
     "replay_matches",
     "replay_notes",
     "replayed_costs",
@@ -18,6 +20,22 @@ OF_GRAPHS = (
     "replayed_modules",
     "replayed_stacks",
 )
+
+#: Blocks that have rows only for traces with the steps of a serving framework, or that launch a graph.
+OF_SERVING = ("serving_advice", "serving_verdict")
+
+#: These blocks, and the query that finds a trace for which they have rows. `AND` and a condition may follow it.
+RARE = {
+    OF_GRAPHS: "FROM graphs WHERE role = 'launch'",
+    OF_SERVING: """
+        FROM (
+            SELECT g.run FROM graphs AS g WHERE g.role = 'launch'
+            UNION ALL
+            SELECT s.run FROM steps AS s
+            WHERE s.step IS NOT NULL AND NOT starts_with(s.name, 'ProfilerStep#')
+        ) WHERE TRUE
+    """,
+}
 
 
 def empty_macro(spec: Spec) -> str:

@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from tracewh.quoting import quote_literal
+from tracewh.schema import later_tables
 from tracewh.storage import compacted_runs, layout
 from tracewh.storage.arrow_dataset import dataset
 from tracewh.storage.compacted_runs import CompactedRun
@@ -131,7 +132,7 @@ class Listing:
             for trace in self.traces
             if table.name in trace.files and trace.keys not in merged_traces
         ]
-        if not own and not parts:
+        if not own and not parts and table.name not in later_tables():
             said = f"holds no {table.name}.parquet: it is damaged; ingest again with --force"
             raise OSError(errno.EIO, said, str(self.path))
         if self.location is None:
@@ -209,7 +210,8 @@ def create_view(
     Args:
         con: The connection.
         table: The table.
-        own: SQL that reads the files of the traces themselves; None if there are none to read.
+        own: SQL that reads the files of the traces themselves; None if there are none to read. Without merged
+            files either, the view is empty.
         parts: The merged files to read; in an object store, views named files.TABLE_NUMBER read them.
         in_store: Whether Arrow reads the files, for which JSON is text.
     """
@@ -231,6 +233,9 @@ def create_view(
         )
         where = f" WHERE (t.worker, t.span) NOT IN (VALUES {rows})" if rows else ""
         selects.append(f"SELECT {columns} FROM {source} AS t{where}")
+    if not selects:
+        nulls = ", ".join(f"NULL::{column.type} AS {column.name}" for column in table.columns)
+        selects = [f"SELECT {nulls} WHERE FALSE"]
     con.execute(f"CREATE OR REPLACE VIEW {table.name} AS {' UNION ALL '.join(selects)}")
 
 

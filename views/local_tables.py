@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tracewh.quoting import quote_literal
+from tracewh.schema import later_tables
 from tracewh.storage import compacted_runs, layout
 from tracewh.storage.compacted_runs import CompactedRun
 from tracewh.storage.layout import MANIFEST, Object, TraceKeys
@@ -39,7 +40,13 @@ class Pattern:
 
     def create_view(self, con: duckdb.DuckDBPyConnection, table: Spec) -> None:
         """Create a table's view."""
-        create_view(con, table, read(self.files(table.name)), [])
+        is_empty = table.name in self.without_files()
+        create_view(con, table, None if is_empty else read(self.files(table.name)), [])
+
+    def without_files(self) -> list[str]:
+        """Return the tables of which no trace has a file."""
+        data = self.path / "data"
+        return [name for name in later_tables() if not any(data.glob(f"*/*/*/{name}.parquet"))]
 
     def files(self, table: str) -> str:
         """Return a glob for the files of a table, as a SQL literal."""
@@ -61,6 +68,8 @@ class LocalTables:
         self._selected: Callable[[TraceKeys], bool] | None = None
         #: For each compacted table, the folders of the traces that are not merged, and the merged files.
         self._divided: dict[str, tuple[list[str], list[Part]]] = {}
+        #: The folders of traces that have a file, for each table of which a trace may have none.
+        self._with_file: dict[str, set[str]] = {name: set() for name in later_tables()}
         #: Contents of the manifests of merged files by path; a manifest never changes.
         self._manifests: dict[str, tuple[CompactedRun, ...]] = {}
 
@@ -83,18 +92,38 @@ class LocalTables:
         found, _ = _traces(self.path / "data", selected=lambda _: True)
         return {trace.keys: trace.version for trace in found}
 
-    def refresh(self, with_merged: bool = True) -> set[str]:
-        """List the traces and merged files again, and return the tables whose views must be recreated."""
+    def refresh(self, with_merged: bool = True, tables: Iterable[str] | None = None) -> set[str]:
+        """List the traces and merged files again, and return the tables whose views must be recreated.
+
+        Args:
+            with_merged: Whether to use merged files.
+            tables: The tables that will be read; None for all.
+        """
         before, self._divided = self._divided, {}
         found, runs = _traces(self.path / "data", selected=self._selected)
         self._folders = [trace.folder for trace in found]
         if with_merged and runs:
             self._divide(found, self._compacted(runs))
+        for table in self._with_file if tables is None else self._with_file.keys() & set(tables):
+            own, parts = self._divided.get(table, (self._folders, []))
+            kept = self._only_with_file(table, own)
+            if len(kept) < len(own):
+                self._divided[table] = kept, parts
         return {
             table
             for table in before.keys() | self._divided.keys()
             if _shape(before.get(table)) != _shape(self._divided.get(table))
         }
+
+    def _only_with_file(self, table: str, folders: list[str]) -> list[str]:
+        """Return the folders of traces that have a file of a table."""
+        known = self._with_file[table]
+        known.update(
+            each
+            for each in folders
+            if each not in known and os.path.exists(f"{each}/{table}.parquet")
+        )
+        return [each for each in folders if each in known]
 
     def _divide(self, found: list[_FoundTrace], compacted: list[CompactedRun]) -> None:
         merged = MergedFiles(compacted, {trace.keys: trace.version for trace in found})
@@ -137,10 +166,11 @@ class LocalTables:
     def create_view(self, con: duckdb.DuckDBPyConnection, table: Spec) -> None:
         """Create a table's view."""
         own, parts = self._divided.get(table.name, (self._folders, []))
-        known = _variable(table.name) if parts else _PRESENT
+        known = _variable(table.name) if table.name in self._divided else _PRESENT
         files = f"[t || '/{table.name}.parquet' FOR t IN getvariable('{known}')::VARCHAR[]]"
         files = files if parts else f"coalesce({files}, [{self._pattern.files(table.name)}])"
-        create_view(con, table, read(files) if own or not parts else None, parts)
+        is_read = own or not (parts or table.name in self._divided)
+        create_view(con, table, read(files) if is_read else None, parts)
 
     def _compacted(self, runs: list[str]) -> list[CompactedRun]:
         """Return the merged files of some runs, given by their folders."""

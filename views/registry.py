@@ -63,6 +63,12 @@ class Call:
     sql: str
     values: Mapping[str, Any]
 
+    @property
+    def distributes(self) -> str:
+        """The group of traces that a row depends on, one of `SIZES`: the view's, or larger by an argument."""
+        combined = self.view.distributes == "worker" and self.values.get("combine_workers")
+        return "run" if combined else self.view.distributes
+
 
 class Registry:
     """All tables, slices, functions, blocks and views that the .sql files define.

@@ -21,7 +21,17 @@ Kind = Literal["table", "slice", "function", "block", "view"]
 KINDS: tuple[Kind, ...] = ("table", "slice", "function", "block", "view")
 
 #: The folders in views/, in the order of the documentation.
-GROUPS = ("overview", "operators", "device", "memory", "distributed", "counters", "compare")
+GROUPS = (
+    "overview",
+    "operators",
+    "device",
+    "memory",
+    "data",
+    "distributed",
+    "counters",
+    "serving",
+    "compare",
+)
 
 #: Names of the ``name: text`` lines at the start of a header. Any other name is an error.
 FACTS = (
@@ -92,17 +102,30 @@ SHARED_PARAMS = {
         "FALSE",
         "TRUE returns rows for each recording of a worker; FALSE combines its recordings.",
     ),
+    "combine_workers": Param(
+        "combine_workers",
+        "BOOLEAN",
+        "-",
+        "FALSE",
+        "TRUE combines the workers of a run; FALSE returns rows for each worker.",
+    ),
 }
 SHARED_COLUMNS = {
     "run": Column("run", "VARCHAR", "key", "Run that the row belongs to."),
     "worker": Column("worker", "VARCHAR", "key", "Worker that recorded the trace."),
     "span": Column("span", "VARCHAR", "key", "Recording of the worker."),
 }
-#: The column `span` of a view with the parameter per_span.
-COMBINED_SPAN = replace(
-    SHARED_COLUMNS["span"],
-    meaning="Recording of the worker; NULL if all its recordings are combined.",
-)
+#: Parameter -> the column that is NULL where the parameter combines traces.
+COMBINED = {
+    "per_span": replace(
+        SHARED_COLUMNS["span"],
+        meaning="Recording of the worker; NULL if all its recordings are combined.",
+    ),
+    "combine_workers": replace(
+        SHARED_COLUMNS["worker"],
+        meaning="Worker that recorded the trace; NULL if the workers of the run are combined.",
+    ),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -323,11 +346,11 @@ class _Header:
             if section == "params":
                 self.params += [SHARED_PARAMS[name] for name in names]
             else:
-                together = SHARED_PARAMS["per_span"] in self.params
-                self.columns += [
-                    COMBINED_SPAN if together and name == "span" else SHARED_COLUMNS[name]
-                    for name in names
-                ]
+                params = {p.name for p in self.params if p == SHARED_PARAMS.get(p.name)}
+                combined = {
+                    COMBINED[name].name: COMBINED[name] for name in COMBINED.keys() & params
+                }
+                self.columns += [(SHARED_COLUMNS | combined)[name] for name in names]
             return
         want = ["name", "type", "unit", "default", "meaning"]
         if section == "columns":

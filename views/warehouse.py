@@ -28,7 +28,7 @@ from tracewh.storage.layout import KEYS, TraceKeys, replaying_run
 from tracewh.storage.remote import is_url
 from tracewh.temporary import Temporary
 from tracewh.views import names
-from tracewh.views.empty_blocks import OF_GRAPHS, empty_macro
+from tracewh.views.empty_blocks import RARE, empty_macro
 from tracewh.views.listing import Listing
 from tracewh.views.local_tables import LocalTables, Pattern
 from tracewh.views.registry import Registry, did_you_mean, installed
@@ -108,8 +108,8 @@ class Warehouse:
         self.registry = installed()
         self._created: set[str] = set()
         self._creating = threading.Lock()
-        # Never back to False: a relation that was made for a trace with graphs may run later.
-        self._has_graphs = False
+        # Nothing is added again: a relation that was made for a trace with graphs may run later.
+        self._without = set(RARE)
         # By default DuckDB spills into the current folder, and two databases may not share a folder.
         spill = Temporary()
         self._remove = weakref.finalize(self, spill.close)
@@ -346,20 +346,18 @@ class Warehouse:
         DuckDB binds each object that it creates, and opens each file of the tables in it, so the tables
         show one trace instead of thousands while objects are created.
         """
-        if not self._has_graphs:
-            needed = self.registry.needs(sql)
-            of_graphs = [name for name in OF_GRAPHS if name in needed]
-            if of_graphs and self._launch_graphs(sql, runs):
-                self._has_graphs = True
-                for name in [name for name in OF_GRAPHS if name in self._created]:
+        needed = set(self.registry.needs(sql))
+        for blocks in [blocks for blocks in self._without if not needed.isdisjoint(blocks)]:
+            if self._has_rare(RARE[blocks], sql, runs):
+                self._without.discard(blocks)
+                for name in [name for name in blocks if name in self._created]:
                     self._con.execute(f"DROP MACRO TABLE {name}")
                     self._created.remove(name)
-        given = () if self._has_graphs else OF_GRAPHS
+        given = [name for blocks in self._without for name in blocks]
         missing = [name for name in self.registry.needs(sql, given) if name not in self._created]
-        if given:
-            self._create_empty(name for name in of_graphs if name not in self._created)
+        self._create_empty(name for name in given if name in needed and name not in self._created)
         if isinstance(self._files, LocalTables):
-            changed = self._files.refresh(with_merged) & self._created
+            changed = self._files.refresh(with_merged, needed) & self._created
             if first:
                 self._files.put_first(first)
             self._files.set_variables(self._con, most=1)
@@ -369,12 +367,12 @@ class Warehouse:
         else:
             self._create(missing)
 
-    def _launch_graphs(self, sql: str | None, runs: Collection[str] | None) -> bool:
-        """Whether a trace of some runs launches a graph; of any run for None."""
+    def _has_rare(self, query: str, sql: str | None, runs: Collection[str] | None) -> bool:
+        """Whether a query finds something of some runs; of any run for None."""
         if sql is None:
             return True
         of_runs = f" AND run IN ({', '.join(map(quote_literal, runs))})" if runs else ""
-        query = f"SELECT 1 FROM graphs WHERE role = 'launch'{of_runs} LIMIT 1"
+        query = f"SELECT 1 {query}{of_runs} LIMIT 1"
         self._prepare(query)
         return self._con.execute(query).fetchone() is not None
 

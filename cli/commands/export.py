@@ -28,6 +28,7 @@ def export_trace(
 ) -> None:
     """Write a trace to a file. The file appears when all of it is written, or not at all."""
     from tracewh.ingest.api import names
+    from tracewh.ingest.reconstruct import source_of
     from tracewh.storage.open_store import open_store
     from tracewh.storage.remote import is_url
     from tracewh.views.warehouse import Warehouse, find
@@ -41,6 +42,7 @@ def export_trace(
     traces = open_store(warehouse).traces(trace[0], trace[1])
     [stored] = (each for each in traces if each.span == trace[2])
     with stored.local_folder() as folder:
+        origin = source_of(folder)
         critical = None
         if critical_path is not None:
             with Warehouse(warehouse) as opened:
@@ -54,6 +56,10 @@ def export_trace(
         plural = "" if arrow_count == 1 else "s"
         text += f"; {marked:,} critical events, {arrow_count:,} arrow{plural} between them"
     diagnostics.line(text)
+    if origin != "kineto":
+        diagnostics.note(
+            f"it was recorded with {origin}: the file has its events as a Chrome trace, and {origin} cannot open it"
+        )
 
 
 def _pick_trace(

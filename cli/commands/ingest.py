@@ -32,6 +32,7 @@ def run_ingest(
     run: str | None = None,
     jobs: int | None = None,
     force: bool = False,
+    step_range: str | None = None,
     cluster: Cluster | None = None,
     output: Output | None = None,
 ) -> int:
@@ -45,7 +46,7 @@ def run_ingest(
     with prepare_in_background(warehouse) as prepared:
         try:
             with display() as shown, diagnostics.terminable(), ExitStack() as stack:
-                store, sources = open_store(warehouse), discover(paths, run)
+                store, sources = open_store(warehouse), discover(paths, run, step_range)
                 ingest = _engine(cluster, jobs, stack, shown)
                 results = ingest(
                     sources,

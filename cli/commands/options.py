@@ -21,6 +21,15 @@ WarehouseOption = Annotated[
         help="The warehouse: a folder, or a URL such as s3://BUCKET/PATH.",
     ),
 ]
+StepRangeOption = Annotated[
+    str | None,
+    typer.Option(
+        "--step-range",
+        metavar="REGEX",
+        help="Ranges whose whole name matches are steps, in traces of profilers that record ranges but no steps: "
+        "'batch [0-9]+'. By default names such as 'iteration 12' and 'step 12'.",
+    ),
+]
 DEFAULT_WAREHOUSE = "tracewh-warehouse"
 
 FormatOption = Annotated[

@@ -29,7 +29,9 @@ TITLES = {
     "device": "Kernels and devices",
     "memory": "Memory",
     "distributed": "Distributed",
+    "data": "Input pipeline and CPU",
     "counters": "Counters",
+    "serving": "Serving",
     "compare": "Comparison of two runs",
 }
 

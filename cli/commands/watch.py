@@ -15,7 +15,12 @@ if TYPE_CHECKING:
 
 
 def run_watch(
-    paths: list[str], warehouse: str, run: str | None, jobs: int | None, interval: int
+    paths: list[str],
+    warehouse: str,
+    run: str | None,
+    jobs: int | None,
+    interval: int,
+    step_range: str | None = None,
 ) -> int:
     """Scan repeatedly until an interrupt, which is the normal end and not an error."""
     from tracewh.errors import IngestError
@@ -49,6 +54,7 @@ def run_watch(
             warehouse,
             run=run,
             jobs=jobs,
+            step_range=step_range,
             on_result=on_result,
             on_left=on_left,
             on_store_error=on_store_error,

@@ -30,9 +30,9 @@ def write_trace(
     import pyarrow.compute
 
     from tracewh.ingest.reconstruct import arrows, batches, head
-    from tracewh.schema import tables
+    from tracewh.schema import later_tables, tables
 
-    for table in tables():
+    for table in tables().keys() - later_tables():
         if not (folder / f"{table}.parquet").exists():
             raise CliError(
                 f"{name} has no {table}.parquet: it is damaged, or another version of"

@@ -23,6 +23,7 @@ function colors() {
     font,
     aria: false,
     view: { stroke: null },
+    text: { color: soft },
     axis: { labelColor: ink, titleColor: soft, gridColor: line, domainColor: line, tickColor: line,
       labelFontSize: 12, titleFontWeight: "normal" },
     legend: { labelColor: ink, titleColor: soft, labelFontSize: 12, titleFontWeight: "normal" },
@@ -161,6 +162,7 @@ function drawChart(holder, panel, label) {
   const { kind, specification } = panel.chart;
   if (ELEMENTS[kind]) return ELEMENTS[kind](holder, panel, label);
   if (specification) return (CHARTS[kind] ?? plainChart)(holder, panel, label);
+  if (panel.chart.undrawn) holder.append(element("p", { className: "said", textContent: panel.chart.undrawn }));
   if (kind === "delta") {
     const isKnown = panel.chart.values.some((name) => column(panel, name)?.values.some((value) => value !== null));
     holder.append(element("p", { className: "said",

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 
 from tracewh.cli.diagnostics import sql_error
-from tracewh.cli.report.page import PRODUCT, closing, opening
+from tracewh.cli.report.frame import PRODUCT, closing, opening
 from tracewh.cli.report.row_json import by_column
 from tracewh.views.queries import run_query
 from tracewh.views.warehouse import WarehouseError

@@ -14,7 +14,8 @@ from tracewh.cli.diagnostics.errors import CliError
 from tracewh.cli.output import Format, text_formats, write_parquet
 from tracewh.cli.output.trace_file import gzipped, write_trace
 from tracewh.cli.report import timeline as timelines
-from tracewh.cli.report.page import PRODUCT, document, panel_data
+from tracewh.cli.report.frame import PRODUCT
+from tracewh.cli.report.page import document, panel_data
 from tracewh.cli.report.panels import COMPARED, SECTIONS
 from tracewh.cli.report.row_json import bounded
 from tracewh.cli.report.write import choose_trace, select_traces

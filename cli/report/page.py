@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import base64
-import functools
-import hashlib
 import html
 import shlex
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from importlib.metadata import version
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-import orjson
-
 from tracewh.cli.output.empty_result import reasons
-from tracewh.cli.output.step_categories import STEP_CATEGORIES
-from tracewh.cli.report import charts, first_screens, libraries, timeline
+from tracewh.cli.report import charts, first_screens, timeline
+from tracewh.cli.report.frame import LIBRARIES, asset, closing, notices, opening
 from tracewh.cli.report.panels import (
     BLOCK_LEVELS,
     COMPARED,
@@ -38,13 +32,6 @@ from tracewh.views.queries import query_text, run_query
 if TYPE_CHECKING:
     from tracewh.views.warehouse import Warehouse
 
-ASSETS = files(__name__.rpartition(".")[0])
-#: Those of other people, which the packages of an extra hold.
-LIBRARIES: dict[str, Callable[[], str]] = {
-    "vega": libraries.vega,
-    "datatables": libraries.datatables,
-    "datatables.css": libraries.datatables_css,
-}
 STYLES = ("datatables.css", "page.css", "bars.css", "timeline.css")
 SCRIPTS = (
     "vega",
@@ -68,8 +55,6 @@ SCRIPTS = (
 )
 #: Those of a page that has a server.
 LIVE_SCRIPTS = (*SCRIPTS, "perfetto.js")
-#: The name of the product in the header of a page of `tracewh serve`, which leads to the home page.
-PRODUCT = '<h1 class="product"><a href="./">tracewh</a></h1>\n'
 #: How much scripts, styles and rows may take for a file with other workers to stay below 6 MB.
 MOST_BYTES = 5_850_000
 #: Those of a page with the timeline only.
@@ -98,7 +83,7 @@ def render(warehouse: Warehouse, trace: ReportTrace) -> Iterator[str]:
         data["blocks"] = _blocks(warehouse, trace)
     main = timeline.embedded(warehouse, trace)
     data["timeline"] = main
-    assets = sum(len(_asset(name)) for name in (*STYLES, *SCRIPTS))
+    assets = sum(len(asset(name)) for name in (*STYLES, *SCRIPTS))
     room = MOST_BYTES - assets - len(embedded(data))
     found = first_screens.first_screens(warehouse, trace, room)
     data["screens"] = found["screens"]
@@ -150,75 +135,6 @@ def document(
     if data is not None:
         yield f'<script type="application/json" id="data">{embedded(data)}</script>\n'
     yield from closing(scripts)
-
-
-def opening(
-    title: str, styles: tuple[str, ...], scripts: tuple[str, ...], *, is_live: bool
-) -> Iterator[str]:
-    """Yield the start of a page, up to its body.
-
-    Args:
-        title: Title of the page.
-        styles: The style sheets of the page, which it contains.
-        scripts: The scripts of the page; `closing` writes them.
-        is_live: Whether the page may send requests to its own server.
-    """
-    yield '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-    yield f'<meta http-equiv="Content-Security-Policy" content="{_policy(scripts, is_live)}">\n'
-    yield '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-    yield f"<title>{html.escape(title)}</title>\n"
-    for style in styles:
-        yield f"<style>{_asset(style)}</style>\n"
-    yield f"<style>{_category_colors()}</style>\n</head>\n<body>\n"
-
-
-def notices() -> str:
-    """Return the part of a page that names its libraries and their licenses."""
-    return (
-        "<footer><details><summary>Libraries in this page</summary>"
-        f'<pre tabindex="0">{html.escape(_asset("notices.txt"))}</pre></details></footer>\n'
-    )
-
-
-def closing(scripts: tuple[str, ...]) -> Iterator[str]:
-    """Yield the scripts of a page, and its end."""
-    for script in scripts:
-        yield f"<script>{_asset(script)}</script>\n"
-    yield "</body>\n</html>\n"
-
-
-def _category_colors() -> str:
-    """Return the colors of the charts for what the page itself draws."""
-    named = {
-        known.page_color: charts.COLORS[category.replace("_", " ")]
-        for category, known in STEP_CATEGORIES.items()
-    }
-    named |= {"longer": charts.LONGER, "shorter": charts.SHORTER}
-    return f":root{{{';'.join(f'--c-{name}: {color}' for name, color in named.items())}}}"
-
-
-def _categories() -> str:
-    """Return a script with the categories of a step: each with its column, its color and its word."""
-    named = [
-        [f"{category}_us", known.page_color, known.word]
-        for category, known in STEP_CATEGORIES.items()
-    ]
-    return f"const CATEGORIES = {orjson.dumps(named).decode()};"
-
-
-@functools.cache
-def _policy(scripts: tuple[str, ...], is_live: bool) -> str:
-    """Return the content security policy: only the page's own scripts, and its own server if live."""
-    hashes = (
-        base64.b64encode(hashlib.sha256(_asset(script).encode()).digest()).decode()
-        for script in scripts
-    )
-    allowed = " ".join(f"'sha256-{value}'" for value in hashes)
-    connect = " connect-src 'self';" if is_live else ""
-    return (
-        f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline';{connect}"
-        " img-src data: blob:; base-uri 'none'; form-action 'none'"
-    )
 
 
 def _blocks(warehouse: Warehouse, trace: ReportTrace) -> dict[str, Any]:
@@ -292,7 +208,7 @@ def _chart(panel: Panel, found: dict[str, Any]) -> dict[str, Any] | None:
     if panel.chart["kind"] not in charts.KINDS:  # drawn with elements of the page
         return dict(panel.chart)
     made = charts.specification(panel.chart, found) if found["rows"] else None
-    drawn = {**panel.chart, "specification": made}
+    drawn = {**panel.chart, "specification": made, "undrawn": "" if made else panel.undrawn}
     if made and panel.chart["kind"] == "flame":
         drawn["frames"] = {
             column.name: _packed(charts.frames(found, panel.chart["path"], column.name))
@@ -412,9 +328,3 @@ def _compared_traces(trace: ReportTrace) -> str:
         f'<p class="said">Worker {worker}, span {span}, compared with worker {baseline_worker}, '
         f"span {baseline_span} of the baseline.</p>\n"
     )
-
-
-@functools.cache
-def _asset(name: str) -> str:
-    made_by = {**LIBRARIES, "categories.js": _categories}.get(name)
-    return made_by() if made_by else ASSETS.joinpath(name).read_text("utf-8")

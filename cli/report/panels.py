@@ -28,6 +28,7 @@ class Panel:
         chart: How to draw the rows; None for only a table.
         table: Whether to show the rows as a table too.
         left_out: Message if the query filters out all rows of the view.
+        undrawn: Message if there are rows, but the chart has nothing to draw.
         is_of_block: Whether the query has a parameter for a block of the timelines that are compared.
         has_finding: Whether a query of sql/queries/report/findings says in a sentence what its rows show. It reads them
             from the table panel_rows.
@@ -39,6 +40,7 @@ class Panel:
     chart: Mapping[str, Any] | None = None
     table: bool = True
     left_out: str = ""
+    undrawn: str = ""
     is_of_block: bool = False
     has_finding: bool = True
 
@@ -138,8 +140,17 @@ OPERATORS = Section(
         ),
         Panel(
             "flops",
-            "Operations of matrix products, convolutions and attention",
+            "Roofline of matrix products, convolutions and attention",
             "operator_flops_summary",
+            {
+                "kind": "roofline",
+                "label": "name",
+                "x": "intensity",
+                "y": "tflops",
+                "time": "device_us",
+            },
+            undrawn="No operator has both its work and its device time in the trace, so none has a place in a "
+            "roofline. Record with record_shapes=True and with the device among the activities.",
         ),
     ),
 )
@@ -169,6 +180,15 @@ KERNELS = Section(
             "roofline",
             "Roofline by CUPTI counters",
             "roofline",
+            {
+                "kind": "roofline",
+                "label": "name",
+                "x": "intensity",
+                "y": "achieved_tflops",
+                "time": "duration_us",
+            },
+            undrawn="No kernel has all counters that a roofline needs: kineto__cuda_core_flops, "
+            "dram__bytes_read.sum, dram__bytes_write.sum and gpu__time_duration.sum.",
         ),
     ),
 )
@@ -234,6 +254,51 @@ MEMORY = Section(
             "memory-peak",
             "Memory at peak",
             "memory_at_peak",
+        ),
+    ),
+)
+
+DATA = Section(
+    "data",
+    "Input pipeline and CPU",
+    (
+        Panel(
+            "data-summary",
+            "Is the data loader the bottleneck?",
+            "data_preparation_summary",
+            has_finding=False,
+        ),
+        Panel(
+            "data-pipeline",
+            "Operators of the input pipeline",
+            "data_pipeline",
+            has_finding=False,
+        ),
+        Panel(
+            "data-queue",
+            "Queues of the input pipeline over time",
+            "data_queue",
+            {
+                "kind": "curve",
+                "x": "time_ms",
+                "by": "queue",
+                "values": ("queue_size",),
+            },
+            table=False,
+            has_finding=False,
+        ),
+        Panel(
+            "cpu",
+            "Use of the CPUs over time",
+            "cpu_utilization",
+            {
+                "kind": "curve",
+                "x": "time_ms",
+                "by": "process",
+                "values": ("busy_pct", "idle_pct"),
+            },
+            table=False,
+            has_finding=False,
         ),
     ),
 )
@@ -368,7 +433,17 @@ WORKERS = Section(
 #: The view that a finding of the verdict names -> the panel that shows it.
 _PROOFS = {
     panel.view: panel.id
-    for section in (OVERVIEW, WORKERS, OPERATORS, KERNELS, DEVICE, MEMORY, COMMUNICATION, MODULES)
+    for section in (
+        OVERVIEW,
+        WORKERS,
+        OPERATORS,
+        KERNELS,
+        DEVICE,
+        MEMORY,
+        DATA,
+        COMMUNICATION,
+        MODULES,
+    )
     for panel in section.panels
 }
 
@@ -390,6 +465,7 @@ SECTIONS = (
     KERNELS,
     DEVICE,
     MEMORY,
+    DATA,
     COMMUNICATION,
     MODULES,
 )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import orjson
 
-from tracewh.cli.report.page import PRODUCT, closing, notices, opening
+from tracewh.cli.report.frame import PRODUCT, closing, notices, opening
 from tracewh.views.registry import installed
 from tracewh.views.spec import GROUPS
 

@@ -21,10 +21,11 @@ Object.assign(ELEMENTS, {
     if (gain) holder.append(element("p", { className: "gain", textContent: typeset(gain.text) }));
     holder.append(element("div", { className: "cards" }, ...of("card").map(cardOf)));
     const step = element("section", { className: "average" });
+    const recorded = of("card")[0]?.title === "Recording"; // there are no steps
     const findings = element("section", { className: "findings" }, element("h4", { textContent: "What costs most" }));
     const found = of("finding");
     findings.append(...(found.length ? found.map((row) => findingOf(row, panel.chart.panels))
-      : [element("p", { className: "said", textContent: "Nothing that tracewh looks for costs 1 % of a step." })]));
+      : [element("p", { className: "said", textContent: `Nothing that tracewh looks for costs 1 % of ${recorded ? "the recording" : "a step"}.` })]));
     holder.append(element("div", { className: "columns" }, step, findings));
     return averageStep(step, panel);
   },

@@ -14,22 +14,32 @@ from tracewh.sql_files import create_block, create_function, derive
 
 def link_costs(con: duckdb.DuckDBPyConnection) -> None:
     """Create `call_costs` and the macro `with_costs`: the cost of each operator call."""
-    create_block(con, "tensor_core_operators")
     derive(con, "own_costs")
     while con.execute("FROM climbs LIMIT 1").fetchone():
         derive(con, "climb")
     derive(con, "call_costs")
 
 
-def _launch(con: duckdb.DuckDBPyConnection) -> None:
-    create_block(con, "kernel_patterns")
-    derive(con, "launches")
-
-
 def _nest(con: duckdb.DuckDBPyConnection) -> None:
     derive(con, "host")
     derive(con, "family")
     nest(con, "intervals")
+
+
+def _steps(con: duckdb.DuckDBPyConnection) -> None:
+    derive(con, "step_marks")
+    # Most traces have steps of the profiler or none; the parsing of other names is left out for them.
+    if (
+        con.execute("FROM step_marks LIMIT 1").fetchone() is None
+        and con.execute(
+            "FROM raw_host AS h WHERE h.category = 'user_annotation'"
+            " AND regexp_matches(h.name, 'execute_|step\\[|prefill\\[|decode\\[') LIMIT 1"
+        ).fetchone()
+    ):
+        create_block(con, "serving_patterns")
+        create_block(con, "serving_marks")
+        derive(con, "serving_step_marks")
+    derive(con, "steps")
 
 
 def _graphs(con: duckdb.DuckDBPyConnection) -> None:
@@ -60,9 +70,9 @@ LINK_TASKS = {
     # Drops the tables of the two tasks before it.
     "links_in_order": Task(partial(derive, name="links_in_order"), ("stacks",)),
     "launched": Task(partial(derive, name="launched")),
-    "launches": Task(_launch, ("links_in_order", "launched")),
+    "launches": Task(partial(derive, name="launches"), ("links_in_order", "launched")),
     "costs": Task(link_costs, ("launches",)),
-    "steps": Task(partial(derive, name="steps"), ("launches",)),
+    "steps": Task(_steps, ("launches",)),
     "flows": Task(partial(derive, name="flows")),
     "graphs": Task(_graphs, ("launches",)),
 }

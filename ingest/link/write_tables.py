@@ -15,7 +15,7 @@ import duckdb
 from tracewh.ingest.link.link_tasks import LINK_TASKS
 from tracewh.ingest.link.task_graph import Running, Task, run_tasks
 from tracewh.schema import Table, tables
-from tracewh.sql_files import create_block, create_function, derive, query
+from tracewh.sql_files import create_block, create_function, create_table, derive, query
 from tracewh.storage.parquet import write_parquet
 
 #: Version of the Parquet layout. Increase it when a table or column is renamed or dropped.
@@ -41,18 +41,54 @@ DROPS = {
     "drop flows": (("raw_flow", "linked_flows"), ("flows.parquet", "traces.parquet")),
     "drop memory": (("raw_memory", "memory_links"), ("memory_records.parquet",)),
 }
+#: For each kind of events, the tasks that a trace without such events does not need, and the tables that are
+#: then empty. What these tasks would write is ready-made.
+WITHOUT = {
+    "flow": (("flows", "drop flows"), ("flows",)),
+    "memory": (("drop memory",), ("memory_records",)),
+    "device": (("launched", "launches"), ("device_events", "counters")),
+    "counter": ((), ("counter_samples",)),
+    "other": ((), ("other_events", "processes")),
+    "pipeline_operators": ((), ("data_pipeline_operators",)),
+    "pipeline_batches": ((), ("data_pipeline_batches",)),
+}
+#: The tables of CUDA graphs, which few traces have.
+GRAPHS = ("graphs", "graph_nodes")
+#: Parquet files without rows, by table and level of compression.
+_EMPTY: dict[tuple[str, int], bytes] = {}
 #: Tasks to start first: those that free memory, and the tasks that they need.
 FIRST = (
     *("flows", "traces.parquet", "flows.parquet", "drop flows"),
     *("nesting", "stacks", "links_in_order", "memory_records.parquet", "drop memory"),
 )
-#: The blocks that compute the step activity of a trace, in the order in which they call each other.
-STEP_BLOCKS = (
+#: The blocks that linking calls, in the order in which they call each other, and the tables that they read.
+BLOCKS = (
+    *("kernel_patterns", "tensor_core_operators"),
     *("event_roles", "interval_totals", "merged_intervals", "step_slots"),
     *("step_intervals", "step_roles"),
 )
+BLOCK_TABLES = ("traces", "host_events", "device_events", "steps")
 #: The largest base time, in the year 2096: sums with the largest times and durations stay within 64 bits.
 MOST_BASE_NS = 4 * 10**18
+
+
+def create_link_macros(con: duckdb.DuckDBPyConnection) -> None:
+    """Create the macros that linking calls.
+
+    Args:
+        con: Connection to a database with the raw tables.
+    """
+    create_function(con, "is_wanted")
+    # DuckDB checks that the tables of a macro exist. Each trace creates them later as views.
+    for table in BLOCK_TABLES:
+        create_table(con, table)
+    for block in BLOCKS:
+        create_block(con, block)
+    for table in BLOCK_TABLES:
+        con.execute(f"DROP TABLE {table}")
+    con.execute("CREATE MACRO base_ns() AS 0::BIGINT")
+    derive(con, "out_traces")
+    derive(con, "device_links")
 
 
 def write_trace(
@@ -67,7 +103,7 @@ def write_trace(
     """Link the rows of a trace, and write all of its tables to a folder.
 
     Args:
-        con: Connection to the database with the raw tables.
+        con: Connection to the database with the raw tables and the macros of `create_link_macros`.
         folder: An existing, empty folder.
         metadata: The file's top-level keys besides traceEvents.
         source: Values for the columns of `traces` that do not come from events.
@@ -78,8 +114,9 @@ def write_trace(
     Returns:
         The number of bytes written.
     """
-    # A macro, because a variable belongs to one connection.
-    con.execute(f"CREATE MACRO base_ns() AS {base_time_ns(metadata)}::BIGINT")
+    if base_ns := base_time_ns(metadata):
+        # A macro, because a variable belongs to one connection.
+        con.execute(f"CREATE OR REPLACE MACRO base_ns() AS {base_ns}::BIGINT")
     # These return the relation with the rows of a table. The rows of all others are those of one query.
     prepare: dict[str, Callable[[duckdb.DuckDBPyConnection], str]] = {
         "traces": partial(_traces, metadata=metadata, source=source, reasons=reasons),
@@ -92,9 +129,20 @@ def write_trace(
         "graph_nodes": lambda _: "out_graph_nodes",
     }
     level = 12 if source["events"] < FEW_EVENTS else 3
+    missing = [WITHOUT[kind] for kind in WITHOUT.keys() - _kinds(con)]
+    left_out = {task for tasks, _ in missing for task in tasks}
+    empty = {table for _, tables in missing for table in tables}
+    if not _device_properties(metadata):
+        empty.add("devices")
 
     def write_table(con: duckdb.DuckDBPyConnection, name: str) -> None:
+        if name in empty:
+            _write_empty(con, tables()[name], folder, level)
+            return
         rows = prepare[name](con) if name in prepare else f"({query(f'out_{name}')})"
+        if name in GRAPHS and not con.execute(f"FROM {rows} LIMIT 1").fetchone():
+            _write_empty(con, tables()[name], folder, level)
+            return
         _write(con, tables()[name], rows, folder, level)
 
     def writing(name: str) -> Task:
@@ -107,6 +155,7 @@ def write_trace(
         name: Task(partial(_drop, names=names), needs) for name, (names, needs) in DROPS.items()
     }
     tasks = LINK_TASKS | files | drops
+    tasks |= {name: Task(lambda _: None, tasks[name].needs) for name in left_out}
     run_tasks(con, {name: tasks[name] for name in [*FIRST, *tasks]}, running, at_once)
     return sum(path.stat().st_size for path in folder.iterdir())
 
@@ -122,6 +171,25 @@ def _write(
     write_parquet(
         con, f"SELECT {columns} FROM {rows} AS t", folder / f"{table.name}.parquet", level
     )
+
+
+def _write_empty(con: duckdb.DuckDBPyConnection, table: Table, folder: Path, level: int) -> None:
+    """Write a file without rows. DuckDB writes the first of a process, which is kept."""
+    path = folder / f"{table.name}.parquet"
+    known = _EMPTY.get((table.name, level))
+    if known is not None:
+        path.write_bytes(known)
+        return
+    columns = ", ".join(f"NULL AS {column.name}" for column in table.columns)
+    _write(con, table, f"(SELECT {columns} WHERE false)", folder, level)
+    _EMPTY[table.name, level] = path.read_bytes()
+
+
+def _kinds(con: duckdb.DuckDBPyConnection) -> set[str]:
+    """The kinds of events that the trace has."""
+    kinds = " UNION ALL ".join(f"(SELECT '{kind}' FROM raw_{kind} LIMIT 1)" for kind in WITHOUT)
+    kinds += " UNION ALL (SELECT 'counter' FROM raw_samples LIMIT 1)"
+    return {kind for (kind,) in con.execute(kinds).fetchall()}
 
 
 def _drop(con: duckdb.DuckDBPyConnection, names: tuple[str, ...]) -> None:
@@ -150,9 +218,6 @@ def _step_activity(con: duckdb.DuckDBPyConnection, metadata: Mapping[str, Any]) 
             "metadata": json.dumps({"distributedInfo": distributed}),
         },
     )
-    create_function(con, "is_wanted")
-    for block in STEP_BLOCKS:
-        create_block(con, block)
     con.execute("CREATE TABLE role_intervals AS FROM step_intervals()")
     return "step_roles('role_intervals')"
 
@@ -187,12 +252,14 @@ def _traces(
         "layout_version": LAYOUT_VERSION,
         "ingested_at": datetime.now(UTC),
     }
-    derive(con, "out_traces")
     columns = ", ".join(
-        f"${name} AS {name}" for name in values if name not in ("hostname", "unpadded")
+        f"${name} AS {name}"
+        for name in values
+        if name not in ("hostname", "generation", "unpadded")
     )
     con.execute(
-        f"CREATE TABLE out_traces AS SELECT {columns}, f.*,"
+        f"CREATE TABLE out_traces AS SELECT {columns}, f.* REPLACE ("
+        " coalesce($generation, f.generation) AS generation),"
         " coalesce($hostname, f.worker_hostname) AS hostname"
         " FROM trace_facts($base_time_ns, $worker, $unpadded) AS f",
         values,
@@ -213,10 +280,6 @@ def _has_column(key: str, value: Any) -> bool:
 
 
 def _devices(con: duckdb.DuckDBPyConnection, metadata: Mapping[str, Any]) -> str:
-    found = metadata.get("deviceProperties")
-    entries = (
-        [entry for entry in found if isinstance(entry, dict)] if isinstance(found, list) else []
-    )
     columns = tables()["devices"].columns
     read = ", ".join(
         f"""try_cast(nullif(json_extract_string(e.entry, '$."{column.keys[0]}"'), '') AS {column.type})"""
@@ -227,9 +290,15 @@ def _devices(con: duckdb.DuckDBPyConnection, metadata: Mapping[str, Any]) -> str
     con.execute(
         f"CREATE TABLE out_devices AS SELECT {read}, e.entry::JSON AS properties"
         " FROM (SELECT unnest(?::VARCHAR[]) AS entry) AS e",
-        [[json.dumps(entry) for entry in entries]],
+        [[json.dumps(entry) for entry in _device_properties(metadata)]],
     )
     return "out_devices"
+
+
+def _device_properties(metadata: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The objects in the `deviceProperties` of a file."""
+    found = metadata.get("deviceProperties")
+    return [entry for entry in found if isinstance(entry, dict)] if isinstance(found, list) else []
 
 
 def _integer(value: Any, most: int = 2**31 - 1) -> int | None:

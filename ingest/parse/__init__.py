@@ -2,7 +2,14 @@
 
 from tracewh.ingest.parse.event_columns import count_odd_values
 from tracewh.ingest.parse.fast_parser import FastParser, is_available
-from tracewh.ingest.parse.sql_parser import SqlParser, create_raw_tables, is_unpadded
+from tracewh.ingest.parse.recordings import read_recordings
+from tracewh.ingest.parse.sql_parser import (
+    SqlParser,
+    create_raw_tables,
+    is_unpadded,
+    parse_events,
+    read_unpadded,
+)
 
 __all__ = [
     "FastParser",
@@ -11,4 +18,7 @@ __all__ = [
     "create_raw_tables",
     "is_available",
     "is_unpadded",
+    "parse_events",
+    "read_recordings",
+    "read_unpadded",
 ]

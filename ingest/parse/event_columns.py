@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Collection
 from functools import cache
 
 import duckdb
@@ -37,12 +38,12 @@ def insert_sql(layout: EventLayout, kind: str, older_keys: bool) -> str:
     return f"INSERT INTO raw_{kind} {rows}"
 
 
-def odd_values_sql(layout: EventLayout) -> str:
-    """Return SQL that counts the events of the raw tables with values that were accepted although they are odd."""
+def odd_values_sql(layout: EventLayout, kinds: Collection[str]) -> str:
+    """Return SQL that counts the events of some kinds with values that were accepted although they are odd."""
     rows = " UNION ALL ".join(
         f"SELECT r.raw, r.ts_ns, r.dur_ns, {_number_as_text(layout, kind)} AS has_number"
         f" FROM raw_{kind} AS r WHERE r.raw IS NOT NULL OR r.args IS NOT NULL"
-        for kind in layout.kinds
+        for kind in kinds
     )
     return f"WITH odd_rows AS ({rows}) {query('odd_values')}"
 
@@ -61,8 +62,15 @@ def _number_as_text(layout: EventLayout, kind: str) -> str:
     return f"""regexp_matches(r.args, '"({keys})":"') AND ({said})"""
 
 
-def count_odd_values(con: duckdb.DuckDBPyConnection) -> Counter[str]:
-    """Count the odd values in the raw tables by reason. Plain events have none."""
-    rows = con.execute(odd_values_sql(event_layout(con)))
+def count_odd_values(con: duckdb.DuckDBPyConnection, kinds: Collection[str]) -> Counter[str]:
+    """Count the odd values in the raw tables by reason. Plain events have none.
+
+    Args:
+        con: Connection to the database with the raw tables.
+        kinds: The kinds of the events that are not plain.
+    """
+    if not kinds:
+        return Counter()
+    rows = con.execute(odd_values_sql(event_layout(con), sorted(kinds)))
     names = [column[0] for column in rows.description or ()]
     return +Counter(dict(zip(names, rows.fetchall()[0], strict=True)))

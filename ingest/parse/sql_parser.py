@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, deque
+from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import Self
 
@@ -13,7 +14,7 @@ import pyarrow as pa
 from tracewh.arrow_columns import joined
 from tracewh.ingest.parse import event_columns, fast_parser
 from tracewh.ingest.parse.event_layout import event_layout
-from tracewh.ingest.read import Block, Scanner
+from tracewh.ingest.read import Block, Scanner, TraceReader
 from tracewh.sql_files import derive, query, run
 
 #: Events that are not plain are collected until they have this many bytes: a block may have few.
@@ -23,19 +24,29 @@ BLOCKS_AHEAD = 2
 _OTHERS = pa.schema([("event_id", pa.int64()), ("text", pa.string())])
 
 
-def create_raw_tables(con: duckdb.DuckDBPyConnection, unpadded: bool = False) -> None:
-    """Create the raw tables, named raw_<kind>. Their times are those of the file, without the base time.
+def create_raw_tables(con: duckdb.DuckDBPyConnection) -> None:
+    """Create the raw tables, named raw_<kind>, and the macros that parsing and linking call.
+
+    The times of the raw tables are those of the file, without the base time.
+
+    Those of sql/derive/pipeline_layout.sql hold what is recorded beside a trace, and have final times.
 
     Args:
         con: Connection to an empty database.
-        unpadded: Whether the decimals of times are unpadded; see sql/derive/unpadded.sql.
     """
-    derive(con, "event_kinds")
-    if unpadded:
-        derive(con, "unpadded")
+    for name in ("event_kinds", "written_numbers", "full_parse"):
+        derive(con, name)
     layout = event_layout(con)
     for kind in layout.kinds:
         con.execute(f"CREATE TABLE raw_{kind} ({layout.raw_columns(kind)})")
+    derive(con, "pipeline_layout")
+    # The launch of a device event and the host event of its operator, from sources that name them.
+    con.execute("CREATE TABLE raw_link (event_id BIGINT, launch_id BIGINT, caller_id BIGINT)")
+
+
+def read_unpadded(con: duckdb.DuckDBPyConnection) -> None:
+    """Read the decimals of times as unpadded from here on; see sql/derive/unpadded.sql."""
+    derive(con, "unpadded")
 
 
 def is_unpadded(block: Block) -> bool:
@@ -53,6 +64,36 @@ def is_unpadded(block: Block) -> bool:
     return bool(row[0])
 
 
+def parse_events(
+    con: duckdb.DuckDBPyConnection,
+    reader: TraceReader,
+    threads: int,
+    on_events: Callable[[int], None],
+    expect: Callable[[int], None],
+) -> set[str]:
+    """Parse all events of a file into the raw tables. Return the kinds of those that the fast parser did not read.
+
+    Args:
+        con: Connection to a database with these tables.
+        reader: Of the file; the causes of repairs are added to its reasons.
+        threads: Number of threads of DuckDB, and maximum number of blocks to parse in full at the same time.
+        on_events: Called with the number of events read.
+        expect: Called with the bytes of memory that the events read so far may need.
+    """
+    # Each block has a thread, so DuckDB gets one thread per statement. Filter pushdown would parse every
+    # event twice.
+    con.execute("SET threads = 1; SET disabled_optimizers = 'filter_pushdown'")
+    with SqlParser(con, threads) as sql_parser:
+        for block in reader.blocks():
+            sql_parser.add(block)
+            expect(reader.text_bytes)
+            on_events(block.events)
+        sql_parser.finish()
+    reader.reasons.update(sql_parser.reasons)
+    con.execute(f"SET threads = {threads}; RESET disabled_optimizers")
+    return sql_parser.kinds
+
+
 class SqlParser:
     """Appends blocks to the raw tables, in other threads than the one that reads them.
 
@@ -62,7 +103,7 @@ class SqlParser:
 
     Attributes:
         reasons: Counts of repairs, by cause; complete after `finish`.
-        is_all_plain: Whether no event needed the full parse.
+        kinds: The kinds of the events that needed the full parse; complete after `finish`.
     """
 
     def __init__(self, con: duckdb.DuckDBPyConnection, threads: int) -> None:
@@ -75,7 +116,7 @@ class SqlParser:
         self._idle: list[_FullParse] = []
         self._parsing: set[Future[None]] = set()
         self.reasons: Counter[str] = Counter()
-        self.is_all_plain = True
+        self.kinds: set[str] = set()
 
     def __enter__(self) -> Self:
         return self
@@ -107,6 +148,7 @@ class SqlParser:
             future.result()
         for parse in self._idle:
             self.reasons.update(+parse.reasons)  # without the zeros
+            self.kinds |= parse.kinds
 
     def _parse_held(self) -> None:
         batches = pa.Table.from_batches(self._held, _OTHERS).combine_chunks().to_batches()
@@ -115,10 +157,6 @@ class SqlParser:
             self._parse(batch)
 
     def _parse(self, batch: pa.RecordBatch) -> None:
-        if self.is_all_plain:  # so far
-            derive(self._con, "written_numbers")
-            derive(self._con, "full_parse")
-        self.is_all_plain = False
         if len(self._parsing) >= self._threads:
             done, self._parsing = wait(self._parsing, return_when=FIRST_COMPLETED)
             for future in done:
@@ -162,6 +200,7 @@ class _FullParse:
         self._layout = event_layout(con)
         self._others = _Rows(_OTHERS)
         self.reasons: Counter[str] = Counter()
+        self.kinds: set[str] = set()
         con.register("others", self._others)
 
     def append(self, batch: pa.RecordBatch) -> None:
@@ -172,6 +211,7 @@ class _FullParse:
         older_keys = _has_any_key(texts, self._layout.older_keys)
         run(self._con, f"CREATE OR REPLACE TEMP TABLE base AS {query('event_columns')}")
         for (kind,) in self._con.execute("SELECT DISTINCT b.tbl FROM base AS b").fetchall():
+            self.kinds.add(kind)
             run(self._con, event_columns.insert_sql(self._layout, kind, older_keys))
 
     def _without_odd_numbers(self, texts: pa.StringArray) -> pa.StringArray:

@@ -17,6 +17,12 @@ WHITESPACE = b" \t\r\n"
 #: The most bytes to read before the events, or after them. No trace has more.
 MOST_BYTES = 64 << 20
 
+#: What to say of a flight recorder dump, JSON or pickle.
+FLIGHT_RECORDER = (
+    "a flight recorder dump of PyTorch, which tracewh cannot read yet; "
+    "torchfrtrace of PyTorch compares the dumps of all ranks"
+)
+
 _KEY = b'"traceEvents"'
 _LIST = re.compile(rb"[\x00-\x20]*:[\x00-\x20]*\[")
 _UNDECIDED = re.compile(rb"[\x00-\x20]*:?[\x00-\x20]*\Z")
@@ -72,6 +78,10 @@ def describe_file(text: bytes) -> str:
     start = b"".join(text[:200].split())[:2]
     if not start:
         return "the file is empty"
+    if text.startswith(b"SQLite format 3\0"):
+        return (
+            "an SQLite database, which cannot be read from a pipe or a store: name a file on a disk"
+        )
     if start in (b"\xff\xfe", b"\xfe\xff") or b"\0" in start:
         return "not UTF-8 text, perhaps UTF-16; save it as UTF-8"
     if start == b"[[":
@@ -84,6 +94,10 @@ def describe_file(text: bytes) -> str:
         return "a rocprofv3 trace; export the PyTorch profiler's own trace"
     if b'"nodes"' in text and b'"schema"' in text:
         return "a PyTorch execution trace (it has nodes, not traceEvents)"
+    if b'"pg_config"' in text and b'"entries"' in text:
+        return FLIGHT_RECORDER
+    if b'"header"' in text and (b'"coll_perf"' in text or b'"p2p_perf"' in text):
+        return "a log of the NCCL inspector, which tracewh cannot read yet"
     return "a JSON object without traceEvents"
 
 

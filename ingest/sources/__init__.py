@@ -1,4 +1,6 @@
-"""Find trace files in folders, object stores and pipes.
+"""Find traces in folders, object stores and pipes, and know the files of each profiler.
 
-Other rooms use `discover.discover`, which returns a `discover.Source` per file, and the pipes of `files`.
+Other rooms use `discover.discover`, which returns a `discover.Source` per file, the pipes of `files`, and
+`readers`, which lists a reader per profiler. A new one implements `reader.TableReader`, and is added to
+`readers.TABLE_READERS`, to sql/blocks/source_limits.sql and to docs/sources/.
 """

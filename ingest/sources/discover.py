@@ -9,46 +9,56 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
 
 from tracewh.errors import IngestError
 from tracewh.files import File
-from tracewh.ingest.sources.files import STDIN, Search
+from tracewh.ingest.sources.ascend.reader import run_of_job
+from tracewh.ingest.sources.files import STDIN, LogFolder, Search, TraceFolder
+from tracewh.ingest.sources.kineto import SUFFIXES
+from tracewh.ingest.sources.readers import claim, is_wanted, recognise
+from tracewh.ingest.sources.recordings import attach_recordings, is_recording
+from tracewh.ingest.sources.source import KINETO, Source
 from tracewh.storage import layout
 
+__all__ = ["Source", "discover"]
+
+#: The reader of Nsight Systems, whose recordings may be in several forms.
+NSYS = "nsys"
 #: `worker0.1623143089861.pt.trace.json.gz`: worker, stamp, suffixes.
 _NAME = re.compile(
     r"(?P<worker>.*?)(?:\.(?P<stamp>\d+))?(?:\.pt\.trace)?\.(?:json|raw)(?:\.gz|\.zst)?"
 )
-_SUFFIXES = (".json", ".json.gz", ".json.zst", ".raw.gz")
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
-    """A file that may be a trace, with the names from its path."""
-
-    path: File
-    run: str
-    worker: str
-    span: str
-    trace_name: str
-
-
-def discover(paths: Iterable[str | os.PathLike[str]], run: str | None = None) -> list[Source]:
-    """Find all files with a suffix of trace files, in the order of run, worker and span.
+def discover(
+    paths: Iterable[str | os.PathLike[str]],
+    run: str | None = None,
+    step_range: str | None = None,
+) -> list[Source]:
+    """Find all files of known profilers, in the order of run, worker and span.
 
     Args:
         paths: Files, run folders, or folders of runs. Folders are searched recursively. A path may be a URL
             in an object store; - is standard input.
         run: Name of the run. If the paths contain several runs, it is put in front of their names.
+        step_range: Regular expression for the names of ranges that are steps, where a profiler records ranges.
 
     Raises:
-        IngestError: A path does not exist or cannot be read, or there is no file with a suffix of trace
-            files.
+        IngestError: A path does not exist or cannot be read, there is no trace file, or `step_range` is not a
+            regular expression.
     """
-    search = Search(lambda name: name.endswith(_SUFFIXES))
+    try:
+        re.compile(step_range or "")
+    except re.error as error:
+        raise IngestError(
+            f"the step range {step_range!r} is no regular expression: {error}"
+        ) from None
+    search = Search(is_wanted, claim)
     found: dict[File, Source] = {}
+    named: set[File] = {STDIN}
     paths = list(paths)
     for given in paths:
         if os.fspath(given) == "-":
@@ -56,24 +66,83 @@ def discover(paths: Iterable[str | os.PathLike[str]], run: str | None = None) ->
             continue
         for folder in search.folders(given):
             spans = _spans(folder.names)
-            for file in folder.files:
-                worker, stamp = _worker_and_stamp(file.name)
-                span = spans.get((worker, stamp), "default")
-                source = Source(file, folder.run, worker, span, _stem(file.name))
-                found.setdefault(file, source)
+            if folder.is_named:
+                named.update(folder.files)
+            recordings = _recordings(folder)
+            files = [f for f in folder.files if f not in found and not is_recording(f.name)]
+            traces = [source for file in files if (source := _source(file, folder, spans))]
+            for source in attach_recordings(traces, recordings, folder.run, folder.is_named):
+                found.setdefault(source.path, source)
     if not found:
-        names = ", ".join(f"*{suffix}" for suffix in _SUFFIXES[:3])
+        names = ", ".join(f"*{suffix}" for suffix in SUFFIXES[:3])
         raise IngestError(f"no trace files ({names}) in {', '.join(map(str, paths))}")
-    sources = list(found.values())
+    sources = _without_copies(found.values(), named)
+    if step_range is not None:
+        sources = [replace(source, step_range=step_range) for source in sources]
     if run is not None:
         several = len({source.run for source in sources}) > 1
         sources = [replace(s, run=f"{run}/{s.run}" if several else run) for s in sources]
+    check_names(sources)
+    return sorted(sources, key=lambda s: (s.run, s.worker, s.span.rjust(9), str(s.path)))
+
+
+def _without_copies(sources: Iterable[Source], named: Collection[File]) -> list[Source]:
+    """Leave out reports and exports that are the same recording as another one in the same folder.
+
+    Nsight Systems writes its exports beside the report, and `nsys stats` leaves one there, too.
+    """
+    kept: dict[object, Source] = {}
+    for source in sources:
+        is_alone = source.reader != NSYS or source.path in named
+        key = source.path if is_alone else (source.run, source.worker, source.reader)
+        if key not in kept or _rank(source) < _rank(kept[key]):
+            kept[key] = source
+    return list(kept.values())
+
+
+def _rank(source: Source) -> int:
+    """Which form of a recording is read, if there are several: the one that takes the least time."""
+    if isinstance(source.path, TraceFolder):
+        return 0
+    return 2 if source.path.name.endswith(".nsys-rep") else 1
+
+
+def check_names(sources: Iterable[Source]) -> None:
+    """Raise an IngestError if a name cannot be the name of a folder of the warehouse."""
     for source in sources:
         for key in layout.KEYS:
             if said := layout.name_problem(key, getattr(source, key)):
                 remedy = "" if key != "run" else "; give it one with --run"
                 raise IngestError(f"{source.path}: {said}{remedy}")
-    return sorted(sources, key=lambda s: (s.run, s.worker, s.span.rjust(9), str(s.path)))
+
+
+def _recordings(folder: LogFolder) -> list[File]:
+    """The recordings in a folder, also if the user named a trace in it."""
+    files = [file for file in folder.files if is_recording(file.name)]
+    if folder.is_named and not files and isinstance(folder.files[0], Path):
+        beside = folder.files[0].parent
+        files = [beside / name for name in sorted(folder.names) if is_recording(name)]
+    return files
+
+
+def _source(
+    file: File, folder: LogFolder, spans: Mapping[tuple[str, str | None], str]
+) -> Source | None:
+    """The source of a file; None if it is of no known profiler."""
+    if isinstance(file, TraceFolder):
+        stem = file.name.removesuffix("_pqtdir")
+        run = run_of_job(folder.run, file.path)
+        return Source(file, run, stem, "default", stem, file.reader, problem=file.problem)
+    recognised = recognise(file, folder.is_named)
+    if recognised is None:
+        return None
+    reader, problem = recognised
+    if reader != KINETO:
+        stem = file.name.partition(".")[0] or file.name
+        return Source(file, folder.run, stem, "default", stem, reader, problem=problem)
+    worker, stamp = _worker_and_stamp(file.name)
+    span = spans.get((worker, stamp), "default")
+    return Source(file, folder.run, worker, span, _stem(file.name), problem=problem)
 
 
 def _worker_and_stamp(name: str) -> tuple[str, str | None]:
@@ -91,7 +160,7 @@ def _spans(names: Iterable[str]) -> dict[tuple[str, str | None], str]:
     """Number the time stamps of each worker of a folder, from 1."""
     stamps: dict[str, set[str]] = {}
     for name in names:
-        if name.endswith(_SUFFIXES):
+        if name.endswith(SUFFIXES):
             worker, stamp = _worker_and_stamp(name)
             if stamp is not None:
                 stamps.setdefault(worker, set()).add(stamp)

@@ -10,7 +10,7 @@ import stat
 import sys
 import tempfile
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
@@ -20,6 +20,7 @@ from typing import IO, TYPE_CHECKING, Literal
 
 from tracewh.errors import IngestError, StoreError
 from tracewh.files import File, Stat
+from tracewh.ingest.sources.reader import Claim
 from tracewh.storage.layout import CAPTURES
 from tracewh.storage.remote import Location, is_url, locate, readable_errors
 
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
 
 #: Bytes per request to a store. Each request takes a round trip.
 REQUEST_BYTES = 8 << 20
+
+#: Why a trace of several files, or of a database, cannot be read in an object store.
+ON_A_DISK = "such a trace is read from a disk: copy it to this machine, and ingest the copy"
 
 #: The database at the top of a warehouse.
 _DATABASE = "tracewh.duckdb"
@@ -157,6 +161,82 @@ STDIN = Piped()
 
 
 @dataclass(frozen=True, slots=True)
+class TraceFolder:
+    """Files of a folder that are one trace together. As a `File`, it is their names, sizes and bytes in a row.
+
+    Attributes:
+        path: The folder; its URL if it is in an object store, where it cannot be read.
+        members: The names of the files, sorted.
+        reader: The name of the reader that claims them.
+        problem: Why they cannot be read; '' if they can.
+    """
+
+    path: Path | str
+    members: tuple[str, ...] = field(compare=False)
+    reader: str = field(compare=False)
+    problem: str = field(default="", compare=False)
+
+    def __str__(self) -> str:
+        return str(self.path)
+
+    @property
+    def name(self) -> str:
+        """Name of the folder."""
+        return os.path.basename(self.path)
+
+    def open(self, mode: Literal["rb"] = "rb", /) -> io.BufferedReader:
+        """Open all files, one after the other, each after a line with its name and size."""
+        return io.BufferedReader(_Members(Path(self.path), self.members), 1 << 18)
+
+    def stat(self) -> Stat:
+        """The sum of the sizes, and the latest modification time."""
+        found = [Path(self.path, name).stat() for name in self.members]
+        return FolderStat(
+            sum(each.st_size for each in found),
+            max((each.st_mtime_ns for each in found), default=0),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class FolderStat:
+    """Size and time of a `TraceFolder`."""
+
+    st_size: int
+    st_mtime_ns: int
+
+
+class _Members(io.RawIOBase):
+    """Reads the files of a folder one after the other, each after a line with its name and size."""
+
+    def __init__(self, path: Path, members: Sequence[str]) -> None:
+        self._files = self._opened(path, members)
+        self._file: IO[bytes] = io.BytesIO()
+
+    @staticmethod
+    def _opened(path: Path, members: Sequence[str]) -> Generator[IO[bytes]]:
+        for name in members:
+            with (path / name).open("rb") as file:
+                yield io.BytesIO(f"{name} {os.fstat(file.fileno()).st_size}\n".encode())
+                yield file
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        while not (data := self._file.read(len(buffer))):
+            file = next(self._files, None)
+            self._file = file or io.BytesIO()
+            if file is None:
+                return 0
+        buffer[: len(data)] = data
+        return len(data)
+
+    def close(self) -> None:
+        self._files.close()
+        super().close()
+
+
+@dataclass(frozen=True, slots=True)
 class LogFolder:
     """A folder of log files.
 
@@ -164,11 +244,13 @@ class LogFolder:
         run: The name of its run.
         files: The wanted files in it.
         names: The names of all its files.
+        is_named: Whether the user named the only file, so that it is tried whatever it is.
     """
 
     run: str
     files: Sequence[File]
     names: Sequence[str]
+    is_named: bool = False
 
 
 class Search:
@@ -176,10 +258,17 @@ class Search:
 
     Args:
         wanted: Filter for the names of files.
+        claim: Returns the name of a reader and the files of a folder that are a trace together, by the names
+            of its files.
     """
 
-    def __init__(self, wanted: Callable[[str], bool]) -> None:
+    def __init__(
+        self,
+        wanted: Callable[[str], bool],
+        claim: Callable[[Sequence[str]], tuple[str, Claim] | None] = lambda _: None,
+    ) -> None:
         self._wanted = wanted
+        self._claim = claim
         self._names = cache(_names)
         self._beside: dict[str, Sequence[str]] = {}
         self._pipes: dict[Path, Piped] = {}
@@ -200,17 +289,31 @@ class Search:
         kind = _kind(given)
         if stat.S_ISFIFO(kind):
             pipe = Path(os.path.abspath(given))
-            yield LogFolder(pipe.parent.name, [self._pipes.setdefault(pipe, Piped(pipe))], [])
+            piped = self._pipes.setdefault(pipe, Piped(pipe))
+            yield LogFolder(pipe.parent.name, [piped], [])
             return
         path = Path(os.path.realpath(given))
         if stat.S_ISREG(kind):
-            yield LogFolder(_run_name(path.parent.parts, ""), [path], self._names(path.parent))
+            yield LogFolder(
+                _run_name(path.parent.parts, ""), [path], self._names(path.parent), is_named=True
+            )
         else:
-            for folder, names in _walk(path):
+            for folder, folders, names in _walk(path):
                 relative = "" if folder == path else folder.relative_to(path).as_posix()
+                run = _run_name(path.parts, relative)
+                if claimed := self._claim(names):
+                    reader, claim = claimed
+                    trace = TraceFolder(folder, tuple(sorted(claim.members)), reader)
+                    above = folder.parent.relative_to(path).as_posix() if relative else ""
+                    above = {"": path.parent.name, ".": path.name}.get(above, above)
+                    yield LogFolder(above if claim.is_whole else run, [trace], [])
+                    if claim.is_whole:
+                        folders.clear()
+                        continue
+                    names = [name for name in names if name not in claim.members]
                 files = [folder / name for name in names if self._wanted(name)]
                 files = [file for file in files if not _is_special(file)]
-                yield LogFolder(_run_name(path.parts, relative), files, names)
+                yield LogFolder(run, files, names)
 
     def _remote(self, url: str) -> Iterator[LogFolder]:
         location = locate(url)
@@ -222,13 +325,19 @@ class Search:
                 if beside not in self._beside:
                     self._beside[beside] = list(_listed(location, parent, recursive=False)[""])
                 run = _run_name(parent.split("/"), "")
-                yield LogFolder(run, [_remote_file(location, info)], self._beside[beside])
+                file = _remote_file(location, info)
+                yield LogFolder(run, [file], self._beside[beside], is_named=True)
                 return
             found = _searched(_listed(location, location.key, recursive=True))
         if not found and info.type.name == "NotFound":
             raise FileNotFoundError(errno.ENOENT, "no such file or folder", location.url)
         top = location.key.split("/")
         for folder, names in sorted(found.items()):
+            if (claimed := self._claim(list(names))) and claimed[1].is_whole:
+                url = f"{location.url.rstrip('/')}/{folder}".rstrip("/")
+                remote = TraceFolder(url, (), claimed[0], ON_A_DISK)
+                yield LogFolder(folder.rpartition("/")[0] or top[-1], [remote], [])
+                continue
             files = [
                 _remote_file(location, names[name]) for name in sorted(names) if self._wanted(name)
             ]
@@ -302,7 +411,8 @@ def _names(folder: Path) -> Sequence[str]:
     return os.listdir(folder)
 
 
-def _walk(top: Path) -> Iterator[tuple[Path, list[str]]]:
+def _walk(top: Path) -> Iterator[tuple[Path, list[str], list[str]]]:
+    """Yield each folder with the names of the folders and files in it; folders taken out are not walked."""
     for root, folders, names in os.walk(top):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         # A warehouse contains no trace files. But the given folder may be both log folder and warehouse.
@@ -311,7 +421,7 @@ def _walk(top: Path) -> Iterator[tuple[Path, list[str]]]:
             if Path(root) != top:
                 folders.clear()
                 continue
-        yield Path(root), sorted(names)
+        yield Path(root), folders, sorted(names)
 
 
 def _listed(location: Location, key: str, recursive: bool) -> dict[str, dict[str, FileInfo]]:

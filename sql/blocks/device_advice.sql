@@ -2,7 +2,7 @@
 -- since: 0.1
 -- summary: Recommendations on devices and hosts that wait for each other.
 -- grain: one row per trace and rule that fires
--- uses: is_wanted, ratio, utilization_series_v1
+-- uses: device_words, is_wanted, ratio, utilization_series_v1
 --
 -- These are expert rules of Nsight Systems, with thresholds of our own. In Nsight Systems each gap and
 -- each copy is a finding; here a rule reports the worst device.
@@ -159,12 +159,14 @@ CREATE MACRO device_advice(
         max(g.share_pct) AS value,
         10::DOUBLE AS threshold,
         arg_max(format(
-            'GPU {} is idle for {:.1f} % of the time in gaps of more than 500 us '
+            '{} {} is idle for {:.1f} % of the time in gaps of more than 500 us '
             || '({}, the longest {:.1f} us): gpu_gaps shows what the host does in them; make it '
             || 'wait less, and prepare work ahead of time.',
-            coalesce(g.device_id::VARCHAR, '?'), g.share_pct, g.gaps, g.longest_us
+            w.device, coalesce(g.device_id::VARCHAR, '?'), g.share_pct, g.gaps, g.longest_us
         ), (g.share_pct, -g.device_id)) AS message
     FROM _gaps AS g
+    INNER JOIN device_words(run, worker, span) AS w
+        ON g.run = w.run AND g.worker = w.worker AND g.span = w.span
     WHERE g.share_pct > 10
     GROUP BY g.run, g.worker, g.span
     UNION ALL
@@ -177,12 +179,14 @@ CREATE MACRO device_advice(
         max(q.share_pct),
         10,
         arg_max(format(
-            'GPU {} runs kernels for {:.1f} % of the time, but for less than half of it during '
+            '{} {} runs kernels for {:.1f} % of the time, but for less than half of it during '
             || '{:.1f} % of the recording: utilization_series shows when, and step_breakdown which '
             || 'steps differ.',
-            coalesce(q.device_id::VARCHAR, '?'), q.busy_pct, q.share_pct
+            w.device, coalesce(q.device_id::VARCHAR, '?'), q.busy_pct, q.share_pct
         ), (q.share_pct, -q.device_id))
     FROM _quiet AS q
+    INNER JOIN device_words(run, worker, span) AS w
+        ON q.run = w.run AND q.worker = w.worker AND q.span = w.span
     WHERE q.busy_pct >= 50 AND q.share_pct > 10
     GROUP BY q.run, q.worker, q.span
     UNION ALL

@@ -3,6 +3,8 @@
 -- summary: What to say about each rule of recommendations whose cost can be known, and the view that proves it.
 -- grain: one row per rule
 --
+-- {device} stands for the word of device_words.
+--
 -- columns
 --   name      type     unit  meaning
 --   rule      VARCHAR  key   Name of the rule, as in recommendations.
@@ -44,9 +46,9 @@ CREATE MACRO finding_phrases() AS TABLE
         ),
         (
             'excessive_synchronization',
-            'The host waits for the GPU for',
+            'The host waits for the {device} for',
             'read results less often',
-            'The host often waits for the GPU.',
+            'The host often waits for the {device}.',
             'runtime_api_stats'
         ),
         (
@@ -65,30 +67,65 @@ CREATE MACRO finding_phrases() AS TABLE
         ),
         (
             'launch_bound',
-            'The GPU waits for the host for',
+            'The {device} waits for the host for',
             'give it more work per launch',
-            'The GPU waits for the host.',
+            'The {device} waits for the host.',
             'step_breakdown'
         ),
         (
             'device_gaps',
-            'The GPU is idle in long gaps for',
+            'The {device} is idle in long gaps for',
             'prepare its work ahead of time',
-            'The GPU is idle in long gaps.',
+            'The {device} is idle in long gaps.',
             'gpu_gaps'
         ),
         (
             'low_gpu_utilization',
-            'The GPU has no kernel to run for',
+            'The {device} has no kernel to run for',
             'use larger batches',
             'Kernels run for less than half of the time.',
             'step_breakdown'
         ),
         (
             'low_utilization_periods',
-            'The GPU is less than half busy for',
+            'The {device} is less than half busy for',
             'utilization_series shows when',
-            'For part of the time the GPU is less than half busy.',
+            'For part of the time the {device} is less than half busy.',
             'utilization_series'
+        ),
+        (
+            'late_launches',
+            'The GPU waits for launches for',
+            'prepare the next step during this one',
+            'The host launches work late.',
+            'serving_steps'
+        ),
+        (
+            'blocking_call',
+            'After a call that blocks, the GPU waits for launches for',
+            'read results one step later',
+            'The host waits for the GPU in a step.',
+            'serving_steps'
+        ),
+        (
+            'prefill_in_decode',
+            'Prefill in the same steps costs',
+            'allow fewer tokens per step',
+            'Requests that decode wait for others to be prefilled.',
+            'serving_summary'
+        ),
+        (
+            'padding',
+            'Padding of graphs costs',
+            'capture more sizes',
+            'Graphs run for more requests than there are.',
+            'serving_steps'
+        ),
+        (
+            'attention_efficiency',
+            'Attention below the peak of the GPU costs',
+            'try another attention backend',
+            'Attention is far from the peak of the GPU.',
+            'attention_roofline'
         )
     ) AS p (rule, cause, advice, sentence, view);

@@ -96,5 +96,6 @@ CREATE MACRO timeline_events(
             e.kind,
             e.name
         FROM device_events AS e
-        WHERE is_wanted(e.run, e.worker, e.span, run, worker, span)
+        -- Kernels that only have counters have no times.
+        WHERE is_wanted(e.run, e.worker, e.span, run, worker, span) AND e.start_ns IS NOT NULL
     ) AS d;

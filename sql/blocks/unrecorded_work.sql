@@ -2,15 +2,13 @@
 -- since: 0.1
 -- summary: What keeps a trace from telling how busy its devices were.
 -- grain: one row per trace with a graph capture, or with work that a call launched
--- uses: is_wanted
+-- uses: is_wanted, unrecorded_waits
 --
 -- While a graph is captured, launches run no kernel. A thread captures from its call of StreamBeginCapture to
 -- its next call of StreamEndCapture.
 --
--- A kernel starts within microseconds after its launch if nothing else runs on the device. If it starts
--- more than 1 ms after the call ended and the device shows no work, the device did something that is not
--- in the trace: the recording began or ended in the middle of it, was split into files, or another process
--- used the device.
+-- Work that waits while its device shows no work waits for something that is not in the trace: see
+-- unrecorded_waits.
 --
 -- params
 --   run, worker, span
@@ -45,36 +43,6 @@ CREATE MACRO unrecorded_work(
             AND is_wanted(d.run, d.worker, d.span, run, worker, span)
     ),
 
-    -- Of all gaps only those of more than 1 ms can hold such a wait, and the time before the first work.
-    _long AS (
-        SELECT
-            w.*,
-            h.start_ns + h.duration_ns AS launched_ns
-        FROM _work AS w
-        LEFT JOIN host_events AS h
-            ON
-                w.run = h.run AND w.worker = h.worker AND w.span = h.span
-                AND w.launch_id = h.event_id
-                AND is_wanted(h.run, h.worker, h.span, run, worker, span)
-        WHERE w.before_ns IS NULL OR w.start_ns - w.before_ns > 1000000
-    ),
-
-    _queued AS (
-        SELECT
-            g.run,
-            g.worker,
-            g.span,
-            g.device_id,
-            min(g.launched_ns) FILTER (WHERE g.before_ns IS NULL) AS launched_ns,
-            sum(g.start_ns - greatest(g.before_ns, g.launched_ns)) FILTER (
-                WHERE
-                g.launched_ns IS NOT NULL
-                AND g.start_ns - greatest(g.before_ns, g.launched_ns) > 1000000
-            ) AS queued_ns
-        FROM _long AS g
-        GROUP BY g.run, g.worker, g.span, g.device_id
-    ),
-
     _devices AS (
         SELECT
             w.run,
@@ -88,6 +56,18 @@ CREATE MACRO unrecorded_work(
         GROUP BY w.run, w.worker, w.span, w.device_id
     ),
 
+    _queued AS (
+        SELECT
+            u.run,
+            u.worker,
+            u.span,
+            u.device_id,
+            min(u.start_ns) FILTER (WHERE u.is_first) AS launched_ns,
+            sum(u.end_ns - u.start_ns) AS queued_ns
+        FROM unrecorded_waits(run, worker, span) AS u
+        GROUP BY u.run, u.worker, u.span, u.device_id
+    ),
+
     _waits AS (
         SELECT
             e.run,
@@ -98,7 +78,7 @@ CREATE MACRO unrecorded_work(
             coalesce(sum(e.idle_ns), 0)
             + sum(e.start_ns - least(e.start_ns, q.launched_ns)) AS idle_ns
         FROM _devices AS e
-        INNER JOIN _queued AS q
+        LEFT JOIN _queued AS q
             ON
                 e.run = q.run AND e.worker = q.worker AND e.span = q.span
                 AND e.device_id IS NOT DISTINCT FROM q.device_id

@@ -35,7 +35,12 @@ SELECT
 FROM raw_device AS d
 INNER JOIN shared_correlations AS s ON d.correlation_id = s.correlation_id
 INNER JOIN calls AS c ON d.correlation_id = c.correlation_id
-GROUP BY d.event_id;
+GROUP BY d.event_id
+UNION ALL
+-- Launches that the source names itself.
+SELECT k.event_id, k.launch_id
+FROM raw_link AS k
+WHERE k.launch_id IS NOT NULL;
 
 DROP TABLE calls;
 DROP TABLE shared_correlations;

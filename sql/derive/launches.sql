@@ -36,7 +36,13 @@ FROM (
 INNER JOIN raw_host AS h ON d.external_id = h.external_id AND is_op_category(h.category)
 GROUP BY d.event_id;
 
-CREATE TABLE device_links AS
+-- The operators that the source names itself.
+CREATE TABLE named_callers AS
+SELECT k.event_id, o.op_id
+FROM raw_link AS k
+INNER JOIN host_links AS o ON k.caller_id = o.event_id;
+
+INSERT INTO device_links
 WITH
 counted AS (
     SELECT
@@ -86,7 +92,7 @@ SELECT
     w.kind,
     w.uses_tensor_cores,
     l.launch_id,
-    coalesce(l.op_id, x.op_id) AS op_id
+    coalesce(n.op_id, l.op_id, x.op_id) AS op_id
 FROM (
     SELECT r.rowid AS place, r.event_id, r.category, r.name, r.collective FROM raw_device AS r
 ) AS d
@@ -97,6 +103,7 @@ LEFT JOIN words AS w
         AND d.collective IS NOT DISTINCT FROM w.collective
 LEFT JOIN launchers AS l ON d.event_id = l.event_id
 LEFT JOIN external_launchers AS x ON d.event_id = x.event_id
+LEFT JOIN named_callers AS n ON d.event_id = n.event_id
 -- In the order of raw_device, so that the two can be read side by side.
 ORDER BY d.place;
 
@@ -123,3 +130,4 @@ DROP TABLE unclear_kernels;
 DROP TABLE launched;
 DROP TABLE launchers;
 DROP TABLE external_launchers;
+DROP TABLE named_callers;

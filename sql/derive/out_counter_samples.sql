@@ -2,7 +2,8 @@
 -- since: 0.1
 -- summary: Content of the Parquet file of sampled counters, with epoch times.
 --
--- If a series is not a plain number, raw keeps the arguments too.
+-- If a series is not a plain number, raw keeps the arguments too. Samples that are no events of the trace
+-- come last; their times are epoch times already.
 WITH
 series AS (
     SELECT
@@ -34,3 +35,7 @@ SELECT
 FROM raw_counter AS c
 LEFT JOIN series AS s ON c.event_id = s.event_id
 LEFT JOIN readable AS r ON c.event_id = r.event_id
+UNION ALL
+SELECT
+    NULL, s.category, s.time_ns, s.pid, s.name, s.series, s.value, NULL
+FROM raw_samples AS s

@@ -127,6 +127,7 @@ CREATE MACRO rebuilt_counter_samples() AS TABLE
                 )
             ]) AS members
         FROM counter_samples AS c
+        WHERE c.event_id IS NOT NULL
         GROUP BY c.event_id
     ) AS r;
 

@@ -1,17 +1,18 @@
 -- derive: steps
 -- since: 0.1
--- summary: Profiler steps, extended to the device work that they launched; see sql/tables/steps.sql.
+-- summary: Steps, extended to the device work that they launched; see sql/tables/steps.sql.
 CREATE TABLE linked_steps AS
 WITH
 marks AS (
     SELECT
-        h.event_id,
-        h.name,
-        h.ts_ns AS start_ns,
-        h.ts_ns + greatest(h.dur_ns, 0) AS end_ns,
-        row_number() OVER (ORDER BY h.ts_ns, h.event_id) AS position
-    FROM raw_host AS h
-    WHERE is_op_category(h.category) AND h.name LIKE 'ProfilerStep#%'
+        m.step,
+        m.event_id,
+        m.name,
+        m.start_ns,
+        m.end_ns,
+        m.is_profilers,
+        row_number() OVER (ORDER BY m.start_ns, m.event_id) AS position
+    FROM step_marks AS m
 ),
 
 device AS (
@@ -70,7 +71,7 @@ walked AS (
 )
 
 SELECT
-    try_cast(substr(w.name, length('ProfilerStep#') + 1) AS BIGINT) AS step,
+    w.step,
     w.name,
     w.event_id,
     w.start_ns,
@@ -85,6 +86,8 @@ SELECT
         w.position > w.last_position
         OR (
             w.position = w.last_position AND w.position > 1
+            -- Steps of serving differ: one that decodes launches less than one that prefills.
+            AND w.is_profilers
             AND 0.8 * w.device_events_before > w.device_events
         ),
         FALSE

@@ -1,7 +1,10 @@
 -- table: steps
 -- since: 0.1
--- summary: Profiler steps, as recorded and as extended to the device work that they launched.
--- grain: one row per ProfilerStep annotation of a trace; one row with a NULL step for a trace without steps
+-- summary: Steps, as recorded and as extended to the device work that they launched.
+-- grain: one row per step of a trace; one row with a NULL step for a trace without steps
+--
+-- A step is a ProfilerStep# annotation. In a trace without these it is a step of a serving framework; the
+-- block serving_marks says which annotations that are.
 --
 -- The device events of a step are those whose launch call lies inside it. The extended times are computed
 -- in order of start, with a variable prev. It begins as the start of the first step, or as the latest end of
@@ -12,7 +15,7 @@ CREATE TABLE steps (
     run VARCHAR,  -- Name of the run: the folder of the trace, relative to the ingested folder.
     worker VARCHAR,  -- Worker that recorded the trace: the file name up to the first timestamp, often host and process id.
     span VARCHAR,  -- Recording of the worker: '1', '2', ... in order of the timestamps, or 'default'.
-    step BIGINT,  -- Number after 'ProfilerStep#'; NULL for the single step of a trace without steps.
+    step BIGINT,  -- Number after 'ProfilerStep#'; of steps of a serving framework the number by start, from 1; NULL for the single step of a trace without steps.
     name VARCHAR,  -- Name of the annotation.
     event_id BIGINT,  -- Row of the annotation in host_events.
     start_ns BIGINT,  -- Start as recorded.
@@ -20,5 +23,5 @@ CREATE TABLE steps (
     extended_start_ns BIGINT,  -- Start, moved past the device work of the previous step.
     extended_end_ns BIGINT,  -- End, moved to the end of the step's own device work.
     device_events BIGINT,  -- Device events launched inside the step.
-    is_tail BOOLEAN  -- Whether the step is incomplete: it comes after the last step with device events, or it is that step and has fewer than 80 % of the device events of the step before it.
+    is_tail BOOLEAN  -- Whether the step is incomplete: it comes after the last step with device events, or it is that step and has fewer than 80 % of the device events of the step before it; the latter is not checked for serving.
 );

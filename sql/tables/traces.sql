@@ -11,7 +11,8 @@ CREATE TABLE traces (
     source_mtime_ns BIGINT,  -- Modification time of the file, nanoseconds since the epoch.
     content_hash VARCHAR,  -- BLAKE2b-256 of the file's bytes, hexadecimal.
     trace_name VARCHAR,  -- File name without folder and format suffixes.
-    generation VARCHAR,  -- Format generation: '2021', '2022', '2023', '2024-03', '2024-04', '2024' or '2026'. In '2024-03' the decimals of the file's times count nanoseconds.
+    source VARCHAR,  -- Profiler whose file it is: 'kineto' (the PyTorch profiler), 'nsys' (Nsight Systems), ...
+    generation VARCHAR,  -- Format generation: '2021', '2022', '2023', '2024-03', '2024-04', '2024' or '2026'. In '2024-03' the decimals of the file's times count nanoseconds. Of other sources the name and version, e.g. 'nsys-3.25'.
     schema_version INTEGER,  -- The file's schemaVersion.
     base_time_ns BIGINT,  -- The file's baseTimeNanoseconds, which is added to every ts to get epoch time; NULL if ts is absolute.
     framework VARCHAR,  -- The file's Framework, e.g. 'pytorch-lightning'.

@@ -77,6 +77,11 @@ class Executed:
         (svg,) = self._outputs(part, "image/svg+xml")
         return "\n".join(re.findall(r"<text[^>]*>([^<]*)", svg))
 
+    def said(self, part: str) -> str:
+        """What it printed."""
+        (cell,) = (cell for cell in self.code if part in cell.source)
+        return "".join(output.get("text", "") for output in cell.outputs)
+
     def html(self, part: str) -> str:
         """What it showed as HTML: a table, or a page in a frame."""
         (html,) = self._outputs(part, "text/html")
@@ -222,9 +227,13 @@ def test_counters_of_a_real_trace(shared: Path, monkeypatch: pytest.MonkeyPatch)
     assert {row["matched_by"] for row in done.rows("FROM kernel_counters(")} == {"order"}
     assert done.rows("group_by := 'operator'")[0]["operator"] == "aten::cudnn_convolution"
     assert done.rows("group_by := 'kernel'")[0]["kernel"] == "ampere_sgemm_32x32_sliced1x4_tn"
-    assert {row["bound"] for row in done.rows("--save kernels")} == {None}  # no bytes, no times
-    assert "kernels that can be placed: 0" in done.drawing("chart = ")
-    assert "operations per byte" in done.drawing("chart = ")
+    assert {row["bound"] for row in done.rows("AS achieved_pct\nFROM")} == {
+        None
+    }  # no bytes, no times
+    assert done.said('w.chart("roofline"').startswith(
+        "No kernel has all counters that a roofline needs"
+    )
+    assert "without input shapes" in done.said('w.chart("operator_flops_summary"')
     assert {row["could_save_us"] for row in done.rows("AS could_save_us")} == {None}
 
 
@@ -257,10 +266,13 @@ def test_the_roofline_has_a_dot_per_kernel_with_all_counters(
     (folder / "worker0.pt.trace.json").write_text(json.dumps(trace), "utf-8")
     monkeypatch.setenv("TRACEWH_LOGDIR", str(folder))
     done = Executed("counters_and_roofline")
-    found = {row["kernel"]: row for row in done.rows("--save kernels")}
+    found = {row["kernel"]: row for row in done.rows("AS achieved_pct\nFROM")}
     assert [found[name]["bound"] for name in ("gemm", "relu")] == ["compute", "memory"]
     assert found["gemm"]["achieved_pct"] == found["relu"]["achieved_pct"] == 50
     assert found["gemm"]["flop_per_byte"] == 19.127
     assert [row["could_save_us"] for row in done.rows("AS could_save_us")] == [2, 2]  # 4 - 2 us
-    texts = done.drawing("chart = ").splitlines()
-    assert "kernels that can be placed: 1" in texts and "gemm" in texts
+    texts = done.drawing('w.chart("roofline"').splitlines()
+    assert {"Roofline by CUPTI counters", "gemm&lt;float&gt;", "19.5 TFLOP/s, float32"} <= set(
+        texts
+    )
+    assert "memory, 2,039 GB/s" in texts and "relu" not in texts

@@ -9,7 +9,7 @@ import duckdb
 import pytest
 
 from tracewh.ingest.database_pool import Database, DatabasePool, Limits
-from tracewh.ingest.parse.sql_parser import create_raw_tables
+from tracewh.ingest.parse.sql_parser import read_unpadded
 from tracewh.sql_files import derive
 from tracewh.storage.staging import Session, scratch
 
@@ -19,6 +19,8 @@ ALL = """
     UNION ALL SELECT v.view_name FROM duckdb_views() AS v WHERE NOT v.internal
     UNION ALL SELECT f.function_name FROM duckdb_functions() AS f WHERE NOT f.internal
 """
+#: What an event of `read_unpadded` has in another way.
+NANOSECONDS = "SELECT nanoseconds('123.5')"
 
 
 @pytest.fixture
@@ -53,15 +55,23 @@ def test_what_a_trace_made_is_gone(
     session: Session, opened: list[duckdb.DuckDBPyConnection]
 ) -> None:
     with DatabasePool(session, LIMITS) as databases:
+        with databases.empty() as database:
+            first = sorted(database.con.execute(ALL).fetchall())
+            assert ("raw_host",) in first and ("nanoseconds",) in first and ("step_roles",) in first
+            [padded] = database.con.execute(NANOSECONDS).fetchall()
         for _ in range(3):
             with databases.empty() as database, database.con.cursor() as cursor:
                 con = database.con
-                assert con.execute(ALL).fetchall() == cursor.execute(ALL).fetchall() == []
-                create_raw_tables(con, unpadded=True)
+                assert sorted(con.execute(ALL).fetchall()) == first
+                assert sorted(cursor.execute(ALL).fetchall()) == first
+                assert con.execute("FROM raw_host").fetchall() == []
+                assert con.execute(NANOSECONDS).fetchall() == [padded]
+                read_unpadded(con)
                 derive(con, "flows")
+                assert con.execute(NANOSECONDS).fetchall() != [padded]
                 left = con.cursor()  # with a transaction that nobody ends
                 left.execute("BEGIN; INSERT INTO raw_host (event_id) VALUES (1)")
-                assert len(cursor.execute(ALL).fetchall()) > 20
+                assert len(cursor.execute(ALL).fetchall()) > len(first)
         assert len(opened) == 1
         assert opened[0].execute(
             "SELECT count(*) FROM duckdb_databases() WHERE NOT internal"

@@ -122,8 +122,8 @@ def variants(view: Spec) -> list[dict[str, Any]]:
         if param.default.startswith("'") and f"{param.default}" in param.meaning
     }
     listed = [dict(zip(choices, words, strict=True)) for words in product(*choices.values())]
-    if "per_span" in {param.name for param in view.params}:
-        listed.append({"per_span": True})
+    names = {param.name for param in view.params}
+    listed += [{name: True} for name in ("per_span", "combine_workers") if name in names]
     required = any(param.required for param in view.params if param.name not in given)
     return [given | more for more in ([] if required else listed) + ARGUMENTS.get(view.name, [])]
 
@@ -173,10 +173,16 @@ def test_a_view_distributes_as_its_header_says(groups: Groups, view: Spec) -> No
     for arguments in variants(view):
         whole = groups.ask(view, arguments, "warehouse")
         rows += len(whole)
-        if view.distributes != "warehouse":
-            parts = groups.ask(view, arguments, view.distributes)
-            assert alike(parts, whole), f"depends on more than a {view.distributes}: {arguments}"
-        if not is_needed:
+        size = REGISTRY.call(view.name, view.version, **arguments).distributes
+        if size != "warehouse":
+            parts = groups.ask(view, arguments, size)
+            assert alike(parts, whole), f"depends on more than a {size}: {arguments}"
+        if size != view.distributes:
+            smaller_parts = groups.ask(view, arguments, view.distributes)
+            assert not alike(smaller_parts, whole), (
+                f"distributes by {view.distributes}: {arguments}"
+            )
+        elif not is_needed:
             is_needed = not alike(groups.ask(view, arguments, smaller[0]), whole)
         elif view.distributes == "warehouse":
             break  # nothing is left to be found out

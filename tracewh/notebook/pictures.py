@@ -139,7 +139,8 @@ def chart(
         found = panel_data(opened, panel, trace)
     drawn = found["chart"]
     if not found["rows"] or drawn["specification"] is None:
-        raise PictureError(found["empty"] or f"{view} has only zeros for {trace.run}")
+        why = found["empty"] or panel.undrawn or f"{view} has only zeros for {trace.run}"
+        raise PictureError(why)
     rows = charts.records(found)
     if drawn["kind"] == "flame":
         rows = charts.frames(found, drawn["path"], next(iter(drawn["frames"])))

@@ -32,6 +32,7 @@ def ingest(
     *,
     run: str | None = None,
     force: bool = False,
+    step_range: str | None = None,
     on_progress: Callable[[Progress], None] | None = None,
     on_result: Callable[[FileResult], None] | None = None,
     on_wait: Callable[[], None] | None = None,
@@ -45,6 +46,7 @@ def ingest(
         warehouse: Folder or URL of the warehouse.
         run: Name of the run, instead of the name of its folder.
         force: Ingest files again that were ingested before.
+        step_range: See `tracewh.ingest`.
         on_progress: Called as files are finished.
         on_result: Called for each file when it is finished.
         on_wait: Called once if no executor starts work within 20 seconds.
@@ -64,7 +66,7 @@ def ingest(
     if isinstance(paths, (str, os.PathLike)):
         paths = [paths]
     store = open_store(warehouse)
-    sources = discover(paths, run)
+    sources = discover(paths, run, step_range)
     results = engine.ingest_sources(spark, sources, store, force, on_progress, on_result, on_wait)
     ensure_database(warehouse)
     return results

@@ -54,7 +54,7 @@ def select_traces(call: Call, listing: Listing) -> Listing:
             )
         ]
     else:
-        keys = _group_keys(call.view.distributes)
+        keys = _group_keys(call.distributes)
         traces = [
             trace
             for trace in listing.traces
@@ -196,7 +196,7 @@ def combine(
     with _connected(settings) as con:
         con.register("incoming", reader)
         con.execute("CREATE SCHEMA parts; CREATE TABLE parts.rows AS FROM incoming")
-        if call.view.distributes != "warehouse":
+        if call.distributes != "warehouse":
             runs = {
                 run for (run,) in con.execute(f"SELECT DISTINCT {KEY} FROM parts.rows").fetchall()
             }
@@ -227,9 +227,9 @@ def _partial_sql(con: duckdb.DuckDBPyConnection, call: Call) -> str:
     """Create the partial queries as macros, and return a query that unites their rows."""
     declared = ", ".join(param.declaration for param in call.view.params)
     arguments = call.sql.removeprefix(f"FROM {call.view.object_name}")
-    key = "''" if call.view.distributes == "warehouse" else f"r.{call.view.distributes}"
+    key = "''" if call.distributes == "warehouse" else f"r.{call.distributes}"
     # A row without a part: without any row, Spark would run no task that combines the parts.
-    queries = [f"SELECT '' AS {KEY}"] if call.view.distributes == "warehouse" else []
+    queries = [f"SELECT '' AS {KEY}"] if call.distributes == "warehouse" else []
     for number, text in enumerate(call.view.combines):
         con.execute(f"CREATE MACRO of_part_{number}({declared}) AS TABLE FROM {text}")
         queries.append(

@@ -25,7 +25,7 @@ from tracewh.ingest import result
 from tracewh.ingest.database_pool import DatabasePool, Limits
 from tracewh.ingest.error_messages import refusal
 from tracewh.ingest.ingest_file import ingest_file
-from tracewh.ingest.plan import Planned, make_plan
+from tracewh.ingest.plan import Planned, list_traces, make_plan
 from tracewh.ingest.progress import Meter, Progress
 from tracewh.ingest.result import FileResult
 from tracewh.ingest.sources.discover import Source
@@ -99,6 +99,7 @@ def ingest_sources(
         marker = None
         if isinstance(store, LocalStore):
             marker = stack.enter_context(store.session()).path / "lock"
+        sources = list_traces(store, sources, force, None)
         plan = make_plan(store, sources, force)
         run = _Run(spark, store, marker, plan, Meter(sources, on_progress, on_result), on_wait)
         return run.all()

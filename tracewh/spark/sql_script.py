@@ -92,6 +92,7 @@ def _table(table: Spec, listing: Listing) -> Iterator[str]:
     Spark puts partition columns last, and decodes the %C3%BC of a ü in a path as two letters.
     """
     files = sorted({path.rpartition("/")[2] for path in listing.files(table.name)})
+    files = files or [f"{table.name}.parquet"]  # no trace has one
     names = files[0] if len(files) == 1 else f"{{{','.join(files)}}}"
     folder = "".join(f"\\{letter}" if letter in "\\*?{}[]" else letter for letter in _url(listing))
     columns = ", ".join(f"{_name(column)} {_type(column.type)}" for column in table.columns)

@@ -51,7 +51,7 @@ def view(
     schema = from_arrow_schema(empty.schema)
     if not listing.traces:
         return _literal_rows(spark, empty, schema)
-    queries, size = distributed.partial_queries(call), call.view.distributes
+    queries, size = distributed.partial_queries(call), call.distributes
     if not queries:
         if size == "warehouse":
             listing = distributed.first_traces(call, listing)
@@ -94,7 +94,7 @@ def table(
         installed().create(con, [name])
         empty = con.sql(f"FROM {name}").to_arrow_table()
     schema = from_arrow_schema(empty.schema)
-    if not listing.traces:
+    if not listing.files(name):
         return _literal_rows(spark, empty, schema)
     if (
         listing.location is None

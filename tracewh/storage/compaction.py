@@ -18,7 +18,7 @@ import duckdb
 import pyarrow as pa
 
 from tracewh.errors import IngestError, is_disk_full
-from tracewh.schema import PARTITION_KEYS, Table, tables
+from tracewh.schema import PARTITION_KEYS, Table, later_tables, tables
 from tracewh.storage import manifest
 from tracewh.storage.arrow_dataset import dataset
 from tracewh.storage.compacted_runs import CompactedRun, version
@@ -88,11 +88,16 @@ def compact(
     store = open_store(warehouse)
     found = store.contents(run)
     whole = {each.keys: each.tables for each in found.folders}
-    whole = {keys: files for keys, files in whole.items() if tables().keys() <= files.keys()}
-    small = {
-        name: [(keys, files[name]) for keys, files in whole.items()]
+    required = tables().keys() - later_tables()
+    whole = {keys: files for keys, files in whole.items() if required <= files.keys()}
+    found_files = {
+        name: [(keys, files[name]) for keys, files in whole.items() if name in files]
         for name in tables()
-        if sum(files[name].bytes for files in whole.values()) <= SMALL_BYTES * len(whole)
+    }
+    small = {
+        name: files
+        for name, files in found_files.items()
+        if files and sum(file.bytes for _, file in files) <= SMALL_BYTES * len(files)
     }
     if len(whole) < 2 or not small:
         return Compaction(len(found.folders))

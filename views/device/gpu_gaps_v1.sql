@@ -7,11 +7,16 @@
 -- order: duration_us DESC, run, worker, span, device_id, start_ns
 -- needs: no_device_events
 -- empty: No device was idle for {min_us} us or longer between its first work and its last: give min_us a lower value.
--- uses: first_id, idle_gaps, interval_totals, is_wanted, trace_names
+-- uses: first_id, idle_gaps, interval_totals, is_wanted, trace_names, unrecorded_waits
 -- example: drawn
 --
 -- A gap is time between the first and the last work of a device in which nothing ran on any of its
 -- streams: no kernel, copy or memset. idle_us of gpu_time is the sum of all gaps.
+--
+-- profiler_us is the part of a gap in which the profiler itself worked in the process: it flushed its buffers,
+-- created or released its resources, or instrumented kernels. Without the profiler there would be no such
+-- time, so a gap is reported only if the rest of it is min_us or longer. Users of Nsight Systems know these
+-- gaps as the rule gpu_gaps.
 --
 -- host_op is the name of what the host did for most of the gap. It looks at the thread that launched the
 -- work after the gap, and at the self time of its operators, annotations, runtime calls and Python frames.
@@ -21,7 +26,7 @@
 -- params
 --   run, worker, span
 --   name    type    unit  default  meaning
---   min_us  DOUBLE  us    500      Length of the shortest gap to report.
+--   min_us  DOUBLE  us    500      Length of the shortest gap to report, without profiler_us.
 -- columns
 --   run, worker, span
 --   device_id      INTEGER  key  Number of the device on its host.
@@ -30,6 +35,8 @@
 --   before_kernel  VARCHAR  -    The kernel, copy or memset that ended last before the gap.
 --   after_kernel   VARCHAR  -    The kernel, copy or memset that ended the gap.
 --   host_op        VARCHAR  -    What the host did in the gap; NULL if that is unknown or nothing.
+--   profiler_us    DOUBLE   us   Part of the gap in which the profiler itself worked.
+--   unrecorded_us  DOUBLE   us   Part of the gap in which launched work waited: the device worked on something that is not in the trace.
 CREATE MACRO gpu_gaps_v1(
     run VARCHAR := NULL,
     worker VARCHAR := NULL,
@@ -81,9 +88,9 @@ CREATE MACRO gpu_gaps_v1(
                 AND w.device_id IS NOT DISTINCT FROM u.device_id
     ),
 
-    gaps AS MATERIALIZED (
+    long_gaps AS MATERIALIZED (
         SELECT
-            row_number() OVER () AS gap,
+            row_number() OVER (PARTITION BY u.number ORDER BY i.start_ns) AS slot,
             u.run,
             u.worker,
             u.span,
@@ -97,6 +104,43 @@ CREATE MACRO gpu_gaps_v1(
         FROM idle_gaps('placed') AS i
         INNER JOIN used_devices AS u ON i.key = u.number
         WHERE i.end_ns - i.start_ns >= 1000 * min_us
+    ),
+
+    -- Each gap is a slot of its device, and the profiler's work an interval of all devices of its process.
+    profiling AS (
+        SELECT
+            u.number AS key,
+            0 AS slot,
+            1::HUGEINT AS weight,
+            h.start_ns,
+            h.duration_ns
+        FROM host_events AS h
+        INNER JOIN used_devices AS u
+            ON h.run = u.run AND h.worker = u.worker AND h.span = u.span
+        WHERE
+            h.category = 'overhead'
+            AND regexp_matches(h.name, 'buffer flush|buffer request|instrumentation|resource', 'i')
+            AND is_wanted(h.run, h.worker, h.span, run, worker, span)
+        UNION ALL
+        SELECT l.number, l.slot, 0, l.start_ns, l.end_ns - l.start_ns
+        FROM long_gaps AS l
+    ),
+
+    profiled AS (
+        SELECT t.key, t.slot, sum(t.duration_ns) AS profiler_ns
+        FROM interval_totals('profiling', least_slot := 1) AS t
+        WHERE t.weight > 0
+        GROUP BY t.key, t.slot
+    ),
+
+    gaps AS MATERIALIZED (
+        SELECT
+            row_number() OVER () AS gap,
+            l.*,
+            coalesce(p.profiler_ns, 0) AS profiler_ns
+        FROM long_gaps AS l
+        LEFT JOIN profiled AS p ON l.number = p.key AND l.slot = p.slot
+        WHERE l.end_ns - l.start_ns - coalesce(p.profiler_ns, 0) >= 1000 * min_us
     ),
 
     host AS (
@@ -214,7 +258,9 @@ CREATE MACRO gpu_gaps_v1(
         (g.end_ns - g.start_ns) / 1000.0 AS duration_us,
         b.name AS before_kernel,
         a.name AS after_kernel,
-        m.host.name AS host_op
+        m.host.name AS host_op,
+        g.profiler_ns / 1000.0 AS profiler_us,
+        coalesce(w.end_ns - w.start_ns, 0) / 1000.0 AS unrecorded_us
     FROM gaps AS g
     -- Both are there. An inner join could be reordered: where DuckDB expects no device events, it would
     -- join all of a trace with each other first.
@@ -222,6 +268,8 @@ CREATE MACRO gpu_gaps_v1(
         ON g.run = b.run AND g.worker = b.worker AND g.span = b.span AND g.before_id = b.event_id
     LEFT JOIN device_events AS a
         ON g.run = a.run AND g.worker = a.worker AND g.span = a.span AND g.after_id = a.event_id
+    LEFT JOIN unrecorded_waits(run, worker, span) AS w
+        ON g.run = w.run AND g.worker = w.worker AND g.span = w.span AND g.after_id = w.event_id
     LEFT JOIN slots AS s ON g.gap = s.gap
     LEFT JOIN most AS m ON s.key = m.key AND s.slot = m.slot
     ORDER BY

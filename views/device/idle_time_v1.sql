@@ -8,21 +8,25 @@
 -- carries: spark
 -- needs: no_device_events
 -- empty: No stream was idle between its first work and its last.
--- uses: first_id, idle_gaps, is_wanted, trace_names
+-- uses: first_id, idle_gaps, is_wanted, trace_names, unrecorded_waits, unrecorded_work
 -- example: drawn
 --
 -- A gap is the time on a stream from the end of all earlier work to the start of the next kernel, copy
--- or memset. There is no gap before the first one. A gap belongs to one of three categories:
+-- or memset. There is no gap before the first one. A gap belongs to one of these categories:
 --
 -- - host_wait: the next work was launched after all earlier work had ended, so the stream had nothing to do.
 -- - kernel_wait: the gap is shorter than max_kernel_gap_us, the time that a device takes from one kernel to
 --   the next.
+-- - unrecorded_work: the part of a gap in which launched work waits on the device, on any stream, while the device
+--   shows no work: it does something that is not in the trace (see the block unrecorded_waits). Only for
+--   traces of which trace_quality reports work_not_recorded.
 -- - other: the rest, for example work that waits for work of another stream.
 --
 -- A gap before work whose launch was not recorded is never host_wait.
 --
 -- A stream counts as idle even while other streams run. gpu_time has the idle time of the whole device, and
--- gpu_gaps its gaps. The definition is that of HolisticTraceAnalysis.
+-- gpu_gaps its gaps. The definition is that of HolisticTraceAnalysis, which does not know
+-- unrecorded_work.
 --
 -- params
 --   run, worker, span
@@ -32,7 +36,7 @@
 --   run, worker, span
 --   device_id      INTEGER  key  Number of the device on its host.
 --   stream_id      BIGINT   key  Stream on the device.
---   idle_category  VARCHAR  key  'host_wait', 'kernel_wait' or 'other'.
+--   idle_category  VARCHAR  key  'host_wait', 'kernel_wait', 'unrecorded_work' or 'other'.
 --   idle_us        DOUBLE   us   Sum of the gaps.
 --   share_pct      DOUBLE   pct  Share of all gaps of the stream.
 CREATE MACRO idle_time_v1(
@@ -110,7 +114,29 @@ CREATE MACRO idle_time_v1(
             AND h.category NOT IN ('cpu_op', 'user_annotation', 'python_function')
     ),
 
-    totals AS (
+    waits AS (
+        SELECT s.number, u.start_ns, u.end_ns
+        FROM unrecorded_waits(run, worker, span) AS u
+        INNER JOIN unrecorded_work(run, worker, span) AS q
+            ON u.run = q.run AND u.worker = q.worker AND u.span = q.span AND q.is_partial
+        INNER JOIN streams AS s
+            ON
+                u.run = s.run AND u.worker = s.worker AND u.span = s.span
+                AND u.device_id IS NOT DISTINCT FROM s.device_id
+    ),
+
+    waited AS (
+        SELECT
+            g.number,
+            g.end_ns,
+            sum(least(g.end_ns, w.end_ns) - greatest(g.start_ns, w.start_ns)) AS wait_ns
+        FROM gaps AS g
+        INNER JOIN waits AS w
+            ON g.number = w.number AND g.start_ns < w.end_ns AND g.end_ns > w.start_ns
+        GROUP BY g.number, g.end_ns
+    ),
+
+    causes AS (
         SELECT
             g.number,
             CASE
@@ -118,10 +144,20 @@ CREATE MACRO idle_time_v1(
                 WHEN g.end_ns - g.start_ns < 1000 * max_kernel_gap_us THEN 'kernel_wait'
                 ELSE 'other'
             END AS idle_category,
-            sum(g.end_ns - g.start_ns) AS idle_ns
+            g.end_ns - g.start_ns - coalesce(w.wait_ns, 0) AS idle_ns
         FROM gaps AS g
         LEFT JOIN launches AS l ON g.launch_id = l.id
-        GROUP BY ALL
+        LEFT JOIN waited AS w ON g.number = w.number AND g.end_ns = w.end_ns
+        UNION ALL
+        SELECT w.number, 'unrecorded_work', w.wait_ns
+        FROM waited AS w
+    ),
+
+    totals AS (
+        SELECT c.number, c.idle_category, sum(c.idle_ns) AS idle_ns
+        FROM causes AS c
+        WHERE c.idle_ns > 0
+        GROUP BY c.number, c.idle_category
     )
 
     SELECT

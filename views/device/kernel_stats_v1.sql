@@ -25,7 +25,7 @@
 --   run, worker, span
 --   group_by  VARCHAR  -     'name'   'name' or 'launch'.
 --   step      BIGINT   -     NULL     Number of a step as recorded: only kernels whose launch call lies inside it; NULL reports all.
---   per_span
+--   per_span, combine_workers
 -- columns
 --   name                             type       unit   meaning
 --   run, worker, span
@@ -53,7 +53,8 @@ CREATE MACRO kernel_stats_v1(
     span VARCHAR := NULL,
     group_by VARCHAR := 'name',
     step BIGINT := NULL,
-    per_span BOOLEAN := FALSE
+    per_span BOOLEAN := FALSE,
+    combine_workers BOOLEAN := FALSE
 ) AS TABLE
     WITH
     launches_in_step AS (
@@ -79,7 +80,7 @@ CREATE MACRO kernel_stats_v1(
     runs_of_kernels AS (
         SELECT
             d.run,
-            d.worker,
+            CASE WHEN NOT combine_workers OR worker IS NOT NULL THEN d.worker END AS worker,
             CASE WHEN per_span OR span IS NOT NULL THEN d.span END AS span,
             d.span AS recording,
             d.event_id,

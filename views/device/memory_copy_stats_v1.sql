@@ -7,7 +7,7 @@
 -- carries: spark
 -- needs: no_device_events
 -- empty: The devices ran no copies and no memsets, only kernels.
--- uses: is_wanted, percentage, ratio
+-- uses: checked_choice, is_wanted, percentage, ratio
 -- example: drawn
 --
 -- The profiler's name of the operation tells the direction of a copy, and whether the host memory was pinned.
@@ -18,11 +18,14 @@
 -- profiler's own figure for each copy. The two differ for short copies in traces with times in whole
 -- microseconds.
 --
--- Users of Nsight Systems know this table as cuda_gpu_mem_time_sum and cuda_gpu_mem_size_sum.
+-- group_by 'direction' cuts the kinds of memory off the name: Memcpy HtoD is then one row. Users of Nsight
+-- Systems know this table as cuda_gpu_mem_time_sum and cuda_gpu_mem_size_sum.
 --
 -- params
 --   run, worker, span
---   per_span
+--   per_span, combine_workers
+--   name      type     unit  default      meaning
+--   group_by  VARCHAR  -     'operation'  'operation', or 'direction' to combine the kinds of memory.
 -- columns
 --   name            type     unit   meaning
 --   run, worker, span
@@ -47,15 +50,19 @@ CREATE MACRO memory_copy_stats_v1(
     run VARCHAR := NULL,
     worker VARCHAR := NULL,
     span VARCHAR := NULL,
-    per_span BOOLEAN := FALSE
+    per_span BOOLEAN := FALSE,
+    combine_workers BOOLEAN := FALSE,
+    group_by VARCHAR := 'operation'
 ) AS TABLE
     WITH
     grouped AS (
         SELECT
             d.run,
-            d.worker,
+            CASE WHEN NOT combine_workers OR worker IS NOT NULL THEN d.worker END AS worker,
             CASE WHEN per_span OR span IS NOT NULL THEN d.span END AS span,
-            d.name,
+            CASE
+                WHEN group_by = 'direction' THEN regexp_replace(d.name, ' \(.*', '') ELSE d.name
+            END AS name,
             count(*) AS calls,
             sum(d.duration_ns) AS total_ns,
             median(d.duration_ns) AS median_ns,
@@ -72,7 +79,11 @@ CREATE MACRO memory_copy_stats_v1(
             stddev_samp(d.bytes) AS stddev_bytes
         FROM device_events AS d
         WHERE
-            d.kind IN ('memcpy', 'memset')
+            (
+                SELECT c.is_allowed
+                FROM checked_choice('group_by', group_by, ['operation', 'direction']) AS c
+            )
+            AND d.kind IN ('memcpy', 'memset')
             AND is_wanted(d.run, d.worker, d.span, run, worker, span)
         GROUP BY ALL
     )

@@ -1,21 +1,26 @@
 -- view: runtime_api_stats
 -- version: 1
 -- since: 0.1
--- summary: Time that the host spent in each call of the device's runtime and driver.
+-- summary: Time that the host spent in each call of the device's runtime and driver, or of the operating system.
 -- distributes: worker
 -- order: total_us DESC, run, worker, span, name
 -- carries: spark
--- empty: No runtime or driver call was recorded: record with ProfilerActivity.CUDA (or XPU, ...) among the activities.
--- uses: is_wanted, percentage
+-- empty: No such call was recorded: for those of the device record with ProfilerActivity.CUDA (or XPU, ...) among the activities; only Nsight Systems records those of the operating system (--trace=osrt).
+-- uses: checked_choice, is_wanted, percentage
 -- example: drawn
 --
 -- Calls of every runtime and driver are listed (CUDA, HIP or others), whether they launch work, wait for it,
 -- or allocate memory. Time in which several threads are in calls counts once per thread. Users of Nsight
 -- Systems know this table as cuda_api_sum.
 --
+-- With api 'os', the calls are those of the operating system's runtime: poll, read, pthread_mutex_lock and
+-- others, as osrt_sum of Nsight Systems lists them.
+--
 -- params
 --   run, worker, span
---   per_span
+--   per_span, combine_workers
+--   name  type     unit  default   meaning
+--   api   VARCHAR  -     'device'  'device' for calls of the device's runtime and driver, or 'os' for the operating system's.
 -- columns
 --   name            type     unit  meaning
 --   run, worker, span
@@ -33,13 +38,15 @@ CREATE MACRO runtime_api_stats_v1(
     run VARCHAR := NULL,
     worker VARCHAR := NULL,
     span VARCHAR := NULL,
-    per_span BOOLEAN := FALSE
+    per_span BOOLEAN := FALSE,
+    combine_workers BOOLEAN := FALSE,
+    api VARCHAR := 'device'
 ) AS TABLE
     WITH
     grouped AS (
         SELECT
             h.run,
-            h.worker,
+            CASE WHEN NOT combine_workers OR worker IS NOT NULL THEN h.worker END AS worker,
             CASE WHEN per_span OR span IS NOT NULL THEN h.span END AS span,
             h.name,
             count(*) AS calls,
@@ -50,7 +57,11 @@ CREATE MACRO runtime_api_stats_v1(
             stddev_samp(h.duration_ns) AS stddev_ns
         FROM host_events AS h
         WHERE
-            (ends_with(h.category, '_runtime') OR ends_with(h.category, '_driver'))
+            (SELECT c.is_allowed FROM checked_choice('api', api, ['device', 'os']) AS c)
+            AND CASE
+                WHEN api = 'os' THEN h.category = 'osrt'
+                ELSE ends_with(h.category, '_runtime') OR ends_with(h.category, '_driver')
+            END
             AND is_wanted(h.run, h.worker, h.span, run, worker, span)
         GROUP BY ALL
     )

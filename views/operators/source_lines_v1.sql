@@ -3,7 +3,7 @@
 -- since: 0.1
 -- summary: Host time, device time and allocations of each line of Python.
 -- distributes: trace
--- order: host_self_us DESC, run, worker, span, source_file, source_line, source_function
+-- order: is_waiting, host_self_us DESC, run, worker, span, source_file, source_line, source_function
 -- needs: no_stacks
 -- empty: No Python line was recorded: record with ProfilerActivity.CPU and with_stack=True.
 -- notes: replay_notes
@@ -32,6 +32,10 @@
 -- and memory to the innermost line around the operator that allocated it. Releases do not count. Work that a
 -- CUDA or HIP graph replayed belongs to the line that captured it, if the capture is known (see graph_replays).
 --
+-- A thread that waits for work is in a line of the standard library that does nothing else, such as wait of
+-- threading.py. These lines have is_waiting and come last, however long they take. With frame 'user', a wait
+-- that a user's line called is a part of that line, and callee names it.
+--
 -- params
 --   name   type     unit  default  meaning
 --   run, worker, span
@@ -50,6 +54,7 @@
 --   allocated_bytes  BIGINT   bytes  Memory that its operators allocated; NULL where memory was not recorded.
 --   is_library       BOOLEAN  -      Whether the line belongs to a library.
 --   callee           VARCHAR  -      The called library line with the most of host_self_us, as 'file(line): function'; NULL if the line itself has the most.
+--   is_waiting       BOOLEAN  -      Whether it is a line of the standard library that only waits: for other threads, processes or connections.
 --   replayed_us      DOUBLE   us     Part of device_us that graphs replayed.
 CREATE MACRO source_lines_v1(
     run VARCHAR := NULL,
@@ -419,6 +424,19 @@ CREATE MACRO source_lines_v1(
             l.source_line,
             l.source_function,
             l.is_library,
+            l.is_library
+            AND regexp_matches(
+                replace(l.source_file, '\', '/') || ':' || coalesce(l.source_function, ''),
+                '(^|/)('
+                || 'threading\.py:(acquire|join|wait|wait_for|_wait_for_tstate_lock)'
+                || '|queue\.py:get|selectors\.py:select|socket\.py:accept'
+                || '|subprocess\.py:(wait|_wait|_try_wait)'
+                || '|multiprocessing/connection\.py:(accept|poll|_poll|_recv|wait)'
+                || '|multiprocessing/popen_[a-z_]+\.py:(poll|wait)'
+                || '|multiprocessing/synchronize\.py:(acquire|wait)'
+                || '|concurrent/futures/(thread\.py:_worker|_base\.py:(result|wait))'
+                || ')$'
+            ) AS is_waiting,
             w.has_frames,
             b.callee,
             b.calls,
@@ -453,6 +471,7 @@ CREATE MACRO source_lines_v1(
             f.bytes,
             coalesce(f.is_library, r.is_library) AS is_library,
             f.callee,
+            coalesce(f.is_waiting, FALSE) AS is_waiting,
             coalesce(r.device_ns, 0) AS replayed_ns
         FROM found AS f
         FULL JOIN replayed_lines AS r
@@ -477,8 +496,9 @@ CREATE MACRO source_lines_v1(
         j.bytes AS allocated_bytes,
         j.is_library,
         j.callee,
+        j.is_waiting,
         j.replayed_ns / 1000.0 AS replayed_us
     FROM joined AS j
     ORDER BY
-        j.self_ns DESC, j.run ASC, j.worker ASC, j.span ASC, j.source_file ASC,
+        j.is_waiting ASC, j.self_ns DESC, j.run ASC, j.worker ASC, j.span ASC, j.source_file ASC,
         j.source_line ASC, j.source_function ASC;

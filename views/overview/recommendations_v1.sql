@@ -4,10 +4,10 @@
 -- summary: Problems that cost time: what each one costs per step, how certain that is, and what to change.
 -- grain: one row per worker and rule that fires
 -- distributes: run
--- combines: traces; devices; used_devices(); device_advice(); eligible_kernel_share(); frameworks(); memory_fullness(); small_launches(); step_synchronizations(); unrecorded_work(); gpu_summary_v1(); step_breakdown_summary_v1()
+-- combines: traces; devices; used_devices(); data_advice(); device_advice(); eligible_kernel_share(); frameworks(); memory_fullness(); serving_advice(); small_launches(); step_synchronizations(); unrecorded_work(); gpu_summary_v1(); step_breakdown_summary_v1()
 -- order: cost_per_step_us DESC, list_position(['warning', 'info'], severity), run, worker, span, rule
 -- empty: No rule found anything to improve.
--- uses: device_advice, eligible_kernel_share, frameworks, lost_time, memory_fullness, small_launches, step_synchronizations, trace_gpus, unrecorded_work, gpu_summary_v1
+-- uses: data_advice, device_advice, device_words, eligible_kernel_share, frameworks, lost_time, memory_fullness, serving_advice, small_launches, step_synchronizations, trace_gpus, unrecorded_work, gpu_summary_v1
 -- example: samples --run ddp_gloo
 --
 -- A rule fires when its value passes its threshold:
@@ -41,6 +41,19 @@
 --     idle_gpus                  GPUs of the host on which no worker of the run ran anything, above 0;
 --                                checked if all ranks are present, and reported once per host
 --
+-- For traces of serving these rules replace launch_bound, small_kernels, low_gpu_utilization,
+-- excessive_synchronization and those on gaps, periods and blocking copies. Steps are those of serving_steps:
+--
+--     late_launches              share of the mean step in which the device has no launched work, above 10 %
+--     blocking_call              the same, above 1 %, if the host waits for the device for at least as long
+--     prefill_in_decode          share of steps that prefill while other requests decode, above 0 %, if they
+--                                take more than 10 % longer than steps that only decode
+--     padding                    share of the requests of captured graphs that are padding, above 20 %
+--     attention_efficiency       share of the device's peak that attention reaches, below 30 %, if attention
+--                                is more than 20 % of the device work
+--     unrecorded_work            share of the time in which launched work waits for work that is not in the
+--                                trace, above 10 %
+--
 -- backend_not_nccl and data_parallel are checked for training only, that is, for traces with a backward
 -- pass or an optimizer. For inference, the other rules give different advice where that for training does
 -- not fit.
@@ -49,6 +62,9 @@
 -- synchronization need to know what the device did. They are left out for a trace that captures graphs, whose
 -- kernels do not run, and for one that misses work of the device: graph_capture and work_not_recorded of
 -- trace_quality report these.
+--
+-- Where tracewh.record.dataloader recorded the loader, data_loading says whether one worker, storage or moving the
+-- batches holds it up; data_preparation_summary has the figures.
 --
 -- Several rules can see the same lost time. The time is assigned to the first rule that explains it:
 --
@@ -120,6 +136,8 @@ CREATE MACRO recommendations_v1(
 
     device_rules AS MATERIALIZED (FROM device_advice(run, worker, span)),
 
+    served AS MATERIALIZED (FROM serving_advice(run, worker, span)),
+
     lost AS MATERIALIZED (FROM lost_time('device_rules', run, worker, span)),
 
     figures AS (
@@ -134,6 +152,7 @@ CREATE MACRO recommendations_v1(
             g.is_first_on_host,
             b.least_pct,
             b.low_devices,
+            n.device,
             m.full_pct,
             m.full_devices,
             h.has_data_parallel,
@@ -151,10 +170,14 @@ CREATE MACRO recommendations_v1(
             y.calls / y.steps AS waits,
             y.wait_us / y.steps AS wait_us,
             y.name AS wait_name,
-            y.operator AS wait_operator
+            y.operator AS wait_operator,
+            v.cause AS loading_cause,
+            v.remedy AS loading_remedy
         FROM lost AS d
         INNER JOIN trace_gpus(run, worker, span) AS g
             ON d.run = g.run AND d.worker = g.worker AND d.span = g.span
+        INNER JOIN device_words(run, worker, span) AS n
+            ON d.run = n.run AND d.worker = n.worker AND d.span = n.span
         LEFT JOIN busy AS b ON d.run = b.run AND d.worker = b.worker AND d.span = b.span
         LEFT JOIN memory_fullness(run, worker, span) AS m
             ON d.run = m.run AND d.worker = m.worker AND d.span = m.span
@@ -166,6 +189,8 @@ CREATE MACRO recommendations_v1(
             ON d.run = l.run AND d.worker = l.worker AND d.span = l.span
         LEFT JOIN step_synchronizations(run, worker, span) AS y
             ON d.run = y.run AND d.worker = y.worker AND d.span = y.span
+        LEFT JOIN data_advice(run, worker, span) AS v
+            ON d.run = v.run AND d.worker = v.worker AND d.span = v.span
     ),
 
     rules AS (
@@ -181,10 +206,14 @@ CREATE MACRO recommendations_v1(
                     'value': d.dataloader_pct,
                     'threshold': 5,
                     'message': format(
-                        '{:.1f} % of the mean step waits for the data loader: increase num_workers '
-                        || 'of DataLoader, set pin_memory=True, or do less work per '
-                        || 'sample.',
-                        d.dataloader_pct
+                        '{:.1f} % of the mean step waits for the data loader{}: {}.',
+                        d.dataloader_pct,
+                        coalesce(d.loading_cause, ''),
+                        coalesce(
+                            d.loading_remedy,
+                            'increase num_workers of DataLoader, set pin_memory=True, or do less '
+                            || 'work per sample'
+                        )
                     ),
                     'cost_us': d.loading_us,
                     'confidence': 'measured',
@@ -320,7 +349,7 @@ CREATE MACRO recommendations_v1(
                     'fires': d.least_pct < 50,
                     'value': d.least_pct,
                     'threshold': 50,
-                    'message': 'Kernels run for less than half of the time on GPU '
+                    'message': 'Kernels run for less than half of the time on ' || d.device || ' '
                     || d.low_devices || ': use larger batches; step_breakdown shows where '
                     || 'the rest of the time goes.',
                     'cost_us': (100 - d.least_pct) / 100 * d.total_us - d.explained_us,
@@ -354,8 +383,8 @@ CREATE MACRO recommendations_v1(
                     'value': d.used_devices,
                     'threshold': 1,
                     'message': 'DataParallel runs the model on ' || d.used_devices
-                    || ' GPUs from one process: use DistributedDataParallel, with one process '
-                    || 'per GPU.',
+                    || ' ' || d.device || 's from one process: use DistributedDataParallel, with '
+                    || 'one process per ' || d.device || '.',
                     'cost_us': NULL,
                     'confidence': 'possible',
                     'explained_by': NULL
@@ -385,7 +414,7 @@ CREATE MACRO recommendations_v1(
                     AND d.used_on_host < d.seen_on_host,
                     'value': d.seen_on_host - d.used_on_host,
                     'threshold': 0,
-                    'message': 'Of ' || d.seen_on_host || ' GPUs on the host, '
+                    'message': 'Of ' || d.seen_on_host || ' ' || d.device || 's on the host, '
                     || d.seen_on_host - d.used_on_host || ' ran nothing for this run: '
                     || CASE
                         WHEN d.trains THEN 'train on all with DistributedDataParallel'
@@ -441,6 +470,21 @@ CREATE MACRO recommendations_v1(
         FROM device_rules AS a
         INNER JOIN lost AS d
             ON a.run = d.run AND a.worker = d.worker AND a.span = d.span
+        UNION ALL
+        SELECT
+            s.run,
+            s.worker,
+            s.span,
+            s.rule,
+            s.severity,
+            s.value,
+            s.threshold,
+            s.message,
+            s.cost_us,
+            s.confidence,
+            s.explained_by
+        FROM served AS s
+        WHERE s.fires
     ),
 
     -- Each rule of a worker is reported for the recording in which it is worst.
@@ -454,8 +498,10 @@ CREATE MACRO recommendations_v1(
         FROM advice AS a
         LEFT JOIN unrecorded_work(run, worker, span) AS u
             ON a.run = u.run AND a.worker = u.worker AND a.span = u.span
+        LEFT JOIN (SELECT DISTINCT p.run, p.worker, p.span FROM served AS p) AS s
+            ON a.run = s.run AND a.worker = s.worker AND a.span = s.span
         WHERE
-            (u.is_capture OR u.is_partial) IS NOT TRUE
+            (u.is_capture OR u.is_partial OR s.run IS NOT NULL) IS NOT TRUE
             OR a.rule NOT IN (
                 'launch_bound',
                 'small_kernels',

@@ -4,10 +4,10 @@
 -- summary: What is missing or wrong in a trace, and the profiler option that records it.
 -- grain: one row per trace and finding
 -- distributes: run
--- combines: traces; steps; collective_calls(); trace_contents(); unrecorded_work()
+-- combines: traces; steps; collective_calls(); trace_contents(); unrecorded_work(); graph_replays_v1()
 -- order: list_position(['error', 'warning', 'info'], severity), run, worker, span, "check"
 -- empty: The checks found nothing missing and nothing wrong.
--- uses: as_time, clocks_apart, trace_contents, unrecorded_work
+-- uses: as_time, clocks_apart, source_limits, trace_contents, unrecorded_work, graph_replays_v1
 -- example: samples --run ddp_gloo --worker rank0
 --
 -- A trace without findings has no rows. 'error' means that figures are wrong because events are missing,
@@ -44,6 +44,7 @@ CREATE MACRO trace_quality_v1(
             t.world_size,
             t.skipped_events,
             t.skipped_reasons,
+            t.source,
             max(t.world_size) OVER ranks AS job_ranks,
             count(DISTINCT coalesce(t.rank::VARCHAR, t.worker)) OVER ranks AS present_ranks
         FROM traces AS t
@@ -58,6 +59,7 @@ CREATE MACRO trace_quality_v1(
             f.run,
             f.worker,
             f.span,
+            f.source,
             unnest([
                 {
                     'check': 'truncated_file',
@@ -141,8 +143,19 @@ CREATE MACRO trace_quality_v1(
                     'severity': 'info',
                     'holds': h.replays > 0,
                     'count': h.replays,
-                    'message': 'Device events of graph replays: they belong to operators only '
-                    || 'if the capture of the graph is known; see graph_replays.'
+                    'message': 'Device events of graph replays: only the call that launched the graph '
+                    || 'was recorded. graph_kernels shows the operators that were captured.'
+                },
+                {
+                    'check': 'no_graph_capture',
+                    'severity': 'info',
+                    'holds': r.events > r.attributed_events,
+                    'count': r.events - r.attributed_events,
+                    'message': 'Device events of graph replays without a known operator: record '
+                    || 'how the graphs are captured, into the folder capture_traces next to this '
+                    || 'trace. vLLM: --profiler-config.capture_torch_profiler; SGLang: '
+                    || '--enable-profile-cuda-graph and SGLANG_GRAPH_BATCH_CAPTURE=1; torch: '
+                    || 'start the profiler before the graph is captured, with record_shapes=True.'
                 },
                 {
                     'check': 'partial_overlaps',
@@ -229,6 +242,17 @@ CREATE MACRO trace_quality_v1(
             ON f.run = h.run AND f.worker = h.worker AND f.span = h.span
         LEFT JOIN unrecorded_work(run, worker, span) AS w
             ON f.run = w.run AND f.worker = w.worker AND f.span = w.span
+        LEFT JOIN (
+            SELECT
+                g.run,
+                g.worker,
+                g.span,
+                sum(g.events)::BIGINT AS events,
+                sum(g.attributed_events)::BIGINT AS attributed_events
+            FROM graph_replays_v1(run := run, worker := worker, span := span) AS g
+            GROUP BY g.run, g.worker, g.span
+        ) AS r
+            ON f.run = r.run AND f.worker = r.worker AND f.span = r.span
         -- Through a list: if DuckDB 2.0 plans the block together with the rest, it may fail with an
         -- internal error when a worker is given.
         LEFT JOIN (
@@ -249,19 +273,43 @@ CREATE MACRO trace_quality_v1(
             ON f.run = c.clock.run AND f.worker = c.clock.worker AND f.span = c.clock.span
     )
 
+    -- The advice above is for the PyTorch profiler; other sources have their own.
     SELECT
-        g.run,
-        g.worker,
-        g.span,
-        g.finding."check",
-        g.finding.severity,
-        g.finding.count::BIGINT AS "count",
-        g.finding.message
-    FROM findings AS g
-    WHERE g.finding.holds
+        r.run,
+        r.worker,
+        r.span,
+        r."check",
+        r.severity,
+        r."count",
+        r.message
+    FROM (
+        SELECT
+            g.run,
+            g.worker,
+            g.span,
+            g.finding."check",
+            g.finding.severity,
+            g.finding.count::BIGINT AS "count",
+            coalesce(l.message, g.finding.message) AS message
+        FROM findings AS g
+        LEFT JOIN source_limits() AS l ON g.source = l.source AND g.finding."check" = l."check"
+        WHERE g.finding.holds
+        UNION ALL
+        SELECT
+            f.run,
+            f.worker,
+            f.span,
+            l."check",
+            'info' AS severity,
+            NULL::BIGINT AS "count",
+            l.message
+        FROM files AS f
+        INNER JOIN source_limits() AS l ON f.source = l.source AND l.holds
+        WHERE worker IS NULL OR f.worker = worker
+    ) AS r
     ORDER BY
-        list_position(['error', 'warning', 'info'], g.finding.severity),
-        g.run,
-        g.worker,
-        g.span,
-        g.finding."check";
+        list_position(['error', 'warning', 'info'], r.severity),
+        r.run,
+        r.worker,
+        r.span,
+        r."check";

@@ -5,13 +5,15 @@
 -- grain: one row per sentence, figure or finding of a trace
 -- distributes: run
 -- order: run, worker, span, list_position(['headline', 'gain', 'card', 'finding'], part), position
--- uses: as_bytes, as_digits, as_percent, as_time, finding_phrases, is_wanted, percentage, unrecorded_work, comm_overlap_v1, gpu_summary_v1, memory_curve_v1, operator_stats_v1, recommendations_v1, step_breakdown_summary_v1, step_breakdown_v1
+-- uses: as_bytes, as_digits, as_percent, as_time, device_words, finding_phrases, is_wanted, percentage, recording_hint, serving_verdict, unrecorded_work, comm_overlap_v1, gpu_summary_v1, memory_curve_v1, operator_stats_v1, recommendations_v1, step_breakdown_summary_v1, step_breakdown_v1
 -- example: samples --run ddp_gloo --worker rank0
 -- reading: This rank waits for its data loader for a third of each step. Without that, a step would take 24 ms instead of 36 ms.
 --
 -- `tracewh summary` prints these rows. Each trace has the parts, in this order:
 --
 -- - headline: time per step, how busy the device is, and the costliest finding.
+--   For a trace of serving it is about the steps that decode, or else about those that prefill: their median
+--   time, requests, tokens per second, attention, time without launched work, and what limits them.
 -- - gain: what a step would take without that finding. There is no such row without steps, without a
 --   finding, and for low utilization, which has no single cause.
 -- - card: six figures, always in the same places. Their names depend on what the trace recorded:
@@ -22,8 +24,10 @@
 --       3  data_loading   waiting for the data loader per step
 --          host_alone     if no data loader ran, but kernels did: time per step in which the host works or
 --                         waits, and the devices do nothing
+--          launch_gaps    for serving: time per step in which the GPU has no launched work
 --       4  tensor_cores   share of the operators' kernel time in kernels that use tensor cores
 --          top_operator   if no kernel was recorded: share of the operator with the most self time
+--          attention      for serving: share of attention in the device work
 --       5  communication  communication per step that no kernel hides; if no kernel was recorded, all of it
 --       6  peak_memory    peak of the allocated memory; the capacity of the device
 --
@@ -87,6 +91,17 @@ CREATE MACRO verdict_v1(
             sum(b.mean_us) FILTER (WHERE b.category IN ('runtime', 'cpu_exec')) AS host_us
         FROM step_breakdown_summary_v1(run := run, worker := worker, span := span) AS b
         GROUP BY b.run, b.worker, b.span
+    ),
+
+    -- Steps that the user marks come first.
+    served AS MATERIALIZED (
+        SELECT v.*
+        FROM serving_verdict(run, worker, span) AS v
+        ANTI JOIN (
+            SELECT DISTINCT p.run, p.worker, p.span
+            FROM steps AS p
+            WHERE starts_with(p.name, 'ProfilerStep#')
+        ) AS p ON v.run = p.run AND v.worker = p.worker AND v.span = p.span
     ),
 
     busy AS MATERIALIZED (
@@ -234,10 +249,12 @@ CREATE MACRO verdict_v1(
             END AS remedy,
             CASE WHEN a.confidence = 'measured' THEN '' ELSE 'up to ' END AS up_to,
             CASE
-                WHEN a.is_unknown THEN 'Neither the GPU nor an operator runs for' ELSE p.cause
+                WHEN a.is_unknown
+                    THEN 'Neither the ' || a.device || ' nor an operator runs for'
+                ELSE replace(p.cause, '{device}', a.device)
             END AS cause,
             CASE WHEN a.is_unknown THEN 'find out what the host does' ELSE p.advice END AS advice,
-            p.sentence,
+            replace(p.sentence, '{device}', a.device) AS sentence,
             p.view,
             row_number() OVER (
                 PARTITION BY a.run, a.worker, a.span ORDER BY a.cost_us DESC, a.rule ASC
@@ -246,11 +263,16 @@ CREATE MACRO verdict_v1(
             -- Where nothing was recorded for most of the time, nobody knows what would help.
             SELECT
                 r.*,
+                n.device,
                 r.rule = 'low_gpu_utilization' AND m.unknown_us >= 0.5 * m.total_us AS is_unknown
             FROM advice AS r
             INNER JOIN mean_steps AS m
                 ON r.run = m.run AND r.worker = m.worker AND r.span = m.span
-            WHERE r.cost_us >= 0.01 * m.total_us
+            INNER JOIN device_words(run, worker, span) AS n
+                ON r.run = n.run AND r.worker = n.worker AND r.span = n.span
+            LEFT JOIN served AS v
+                ON r.run = v.run AND r.worker = v.worker AND r.span = v.span
+            WHERE r.cost_us >= 0.01 * coalesce(v.mean_us, m.total_us)
         ) AS a
         INNER JOIN finding_phrases() AS p ON a.rule = p.rule
     ),
@@ -261,13 +283,26 @@ CREATE MACRO verdict_v1(
             t.worker,
             t.span,
             t.world_size,
-            m.total_us,
+            z.device,
+            t.source,
+            coalesce(v.mean_us, m.total_us) AS total_us,
             m.communication_us,
             m.dataloader_us,
             m.operators_pct,
             m.device_us,
             CASE WHEN m.host_us > 0 OR o.name IS NOT NULL THEN m.host_us END AS alone_us,
-            coalesce(s.steps, 0) AS steps,
+            coalesce(v.steps, s.steps, 0) AS steps,
+            v.step_name,
+            v.p50_us,
+            v.p90_us,
+            v.starved_us,
+            v.attention_pct,
+            v.busy_pct AS served_pct,
+            v.sentence,
+            v.limit_says,
+            v.wait_says,
+            v.rate_says,
+            v.work_says,
             s.min_us,
             s.max_us,
             b.devices,
@@ -303,15 +338,20 @@ CREATE MACRO verdict_v1(
             -- time can disappear, the time of kernels cannot.
             CASE
                 WHEN
-                    s.steps > 0
+                    coalesce(v.steps, s.steps) > 0
                     AND f.rule NOT IN ('low_gpu_utilization', 'low_utilization_periods')
-                    THEN greatest(m.total_us - f.cost_us, coalesce(i.kernel_us, 0))
+                    THEN
+                        greatest(
+                            coalesce(v.mean_us, m.total_us) - f.cost_us, coalesce(i.kernel_us, 0)
+                        )
             END AS expected_us,
             i.kernel_us,
-            CASE WHEN s.steps > 0 THEN 'the step' ELSE 'the recording' END AS whole
+            CASE WHEN coalesce(v.steps, s.steps) > 0 THEN 'the step' ELSE 'the recording' END
+                AS whole
         FROM traces AS t
         LEFT JOIN mean_steps AS m ON t.run = m.run AND t.worker = m.worker AND t.span = m.span
         LEFT JOIN step_times AS s ON t.run = s.run AND t.worker = s.worker AND t.span = s.span
+        LEFT JOIN served AS v ON t.run = v.run AND t.worker = v.worker AND t.span = v.span
         LEFT JOIN busy AS b ON t.run = b.run AND t.worker = b.worker AND t.span = b.span
         LEFT JOIN operators AS o ON t.run = o.run AND t.worker = o.worker AND t.span = o.span
         LEFT JOIN hidden AS h ON t.run = h.run AND t.worker = h.worker AND t.span = h.span
@@ -321,6 +361,8 @@ CREATE MACRO verdict_v1(
         LEFT JOIN counted AS n ON t.run = n.run AND t.worker = n.worker AND t.span = n.span
         LEFT JOIN unrecorded_work(run, worker, span) AS w
             ON t.run = w.run AND t.worker = w.worker AND t.span = w.span
+        LEFT JOIN device_words(run, worker, span) AS z
+            ON t.run = z.run AND t.worker = z.worker AND t.span = z.span
         LEFT JOIN hints AS u ON t.run = u.run AND t.worker = u.worker AND t.span = u.span
         LEFT JOIN findings AS f
             ON t.run = f.run AND t.worker = f.worker AND t.span = f.span AND f.place = 1
@@ -340,10 +382,22 @@ CREATE MACRO verdict_v1(
                 {
                     'part': 'headline',
                     'name': coalesce(f.rule, 'step_time'),
-                    'value': f.total_us,
+                    'value': coalesce(f.p50_us, f.total_us),
                     'text': CASE
                         WHEN f.total_us IS NULL
                             THEN 'Nothing was recorded that takes time.'
+                        WHEN f.sentence IS NOT NULL
+                            THEN
+                                concat_ws(
+                                    ' ',
+                                    f.sentence,
+                                    f.limit_says,
+                                    f.wait_says,
+                                    f.cause || ' ' || f.up_to || as_time(f.cost_us)
+                                    || ' of every step ('
+                                    || as_percent(percentage(f.cost_us, f.total_us))
+                                    || '): ' || f.advice || '.'
+                                )
                         ELSE
                             as_time(f.total_us)
                             || CASE WHEN f.steps > 0 THEN ' per step' ELSE ' recorded' END
@@ -351,8 +405,9 @@ CREATE MACRO verdict_v1(
                                 WHEN f.busy_pct IS NOT NULL
                                     THEN
                                         CASE
-                                            WHEN f.devices > 1 THEN ', ' || f.devices || ' GPUs '
-                                            ELSE ', GPU '
+                                            WHEN f.devices > 1
+                                                THEN ', ' || f.devices || ' ' || f.device || 's '
+                                            ELSE ', ' || f.device || ' '
                                         END
                                         || as_percent(f.busy_pct) || ' busy'
                                         || CASE
@@ -375,7 +430,7 @@ CREATE MACRO verdict_v1(
                                         THEN
                                             'Launched work waited ' || as_time(f.queued_us)
                                             || ' for something that is not in this trace, so the '
-                                            || 'GPU was busier than that.'
+                                            || f.device || ' was busier than that.'
                                     WHEN f.waits_for_another
                                         THEN
                                             'Half or more of its communication is waiting for '
@@ -399,7 +454,8 @@ CREATE MACRO verdict_v1(
                     || 'a step would take ' || as_time(f.expected_us)
                     || ' instead of ' || as_time(f.total_us)
                     || coalesce(
-                        ', with the GPU ' || as_percent(percentage(f.kernel_us, f.expected_us))
+                        ', with the ' || f.device || ' '
+                        || as_percent(percentage(f.kernel_us, f.expected_us))
                         || ' busy',
                         ''
                     )
@@ -415,33 +471,78 @@ CREATE MACRO verdict_v1(
             f.worker,
             f.span,
             unnest([
-                {
-                    'position': 1,
-                    'name': 'step_time',
-                    'title': CASE WHEN f.steps > 0 THEN 'Step time' ELSE 'Recording' END,
-                    'value': f.total_us,
-                    'unit': 'us',
-                    'text': as_time(f.total_us),
-                    'detail': CASE
-                        WHEN f.steps > 1
-                            THEN
-                                as_time(f.min_us) || ' to ' || as_time(f.max_us)
-                                || ', ' || as_digits(1000000 / f.total_us) || ' steps per second'
-                        WHEN f.steps = 1
-                            THEN
-                                'one step, ' || as_digits(1000000 / f.total_us)
-                                || ' steps per second'
-                        ELSE 'no steps; call prof.step() after each iteration'
-                    END,
-                    'view': 'step_breakdown'
-                },
                 CASE
-                    WHEN f.busy_pct IS NOT NULL
+                    WHEN f.sentence IS NOT NULL
+                        THEN
+                            {
+                                'position': 1,
+                                'name': 'step_time',
+                                'title': upper(f.step_name[1]) || f.step_name[2:],
+                                'value': f.p50_us,
+                                'unit': 'us',
+                                'text': as_time(f.p50_us),
+                                'detail': concat_ws(
+                                    ', ',
+                                    CASE
+                                        WHEN f.steps > 1
+                                            THEN
+                                                'the median of ' || f.steps || ', 90 % within '
+                                                || as_time(f.p90_us)
+                                        ELSE 'one step'
+                                    END,
+                                    f.rate_says
+                                ),
+                                'view': 'serving_summary'
+                            }
+                    ELSE
+                        {
+                            'position': 1,
+                            'name': 'step_time',
+                            'title': CASE WHEN f.steps > 0 THEN 'Step time' ELSE 'Recording' END,
+                            'value': f.total_us,
+                            'unit': 'us',
+                            'text': as_time(f.total_us),
+                            'detail': CASE
+                                WHEN f.steps > 1
+                                    THEN
+                                        as_time(f.min_us) || ' to ' || as_time(f.max_us)
+                                        || ', '
+                                        || as_digits(1000000 / f.total_us)
+                                        || ' steps per second'
+                                WHEN f.steps = 1
+                                    THEN
+                                        'one step, ' || as_digits(1000000 / f.total_us)
+                                        || ' steps per second'
+                                ELSE 'no steps; ' || recording_hint(f.source, 'steps')
+                            END,
+                            'view': 'step_breakdown'
+                        }
+                END,
+                CASE
+                    WHEN f.served_pct IS NOT NULL
                         THEN
                             {
                                 'position': 2,
                                 'name': 'gpu_busy',
                                 'title': 'GPU busy',
+                                'value': f.served_pct,
+                                'unit': 'pct',
+                                'text': as_percent(f.served_pct),
+                                'detail': CASE
+                                    WHEN f.wait_says IS NOT NULL
+                                        THEN
+                                            'of the step, without waits for work that is not in '
+                                            || 'the trace'
+                                    ELSE 'of the step'
+                                END,
+                                'view': 'serving_steps'
+                            }
+                    WHEN f.busy_pct IS NOT NULL
+                        THEN
+                            {
+                                'position': 2,
+                                'name': 'gpu_busy',
+                                'title': f.device || ' busy',
                                 'value': f.busy_pct,
                                 'unit': 'pct',
                                 'text': as_percent(f.busy_pct),
@@ -450,7 +551,7 @@ CREATE MACRO verdict_v1(
                                     CASE
                                         WHEN f.devices > 1
                                             THEN
-                                                f.devices || ' GPUs'
+                                                f.devices || ' ' || f.device || 's'
                                                 || ', the least busy ' || as_percent(f.least_pct)
                                     END,
                                     CASE
@@ -475,21 +576,37 @@ CREATE MACRO verdict_v1(
                             'text': as_percent(f.operators_pct),
                             'detail': CASE
                                 WHEN f.operators_pct IS NULL
-                                    THEN 'record with ProfilerActivity.CPU'
+                                    THEN recording_hint(f.source, 'operators')
                                 WHEN f.listed_devices > 0
                                     THEN
                                         'of ' || f.whole
                                         || CASE
                                             WHEN f.has_counters
                                                 THEN '; counters were recorded instead of kernels'
-                                            ELSE '; no kernels, record with ProfilerActivity.CUDA'
+                                            ELSE
+                                                '; no kernels, '
+                                                || recording_hint(f.source, 'device')
                                         END
-                                ELSE 'of ' || f.whole || '; no GPU was recorded'
+                                ELSE 'of ' || f.whole || '; no ' || f.device || ' was recorded'
                             END,
                             'view': 'step_breakdown'
                         }
                 END,
                 CASE
+                    WHEN f.served_pct IS NOT NULL
+                        THEN
+                            {
+                                'position': 3,
+                                'name': 'launch_gaps',
+                                'title': 'Late launches',
+                                'value': f.starved_us,
+                                'unit': 'us',
+                                'text': CASE
+                                    WHEN f.starved_us = 0 THEN 'none' ELSE as_time(f.starved_us)
+                                END,
+                                'detail': 'per step, the GPU has no launched work',
+                                'view': 'serving_steps'
+                            }
                     WHEN f.dataloader_us > 0 OR f.busy_pct IS NULL
                         THEN
                             {
@@ -504,7 +621,7 @@ CREATE MACRO verdict_v1(
                                 END,
                                 'detail': CASE
                                     WHEN f.dataloader_us IS NULL
-                                        THEN 'record with ProfilerActivity.CPU'
+                                        THEN recording_hint(f.source, 'operators')
                                     WHEN f.dataloader_us = 0 THEN 'no data loader ran'
                                     ELSE
                                         as_percent(percentage(f.dataloader_us, f.total_us))
@@ -524,15 +641,27 @@ CREATE MACRO verdict_v1(
                                 as_percent(percentage(f.alone_us, f.total_us)) || ' of ' || f.whole
                                 || CASE
                                     WHEN f.is_partial
-                                        THEN ', with no work of the GPU in the trace'
-                                    ELSE ', with the GPU idle'
+                                        THEN ', with no work of the ' || f.device || ' in the trace'
+                                    ELSE ', with the ' || f.device || ' idle'
                                 END,
-                                'record with ProfilerActivity.CPU'
+                                recording_hint(f.source, 'operators')
                             ),
                             'view': 'step_breakdown'
                         }
                 END,
                 CASE
+                    WHEN f.served_pct IS NOT NULL
+                        THEN
+                            {
+                                'position': 4,
+                                'name': 'attention',
+                                'title': 'Attention',
+                                'value': f.attention_pct,
+                                'unit': 'pct',
+                                'text': as_percent(f.attention_pct),
+                                'detail': concat_ws(', ', 'of the GPU work', f.work_says),
+                                'view': 'attention_roofline'
+                            }
                     WHEN f.busy_pct IS NULL
                         THEN
                             {
@@ -544,7 +673,7 @@ CREATE MACRO verdict_v1(
                                 'text': as_percent(f.operator_pct),
                                 'detail': coalesce(
                                     f.operator || ', of all operators',
-                                    'record with ProfilerActivity.CPU'
+                                    recording_hint(f.source, 'operators')
                                 ),
                                 'view': 'operator_stats'
                             }
@@ -559,12 +688,13 @@ CREATE MACRO verdict_v1(
                                 'text': NULL,
                                 'detail': CASE
                                     WHEN f.operator IS NULL
-                                        THEN 'record with ProfilerActivity.CPU'
+                                        THEN recording_hint(f.source, 'operators')
                                     WHEN f.tensor_pct IS NULL
                                         THEN 'unknown: no operator launched a kernel'
                                     ELSE
                                         'unknown: operators launched only '
-                                        || as_percent(f.launched_pct) || ' of the GPU time'
+                                        || as_percent(f.launched_pct) || ' of the '
+                                        || f.device || ' time'
                                 END,
                                 'view': 'gpu_summary'
                             }
@@ -618,7 +748,7 @@ CREATE MACRO verdict_v1(
                     END
                     || coalesce(
                         '; ' || f.idle_gpus::INTEGER || ' more '
-                        || CASE WHEN f.idle_gpus = 1 THEN 'GPU' ELSE 'GPUs' END || ' unused',
+                        || f.device || CASE WHEN f.idle_gpus = 1 THEN '' ELSE 's' END || ' unused',
                         ''
                     ),
                     'view': 'comm_overlap'
@@ -638,7 +768,7 @@ CREATE MACRO verdict_v1(
                         WHEN f.peak.device = 'cpu' THEN 'of the host'
                         WHEN f.peak IS NOT NULL THEN 'on ' || f.peak.device
                         WHEN f.has_memory THEN 'only sizes of blocks; torch 1.10 records totals'
-                        ELSE 'record with profile_memory=True'
+                        ELSE recording_hint(f.source, 'memory')
                     END,
                     'view': 'memory_at_peak'
                 }
@@ -677,6 +807,7 @@ CREATE MACRO verdict_v1(
             f.confidence,
             CASE
                 WHEN f.view IS NOT NULL THEN f.view
+                WHEN f.sentence IS NOT NULL THEN 'serving_summary'
                 WHEN f.is_capture OR f.is_partial THEN 'trace_quality'
                 WHEN f.waits_for_another THEN 'stragglers'
                 WHEN f.busy_pct IS NULL AND f.operator_pct IS NOT NULL THEN 'operator_stats'

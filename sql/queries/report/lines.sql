@@ -1,4 +1,4 @@
--- Panel of the report: Python source lines.
+-- Panel of the report: Python source lines, without those in which threads only wait.
 SELECT
     source_file || ':' || source_line AS line,
     source_function,
@@ -10,4 +10,5 @@ SELECT
     is_library,
     callee
 FROM source_lines(run := $run, worker := $worker, span := $span)
+WHERE NOT is_waiting
 LIMIT $most_rows;

@@ -15,6 +15,7 @@ from starlette.testclient import TestClient
 
 import tracewh
 from tests.cli.report.servers import started, stop, visitor
+from tests.conftest import made_once
 from tracewh.cli.report.write import write_report
 
 # A machine may be busy: what never comes is waited for longer than what comes late.
@@ -80,17 +81,22 @@ def visit(browser: Browser) -> Iterator[Visit]:
 @pytest.fixture(scope="session")
 def report(samples: tracewh.Warehouse, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The page about a training loop on the CPU."""
-    path = tmp_path_factory.mktemp("report") / "report.html"
-    write_report(str(samples.path), "resnet_workers_0", None, "1", path)
-    return path
+
+    def write(folder: Path) -> None:
+        write_report(str(samples.path), "resnet_workers_0", None, "1", folder / "report.html")
+
+    return made_once(tmp_path_factory, "report", write) / "report.html"
 
 
 @pytest.fixture(scope="session")
 def compared(samples: tracewh.Warehouse, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The same loop with more loader workers, beside that."""
-    path = tmp_path_factory.mktemp("report") / "compared.html"
-    write_report(str(samples.path), "resnet_workers_2", None, "1", path, "resnet_workers_0")
-    return path
+
+    def write(folder: Path) -> None:
+        path = folder / "compared.html"
+        write_report(str(samples.path), "resnet_workers_2", None, "1", path, "resnet_workers_0")
+
+    return made_once(tmp_path_factory, "compared", write) / "compared.html"
 
 
 @pytest.fixture(scope="session")

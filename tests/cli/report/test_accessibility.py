@@ -13,6 +13,13 @@ from playwright.sync_api import Browser, expect
 
 from tests.cli.report.conftest import Visit
 
+#: Only what is wrong leaves the browser: what passes names each element of the page. Rows of a table are alike.
+RUN = """() => axe.run(
+    {exclude: [["tbody tr:nth-child(n+12)"]]}, {resultTypes: ["violations"]}
+).then(found => found.violations.map(fault =>
+    `${fault.impact} ${fault.id}: ${fault.nodes.map(node => node.html.slice(0, 200)).join(", ")}`
+))"""
+
 
 @pytest.fixture(scope="module")
 def axe() -> str:
@@ -68,11 +75,8 @@ def violations(
 
     def faults() -> list[str]:
         visit.page.evaluate(axe)
-        found = visit.page.evaluate("axe.run()")
-        return [
-            f"{fault['impact']} {fault['id']}: {[node['html'][:200] for node in fault['nodes']]}"
-            for fault in found["violations"]
-        ]
+        found: list[str] = visit.page.evaluate(RUN)
+        return found
 
     yield visit, faults
     context.close()

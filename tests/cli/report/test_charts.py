@@ -44,7 +44,8 @@ def test_each_chart_of_the_page_draws_in_a_notebook(compared: Path) -> None:
         whole = {**chart["specification"], "datasets": {"rows": rows}}
         assert altair.Chart.from_dict(whole).to_dict()["data"] == {"name": "rows"}, name
         assert texts(chart["specification"], rows), name
-    assert kinds == charts.KINDS.keys()
+    # The runs have no device.
+    assert kinds == charts.KINDS.keys() - {"roofline"}
 
 
 def test_bars_are_in_the_unit_of_the_largest() -> None:
@@ -67,6 +68,14 @@ def test_bars_are_in_the_unit_of_the_largest() -> None:
     shown = texts(made, charts.records(rows))
     assert "250 ms" in shown
     assert shown.index("a") < shown.index("b")
+
+
+@pytest.mark.parametrize(("others", "named"), [(0, None), (1, "1 other"), (2, "2 others")])
+def test_what_is_not_among_the_largest_is_counted(others: int, named: str | None) -> None:
+    rows = found({"name": "-", "time_us": "us"}, *((f"k{n}", 100 - n) for n in range(10 + others)))
+    chart = {"kind": "top", "label": "name", "values": ("time_us",), "sums": ("time_us",)}
+    shown = texts(charts.specification(chart, rows), charts.records(rows))
+    assert [text for text in shown if "other" in text] == ([named] if named else [])
 
 
 @pytest.mark.parametrize(("steps", "widest"), [(1, 96), (3, 96), (40, 22)])
@@ -106,6 +115,101 @@ def test_frames_of_a_flame_graph() -> None:
         (1, 0.7, 1.0, "c"),
     ]
     assert {f["name"]: f["said"] for f in made}["a"] == "700 µs, 70 %"
+
+
+ROOFLINE = {
+    "kind": "roofline",
+    "label": "name",
+    "x": "intensity",
+    "y": "tflops",
+    "time": "device_us",
+}
+WORK = {"name": "-", "dtype": "-", "intensity": "-", "tflops": "-", "device_us": "us"} | {
+    name: "-" for name in ("peak_tflops", "tensor_peak_tflops", "peak_gbps")
+}
+
+
+def test_a_roofline_has_the_roofs_of_the_types_that_ran() -> None:
+    """An A100 does 2,000 GB/s here: its roof of 20 TFLOP/s begins at 10 operations per byte, that of 300 at 150."""
+    rows = found(
+        WORK,
+        ("gemm", "float32", 40.0, 10.0, 9000, 20.0, 150.0, 2000.0),
+        ("half", "bfloat16", 100.0, 50.0, 500, None, 300.0, 2000.0),
+        ("also half", "float16", 120.0, 60.0, 400, 80.0, 300.0, 2000.0),
+        ("no time", "float64", 40.0, None, None, 10.0, None, 2000.0),
+        ("no operations", "float32", 0.0, 0.0, 3, 20.0, 150.0, 2000.0),
+    )
+    made = charts.specification(ROOFLINE, rows)
+    assert made is not None
+    lines = [
+        (each["roof"], each["intensity"], each["tflops"])
+        for each in made["layer"][0]["data"]["values"]
+    ]
+    # Both axes end at powers of ten: three times 450 operations per byte are below 1,000.
+    both = "bfloat16 on tensor cores, float16 on tensor cores"
+    assert lines == [
+        ("memory", 1.0, 2.0),
+        ("memory", 150.0, 300.0),
+        ("float32", 10.0, 20.0),
+        ("float32", 1000.0, 20.0),
+        ("float32 on tensor cores", 75.0, 150.0),
+        ("float32 on tensor cores", 1000.0, 150.0),
+        (both, 150.0, 300.0),
+        (both, 1000.0, 300.0),
+    ]
+    shown = texts(made, charts.records(rows))
+    assert {"memory, 2,000 GB/s", "20 TFLOP/s, float32", f"300 TFLOP/s, {both}"} <= set(shown)
+    assert {"gemm", "half", "10 TFLOP/s", "1 TFLOP/s", "100"} <= set(shown)
+    assert not {"no time", "no operations", "float64"} & set(shown)
+
+
+def test_what_a_point_of_a_roofline_says() -> None:
+    """gemm does 10 of the 20 TFLOP/s without tensor cores; fast needs them; slow moves 1,000 of 2,000 GB/s."""
+    rows = found(
+        WORK,
+        ("gemm", "float32", 40.0, 10.0, 9000, 20.0, 150.0, 2000.0),
+        ("fast", "float32", 100.0, 75.0, 900, 20.0, 150.0, 2000.0),
+        ("slow", "bfloat16", 0.1, 0.1, 500, None, 300.0, 2000.0),
+        ("other", "int8", 50.0, 1.0, 400, None, None, None),
+    )
+    drawn = {**(charts.specification(ROOFLINE, rows) or {}), "width": 640}
+    svg = vl_convert.vegalite_to_svg({**drawn, "datasets": {"rows": charts.records(rows)}})
+    parts = re.compile(
+        "name: ([^;]*);.*time: ([^;]*);.*achieved: ([^;]*); share of the roof: ([^;]*)$"
+    )
+    said = map(parts.search, map(unescape, re.findall(r'aria-label="([^"]*)"', svg)))
+    assert sorted(match.groups() for match in said if match) == [
+        ("fast", "0.9 ms", "75 TFLOP/s", "50 %"),
+        ("gemm", "9 ms", "10 TFLOP/s", "50 %"),
+        ("other", "0.4 ms", "1 TFLOP/s", "not known"),
+        ("slow", "0.5 ms", "100 GFLOP/s", "50 %"),
+    ]
+
+
+def test_a_roofline_of_an_unknown_device_has_points_only() -> None:
+    rows = found(WORK, ("gemm", "float32", 40.0, 10.0, 9000, None, None, None))
+    shown = texts(charts.specification(ROOFLINE, rows), charts.records(rows))
+    assert "The limits of this device are not known." in shown and "gemm" in shown
+    assert not [text for text in shown if "GB/s" in text]
+
+
+def test_names_in_a_roofline_do_not_cover_each_other() -> None:
+    """Of two points at the same place, the one that took longer has its name."""
+    rows = found(
+        WORK,
+        ("short", "float32", 40.0, 10.0, 10, 20.0, None, 2000.0),
+        ("long", "float32", 40.0, 10.1, 9000, 20.0, None, 2000.0),
+        ("elsewhere", "float32", 2.0, 1.0, 1, 20.0, None, 2000.0),
+    )
+    shown = texts(charts.specification(ROOFLINE, rows), charts.records(rows))
+    assert {"long", "elsewhere"} <= set(shown) and "short" not in shown
+
+
+@pytest.mark.parametrize("missing", ["intensity", "tflops"])
+def test_no_roofline_without_operations_and_bytes_and_time(missing: str) -> None:
+    row = {"intensity": 40.0, "tflops": 10.0} | {missing: None}
+    rows = found(WORK, ("gemm", "float32", *row.values(), 9000, 20.0, 150.0, 2000.0))
+    assert charts.specification(ROOFLINE, rows) is None
 
 
 def test_nothing_to_draw_is_no_chart() -> None:

@@ -101,7 +101,7 @@ CASES: dict[str, tuple[str, list[tuple[str, str | None]]]] = {
         [
             (
                 "('aten::mm', 60), ('aten::mm', 12), ('aten::conv2d', 28)",
-                "aten::mm does 72 % of these operations.",
+                "aten::mm does 72 % of the floating-point operations.",
             ),
             ("('aten::mm', 60), ('aten::conv2d', NULL)", None),
             ("('aten::mm', 60), ('aten::mm', 12)", None),

@@ -16,6 +16,7 @@ import pytest
 from pyarrow import fs
 
 import tracewh
+from tests.nsys_exports import tiny, write_parquet, write_sqlite
 from tracewh.errors import IngestError
 from tracewh.ingest.sources import files
 from tracewh.ingest.sources.discover import discover
@@ -244,4 +245,21 @@ def test_azure_by_all_its_urls(azure: Store, tmp_path: Path, monkeypatch: Any) -
     assert str(error.value) == (
         "az://traces/urls: the storage account is missing; set AZURE_STORAGE_CONNECTION_STRING or "
         "AZURE_STORAGE_ACCOUNT, or write https://ACCOUNT.blob.core.windows.net/CONTAINER/PATH"
+    )
+
+
+def test_an_export_of_nsight_systems_is_copied_and_read(store: Store, tmp_path: Path) -> None:
+    """A database cannot be read front to back; a folder of Parquet files is refused."""
+    export = write_sqlite(tmp_path / "r.sqlite", tiny())
+    store.put("nsys/run/r.sqlite", export.read_bytes())
+    url = f"{store.url}/nsys/run/r.sqlite"
+    for status in ("ingested", "unchanged"):
+        assert taken([f"{store.url}/nsys"], tmp_path / "wh") == [
+            (status, "", url, "run", "r", "default")
+        ]
+    store.put_folder(write_parquet(tmp_path / "p_pqtdir", tiny()), "parquet/run/p_pqtdir")
+    [result] = tracewh.ingest([f"{store.url}/parquet"], tmp_path / "wh")
+    assert (str(result.source), result.reason) == (
+        f"{store.url}/parquet/run/p_pqtdir",
+        "such a trace is read from a disk: copy it to this machine, and ingest the copy",
     )

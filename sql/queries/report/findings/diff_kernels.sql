@@ -1,38 +1,9 @@
 -- Finding of the panel: the kernel that differs most, of those whose difference is significant if any is.
 WITH differences AS (
-    SELECT
-        p.name,
-        p.delta_total_us AS delta_us,
-        p.significant,
-        count(*) OVER () AS listed,
-        bool_or(p.significant) OVER () AS is_any_significant,
-        count(*) OVER () = count(p.significant) OVER () AS is_tested
+    SELECT p.name, p.delta_total_us AS delta_us, p.significant, NULL::VARCHAR AS measure
     FROM panel_rows AS p
-),
-
-largest AS (
-    SELECT d.*
-    FROM differences AS d
-    WHERE d.delta_us <> 0 AND coalesce(d.significant, FALSE) = coalesce(d.is_any_significant, FALSE)
-    QUALIFY rank() OVER (ORDER BY abs(d.delta_us) DESC) = 1
 )
 
-SELECT
-    CASE
-        WHEN any_value(l.is_tested) AND NOT any_value(l.is_any_significant)
-            THEN 'No kernel differs by more than noise.'
-        ELSE
-            format(
-                '{}{} differs most: {} {} per recording.',
-                if(
-                    any_value(l.is_any_significant),
-                    'Of the kernels that differ significantly, ',
-                    ''
-                ),
-                as_name(any_value(l.name)),
-                as_time(abs(any_value(l.delta_us))),
-                if(any_value(l.delta_us) > 0, 'more', 'less')
-            )
-    END AS finding
-FROM largest AS l
-HAVING count(*) = 1 AND any_value(l.listed) < $most_rows;
+SELECT l.finding
+FROM largest_difference('differences', 'kernel') AS l
+WHERE l.listed < $most_rows;

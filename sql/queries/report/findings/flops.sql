@@ -11,7 +11,7 @@ WITH named AS (
 
 SELECT
     format(
-        '{} does {} of these operations.',
+        '{} does {} of the floating-point operations.',
         as_name(arg_max(n.name, n.share_pct)),
         as_percent(max(n.share_pct))
     )

@@ -1,0 +1,1 @@
+"""Read recordings of the Ascend profiler."""

@@ -1,0 +1,1 @@
+"""Read the CSV output of Nsight Compute."""

@@ -1,0 +1,57 @@
+"""The reader of Nsight Compute: what `ncu --csv` prints, of the details page or the raw page."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from tracewh.files import File
+from tracewh.ingest.sources.files import Piped
+from tracewh.ingest.sources.reader import Claim, Contents, Reading
+from tracewh.ingest.sources.source import Source
+
+#: The header of either page. The output of the program and lines of ncu itself may come before it.
+HEADER = re.compile(rb'^\xef?\xbb?\xbf?"ID","Process ID",.*"Kernel Name"', re.MULTILINE)
+
+
+class NcuReader:
+    """Reads CSV output of Nsight Compute; see `TableReader`."""
+
+    name = "ncu"
+
+    def wants(self, name: str) -> bool:
+        """See `Reader.wants`."""
+        return name.endswith((".csv", ".csv.gz", ".csv.zst"))
+
+    def claim(self, names: Sequence[str]) -> Claim | None:
+        """None: each file is a trace."""
+        return None
+
+    def recognise(self, file: File, start: bytes) -> bool:
+        """See `Reader.recognise`."""
+        return bool(HEADER.search(start))
+
+    def traces(
+        self, source: Source, stored: Sequence[str], folder: Path | None
+    ) -> Sequence[Source]:
+        """See `Reader.traces`: one per process."""
+        if stored or isinstance(source.path, Piped) or folder is None:
+            return [replace(source, worker=worker) for worker in stored] or [source]
+        from tracewh.ingest.sources.ncu.tables import process_ids
+
+        found = process_ids(source, folder)
+        if len(found) < 2:
+            return [source]
+        return [replace(source, worker=f"{source.worker}_pid{pid}", part=pid) for pid in found]
+
+    def read(self, source: Source, reading: Reading) -> Contents:
+        """See `TableReader.read`."""
+        from tracewh.ingest.sources.ncu.tables import read_launches
+
+        return read_launches(source, reading)
+
+    def unfinished(self, source: Source) -> str:
+        """See `Reader.unfinished`. ncu prints the table when the program has ended."""
+        return ""

@@ -1,0 +1,183 @@
+"""Read one process of an export into the raw tables. The SQL is in sql/derive/nsys_*.sql."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import duckdb
+
+from tracewh.ingest.sources.nsys.exports import Export, SqliteExport
+from tracewh.ingest.sources.nsys.schema import TABLES
+from tracewh.ingest.sources.reader import Contents, Reading
+from tracewh.ingest.sources.source import Source
+from tracewh.quoting import quote_literal
+from tracewh.sql_files import derive, query
+from tracewh.storage.manifest import content_hash
+
+#: The tables that are read in full before the events, because several statements use them.
+_SMALL = ("StringIds", "PROCESSES", "ThreadNames", "TARGET_INFO_GPU", "ENUM_CUPTI_OVERHEAD_TYPE")
+#: Bytes of memory per row, for the sorting of host events and of device events.
+_ROW_BYTES = 200
+
+
+def read_process(
+    source: Source, export_of: Callable[[Source], Export], reading: Reading
+) -> Contents:
+    """Read one process.
+
+    Args:
+        source: The file; its part is the process: globalPid >> 24.
+        export_of: Opens it.
+        reading: What to read it with.
+
+    Raises:
+        RefusedError: The file is damaged.
+        InterruptedError: The ingest was interrupted.
+    """
+    with ThreadPoolExecutor(1) as pool:
+        digest = pool.submit(content_hash, source.path)
+        process = _Process(source, export_of(source), reading)
+        process.read()
+        found = process.contents(digest.result())
+    reading.on_bytes(max(0, source.path.stat().st_size - process.bytes_read))
+    return found
+
+
+class _Process:
+    """The tables of one process, on their way into the raw tables."""
+
+    def __init__(self, source: Source, export: Export, reading: Reading) -> None:
+        self._con, self._reading = reading.con, reading
+        self._source, self._export = source, export
+        self._key = int(source.part)
+        self._size = source.path.stat().st_size
+        self._rows = max(1, sum(export.rows(table) for table in TABLES))
+        self.bytes_read = 0
+        self.events = 0
+        if isinstance(export, SqliteExport):
+            export.on_rows = self._count
+
+    def _count(self, rows: int) -> None:
+        """Report the share of the file that some rows are."""
+        share = min(self._size * rows // self._rows, self._size - self.bytes_read)
+        self.bytes_read += share
+        self._reading.on_bytes(share)
+
+    def read(self) -> None:
+        """Fill the raw tables."""
+        con = self._con
+        for table in _SMALL:
+            self._run(f"CREATE TABLE nsys_{table} AS FROM {self._relation(table)}")
+        derive(con, "nsys_macros")
+        if self._source.step_range is not None:
+            pattern = quote_literal(self._source.step_range)
+            con.execute(
+                f"CREATE OR REPLACE MACRO is_step(name) AS regexp_full_match(name, {pattern});"
+                " CREATE OR REPLACE MACRO nsys_step_kind(name) AS ''"
+            )
+        contexts = self._query(
+            "nsys_contexts",
+            contexts="TARGET_INFO_CUDA_CONTEXT_INFO",
+            kernels="CUPTI_ACTIVITY_KIND_KERNEL",
+        )
+        self._run(f"CREATE TABLE nsys_contexts AS {contexts}")
+        known = self._export.columns("NVTX_EVENTS")
+        special = [
+            condition
+            for column, condition in (
+                ("eventType", 't."eventType" IN (34, 75)'),
+                ("endGlobalTid", 't."endGlobalTid" <> t."globalTid"'),
+            )
+            if column in known
+        ]
+        marks = self._relation("NVTX_EVENTS", " OR ".join(special) or "1 = 0")
+        self._run(f"CREATE TABLE nsys_special AS FROM {marks}")
+        con.execute(f"CREATE TABLE nsys_domains AS {query('nsys_domains')}")
+        self._insert(
+            "host",
+            calls="CUPTI_ACTIVITY_KIND_RUNTIME",
+            ranges="NVTX_EVENTS",
+            system_calls="OSRT_API",
+            overheads="PROFILER_OVERHEAD",
+            cuda_overheads="CUPTI_ACTIVITY_KIND_OVERHEAD",
+        )
+        con.execute(query("nsys_open_ranges"))
+        derive(con, "nsys_steps")
+        self._insert(
+            "device",
+            kernels="CUPTI_ACTIVITY_KIND_KERNEL",
+            copies="CUPTI_ACTIVITY_KIND_MEMCPY",
+            sets="CUPTI_ACTIVITY_KIND_MEMSET",
+            syncs="CUPTI_ACTIVITY_KIND_SYNCHRONIZATION",
+            graphs="CUPTI_ACTIVITY_KIND_GRAPH_TRACE",
+        )
+        self._insert("memory", records="CUDA_GPU_MEMORY_USAGE_EVENTS")
+        self._insert("flow")
+        self._insert(
+            "counter",
+            metrics="GPU_METRICS",
+            metric_names="TARGET_INFO_GPU_METRICS",
+            samples="COMPOSITE_EVENTS",
+            switches="SCHED_EVENTS",
+        )
+        self._insert("other")
+
+    def _insert(self, kind: str, **tables: str) -> None:
+        """Append the rows of one kind, numbered after those that are there."""
+        sql = self._query(f"nsys_{kind}", **tables).replace("$first", str(self.events))
+        rows = self._run(f"INSERT INTO raw_{kind} BY NAME {sql}")
+        [(count,)] = rows.fetchall()
+        self.events += count
+        self._reading.on_events(count)
+
+    def _query(self, name: str, **tables: str) -> str:
+        expected = sum(self._export.rows(table) for table in tables.values())
+        self._reading.expect(expected * _ROW_BYTES)
+        return query(name, **{place: self._relation(table) for place, table in tables.items()})
+
+    def _relation(self, table: str, where: str = "") -> str:
+        spec = TABLES[table]
+        conditions = [f"({where})"] if where else []
+        if spec.owner and spec.owner in self._export.columns(table):
+            conditions.append(f't."{spec.owner}" >> 24 = {self._key}')
+        return self._export.relation(self._con, table, " AND ".join(conditions))
+
+    def _run(self, sql: str) -> duckdb.DuckDBPyConnection:
+        try:
+            return self._con.execute(sql)
+        except duckdb.Error:
+            self._export.check(self._con)
+            raise
+
+    def contents(self, digest: str) -> Contents:
+        """What the file says besides its events."""
+        con = self._con
+        names = {"META_DATA_EXPORT", "EXPORT_META_DATA"}
+        facts: dict[str, str] = {}
+        for table in sorted(names):
+            rows = self._run(
+                f"SELECT m.name, m.value FROM {self._relation(table)} AS m WHERE m.name IN"
+                " ('EXPORT_PRODUCT_VERSION', 'EXPORT_SCHEMA_VERSION')"
+            )
+            facts |= dict(rows.fetchall())
+        start = self._run(
+            f"SELECT min(s.utcEpochNs) FROM {self._relation('TARGET_INFO_SESSION_START_TIME')} AS s"
+        ).fetchall()[0][0]
+        metadata: dict[str, Any] = {
+            "nsys": {name.removeprefix("EXPORT_").lower(): facts[name] for name in sorted(facts)}
+        }
+        reasons = {}
+        if start is None:
+            reasons["no_epoch"] = 1
+        else:
+            metadata["baseTimeNanoseconds"] = start
+        [(devices,)] = con.execute(query("nsys_devices")).fetchall()
+        if devices:
+            metadata["deviceProperties"] = json.loads(devices)
+        version = ".".join(facts.get("EXPORT_SCHEMA_VERSION", "").split(".")[:2])
+        return Contents(
+            digest, self.events, f"nsys-{version}" if version else "nsys", metadata, reasons
+        )

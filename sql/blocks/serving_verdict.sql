@@ -1,0 +1,140 @@
+-- block: serving_verdict
+-- since: 0.1
+-- summary: What the verdict says of the serving steps of a trace.
+-- grain: one row per trace with serving steps
+-- uses: as_percent, as_time, serving_steps_v1
+--
+-- The steps that count most are those that decode, else those that mix prefill and decode, those that only
+-- prefill, and those of diffusion.
+--
+-- params
+--   run, worker, span
+-- columns
+--   run, worker, span
+--   name           type     unit  meaning
+--   step_name      VARCHAR  -     What such a step is called, e.g. 'decode step'.
+--   steps          BIGINT   -     Number of these steps.
+--   p50_us         DOUBLE   us    Median time of one.
+--   p90_us         DOUBLE   us    90 % of them take no longer.
+--   mean_us        DOUBLE   us    Mean time of all steps of the trace.
+--   starved_us     DOUBLE   us    Mean time without launched work.
+--   attention_pct  DOUBLE   pct   Share of attention in the device work.
+--   busy_pct       DOUBLE   pct   Share of the time of the steps in which their work ran.
+--   sentence       VARCHAR  -     Time, batch, tokens per second, attention and launch gaps.
+--   limit_says     VARCHAR  -     What limits these steps, as a sentence.
+--   wait_says      VARCHAR  -     A sentence on waits for work that is not in the trace; NULL without any.
+--   rate_says      VARCHAR  -     Tokens per second, as text; NULL if unknown.
+--   work_says      VARCHAR  -     Shares of other device work, as text.
+CREATE MACRO serving_verdict(
+    run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
+) AS TABLE
+    WITH
+    _steps AS MATERIALIZED (
+        SELECT
+            s.*,
+            list_position(['decode', 'mixed', 'prefill', 'diffusion', 'idle'], s.phase) AS place,
+            avg(s.step_us) OVER trace AS mean_us
+        FROM serving_steps_v1(run := run, worker := worker, span := span) AS s
+        WINDOW trace AS (PARTITION BY s.run, s.worker, s.span)
+    ),
+
+    _main AS (
+        SELECT s.*
+        FROM _steps AS s
+        QUALIFY
+            coalesce(s.place, 9)
+            = min(coalesce(s.place, 9)) OVER (PARTITION BY s.run, s.worker, s.span)
+    ),
+
+    _figures AS (
+        SELECT
+            m.run,
+            m.worker,
+            m.span,
+            coalesce(any_value(m.phase) || ' step', 'graph launch') AS step_name,
+            any_value(m.phase) AS phase,
+            count(*) AS steps,
+            quantile_cont(m.step_us, 0.5) AS p50_us,
+            quantile_cont(m.step_us, 0.9) AS p90_us,
+            any_value(m.mean_us) AS mean_us,
+            median(m.requests) AS batch,
+            median(m.prefill_requests) AS prefills,
+            median(m.decode_requests) AS decodes,
+            1e6 * sum(m.tokens) / sum(coalesce(m.period_us, m.busy_us))
+                FILTER (WHERE m.tokens IS NOT NULL) AS tokens_per_second,
+            avg(m.starved_us + coalesce(m.late_us, 0)) AS starved_us,
+            avg(m.unrecorded_us) AS unrecorded_us,
+            100.0 * sum(m.attention_us) / sum(m.device_us) AS attention_pct,
+            sum(m.gemm_pct * m.device_us) / sum(m.device_us) AS gemm_pct,
+            sum(m.moe_pct * m.device_us) / sum(m.device_us) AS moe_pct,
+            sum(m.kv_cache_pct * m.device_us) / sum(m.device_us) AS kv_cache_pct,
+            100.0 * sum(m.busy_us) / sum(m.step_us) AS busy_pct,
+            sum(m.graph_launches) AS graph_launches,
+            mode(m.limited_by ORDER BY m.limited_by) AS limited_by
+        FROM _main AS m
+        GROUP BY m.run, m.worker, m.span
+    ),
+
+    _rates AS (
+        SELECT
+            f.*,
+            CASE
+                WHEN f.tokens_per_second >= 100
+                    THEN format('{:,}', f.tokens_per_second::BIGINT) || ' tokens per second'
+                WHEN f.tokens_per_second > 0
+                    THEN format('{:.3g}', f.tokens_per_second) || ' tokens per second'
+            END AS rate_says
+        FROM _figures AS f
+    )
+
+    SELECT
+        r.run,
+        r.worker,
+        r.span,
+        r.step_name,
+        r.steps,
+        r.p50_us,
+        r.p90_us,
+        r.mean_us,
+        r.starved_us,
+        r.attention_pct,
+        r.busy_pct,
+        as_time(r.p50_us) || ' per ' || r.step_name
+        || CASE
+            WHEN r.prefills > 0 AND r.decodes > 0
+                THEN format(' of {:.0f} prefills and {:.0f} decodes', r.prefills, r.decodes)
+            WHEN r.batch > 0 THEN format(' at batch {:.0f}', r.batch)
+            ELSE ''
+        END
+        || coalesce(', ' || r.rate_says, '')
+        || CASE
+            WHEN r.attention_pct > 0 THEN '; attention ' || as_percent(r.attention_pct) ELSE ''
+        END
+        || CASE
+            WHEN r.starved_us > 0
+                THEN
+                    '; ' || as_time(r.starved_us) || ' between '
+                    || CASE WHEN r.graph_launches > 0 THEN 'graph launches' ELSE 'launches' END
+            ELSE ''
+        END
+        || '.' AS sentence,
+        CASE r.limited_by
+            WHEN 'host' THEN 'The host limits it: the GPU is '
+            || as_percent(r.busy_pct) || ' busy.'
+            WHEN 'unrecorded work' THEN 'Work that is not in this trace limits it.'
+            WHEN 'device' THEN 'The GPU limits it, ' || as_percent(r.busy_pct) || ' busy.'
+        END AS limit_says,
+        CASE
+            WHEN r.unrecorded_us >= 0.01 * r.p50_us
+                THEN
+                    'Launched work waited ' || as_time(r.unrecorded_us)
+                    || ' more for something that is not in this trace.'
+        END AS wait_says,
+        r.rate_says,
+        concat_ws(
+            ', ',
+            CASE WHEN r.gemm_pct > 0 THEN 'GEMM ' || as_percent(r.gemm_pct) END,
+            CASE WHEN r.moe_pct > 0 THEN 'MoE ' || as_percent(r.moe_pct) END,
+            CASE WHEN r.kv_cache_pct > 0 THEN 'KV cache ' || as_percent(r.kv_cache_pct) END
+        ) AS work_says
+    FROM _rates AS r;

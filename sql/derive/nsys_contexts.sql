@@ -1,0 +1,16 @@
+-- derive: nsys_contexts
+-- since: 0.1
+-- summary: The device of each CUDA context of a process of an Nsight Systems export.
+--
+-- Rows of synchronizations have device 0 whatever the device is.
+SELECT c.context_id, min(c.device_id) AS device_id
+FROM (
+    SELECT k."contextId" AS context_id, k."deviceId" AS device_id
+    FROM "<kernels>" AS k
+    UNION
+    SELECT t."contextId", t."deviceId"
+    FROM "<contexts>" AS t
+    WHERE t."processId" IN (SELECT (p."globalPid" >> 24) & 16777215 FROM nsys_processes AS p)
+) AS c
+GROUP BY c.context_id
+HAVING count(DISTINCT c.device_id) = 1

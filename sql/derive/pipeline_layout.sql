@@ -1,0 +1,41 @@
+-- derive: pipeline_layout
+-- since: 0.2
+-- summary: The raw tables of what is recorded beside a trace: the input pipeline, and samples over time.
+--
+-- Readers insert by name. Their times are epoch times, or those of a clock of the profiler's own.
+CREATE TABLE raw_pipeline_operators (
+    pipeline BIGINT,
+    operator_id BIGINT,
+    operator VARCHAR,
+    parent_id BIGINT,
+    workers BIGINT,
+    queue_capacity BIGINT
+);
+
+CREATE TABLE raw_pipeline_batches (
+    pipeline BIGINT,
+    stage VARCHAR,
+    batch BIGINT,
+    time_ns BIGINT,
+    get_ns BIGINT,
+    push_ns BIGINT,
+    total_ns BIGINT,
+    queue_size BIGINT,
+    queue_capacity BIGINT,
+    loader_worker BIGINT,
+    loader_pid BIGINT,
+    samples BIGINT,
+    fetch_start_ns BIGINT,
+    fetch_ns BIGINT,
+    collate_ns BIGINT,
+    cpu_ns BIGINT
+);
+
+CREATE TABLE raw_samples (
+    category VARCHAR,
+    time_ns BIGINT,
+    pid VARCHAR,
+    name VARCHAR,
+    series VARCHAR,
+    value DOUBLE
+);

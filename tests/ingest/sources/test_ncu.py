@@ -1,0 +1,236 @@
+"""CSV output of Nsight Compute, drawn after the documentation: the details page, the raw page, and damage."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tracewh
+
+Rows = list[tuple[Any, ...]]
+
+
+def rows(warehouse: tracewh.Warehouse, sql: str) -> Rows:
+    return warehouse.sql(sql).fetchall()
+
+
+LAUNCH = (
+    '"ID","Process ID","Process Name","Host Name","Kernel Name","Context","Stream","Block Size","Grid Size",'
+    '"Device","CC"'
+)
+DETAILS = f"""==PROF== Connected to process 41 (/home/hunter2-ncu/train)
+loss 0.5, accuracy 7
+==PROF== Profiling "gemm" - 0: 0%....50%....100% - 9 passes
+==PROF== Disconnected from process 41
+{LAUNCH},"Section Name","Metric Name","Metric Unit","Metric Value","Rule Name","Rule Type","Rule Description"
+"0","41","hunter2-ncu","node7-hunter2","void gemm<float, 2>(float *, int)","1","7","(256, 1, 1)","(128, 4, 1)","0","9.0","GPU Speed Of Light Throughput","Duration","us","2,848.50","","",""
+"0","41","hunter2-ncu","node7-hunter2","void gemm<float, 2>(float *, int)","1","7","(256, 1, 1)","(128, 4, 1)","0","9.0","GPU Speed Of Light Throughput","Memory Throughput","%","45.7",
+"0","41","hunter2-ncu","node7-hunter2","void gemm<float, 2>(float *, int)","1","7","(256, 1, 1)","(128, 4, 1)","0","9.0","Memory Workload Analysis","Memory Throughput","Gbyte/s","1,500","","",""
+"0","41","hunter2-ncu","node7-hunter2","void gemm<float, 2>(float *, int)","1","7","(256, 1, 1)","(128, 4, 1)","0","9.0","Memory Workload Analysis","L2 Hit Rate","%","61.25","","",""
+"0","41","hunter2-ncu","node7-hunter2","void gemm<float, 2>(float *, int)","1","7","(256, 1, 1)","(128, 4, 1)","0","9.0","Memory Workload Analysis","L1/TEX Hit Rate","%","n/a","","",""
+"0","41","hunter2-ncu","node7-hunter2","void gemm<float, 2>(float *, int)","1","7","(256, 1, 1)","(128, 4, 1)","0","9.0","Launch Statistics","Registers Per Thread","register/thread","168","","",""
+"0","41","hunter2-ncu","node7-hunter2","void gemm<float, 2>(float *, int)","1","7","(256, 1, 1)","(128, 4, 1)","0","9.0","Launch Statistics","Waves Per SM","","0.97","","",""
+"0","41","hunter2-ncu","node7-hunter2","void gemm<float, 2>(float *, int)","1","7","(256, 1, 1)","(128, 4, 1)","0","9.0","SpeedOfLight","","","","SOLBottleneck","OPT","hunter2-ncu: memory is used more, than compute"
+"1","41","hunter2-ncu","node7-hunter2","add(float *)","1","7","(64, 1, 1)","(2, 1, 1)","0","9.0","GPU Speed Of Light Throughput","Duration","ns","2,848","","",""
+"""
+#: 2 + 4 operations per cycle on 1 GHz for 10 us are 60,000, of which a fused one counts twice.
+RAW = (
+    LAUNCH
+    + ',"device__attribute_display_name","device__attribute_multiprocessor_count","gpu__time_duration.sum",'
+    '"dram__bytes_read.sum","dram__bytes_write.sum","l1tex__t_sector_hit_rate.pct","lts__t_sector_hit_rate.pct",'
+    '"smsp__cycles_elapsed.avg.per_second","smsp__sass_thread_inst_executed_op_fadd_pred_on.sum.per_cycle_elapsed",'
+    '"smsp__sass_thread_inst_executed_op_ffma_pred_on.sum.per_cycle_elapsed",'
+    '"smsp__sass_thread_inst_executed_op_fmul_pred_on.sum.per_cycle_elapsed"\n'
+    '"","","","","","","","","","","","","","us","Mbyte","Kbyte","%","%","Ghz","inst/cycle","inst/cycle","inst/cycle"\n'
+    '"0","41","app","host","gemm","1","7","(256, 1, 1)","(128, 4, 1)","0","9.0","NVIDIA H100 80GB HBM3","132","10",'
+    '"1.5","500","12.5","75","1","2","4","0"\n'
+    '"1","41","app","host","add","1","7","(64, 1, 1)","(2, 1, 1)","0","9.0","NVIDIA H100 80GB HBM3","132","2",'
+    '"n/a","500","n/a","75","1","2","4","0"\n'
+)
+
+
+def ingest(tmp_path: Path, text: str, name: str = "report.csv") -> tracewh.FileResult:
+    path = tmp_path / "logs" / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(text)
+    [result] = tracewh.ingest([path.parent], tmp_path / "warehouse")
+    return result
+
+
+@pytest.fixture(scope="module")
+def details(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tracewh.Warehouse]:
+    top = tmp_path_factory.mktemp("details")
+    assert ingest(top, DETAILS).status == "ingested"
+    with tracewh.open(top / "warehouse") as warehouse:
+        yield warehouse
+
+
+@pytest.fixture(scope="module")
+def raw(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tracewh.Warehouse]:
+    top = tmp_path_factory.mktemp("raw")
+    assert ingest(top, RAW).status == "ingested"
+    with tracewh.open(top / "warehouse") as warehouse:
+        yield warehouse
+
+
+def test_launches_have_no_times(details: tracewh.Warehouse) -> None:
+    sql = """
+        SELECT event_id, category, kind, name, device_id, stream_id, grid, block, registers_per_thread,
+            start_ns, duration_ns
+        FROM device_events ORDER BY event_id
+    """
+    gemm = "void gemm<float, 2>(float *, int)"
+    assert rows(details, sql) == [
+        (0, "cuda_profiler_range", "annotation", gemm, 0, 7, [128, 4, 1], [256, 1, 1], 168, None, None),
+        (1, "cuda_profiler_range", "annotation", "add(float *)", 0, 7, [2, 1, 1], [64, 1, 1], None, None, None),
+    ]  # fmt: skip
+    facts = "SELECT source, generation, start_ns, end_ns, skipped_reasons FROM traces"
+    assert rows(details, facts) == [("ncu", "ncu-details", None, None, '{"no_times": 1}')]
+
+
+def test_counters_of_the_details_page(details: tracewh.Warehouse) -> None:
+    sql = (
+        "SELECT counters, duration_us FROM kernel_counters() WHERE starts_with(kernel_name, 'void')"
+    )
+    [(counters, duration_us)] = rows(details, sql)
+    assert counters == {
+        "gpu__time_duration.sum": 2_848_500,
+        "gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed": 45.7,
+        "dram__bytes.sum.per_second": 1.5e12,
+        # 1,500 GB/s for 2,848.5 us
+        "dram__bytes.sum": pytest.approx(4_272_750_000),
+        "lts__t_sector_hit_rate.pct": 61.25,
+        "launch__registers_per_thread": 168,
+        "Launch Statistics: Waves Per SM": 0.97,
+    }
+    assert duration_us == 2848.5
+
+
+def test_counters_of_the_raw_page(raw: tracewh.Warehouse) -> None:
+    sql = "SELECT counters FROM kernel_counters() WHERE kernel_name = 'gemm'"
+    [(counters,)] = rows(raw, sql)
+    assert counters["dram__bytes_read.sum"] == 1.5e6
+    assert counters["dram__bytes_write.sum"] == 5e5
+    assert counters["l1tex__t_sector_hit_rate.pct"] == 12.5
+    assert counters["smsp__cycles_elapsed.avg.per_second"] == 1e9
+    assert counters["smsp__sass_thread_inst_executed_op_ffma_pred_on.sum"] == pytest.approx(40_000)
+    assert "device__attribute_display_name" not in counters
+    sql = "SELECT map_contains(counters, 'l1tex__t_sector_hit_rate.pct') FROM kernel_counters() WHERE kernel_name = 'add'"
+    assert rows(raw, sql) == [(False,)]
+
+
+def test_roofline(raw: tracewh.Warehouse) -> None:
+    sql = """
+        SELECT name, device_name, flops, dram_bytes, intensity, duration_us, bound FROM roofline()
+        ORDER BY name DESC
+    """
+    # 2 additions and 4 fused multiply-adds per cycle: 10 operations, for 10,000 cycles.
+    assert rows(raw, sql) == [
+        ("gemm", "NVIDIA H100 80GB HBM3", pytest.approx(100_000), 2e6, pytest.approx(0.05), 10.0, "memory"),
+        ("add", "NVIDIA H100 80GB HBM3", pytest.approx(20_000), None, None, 2.0, None),
+    ]  # fmt: skip
+
+
+def test_no_view_has_a_time_of_it(raw: tracewh.Warehouse) -> None:
+    assert rows(raw, "FROM timeline()") == []
+    assert rows(raw, "FROM gpu_time()") == []
+    assert rows(raw, "FROM kernel_stats()") == []
+
+
+@pytest.mark.parametrize(
+    ("value", "others", "number"),
+    [
+        ("2,848", ["61.25"], 2848),
+        ("2,848", [], 2848),
+        ("1,215,000,000.50", [], 1_215_000_000.5),
+        ("2.848", ["61,25"], 2848),
+        ("1.215.000,5", [], 1_215_000.5),
+        ("1\u202f215\u202f000,5", [], 1_215_000.5),
+        ("1'215.5", [], 1215.5),
+        ("0,38", [], 0.38),
+        ("2.848", [], 2.848),
+        ("1.5e+10", [], 1.5e10),
+    ],
+)
+def test_numbers_of_locales(tmp_path: Path, value: str, others: list[str], number: float) -> None:
+    row = '"0","1","a","h","k","1","7","(1, 1, 1)","(1, 1, 1)","0","9.0","Command line profiler metrics"'
+    lines = [f'{row},"m__{n}.sum","","{text}"' for n, text in enumerate([value, *others])]
+    ingest(
+        tmp_path,
+        "\n".join(
+            [f'{LAUNCH},"Section Name","Metric Name","Metric Unit","Metric Value"', *lines, ""]
+        ),
+    )
+    with tracewh.open(tmp_path / "warehouse") as warehouse:
+        assert rows(warehouse, "SELECT value FROM counters WHERE counter = 'm__0.sum'") == [
+            (number,)
+        ]
+
+
+@pytest.mark.parametrize(
+    ("unit", "factor"),
+    [
+        ("nsecond", 1), ("us", 1e3), ("msecond", 1e6), ("s", 1e9), ("byte", 1), ("Kbyte", 1e3),
+        ("Mbyte", 1e6), ("Gbyte/second", 1e9), ("cycle/nsecond", 1e9), ("Mhz", 1e6), ("%", 1), ("inst", 1),
+        ("register/thread", 1), ("Kbyte/block", 1e3), ("", 1),
+    ],
+)  # fmt: skip
+def test_units(tmp_path: Path, unit: str, factor: float) -> None:
+    row = '"0","1","a","h","k","1","7","(1, 1, 1)","(1, 1, 1)","0","9.0","Command line profiler metrics"'
+    header = f'{LAUNCH},"Section Name","Metric Name","Metric Unit","Metric Value"'
+    ingest(tmp_path, f'{header}\n{row},"m__1.sum","{unit}","2.50"\n')
+    with tracewh.open(tmp_path / "warehouse") as warehouse:
+        assert rows(warehouse, "SELECT value FROM counters") == [(2.5 * factor,)]
+
+
+def test_names_of_hosts_and_programs_are_not_imported(tmp_path: Path) -> None:
+    ingest(tmp_path, DETAILS)
+    held = [
+        path.read_bytes() for path in tmp_path.joinpath("warehouse").rglob("*") if path.is_file()
+    ]
+    assert held
+    assert not [data for data in held if b"hunter2" in data]
+
+
+def test_one_worker_per_process(tmp_path: Path) -> None:
+    path = tmp_path / "report.csv"
+    path.write_text(DETAILS.replace('"1","41"', '"1","42"'))
+    found = tracewh.ingest([path], tmp_path / "warehouse")
+    assert [(each.worker, each.events) for each in found] == [
+        ("report_pid41", 1),
+        ("report_pid42", 1),
+    ]
+
+
+def test_damaged_rows(tmp_path: Path) -> None:
+    lines = DETAILS.splitlines()
+    lines[6] += ',"a","column","too","many"'
+    text = "\n".join(lines)
+    result = ingest(tmp_path, text[: text.rindex("2,848") + 3])
+    assert (result.status, result.skipped_events) == ("ingested", 2)
+    with tracewh.open(tmp_path / "warehouse") as warehouse:
+        [(named,)] = rows(warehouse, "SELECT metadata ->> '$.damagedRows' FROM traces")
+        assert "report.csv, line 7: it has more columns than the header" in named
+        assert "report.csv, line 14: a quote is missing" in named
+
+
+def test_a_table_without_rows(tmp_path: Path) -> None:
+    result = ingest(
+        tmp_path, f'{LAUNCH},"Section Name","Metric Name","Metric Unit","Metric Value"\n'
+    )
+    assert result.reason == (
+        "it has no kernels; export it again with: ncu --import FILE.ncu-rep --page raw --csv"
+    )
+
+
+def test_a_report_names_the_command(tmp_path: Path) -> None:
+    path = tmp_path / "run1.ncu-rep"
+    path.write_bytes(b"NVR\0\1\2")
+    [result] = tracewh.ingest([path], tmp_path / "warehouse")
+    assert result.reason == (
+        "a report of Nsight Compute, which only ncu reads; export its counters, and ingest them: "
+        "ncu --import run1.ncu-rep --page raw --csv > run1.csv"
+    )

@@ -1,0 +1,167 @@
+"""Damaged exports are refused with one line, or what is whole is ingested with a reason; nothing else is lost."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import tracewh
+from tests.nsys_exports import tiny, write_parquet, write_sqlite
+
+NOT_A_TRACE = {
+    "empty": (b"", "not a Kineto trace: the file is empty"),
+    "zeros": (bytes(5000), "not a Kineto trace: the file is empty"),
+    "wrong magic": (
+        b"SQLite format 2\0" + bytes(500),
+        "not a Kineto trace: not a JSON object",
+    ),
+}
+
+
+def _ingest(path: Path, warehouse: Path) -> tuple[str, str]:
+    """Ingest a file beside a good one, which must not be affected."""
+    good = write_sqlite(warehouse.parent / "good.sqlite", tiny())
+    results = {
+        Path(str(each.source)).name: each for each in tracewh.ingest([path, good], warehouse)
+    }
+    assert results["good.sqlite"].status == "ingested"
+    found = results[path.name]
+    assert "\n" not in found.reason and str(path.parent) not in found.reason
+    with tracewh.open(warehouse) as opened:
+        stored = opened.sql("SELECT t.trace_name FROM traces AS t ORDER BY t.trace_name").fetchall()
+    assert ("good",) in stored
+    assert len(stored) == (2 if found.status == "ingested" else 1)
+    return found.status, found.reason
+
+
+@pytest.mark.parametrize("kind", NOT_A_TRACE)
+def test_what_is_no_database(tmp_path: Path, kind: str) -> None:
+    content, reason = NOT_A_TRACE[kind]
+    (tmp_path / "bad.sqlite").write_bytes(content)
+    assert _ingest(tmp_path / "bad.sqlite", tmp_path / "warehouse") == ("refused", reason)
+
+
+@pytest.mark.parametrize("share", [0.99, 0.5, 0.1])
+def test_a_cut_file(tmp_path: Path, share: float) -> None:
+    path = write_sqlite(tmp_path / "bad.sqlite", tiny())
+    size = path.stat().st_size
+    with path.open("r+b") as file:
+        file.truncate(int(size * share))
+    missing = size - int(size * share)
+    assert _ingest(path, tmp_path / "warehouse") == (
+        "refused",
+        f"cut off: {missing:,} bytes are missing at the end; copy it again",
+    )
+
+
+def test_a_few_bytes(tmp_path: Path) -> None:
+    path = write_sqlite(tmp_path / "bad.sqlite", tiny())
+    with path.open("r+b") as file:
+        file.truncate(50)
+    assert _ingest(path, tmp_path / "warehouse") == (
+        "refused",
+        "cut off: 50 bytes are missing at the end; copy it again",
+    )
+
+
+def test_overwritten_pages(tmp_path: Path) -> None:
+    """The size is right, and the pages of a table are not."""
+    path = tmp_path / "bad.sqlite"
+    tables = tiny()
+    tables["NVTX_EVENTS"] = [{**tables["NVTX_EVENTS"][1], "start": at} for at in range(5000)]
+    write_sqlite(path, tables)
+    with path.open("r+b") as file:
+        file.seek(path.stat().st_size // 2)
+        file.write(b"\xff" * 8192)
+    status, reason = _ingest(path, tmp_path / "warehouse")
+    assert status == "refused"
+    assert reason.startswith("damaged: ") and reason.endswith("; export it again")
+    assert "malformed" in reason
+
+
+def test_no_rows_at_all(tmp_path: Path) -> None:
+    kept = ("StringIds", "META_DATA_EXPORT", "PROCESSES")
+    path = write_sqlite(tmp_path / "bad.sqlite", {name: tiny()[name] for name in kept})
+    assert _ingest(path, tmp_path / "warehouse") == (
+        "refused",
+        (
+            "an Nsight Systems export without CUDA calls, kernels and NVTX ranges; "
+            "record with: nsys profile --trace=cuda,nvtx,osrt"
+        ),
+    )
+
+
+@pytest.mark.parametrize("table", ["CUPTI_ACTIVITY_KIND_KERNEL", "NVTX_EVENTS", "OSRT_API"])
+def test_a_cut_parquet_file(tmp_path: Path, table: str) -> None:
+    folder = write_parquet(tmp_path / "bad_pqtdir", tiny())
+    path = folder / f"{table}.parquet"
+    with path.open("r+b") as file:
+        file.truncate(path.stat().st_size // 2)
+    status, reason = _ingest(folder, tmp_path / "warehouse")
+    assert status == "refused"
+    assert reason.startswith(f"{table}.parquet: ") and reason.endswith("; copy it again")
+
+
+def test_a_missing_parquet_file_is_a_table_without_rows(tmp_path: Path) -> None:
+    folder = write_parquet(tmp_path / "bad_pqtdir", tiny())
+    (folder / "OSRT_API.parquet").unlink()
+    (folder / "META_DATA_EXPORT.parquet").unlink()
+    assert _ingest(folder, tmp_path / "warehouse") == ("ingested", "")
+
+
+def test_a_column_of_another_type(tmp_path: Path) -> None:
+    """SQLite holds any value in any column: a text is no time, and a row without a time no event."""
+    tables = tiny()
+    tables["CUPTI_ACTIVITY_KIND_KERNEL"] = [
+        *tables["CUPTI_ACTIVITY_KIND_KERNEL"],
+        {
+            **tables["CUPTI_ACTIVITY_KIND_KERNEL"][0],
+            "gridX": "many",
+            "registersPerThread": b"\x00\xff",
+        },
+        {**tables["CUPTI_ACTIVITY_KIND_KERNEL"][0], "start": None},
+    ]
+    path = write_sqlite(tmp_path / "bad.sqlite", tables)
+    assert _ingest(path, tmp_path / "warehouse") == ("ingested", "")
+    with tracewh.open(tmp_path / "warehouse") as opened:
+        rows = opened.sql(
+            "SELECT d.grid[1] FROM device_events AS d WHERE d.worker = 'bad' AND d.category = 'kernel'"
+            " ORDER BY d.event_id"
+        ).fetchall()
+    assert sorted(rows) == [(0,), (8,)]
+
+
+def test_a_text_that_is_not_utf_8(tmp_path: Path) -> None:
+    path = write_sqlite(tmp_path / "bad.sqlite", tiny())
+    with sqlite3.connect(path) as con:
+        con.execute("UPDATE StringIds SET value = CAST(x'ff41' AS TEXT) WHERE value LIKE 'void%'")
+    assert _ingest(path, tmp_path / "warehouse") == ("ingested", "")
+    with tracewh.open(tmp_path / "warehouse") as opened:
+        rows = opened.sql(
+            "SELECT d.name FROM device_events AS d WHERE d.worker = 'bad' AND d.category = 'kernel'"
+        ).fetchall()
+    assert rows == [("\ufffdA",)]
+
+
+def test_a_pipe(tmp_path: Path) -> None:
+    """A database is read at many places; a pipe can be read once."""
+    path = write_sqlite(tmp_path / "r.sqlite", tiny())
+    program = shutil.which("tracewh")
+    assert program is not None
+    with path.open("rb") as file:
+        done = subprocess.run(
+            [program, "ingest", "-", "-w", str(tmp_path / "warehouse")],
+            check=False,
+            stdin=file,
+            capture_output=True,
+            text=True,
+        )
+    assert done.returncode != 0
+    assert (
+        "an SQLite database, which cannot be read from a pipe or a store: name a file on a disk"
+        in (done.stdout)
+    )

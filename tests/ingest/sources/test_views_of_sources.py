@@ -1,0 +1,93 @@
+"""A folder with traces of every source: each is found, and every view answers for each of them."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import tracewh
+from tests.ingest.sources import ascend_recording, test_mindspore, test_ncu
+from tracewh.views import Spec
+from tracewh.views.registry import installed
+
+VIEWS = list(installed())
+#: What compares two runs gets each source as one of them.
+RUNS = {
+    "ascend": "ascend",
+    "kernels": "ascend",
+    "kineto": "kineto",
+    "mindspore": "mindspore",
+    "ncu_details": "ncu",
+    "ncu_raw": "ncu",
+}
+
+
+@pytest.fixture(scope="module")
+def mixed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tracewh.Warehouse]:
+    top = tmp_path_factory.mktemp("mixed")
+    logs = top / "logs"
+    ascend_recording.write_recording(logs / "ascend")
+    test_mindspore.write(logs / "mindspore")
+    for name in ("kernels", "ncu_details", "ncu_raw", "kineto"):
+        (logs / name).mkdir()
+    rows = [ascend_recording.HEADER, *ascend_recording.kernel_rows(), ""]
+    (logs / "kernels" / "kernel_details.csv").write_text("\n".join(rows))
+    (logs / "ncu_details" / "report.csv").write_text(test_ncu.DETAILS)
+    (logs / "ncu_raw" / "report.csv").write_text(test_ncu.RAW)
+    (logs / "ncu_raw" / "notes.csv").write_text("a,b\n1,2\n")
+    sample = sorted((Path(__file__).parents[3] / "samples" / "ddp_gloo").glob("*.json*"))[0]
+    shutil.copy(sample, logs / "kineto")
+    found = tracewh.ingest([logs], top / "warehouse")
+    assert {each.run: each.status for each in found} == dict.fromkeys(RUNS, "ingested")
+    with tracewh.open(top / "warehouse") as warehouse:
+        yield warehouse
+
+
+def test_each_trace_has_its_source(mixed: tracewh.Warehouse) -> None:
+    found = mixed.sql("SELECT run, source FROM traces ORDER BY run").fetchall()
+    assert found == sorted(RUNS.items())
+
+
+@pytest.mark.parametrize("view", VIEWS, ids=lambda view: view.object_name)
+def test_every_view_answers_for_each_source(mixed: tracewh.Warehouse, view: Spec) -> None:
+    names = {param.name for param in view.params}
+    for run in RUNS:
+        arguments: dict[str, str | bool] = {}
+        if "baseline" in names:
+            arguments |= {"baseline": run, "experiment": "kineto"}
+        elif "run" in names:
+            arguments |= {"run": run}
+        if view.name == "trend":
+            arguments |= {"figure": "step_us"}
+        rows = mixed.view(view.name, view.version, **arguments)
+        names_of_rows, found = rows.columns, rows.fetchall()
+        # A trace without times has none in any result.
+        if run.startswith("ncu") and "baseline" not in names and "start_ns" in names_of_rows:
+            at = names_of_rows.index("start_ns")
+            assert [row for row in found if row[at] is not None] == []
+
+
+@pytest.mark.parametrize(
+    ("run", "checks"),
+    [
+        ("ascend", set()),
+        ("kernels", {"no_steps", "no_operators", "no_memory", "rank_unknown"}),
+        ("mindspore", {"no_epoch", "no_counters", "no_memory", "no_stacks", "kernels_without_launches"}),
+        ("ncu_raw", {"no_times", "no_steps", "no_operators", "no_memory", "no_device_events", "rank_unknown"}),
+    ],
+)  # fmt: skip
+def test_what_each_source_does_not_record(
+    mixed: tracewh.Warehouse, run: str, checks: set[str]
+) -> None:
+    found = mixed.sql(f"""
+        SELECT q."check", q.message, l.message
+        FROM trace_quality(run := '{run}') AS q
+        LEFT JOIN source_limits() AS l ON l.source = '{RUNS[run]}' AND l."check" = q."check"
+    """).fetchall()
+    said = {check: message for check, message, _ in found}
+    assert checks <= said.keys()
+    # The advice is that of the source, not of the PyTorch profiler.
+    assert all(message == own for check, message, own in found if check in checks)
