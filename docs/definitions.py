@@ -19,6 +19,10 @@ TERMS: dict[str, dict[str, tuple[str, ...]]] = {
         "Parents and nesting": ("host_events",),
         "Call, self time, device time": ("operator_costs",),
         "Module": ("module_costs",),
+        "Replayed device time": (
+            *("captured_nodes", "replay_candidates", "replay_matches", "replayed_events"),
+            *("replayed_costs", "split_replays"),
+        ),
         "Stack": ("stacks",),
         "Eligible for tensor cores": ("tensor_core_operators",),
         "Kinds of kernels by name": ("kernel_patterns",),

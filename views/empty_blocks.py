@@ -12,6 +12,7 @@ from tracewh.views.spec import Spec
 #: Blocks and views that have rows only for traces that launch a graph.
 OF_GRAPHS = (
     "graph_kernels_v1",
+    "graph_replays_v1",
     "replay_matches",
     "replay_notes",
     "replayed_costs",

@@ -45,7 +45,7 @@ CREATE MACRO replay_items(
         ) - 1 AS position,
         CASE WHEN d.category IN ('gpu_memcpy', 'gpu_memset') THEN d.category ELSE d.name END
             AS name,
-        coalesce(CAST(d.stream_id AS VARCHAR), d.tid) AS stream,
+        coalesce(d.stream_id::VARCHAR, d.tid) AS stream,
         nullif(d.graph_node_id, 0) AS node_id,
         d.start_ns,
         d.duration_ns,

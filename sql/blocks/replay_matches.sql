@@ -501,7 +501,8 @@ CREATE MACRO replay_matches(
             WHEN s.owner IS NULL THEN 'No capture of a graph belongs to this run.'
             WHEN s.has_unnamed
                 THEN
-                    'No captured graph with kernel names has these kernels in this order, and some have no names.'
+                    'No captured graph with kernel names has these kernels in this order, and '
+                    || 'some have no names.'
             ELSE 'No captured graph has these kernels in this order.'
         END AS reason
     FROM _decided AS d

@@ -67,12 +67,21 @@ CREATE MACRO replayed_costs(
     ),
 
     _calls AS (
-        SELECT DISTINCT s.capture_run AS run, s.capture_worker AS worker, s.capture_span AS span, s.call_id
+        SELECT DISTINCT
+            s.capture_run AS run,
+            s.capture_worker AS worker,
+            s.capture_span AS span,
+            s.call_id
         FROM _summed AS s
     ),
 
     _around AS (
-        SELECT n.run, n.worker, n.span, n.event_id AS call_id, unnest(n.operator_ids) AS operator_id
+        SELECT
+            n.run,
+            n.worker,
+            n.span,
+            n.event_id AS call_id,
+            unnest(n.operator_ids) AS operator_id
         FROM graph_nodes AS n
         INNER JOIN _calls AS c
             ON
@@ -117,7 +126,12 @@ CREATE MACRO replayed_costs(
     ),
 
     _outer AS (
-        SELECT l.run, l.worker, l.span, l.event_id AS launch_id, unnest(l.operator_ids) AS operator_id
+        SELECT
+            l.run,
+            l.worker,
+            l.span,
+            l.event_id AS launch_id,
+            unnest(l.operator_ids) AS operator_id
         FROM _launches AS l
     ),
 
@@ -199,7 +213,8 @@ CREATE MACRO replayed_costs(
     WHERE s.is_node OR o.is_nearest
     GROUP BY
         s.run, s.worker, s.span, s.launch_id, s.is_node, s.capture_run, s.capture_worker,
-        s.capture_span, l.start_ns, o.operator_id, o.pid, o.tid, o.depth, o.start_ns, o.end_ns, o.name, o.input_dims, o.call_stack,
+        s.capture_span, l.start_ns, o.operator_id, o.pid, o.tid, o.depth, o.start_ns, o.end_ns,
+        o.name, o.input_dims, o.call_stack,
         o.input_types, o.input_strides, o.concrete_inputs, o.tensor_core_eligible
     UNION ALL
     SELECT
@@ -222,8 +237,8 @@ CREATE MACRO replayed_costs(
         c.pid,
         c.tid,
         c.depth,
-        c.start_ns,
-        c.end_ns,
+        c.start_ns AS call_start_ns,
+        c.end_ns AS call_end_ns,
         -s.ns,
         0,
         -s.tensor_core_ns,

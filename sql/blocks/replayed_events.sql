@@ -134,15 +134,26 @@ CREATE MACRO replayed_events(
                 AND p.name = n.name
         WHERE p.low < p.high AND n.position >= p.low AND n.position <= p.high
         UNION ALL
-        SELECT NULL, NULL, NULL, NULL, c.alike, n.position, n.run, n.worker, n.span, n.event_id, n.op_id
+        SELECT
+            NULL,
+            NULL,
+            NULL,
+            NULL,
+            c.alike,
+            n.position,
+            n.run,
+            n.worker,
+            n.span,
+            n.event_id,
+            n.op_id
         FROM (
             SELECT m.alike, unnest(m.rest) AS graph
             FROM _matches AS m
             WHERE
                 m.alike = { 'run': m.run, 'worker': m.worker, 'span': m.span, 'id': m.launch_id }
                 AND EXISTS (
-                    FROM _placed AS p WHERE p.is_ambiguous AND p.capture_id IS NULL
-                    AND p.alike = m.alike
+                    FROM _placed AS p
+                    WHERE p.is_ambiguous AND p.capture_id IS NULL AND p.alike = m.alike
                 )
         ) AS c
         INNER JOIN graph_nodes AS n
@@ -177,8 +188,8 @@ CREATE MACRO replayed_events(
         GROUP BY o.run, o.worker, o.span, o.event_id, o.alike, o.position
         HAVING
             min(h.name) = max(h.name)
-            AND min(coalesce(CAST(h.input_dims AS VARCHAR), ''))
-            = max(coalesce(CAST(h.input_dims AS VARCHAR), ''))
+            AND min(coalesce(h.input_dims::VARCHAR, ''))
+            = max(coalesce(h.input_dims::VARCHAR, ''))
             AND min(coalesce(array_to_string(h.input_types, ','), ''))
             = max(coalesce(array_to_string(h.input_types, ','), ''))
     ),
@@ -234,4 +245,6 @@ CREATE MACRO replayed_events(
     LEFT JOIN _shared AS s
         ON p.run = s.run AND p.worker = s.worker AND p.span = s.span AND p.event_id = s.event_id
     LEFT JOIN _shared AS a
-        ON p.is_ambiguous AND p.capture_id IS NULL AND p.alike = a.alike AND p.position = a.position;
+        ON
+            p.is_ambiguous AND p.capture_id IS NULL AND p.alike = a.alike
+            AND p.position = a.position;

@@ -128,12 +128,12 @@ CREATE MACRO replayed_modules(
         l.run,
         l.worker,
         l.span,
-        l.event_id,
+        l.event_id AS launch_id,
         regexp_replace(h.name, '^nn\.Module: ', ''),
         h.python_module_id,
         (len(l.module_ids) - 1)::INTEGER,
         0,
-        h.event_id,
+        h.event_id AS call_id,
         -s.ns,
         0
     FROM _launches AS l

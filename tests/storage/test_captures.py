@@ -54,7 +54,8 @@ def warehouse(tmp_path: Path) -> Path:
 def operators(warehouse: Path) -> list[tuple[Any, ...]]:
     with tracewh.open(warehouse) as opened:
         found = opened.operator_stats(run="serve").project("name, calls, replayed_us")
-        return found.fetchall()
+        rows: list[tuple[Any, ...]] = found.fetchall()
+        return rows
 
 
 def test_linked_captures_give_replays_their_operators(
