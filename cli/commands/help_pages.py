@@ -76,6 +76,7 @@ ORDER = (
     "export",
     "spark-sql",
     "check",
+    "link-captures",
     "compact",
     "drop",
     "relink",

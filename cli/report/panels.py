@@ -285,7 +285,6 @@ DATA = Section(
                 "values": ("queue_size",),
             },
             table=False,
-            has_finding=False,
         ),
         Panel(
             "cpu",
@@ -298,7 +297,6 @@ DATA = Section(
                 "values": ("busy_pct", "idle_pct"),
             },
             table=False,
-            has_finding=False,
         ),
     ),
 )

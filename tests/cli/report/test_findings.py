@@ -474,6 +474,30 @@ CASES: dict[str, tuple[str, list[tuple[str, str | None]]]] = {
         ],
     ),
 }
+#: Those of the input pipeline.
+CASES |= {
+    "data-queue": (
+        "queue, queue_size",
+        [
+            ("('map 1', 0), ('map 1', 4), ('batch 0', 1)", "The queue of map 1 runs empty."),
+            ("('map 1', 0), ('batch 0', 0), ('source 2', 3)", "2 of 3 queues run empty."),
+            ("('map 1', 2), ('batch 0', 1)", "No queue runs empty."),
+            ("('loader 0', 2), ('loader 0', 1)", "The queue never runs empty."),
+            ("('map 1', NULL::BIGINT)", None),
+        ],
+    ),
+    "cpu": (
+        "process, busy_pct",
+        [
+            (
+                "('host', 61.2), ('loader worker 1', 98.6), ('loader worker 1', 97)",
+                "Loader worker 1 is busy up to 99 %.",
+            ),
+            ("('process', 104.0), ('host', 52)", "Process is busy up to 104 %."),
+            ("('host', NULL::DOUBLE)", None),
+        ],
+    ),
+}
 
 #: Findings that say a share of all rows, so that they need all.
 WHOLE = ("lines", "flops", "idle-time", "module-flame", "stacks", "diff-kernels")
