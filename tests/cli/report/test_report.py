@@ -171,8 +171,8 @@ def test_what_is_nested_is_not_added_up(visit: Visit, report: Path) -> None:
 def test_a_table_is_sorted_by_mouse_and_by_key(visit: Visit, report: Path) -> None:
     visit.page.goto(report.as_uri())
     panel = visit.panel("operators-table")
-    head = panel.locator("th", has_text="calls")
-    head.get_by_text("calls").click()
+    head = panel.locator("th", has=visit.page.get_by_text("calls", exact=True))
+    head.get_by_text("calls", exact=True).click()
     expect(head).to_have_attribute("aria-sort", "descending")
     calls = [int(text.replace(",", "")) for text in visit.column("operators-table", "calls")]
     assert calls == sorted(calls, reverse=True)
@@ -192,7 +192,7 @@ def test_a_table_is_searched_and_filtered(visit: Visit, report: Path) -> None:
     assert visit.column("operators-table", "name") == ["aten::convolution_backward"]
     panel.get_by_role("searchbox", name="Search all columns").fill("")
     panel.get_by_text(re.compile(r"^\d+ rows$")).wait_for()
-    panel.get_by_label("calls: at least").press_sequentially("300")
+    panel.get_by_label("calls: at least", exact=True).press_sequentially("300")
     panel.get_by_text(re.compile(r"^\d of \d+ rows$")).wait_for()
     calls = [int(text) for text in visit.column("operators-table", "calls")]
     assert calls
