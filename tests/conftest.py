@@ -277,9 +277,14 @@ def corpus(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[t
     from tracewh.ingest.api import drop
 
     def ingest(folder: Path) -> None:
-        for result in tracewh.ingest([shared / "traces"], folder / "warehouse"):
-            if result.run and str(result.source).endswith(".sqlite"):
-                drop(folder / "warehouse", result.run)
+        tracewh.ingest([shared / "traces"], folder / "warehouse")
+        with tracewh.open(folder / "warehouse") as warehouse:
+            others = warehouse.sql(
+                "SELECT DISTINCT t.run FROM traces AS t WHERE t.source <> 'kineto'"
+            )
+            runs = [run for (run,) in others.fetchall()]
+        for run in runs:
+            drop(folder / "warehouse", run)
 
     with tracewh.open(made_once(tmp_path_factory, "corpus", ingest) / "warehouse") as warehouse:
         yield warehouse

@@ -27,7 +27,7 @@ def test_gaps_of_any_length_are_the_idle_time(corpus: tracewh.Warehouse) -> None
         GROUP BY t.run, t.worker, t.span, t.device_id, t.idle_us
         """
     ).fetchall()
-    assert len(rows) == 24
+    assert len(rows) == 22
     for run, idle, gaps in rows:
         assert gaps == pytest.approx(idle, abs=0.001), run
 

@@ -70,15 +70,10 @@ def exact(event: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_every_trace_is_in(corpus: tracewh.Warehouse, shared: Path) -> None:
-    """Or the other tests of this file would pass on an empty warehouse.
-
-    The lists of events are of other tools, which write Chrome's format too.
-    """
+    """Or the other tests of this file would pass on an empty warehouse."""
     files = {
         path for path in (shared / "traces").rglob("*.json.gz") if path.parent.name != "not_a_trace"
     }
-    plain = (shared / "traces").rglob("*.json")
-    files |= {path for path in plain if path.read_bytes().lstrip().startswith(b"[{")}
     inside = {
         Path(path) for (path,) in corpus.sql("SELECT t.source_path FROM traces AS t").fetchall()
     }

@@ -10,8 +10,8 @@ from tracewh.storage.local_store import LocalStore
 if TYPE_CHECKING:
     import tracewh
 
-#: In smaller files the schemas of a dozen tables weigh more than the events.
-GZIP_BYTES = 100_000
+#: In smaller files the schemas of nearly twenty tables weigh more than the events.
+GZIP_BYTES = 125_000
 
 
 def test_smaller_than_the_file(corpus: tracewh.Warehouse) -> None:

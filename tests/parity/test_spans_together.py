@@ -27,8 +27,11 @@ SUMS = {
     *("total_us", "host_us", "device_us", "duration_us", "transfer_us", "wait_us"),
     *("host_self_us", "host_total_us", "device_self_us", "device_total_us"),
 }
-LEAST = {"min_us", "min_bytes", "depth"}
-MOST = {"max_us", "max_bytes", "max", "max_launch_delay_us", "max_tflops"}
+LEAST = {"min_us", "min_bytes", "depth", "min_total_us", "min_call_us", "min_kernel_us"}
+MOST = {
+    *("max_us", "max_bytes", "max", "max_launch_delay_us", "max_tflops"),
+    *("max_total_us", "max_call_us", "max_kernel_us"),
+}
 #: With two recordings: what the others have one of cannot go wrong.
 TWICE = "v100_resnet50_2021/resnet50_num_workers_0"
 
