@@ -239,9 +239,7 @@ def _why(warehouse: Warehouse, panel: Panel, trace: ReportTrace) -> str:
     return " ".join(dict.fromkeys(all_messages)) or "The trace has no data for this panel."
 
 
-def _notes(
-    warehouse: Warehouse, panel: Panel, trace: ReportTrace, block: str | None
-) -> list[str]:
+def _notes(warehouse: Warehouse, panel: Panel, trace: ReportTrace, block: str | None) -> list[str]:
     """Return what the rows of a panel leave out, and why, with the messages of `tracewh show`."""
     view = warehouse.registry.get(panel.view)
     if not view.notes:

@@ -17,7 +17,9 @@ from tracewh.cli.commands.engine import Cluster
 from tracewh.spark.sql_script import functions, select_views
 from tracewh.views.registry import installed
 
-COMMENT = "Without the operators of replayed graphs: for those use `tracewh show {} --engine spark`."
+COMMENT = (
+    "Without the operators of replayed graphs: for those use `tracewh show {} --engine spark`."
+)
 
 
 def test_the_comment_of_a_function_says_what_it_leaves_out() -> None:

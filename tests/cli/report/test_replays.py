@@ -38,8 +38,14 @@ DESCRIBED = """() => {
 def event(category: str, name: str, ts: float, dur: float, **args: Any) -> dict[str, Any]:
     pid, tid = (0, 7) if category == "kernel" else (1, 1)
     return {
-        **{"ph": "X", "cat": category, "name": name, "pid": pid, "tid": tid},
-        **{"ts": ts, "dur": dur, "args": args},
+        "ph": "X",
+        "cat": category,
+        "name": name,
+        "pid": pid,
+        "tid": tid,
+        "ts": ts,
+        "dur": dur,
+        "args": args,
     }
 
 
