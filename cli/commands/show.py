@@ -18,6 +18,7 @@ from tracewh.cli.output.empty_result import SOURCE
 
 if TYPE_CHECKING:
     from tracewh.views import Column, Param, Registry, Spec
+    from tracewh.views.warehouse import Warehouse
 
 
 #: Titles of sections on the help page of a view.
@@ -151,6 +152,10 @@ def show(
         with cluster.views(warehouse) as run_view:
             if not output.write(run_view(view.name, view.version, **arguments), view.keys):
                 empty_result.explain(run_view, traces, view, arguments)
+        if view.notes:
+            with tracewh.open(warehouse) as opened:
+                opened.select_traces(view, arguments)
+                _write_notes(opened, view, arguments)
         return
     with tracewh.open(warehouse) as opened:
         arguments = opened.resolve(arguments)
@@ -163,8 +168,12 @@ def show(
             diagnostics.usage_error(str(error).removeprefix("Invalid Input Error: "))
         if not rows:
             empty_result.explain(opened.view, opened.names(), view, arguments)
-        for trace, message in opened.notes(view, arguments):
-            diagnostics.note(f"{'/'.join(trace)}: {message}")
+        _write_notes(opened, view, arguments)
+
+
+def _write_notes(opened: Warehouse, view: Spec, arguments: dict[str, Any]) -> None:
+    for trace, message in opened.notes(view, arguments):
+        diagnostics.note(f"{'/'.join(trace)}: {message}")
 
 
 def _keyword(name: str, kind: Any, default: Any) -> inspect.Parameter:

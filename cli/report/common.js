@@ -18,6 +18,9 @@ async function draw(holder, id, panel, label) {
     holder.append(element("p", { className: "said",
       textContent: `The first ${number.format(panel.rows)} rows only, also in the chart.` }));
   }
+  for (const note of panel.notes ?? []) {
+    holder.append(element("p", { className: "said", textContent: note }));
+  }
   if (panel.chart) await drawChart(holder, panel, panel.finding ? `${label}. ${typeset(panel.finding)}` : label);
   if (panel.table) listed(holder, id, panel, label);
 }

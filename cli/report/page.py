@@ -192,7 +192,7 @@ def panel_data(
     }
     if panel is VERDICT_PANEL:
         drawn["mean"] = mean_step(warehouse, trace)
-    return {**found, **drawn, "empty": empty}
+    return {**found, **drawn, "empty": empty, "notes": _notes(warehouse, panel, trace, block)}
 
 
 def mean_step(warehouse: Warehouse, trace: ReportTrace) -> dict[str, float | None]:
@@ -237,6 +237,25 @@ def _why(warehouse: Warehouse, panel: Panel, trace: ReportTrace) -> str:
     found = reasons(warehouse.view, [keys], view, given)
     all_messages = [message for messages in found.values() for message in messages]
     return " ".join(dict.fromkeys(all_messages)) or "The trace has no data for this panel."
+
+
+def _notes(warehouse: Warehouse, panel: Panel, trace: ReportTrace, block: str | None) -> list[str]:
+    """Return what the rows of a panel leave out, and why, with the messages of `tracewh show`."""
+    view = warehouse.registry.get(panel.view)
+    if not view.notes:
+        return []
+    if any(param.required for param in view.params):
+        given: dict[str, str | None] = {"baseline": trace.baseline, "experiment": trace.run}
+        if block is not None:
+            given |= {
+                "baseline_worker": trace.baseline_worker,
+                "baseline_span": trace.baseline_span,
+                "experiment_worker": trace.worker,
+                "experiment_span": trace.span,
+            }
+        return [f"{'/'.join(keys)}: {message}" for keys, message in warehouse.notes(view, given)]
+    given = dict(zip(KEYS, (trace.run, trace.worker, trace.span), strict=True))
+    return [message for _, message in warehouse.notes(view, given)]
 
 
 def _keys(trace: ReportTrace) -> dict[str, str | None]:

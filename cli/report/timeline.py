@@ -262,6 +262,10 @@ def event(warehouse: Warehouse, trace: ReportTrace, kind: str, event_id: int) ->
     if not rows:
         return {"facts": None, "around": []}
     facts = dict(zip(relation.columns, rows[0], strict=True))
+    if "GraphLaunch" in (facts.get("launch") or ""):
+        replayed = run_query(warehouse, "timeline/replayed_event", **keys)
+        for known in replayed.fetchall():
+            facts["replayed"] = dict(zip(replayed.columns, known, strict=True))
     inner = event_id if is_host else facts["launch_id"]
     around = run_query(warehouse, "timeline/open_events", **{**keys, "event_id": inner}).fetchall()
     return {"facts": facts, "around": around}

@@ -26,8 +26,9 @@ class TimelineDetails {
     if (facts?.self !== undefined && facts.self !== facts.length) add(0, "self time", exactTime(facts.self));
     add(0, "start", exactTime(facts?.start ?? hit.start));
     add(0, "on", [hit.track.name, lane?.label, lane?.detail].filter((text) => text).join(" · "));
-    add(0, "input", facts?.input_dims?.replaceAll(",", ", "));
-    add(0, "types", facts?.input_types);
+    const replayed = facts?.replayed;
+    add(0, "input", (replayed ?? facts)?.input_dims?.replaceAll(",", ", "));
+    add(0, "types", (replayed ?? facts)?.input_types);
     if (facts?.launched) add(1, "launched", `${number.format(facts.launched)} device events, ${exactTime(facts.launched_ns)}`);
     add(1, "grid", facts?.grid && `${facts.grid} blocks of ${facts.block} threads`);
     if (facts?.registers_per_thread) add(1, "registers", `${facts.registers_per_thread} per thread`);
@@ -36,11 +37,13 @@ class TimelineDetails {
     if (facts?.uses_tensor_cores !== null && facts?.uses_tensor_cores !== undefined) add(1, "tensor cores", facts.uses_tensor_cores ? "yes" : "no");
     if (facts?.bytes) add(1, "size", shown(facts.bytes, "bytes"));
     if (facts?.bandwidth_gbps) add(1, "bandwidth", `${significant(facts.bandwidth_gbps)} GB/s`);
-    add(1, "operator", facts?.op);
+    add(1, "operator", replayed?.operator ?? facts?.op);
+    if (replayed?.basis) add(1, "captured", `in a graph; basis: ${replayed.basis}`);
+    add(1, "not matched", replayed?.reason);
     if (facts?.launch) add(1, "launched by", `${facts.launch}, ${exactTime(facts.start - facts.launch_start)} before`);
     else if (!facts && hit.links?.length) add(1, hit.kind === "stream" ? "launched by" : "launched", hit.links.map((link) => link.name).join(", "));
-    add(1, "module", facts?.module_hierarchy);
-    add(1, "your line", facts?.call_stack?.split(";").find((frame) => !/(site-packages|torch\/|<built-in|dist-packages)/.test(frame)));
+    add(1, "module", replayed?.module ?? facts?.module_hierarchy);
+    add(1, "your line", replayed?.line ?? facts?.call_stack?.split(";").find((frame) => !/(site-packages|torch\/|<built-in|dist-packages)/.test(frame)));
     if (hit.around?.length) add(1, "inside", hit.around.map(([, name]) => name).slice(-6).join(" › "));
     add(2, "events like it", likeIt(hit));
     this.box.replaceChildren(...columns.filter((rows) => rows.length).map((rows) => element("dl", {},

@@ -20,6 +20,8 @@
 --   call_id          BIGINT   key  The call in host_events, of the capture or of the replay.
 --   device_self_ns   BIGINT   ns   Replayed work that was captured in it, and in no module inside it.
 --   device_total_ns  BIGINT   ns   The same, with the modules inside it.
+--   replayed_ns      BIGINT   ns   The same, also where a module of the same name is around the launch.
+--   path             VARCHAR  -    Names of the captured modules around it and its own name, outermost first, separated by ';'; NULL for the module around the launch.
 CREATE MACRO replayed_modules(
     run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
 ) AS TABLE
@@ -76,6 +78,51 @@ CREATE MACRO replayed_modules(
         FROM _summed AS s
     ),
 
+    _calls AS (
+        SELECT DISTINCT
+            c.capture_run,
+            c.capture_worker,
+            c.capture_span,
+            c.module_ids[c.place] AS call_id,
+            c.module_ids[c.place:] AS chain
+        FROM (
+            SELECT
+                e.capture_run,
+                e.capture_worker,
+                e.capture_span,
+                e.module_ids,
+                unnest(range(1, len(e.module_ids) + 1)) AS place
+            FROM _summed AS e
+        ) AS c
+    ),
+
+    _parents AS (
+        SELECT
+            c.capture_run,
+            c.capture_worker,
+            c.capture_span,
+            c.call_id,
+            unnest(range(len(c.chain))) AS distance,
+            unnest(c.chain) AS parent_id
+        FROM _calls AS c
+    ),
+
+    _paths AS (
+        SELECT
+            p.capture_run,
+            p.capture_worker,
+            p.capture_span,
+            p.call_id,
+            string_agg(regexp_replace(h.name, '^nn\.Module: ', ''), ';' ORDER BY p.distance DESC)
+                AS path
+        FROM _parents AS p
+        INNER JOIN host_events AS h
+            ON
+                p.capture_run = h.run AND p.capture_worker = h.worker
+                AND p.capture_span = h.span AND p.parent_id = h.event_id
+        GROUP BY p.capture_run, p.capture_worker, p.capture_span, p.call_id
+    ),
+
     _launches AS (
         SELECT g.run, g.worker, g.span, g.event_id, g.module_ids
         FROM graphs AS g
@@ -110,19 +157,25 @@ CREATE MACRO replayed_modules(
         1::BIGINT AS replays,
         a.call_id,
         sum(CASE WHEN a.place = 1 THEN a.ns ELSE 0 END)::BIGINT AS device_self_ns,
-        sum(CASE WHEN n.name IS NULL THEN a.ns ELSE 0 END)::BIGINT AS device_total_ns
+        sum(CASE WHEN n.name IS NULL THEN a.ns ELSE 0 END)::BIGINT AS device_total_ns,
+        sum(a.ns)::BIGINT AS replayed_ns,
+        p.path
     FROM _around AS a
     INNER JOIN host_events AS h
         ON
             a.capture_run = h.run AND a.capture_worker = h.worker AND a.capture_span = h.span
             AND a.call_id = h.event_id
+    INNER JOIN _paths AS p
+        ON
+            a.capture_run = p.capture_run AND a.capture_worker = p.capture_worker
+            AND a.capture_span = p.capture_span AND a.call_id = p.call_id
     LEFT JOIN _outer_names AS n
         ON
             a.run = n.run AND a.worker = n.worker AND a.span = n.span
             AND a.launch_id = n.event_id AND h.name = n.name
     GROUP BY
         a.run, a.worker, a.span, a.launch_id, a.capture_run, a.capture_worker, a.capture_span,
-        a.call_id, h.name, h.python_module_id
+        a.call_id, h.name, h.python_module_id, p.path
     UNION ALL
     SELECT
         l.run,
@@ -135,7 +188,9 @@ CREATE MACRO replayed_modules(
         0,
         h.event_id AS call_id,
         -s.ns,
-        0
+        0,
+        0,
+        NULL
     FROM _launches AS l
     INNER JOIN (
         SELECT e.run, e.worker, e.span, e.launch_id, sum(e.duration_ns)::BIGINT AS ns

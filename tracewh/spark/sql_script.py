@@ -5,6 +5,9 @@ does the translation, but it translates anything that it can parse, and much of 
 results. So the `carries:` line of a view's header says whether it is translated, and a test compares all
 such views with DuckDB row by row.
 
+Of graphs, Spark SQL knows only the launches: no function attributes work that they replayed to operators. The
+comments of such functions say so.
+
 All created objects are temporary: they belong to a session, and nothing is written to disk.
 """
 
@@ -21,6 +24,11 @@ from tracewh.storage import layout
 from tracewh.views.listing import Listing
 from tracewh.views.registry import Registry, ViewError
 from tracewh.views.spec import Column, Param, Spec
+
+#: What the comment of a function says whose view attributes replayed work to operators or modules.
+NO_REPLAYS = (
+    "Without the operators of replayed graphs: for those use `tracewh show {} --engine spark`."
+)
 
 
 def select_views(registry: Registry, names: Iterable[str] = ()) -> dict[str, Spec]:
@@ -69,11 +77,12 @@ def functions(registry: Registry, views: Mapping[str, Spec]) -> Iterator[str]:
     for name, view in views.items():
         params = ", ".join(map(_parameter, view.params))
         columns = ",\n  ".join(f"{_name(c)} {_type(c.type)} {_comment(c)}" for c in view.columns)
+        comment = f"{view.summary} {NO_REPLAYS.format(view.name)}" if view.notes else view.summary
         # Qualified with the function's name, Spark does not mistake parameters for columns.
         passed = {param.name: exp.column(param.name, name) for param in view.params}
         yield (
             f"CREATE OR REPLACE TEMPORARY FUNCTION {name}({params})\n"
-            f"RETURNS TABLE (\n  {columns}\n)\nCOMMENT {_text(view.summary)}\n"
+            f"RETURNS TABLE (\n  {columns}\n)\nCOMMENT {_text(comment)}\n"
             f"RETURN {_translated(inline_macros(registry, view, passed))}"
         )
 

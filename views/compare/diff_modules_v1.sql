@@ -30,6 +30,9 @@
 -- row that contains them, and the rows of the first level to the length of the trace. Host time from start
 -- to end, and device work as a plain sum, have columns of their own, and add up too.
 --
+-- Work that a CUDA or HIP graph replayed counts for the block that launched the graph. module_tree and
+-- module_stats have it by the modules in which it was captured.
+--
 -- Whether a difference is more than noise is tested on the steps that both traces have, without those that
 -- the end of the recording cut short, as in diff_steps. The tested value is the time of the block at the same
 -- place in each step, e.g. of /ProfilerStep/forward, /ProfilerStep[2]/forward and so on, so all of these have
