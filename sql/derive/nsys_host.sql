@@ -10,7 +10,7 @@ WITH
 sorted AS (
     SELECT r.*
     FROM nsys_host_rows AS r
-    WHERE r.ts_ns >= $since_ns AND r.ts_ns < $until_ns
+    WHERE r.ts_ns BETWEEN $since_ns AND $until_ns
     ORDER BY r.ts_ns, r.end_ns, r.rank, r.thread, r.number, r.text_id, r.text
 ),
 

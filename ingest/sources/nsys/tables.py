@@ -158,10 +158,10 @@ class _Process:
                 f" FROM nsys_{kind}_rows AS r WHERE r.rowid % 64 = 0) AS s"
                 f" GROUP BY s.n // {_SLICE_ROWS // 64} ORDER BY 1"
             ).fetchall()
-            starts = [-(2**63), *sorted({ts for (ts,) in bounds[1:]}), 2**63 - 1]
+            starts = [-(2**63), *sorted({ts for (ts,) in bounds[1:]}), 2**63]
             for first, last in pairwise(starts):
                 sql = query(f"nsys_{kind}").replace("$first", str(self.events))
-                sql = sql.replace("$since_ns", str(first)).replace("$until_ns", str(last))
+                sql = sql.replace("$since_ns", str(first)).replace("$until_ns", str(last - 1))
                 [(count,)] = self._run(f"INSERT INTO raw_{kind} BY NAME {sql}").fetchall()
                 self.events += count
                 self._reading.on_events(count)
