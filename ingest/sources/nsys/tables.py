@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from itertools import pairwise
 from typing import Any
 
 import duckdb
@@ -21,8 +23,8 @@ from tracewh.storage.manifest import content_hash
 _SMALL = ("StringIds", "PROCESSES", "ThreadNames", "TARGET_INFO_GPU", "ENUM_CUPTI_OVERHEAD_TYPE")
 #: Bytes of memory per row: of the raw tables, and of the sorting.
 _ROW_BYTES = 500
-#: From here on, rows are inserted by one thread.
-_MANY_ROWS = 2_000_000
+#: About the number of rows that are sorted at a time.
+_SLICE_ROWS = 1 << 19
 
 
 def read_process(
@@ -98,7 +100,11 @@ class _Process:
         marks = self._relation("NVTX_EVENTS", " OR ".join(special) or "1 = 0")
         self._run(f"CREATE TABLE nsys_special AS FROM {marks}")
         con.execute(f"CREATE TABLE nsys_domains AS {query('nsys_domains')}")
-        self._insert(
+        con.execute(
+            "CREATE TABLE nsys_texts AS SELECT s.id, s.value, nsys_call(s.value) AS call,"
+            " nsys_operator(s.value) AS operator FROM nsys_stringids AS s"
+        )
+        self._insert_in_slices(
             "host",
             calls="CUPTI_ACTIVITY_KIND_RUNTIME",
             ranges="NVTX_EVENTS",
@@ -134,17 +140,32 @@ class _Process:
     def _insert(self, kind: str, **tables: str) -> None:
         """Append the rows of one kind, numbered after those that are there."""
         sql = self._query(f"nsys_{kind}", **tables).replace("$first", str(self.events))
-        [(threads,)] = self._con.execute("SELECT current_setting('threads')").fetchall()
-        if sum(map(self._export.rows, tables.values())) > _MANY_ROWS:
-            # Several threads would keep many rows in memory, to insert them in order.
-            self._con.execute("SET threads = 1")
-        try:
-            rows = self._run(f"INSERT INTO raw_{kind} BY NAME {sql}")
-            [(count,)] = rows.fetchall()
-        finally:
-            self._con.execute(f"SET threads = {threads}")
+        with _build_from_right(self._con):
+            [(count,)] = self._run(f"INSERT INTO raw_{kind} BY NAME {sql}").fetchall()
         self.events += count
         self._reading.on_events(count)
+
+    def _insert_in_slices(self, kind: str, **tables: str) -> None:
+        """Append the rows of a kind of which there are many, in the order of time."""
+        con = self._con
+        with _build_from_right(con):
+            self._run(
+                f"CREATE TABLE nsys_{kind}_rows AS {self._query(f'nsys_{kind}_rows', **tables)}"
+            )
+            # One row in 64 is enough to find times between which there are about as many rows.
+            bounds = con.execute(
+                f"SELECT min(s.ts_ns) FROM (SELECT r.ts_ns, row_number() OVER (ORDER BY r.ts_ns) AS n"
+                f" FROM nsys_{kind}_rows AS r WHERE r.rowid % 64 = 0) AS s"
+                f" GROUP BY s.n // {_SLICE_ROWS // 64} ORDER BY 1"
+            ).fetchall()
+            starts = [-(2**63), *sorted({ts for (ts,) in bounds[1:]}), 2**63]
+            for first, last in pairwise(starts):
+                sql = query(f"nsys_{kind}").replace("$first", str(self.events))
+                sql = sql.replace("$since_ns", str(first)).replace("$until_ns", str(last - 1))
+                [(count,)] = self._run(f"INSERT INTO raw_{kind} BY NAME {sql}").fetchall()
+                self.events += count
+                self._reading.on_events(count)
+            con.execute(f"DROP TABLE nsys_{kind}_rows")
 
     def _query(self, name: str, **tables: str) -> str:
         expected = sum(self._export.rows(table) for table in tables.values())
@@ -194,3 +215,17 @@ class _Process:
         return Contents(
             digest, self.events, f"nsys-{version}" if version else "nsys", metadata, reasons
         )
+
+
+@contextmanager
+def _build_from_right(con: duckdb.DuckDBPyConnection) -> Iterator[None]:
+    """Let joins build their hash tables from the right side, as they are written.
+
+    The optimizer does not know how many rows a stream has. It would build from the stream, and not from the
+    small table beside it.
+    """
+    con.execute("SET disabled_optimizers = 'build_side_probe_side,join_order'")
+    try:
+        yield
+    finally:
+        con.execute("RESET disabled_optimizers")

@@ -1,0 +1,51 @@
+"""Exports of Nsight Systems with more rows than fit into memory."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tracewh
+from bench.draw_nsys import draw
+
+
+def _rows(path: Path, warehouse: Path) -> list[list[tuple[Any, ...]]]:
+    [result] = tracewh.ingest([path], warehouse, run="r")
+    assert (result.status, result.reason) == ("ingested", "")
+    with tracewh.open(warehouse) as opened:
+        return [
+            opened.sql(f"FROM {table} ORDER BY ALL").fetchall()
+            for table in ("host_events", "device_events", "flows", "stacks")
+        ]
+
+
+def test_the_number_of_rows_sorted_at_a_time_changes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "drawn.sqlite"
+    draw(path, kernels=500, ranges=4_000)
+    whole = _rows(path, tmp_path / "whole")
+    tables = importlib.import_module("tracewh.ingest.sources.nsys.tables")
+    monkeypatch.setattr(tables, "_SLICE_ROWS", 128)
+    assert _rows(path, tmp_path / "sliced") == whole
+    assert [len(rows) for rows in whole[:3]] == [4_500, 500, 500]
+
+
+def test_an_export_is_ingested_in_less_memory_than_its_rows_need(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "drawn.sqlite"
+    draw(path, kernels=40_000, ranges=600_000)
+    pool = importlib.import_module("tracewh.ingest.database_pool")
+    monkeypatch.setattr(pool, "MEMORY_BYTES", 110 << 20)
+    [result] = tracewh.ingest([path], tmp_path / "warehouse")
+    assert (result.status, result.reason) == ("ingested", "")
+    with tracewh.open(tmp_path / "warehouse") as opened:
+        counts = opened.sql("""
+            SELECT count(*), count(DISTINCT h.event_id), max(h.event_id), max(h.depth)
+            FROM host_events AS h
+        """).fetchall()
+    assert counts == [(640_000, 640_000, 639_999, 5)]
