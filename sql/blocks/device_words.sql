@@ -4,13 +4,14 @@
 -- grain: one row per trace
 -- uses: is_wanted
 --
--- CUDA, HIP and XPU devices are GPUs, and so is what a trace without device work could have used.
+-- CUDA, HIP and XPU devices are GPUs, and so is what a trace without device work could have used. Only
+-- the profilers of Ascend write files of source 'ascend': their devices are NPUs, also where none worked.
 --
 -- params
 --   run, worker, span
 -- columns
 --   run, worker, span
---   device  VARCHAR  -  'GPU', 'MTIA accelerator' or 'HPU'. An s makes it plural.
+--   device  VARCHAR  -  'GPU', 'NPU', 'MTIA accelerator' or 'HPU'. An s makes it plural.
 CREATE MACRO device_words(
     run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
 ) AS TABLE
@@ -32,6 +33,7 @@ CREATE MACRO device_words(
         t.worker,
         t.span,
         CASE
+            WHEN t.source = 'ascend' THEN 'NPU'
             WHEN k.has_mtia THEN 'MTIA accelerator'
             WHEN k.has_hpu THEN 'HPU'
             ELSE 'GPU'

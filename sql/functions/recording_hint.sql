@@ -19,11 +19,24 @@ CREATE MACRO recording_hint(source VARCHAR, what VARCHAR) AS (
                     WHEN 'device' THEN 'record with --trace=cuda'
                     WHEN 'memory' THEN 'record with --cuda-memory-usage=true'
                 END
+        WHEN source = 'mindspore'
+            THEN
+                CASE what
+                    WHEN 'steps' THEN 'run in graph mode on a GPU'
+                    WHEN 'operators'
+                        THEN 'keep cpu_op_execute_timestamp_<device>.txt beside the other files'
+                    WHEN 'device'
+                        THEN 'keep activity_execute_timestamp_<device>.txt beside the other files'
+                    WHEN 'memory' THEN 'MindSpore 1.8 to 2.2 does not record it'
+                END
         ELSE
             CASE what
                 WHEN 'steps' THEN 'call prof.step() after each iteration'
                 WHEN 'operators' THEN 'record with ProfilerActivity.CPU'
-                WHEN 'device' THEN 'record with ProfilerActivity.CUDA'
+                WHEN 'device'
+                    THEN
+                        'record with ProfilerActivity.'
+                        || CASE WHEN source = 'ascend' THEN 'NPU' ELSE 'CUDA' END
                 WHEN 'memory' THEN 'record with profile_memory=True'
             END
     END

@@ -4,9 +4,9 @@
 -- summary: Two runs in a sentence: faster or slower, whether that is noise, and what explains it; then the figures behind it.
 -- grain: one row per sentence, figure or category of a step
 -- distributes: warehouse
--- combines: trace_figures(figures := ['step_us', 'gpu_utilization_pct', 'est_sm_efficiency_pct', 'peak_memory_bytes', 'mean_memory_bytes', 'peak_host_memory_bytes', 'mean_host_memory_bytes']); step_breakdown_v1(); used_devices(); devices; steps
+-- combines: trace_figures(figures := ['step_us', 'gpu_utilization_pct', 'est_sm_efficiency_pct', 'peak_memory_bytes', 'mean_memory_bytes', 'peak_host_memory_bytes', 'mean_host_memory_bytes']); step_breakdown_v1(); used_devices(); devices; steps; traces
 -- order: list_position(['headline', 'figure', 'change'], part), position
--- uses: as_bytes, as_digits, as_percent, as_time, delta_pct, is_wanted, percentage, diff_overview_v1, diff_steps_v1
+-- uses: as_bytes, as_digits, as_percent, as_time, delta_pct, is_wanted, percentage, recording_hint, diff_overview_v1, diff_steps_v1
 -- example: samples --baseline resnet_workers_0 --experiment resnet_workers_2
 -- reading: A step is a tenth shorter, which may be noise. The data loader takes less time, and other host work takes more.
 --
@@ -121,11 +121,31 @@ CREATE MACRO diff_verdict_v1(
         WHERE s.step IS NOT NULL
     ),
 
+    sources AS (
+        SELECT
+            min(t.source) FILTER (
+                WHERE
+                t.run = baseline
+                AND is_wanted(t.run, t.worker, t.span, baseline, baseline_worker, baseline_span)
+            ) AS baseline_source,
+            min(t.source) FILTER (
+                WHERE
+                t.run = experiment
+                AND is_wanted(
+                    t.run, t.worker, t.span, experiment, experiment_worker, experiment_span
+                )
+            ) AS experiment_source
+        FROM traces AS t
+    ),
+
     total AS MATERIALIZED (
         SELECT
             r.in_baseline,
             r.in_experiment,
             r.in_baseline = r.in_experiment AS is_comparable,
+            recording_hint(
+                CASE WHEN r.in_baseline THEN o.experiment_source ELSE o.baseline_source END, 'steps'
+            ) AS hint,
             s.baseline_us,
             s.experiment_us,
             CASE WHEN r.in_baseline = r.in_experiment THEN s.delta_us END AS delta_us,
@@ -135,6 +155,7 @@ CREATE MACRO diff_verdict_v1(
             CASE WHEN r.in_baseline AND r.in_experiment THEN s.p_value END AS p_value,
             CASE WHEN r.in_baseline AND r.in_experiment THEN s.certainty END AS certainty
         FROM recorded_steps AS r
+        CROSS JOIN sources AS o
         LEFT JOIN step_times AS s ON s.category = 'total'
     ),
 
@@ -243,7 +264,10 @@ CREATE MACRO diff_verdict_v1(
                     THEN
                         'Not comparable: the '
                         || CASE WHEN s.in_baseline THEN 'experiment' ELSE 'baseline' END
-                        || ' has no steps. Call prof.step() after each iteration.'
+                        || ' has no steps. '
+                        || upper(left(s.hint, 1))
+                        || substr(s.hint, 2)
+                        || '.'
                 WHEN NOT s.in_baseline
                     THEN
                         CASE
