@@ -47,9 +47,12 @@ def communication(trace: Trace) -> Iterator[Table]:
     """Collectives of one worker, and how they overlap its computation."""
     said = trace.said["communication"]
     ours = {}
-    for row in trace.rows("comm_overlap"):
-        step = str(row["step"] or 0)
-        theirs_of_steps = {row["step"]: row for row in said["overlap_by_step"]}
+    rows = trace.rows("comm_overlap")
+    theirs_of_steps = {row["step"]: row for row in said["overlap_by_step"]}
+    # It does not know the steps of serving frameworks, and has one step for all of the trace.
+    is_one = list(theirs_of_steps) == ["0"] and len(rows) == 1
+    for row in rows:
+        step = str(0 if is_one else row["step"] or 0)
         if step in theirs_of_steps and (row["step"] is not None or len(theirs_of_steps) == 1):
             # The plugin's contain the overlap.
             both = row["overlap_us"]

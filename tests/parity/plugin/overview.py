@@ -66,11 +66,14 @@ def steps(trace: Trace) -> Iterator[Table]:
         }
         for row in trace.sql(f"SELECT t.* FROM steps AS t {OF_TRACE} AND NOT t.is_tail")
     }
+    said = trace.said["steps"]
+    # It does not know the steps of serving frameworks, and has one step for all of the trace.
+    is_one = [step["name"] for step in said] == ["0"] and len(breakdown) == 1
     ours = {
-        str(step or 0): {figure: row[figure] or 0.0 for figure in COSTS} | extended[step]
+        str(0 if is_one else step or 0): {figure: row[figure] or 0.0 for figure in COSTS}
+        | extended[step]
         for step, row in breakdown.items()
     }
-    said = trace.said["steps"]
     assert list(ours) == [step["name"] for step in said], "their order"
     theirs = {
         step["name"]: _costs(step["costs"]) | {"start_us": step["start"], "end_us": step["end"]}
