@@ -15,6 +15,7 @@ import io
 import os
 import re
 import shlex
+import textwrap
 from pathlib import Path
 from unittest.mock import patch
 
@@ -149,4 +150,11 @@ def in_terminal(words: list[str], *, color: bool = False) -> tuple[int, str]:
         contextlib.redirect_stderr(stream),
     ):
         code = main(words)
-    return code, screen.getvalue().decode()
+    return code, "\n".join(map(_folded, screen.getvalue().decode().split("\n")))
+
+
+def _folded(line: str) -> str:
+    """A message that is wider than a page, in several lines."""
+    if line.startswith("tracewh: ") and len(line) > int(WIDTH):
+        return textwrap.fill(line, int(WIDTH), break_long_words=False, break_on_hyphens=False)
+    return line

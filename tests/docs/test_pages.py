@@ -28,11 +28,16 @@ WRITTEN_BY_PEOPLE = [
 ]
 COMING_FROM = sorted((DOCS / "coming-from").glob("*.md"))
 #: What stands for a name of the reader's own.
-PLACEHOLDERS = {"my_run": "resnet_workers_0"}
+PLACEHOLDERS = {"my_run": "resnet_workers_0", "/traces/run1": "traces/run1"}
 #: What the pages take for granted of the reader's program.
-READERS = (
-    "loader, train, BATCH, StoredPictures = range(12), lambda batch: None, 4, lambda: [0] * 4\n"
-)
+READERS = """
+loader, train, BATCH, StoredPictures = range(12), lambda batch: None, 4, lambda: [0] * 4
+prompt = "a lighthouse"
+
+def pipe(prompt, num_inference_steps, callback_on_step_end=lambda pipe, step, time, tensors: tensors):
+    for step in range(num_inference_steps):
+        callback_on_step_end(pipe, step, step, {})
+"""
 
 
 @pytest.fixture(scope="module")
