@@ -31,7 +31,10 @@ def test_every_nanosecond_is_that_of_the_raw_file(corpus: tracewh.Warehouse) -> 
         ours = [
             (row["step"], [round((row[figure] or 0) * 1000) for figure in FIGURES]) for row in rows
         ]
-        assert (path, ours) == (path, _figures(events))
+        figures = _figures(events)
+        if [step for step, _ in figures] == [None] and len(ours) == 1:
+            ours = [(None, ours[0][1])]  # the step of a serving framework, which is all of the trace
+        assert (path, ours) == (path, figures)
 
 
 # The definition once more, independent of ingest and of SQL: lists of [start, end] per role.
