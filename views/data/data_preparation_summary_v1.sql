@@ -19,15 +19,16 @@
 -- queue is empty for more than 30 % of the batches, or the device ever finds it empty. Other findings follow if the
 -- pipeline is slow. Their thresholds are those of MindInsight, except for slow_worker:
 --
---     slow_worker     the median batch of one worker of a DataLoader takes at least twice as long as those of
---                     the others, and at least half of the waiting is for its batches; value: how many times as long
---     slow_operator   the queue of the operator before it is fuller than its own by more than 10 % of the
---                     capacity, or it is the first operator and its queue is less than 60 % full; value: how full
---                     its own is. For a DataLoader: it takes more than half of the time of making a batch; value:
---                     its share
---     slow_reading    the queue of the first operator is less than 50 % full; for a DataLoader without a slow
---                     worker: its workers use the CPU for less than 20 % of the time of making a batch; value:
---                     that percentage
+--     slow_worker     the median batch of one worker of a DataLoader takes at least twice as long as
+--                     those of the others, and at least half of the waiting is for its batches;
+--                     value: how many times as long
+--     slow_operator   the queue of the operator before it is fuller than its own by more than 10 % of
+--                     the capacity, or it is the first operator and its queue is less than 60 % full;
+--                     value: how full its own is. For a DataLoader: it takes more than half of the
+--                     time of making a batch; value: its share
+--     slow_reading    the queue of the first operator is less than 50 % full; for a DataLoader without
+--                     a slow worker: its workers use the CPU for less than 20 % of the time of making
+--                     a batch; value: that percentage
 --     more_workers    CPU per worker above 75 %; value: that percentage
 --     fewer_workers   CPU per worker below 20 %, with more than one worker; value: that percentage
 --
