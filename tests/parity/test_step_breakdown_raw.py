@@ -33,7 +33,9 @@ def test_every_nanosecond_is_that_of_the_raw_file(corpus: tracewh.Warehouse) -> 
         ]
         figures = _figures(events)
         if [step for step, _ in figures] == [None] and len(ours) == 1:
-            ours = [(None, ours[0][1])]  # the step of a serving framework, which is all of the trace
+            ours = [
+                (None, ours[0][1])
+            ]  # the step of a serving framework, which is all of the trace
         assert (path, ours) == (path, figures)
 
 
