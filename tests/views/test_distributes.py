@@ -139,6 +139,12 @@ def groups_of(shared: Path, factory: pytest.TempPathFactory) -> Path:
         data = folder / "warehouse" / "data"
         for run in ("two_ranks_nccl_2023", "ddp_gloo"):
             shutil.copytree(crowd / f"run={run}", data / f"run={run}", copy_function=os.link)
+        # Without the captures of graphs, which stay with their run: tests/storage/test_captures.py.
+        for run in ("sglang_decode", "minddata_2.0.0"):
+            [trace] = (crowd / f"run={run}").glob("*/span=default")
+            for copy in (run, f"{run} again"):
+                place = data / f"run={copy}" / trace.parent.name / trace.name
+                shutil.copytree(trace, place, copy_function=os.link)
         for run in ("h100_bert_2025", "lightning", "counted"):
             trace = max((crowd / f"run={run}").glob("*/span=default"))  # not "again ..."
             for copy in (

@@ -100,6 +100,8 @@ def crowd_of(shared: Path, factory: pytest.TempPathFactory) -> Path:
         path = folder / "warehouse"
         tracewh.ingest([shared / "traces" / run for run in RUNS], path)
         tracewh.ingest([PAIR], path)
+        tracewh.ingest([shared / "data" / "inference" / "sglang_decode"], path)
+        tracewh.ingest([shared / "traces" / "other_tools" / "mindspore" / "minddata_2.0.0"], path)
         tracewh.ingest([LIGHTNING], path, run="lightning")
         counted = folder / "counted.pt.trace.json"
         counted.write_text(json.dumps({"deviceProperties": [A100], "traceEvents": COUNTERS}))
