@@ -183,7 +183,7 @@ def test_rows_of_all_are_those_of_each_put_together(crowd: tracewh.Warehouse, vi
     traces = crowd.sql(
         "SELECT DISTINCT run, worker, span FROM traces WHERE NOT starts_with(run, 'again')"
     ).fetchall()
-    assert len(traces) == 18
+    assert len(traces) == 24
     # Most copies only have to be there.
     asked = {
         trace[: len(filters)]
