@@ -31,6 +31,8 @@ _PERFETTO = (
 _NCU_REPORT = (
     "a report of Nsight Compute, which only ncu reads; export its counters, and ingest them"
 )
+#: A packet of Perfetto begins with the byte of a line break, and so may a JSON file.
+_JSON = re.compile(rb"\s*[\[{]\s*[\"\[\]{}\d]")
 #: What a recording of the Ascend profiler holds besides the folder of its traces: raw data and settings.
 _RAW_ASCEND = re.compile(r"_ascend_(pt|ms)/(?!ASCEND_PROFILER_OUTPUT(/|$))")
 
@@ -53,7 +55,7 @@ def why_unsupported(file: File, start: bytes) -> str:
         return _database(file)
     if start[:1] == b"\x80" and start[1:2] in (b"\2", b"\3", b"\4", b"\5"):
         return _pickle(start)
-    if start[:1] == b"\x0a" and _is_perfetto(start):
+    if start[:1] == b"\x0a" and not _JSON.match(start) and _is_perfetto(start):
         return _PERFETTO
     return ""
 

@@ -22,7 +22,7 @@ CREATE MACRO recording_hint(source VARCHAR, what VARCHAR) AS (
         WHEN source = 'mindspore'
             THEN
                 CASE what
-                    WHEN 'steps' THEN 'run in graph mode on a GPU'
+                    WHEN 'steps' THEN 'MindSpore records them on a GPU only'
                     WHEN 'operators'
                         THEN 'keep cpu_op_execute_timestamp_<device>.txt beside the other files'
                     WHEN 'device'

@@ -79,6 +79,18 @@ def _varint(number: int) -> bytes:
     return bytes([*found, number])
 
 
+@pytest.mark.parametrize("text", [KINETO, KINETO.replace(" ", ""), json.dumps([1] * 99)])
+def test_a_line_break_before_json_does_not_begin_a_perfetto_trace(
+    tmp_path: Path, text: str
+) -> None:
+    """It is the byte with which each packet of Perfetto begins, and the next one is its length."""
+    path = tmp_path / "trace.json"
+    path.write_text("\n" + text)
+    [result] = tracewh.ingest([path], tmp_path / "wh")
+    assert "Perfetto" not in str(result.reason)
+    assert result.status == ("ingested" if text.startswith("{") else "refused")
+
+
 @pytest.mark.parametrize("compressed", [False, True])
 def test_a_perfetto_trace(tmp_path: Path, compressed: bool) -> None:
     """Packets one after the other: field 1, a length, bytes."""
