@@ -87,6 +87,7 @@ CREATE MACRO verdict_v1(
             any_value(b.mean_us) FILTER (WHERE b.category = 'dataloader') AS dataloader_us,
             any_value(b.mean_us) FILTER (WHERE b.category = 'other') AS unknown_us,
             any_value(b.share_pct) FILTER (WHERE b.category = 'cpu_exec') AS operators_pct,
+            any_value(b.mean_us) FILTER (WHERE b.category = 'memcpy') AS copies_us,
             sum(b.mean_us) FILTER (WHERE b.category IN ('kernel', 'memcpy', 'memset')) AS device_us,
             sum(b.mean_us) FILTER (WHERE b.category IN ('runtime', 'cpu_exec')) AS host_us
         FROM step_breakdown_summary_v1(run := run, worker := worker, span := span) AS b
@@ -244,6 +245,7 @@ CREATE MACRO verdict_v1(
             CASE
                 WHEN a.is_unknown
                     THEN 'Find out what the host does, for example with with_stack=True.'
+                WHEN a.is_copying THEN 'Copy less, or on another stream while kernels run.'
                 WHEN regexp_matches(a.sentences[-1], '^[a-z]+_') THEN a.sentences[-1]
                 ELSE upper(a.sentences[-1][1]) || a.sentences[-1][2:]
             END AS remedy,
@@ -251,11 +253,20 @@ CREATE MACRO verdict_v1(
             CASE
                 WHEN a.is_unknown
                     THEN 'Neither the ' || a.device || ' nor an operator runs for'
+                WHEN a.is_copying
+                    THEN 'The ' || a.device || ' copies memory and runs no kernel for'
                 ELSE replace(p.cause, '{device}', a.device)
             END AS cause,
-            CASE WHEN a.is_unknown THEN 'find out what the host does' ELSE p.advice END AS advice,
-            replace(p.sentence, '{device}', a.device) AS sentence,
-            p.view,
+            CASE
+                WHEN a.is_unknown THEN 'find out what the host does'
+                WHEN a.is_copying THEN 'copy less, or while kernels run'
+                ELSE p.advice
+            END AS advice,
+            CASE
+                WHEN a.is_copying THEN 'Copies take most of the time.'
+                ELSE replace(p.sentence, '{device}', a.device)
+            END AS sentence,
+            CASE WHEN a.is_copying THEN 'memory_copy_stats' ELSE p.view END AS view,
             row_number() OVER (
                 PARTITION BY a.run, a.worker, a.span ORDER BY a.cost_us DESC, a.rule ASC
             ) AS place
@@ -264,7 +275,8 @@ CREATE MACRO verdict_v1(
             SELECT
                 r.*,
                 n.device,
-                r.rule = 'low_gpu_utilization' AND m.unknown_us >= 0.5 * m.total_us AS is_unknown
+                r.rule = 'low_gpu_utilization' AND m.unknown_us >= 0.5 * m.total_us AS is_unknown,
+                r.rule = 'low_gpu_utilization' AND m.copies_us >= 0.5 * m.total_us AS is_copying
             FROM advice AS r
             INNER JOIN mean_steps AS m
                 ON r.run = m.run AND r.worker = m.worker AND r.span = m.span
