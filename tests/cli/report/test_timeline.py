@@ -83,6 +83,8 @@ class Drawn:
         self.page.goto(url)
         self.box = self.page.locator(".timeline-box")
         self.page.locator(".timeline-box[data-view][data-drawn]").wait_for()
+        # It is above the timeline, and a server may have it later.
+        self.page.locator("#panel-verdict[data-drawn]").wait_for()
         self.details = self.page.locator(".timeline-details")
         self.is_settled()
 
