@@ -16,10 +16,11 @@ from pathlib import Path
 from tracewh.errors import IngestError
 from tracewh.files import File
 from tracewh.ingest.sources.ascend.reader import run_of_job
-from tracewh.ingest.sources.files import STDIN, LogFolder, Search, TraceFolder
+from tracewh.ingest.sources.files import STDIN, TraceFolder
 from tracewh.ingest.sources.kineto import SUFFIXES
 from tracewh.ingest.sources.readers import claim, is_wanted, recognise
 from tracewh.ingest.sources.recordings import attach_recordings, is_recording
+from tracewh.ingest.sources.search import LogFolder, Search
 from tracewh.ingest.sources.source import KINETO, Source
 from tracewh.storage import layout
 
