@@ -65,8 +65,9 @@ class Timeline {
       element("button", { type: "button", textContent: "Whole recording", onclick: () => this.fit() }),
     ];
     if (step) {
-      fits.push(element("button", { type: "button", textContent: step.name.replace("ProfilerStep#", "Step "),
-        title: "The step of median length", onclick: () => this.showSteps() }));
+      const name = step.name.replace("ProfilerStep#", "Step ");
+      fits.push(element("button", { type: "button", textContent: name,
+        title: `${name}, the step of median length`, onclick: () => this.showSteps() }));
     }
     const zooms = [["−", "Zoom out (S)", 1.6], ["+", "Zoom in (W)", 1 / 1.6]].map(([text, hint, factor]) =>
       element("button", { type: "button", textContent: text, title: hint, ariaLabel: hint, onclick: () => this.zoom(factor) }));

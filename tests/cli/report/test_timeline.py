@@ -294,7 +294,7 @@ def test_short_events_are_blocks_until_one_zooms(visit: Visit, warehouse: Path) 
             live.press("w")
         live.is_settled()
         assert live.ask(count) == 0
-        live.page.get_by_title("The step of median length").click()
+        live.page.get_by_title("the step of median length").click()
         live.is_settled()
         live.click("stream 0 7", 7)
         expect(live.details).to_contain_text("4 × 1 × 1 blocks of 128 × 1 × 1 threads")
@@ -453,6 +453,26 @@ def test_a_trace_without_durations_has_no_timeline(visit: Visit, tmp_path: Path)
         "The trace has no events with a duration."
     )
     visit.all_panels()
+
+
+def test_a_step_with_a_long_name_fits_a_phone(visit: Visit, tmp_path: Path) -> None:
+    """Steps of serving frameworks are named after all that is in the batch."""
+    name = "execute_32_context_0(sq0sk0sqsq0sqsk0)_generation_32(sq32sk32785sqsq32sqsk32785)"
+    step = event("user_annotation", name, 1, 0, 9000)
+    trace = {"schemaVersion": 1, "traceEvents": [step, event("cpu_op", "aten::mm", 1, 100, 8000)]}
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs" / "rank0.json").write_text(json.dumps(trace), "utf-8")
+    tracewh.ingest([tmp_path / "logs"], tmp_path / "warehouse")
+    path = tmp_path / "report.html"
+    write_report(str(tmp_path / "warehouse"), "logs", None, None, path)
+    visit.page.set_viewport_size({"width": 390, "height": 844})
+    drawn = Drawn(visit, path.as_uri())
+    button = drawn.page.get_by_role("button", name=name)
+    expect(button).to_have_attribute("title", f"{name}, the step of median length")
+    box = button.bounding_box()
+    assert box is not None
+    assert box["x"] + box["width"] <= 390
+    assert drawn.page.evaluate("document.documentElement.scrollWidth") == 390
 
 
 #: Python frames around the operator of a step: more than the screen has room for in full height.
