@@ -63,7 +63,8 @@ def test_a_function_returns_the_type_that_the_header_declares(tables: Tables, sp
 def test_parameters_are_the_ones_the_header_declares(tables: Tables, spec: Spec) -> None:
     tables.prepare(f"{spec.object_name}()")
     row = tables.con.execute(
-        "SELECT parameters, parameter_types, comment FROM duckdb_functions() WHERE function_name = ?",
+        "SELECT parameters, parameter_types, comment FROM duckdb_functions()"
+        " WHERE schema_name = 'main' AND function_name = ?",
         [spec.object_name],
     ).fetchone()
     assert row == ([p.name for p in spec.params], [p.type for p in spec.params], spec.summary)
@@ -75,7 +76,8 @@ def test_the_unversioned_name_takes_the_same_and_says_what_it_is(
 ) -> None:
     tables.prepare(f"{spec.name}()")
     row = tables.con.execute(
-        "SELECT parameters, parameter_types, comment FROM duckdb_functions() WHERE function_name = ?",
+        "SELECT parameters, parameter_types, comment FROM duckdb_functions()"
+        " WHERE schema_name = 'main' AND function_name = ?",
         [spec.name],
     ).fetchone()
     comment = f"{spec.summary} (alias of {spec.object_name})"
