@@ -17,8 +17,9 @@ from typing import Any
 
 #: Integers from this size on get thousands separators.
 GROUPED_FROM = 10_000
-#: Times in ns from this size on count from 1970; smaller ones count from the start of the machine.
-INSTANT_FROM = 10**15
+#: Times in ns from this size on count from 1970, and are in 2001 or later; smaller ones count from the start of
+#: the machine.
+INSTANT_FROM = 10**18
 #: Times in ns from this size on cannot be converted to a date.
 INSTANT_TO = 2**63
 #: Precisions of a date and time: characters of ``2023-06-07 14:03:12.348426851``.

@@ -2,7 +2,7 @@
 -- since: 0.1
 -- summary: Workers whose clock is not aligned with the other workers' clocks, as collectives or steps show.
 -- grain: one row per trace whose clock is not aligned
--- uses: matched_collectives
+-- uses: has_epoch, is_wanted, matched_collectives
 --
 -- In a collective where every rank waits for the last one, the rows of all members overlap and end
 -- together. So a clock is ahead by the difference between the end of its rows and the median end; the median
@@ -16,6 +16,8 @@
 -- entirely before or after the same step of the median worker. The clock is ahead by how much later the
 -- step starts.
 --
+-- Times that do not count from 1970 are not compared.
+--
 -- params
 --   name  type     unit  default  meaning
 --   run
@@ -28,6 +30,16 @@
 --   ahead_ns  BIGINT   ns    How far the clock is ahead of the median; negative if it is behind.
 CREATE MACRO clocks_apart(run VARCHAR := NULL, span VARCHAR := NULL) AS TABLE
     WITH
+    _traces AS MATERIALIZED (
+        SELECT
+            t.run,
+            t.worker,
+            t.span,
+            t.world_size
+        FROM traces AS t
+        WHERE is_wanted(t.run, t.worker, t.span, run, NULL, span) AND has_epoch(t.skipped_reasons)
+    ),
+
     _compared AS MATERIALIZED (
         SELECT
             m.run,
@@ -38,6 +50,7 @@ CREATE MACRO clocks_apart(run VARCHAR := NULL, span VARCHAR := NULL) AS TABLE
             m.start_ns + m.duration_ns AS end_ns,
             m.do_clocks_agree
         FROM matched_collectives(run, NULL, span) AS m
+        INNER JOIN _traces AS t ON m.run = t.run AND m.worker = t.worker AND m.span = t.span
         WHERE m.do_clocks_agree IS NOT NULL
     ),
 
@@ -86,10 +99,7 @@ CREATE MACRO clocks_apart(run VARCHAR := NULL, span VARCHAR := NULL) AS TABLE
 
     _jobs AS (
         SELECT t.run, t.span
-        FROM traces AS t
-        WHERE
-            (run IS NULL OR t.run = run)
-            AND (span IS NULL OR t.span = span)
+        FROM _traces AS t
         GROUP BY t.run, t.span
         HAVING max(t.world_size) > 1
     ),
@@ -105,6 +115,7 @@ CREATE MACRO clocks_apart(run VARCHAR := NULL, span VARCHAR := NULL) AS TABLE
             quantile_disc(s.extended_start_ns, 0.5) OVER same_step AS median_start_ns,
             quantile_disc(s.extended_end_ns, 0.5) OVER same_step AS median_end_ns
         FROM steps AS s
+        INNER JOIN _traces AS t ON s.run = t.run AND s.worker = t.worker AND s.span = t.span
         INNER JOIN _jobs AS j ON s.run = j.run AND s.span = j.span
         WINDOW same_step AS (PARTITION BY s.run, s.span, s.step)
     ),

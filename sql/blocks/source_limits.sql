@@ -81,6 +81,11 @@ CREATE MACRO source_limits() AS TABLE
             || 'how much it sends: collectives are known by the names of kernels only.'
         ),
         (
+            'nsys', 'no_epoch', FALSE,
+            'The file does not say when the recording started: compare no times with those '
+            || 'of other traces; nsys export writes the table TARGET_INFO_SESSION_START_TIME.'
+        ),
+        (
             'ascend', 'rank_unknown', FALSE,
             'The file does not say its rank: ingest the whole folder '
             || '<host>_<pid>_<time>_ascend_pt, which has it in the name of '
@@ -161,7 +166,7 @@ CREATE MACRO source_limits() AS TABLE
             || 'kernels are not linked.'
         ),
         (
-            'mindspore', 'no_epoch', TRUE,
+            'mindspore', 'no_epoch', FALSE,
             'MindSpore does not say when its clock starts: compare no times with those '
             || 'of other workers.'
         ),

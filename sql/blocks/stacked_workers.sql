@@ -2,12 +2,12 @@
 -- since: 0.1
 -- summary: The workers of a recording, and how far the times of each are moved to stand under those of one of them.
 -- grain: one row per trace of the recording
--- uses: clock_offsets_v1
+-- uses: has_epoch, clock_offsets_v1
 --
 -- A time of a worker, counted from the start of its trace, plus shift_ns is a time of the reference, counted
 -- from the start of its trace. Where clock_offsets tells the offset of the clock, it is subtracted. Otherwise
--- the times stay as recorded if the two recordings overlap. If they do not, the first steps of both start
--- together, or without steps the recordings.
+-- the times stay as recorded if both count from 1970 and the two recordings overlap. If not, the first steps
+-- of both start together, or without steps the recordings.
 --
 -- params
 --   name    type     unit  default  meaning
@@ -36,7 +36,11 @@ CREATE MACRO stacked_workers(run VARCHAR, worker VARCHAR, span VARCHAR) AS TABLE
     ),
 
     _reference AS (
-        SELECT t.start_ns, t.end_ns, f.start_ns AS step_ns
+        SELECT
+            t.start_ns,
+            t.end_ns,
+            f.start_ns AS step_ns,
+            has_epoch(t.skipped_reasons) AS has_epoch
         FROM traces AS t
         LEFT JOIN _first_steps AS f ON t.worker = f.worker
         WHERE t.run = run AND t.worker = worker AND t.span = span
@@ -50,7 +54,10 @@ CREATE MACRO stacked_workers(run VARCHAR, worker VARCHAR, span VARCHAR) AS TABLE
             (r.step_ns - r.start_ns) - (f.start_ns - t.start_ns) AS step_shift_ns,
             CASE
                 WHEN o.offset_ns IS NOT NULL THEN 'clock'
-                WHEN t.start_ns <= r.end_ns AND t.end_ns >= r.start_ns THEN 'recorded'
+                WHEN
+                    r.has_epoch AND has_epoch(t.skipped_reasons)
+                    AND t.start_ns <= r.end_ns AND t.end_ns >= r.start_ns
+                    THEN 'recorded'
                 WHEN r.step_ns IS NOT NULL AND f.start_ns IS NOT NULL THEN 'step'
                 ELSE 'start'
             END AS aligned_by

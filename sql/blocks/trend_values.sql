@@ -2,7 +2,7 @@
 -- since: 0.1
 -- summary: Contribution of each trace to the trend of a figure.
 -- grain: one row per trace of the included runs
--- uses: checked_choice, kernel_steps, operator_steps, trace_figures
+-- uses: checked_choice, has_epoch, kernel_steps, operator_steps, trace_figures
 --
 -- params
 --   name    type     unit  default  meaning
@@ -12,7 +12,7 @@
 -- columns
 --   run, worker, span
 --   name      type    unit  meaning
---   start_ns  BIGINT  ns    Start of the first event of the trace, nanoseconds since the epoch.
+--   start_ns  BIGINT  ns    Start of the first event of the trace, nanoseconds since the epoch; NULL if the trace does not say when it was recorded.
 --   value     DOUBLE  -     Value of the figure; NULL if the trace does not record it.
 CREATE MACRO trend_values(
     figure VARCHAR, name VARCHAR := NULL, runs VARCHAR := '*'
@@ -86,7 +86,7 @@ CREATE MACRO trend_values(
         t.run,
         t.worker,
         t.span,
-        t.start_ns,
+        CASE WHEN has_epoch(t.skipped_reasons) THEN t.start_ns END AS start_ns,
         v.value
     FROM traces AS t
     LEFT JOIN _trace_values AS v ON t.run = v.run AND t.worker = v.worker AND t.span = v.span

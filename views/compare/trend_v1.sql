@@ -5,7 +5,7 @@
 -- grain: one row per run
 -- distributes: warehouse
 -- combines: trend_values(figure, name := name, runs := runs)
--- order: first_ns, run
+-- order: first_ns NULLS LAST, run
 -- uses: change_points, delta_pct, percentage, trend_values
 -- example: drawn --figure step_us
 -- reading: From the seventh run on, a step takes a quarter longer, and this is not noise.
@@ -42,7 +42,7 @@
 -- columns
 --   name             type     unit  meaning
 --   run              VARCHAR  key   Name of the run.
---   first_ns         BIGINT   ns    Start of its first event, nanoseconds since the epoch.
+--   first_ns         BIGINT   ns    Start of its first event, nanoseconds since the epoch; NULL if no trace says when it was recorded.
 --   value            DOUBLE   -     The figure, in the unit of its name.
 --   delta            DOUBLE   -     Difference to the previous run that has the figure.
 --   delta_pct        DOUBLE   pct   The difference as a share of that run's value; NULL if that is 0.
@@ -84,7 +84,7 @@ CREATE MACRO trend_v1(
         SELECT
             w.run,
             v.value,
-            row_number() OVER (ORDER BY w.first_ns, w.run) AS place
+            row_number() OVER (ORDER BY w.first_ns ASC NULLS LAST, w.run ASC) AS place
         FROM wanted AS w
         INNER JOIN run_values AS v ON w.run = v.run
         WHERE v.value IS NOT NULL
@@ -139,4 +139,4 @@ CREATE MACRO trend_v1(
         c.p_value
     FROM wanted AS w
     LEFT JOIN changes AS c ON w.run = c.run
-    ORDER BY w.first_ns, w.run;
+    ORDER BY w.first_ns ASC NULLS LAST, w.run ASC;

@@ -6,10 +6,10 @@
 -- distributes: run
 -- order: run, span, rank IS NULL, rank, worker
 -- empty: There is no such trace, or no trace of the reference worker.
--- uses: is_wanted, matched_collectives
+-- uses: has_epoch, is_wanted, matched_collectives
 -- example: drawn --run r
 --
--- Workers of one host share a clock. Clocks of two hosts are compared by the collectives in which every rank
+-- Workers of one host share a clock, unless the times of one do not count from 1970. Clocks of two hosts are compared by the collectives in which every rank
 -- waits for the last one, because these end on all ranks together. Per collective and host, the end is the
 -- lower median of its ranks. The offset is the median difference of these ends, and the spread the median
 -- distance from it.
@@ -53,7 +53,10 @@ CREATE MACRO clock_offsets_v1(
             t.worker,
             t.span,
             t.rank,
-            coalesce('host ' || t.hostname, 'worker ' || t.worker) AS clock,
+            coalesce(
+                CASE WHEN has_epoch(t.skipped_reasons) THEN 'host ' || t.hostname END,
+                'worker ' || t.worker
+            ) AS clock,
             coalesce(reference, first_value(t.worker) OVER (
                 PARTITION BY t.run, t.span ORDER BY t.rank ASC NULLS LAST, t.worker ASC
             )) AS reference

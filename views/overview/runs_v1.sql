@@ -5,8 +5,8 @@
 -- grain: one row per run
 -- distributes: run
 -- combines: traces; steps; used_devices(); devices
--- order: last_ns DESC, run
--- uses: used_devices
+-- order: last_ns DESC NULLS LAST, run
+-- uses: has_epoch, used_devices
 -- carries: spark
 -- example: samples
 --
@@ -20,7 +20,7 @@
 --   events        BIGINT   -      Number of events in all traces.
 --   mean_step_us  DOUBLE   us     Mean length of a step as in step_breakdown, without tail steps.
 --   source_bytes  BIGINT   bytes  Size of the trace files, as stored.
---   first_ns      BIGINT   ns     Start of the first event, nanoseconds since the epoch.
+--   first_ns      BIGINT   ns     Start of the first event, nanoseconds since the epoch; NULL if no trace says when it was recorded.
 --   last_ns       BIGINT   ns     End of the last event.
 --   devices       BIGINT   -      Number of devices that ran something; a device that two workers used counts twice.
 --   gpus          VARCHAR  -      Models of the devices, e.g. 'NVIDIA A100-SXM4-40GB'; NULL if no trace names them.
@@ -36,8 +36,8 @@ CREATE MACRO runs_v1() AS TABLE
             count(*) AS traces,
             sum(t.events)::BIGINT AS events,
             sum(t.source_bytes)::BIGINT AS source_bytes,
-            min(t.start_ns) AS first_ns,
-            max(t.end_ns) AS last_ns,
+            min(t.start_ns) FILTER (WHERE has_epoch(t.skipped_reasons)) AS first_ns,
+            max(t.end_ns) FILTER (WHERE has_epoch(t.skipped_reasons)) AS last_ns,
             max(t.world_size) AS world_size,
             string_agg(DISTINCT t.backend, ', ' ORDER BY t.backend) AS backend
         FROM traces AS t

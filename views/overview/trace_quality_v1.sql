@@ -7,7 +7,7 @@
 -- combines: traces; steps; collective_calls(); trace_contents(); unrecorded_work(); graph_replays_v1()
 -- order: list_position(['error', 'warning', 'info'], severity), run, worker, span, "check"
 -- empty: The checks found nothing missing and nothing wrong.
--- uses: as_time, clocks_apart, source_limits, trace_contents, unrecorded_work, graph_replays_v1
+-- uses: as_time, clocks_apart, has_epoch, source_limits, trace_contents, unrecorded_work, graph_replays_v1
 -- example: samples --run ddp_gloo --worker rank0
 --
 -- A trace without findings has no rows. 'error' means that figures are wrong because events are missing,
@@ -86,6 +86,14 @@ CREATE MACRO trace_quality_v1(
                     || CASE WHEN c.clock.ahead_ns < 0 THEN 'behind' ELSE 'ahead of' END
                     || ' the median rank; do not compare times between ranks, and synchronise '
                     || 'the clocks of the hosts (NTP, PTP) before the next recording.'
+                },
+                {
+                    'check': 'no_epoch',
+                    'severity': 'info',
+                    'holds': NOT has_epoch(f.skipped_reasons),
+                    'count': NULL,
+                    'message': 'The file does not say when it was recorded: compare no times with '
+                    || 'those of other traces.'
                 },
                 {
                     'check': 'ranks_missing',

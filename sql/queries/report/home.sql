@@ -8,8 +8,8 @@ files AS (
         count(*) AS traces,
         count(DISTINCT t.worker) AS workers,
         max(t.world_size) AS world_size,
-        min(t.start_ns) AS first_ns,
-        max(t.end_ns) AS last_ns
+        min(t.start_ns) FILTER (WHERE has_epoch(t.skipped_reasons)) AS first_ns,
+        max(t.end_ns) FILTER (WHERE has_epoch(t.skipped_reasons)) AS last_ns
     FROM traces AS t
     GROUP BY t.run
 ),
@@ -55,7 +55,7 @@ SELECT
     k.mean_step_us,
     list(k.mean_step_us) FILTER (WHERE k.mean_step_us IS NOT NULL) OVER (
         PARTITION BY k.history_name
-        ORDER BY k.first_ns, k.run
+        ORDER BY k.first_ns ASC NULLS LAST, k.run ASC
         ROWS BETWEEN 29 PRECEDING AND CURRENT ROW
     ) AS step_history_us
 FROM known AS k

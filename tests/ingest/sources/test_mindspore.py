@@ -11,6 +11,9 @@ from typing import Any
 import pytest
 
 import tracewh
+from tracewh.cli.output.cell_format import column
+from tracewh.cli.report.report_trace import first_trace
+from tracewh.views.queries import run_query
 
 Rows = list[tuple[Any, ...]]
 
@@ -227,3 +230,23 @@ def test_the_whole_is_that_of_the_timeline(real: tracewh.Warehouse, shared: Path
 def test_every_run_of_an_operator_has_its_shapes(real: tracewh.Warehouse) -> None:
     sql = "SELECT count(*), count(input_dims) FROM cpu_ops"
     assert rows(real, sql) == [(300, 300)]
+
+
+def test_the_clock_of_a_machine_is_no_date(tmp_path: Path) -> None:
+    # The machine runs for 23 days: 2 * 10^15 ns would be a day in January 1970.
+    text = DRAWN["step_trace_profiling_1.txt"].replace(",", ",200000000000")
+    write(tmp_path / "profiler", step_trace_profiling=text)
+    tracewh.ingest([tmp_path / "profiler"], tmp_path / "warehouse")
+    with tracewh.open(tmp_path / "warehouse") as warehouse:
+        assert warehouse.runs().project("first_ns, last_ns").fetchall() == [(None, None)]
+        [(newest,)] = run_query(warehouse, "newest_run").fetchall()
+        assert newest == "profiler"
+        [listed] = run_query(warehouse, "report/home").project("run, first_ms").fetchall()
+        assert listed == ("profiler", None)
+        trace = first_trace(warehouse, "profiler", None, None)
+        assert trace is not None
+        assert (trace.date, trace.end_ns > 0) == ("", True)
+        steps = rows(warehouse, "SELECT start_ns FROM steps ORDER BY step LIMIT 1")
+    values = [value for (value,) in steps]
+    assert values == [2_000_000_000_001_000]
+    assert list(column("start_ns", values, dates=True).cells) == ["2,000,000,000,001,000"]
