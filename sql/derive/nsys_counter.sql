@@ -4,6 +4,9 @@
 --
 -- GPU metrics belong to a device: a process has those of the devices that it used. CPU samples are counted per
 -- thread and 10 ms.
+--
+-- cpu_utilization has the time that all threads of the process ran, as percentage of one core, at the end of each
+-- 10 ms. Without context switches a sample stands for the median time between two samples of a thread.
 WITH
 metrics AS (
     SELECT
@@ -24,26 +27,47 @@ metrics AS (
         OR NOT EXISTS (FROM raw_device)
 ),
 
-samples AS (
-    SELECT
-        (s.start // 10000000) * 10000000 AS ts_ns,
-        'cpu_samples' AS category,
-        'CPU samples' AS name,
-        nsys_pid(s."globalTid") AS pid,
-        nsys_tid(s."globalTid") AS series,
-        count(*)::VARCHAR AS value
+-- The table can be read only once.
+taken AS MATERIALIZED (
+    SELECT s.start AS at_ns, s."globalTid" AS thread
     FROM "<samples>" AS s
-    GROUP BY s.start // 10000000, s."globalTid"
 ),
 
--- From a thread being put on a core to it being taken off, in pieces of at most 10 ms.
-runs AS (
+samples AS (
+    SELECT
+        (t.at_ns // 10000000) * 10000000 AS ts_ns,
+        'cpu_samples' AS category,
+        'CPU samples' AS name,
+        nsys_pid(t.thread) AS pid,
+        nsys_tid(t.thread) AS series,
+        count(*)::VARCHAR AS value
+    FROM taken AS t
+    GROUP BY t.at_ns // 10000000, t.thread
+),
+
+-- From a thread being put on a core to it being taken off, in pieces of at most 10 ms. A thread whose first
+-- switch takes it off ran before it, and one whose last switch puts it on runs after it.
+switched AS MATERIALIZED (
     SELECT
         w."globalTid" AS thread,
         w."isSchedIn" AS is_in,
-        w.start AS start_ns,
-        lead(w.start) OVER (PARTITION BY w."globalTid" ORDER BY w.start, w."isSchedIn") AS end_ns
+        w.start AS at_ns,
+        lead(w.start) OVER of_thread AS next_ns,
+        lag(w.start) OVER of_thread AS previous_ns,
+        min(w.start) OVER () AS first_ns,
+        max(w.start) OVER () AS last_ns
     FROM "<switches>" AS w
+    WINDOW of_thread AS (PARTITION BY w."globalTid" ORDER BY w.start, w."isSchedIn")
+),
+
+runs AS (
+    SELECT s.thread, s.at_ns AS start_ns, coalesce(s.next_ns, s.last_ns) AS end_ns
+    FROM switched AS s
+    WHERE s.is_in = 1
+    UNION ALL
+    SELECT s.thread, s.first_ns, s.at_ns
+    FROM switched AS s
+    WHERE s.is_in = 0 AND s.previous_ns IS NULL
 ),
 
 pieces AS (
@@ -53,7 +77,7 @@ pieces AS (
         r.end_ns,
         unnest(range(r.start_ns // 10000000, r.end_ns // 10000000 + 1)) AS slot
     FROM runs AS r
-    WHERE r.is_in = 1 AND r.end_ns > r.start_ns
+    WHERE r.end_ns > r.start_ns
 ),
 
 running AS (
@@ -70,12 +94,86 @@ running AS (
     GROUP BY p.slot, p.thread
 ),
 
+distances AS (
+    SELECT
+        t.at_ns,
+        t.at_ns - lag(t.at_ns) OVER (PARTITION BY t.thread ORDER BY t.at_ns) AS distance_ns
+    FROM taken AS t
+),
+
+period AS (
+    SELECT
+        median(d.distance_ns) AS period_ns,
+        min(d.at_ns) - median(d.distance_ns)::BIGINT AS first_ns,
+        max(d.at_ns) AS last_ns
+    FROM distances AS d
+    WHERE NOT EXISTS (FROM switched)
+),
+
+recorded AS (
+    SELECT min(s.first_ns) AS first_ns, max(s.last_ns) AS last_ns
+    FROM switched AS s
+    UNION ALL
+    SELECT p.first_ns, p.last_ns
+    FROM period AS p
+    WHERE p.period_ns > 0
+),
+
+slots AS (
+    SELECT
+        r.first_ns,
+        r.last_ns,
+        unnest(range(r.first_ns // 10000000, (r.last_ns - 1) // 10000000 + 1)) AS slot
+    FROM recorded AS r
+    WHERE r.last_ns > r.first_ns
+),
+
+-- A sample stands for the time before it.
+busy AS (
+    SELECT r.ts_ns // 10000000 AS slot, sum(r.value::DOUBLE) AS busy_ns
+    FROM running AS r
+    GROUP BY r.ts_ns
+    UNION ALL
+    SELECT (d.at_ns - 1) // 10000000, count(*) * any_value(p.period_ns)
+    FROM distances AS d
+    CROSS JOIN period AS p
+    WHERE p.period_ns > 0
+    GROUP BY (d.at_ns - 1) // 10000000
+),
+
+process AS (
+    SELECT min(s.pid) AS pid
+    FROM (
+        SELECT r.pid FROM running AS r
+        UNION ALL
+        SELECT a.pid FROM samples AS a
+    ) AS s
+),
+
+used AS (
+    SELECT
+        least((s.slot + 1) * 10000000, s.last_ns) AS ts_ns,
+        'cpu_utilization' AS category,
+        'process' AS name,
+        p.pid,
+        'busy_pct' AS series,
+        (
+            100 * coalesce(b.busy_ns, 0)
+            / (least((s.slot + 1) * 10000000, s.last_ns) - greatest(s.slot * 10000000, s.first_ns))
+        )::VARCHAR AS value
+    FROM slots AS s
+    CROSS JOIN process AS p
+    LEFT JOIN busy AS b ON s.slot = b.slot
+),
+
 sampled AS (
     FROM metrics
     UNION ALL
     FROM samples
     UNION ALL
     FROM running
+    UNION ALL
+    FROM used
 )
 
 SELECT

@@ -5,12 +5,12 @@
 -- grain: one row per scope and sample, step or trace
 -- distributes: trace
 -- order: run, worker, span, list_position(['host', 'process', 'child_process', 'operator'], scope), pid, operator_id, start_ns
--- empty: No use of the CPUs was recorded: run the training in `with tracewh.record.cpu(folder):`, or profile the data of MindSpore.
+-- empty: No use of the CPUs was recorded: run the training in `with tracewh.record.cpu(folder):`, profile the data of MindSpore, or record with nsys profile --sample=process-tree.
 -- uses: checked_choice, is_wanted
 -- example: drawn --group-by trace
 --
 -- Percentages of the host are those of the time of all its cores. All others are percentages of one core: a process
--- with two busy threads uses 200 %. A sample is about the time since the sample before it. group_by 'step' and 'trace'
+-- with two busy threads uses 200 %. Nsight Systems records the process only, without user and system apart. A sample is about the time since the sample before it. group_by 'step' and 'trace'
 -- report means over the samples, of which context_switches is the sum; samples outside of all steps are in no step.
 --
 -- params
@@ -29,9 +29,9 @@
 --   step                BIGINT   key   Step as recorded in which the samples are; NULL outside of steps, and for group_by 'trace'.
 --   start_ns            BIGINT   ns    Time of the first sample, nanoseconds since the epoch; for MindData by the clock of its files.
 --   samples             BIGINT   -     Number of samples.
---   user_pct            DOUBLE   pct   CPU time in user code.
---   system_pct          DOUBLE   pct   CPU time in the system.
---   busy_pct            DOUBLE   pct   Sum of both.
+--   user_pct            DOUBLE   pct   CPU time in user code; NULL where only the sum is recorded.
+--   system_pct          DOUBLE   pct   CPU time in the system; NULL in the same case.
+--   busy_pct            DOUBLE   pct   Sum of both: CPU time.
 --   io_wait_pct         DOUBLE   pct   Time in which the host only waited for storage; NULL for others.
 --   idle_pct            DOUBLE   pct   Time in which the host was idle; NULL for others.
 --   runnable_processes  DOUBLE   -     Processes and threads of the host that ran or could run; NULL for others.
@@ -55,6 +55,7 @@ CREATE MACRO cpu_utilization_v1(
             s.time_ns,
             max(s.value) FILTER (WHERE s.series = 'user_pct') AS user_pct,
             max(s.value) FILTER (WHERE s.series = 'system_pct') AS system_pct,
+            max(s.value) FILTER (WHERE s.series = 'busy_pct') AS busy_pct,
             max(s.value) FILTER (WHERE s.series = 'io_wait_pct') AS io_wait_pct,
             max(s.value) FILTER (WHERE s.series = 'idle_pct') AS idle_pct,
             max(s.value) FILTER (WHERE s.series = 'runnable_processes') AS runnable_processes,
@@ -83,6 +84,7 @@ CREATE MACRO cpu_utilization_v1(
             max(t.step) AS step,
             any_value(m.user_pct) AS user_pct,
             any_value(m.system_pct) AS system_pct,
+            any_value(m.busy_pct) AS busy_pct,
             any_value(m.io_wait_pct) AS io_wait_pct,
             any_value(m.idle_pct) AS idle_pct,
             any_value(m.runnable_processes) AS runnable_processes,
@@ -108,6 +110,7 @@ CREATE MACRO cpu_utilization_v1(
             count(*) AS samples,
             avg(p.user_pct) AS user_pct,
             avg(p.system_pct) AS system_pct,
+            avg(p.busy_pct) AS busy_pct,
             avg(p.io_wait_pct) AS io_wait_pct,
             avg(p.idle_pct) AS idle_pct,
             avg(p.runnable_processes) AS runnable_processes,
@@ -142,7 +145,7 @@ CREATE MACRO cpu_utilization_v1(
         g.samples,
         g.user_pct,
         g.system_pct,
-        coalesce(g.user_pct + coalesce(g.system_pct, 0), g.system_pct) AS busy_pct,
+        coalesce(g.busy_pct, g.user_pct + coalesce(g.system_pct, 0), g.system_pct) AS busy_pct,
         g.io_wait_pct,
         g.idle_pct,
         g.runnable_processes,

@@ -212,6 +212,9 @@ def test_steps_memory_counters_marks_and_names(ask: Ask) -> None:
         ("cpu_time", "CPU time in 10 ms (ns)", "7", "7", 0, 1e6),
         ("gpu_metrics", "SM Active [Throughput %]", "0", "GPU 0", 50 * US, 61.0),
         ("cpu_time", "CPU time in 10 ms (ns)", "7", "7", 10_000_000, 2e6),
+        # The thread ran from the first switch, at 9 ms, to the last one.
+        ("cpu_utilization", "process", "7", "busy_pct", 10_000_000, 100.0),
+        ("cpu_utilization", "process", "7", "busy_pct", 12_000_000, 100.0),
     ]
     assert ask(
         f"SELECT o.phase, o.category, o.name, o.tid, o.time_ns - {EPOCH}, o.duration_ns, o.args::VARCHAR"
