@@ -44,6 +44,10 @@ _INTROSPECTION = re.compile(r"\b(show|information_schema|duckdb_\w+|pg_\w+)\b", 
 #: needs more than queries do, so it is loaded by its name, at the first picture.
 _PICTURES, _DRAWN = "tracewh.notebook", ("chart", "report")
 
+#: The optimizer takes longer than all the others together where a view is made of many blocks, and what it
+#: improves here is too small to measure.
+SLOW_OPTIMIZER = "projection_pullup"
+
 
 class WarehouseError(Exception):
     """A folder is not a warehouse, or it cannot be read. The message is meant for the user."""
@@ -116,6 +120,7 @@ class Warehouse:
         self._con = duckdb.connect(
             config={"python_scan_all_frames": True, "temp_directory": str(spill.path / "spill")}
         )
+        plan_without(self._con, SLOW_OPTIMIZER)
         if "IPython" in sys.modules:
             import_module(_PICTURES).draw_relations()
 
@@ -421,6 +426,13 @@ def needed_traces(
 def reads_captures(object_name: str) -> bool:
     """Whether a view or block finds out which captured graphs were replayed."""
     return "replay_matches" in installed().needs(f"{object_name}()")
+
+
+def plan_without(con: duckdb.DuckDBPyConnection, optimizer: str) -> None:
+    """Switch one of DuckDB's optimizers off, if this version of DuckDB has it."""
+    known = con.execute("SELECT 1 FROM duckdb_optimizers() WHERE name = ?", [optimizer])
+    if known.fetchone():
+        con.execute(f"SET disabled_optimizers = {quote_literal(optimizer)}")
 
 
 def find(path: str | os.PathLike[str]) -> Path:
