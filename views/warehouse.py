@@ -112,6 +112,7 @@ class Warehouse:
         self.registry = installed()
         self._created: set[str] = set()
         self._creating = threading.Lock()
+        self._notes: dict[tuple[object, ...], list[tuple[TraceKeys, str]]] = {}
         # Nothing is added again: a relation that was made for a trace with graphs may run later.
         self._without = set(RARE)
         # By default DuckDB spills into the current folder, and two databases may not share a folder.
@@ -193,14 +194,26 @@ class Warehouse:
             traces = ", ".join(
                 f"{key} := {quote_literal(name)}" for key, name in given.items() if name is not None
             )
+            runs = [given["run"]] if given["run"] else None
             for block in view.notes:
-                rows = self._query(
-                    f"SELECT run, worker, span, message FROM {block}({traces}) ORDER BY ALL",
-                    None,
-                    runs=[given["run"]] if given["run"] else None,
-                ).fetchall()
-                found += [((run, worker, span), message) for run, worker, span, message in rows]
+                key = (block, traces, self._state_of(runs))
+                if key not in self._notes:
+                    rows = self._query(
+                        f"SELECT run, worker, span, message FROM {block}({traces}) ORDER BY ALL",
+                        None,
+                        runs=runs,
+                    ).fetchall()
+                    self._notes[key] = [((r, w, s), message) for r, w, s, message in rows]
+                found += self._notes[key]
         return found
+
+    def _state_of(self, runs: Collection[str] | None) -> frozenset[tuple[TraceKeys, str]]:
+        """Return the versions of the traces that notes on some runs depend on, captures included."""
+        return frozenset(
+            (keys, version)
+            for keys, version in self.versions().items()
+            if runs is None or replaying_run(keys[0]) in map(replaying_run, runs)
+        )
 
     def names(self) -> list[TraceKeys]:
         """Run, worker and span of each trace; no file is opened."""

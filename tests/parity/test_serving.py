@@ -159,7 +159,10 @@ def test_a_device_that_works_on_something_else_is_not_called_idle(
         ).fetchall()
     )
     assert cards["step_time"] == "one step, 3,274 tokens per second"
-    assert cards["gpu_busy"] == "of the step, without 463 ms of waits for work that is not in the trace"
+    assert (
+        cards["gpu_busy"]
+        == "of the step, without 463 ms of waits for work that is not in the trace"
+    )
 
 
 @each_pair
