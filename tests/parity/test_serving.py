@@ -42,6 +42,12 @@ NAMES = {
     "g_sk": "decode_context",
 }
 
+#: Operators whose small kernels TraceLens counts for their launch call.
+ONLY_HERE = {
+    "sglang_decode": ["aten::arange", "aten::cumsum"],
+    "vllm_prefilldecode_piecewise": ["aten::index", "aten::sub"],
+}
+
 
 def one_step(warehouse: tracewh.Warehouse, run: str) -> dict[str, Any]:
     relation = warehouse.serving_steps(run=run)
@@ -181,3 +187,33 @@ def test_other_views_know_serving_steps(inference: tracewh.Warehouse, pair: str)
     ).fetchall()
     assert in_step == pytest.approx(of_all)
     assert 0 < kernel_us <= in_step
+
+
+@each_pair
+def test_time_by_operator_is_that_of_tracelens(
+    inference: tracewh.Warehouse, pair: str, said: dict[str, Any]
+) -> None:
+    """TraceLens counts some kernels for the call that launched them, so those operators are only here."""
+    theirs = {
+        name: ms * 1000
+        for name, (_, ms) in said["tracelens"]["operator"].items()
+        if not name.startswith("hip")
+    }
+    totals = inference.operator_stats(run=pair).aggregate("name, sum(device_self_us)").fetchall()
+    ours = {name: us for name, us in totals if us > 0}
+    # TraceLens rounds to 1/1024 us per event.
+    assert {name: ours[name] for name in theirs} == {
+        name: pytest.approx(us, rel=1e-4, abs=0.002) for name, us in theirs.items()
+    }
+    assert sorted(ours.keys() - theirs.keys()) == ONLY_HERE[pair]
+
+
+@each_pair
+def test_time_by_category_is_that_of_tracelens(
+    inference: tracewh.Warehouse, pair: str, said: dict[str, Any]
+) -> None:
+    """The other categories of TraceLens have no counterpart."""
+    step = one_step(inference, pair)
+    for category, column in (("GEMM", "gemm_pct"), ("RMSNorm", "norm_pct")):
+        ms = said["tracelens"]["category"][category][1]
+        assert step[column] * step["device_us"] / 1e5 == pytest.approx(ms, rel=1e-4)
