@@ -44,6 +44,10 @@ _INTROSPECTION = re.compile(r"\b(show|information_schema|duckdb_\w+|pg_\w+)\b", 
 #: needs more than queries do, so it is loaded by its name, at the first picture.
 _PICTURES, _DRAWN = "tracewh.notebook", ("chart", "report")
 
+#: The optimizer takes longer than all the others together where a view is made of many blocks, and what it
+#: improves here is too small to measure.
+SLOW_OPTIMIZER = "projection_pullup"
+
 
 class WarehouseError(Exception):
     """A folder is not a warehouse, or it cannot be read. The message is meant for the user."""
@@ -108,6 +112,7 @@ class Warehouse:
         self.registry = installed()
         self._created: set[str] = set()
         self._creating = threading.Lock()
+        self._notes: dict[tuple[object, ...], list[tuple[TraceKeys, str]]] = {}
         # Nothing is added again: a relation that was made for a trace with graphs may run later.
         self._without = set(RARE)
         # By default DuckDB spills into the current folder, and two databases may not share a folder.
@@ -116,6 +121,7 @@ class Warehouse:
         self._con = duckdb.connect(
             config={"python_scan_all_frames": True, "temp_directory": str(spill.path / "spill")}
         )
+        plan_without(self._con, SLOW_OPTIMIZER)
         if "IPython" in sys.modules:
             import_module(_PICTURES).draw_relations()
 
@@ -188,14 +194,26 @@ class Warehouse:
             traces = ", ".join(
                 f"{key} := {quote_literal(name)}" for key, name in given.items() if name is not None
             )
+            runs = [given["run"]] if given["run"] else None
             for block in view.notes:
-                rows = self._query(
-                    f"SELECT run, worker, span, message FROM {block}({traces}) ORDER BY ALL",
-                    None,
-                    runs=[given["run"]] if given["run"] else None,
-                ).fetchall()
-                found += [((run, worker, span), message) for run, worker, span, message in rows]
+                key = (block, traces, self._state_of(runs))
+                if key not in self._notes:
+                    rows = self._query(
+                        f"SELECT run, worker, span, message FROM {block}({traces}) ORDER BY ALL",
+                        None,
+                        runs=runs,
+                    ).fetchall()
+                    self._notes[key] = [((r, w, s), message) for r, w, s, message in rows]
+                found += self._notes[key]
         return found
+
+    def _state_of(self, runs: Collection[str] | None) -> frozenset[tuple[TraceKeys, str]]:
+        """Return the versions of the traces that notes on some runs depend on, captures included."""
+        return frozenset(
+            (keys, version)
+            for keys, version in self.versions().items()
+            if runs is None or replaying_run(keys[0]) in map(replaying_run, runs)
+        )
 
     def names(self) -> list[TraceKeys]:
         """Run, worker and span of each trace; no file is opened."""
@@ -421,6 +439,13 @@ def needed_traces(
 def reads_captures(object_name: str) -> bool:
     """Whether a view or block finds out which captured graphs were replayed."""
     return "replay_matches" in installed().needs(f"{object_name}()")
+
+
+def plan_without(con: duckdb.DuckDBPyConnection, optimizer: str) -> None:
+    """Switch one of DuckDB's optimizers off, if this version of DuckDB has it."""
+    known = con.execute("SELECT 1 FROM duckdb_optimizers() WHERE name = ?", [optimizer])
+    if known.fetchone():
+        con.execute(f"SET disabled_optimizers = {quote_literal(optimizer)}")
 
 
 def find(path: str | os.PathLike[str]) -> Path:

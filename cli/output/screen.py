@@ -110,7 +110,11 @@ def lines(
     empty = [c for c in columns if all(cell is None for cell in c.cells)]
     source = SOURCE if share else ()
     shared = [c for c in columns if c.name in source and c not in empty and len(set(c.cells)) == 1]
-    shown = [c for c in columns if c not in empty and c not in shared] or columns
+    # Few traces replay graphs. Without, these columns are 0 in each row, and say nothing.
+    unused = [
+        c for c in columns if c.name.startswith("replayed_") and not any(map(_counts, c.cells))
+    ]
+    shown = [c for c in columns if c not in (*empty, *shared, *unused)] or columns
     day, shown = (None, shown) if shortest else _same_day(shown)
     known = [c.name for c in shown if c.name in (*SOURCE, *keys)]
     # Often the first column after the source identifies the row, e.g. by the name of an operator.
@@ -175,3 +179,8 @@ def _fetch(result: duckdb.DuckDBPyRelation, limit: int) -> tuple[list[tuple[Any,
     assert texts is not None
     held = texts.materialize()  # in columns, so rows that are only counted are cheap
     return (held.limit(limit) if limit else held).fetchall(), held.shape[0]
+
+
+def _counts(cell: str | None) -> bool:
+    """Whether a cell has a figure other than 0."""
+    return bool(cell and cell.strip("0.% "))

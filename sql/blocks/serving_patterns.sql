@@ -11,6 +11,9 @@
 -- (cached and new), sqsq that of the squares of the new tokens of a request, and sqsk that of the products of
 -- its new tokens and all of its tokens.
 --
+-- The source of ATOM (atom/model_engine/model_runner.py, read in November 2026) writes p= for the number of
+-- requests of a batch that are prefilled, and d= for that of those that generate tokens.
+--
 -- columns
 --   name           type     unit  meaning
 --   format         VARCHAR  -     'execute' (vLLM, and SGLang with the patch of TraceLens), 'step' (SGLang), 'atom' (ATOM) or 'diffusion' (xDiT).
@@ -31,7 +34,10 @@ CREATE MACRO serving_patterns() AS TABLE
             ('mixed', 'step', 'mixed', '^step\[ *MIXED\b'),
             ('idle', 'step', 'idle', '^step\[ *IDLE\b'),
             ('atom prefill', 'atom', 'prefill', '^(eager_)?prefill\['),
-            ('atom decode', 'atom', 'decode', '^(eager_)?decode\['),
+            -- ATOM writes p= only if it prefills requests, too; tok= then counts those of both groups. The
+            -- only other p of a name is that in spec=.
+            ('atom decode', 'atom', 'decode', '^(eager_)?decode\[(p=0\b|sp|[^p])*$'),
+            ('atom mixed', 'atom', 'mixed', '^(eager_)?decode\[.*\bp=[1-9]'),
             ('diffusion', 'diffusion', 'diffusion', '^execute_diffusion_\d+_\d+x\d+')
         ) AS k (kind, format, phase, name_pattern)
     ),
@@ -91,6 +97,11 @@ CREATE MACRO serving_patterns() AS TABLE
             ('atom decode', 'decode_sk', '\bsk=(-?\d+)'),
             ('atom decode', 'decode_sqsq', '\bsqsq=(-?\d+)'),
             ('atom decode', 'decode_sqsk', '\bsqsk=(-?\d+)'),
+            ('atom mixed', 'requests', '\bbs=(-?\d+)'),
+            ('atom mixed', 'captured_requests', '\bbs=-?\d+/(\d+)'),
+            ('atom mixed', 'tokens', '\btok=(-?\d+)'),
+            ('atom mixed', 'prefill_requests', '\bp=(-?\d+)'),
+            ('atom mixed', 'decode_requests', '\bd=(-?\d+)'),
             ('diffusion', 'requests', '^execute_diffusion_(\d+)')
         ) AS f (kind, field, value_pattern)
     )

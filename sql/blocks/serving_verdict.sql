@@ -20,9 +20,8 @@
 --   starved_us     DOUBLE   us    Mean time without launched work.
 --   attention_pct  DOUBLE   pct   Share of attention in the device work.
 --   busy_pct       DOUBLE   pct   Share of the time of the steps in which their work ran.
---   sentence       VARCHAR  -     Time, batch, tokens per second, attention and launch gaps.
---   limit_says     VARCHAR  -     What limits these steps, as a sentence.
---   wait_says      VARCHAR  -     A sentence on waits for work that is not in the trace; NULL without any.
+--   sentence       VARCHAR  -     Time, batch, and what limits these steps.
+--   wait_says      VARCHAR  -     Waits for work that is not in the trace, as text; NULL without long ones.
 --   rate_says      VARCHAR  -     Tokens per second, as text; NULL if unknown.
 --   work_says      VARCHAR  -     Shares of other device work, as text.
 CREATE MACRO serving_verdict(
@@ -70,7 +69,6 @@ CREATE MACRO serving_verdict(
             sum(m.moe_pct * m.device_us) / sum(m.device_us) AS moe_pct,
             sum(m.kv_cache_pct * m.device_us) / sum(m.device_us) AS kv_cache_pct,
             100.0 * sum(m.busy_us) / sum(m.step_us) AS busy_pct,
-            sum(m.graph_launches) AS graph_launches,
             mode(m.limited_by ORDER BY m.limited_by) AS limited_by
         FROM _main AS m
         GROUP BY m.run, m.worker, m.span
@@ -107,29 +105,19 @@ CREATE MACRO serving_verdict(
             WHEN r.batch > 0 THEN format(' at batch {:.0f}', r.batch)
             ELSE ''
         END
-        || coalesce(', ' || r.rate_says, '')
-        || CASE
-            WHEN r.attention_pct > 0 THEN '; attention ' || as_percent(r.attention_pct) ELSE ''
-        END
-        || CASE
-            WHEN r.starved_us > 0
-                THEN
-                    '; ' || as_time(r.starved_us) || ' between '
-                    || CASE WHEN r.graph_launches > 0 THEN 'graph launches' ELSE 'launches' END
+        || CASE r.limited_by
+            WHEN 'host'
+                THEN ': the host limits it, the GPU is ' || as_percent(r.busy_pct) || ' busy'
+            WHEN 'unrecorded work' THEN ': work that is not in this trace limits it'
+            WHEN 'device' THEN ': the GPU limits it, ' || as_percent(r.busy_pct) || ' busy'
             ELSE ''
         END
         || '.' AS sentence,
-        CASE r.limited_by
-            WHEN 'host'
-                THEN 'The host limits it: the GPU is ' || as_percent(r.busy_pct) || ' busy.'
-            WHEN 'unrecorded work' THEN 'Work that is not in this trace limits it.'
-            WHEN 'device' THEN 'The GPU limits it, ' || as_percent(r.busy_pct) || ' busy.'
-        END AS limit_says,
         CASE
             WHEN r.unrecorded_us >= 0.01 * r.p50_us
                 THEN
-                    'Launched work waited ' || as_time(r.unrecorded_us)
-                    || ' more for something that is not in this trace.'
+                    'without ' || as_time(r.unrecorded_us)
+                    || ' of waits for work that is not in the trace'
         END AS wait_says,
         r.rate_says,
         concat_ws(

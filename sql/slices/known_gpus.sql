@@ -9,6 +9,12 @@
 -- For float32, tensor cores of NVIDIA compute with TF32, which PyTorch has to allow. NULL means that the device has
 -- no such units, or that its data sheet does not tell. Memory bandwidth is that of the device memory, in 10^9 bytes
 -- per second.
+--
+-- Checked in November 2026: MI210, MI300X and MI350X have the figures of AMD's brochures and data sheets that
+-- torch 2.13 quotes in torch/_inductor/analysis/device_info.py. MI325X has the compute units and the clock of MI300X (304 at
+-- 2.1 GHz, 2048 operations per clock with float16 matrices). MI355X has 256 units at 2.4 GHz with 4096, as AMD told at ISSCC 2026
+-- (8192 with FP8, 5 PFLOPS). The tensor cores of B200 are those of HGX B200 at 1,000 W without sparsity, from
+-- https://glennklockwood.com/garden/processors/B200, and its CUDA cores have 148 SMs at 1.98 GHz.
 CREATE VIEW known_gpus AS
 SELECT t.*
 FROM (

@@ -101,3 +101,30 @@ def test_rows_are_those_of_the_run_alone_with_and_without_graphs(warehouse: Path
         assert opened.graph_replays(run="warmup").fetchall() == []
         assert opened.operator_stats(run="serve").project("replayed_us").fetchall() == [(3.0,)]
         assert opened.operator_stats(run="warmup").project("replayed_us").fetchall() == [(0.0,)]
+
+
+def test_notes_are_asked_once_until_a_capture_is_linked(
+    warehouse: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    query = tracewh.Warehouse._query
+
+    def count(self: tracewh.Warehouse, sql: str, *more: Any, **named: Any) -> Any:
+        asked.append(sql)
+        return query(self, sql, *more, **named)
+
+    monkeypatch.setattr(tracewh.Warehouse, "_query", count)
+    with tracewh.open(warehouse) as opened:
+        view = opened.registry.get("operator_stats")
+        [(trace, message)] = opened.notes(view, {"run": "serve"})
+        assert trace == ("serve", "w", "default")
+        assert message.startswith(
+            "3.0 us of device time (100.0 %) in 1 graph launch has no operator"
+        )
+        assert opened.notes(opened.registry.get("flamegraph"), {"run": "serve"}) == [
+            (trace, message)
+        ]
+        assert len(asked) == 1
+        main(["link-captures", "serve", "warmup", "-w", str(warehouse)])
+        assert opened.notes(view, {"run": "serve"}) == []
+        assert len(asked) == 2

@@ -17,6 +17,7 @@ import pytest
 
 import tracewh
 from tracewh.views.registry import installed
+from tracewh.views.warehouse import SLOW_OPTIMIZER, plan_without
 
 
 def add_trace(root: Path, run: str) -> None:
@@ -78,6 +79,18 @@ def test_relations_of_two_runs_can_be_joined(root: Path) -> None:
         a = warehouse.step_breakdown(run="a").set_alias("a")
         b = warehouse.step_breakdown(run="b").set_alias("b")
         assert len(a.join(b, "a.step = b.step").fetchall()) == 1
+
+
+def test_the_slowest_optimizer_is_off(root: Path) -> None:
+    with tracewh.open(root) as warehouse:
+        off = warehouse.sql("SELECT current_setting('disabled_optimizers')").fetchall()
+    assert off == [(SLOW_OPTIMIZER,)]
+
+
+def test_an_optimizer_that_this_duckdb_lacks_is_not_asked_for() -> None:
+    with duckdb.connect() as con:
+        plan_without(con, "of_tomorrow")
+        assert con.execute("SELECT current_setting('disabled_optimizers')").fetchone() == ("",)
 
 
 def test_a_run_is_read_from_its_own_files(root: Path) -> None:

@@ -311,7 +311,6 @@ CREATE MACRO verdict_v1(
             v.attention_pct,
             v.busy_pct AS served_pct,
             v.sentence,
-            v.limit_says,
             v.wait_says,
             v.rate_says,
             v.work_says,
@@ -403,12 +402,10 @@ CREATE MACRO verdict_v1(
                                 concat_ws(
                                     ' ',
                                     f.sentence,
-                                    f.limit_says,
-                                    f.wait_says,
                                     f.cause || ' ' || f.up_to || as_time(f.cost_us)
                                     || ' of every step ('
                                     || as_percent(percentage(f.cost_us, f.total_us))
-                                    || '): ' || f.advice || '.'
+                                    || ').'
                                 )
                         ELSE
                             as_time(f.total_us)
@@ -540,13 +537,7 @@ CREATE MACRO verdict_v1(
                                 'value': f.served_pct,
                                 'unit': 'pct',
                                 'text': as_percent(f.served_pct),
-                                'detail': CASE
-                                    WHEN f.wait_says IS NOT NULL
-                                        THEN
-                                            'of the step, without waits for work that is not in '
-                                            || 'the trace'
-                                    ELSE 'of the step'
-                                END,
+                                'detail': concat_ws(', ', 'of the step', f.wait_says),
                                 'view': 'serving_steps'
                             }
                     WHEN f.busy_pct IS NOT NULL

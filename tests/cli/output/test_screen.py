@@ -15,6 +15,7 @@ import pytest
 from tests.cli.conftest import Command
 from tracewh.cli.output.cell_format import ColumnFormat, column
 from tracewh.cli.output.labels import shorten
+from tracewh.cli.output.screen import lines
 from tracewh.cli.output.table import TableStyle, render
 from tracewh.views.warehouse import Warehouse
 
@@ -343,3 +344,12 @@ def test_runs_has_all_columns_in_other_formats(tracewh: Command, warehouse: Path
     assert list(tracewh("runs", "--format", "json").json[0]) == names
     assert tracewh("runs", "--format", "csv").out.splitlines()[0].split(",") == names
     assert tracewh("runs").out.splitlines()[0].split() == names
+
+
+def test_columns_of_replays_are_left_out_where_nothing_was_replayed() -> None:
+    name = column("name", ["aten::mm", "aten::add"])
+    drawn = [
+        "\n".join(lines([name, column("replayed_us", us)], on_screen=True))
+        for us in ([0.0, None], [0.0, 2.5])
+    ]
+    assert ["replayed_us" in table for table in drawn] == [False, True]
