@@ -51,6 +51,7 @@ WITHOUT = {
     "other": ((), ("other_events", "processes")),
     "pipeline_operators": ((), ("data_pipeline_operators",)),
     "pipeline_batches": ((), ("data_pipeline_batches",)),
+    "pipeline_operations": ((), ("pipeline_operations",)),
 }
 #: The tables of CUDA graphs, which few traces have.
 GRAPHS = ("graphs", "graph_nodes")

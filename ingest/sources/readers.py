@@ -12,6 +12,7 @@ from tracewh.ingest.sources.kineto import KinetoReader
 from tracewh.ingest.sources.mindspore.reader import MindSporeReader
 from tracewh.ingest.sources.ncu.reader import NcuReader
 from tracewh.ingest.sources.nsys.reader import NsysReader
+from tracewh.ingest.sources.pipeline.reader import PipelineReader
 from tracewh.ingest.sources.reader import Claim, Reader, TableReader
 from tracewh.ingest.sources.recordings import is_recording
 from tracewh.ingest.sources.source import KINETO
@@ -26,6 +27,7 @@ TABLE_READERS: tuple[TableReader, ...] = (
     AscendReader(),
     MindSporeReader(),
     NcuReader(),
+    PipelineReader(),
 )
 READERS: tuple[Reader, ...] = (*TABLE_READERS, KinetoReader())
 

@@ -54,7 +54,8 @@ def local_copy(file: File, folder: Path) -> Path:
         start = opened.read(4)
     if isinstance(file, Path) and start[:2] != b"\x1f\x8b" and start != b"\x28\xb5\x2f\xfd":
         return file
-    path = folder / file.name
+    # DuckDB decompresses what has such a suffix.
+    path = folder / file.name.removesuffix(".gz").removesuffix(".zst")
     try:
         with path.open("wb") as copy:
             for part in decompress(lambda: file.open("rb"), lambda _: None):

@@ -197,5 +197,29 @@ CREATE MACRO source_limits() AS TABLE
             'ncu', 'no_memory', FALSE,
             'Nsight Compute does not record allocations: see a recording of the PyTorch '
             || 'profiler.'
+        ),
+        (
+            'pipeline', 'rank_unknown', FALSE,
+            'A table of pipeline operations is of all ranks of the job.'
+        ),
+        (
+            'pipeline', 'no_steps', FALSE,
+            'A table of pipeline operations has no events: query the table '
+            || 'pipeline_operations, or see a recording of the PyTorch profiler.'
+        ),
+        (
+            'pipeline', 'no_device_events', FALSE,
+            'A table of pipeline operations has no kernels: see a recording of the PyTorch '
+            || 'profiler.'
+        ),
+        (
+            'pipeline', 'no_operators', FALSE,
+            'A table of pipeline operations has no operators: see a recording of the PyTorch '
+            || 'profiler.'
+        ),
+        (
+            'pipeline', 'no_memory', FALSE,
+            'A table of pipeline operations has no allocations: see a recording of the PyTorch '
+            || 'profiler.'
         )
     ) AS t (source, "check", holds, message);

@@ -1,6 +1,6 @@
 -- derive: pipeline_layout
 -- since: 0.2
--- summary: The raw tables of what is recorded beside a trace: the input pipeline, and samples over time.
+-- summary: The raw tables of what is recorded beside a trace: the input pipeline, samples over time, and operations of a job.
 --
 -- Readers insert by name. Their times are epoch times, or those of a clock of the profiler's own.
 CREATE TABLE raw_pipeline_operators (
@@ -29,6 +29,20 @@ CREATE TABLE raw_pipeline_batches (
     fetch_ns BIGINT,
     collate_ns BIGINT,
     cpu_ns BIGINT
+);
+
+CREATE TABLE raw_pipeline_operations (
+    dp_rank BIGINT,
+    stage BIGINT,
+    rank BIGINT,
+    step BIGINT,
+    optype VARCHAR,
+    start_ts DOUBLE,
+    duration DOUBLE,
+    seq_id BIGINT,
+    mc BIGINT,
+    mb_id BIGINT,
+    gmc BIGINT
 );
 
 CREATE TABLE raw_samples (

@@ -91,7 +91,8 @@ def test_a_trace_with_all_kinds_of_events_has_them_behind_one_with_few(tmp_path:
     ingested(tmp_path, "few", [OPERATOR])
     files = ingested(tmp_path, "all", ONE_OF_EACH)
     empty = {name for name, path in files.items() if not rows(path)}
-    of_others = {"data_pipeline_operators", "data_pipeline_batches", "graphs", "graph_nodes"}
+    of_others = {"data_pipeline_operators", "data_pipeline_batches", "pipeline_operations"}
+    of_others |= {"graphs", "graph_nodes"}
     assert empty == {"counters", "devices", *of_others}
     [(kind, launch)] = duckdb.execute(
         "SELECT d.kind, d.launch_id FROM read_parquet(?) AS d", [str(files["device_events"])]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -255,3 +256,11 @@ def test_a_report_names_the_command(tmp_path: Path) -> None:
         "a report of Nsight Compute, which only ncu reads; export its counters, and ingest them: "
         "ncu --import run1.ncu-rep --page raw --csv > run1.csv"
     )
+
+
+def test_a_compressed_file(tmp_path: Path) -> None:
+    path = tmp_path / "logs" / "report.csv.gz"
+    path.parent.mkdir()
+    path.write_bytes(gzip.compress(RAW.encode()))
+    [result] = tracewh.ingest([path.parent], tmp_path / "warehouse")
+    assert (result.status, result.events) == ("ingested", 2)

@@ -331,7 +331,7 @@ def test_what_the_command_says(
     *lines, last = capsys.readouterr().err.splitlines()
     assert [line.partition(":")[0] for line in lines] == list(TABLES)
     assert re.fullmatch(r"traces: merged 4 files \([\d.]+ kB\) into one \([\d.]+ kB\)", lines[-1])
-    assert last == "tracewh: run 'run' is now compacted: 17 tables of 4 traces"
+    assert last == "tracewh: run 'run' is now compacted: 18 tables of 4 traces"
     assert main(["compact", "run", *where]) == 0
-    said = "run 'run' is already compacted: 17 tables of 4 traces"
+    said = "run 'run' is already compacted: 18 tables of 4 traces"
     assert capsys.readouterr().err == f"tracewh: {said}\n"

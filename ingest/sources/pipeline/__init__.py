@@ -1,0 +1,1 @@
+"""Read tables of the operations of pipeline-parallel jobs."""
