@@ -22,7 +22,7 @@ MODELS = {
 
 @pytest.mark.parametrize("name", MODELS)
 def test_peaks_are_those_that_torch_quotes(name: str) -> None:
-    """Torch counts TF32 of AMD's matrix cores, which PyTorch cannot use, so float32 is not compared."""
+    """Float32 is not compared: for AMD torch quotes TF32, and known_gpus the rate of float32 itself."""
     with duckdb.connect() as con:
         con.execute(installed().named("known_gpus").sql)
         found = con.execute(
