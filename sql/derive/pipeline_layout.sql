@@ -1,6 +1,6 @@
 -- derive: pipeline_layout
 -- since: 0.2
--- summary: The raw tables of what is recorded beside a trace: the input pipeline, samples over time, and operations of a job.
+-- summary: The raw tables of the input pipeline, of samples over time, and of the operations of a job.
 --
 -- Readers insert by name. Their times are epoch times, or those of a clock of the profiler's own.
 CREATE TABLE raw_pipeline_operators (

@@ -2,8 +2,8 @@
 -- since: 0.2
 -- summary: Operations of a pipeline-parallel job, and the first reason why they cannot be compared.
 --
--- given_operations holds the values of the file, as texts or numbers. All lanes, which are the steps of the data-parallel
--- ranks, must have the same operations, because one graph of dependencies is used for all of them.
+-- given_operations holds the values of the file, as texts or numbers. A lane is one step of one data-parallel rank.
+-- All lanes must have the same operations, because one graph of dependencies is used for all of them.
 
 CREATE TABLE typed_operations AS
 SELECT
@@ -115,6 +115,16 @@ grid AS (
     CROSS JOIN (SELECT DISTINCT t.dp_rank FROM typed_operations AS t) AS d
 ),
 
+known AS (
+    SELECT
+        [
+            'forward-compute', 'backward-compute', 'forward-send', 'forward-recv', 'backward-send',
+            'backward-recv', 'params-all-gather', 'grads-reduce-scatter',
+            'separate-grads-all-reduce', 'gc', 'layernorm-grads-all-reduce',
+            'embedding-grads-all-reduce', 'optimizer-clip-main-grad', 'optimizer'
+        ] AS optypes
+),
+
 faults AS (
     SELECT
         1 AS kind,
@@ -141,19 +151,10 @@ faults AS (
         3,
         t.place,
         'optype ' || coalesce(t.optype, 'NULL') || ' is not known',
-        'use forward-compute, backward-compute, forward-send, forward-recv, backward-send, '
-        || 'backward-recv, params-all-gather, grads-reduce-scatter, separate-grads-all-reduce, gc, '
-        || 'layernorm-grads-all-reduce, embedding-grads-all-reduce, '
-        || 'optimizer-clip-main-grad or optimizer'
+        'use ' || array_to_string(k.optypes[:-2], ', ') || ' or ' || k.optypes[-1]
     FROM typed_operations AS t
-    WHERE
-        t.optype IS NULL
-        OR t.optype NOT IN (
-            'forward-compute', 'backward-compute', 'forward-send', 'forward-recv', 'backward-send',
-            'backward-recv', 'params-all-gather', 'grads-reduce-scatter',
-            'separate-grads-all-reduce', 'gc', 'layernorm-grads-all-reduce',
-            'embedding-grads-all-reduce', 'optimizer-clip-main-grad', 'optimizer'
-        )
+    CROSS JOIN known AS k
+    WHERE t.optype IS NULL OR NOT list_contains(k.optypes, t.optype)
     UNION ALL
     SELECT
         4,
@@ -193,29 +194,23 @@ faults AS (
     UNION ALL
     SELECT
         8,
-        t.place,
-        'step ' || t.step::BIGINT || ' of dp_rank ' || t.dp_rank::BIGINT || ' has '
-        || t.optype || ' ' || t.seq_id::BIGINT || ' on stage ' || t.stage::BIGINT
-        || ', and the first step of the first dp_rank has not',
+        coalesce(t.place, e.place),
+        'step ' || coalesce(t.step, e.step)::BIGINT || ' of dp_rank '
+        || coalesce(t.dp_rank, e.dp_rank)::BIGINT
+        || CASE WHEN t.place IS NULL THEN ' has no ' ELSE ' has ' END
+        || coalesce(t.optype, e.optype) || ' ' || coalesce(t.seq_id, e.seq_id)::BIGINT
+        || ' on stage ' || coalesce(t.stage, e.stage)::BIGINT
+        || CASE
+            WHEN t.place IS NULL THEN ', which this row of the first step and dp_rank is'
+            ELSE ', and the first step of the first dp_rank has not'
+        END,
         'leave out steps that differ: all must have the same operations'
     FROM typed_operations AS t
-    LEFT JOIN first_lane AS f
-        ON t.stage = f.stage AND t.optype = f.optype AND t.seq_id = f.seq_id
-    WHERE f.place IS NULL
-    UNION ALL
-    SELECT
-        8,
-        e.place,
-        'step ' || e.step::BIGINT || ' of dp_rank ' || e.dp_rank::BIGINT || ' has no '
-        || e.optype || ' ' || e.seq_id::BIGINT || ' on stage ' || e.stage::BIGINT
-        || ', which this row of the first step and dp_rank is',
-        'leave out steps that differ: all must have the same operations'
-    FROM expected AS e
-    LEFT JOIN typed_operations AS t
+    FULL OUTER JOIN expected AS e
         ON
-            e.step = t.step AND e.dp_rank = t.dp_rank AND e.stage = t.stage
-            AND e.optype = t.optype AND e.seq_id = t.seq_id
-    WHERE t.place IS NULL
+            t.step = e.step AND t.dp_rank = e.dp_rank AND t.stage = e.stage
+            AND t.optype = e.optype AND t.seq_id = e.seq_id
+    WHERE t.place IS NULL OR e.place IS NULL
     UNION ALL
     SELECT
         8,

@@ -12,7 +12,7 @@ _SIZE = "_size"
 
 
 def read_facts(table: File, stem: str) -> dict[str, int | str]:
-    """The facts of a job: one `name: value` per line. none if there is no such file.
+    """The facts of a job: one `name: value` per line; none if there is no such file.
 
     Args:
         table: The table of the job.
