@@ -44,6 +44,8 @@ _INTROSPECTION = re.compile(r"\b(show|information_schema|duckdb_\w+|pg_\w+)\b", 
 #: needs more than queries do, so it is loaded by its name, at the first picture.
 _PICTURES, _DRAWN = "tracewh.notebook", ("chart", "report")
 
+_Versions = dict[TraceKeys, str]
+
 #: The optimizer takes longer than all the others together where a view is made of many blocks, and what it
 #: improves here is too small to measure.
 SLOW_OPTIMIZER = "projection_pullup"
@@ -112,7 +114,8 @@ class Warehouse:
         self.registry = installed()
         self._created: set[str] = set()
         self._creating = threading.Lock()
-        self._notes: dict[tuple[object, ...], list[tuple[TraceKeys, str]]] = {}
+        # By block and traces: the versions of the traces that were read, and the notes on them.
+        self._notes: dict[tuple[str, str], tuple[_Versions, list[tuple[TraceKeys, str]]]] = {}
         # Nothing is added again: a relation that was made for a trace with graphs may run later.
         self._without = set(RARE)
         # By default DuckDB spills into the current folder, and two databases may not share a folder.
@@ -196,24 +199,26 @@ class Warehouse:
             )
             runs = [given["run"]] if given["run"] else None
             for block in view.notes:
-                key = (block, traces, self._state_of(runs))
-                if key not in self._notes:
+                versions = self._versions_of(given["run"])
+                known = self._notes.get((block, traces))
+                if known is None or known[0] != versions:
                     rows = self._query(
                         f"SELECT run, worker, span, message FROM {block}({traces}) ORDER BY ALL",
                         None,
                         runs=runs,
                     ).fetchall()
-                    self._notes[key] = [((r, w, s), message) for r, w, s, message in rows]
-                found += self._notes[key]
+                    known = versions, [((r, w, s), message) for r, w, s, message in rows]
+                    self._notes[block, traces] = known
+                found += known[1]
         return found
 
-    def _state_of(self, runs: Collection[str] | None) -> frozenset[tuple[TraceKeys, str]]:
-        """Return the versions of the traces that notes on some runs depend on, captures included."""
-        return frozenset(
-            (keys, version)
+    def _versions_of(self, run: str | None) -> _Versions:
+        """Return the versions of the traces that notes on a run depend on, captures included; None takes all runs."""
+        return {
+            keys: version
             for keys, version in self.versions().items()
-            if runs is None or replaying_run(keys[0]) in map(replaying_run, runs)
-        )
+            if run is None or replaying_run(keys[0]) == replaying_run(run)
+        }
 
     def names(self) -> list[TraceKeys]:
         """Run, worker and span of each trace; no file is opened."""
