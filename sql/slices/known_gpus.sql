@@ -10,8 +10,8 @@
 -- no such units, or that its data sheet does not tell. Memory bandwidth is that of the device memory, in 10^9 bytes
 -- per second.
 --
--- In November 2026 a test compared the matrix units (float16, bfloat16) and the memory bandwidth of A100, H100,
--- MI210, MI300X and MI350X with the data sheets that torch 2.13 quotes in torch/_inductor/analysis/device_info.py.
+-- A test compares the matrix units (float16, bfloat16) and the memory bandwidth of A100, H100, MI210, MI300X and
+-- MI350X with the data sheets that torch quotes (torch 2.13, torch/_inductor/analysis/device_info.py).
 -- MI325X and MI355X are computed from units, clock and operations per clock: 304 units at 2.1 GHz with 2048, and
 -- 256 units at 2.4 GHz with 4096, for float16 matrices. B200 is that of HGX B200 at 1,000 W, without sparsity: the
 -- tensor cores from https://glennklockwood.com/garden/processors/B200, the CUDA cores from 148 SMs at 1.98 GHz.

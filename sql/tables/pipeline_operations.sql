@@ -1,10 +1,10 @@
 -- table: pipeline_operations
 -- since: 0.2
--- summary: Operations of a pipeline-parallel job: computations, sends and receives, collectives and the end of the step.
+-- summary: Operations of a pipeline-parallel job: computations, sends and receives, and collectives.
 -- grain: one row per operation of a step and rank
 --
--- The whole job is one trace: its table has all data-parallel ranks and all stages, and of each tensor-parallel group one
--- rank. Job facts such as the sequence-parallel size are in traces.metadata.
+-- The whole job is one trace: its table has all data-parallel ranks and all stages, and one rank of each
+-- tensor-parallel group. Facts on the job, such as the sequence-parallel size, are in traces.metadata.
 CREATE TABLE pipeline_operations (
     run VARCHAR,  -- Name of the run: the folder of the trace, relative to the ingested folder.
     worker VARCHAR,  -- Worker that recorded the trace: the file name up to the first timestamp, often host and process id.

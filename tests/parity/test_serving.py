@@ -42,7 +42,7 @@ NAMES = {
     "g_sk": "decode_context",
 }
 
-#: Operators whose small kernels TraceLens counts for their launch call.
+#: Operators that have device time here, and none in TraceLens.
 ONLY_HERE = {
     "sglang_decode": ["aten::arange", "aten::cumsum"],
     "vllm_prefilldecode_piecewise": ["aten::index", "aten::sub"],
@@ -193,7 +193,7 @@ def test_other_views_know_serving_steps(inference: tracewh.Warehouse, pair: str)
 def test_time_by_operator_is_that_of_tracelens(
     inference: tracewh.Warehouse, pair: str, said: dict[str, Any]
 ) -> None:
-    """TraceLens counts some kernels for the call that launched them, so those operators are only here."""
+    """TraceLens lists some device time by the call that launched it (hip*); those rows are left out."""
     theirs = {
         name: ms * 1000
         for name, (_, ms) in said["tracelens"]["operator"].items()

@@ -10,8 +10,9 @@
 -- example: drawn --group-by trace
 --
 -- Percentages of the host are those of the time of all its cores. All others are percentages of one core: a process
--- with two busy threads uses 200 %. Nsight Systems records the process only, without user and system apart. A sample is about the time since the sample before it. group_by 'step' and 'trace'
--- report means over the samples, of which context_switches is the sum; samples outside of all steps are in no step.
+-- with two busy threads uses 200 %. Nsight Systems records the process only, and only the sum of user and system
+-- time. A sample is about the time since the sample before it. group_by 'step' and 'trace' report means over the
+-- samples, of which context_switches is the sum; samples outside of all steps are in no step.
 --
 -- params
 --   name      type     unit  default   meaning

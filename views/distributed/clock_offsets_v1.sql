@@ -9,10 +9,10 @@
 -- uses: has_epoch, is_wanted, matched_collectives
 -- example: drawn --run r
 --
--- Workers of one host share a clock, unless the times of one do not count from 1970. Clocks of two hosts are compared by the collectives in which every rank
--- waits for the last one, because these end on all ranks together. Per collective and host, the end is the
--- lower median of its ranks. The offset is the median difference of these ends, and the spread the median
--- distance from it.
+-- Workers of one host share a clock. A worker whose times do not count from 1970 has a clock of its own. Clocks
+-- are compared by the collectives in which every rank waits for the last one, because these end on all ranks
+-- together. Per collective and host, the end is the lower median of its ranks. The offset is the median
+-- difference of these ends, and the spread the median distance from it.
 --
 -- A rank cannot leave such a collective before the last rank has entered it. So each collective gives a
 -- lowest and a highest offset. A collective that does not allow the offset is one whose rows do not belong
