@@ -112,7 +112,7 @@ def lines(
     shared = [c for c in columns if c.name in source and c not in empty and len(set(c.cells)) == 1]
     # Few traces replay graphs. Without, these columns are 0 in each row, and say nothing.
     unused = [
-        c for c in columns if c.name.startswith("replayed_") and not any(map(_counts, c.cells))
+        c for c in columns if c.name.startswith("replayed_") and {None, "0"}.issuperset(c.cells)
     ]
     shown = [c for c in columns if c not in (*empty, *shared, *unused)] or columns
     day, shown = (None, shown) if shortest else _same_day(shown)
@@ -179,8 +179,3 @@ def _fetch(result: duckdb.DuckDBPyRelation, limit: int) -> tuple[list[tuple[Any,
     assert texts is not None
     held = texts.materialize()  # in columns, so rows that are only counted are cheap
     return (held.limit(limit) if limit else held).fetchall(), held.shape[0]
-
-
-def _counts(cell: str | None) -> bool:
-    """Whether a cell has a figure other than 0."""
-    return bool(cell and cell.strip("0.% "))

@@ -22,7 +22,6 @@ class ReportTrace:
     span: str
     start_ns: int
     end_ns: int
-    has_epoch: bool
     others: int
     baseline: str | None = None
     baseline_worker: str | None = None
@@ -31,7 +30,7 @@ class ReportTrace:
     @property
     def date(self) -> str:
         """The day of the recording in UTC, as year-month-day; empty if the trace does not say."""
-        if not (self.has_epoch and INSTANT_FROM <= self.start_ns < INSTANT_TO):
+        if not INSTANT_FROM <= self.start_ns < INSTANT_TO:
             return ""
         return f"{datetime.fromtimestamp(self.start_ns // 10**9, UTC):%Y-%m-%d}"
 
@@ -47,13 +46,12 @@ def first_trace(
     rows = run_query(warehouse, "first_trace_of_run", run=run, worker=worker, span=span).fetchall()
     if not rows:
         return None
-    worker, span, start_ns, end_ns, has_epoch, traces = rows[0]
+    worker, span, start_ns, end_ns, traces = rows[0]
     compared = (None, None)
     if baseline is not None:
         keys = {"run": run, "worker": worker, "span": span, "baseline": baseline}
         [compared] = run_query(warehouse, "trace_to_compare", **keys).fetchall()
-    times = (start_ns, end_ns, has_epoch)
-    return ReportTrace(run, worker, span, *times, traces - 1, baseline, *compared)
+    return ReportTrace(run, worker, span, start_ns, end_ns, traces - 1, baseline, *compared)
 
 
 def baseline_trace(warehouse: Warehouse, trace: ReportTrace) -> ReportTrace | None:

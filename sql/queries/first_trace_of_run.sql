@@ -6,7 +6,6 @@ SELECT
     t.span,
     coalesce(t.start_ns, 0) AS start_ns,
     coalesce(t.end_ns, 0) AS end_ns,
-    has_epoch(t.skipped_reasons) AS has_epoch,
     count(*) OVER () AS traces
 FROM traces AS t
 WHERE t.run = $run

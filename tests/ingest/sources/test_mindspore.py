@@ -250,3 +250,15 @@ def test_the_clock_of_a_machine_is_no_date(tmp_path: Path) -> None:
     values = [value for (value,) in steps]
     assert values == [2_000_000_000_001_000]
     assert list(column("start_ns", values, dates=True).cells) == ["2,000,000,000,001,000"]
+
+
+def test_of_runs_without_dates_the_one_ingested_last_is_the_newest(tmp_path: Path) -> None:
+    for run, first_copy in (("b", "900"), ("a", "800")):
+        text = DRAWN["activity_execute_timestamp_1.txt"].replace("900;0.1", f"{first_copy};0.1")
+        steps = DRAWN["step_trace_profiling_1.txt"].replace("6000", f"6{first_copy}")
+        write(tmp_path / run, activity_execute_timestamp=text, step_trace_profiling=steps)
+        tracewh.ingest([tmp_path / run], tmp_path / "warehouse")
+    with tracewh.open(tmp_path / "warehouse") as warehouse:
+        assert run_query(warehouse, "newest_run").fetchall() == [("a",)]
+        listed = run_query(warehouse, "report/home").project("run").fetchall()
+        assert listed == [("a",), ("b",)]
