@@ -199,10 +199,6 @@ CREATE MACRO source_limits() AS TABLE
             || 'profiler.'
         ),
         (
-            'pipeline', 'rank_unknown', FALSE,
-            'A table of pipeline operations is of all ranks of the job.'
-        ),
-        (
             'pipeline', 'no_steps', FALSE,
             'A table of pipeline operations has no events: query the table '
             || 'pipeline_operations, or see a recording of the PyTorch profiler.'

@@ -29,6 +29,7 @@ CREATE MACRO recording_hint(source VARCHAR, what VARCHAR) AS (
                         THEN 'keep activity_execute_timestamp_<device>.txt beside the other files'
                     WHEN 'memory' THEN 'MindSpore 1.8 to 2.2 does not record it'
                 END
+        WHEN source IN ('ncu', 'pipeline') THEN 'see a recording of the PyTorch profiler'
         ELSE
             CASE what
                 WHEN 'steps' THEN 'call prof.step() after each iteration'

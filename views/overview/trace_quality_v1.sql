@@ -106,7 +106,8 @@ CREATE MACRO trace_quality_v1(
                 {
                     'check': 'rank_unknown',
                     'severity': CASE WHEN f.present_ranks > 1 THEN 'warning' ELSE 'info' END,
-                    'holds': f.rank IS NULL,
+                    -- A table of pipeline operations is of all ranks.
+                    'holds': f.rank IS NULL AND f.source IS DISTINCT FROM 'pipeline',
                     'count': NULL,
                     'message': 'The trace does not record its rank: in a distributed job, call '
                     || 'init_process_group before the profiler starts, or put rank<N> in the '

@@ -395,6 +395,10 @@ CREATE MACRO verdict_v1(
                     'name': coalesce(f.rule, 'step_time'),
                     'value': coalesce(f.p50_us, f.total_us),
                     'text': CASE
+                        WHEN f.total_us IS NULL AND f.source = 'pipeline'
+                            THEN
+                                'A table of pipeline operations, without events: query the table '
+                                || 'pipeline_operations.'
                         WHEN f.total_us IS NULL
                             THEN 'Nothing was recorded that takes time.'
                         WHEN f.sentence IS NOT NULL
