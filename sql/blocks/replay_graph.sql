@@ -1,0 +1,194 @@
+-- block: replay_graph
+-- since: 0.1
+-- summary: Graph of what each instant and each work of a trace waited for, with the lags between them.
+-- grain: one row per node
+-- uses: replay_covered, replay_edges, replay_lags, replay_nodes
+--
+-- Work and instants have a time T. With the lags of the recording, T is the latest of
+--
+-- - the time of the node before on its thread or stream, its duration, and own_ns;
+-- - for work, the start of the call that launched it, and launch_ns;
+-- - the end of each node that it waits for (replay_edges), and the lag;
+--
+-- and rest_ns more, which nothing explains. So T is the recorded time if nothing changes. A lag is the time
+-- between as recorded, but at most the typical lag of its kind. On a thread own_ns is all of the time
+-- between, unless the thread waited: Python and gaps are kept.
+--
+-- If work starts with more than 5 us that nothing explains, and work on another stream ended at most 30 us
+-- before, it waited for that: an event between streams, which is rarely recorded.
+--
+-- params
+--   name    type     unit  default  meaning
+--   events  VARCHAR  -     -        Name of a relation, as of replay_events.
+--   work    VARCHAR  -     -        Name of a relation, as of replay_work.
+-- columns
+--   name         type     unit  meaning
+--   place        BIGINT   key   Number in the order of time, over all traces.
+--   trace        BIGINT   -     Number of the trace, as in trace_names.
+--   lane         BIGINT   -     Thread, or stream if below 0.
+--   id           BIGINT   key   Number of the node, as in replay_nodes.
+--   kind         VARCHAR  -     'compute', 'communication', 'memcpy' or 'memset'; NULL for an instant of a thread.
+--   at_ns        BIGINT   ns    When it is or starts, from the start of its trace.
+--   duration_ns  BIGINT   ns    Duration of the work; 0 for an instant.
+--   own_ns       BIGINT   ns    Lag from the end of the node before on its lane; NULL for the first.
+--   call_place   BIGINT   -     Start of the call that launched it; NULL where unknown.
+--   launch_ns    BIGINT   ns    Lag from there.
+--   sources      STRUCT(place BIGINT, lag_ns BIGINT)[]  -  Other nodes that it waits for; NULL if there are none.
+--   rest_ns      BIGINT   ns    Time that nothing explains.
+CREATE MACRO replay_graph(events VARCHAR, work VARCHAR) AS TABLE
+    WITH
+    _places AS MATERIALIZED (FROM replay_nodes(events, work)),
+
+    _known AS MATERIALIZED (FROM replay_edges(events, work, '_places')),
+
+    _lists AS (
+        SELECT
+            k.target_place,
+            list({ 'place': k.source_place, 'lag_ns': k.lag_ns } ORDER BY k.source_place)
+                AS sources,
+            max(n.at_ns + n.duration_ns + k.lag_ns) AS reached_ns,
+            min(k.own_ns) AS own_ns
+        FROM _known AS k
+        INNER JOIN _places AS n ON k.source_place = n.place
+        GROUP BY k.target_place
+    ),
+
+    _linked AS MATERIALIZED (
+        SELECT
+            n.place,
+            n.trace,
+            n.lane,
+            n.id,
+            w.kind,
+            n.at_ns,
+            n.first_ns,
+            n.duration_ns,
+            lag(n.at_ns + n.duration_ns) OVER (PARTITION BY n.lane ORDER BY n.place) AS before_ns,
+            CASE WHEN n.lane < 0 THEN g.gap_ns ELSE l.own_ns END AS longest_ns,
+            c.place AS call_place,
+            c.at_ns AS call_ns,
+            CASE
+                WHEN c.at_ns IS NOT NULL THEN least(n.at_ns - c.at_ns, g.launch_ns)
+            END AS launch_ns,
+            l.sources,
+            l.reached_ns
+        FROM _places AS n
+        LEFT JOIN query_table(work) AS w ON n.lane < 0 AND n.id = w.id * 8
+        LEFT JOIN replay_lags(work) AS g ON n.trace = g.trace
+        LEFT JOIN _places AS c ON w.call_id * 8 = c.id AND c.place < n.place
+        LEFT JOIN _lists AS l ON n.place = l.target_place
+    ),
+
+    -- least and greatest leave out what is NULL.
+    _explained AS MATERIALIZED (
+        SELECT
+            k.*,
+            k.at_ns
+            - coalesce(
+                greatest(k.before_ns + k.own_ns, k.call_ns + k.launch_ns, k.reached_ns), k.first_ns
+            ) AS rest_ns
+        FROM (
+            SELECT
+                l.*,
+                CASE
+                    WHEN l.before_ns IS NOT NULL THEN least(l.at_ns - l.before_ns, l.longest_ns)
+                END AS own_ns
+            FROM _linked AS l
+        ) AS k
+    ),
+
+    _loading AS (
+        SELECT 0 AS scenario, e.lane, e.start_ns, e.end_ns
+        FROM query_table(events) AS e
+        WHERE e.is_loading
+    ),
+
+    -- The last ends of two streams: of the last one that ended, and of the last on any other.
+    _ends AS (
+        SELECT
+            e.trace,
+            e.end_ns,
+            max((e.at_ns, e.id, e.lane))[3] AS lane,
+            max((e.at_ns, e.id, e.place))[3] AS place,
+            max((e.at_ns, e.id, e.other))[3] AS other
+        FROM (
+            SELECT
+                f.*,
+                last_value(f.changed IGNORE NULLS) OVER (
+                    PARTITION BY f.trace ORDER BY f.end_ns, f.at_ns, f.id
+                    ROWS UNBOUNDED PRECEDING
+                ) AS other
+            FROM (
+                SELECT
+                    x.trace,
+                    x.lane,
+                    x.id,
+                    x.place,
+                    x.at_ns,
+                    x.at_ns + x.duration_ns AS end_ns,
+                    CASE
+                        WHEN
+                            lag(x.lane) OVER (
+                                PARTITION BY x.trace
+                                ORDER BY x.at_ns + x.duration_ns, x.at_ns, x.id
+                            ) <> x.lane
+                            THEN {
+                                'place': lag(x.place) OVER (
+                                    PARTITION BY x.trace
+                                    ORDER BY x.at_ns + x.duration_ns, x.at_ns, x.id
+                                ),
+                                'end_ns': lag(x.at_ns + x.duration_ns) OVER (
+                                    PARTITION BY x.trace
+                                    ORDER BY x.at_ns + x.duration_ns, x.at_ns, x.id
+                                )
+                            }
+                    END AS changed
+                FROM _explained AS x
+                WHERE x.lane < 0
+            ) AS f
+        ) AS e
+        GROUP BY e.trace, e.end_ns
+    ),
+
+    _inferred AS (
+        SELECT i.place, i.source
+        FROM (
+            SELECT
+                x.place,
+                x.at_ns,
+                CASE
+                    WHEN e.lane <> x.lane THEN { 'place': e.place, 'end_ns': e.end_ns }
+                    ELSE e.other
+                END AS source
+            FROM _explained AS x
+            ASOF INNER JOIN _ends AS e ON x.trace = e.trace AND x.at_ns >= e.end_ns
+            WHERE x.lane < 0 AND x.rest_ns > 5000
+        ) AS i
+        WHERE i.source.end_ns >= i.at_ns - 30000 AND i.source.place < i.place
+    )
+
+    SELECT
+        x.place,
+        x.trace,
+        x.lane,
+        x.id,
+        x.kind,
+        x.at_ns,
+        x.before_ns,
+        x.duration_ns,
+        x.own_ns,
+        floor(l.covered_ns * (x.own_ns::DOUBLE / (x.at_ns - x.before_ns)) + 0.5)::BIGINT
+            AS loading_ns,
+        x.call_place,
+        x.launch_ns,
+        CASE
+            WHEN i.place IS NULL THEN x.sources
+            ELSE list_append(
+                coalesce(x.sources, []),
+                { 'place': i.source.place, 'lag_ns': x.at_ns - i.source.end_ns }
+            )
+        END AS sources,
+        CASE WHEN i.place IS NULL THEN x.rest_ns ELSE 0 END AS rest_ns
+    FROM _explained AS x
+    LEFT JOIN _inferred AS i ON x.place = i.place
+    LEFT JOIN replay_covered('_explained', '_loading') AS l ON x.place = l.place;
