@@ -3,7 +3,7 @@
 -- summary: New times of a replay: the longest way to each jump.
 -- grain: one row per scenario and jump
 --
--- First, lanes are cut into parts. In each round every thread and stream goes on until the first jump that
+-- First, lanes are cut into parts. In each round every thread and stream continues until the first jump that
 -- depends on one which another lane has not reached in an earlier round. So the jumps of a part depend only on
 -- earlier parts and on what comes before on their lane, and a running maximum along the lane gives their times.
 -- Then each round takes the parts of the same number, and sends times on to later ones. There are as many rounds
