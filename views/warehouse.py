@@ -406,11 +406,11 @@ class Warehouse:
             self._created.add(name)
 
     def _create(self, names: Iterable[str]) -> None:
-        """Create objects one by one: if a damaged file causes an error, the next query continues after the last."""
+        """Create objects. If a damaged file causes an error, the next query creates all of them again."""
         with self._creating:
-            for name in names:
-                create(self._con, self.registry, [name], self._files)
-                self._created.add(name)
+            names = list(names)
+            create(self._con, self.registry, names, self._files)
+            self._created.update(names)
 
 
 def needed_traces(
@@ -508,11 +508,9 @@ def create(
 
     For a listing without traces the tables are empty.
     """
-    tables = {table.name: table for table in registry.tables()}
-    for name in objects:
-        if name not in tables or (isinstance(files, Listing) and not files.traces):
-            registry.create(con, [name])
-            continue
+    is_empty = isinstance(files, Listing) and not files.traces
+    tables = {} if is_empty else {table.name: table for table in registry.tables()}
+    for name in tables.keys() & objects:
         try:
             with _as_warehouse_error():
                 files.create_view(con, tables[name])
@@ -522,6 +520,7 @@ def create(
                 f"{str(error).splitlines()[0]}); ingest its traces again with --force"
             ) from error
         con.execute(f"COMMENT ON VIEW {name} IS {quote_literal(tables[name].summary)}")
+    registry.create(con, [name for name in objects if name not in tables])
 
 
 @contextlib.contextmanager
