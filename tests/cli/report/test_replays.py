@@ -135,6 +135,15 @@ def test_both_are_on_the_page(visit: Visit, warehouse: Path, tmp_path: Path) -> 
     write_report(str(warehouse), "served", None, None, tmp_path / "report.html")
     visit.page.goto((tmp_path / "report.html").as_uri())
     assert NOTE in visit.panel("operators-table").inner_text()
+    assert "3 µs" in visit.column("operators-table", "replayed_us")
     details = visit.page.evaluate(DESCRIBED)
     assert "captured\nin a graph; basis: content" in details
     assert "operator\naten::mm" in details
+
+
+def test_columns_of_replays_are_left_out_where_nothing_was_replayed(
+    visit: Visit, report: Path
+) -> None:
+    visit.page.goto(report.as_uri())
+    assert visit.column("operators-table", "calls") != []
+    assert visit.column("operators-table", "replayed_us") == []
