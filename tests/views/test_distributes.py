@@ -140,7 +140,7 @@ def groups_of(shared: Path, factory: pytest.TempPathFactory) -> Path:
         for run in ("two_ranks_nccl_2023", "ddp_gloo"):
             shutil.copytree(crowd / f"run={run}", data / f"run={run}", copy_function=os.link)
         # Without the captures of graphs, which stay with their run: tests/storage/test_captures.py.
-        for run in ("sglang_decode", "minddata_2.0.0"):
+        for run in ("sglang_decode", "minddata_2.0.0", "pipeline"):
             [trace] = (crowd / f"run={run}").glob("*/span=default")
             for copy in (run, f"{run} again"):
                 place = data / f"run={copy}" / trace.parent.name / trace.name
