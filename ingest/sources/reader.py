@@ -2,7 +2,8 @@
 
 A reader recognises its files by their content, lists the traces in a file, and reads one of them into the raw
 tables (sql/derive/event_layout.sql), in the words of Kineto. Nesting, launches, steps and stacks are then found
-by the same SQL for all. What no trace of a source records is listed in sql/blocks/source_limits.sql.
+by the same SQL for all. How a source records what a trace lacks is in sql/functions/recording_hint.sql, and
+what no trace of it records in sql/blocks/source_limits.sql.
 """
 
 from __future__ import annotations

@@ -244,7 +244,8 @@ CREATE MACRO verdict_v1(
             array_to_string(a.sentences[:-2], ': ') || '.' AS measured,
             CASE
                 WHEN a.is_unknown
-                    THEN 'Find out what the host does, for example with with_stack=True.'
+                    THEN
+                        'Find out what the host does: ' || recording_hint(a.source, 'host') || '.'
                 WHEN a.is_copying THEN 'Copy less, or on another stream while kernels run.'
                 WHEN regexp_matches(a.sentences[-1], '^[a-z]+_') THEN a.sentences[-1]
                 ELSE upper(a.sentences[-1][1]) || a.sentences[-1][2:]
@@ -274,10 +275,13 @@ CREATE MACRO verdict_v1(
             -- Where nothing was recorded for most of the time, nobody knows what would help.
             SELECT
                 r.*,
+                t.source,
                 n.device,
                 r.rule = 'low_gpu_utilization' AND m.unknown_us >= 0.5 * m.total_us AS is_unknown,
                 r.rule = 'low_gpu_utilization' AND m.copies_us >= 0.5 * m.total_us AS is_copying
             FROM advice AS r
+            INNER JOIN traces AS t
+                ON r.run = t.run AND r.worker = t.worker AND r.span = t.span
             INNER JOIN mean_steps AS m
                 ON r.run = m.run AND r.worker = m.worker AND r.span = m.span
             INNER JOIN device_words(run, worker, span) AS n
@@ -399,6 +403,10 @@ CREATE MACRO verdict_v1(
                             THEN
                                 'A table of pipeline operations, without events: query the table '
                                 || 'pipeline_operations.'
+                        WHEN f.total_us IS NULL AND f.source = 'ncu'
+                            THEN
+                                'Counters of kernels, without times: see kernel_counters and '
+                                || 'roofline.'
                         WHEN f.total_us IS NULL
                             THEN 'Nothing was recorded that takes time.'
                         WHEN f.sentence IS NOT NULL
@@ -814,6 +822,7 @@ CREATE MACRO verdict_v1(
             f.confidence,
             CASE
                 WHEN f.view IS NOT NULL THEN f.view
+                WHEN f.total_us IS NULL AND f.source = 'ncu' THEN 'kernel_counters'
                 WHEN f.sentence IS NOT NULL THEN 'serving_summary'
                 WHEN f.is_capture OR f.is_partial THEN 'trace_quality'
                 WHEN f.waits_for_another THEN 'stragglers'
