@@ -24,7 +24,7 @@
 --       3  data_loading   waiting for the data loader per step
 --          host_alone     if no data loader ran, but kernels did: time per step in which the host works or
 --                         waits, and the devices do nothing
---          launch_gaps    for serving: time per step in which the GPU has no launched work
+--          launch_gaps    for serving: time per step in which the device has no launched work
 --       4  tensor_cores   share of the operators' kernel time in kernels that use tensor cores
 --          top_operator   if no kernel was recorded: share of the operator with the most self time
 --          attention      for serving: share of attention in the device work
@@ -545,7 +545,7 @@ CREATE MACRO verdict_v1(
                             {
                                 'position': 2,
                                 'name': 'gpu_busy',
-                                'title': 'GPU busy',
+                                'title': f.device || ' busy',
                                 'value': f.served_pct,
                                 'unit': 'pct',
                                 'text': as_percent(f.served_pct),
@@ -619,7 +619,7 @@ CREATE MACRO verdict_v1(
                                 'text': CASE
                                     WHEN f.starved_us = 0 THEN 'none' ELSE as_time(f.starved_us)
                                 END,
-                                'detail': 'per step, the GPU has no launched work',
+                                'detail': 'per step, the ' || f.device || ' has no launched work',
                                 'view': 'serving_steps'
                             }
                     WHEN f.dataloader_us > 0 OR f.busy_pct IS NULL
@@ -674,7 +674,9 @@ CREATE MACRO verdict_v1(
                                 'value': f.attention_pct,
                                 'unit': 'pct',
                                 'text': as_percent(f.attention_pct),
-                                'detail': concat_ws(', ', 'of the GPU work', f.work_says),
+                                'detail': concat_ws(
+                                    ', ', 'of the ' || f.device || ' work', f.work_says
+                                ),
                                 'view': 'attention_roofline'
                             }
                     WHEN f.busy_pct IS NULL
