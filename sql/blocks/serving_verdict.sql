@@ -107,9 +107,12 @@ CREATE MACRO serving_verdict(
         END
         || CASE r.limited_by
             WHEN 'host'
-                THEN ': the host limits it, the ' || n.device || ' is ' || as_percent(r.busy_pct) || ' busy'
+                THEN
+                    ': the host limits it, the ' || n.device || ' is ' || as_percent(r.busy_pct)
+                    || ' busy'
             WHEN 'unrecorded work' THEN ': work that is not in this trace limits it'
-            WHEN 'device' THEN ': the ' || n.device || ' limits it, ' || as_percent(r.busy_pct) || ' busy'
+            WHEN 'device'
+                THEN ': the ' || n.device || ' limits it, ' || as_percent(r.busy_pct) || ' busy'
             ELSE ''
         END
         || '.' AS sentence,
