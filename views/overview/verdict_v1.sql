@@ -188,6 +188,12 @@ CREATE MACRO verdict_v1(
         WHERE is_wanted(m.run, m.worker, m.span, run, worker, span)
     ),
 
+    loaded AS (
+        SELECT DISTINCT b.run, b.worker, b.span
+        FROM data_pipeline_batches AS b
+        WHERE is_wanted(b.run, b.worker, b.span, run, worker, span)
+    ),
+
     counted AS (
         SELECT DISTINCT c.run, c.worker, c.span
         FROM counters AS c
@@ -228,6 +234,7 @@ CREATE MACRO verdict_v1(
             bool_or(a.rule = 'communication' AND a.explained_by = 'straggler')
                 AS waits_for_another,
             any_value(a.value) FILTER (WHERE a.rule = 'idle_gpus') AS idle_gpus,
+            any_value(a.cost_us) FILTER (WHERE a.rule = 'data_loading') AS loading_us,
             any_value(a.value) FILTER (WHERE a.rule = 'tensor_cores_unused') AS eligible_pct
         FROM advice AS a
         GROUP BY a.run, a.worker, a.span
@@ -267,7 +274,11 @@ CREATE MACRO verdict_v1(
                 WHEN a.is_copying THEN 'Copies take most of the time.'
                 ELSE replace(p.sentence, '{device}', a.device)
             END AS sentence,
-            CASE WHEN a.is_copying THEN 'memory_copy_stats' ELSE p.view END AS view,
+            CASE
+                WHEN a.is_copying THEN 'memory_copy_stats'
+                WHEN a.is_of_pipeline THEN 'data_preparation_summary'
+                ELSE p.view
+            END AS view,
             row_number() OVER (
                 PARTITION BY a.run, a.worker, a.span ORDER BY a.cost_us DESC, a.rule ASC
             ) AS place
@@ -277,6 +288,7 @@ CREATE MACRO verdict_v1(
                 r.*,
                 t.source,
                 n.device,
+                r.rule = 'data_loading' AND coalesce(m.dataloader_us, 0) = 0 AS is_of_pipeline,
                 r.rule = 'low_gpu_utilization' AND m.unknown_us >= 0.5 * m.total_us AS is_unknown,
                 r.rule = 'low_gpu_utilization' AND m.copies_us >= 0.5 * m.total_us AS is_copying
             FROM advice AS r
@@ -303,7 +315,10 @@ CREATE MACRO verdict_v1(
             t.source,
             coalesce(v.mean_us, m.total_us) AS total_us,
             m.communication_us,
-            m.dataloader_us,
+            -- The pipeline of MindSpore is recorded, and the loop that waits for it is not.
+            coalesce(nullif(m.dataloader_us, 0), u.loading_us, m.dataloader_us) AS dataloader_us,
+            p.peak,
+            x.run IS NOT NULL AS has_batches,
             m.operators_pct,
             m.device_us,
             CASE WHEN m.host_us > 0 OR o.name IS NOT NULL THEN m.host_us END AS alone_us,
@@ -333,7 +348,6 @@ CREATE MACRO verdict_v1(
             percentage(o.device_us, m.device_us * greatest(s.steps, 1)) AS launched_pct,
             h.overlap_pct,
             l.devices AS listed_devices,
-            p.peak,
             e.run IS NOT NULL AS has_memory,
             u.waits_for_another,
             u.idle_gpus,
@@ -373,6 +387,7 @@ CREATE MACRO verdict_v1(
         LEFT JOIN listed_devices AS l ON t.run = l.run AND t.worker = l.worker AND t.span = l.span
         LEFT JOIN peaks AS p ON t.run = p.run AND t.worker = p.worker AND t.span = p.span
         LEFT JOIN remembered AS e ON t.run = e.run AND t.worker = e.worker AND t.span = e.span
+        LEFT JOIN loaded AS x ON t.run = x.run AND t.worker = x.worker AND t.span = x.span
         LEFT JOIN counted AS n ON t.run = n.run AND t.worker = n.worker AND t.span = n.span
         LEFT JOIN unrecorded_work(run, worker, span) AS w
             ON t.run = w.run AND t.worker = w.worker AND t.span = w.span
@@ -637,6 +652,8 @@ CREATE MACRO verdict_v1(
                                 'detail': CASE
                                     WHEN f.dataloader_us IS NULL
                                         THEN recording_hint(f.source, 'operators')
+                                    WHEN f.dataloader_us = 0 AND f.has_batches
+                                        THEN 'the batches came in time'
                                     WHEN f.dataloader_us = 0 THEN 'no data loader ran'
                                     ELSE
                                         as_percent(percentage(f.dataloader_us, f.total_us))
