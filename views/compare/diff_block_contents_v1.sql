@@ -5,7 +5,7 @@
 -- grain: one row per block and operator, and per block and kernel
 -- distributes: warehouse
 -- order: path, kind DESC, position
--- empty: Neither run has operators or kernels in blocks: record with ProfilerActivity.CPU among the activities.
+-- empty: Neither run has operators or kernels in blocks: {record operators}.
 -- uses: aligned_blocks, kernels_in_parts, operators_in_parts
 -- example: samples --baseline resnet_workers_0 --experiment resnet_workers_2 --limit 6
 -- reading: In the first step, two operators of the data set have left the training process.

@@ -4,7 +4,7 @@
 -- summary: The timelines of two runs aligned block by block, with the difference in time of each block.
 -- distributes: warehouse
 -- order: abs(delta_us) DESC, position
--- empty: Neither run has an event with a duration: record with ProfilerActivity.CPU among the activities.
+-- empty: Neither run has an event with a duration: {record events}.
 -- uses: aligned_blocks, percentage, step_changes
 -- example: samples --baseline resnet_workers_0 --experiment resnet_workers_2 --depth 2 --limit 8
 -- reading: The data loader takes 8 ms less of each step, and nothing else changes much.

@@ -4,7 +4,7 @@
 -- summary: Time or memory by call stack, as input for a flame graph.
 -- distributes: trace
 -- order: value_us DESC, run, worker, span, stack
--- empty: Nothing was recorded for metric '{metric}': 'host' needs ProfilerActivity.CPU, 'device' ProfilerActivity.CUDA (or XPU, ...), 'bytes' profile_memory=True.
+-- empty: Nothing was recorded for metric '{metric}'; recording_advice says how to record operators (metric 'host'), device work ('device') and memory ('bytes').
 -- notes: replay_notes
 -- uses: checked_choice, first_id, is_wanted, replayed_events, replayed_stacks, trace_names
 -- example: samples --run resnet_workers_0 --span 1 --limit 6

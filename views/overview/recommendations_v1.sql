@@ -63,6 +63,9 @@
 -- kernels do not run, and for one that misses work of the device: graph_capture and work_not_recorded of
 -- trace_quality report these.
 --
+-- The training loop of MindSpore is not in its traces. The share of data_loading is then that of the time in which
+-- MindData waited for batches.
+--
 -- Where tracewh.record.dataloader recorded the loader, data_loading says whether one worker, storage or moving the
 -- batches holds it up; data_preparation_summary has the figures.
 --

@@ -24,7 +24,7 @@
 --       3  data_loading   waiting for the data loader per step
 --          host_alone     if no data loader ran, but kernels did: time per step in which the host works or
 --                         waits, and the devices do nothing
---          launch_gaps    for serving: time per step in which the GPU has no launched work
+--          launch_gaps    for serving: time per step in which the device has no launched work
 --       4  tensor_cores   share of the operators' kernel time in kernels that use tensor cores
 --          top_operator   if no kernel was recorded: share of the operator with the most self time
 --          attention      for serving: share of attention in the device work
@@ -188,6 +188,12 @@ CREATE MACRO verdict_v1(
         WHERE is_wanted(m.run, m.worker, m.span, run, worker, span)
     ),
 
+    loaded AS (
+        SELECT DISTINCT b.run, b.worker, b.span
+        FROM data_pipeline_batches AS b
+        WHERE is_wanted(b.run, b.worker, b.span, run, worker, span)
+    ),
+
     counted AS (
         SELECT DISTINCT c.run, c.worker, c.span
         FROM counters AS c
@@ -228,6 +234,7 @@ CREATE MACRO verdict_v1(
             bool_or(a.rule = 'communication' AND a.explained_by = 'straggler')
                 AS waits_for_another,
             any_value(a.value) FILTER (WHERE a.rule = 'idle_gpus') AS idle_gpus,
+            any_value(a.cost_us) FILTER (WHERE a.rule = 'data_loading') AS loading_us,
             any_value(a.value) FILTER (WHERE a.rule = 'tensor_cores_unused') AS eligible_pct
         FROM advice AS a
         GROUP BY a.run, a.worker, a.span
@@ -244,7 +251,8 @@ CREATE MACRO verdict_v1(
             array_to_string(a.sentences[:-2], ': ') || '.' AS measured,
             CASE
                 WHEN a.is_unknown
-                    THEN 'Find out what the host does, for example with with_stack=True.'
+                    THEN
+                        'Find out what the host does: ' || recording_hint(a.source, 'host') || '.'
                 WHEN a.is_copying THEN 'Copy less, or on another stream while kernels run.'
                 WHEN regexp_matches(a.sentences[-1], '^[a-z]+_') THEN a.sentences[-1]
                 ELSE upper(a.sentences[-1][1]) || a.sentences[-1][2:]
@@ -266,7 +274,11 @@ CREATE MACRO verdict_v1(
                 WHEN a.is_copying THEN 'Copies take most of the time.'
                 ELSE replace(p.sentence, '{device}', a.device)
             END AS sentence,
-            CASE WHEN a.is_copying THEN 'memory_copy_stats' ELSE p.view END AS view,
+            CASE
+                WHEN a.is_copying THEN 'memory_copy_stats'
+                WHEN a.is_of_pipeline THEN 'data_preparation_summary'
+                ELSE p.view
+            END AS view,
             row_number() OVER (
                 PARTITION BY a.run, a.worker, a.span ORDER BY a.cost_us DESC, a.rule ASC
             ) AS place
@@ -274,10 +286,14 @@ CREATE MACRO verdict_v1(
             -- Where nothing was recorded for most of the time, nobody knows what would help.
             SELECT
                 r.*,
+                t.source,
                 n.device,
+                r.rule = 'data_loading' AND coalesce(m.dataloader_us, 0) = 0 AS is_of_pipeline,
                 r.rule = 'low_gpu_utilization' AND m.unknown_us >= 0.5 * m.total_us AS is_unknown,
                 r.rule = 'low_gpu_utilization' AND m.copies_us >= 0.5 * m.total_us AS is_copying
             FROM advice AS r
+            INNER JOIN traces AS t
+                ON r.run = t.run AND r.worker = t.worker AND r.span = t.span
             INNER JOIN mean_steps AS m
                 ON r.run = m.run AND r.worker = m.worker AND r.span = m.span
             INNER JOIN device_words(run, worker, span) AS n
@@ -299,7 +315,10 @@ CREATE MACRO verdict_v1(
             t.source,
             coalesce(v.mean_us, m.total_us) AS total_us,
             m.communication_us,
-            m.dataloader_us,
+            -- The pipeline of MindSpore is recorded, and the loop that waits for it is not.
+            coalesce(nullif(m.dataloader_us, 0), u.loading_us, m.dataloader_us) AS dataloader_us,
+            p.peak,
+            x.run IS NOT NULL AS has_batches,
             m.operators_pct,
             m.device_us,
             CASE WHEN m.host_us > 0 OR o.name IS NOT NULL THEN m.host_us END AS alone_us,
@@ -329,7 +348,6 @@ CREATE MACRO verdict_v1(
             percentage(o.device_us, m.device_us * greatest(s.steps, 1)) AS launched_pct,
             h.overlap_pct,
             l.devices AS listed_devices,
-            p.peak,
             e.run IS NOT NULL AS has_memory,
             u.waits_for_another,
             u.idle_gpus,
@@ -369,6 +387,7 @@ CREATE MACRO verdict_v1(
         LEFT JOIN listed_devices AS l ON t.run = l.run AND t.worker = l.worker AND t.span = l.span
         LEFT JOIN peaks AS p ON t.run = p.run AND t.worker = p.worker AND t.span = p.span
         LEFT JOIN remembered AS e ON t.run = e.run AND t.worker = e.worker AND t.span = e.span
+        LEFT JOIN loaded AS x ON t.run = x.run AND t.worker = x.worker AND t.span = x.span
         LEFT JOIN counted AS n ON t.run = n.run AND t.worker = n.worker AND t.span = n.span
         LEFT JOIN unrecorded_work(run, worker, span) AS w
             ON t.run = w.run AND t.worker = w.worker AND t.span = w.span
@@ -399,6 +418,10 @@ CREATE MACRO verdict_v1(
                             THEN
                                 'A table of pipeline operations, without events: query the table '
                                 || 'pipeline_operations.'
+                        WHEN f.total_us IS NULL AND f.source = 'ncu'
+                            THEN
+                                'Counters of kernels, without times: see kernel_counters and '
+                                || 'roofline.'
                         WHEN f.total_us IS NULL
                             THEN 'Nothing was recorded that takes time.'
                         WHEN f.sentence IS NOT NULL
@@ -537,7 +560,7 @@ CREATE MACRO verdict_v1(
                             {
                                 'position': 2,
                                 'name': 'gpu_busy',
-                                'title': 'GPU busy',
+                                'title': f.device || ' busy',
                                 'value': f.served_pct,
                                 'unit': 'pct',
                                 'text': as_percent(f.served_pct),
@@ -611,7 +634,7 @@ CREATE MACRO verdict_v1(
                                 'text': CASE
                                     WHEN f.starved_us = 0 THEN 'none' ELSE as_time(f.starved_us)
                                 END,
-                                'detail': 'per step, the GPU has no launched work',
+                                'detail': 'per step, the ' || f.device || ' has no launched work',
                                 'view': 'serving_steps'
                             }
                     WHEN f.dataloader_us > 0 OR f.busy_pct IS NULL
@@ -629,6 +652,8 @@ CREATE MACRO verdict_v1(
                                 'detail': CASE
                                     WHEN f.dataloader_us IS NULL
                                         THEN recording_hint(f.source, 'operators')
+                                    WHEN f.dataloader_us = 0 AND f.has_batches
+                                        THEN 'the batches came in time'
                                     WHEN f.dataloader_us = 0 THEN 'no data loader ran'
                                     ELSE
                                         as_percent(percentage(f.dataloader_us, f.total_us))
@@ -666,7 +691,9 @@ CREATE MACRO verdict_v1(
                                 'value': f.attention_pct,
                                 'unit': 'pct',
                                 'text': as_percent(f.attention_pct),
-                                'detail': concat_ws(', ', 'of the GPU work', f.work_says),
+                                'detail': concat_ws(
+                                    ', ', 'of the ' || f.device || ' work', f.work_says
+                                ),
                                 'view': 'attention_roofline'
                             }
                     WHEN f.busy_pct IS NULL
@@ -814,6 +841,7 @@ CREATE MACRO verdict_v1(
             f.confidence,
             CASE
                 WHEN f.view IS NOT NULL THEN f.view
+                WHEN f.total_us IS NULL AND f.source = 'ncu' THEN 'kernel_counters'
                 WHEN f.sentence IS NOT NULL THEN 'serving_summary'
                 WHEN f.is_capture OR f.is_partial THEN 'trace_quality'
                 WHEN f.waits_for_another THEN 'stragglers'

@@ -21,8 +21,7 @@ from tracewh.notebook.pictures import CHARTS, relation_html
 
 RUN, FASTER = "resnet_workers_0", "resnet_workers_2"
 NO_DEVICE = (
-    "No work on a device: if the job uses one, record with ProfilerActivity.CUDA (or XPU, ...) "
-    "among the activities."
+    "No work on a device: if the job uses one, record with ProfilerActivity.CUDA (or XPU, ...)."
 )
 
 
