@@ -62,6 +62,8 @@
 --   experiment_device_total_us             DOUBLE   us    The same in the experiment.
 --   delta_device_total_us                  DOUBLE   us    Difference in device total time.
 --   delta_device_total_us_pct              DOUBLE   pct   The difference as a share of the baseline; NULL if the baseline is 0.
+--   baseline_replayed_us                   DOUBLE   us    Part of baseline_device_self_us that graphs replayed.
+--   experiment_replayed_us                 DOUBLE   us    The same in the experiment.
 --   baseline_steps                         BIGINT   -     Number of steps of the baseline.
 --   experiment_steps                       BIGINT   -     Number of steps of the experiment.
 --   baseline_host_self_step_median_us      DOUBLE   us    Median of its host self time per step of the baseline.
@@ -152,7 +154,11 @@ CREATE MACRO diff_operators_v1(
             sum(s.device_total_us * d.weight) FILTER (WHERE s.side = 'baseline')
                 AS baseline_device_total_us,
             sum(s.device_total_us * d.weight) FILTER (WHERE s.side = 'experiment')
-                AS experiment_device_total_us
+                AS experiment_device_total_us,
+            sum(s.replayed_us * d.weight) FILTER (WHERE s.side = 'baseline')
+                AS baseline_replayed_us,
+            sum(s.replayed_us * d.weight) FILTER (WHERE s.side = 'experiment')
+                AS experiment_replayed_us
         FROM stats AS s
         INNER JOIN trace_weights('stats') AS w
             ON s.side = w.side AND s.worker = w.worker AND s.span = w.span
@@ -200,7 +206,9 @@ CREATE MACRO diff_operators_v1(
                 AS experiment_device_self_us,
             coalesce(s.baseline_device_total_us, a.baseline_device) AS baseline_device_total_us,
             coalesce(s.experiment_device_total_us, a.experiment_device)
-                AS experiment_device_total_us
+                AS experiment_device_total_us,
+            coalesce(s.baseline_replayed_us, a.baseline_device) AS baseline_replayed_us,
+            coalesce(s.experiment_replayed_us, a.experiment_device) AS experiment_replayed_us
         FROM summed AS s
         CROSS JOIN absent AS a
     ),
@@ -288,6 +296,8 @@ CREATE MACRO diff_operators_v1(
         d.experiment_device_total_us - d.baseline_device_total_us AS delta_device_total_us,
         delta_pct(d.baseline_device_total_us, d.experiment_device_total_us)
             AS delta_device_total_us_pct,
+        d.baseline_replayed_us,
+        d.experiment_replayed_us,
         coalesce(h.baseline_steps, 0) AS baseline_steps,
         coalesce(h.experiment_steps, 0) AS experiment_steps,
         h.baseline_median_us AS baseline_host_self_step_median_us,
