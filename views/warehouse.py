@@ -125,6 +125,7 @@ class Warehouse:
             config={"python_scan_all_frames": True, "temp_directory": str(spill.path / "spill")}
         )
         plan_without(self._con, SLOW_OPTIMIZER)
+        sort_asof_joins(self._con)
         if "IPython" in sys.modules:
             import_module(_PICTURES).draw_relations()
 
@@ -451,6 +452,16 @@ def plan_without(con: duckdb.DuckDBPyConnection, optimizer: str) -> None:
     known = con.execute("SELECT 1 FROM duckdb_optimizers() WHERE name = ?", [optimizer])
     if known.fetchone():
         con.execute(f"SET disabled_optimizers = {quote_literal(optimizer)}")
+
+
+def sort_asof_joins(con: duckdb.DuckDBPyConnection) -> None:
+    """Keep DuckDB from comparing each row with each in an ASOF join that it expects to be small.
+
+    It expects 64 rows or less for relations that it knows nothing of, also where they have millions of rows.
+    """
+    name = "asof_loop_join_threshold"
+    if con.execute("SELECT 1 FROM duckdb_settings() WHERE name = ?", [name]).fetchone():
+        con.execute(f"SET {name} = 0")
 
 
 def find(path: str | os.PathLike[str]) -> Path:
