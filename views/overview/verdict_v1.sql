@@ -5,7 +5,7 @@
 -- grain: one row per sentence, figure or finding of a trace
 -- distributes: run
 -- order: run, worker, span, list_position(['headline', 'gain', 'card', 'finding'], part), position
--- uses: as_bytes, as_digits, as_percent, as_time, device_words, finding_phrases, is_wanted, percentage, recording_hint, serving_verdict, unrecorded_work, comm_overlap_v1, gpu_summary_v1, memory_curve_v1, operator_stats_v1, recommendations_v1, step_breakdown_summary_v1, step_breakdown_v1
+-- uses: as_bytes, as_digits, as_percent, as_time, device_words, finding_phrases, is_wanted, percentage, recording_hint, serving_verdict, straggler_verdict, unrecorded_work, comm_overlap_v1, gpu_summary_v1, memory_curve_v1, operator_stats_v1, recommendations_v1, step_breakdown_summary_v1, step_breakdown_v1
 -- example: samples --run ddp_gloo --worker rank0
 -- reading: This rank waits for its data loader for a third of each step. Without that, a step would take 24 ms instead of 36 ms.
 --
@@ -13,7 +13,8 @@
 --
 -- - headline: time per step, how busy the device is, and the costliest finding.
 --   For a trace of serving it is about the steps that decode, or else about those that prefill: their median
---   time, requests, tokens per second, attention, time without launched work, and what limits them.
+--   time, requests, tokens per second, attention, time without launched work, and what limits them. For a table
+--   of pipeline operations it is what stragglers cost, and why.
 -- - gain: what a step would take without that finding. There is no such row without steps, without a
 --   finding, and for low utilization, which has no single cause.
 -- - card: six figures, always in the same places. Their names depend on what the trace recorded:
@@ -330,6 +331,8 @@ CREATE MACRO verdict_v1(
             v.attention_pct,
             v.busy_pct AS served_pct,
             v.sentence,
+            q.sentence AS straggler_sentence,
+            q.step_us AS straggler_step_us,
             v.wait_says,
             v.rate_says,
             v.work_says,
@@ -381,6 +384,8 @@ CREATE MACRO verdict_v1(
         LEFT JOIN mean_steps AS m ON t.run = m.run AND t.worker = m.worker AND t.span = m.span
         LEFT JOIN step_times AS s ON t.run = s.run AND t.worker = s.worker AND t.span = s.span
         LEFT JOIN served AS v ON t.run = v.run AND t.worker = v.worker AND t.span = v.span
+        LEFT JOIN straggler_verdict(run, worker, span) AS q
+            ON t.run = q.run AND t.worker = q.worker AND t.span = q.span
         LEFT JOIN busy AS b ON t.run = b.run AND t.worker = b.worker AND t.span = b.span
         LEFT JOIN operators AS o ON t.run = o.run AND t.worker = o.worker AND t.span = o.span
         LEFT JOIN hidden AS h ON t.run = h.run AND t.worker = h.worker AND t.span = h.span
@@ -412,8 +417,10 @@ CREATE MACRO verdict_v1(
                 {
                     'part': 'headline',
                     'name': coalesce(f.rule, 'step_time'),
-                    'value': coalesce(f.p50_us, f.total_us),
+                    'value': coalesce(f.p50_us, f.total_us, f.straggler_step_us),
                     'text': CASE
+                        WHEN f.total_us IS NULL AND f.straggler_sentence IS NOT NULL
+                            THEN f.straggler_sentence
                         WHEN f.total_us IS NULL AND f.source = 'pipeline'
                             THEN
                                 'A table of pipeline operations, without events: query the table '
@@ -843,6 +850,8 @@ CREATE MACRO verdict_v1(
                 WHEN f.view IS NOT NULL THEN f.view
                 WHEN f.total_us IS NULL AND f.source = 'ncu' THEN 'kernel_counters'
                 WHEN f.sentence IS NOT NULL THEN 'serving_summary'
+                WHEN f.total_us IS NULL AND f.straggler_sentence IS NOT NULL
+                    THEN 'straggler_what_if'
                 WHEN f.is_capture OR f.is_partial THEN 'trace_quality'
                 WHEN f.waits_for_another THEN 'stragglers'
                 WHEN f.busy_pct IS NULL AND f.operator_pct IS NOT NULL THEN 'operator_stats'
