@@ -208,8 +208,8 @@ class Registry:
         try:
             con.execute(_or_replace(sql))
         except duckdb.Error as error:
-            spec = self._by_object.get(name, self._newest.get(name))
-            raise ViewError(f"{spec.path if spec else name}: {error}") from error
+            file = self._by_object.get(name) or self._newest.get(name)
+            raise ViewError(f"{file.path if file else name}: {error}") from error
         con.execute(f"COMMENT ON {self._type(name)} {name} IS {quote_literal(comment)}")
 
     def call(self, name: str, version: int | None = None, /, **arguments: Any) -> Call:
