@@ -228,8 +228,8 @@ SAMPLES = {
     "cuda_graph": Sample(cuda_graph, needs="a CUDA graph is captured on a GPU"),
     "roofline": Sample(roofline, needs="CUPTI counts on a GPU"),
     "memory_snapshot": Sample(memory_snapshot, needs="a snapshot is of the allocator of a GPU"),
-    "ddp_nccl": Sample(ddp_nccl, needs="NCCL runs on GPUs"),
     "ddp_gloo": Sample(ddp_gloo),
+    "ddp_nccl": Sample(ddp_nccl, needs="NCCL runs on GPUs"),
 }
 
 

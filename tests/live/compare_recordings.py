@@ -76,9 +76,10 @@ CHECKS = [
     # Torch counts what a graph replays for the operator that launched the graph.
     Check(
         "operator_stats",
-        "SELECT name, coalesce(device_self_us, 0) - coalesce(replayed_us, 0),"
-        " CASE WHEN replayed_us > 0 THEN NULL ELSE coalesce(device_total_us, 0) END"
-        " FROM operator_stats({of}) WHERE calls > 0",
+        "SELECT s.name, coalesce(s.device_self_us, 0) - coalesce(s.replayed_us, 0),"
+        " CASE WHEN s.replayed_us > 0 THEN (SELECT sum(c.device_total_us) FROM operator_calls({of}) AS c"
+        " WHERE c.name = s.name) ELSE coalesce(s.device_total_us, 0) END"
+        " FROM operator_stats({of}) AS s WHERE s.calls > 0",
         OPERATOR,
         DEVICE,
     ),
@@ -155,7 +156,7 @@ class Recording:
 
     def sql(self, query: str) -> list[tuple[Any, ...]]:
         """The rows of a query; {of} stands for run, worker and span as parameters of a view."""
-        of = "run := ?, worker := ?, span := ?"
+        of = "run := $1, worker := $2, span := $3"
         return self.warehouse.sql(query.replace("{of}", of), self.keys).fetchall()
 
     def ours(self, check: Check) -> Figures:
@@ -197,7 +198,7 @@ class Recording:
         """What the two have differently."""
         # What had not ended when recording stopped lasts longer in a trace, and is marked there.
         unfinished = self.sql(
-            "SELECT DISTINCT name FROM host_events WHERE NOT finished AND (run, worker, span) = (?, ?, ?)"
+            "SELECT DISTINCT name FROM host_events WHERE NOT finished AND (run, worker, span) = ($1, $2, $3)"
         )
         ours, theirs = self.ours(check), self.theirs(check)
         for name in sorted(ours.keys() | theirs.keys()):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -145,3 +147,35 @@ def test_a_missing_operator_is_found(recorded: Recorded, tmp_path: Path) -> None
     differences = list(Recording(recorded.warehouse, changed).all())
     assert {each.name for each in differences} == {"new"}
     assert {each.ours for each in differences} == {None}
+
+
+def summed(trace: Path) -> dict[str, Any]:
+    """What key_averages() has of all but operators, summed from the events of a file."""
+    rows: dict[tuple[str, str], dict[str, Any]] = {}
+    for event in json.loads(gzip.decompress(trace.read_bytes()))["traceEvents"]:
+        if event.get("ph") == "X":
+            category = event["cat"]
+            on_device = category == "kernel" or category.startswith("gpu_")
+            name = re.sub(r"^(ProfilerStep)#\d+$", r"\1*", event["name"])
+            row = rows.setdefault((category, name), {"calls": 0, "total_ns": 0} | {"name": name})
+            row |= {"on_device": on_device, "is_annotation": category.endswith("annotation")}
+            row["calls"] += 1
+            row["total_ns"] += round(event["dur"] * 1000)
+            row["device_total_ns"] = row["total_ns"]
+    names: dict[str, list[str]] = {}
+    for category, name in rows:
+        names.setdefault(category, []).append(name)
+    return {"categories": names, "within": {}, "averages": [*rows.values()], "steps_us": {}}
+
+
+def test_the_checks_of_a_gpu_fit_a_trace_of_one(shared: Path, tmp_path: Path) -> None:
+    """They were never run on our own recordings: there was no GPU."""
+    [trace] = (shared / "traces" / "h100_bert_2025").glob("*.gz")
+    (tmp_path / "traces" / "run").mkdir(parents=True)
+    shutil.copy(trace, tmp_path / "traces" / "run" / "w.1700000000000.pt.trace.json.gz")
+    (tmp_path / "run.w.1.json").write_text(json.dumps(summed(trace)))
+    tracewh.ingest([tmp_path / "traces"], tmp_path / "warehouse")
+    with tracewh.open(tmp_path / "warehouse") as warehouse:
+        recording = Recording(warehouse, tmp_path / "run.w.1.json")
+        for check in (check for check in CHECKS if check.categories != ("cpu_op",)):
+            assert recording.ours(check) == recording.theirs(check) != {}, check

@@ -5,13 +5,16 @@ tests/live/test_recordings.py records with it.
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import importlib
 import os
+import pickle
 import sys
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+from unittest.mock import MagicMock
 
 import pytest
 
@@ -110,3 +113,32 @@ def test_a_snapshot_has_no_paths_of_the_machine(script: Any, tmp_path: Path) -> 
     assert names == ["gpt.py", "torch/_tensor.py", "else.py"]
     assert shown["device_traces"] == [[{"addr": 5}]]
     assert frames[0]["line"] == shown["segments"][0]["blocks"][0]["frames"][0]["line"]
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning:torch.profiler")
+def test_what_only_a_gpu_runs_holds_together(
+    script: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With stand-ins for what CUDA does: on a GPU it runs for minutes, which an error must not waste."""
+    import torch
+
+    samples = importlib.import_module("gpu_samples")
+    snapshot = {"device_traces": [[{"frames": [{"filename": "/nowhere/else.py"}]}]]}
+    for name in ("CUDAGraph", "Stream", "current_stream"):
+        monkeypatch.setattr(torch.cuda, name, MagicMock())
+    for name in ("graph", "stream"):
+        monkeypatch.setattr(torch.cuda, name, lambda _: contextlib.nullcontext())
+    monkeypatch.setattr(torch.cuda.memory, "_record_memory_history", MagicMock())
+    monkeypatch.setattr(torch.cuda.memory, "_snapshot", lambda: snapshot)
+    samples.cuda_graph(tmp_path, "graph", "cpu")
+    samples.memory_snapshot(tmp_path, "memory", "cpu")
+    with pytest.raises(samples.NotRecorded, match="the trace has no CUPTI counters"):
+        samples.roofline(tmp_path, "roofline", "cpu")
+    traces = tmp_path / "traces"
+    assert len([*traces.glob("graph/capture_traces/bs_2.pt.trace.json.gz")]) == 1
+    assert len([*traces.glob("graph/worker0.*.pt.trace.json.gz")]) == 1
+    kept = pickle.loads((traces / "memory" / "worker0.memory_snapshot.pickle").read_bytes())
+    assert kept == {"device_traces": [[{"frames": [{"filename": "else.py"}]}]]}
+    assert script.problems([file for file in traces.rglob("*") if file.is_file()]) == []
+    said = {path.name for path in (tmp_path / "said").iterdir()}
+    assert said == {f"{run}.worker0.1.json" for run in ("graph", "memory", "roofline")}
