@@ -1,10 +1,11 @@
-"""Measure the ingest of an export of Nsight Systems: time, memory and stored size.
+"""Measure the ingest of an export of Nsight Systems, and the view that joins its ranges with its kernels.
 
     python bench/draw_nsys.py large.sqlite --kernels 2_000_000 --ranges 16_000_000
     python bench/nsys.py large.sqlite --output bench/results_nsys.md
 
 Each export is one `tracewh ingest` into a new warehouse, measured as bench/ingest.py does: a process from start to
-exit, the memory of its whole tree. Beside it, Python's sqlite3 reads every row of the same tables, and does nothing
+exit, the memory of its whole tree. Then `tracewh show range_gpu_projection` lists the device work of every range, by a
+sweep through ranges and calls. Beside them, Python's sqlite3 reads every row of the same tables, and does nothing
 with it: that is the limit of a reader in Python.
 """
 
@@ -40,6 +41,13 @@ def ingest(source: Path, warehouse: Path) -> tuple[Run, int, int]:
     return taken, sum(manifest["origin"]["events"] for manifest in manifests), stored
 
 
+def project(warehouse: Path) -> Run:
+    """List the ranges with the device work that they launched, the ten longest of them."""
+    tracewh = str(Path(sys.executable).with_name("tracewh"))
+    view = ["show", "range_gpu_projection", "--limit", "10", "-w", str(warehouse)]
+    return measure([tracewh, *view])
+
+
 def main() -> None:
     """Parse the command line, measure and write the table."""
     parser = argparse.ArgumentParser(description="Measure the ingest of Nsight Systems exports.")
@@ -58,10 +66,12 @@ def main() -> None:
     for source in arguments.sources:
         with tempfile.TemporaryDirectory() as work:
             taken, events, stored = ingest(source, Path(work, "warehouse"))
+            projected = project(Path(work, "warehouse"))
         read = measure([sys.executable, "-c", READ, str(source)])
         first = f"| {source.name} | {source.stat().st_size / 1e6:,.1f} | {events:,} "
         for command, cost, size in (
             ("tracewh ingest", taken, f"{stored / 1e6:,.1f}"),
+            ("tracewh show range_gpu_projection", projected, ""),
             ("Python's sqlite3", read, ""),
         ):
             table.append(

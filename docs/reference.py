@@ -14,12 +14,17 @@ import shlex
 import sys
 import tempfile
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
+
+import duckdb
 
 from docs import definitions, peers, table_pages, transcripts
 from docs.examples import WIDTH, ExampleError, Examples, command, path_of_test
 from docs.markdown import cell, sentence, table
 from tracewh.cli.commands.show import TITLES
+from tracewh.cli.output.empty_result import ADVICE, advise
+from tracewh.sql_files import create_function
 from tracewh.views import GROUPS, SIZES, Registry, Spec
 from tracewh.views.registry import installed
 
@@ -127,11 +132,29 @@ def _rules(view: Spec) -> list[str]:
             "recorded, and how to record it."
         )
     if view.empty:
-        why = re.sub(r"\{(\w+)\}", r"`\1`", view.empty)
+        why = re.sub(r"\{(\w+)\}", r"`\1`", advise(view.empty, _advice()))
+        other = (
+            " For other profilers see [recording_advice](recording_advice.md)."
+            if ADVICE.search(view.empty)
+            else ""
+        )
         parts.append(
-            f"{'Other reasons for no rows' if view.needs else 'If a trace has no rows'}: {why}"
+            f"{'Other reasons for no rows' if view.needs else 'If a trace has no rows'}: {why}{other}"
         )
     return parts
+
+
+@cache
+def _advice() -> dict[str, str]:
+    """What recording_advice says about traces of the PyTorch profiler, by kind of data."""
+    with duckdb.connect() as con:
+        con.execute(
+            "CREATE TABLE traces AS SELECT '' AS run, '' AS worker, '' AS span, NULL AS source"
+        )
+        for name in ("is_wanted", "recording_hint"):
+            create_function(con, name)
+        con.execute(installed().get("recording_advice").sql)
+        return dict(con.execute("SELECT data, advice FROM recording_advice_v1()").fetchall())
 
 
 def _params(view: Spec) -> list[str]:

@@ -1,7 +1,7 @@
 """Record the sample traces in this folder with the PyTorch profiler.
 
     cd samples
-    python record.py                    # every sample that this machine can record
+    python record.py                    # all of them; record_gpu.py records those of a GPU
     python record.py --only ddp_gloo
 
 The samples are as the profiler wrote them, except for gzip. Seeds are fixed, so that recordings differ
@@ -42,11 +42,11 @@ CYCLES = 2
 RANK_ACTIVE = 3
 # How long the storage of StoredPictures takes to send one image.
 STORAGE_SECONDS = 0.002
-# Instruction and memory counters from which flops and bytes per kernel follow.
+# Counters from which operations and bytes per kernel follow, as docs/howto/counters.md has them. The first
+# one stands for those of the instructions that add and multiply, in each precision. record_gpu.py records
+# them.
 COUNTERS = [
-    "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum",
-    "smsp__sass_thread_inst_executed_op_fmul_pred_on.sum",
-    "smsp__sass_thread_inst_executed_op_fadd_pred_on.sum",
+    "kineto__cuda_core_flops",
     "dram__bytes_read.sum",
     "dram__bytes_write.sum",
     "gpu__time_duration.sum",  # rates need times
@@ -132,8 +132,14 @@ def train(
     device: str = "cpu",
     wrap: Callable[[nn.Module], nn.Module] = lambda model: model,
     counters: list[str] | None = None,
+    finish: Callable[[profile, Path, str], None] | None = None,
+    step: Callable[[profile], None] = profile.step,
 ) -> None:
-    """Train for `cycles` profiler cycles and write one trace for each as folder/worker.<ns>..."""
+    """Train for `cycles` profiler cycles and write one trace for each as folder/worker.<ns>...
+
+    record_gpu.py passes its own `finish`, which writes more than the trace, and its own `step`, which
+    times the steps.
+    """
     torch.manual_seed(SEED)
     model = wrap(SmallResNet().to(device))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
@@ -144,7 +150,7 @@ def train(
     with profile(
         activities=activities,
         schedule=schedule(wait=WAIT, warmup=WARMUP, active=active, repeat=cycles),
-        on_trace_ready=lambda profiler: write(profiler, folder, worker),
+        on_trace_ready=lambda profiler: (finish or write)(profiler, folder, worker),
         record_shapes=True,
         profile_memory=True,
         with_stack=True,
@@ -162,7 +168,7 @@ def train(
             with record_function("backward"):
                 loss.backward()
             optimizer.step()
-            profiler.step()
+            step(profiler)
 
 
 def write(profiler: profile, folder: Path, worker: str) -> None:
@@ -209,31 +215,12 @@ def ddp_rank(rank: int, folder: Path, meeting: str) -> None:
     torch.distributed.destroy_process_group()
 
 
-def resnet_cuda(folder: Path) -> None:
-    """Record the loop on a GPU."""
-    train(folder, "worker0", StoredPictures(), loader_workers=2, device="cuda")
-
-
-def resnet_cupti(folder: Path) -> None:
-    """The loop on a GPU with CUPTI counters for every kernel; one cycle.
-
-    Where the build or the driver offers no counters, Kineto writes no ranges and nothing is kept.
-    """
-    train(folder, "worker0", StoredPictures(), cycles=1, device="cuda", counters=COUNTERS)
-    for trace in folder.glob("*.gz"):
-        if b"cuda_profiler_range" not in gzip.decompress(trace.read_bytes()):
-            print("no CUPTI counters on this machine: resnet_cupti left out", file=sys.stderr)
-            shutil.rmtree(folder)
-            return
-
-
-CPU_SAMPLES = [resnet_workers_0, resnet_workers_2, ddp_gloo]
-GPU_SAMPLES = [resnet_cuda, resnet_cupti]
+SAMPLES = [resnet_workers_0, resnet_workers_2, ddp_gloo]
 
 
 def main() -> None:
     """Record the selected samples, each in a folder with its name."""
-    samples = {sample.__name__: sample for sample in CPU_SAMPLES + GPU_SAMPLES}
+    samples = {sample.__name__: sample for sample in SAMPLES}
     parser = argparse.ArgumentParser(
         description="Record the sample traces with the PyTorch profiler."
     )
@@ -242,10 +229,9 @@ def main() -> None:
         "--output", type=Path, default=Path(), help="folder of the run folders (default: here)"
     )
     arguments = parser.parse_args()
-    if arguments.only:
-        chosen = [samples[arguments.only]]
-    else:
-        chosen = CPU_SAMPLES + (GPU_SAMPLES if torch.cuda.is_available() else [])
+    chosen = [samples[arguments.only]] if arguments.only else SAMPLES
+    if torch.cuda.is_available():
+        print("record_gpu.py records samples of this machine's GPU", file=sys.stderr)
     # One thread: the traces then look alike on a laptop and on a server.
     torch.set_num_threads(1)
     for sample in chosen:

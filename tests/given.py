@@ -53,10 +53,9 @@ class Tables:
 
     def prepare(self, sql: str | None) -> None:
         """Create what a piece of SQL names, where that is not there yet; everything for None."""
-        for name in self.registry.needs(sql):
-            if name not in self.created:
-                self.registry.create(self.con, [name])
-                self.created.add(name)
+        missing = [name for name in self.registry.needs(sql) if name not in self.created]
+        self.registry.create(self.con, missing)
+        self.created.update(missing)
 
     def fill(self, given: tuple[str, ...], query: str) -> None:
         """Have the rows of `given` paragraphs, and what ingest derives from them and a query reads.

@@ -1,7 +1,7 @@
 """Blocks that have no rows for most traces, as macros without contents.
 
 Planning what finds the captured graph of a launch takes longer than most queries, and needs more than Spark SQL
-can do; what serving steps need takes long, too. So these macros stand in for the blocks where there is nothing
+can do; what serving steps and stragglers need takes long, too. So these macros stand in for the blocks where there is nothing
 to find.
 """
 
@@ -24,8 +24,12 @@ OF_GRAPHS = (
 #: Blocks that have rows only for traces with the steps of a serving framework, or that launch a graph.
 OF_SERVING = ("serving_advice", "serving_verdict")
 
+#: Blocks that have rows only for tables of pipeline operations.
+OF_PIPELINES = ("straggler_verdict",)
+
 #: These blocks, and the query that finds a trace for which they have rows. `AND` and a condition may follow it.
 RARE = {
+    OF_PIPELINES: "FROM traces WHERE source = 'pipeline'",
     OF_GRAPHS: "FROM graphs WHERE role = 'launch'",
     OF_SERVING: """
         FROM (

@@ -21,6 +21,7 @@ from typing import Any
 import duckdb
 
 from tracewh.quoting import quote_literal
+from tracewh.views.empty_blocks import empty_macro
 from tracewh.views.spec import GROUPS, Column, Param, Spec, parse, without_comments
 from tracewh.views.values import ConversionError, convert, literal
 
@@ -171,30 +172,45 @@ class Registry:
         return list(TopologicalSorter(graph).static_order())
 
     def create(self, con: duckdb.DuckDBPyConnection, names: Iterable[str]) -> None:
-        """Create objects and their comments in the main schema of a connection.
+        """Create objects and their comments in the main schema of a connection, or replace them.
+
+        DuckDB binds a macro when it creates it, with all the macros in it. So each macro is first created
+        over macros without rows, which are replaced afterwards. All of them together take a tenth of
+        the time that way.
 
         Args:
             con: The connection.
             names: Names from `needs`, in its order. Tables are created empty.
 
         Raises:
-            ViewError: DuckDB rejects the SQL of a file.
+            ViewError: DuckDB rejects the SQL of a file. Some macros may have no rows then: create all again.
         """
+        macros = []
         for name in names:
-            if name == LISTING:
-                con.execute(self._listing())
-                comment = "Every view, one row per version."
-            elif view := self._newest.get(name):
-                con.execute(_alias(view))
-                comment = f"{view.summary} (alias of {view.object_name})"
+            if self._type(name) == "MACRO TABLE":
+                macros.append(name)
             else:
-                spec = self._by_object[name]
-                try:
-                    con.execute(spec.sql)
-                except duckdb.Error as error:
-                    raise ViewError(f"{spec.path}: {error}") from error
-                comment = spec.summary
-            con.execute(f"COMMENT ON {self._type(name)} {name} IS {quote_literal(comment)}")
+                self._create(con, name)
+        mentioned = {name for macro in macros for name in self._needs[macro]}
+        for name in mentioned.intersection(macros):
+            con.execute(_or_replace(empty_macro(self._by_object[name])))
+        for name in reversed(macros):
+            self._create(con, name)
+
+    def _create(self, con: duckdb.DuckDBPyConnection, name: str) -> None:
+        if name == LISTING:
+            sql, comment = self._listing(), "Every view, one row per version."
+        elif view := self._newest.get(name):
+            sql, comment = _alias(view), f"{view.summary} (alias of {view.object_name})"
+        else:
+            spec = self._by_object[name]
+            sql, comment = spec.sql, spec.summary
+        try:
+            con.execute(_or_replace(sql))
+        except duckdb.Error as error:
+            file = self._by_object.get(name) or self._newest.get(name)
+            raise ViewError(f"{file.path if file else name}: {error}") from error
+        con.execute(f"COMMENT ON {self._type(name)} {name} IS {quote_literal(comment)}")
 
     def call(self, name: str, version: int | None = None, /, **arguments: Any) -> Call:
         """Check the arguments of one view and build the SQL that calls it.
@@ -313,6 +329,10 @@ def _listed(view: Spec, latest: bool) -> str:
             quote_literal(view.distributes),
         )
     )
+
+
+def _or_replace(sql: str) -> str:
+    return re.sub(r"^CREATE (?=MACRO|VIEW)", "CREATE OR REPLACE ", sql, count=1, flags=re.MULTILINE)
 
 
 def _alias(view: Spec) -> str:

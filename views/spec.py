@@ -146,7 +146,7 @@ class Spec:
         needs: Checks of trace_quality. If a trace fails one, the view has no rows for it.
         notes: Blocks with run, worker, span and message: what the rows leave out, for a trace, and why.
         empty: Why a view has no rows for a trace that passes these checks, and what to change; or ``''``. A
-            parameter in braces stands for its value.
+            parameter in braces stands for its value, and `{record operators}` for what `recording_advice` says.
         example: The traces and the options of `tracewh show` for the example on the page of a view.
         reading: An explanation of the example, or ``''``.
         deprecated: What is wrong with a view and what to use instead, or ``''``.

@@ -125,6 +125,7 @@ class Warehouse:
             config={"python_scan_all_frames": True, "temp_directory": str(spill.path / "spill")}
         )
         plan_without(self._con, SLOW_OPTIMIZER)
+        sort_asof_joins(self._con)
         if "IPython" in sys.modules:
             import_module(_PICTURES).draw_relations()
 
@@ -406,11 +407,11 @@ class Warehouse:
             self._created.add(name)
 
     def _create(self, names: Iterable[str]) -> None:
-        """Create objects one by one: if a damaged file causes an error, the next query continues after the last."""
+        """Create objects. If a damaged file causes an error, the next query creates all of them again."""
         with self._creating:
-            for name in names:
-                create(self._con, self.registry, [name], self._files)
-                self._created.add(name)
+            names = list(names)
+            create(self._con, self.registry, names, self._files)
+            self._created.update(names)
 
 
 def needed_traces(
@@ -451,6 +452,16 @@ def plan_without(con: duckdb.DuckDBPyConnection, optimizer: str) -> None:
     known = con.execute("SELECT 1 FROM duckdb_optimizers() WHERE name = ?", [optimizer])
     if known.fetchone():
         con.execute(f"SET disabled_optimizers = {quote_literal(optimizer)}")
+
+
+def sort_asof_joins(con: duckdb.DuckDBPyConnection) -> None:
+    """Keep DuckDB from comparing each row with each in an ASOF join that it expects to be small.
+
+    It expects 64 rows or less for relations that it knows nothing of, also where they have millions of rows.
+    """
+    name = "asof_loop_join_threshold"
+    if con.execute("SELECT 1 FROM duckdb_settings() WHERE name = ?", [name]).fetchone():
+        con.execute(f"SET {name} = 0")
 
 
 def find(path: str | os.PathLike[str]) -> Path:
@@ -508,11 +519,9 @@ def create(
 
     For a listing without traces the tables are empty.
     """
-    tables = {table.name: table for table in registry.tables()}
-    for name in objects:
-        if name not in tables or (isinstance(files, Listing) and not files.traces):
-            registry.create(con, [name])
-            continue
+    is_empty = isinstance(files, Listing) and not files.traces
+    tables = {} if is_empty else {table.name: table for table in registry.tables()}
+    for name in tables.keys() & objects:
         try:
             with _as_warehouse_error():
                 files.create_view(con, tables[name])
@@ -522,6 +531,7 @@ def create(
                 f"{str(error).splitlines()[0]}); ingest its traces again with --force"
             ) from error
         con.execute(f"COMMENT ON VIEW {name} IS {quote_literal(tables[name].summary)}")
+    registry.create(con, [name for name in objects if name not in tables])
 
 
 @contextlib.contextmanager

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from tracewh.cli import diagnostics
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 #: The columns that identify the trace of a row, in nearly every view.
 SOURCE = ("run", "worker", "span")
+#: In the reason why a view has no rows: stands for how to record something.
+ADVICE = re.compile(r"\{record (\w+)\}")
 
 
 def explain(
@@ -45,7 +47,7 @@ def reasons(
     """Return why a view has no rows: messages per trace, or under `()` for all traces.
 
     The reason is an argument that excludes all rows; else the data that the traces lack according to
-    trace_quality; else the text `empty` in the header of the view.
+    trace_quality; else the text `empty` in the header of the view, with the advice for the profiler of the trace.
     """
     from tracewh.views.names import SIDES  # imports DuckDB, which a help page must not wait for
 
@@ -54,16 +56,18 @@ def reasons(
     others = [name for name in arguments if name not in given]
     known = {param.name: _value(param.default) for param in view.params} | arguments
     why = re.sub(r"\{(\w+)\}", lambda found: str(known[found[1]]), view.empty)
+    selected = _selected(traces, arguments)
     if excluding := _excluding(run_view, view, arguments, others):
         options = " and ".join(
             f"--{name.replace('_', '-')} {arguments[name]}" for name in excluding
         )
-        hints = [why] if any(f"{{{name}}}" in view.empty for name in excluding) else []
-        return {(): [f"There are rows without {options}.", *hints]}
+        explains = any(f"{{{name}}}" in view.empty for name in excluding)
+        hints = _advised(run_view, why, selected, arguments).values() if explains else ()
+        return {(): [f"There are rows without {options}.", *dict.fromkeys(hints)]}
     found = _missing_data(run_view, view, traces, arguments)
-    return {
-        trace: found.get(trace) or ([why] if why else []) for trace in _selected(traces, arguments)
-    }
+    lacking = [trace for trace in selected if trace not in found] if why else []
+    said = {trace: [said] for trace, said in _advised(run_view, why, lacking, arguments).items()}
+    return {trace: found.get(trace) or said.get(trace, []) for trace in selected}
 
 
 def _excluding(
@@ -79,14 +83,41 @@ def _excluding(
     return single or (names if len(names) > 1 and has_rows(names) else [])
 
 
+def _advised(
+    run_view: RunView, why: str, traces: list[TraceKeys], arguments: dict[str, Any]
+) -> dict[TraceKeys, str]:
+    """Return why there are no rows per trace: `{record operators}` is how its profiler records operators."""
+    if not traces or not ADVICE.search(why):
+        return dict.fromkeys(traces, why)
+    advice: dict[TraceKeys, dict[str, str]] = {}
+    rows = run_view("recording_advice", **_of_traces(arguments))
+    for run, worker, span, data, said in rows.project("run, worker, span, data, advice").fetchall():
+        advice.setdefault((run, worker, span), {})[data] = said
+    return {trace: advise(why, advice[trace]) for trace in traces}
+
+
+def advise(why: str, advice: Mapping[str, str]) -> str:
+    """Replace `{record operators}` and the like by advice on recording.
+
+    Args:
+        why: The text `empty` in the header of a view.
+        advice: What `recording_advice` says about each kind of data.
+    """
+    return ADVICE.sub(lambda found: advice[found[1]], why)
+
+
+def _of_traces(arguments: dict[str, Any]) -> dict[str, Any]:
+    return {name: arguments[name] for name in SOURCE if name in arguments}
+
+
 def _missing_data(
     run_view: RunView, view: Spec, traces: list[TraceKeys], arguments: dict[str, Any]
 ) -> dict[TraceKeys, list[str]]:
     """Return the messages of trace_quality per trace, for the checks that the view needs."""
     found: dict[TraceKeys, list[str]] = {}
     if view.needs:
-        wanted = {name: arguments[name] for name in SOURCE if name in arguments}
-        rows = run_view("trace_quality", **wanted).project('run, worker, span, "check", message')
+        rows = run_view("trace_quality", **_of_traces(arguments))
+        rows = rows.project('run, worker, span, "check", message')
         for run, worker, span, check_, message in rows.fetchall():
             if check_ in view.needs:
                 found.setdefault((run, worker, span), []).append(message)

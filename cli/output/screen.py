@@ -111,9 +111,7 @@ def lines(
     source = SOURCE if share else ()
     shared = [c for c in columns if c.name in source and c not in empty and len(set(c.cells)) == 1]
     # Few traces replay graphs. Without, these columns are 0 in each row, and say nothing.
-    unused = [
-        c for c in columns if c.name.startswith("replayed_") and {None, "0"}.issuperset(c.cells)
-    ]
+    unused = [c for c in columns if "replayed_" in c.name and {None, "0"}.issuperset(c.cells)]
     shown = [c for c in columns if c not in (*empty, *shared, *unused)] or columns
     day, shown = (None, shown) if shortest else _same_day(shown)
     known = [c.name for c in shown if c.name in (*SOURCE, *keys)]

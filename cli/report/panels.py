@@ -150,7 +150,7 @@ OPERATORS = Section(
                 "time": "device_us",
             },
             undrawn="No operator has both its work and its device time in the trace, so none has a place in a "
-            "roofline. Record with record_shapes=True and with the device among the activities.",
+            "roofline; trace_quality says how to record them.",
         ),
     ),
 )

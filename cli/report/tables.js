@@ -49,9 +49,13 @@ const asHtml = DataTable.render.text().display; // replaces the characters that 
 DataTable.type("amount", { className: "amount", order: orders(byAmount) });
 DataTable.type("text", { order: orders(byText) });
 
+// Few traces replay graphs. Without, these columns of a view are 0 in each row, and say nothing.
+const isUnused = ({ name, meaning, values }) =>
+  Boolean(meaning) && /(^|_)replayed_/.test(name) && values.every((value) => !value);
+
 function listed(holder, id, panel, label) {
   const known = panel.columns.map((column, n) => ({ ...column, values: panel.values[n] }))
-    .filter((column) => column.values.some((value) => value !== null));
+    .filter((column) => column.values.some((value) => value !== null) && !isUnused(column));
   const rows = Array.from({ length: panel.rows }, (_, row) =>
     Object.fromEntries(panel.columns.map((each, n) => [each.name, panel.values[n][row]])));
   const search = element("input", { type: "search", placeholder: "Search" });

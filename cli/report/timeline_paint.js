@@ -288,7 +288,7 @@ class Painter {
     const { labels, width } = this.timeline;
     if (device === null) {
       context.fillStyle = colors.soft;
-      context.fillText("Record with profile_memory=True to see what is allocated here.", labels + 8, top + height / 2);
+      context.fillText("No memory was recorded; trace_quality says how to record it.", labels + 8, top + height / 2);
       return;
     }
     const rows = track.curves ?? track.recorded;

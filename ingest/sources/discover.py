@@ -15,10 +15,9 @@ from pathlib import Path
 
 from tracewh.errors import IngestError
 from tracewh.files import File
-from tracewh.ingest.sources.ascend.reader import run_of_job
 from tracewh.ingest.sources.files import STDIN, TraceFolder
 from tracewh.ingest.sources.kineto import SUFFIXES
-from tracewh.ingest.sources.readers import claim, is_wanted, recognise
+from tracewh.ingest.sources.readers import claim, is_wanted, reader_named, recognise
 from tracewh.ingest.sources.recordings import attach_recordings, is_recording
 from tracewh.ingest.sources.search import LogFolder, Search
 from tracewh.ingest.sources.source import KINETO, Source
@@ -26,8 +25,6 @@ from tracewh.storage import layout
 
 __all__ = ["Source", "discover"]
 
-#: The reader of Nsight Systems, whose recordings may be in several forms.
-NSYS = "nsys"
 #: `worker0.1623143089861.pt.trace.json.gz`: worker, stamp, suffixes.
 _NAME = re.compile(
     r"(?P<worker>.*?)(?:\.(?P<stamp>\d+))?(?:\.pt\.trace)?\.(?:json|raw)(?:\.gz|\.zst)?"
@@ -88,24 +85,15 @@ def discover(
 
 
 def _without_copies(sources: Iterable[Source], named: Collection[File]) -> list[Source]:
-    """Leave out reports and exports that are the same recording as another one in the same folder.
-
-    Nsight Systems writes its exports beside the report, and `nsys stats` leaves one there, too.
-    """
-    kept: dict[object, Source] = {}
+    """Of recordings that are in several forms, such as a report and its export, keep the first: `Reader.form`."""
+    kept: dict[object, tuple[int, Source]] = {}
     for source in sources:
-        is_alone = source.reader != NSYS or source.path in named
+        form = reader_named(source.reader).form(source.path)
+        is_alone = form is None or source.path in named
         key = source.path if is_alone else (source.run, source.worker, source.reader)
-        if key not in kept or _rank(source) < _rank(kept[key]):
-            kept[key] = source
-    return list(kept.values())
-
-
-def _rank(source: Source) -> int:
-    """Which form of a recording is read, if there are several: the one that takes the least time."""
-    if isinstance(source.path, TraceFolder):
-        return 0
-    return 2 if source.path.name.endswith(".nsys-rep") else 1
+        if key not in kept or (form or 0) < kept[key][0]:
+            kept[key] = form or 0, source
+    return [source for _, source in kept.values()]
 
 
 def check_names(sources: Iterable[Source]) -> None:
@@ -131,16 +119,15 @@ def _source(
 ) -> Source | None:
     """The source of a file; None if it is of no known profiler."""
     if isinstance(file, TraceFolder):
-        stem = file.name.removesuffix("_pqtdir")
-        run = run_of_job(folder.run, file.path)
+        run, stem = reader_named(file.reader).names(folder.run, file)
         return Source(file, run, stem, "default", stem, file.reader, problem=file.problem)
     recognised = recognise(file, folder.is_named)
     if recognised is None:
         return None
     reader, problem = recognised
     if reader != KINETO:
-        stem = file.name.partition(".")[0] or file.name
-        return Source(file, folder.run, stem, "default", stem, reader, problem=problem)
+        run, stem = reader_named(reader).names(folder.run, file)
+        return Source(file, run, stem, "default", stem, reader, problem=problem)
     worker, stamp = _worker_and_stamp(file.name)
     span = spans.get((worker, stamp), "default")
     return Source(file, folder.run, worker, span, _stem(file.name), problem=problem)

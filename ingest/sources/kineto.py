@@ -10,14 +10,14 @@ from pathlib import Path
 
 from tracewh.errors import RefusedError
 from tracewh.files import File
-from tracewh.ingest.sources.reader import Claim
+from tracewh.ingest.sources.reader import Claim, Reader
 from tracewh.ingest.sources.source import KINETO, Source
 
 #: The suffixes of trace files.
 SUFFIXES = (".json", ".json.gz", ".json.zst", ".raw.gz")
 
 
-class KinetoReader:
+class KinetoReader(Reader):
     """Knows Kineto traces; see `Reader`. The default: a file that no other reader recognises is one of these."""
 
     name = KINETO

@@ -2,7 +2,8 @@
 
 A reader recognises its files by their content, lists the traces in a file, and reads one of them into the raw
 tables (sql/derive/event_layout.sql), in the words of Kineto. Nesting, launches, steps and stacks are then found
-by the same SQL for all. What no trace of a source records is listed in sql/blocks/source_limits.sql.
+by the same SQL for all. How a source records what a trace lacks is in sql/functions/recording_hint.sql, and
+what no trace of it records in sql/blocks/source_limits.sql.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tracewh.files import File
+from tracewh.ingest.sources.files import TraceFolder
 from tracewh.ingest.sources.source import Source
 
 if TYPE_CHECKING:
@@ -90,6 +92,24 @@ class Reader(Protocol):
         Args:
             names: The names of all files in the folder, without those in folders below it.
         """
+
+    def names(self, run: str, file: File) -> tuple[str, str]:
+        """The names of the run and of the worker of a file, before `traces` looks into it.
+
+        Args:
+            run: The name of the run by the path of the file.
+            file: The file, or the folder that `claim` took.
+        """
+        if isinstance(file, TraceFolder):
+            return run, file.name
+        return run, file.name.partition(".")[0] or file.name
+
+    def form(self, file: File) -> int | None:
+        """The place of a file among the forms of one recording, of which only the first is read.
+
+        Files of the same run and worker in one folder are forms of one recording. None: each is a recording.
+        """
+        return None
 
     def recognise(self, file: File, start: bytes) -> bool:
         """Whether a file is of this source.

@@ -20,6 +20,12 @@ _ASCEND = (
     "a database of the Ascend profiler, which tracewh cannot read; "
     "export text: export_type=ExportType.Text"
 )
+_CLUSTER = (
+    "sums over the ranks of a job, of cluster_analysis_output of the Ascend profiler; tracewh adds up the "
+    "ranks itself: ingest their folders *_ascend_pt or *_ascend_ms"
+)
+#: The start of cluster_step_trace_time.csv, or of the JSON files, whose keys are lists of ranks.
+_CLUSTER_START = re.compile(rb'\s*(Step,Type,Index,Computing,|\{\s*"\(\d+(, ?\d+)*,?\)"\s*:)')
 _SNAPSHOT = (
     "a CUDA memory snapshot of PyTorch, which tracewh cannot read yet; "
     "https://pytorch.org/memory_viz draws it"
@@ -33,13 +39,17 @@ _NCU_REPORT = (
 )
 #: A packet of Perfetto begins with the byte of a line break, and so may a JSON file.
 _JSON = re.compile(rb"\s*[\[{]\s*[\"\[\]{}\d]")
-#: What a recording of the Ascend profiler holds besides the folder of its traces: raw data and settings.
-_RAW_ASCEND = re.compile(r"_ascend_(pt|ms)/(?!ASCEND_PROFILER_OUTPUT(/|$))")
+#: What a recording of the Ascend profiler holds besides the folder of its traces: raw data and settings. And the
+#: sums over the recordings of a job.
+_BESIDE_ASCEND = re.compile(
+    r"_ascend_(pt|ms)/(?!ASCEND_PROFILER_OUTPUT(/|$))"
+    r"|(^|/)cluster_(step_trace_time\.csv|communication(_matrix)?\.json)$"
+)
 
 
 def is_beside_trace(file: File) -> bool:
-    """Whether a file that was found in a searched folder is part of a recording, and no trace."""
-    return bool(_RAW_ASCEND.search(str(file).replace("\\", "/")))
+    """Whether a file that was found in a searched folder belongs to recordings, and is no trace."""
+    return bool(_BESIDE_ASCEND.search(str(file).replace("\\", "/")))
 
 
 def why_unsupported(file: File, start: bytes) -> str:
@@ -53,6 +63,8 @@ def why_unsupported(file: File, start: bytes) -> str:
         return f"{_NCU_REPORT}: ncu --import {file.name} --page raw --csv > {file.name.partition('.')[0]}.csv"
     if start.startswith(SQLITE_START):
         return _database(file)
+    if _CLUSTER_START.match(start.removeprefix(b"\xef\xbb\xbf")):
+        return _CLUSTER
     if start[:1] == b"\x80" and start[1:2] in (b"\2", b"\3", b"\4", b"\5"):
         return _pickle(start)
     if start[:1] == b"\x0a" and not _JSON.match(start) and _is_perfetto(start):

@@ -22,30 +22,32 @@
 --   experiment_span    VARCHAR  -     NULL     The same.
 --   depth              BIGINT   -     NULL     Number of levels below the whole trace; NULL for all.
 -- columns
---   name                   type       unit  meaning
---   position               BIGINT     key   Position of the row, from 0; a row comes before the rows in it.
---   outer_pair             BIGINT     -     Pair of the row that contains this one.
---   pair                   BIGINT     -     Number of the row, if other rows can be in it.
---   path                   VARCHAR    key   Names from the outermost to the innermost.
---   depth                  BIGINT     -     0 for the whole trace.
---   kind                   VARCHAR    -     As in timeline_blocks.
---   name                   VARCHAR    -     As in timeline_blocks.
---   baseline_worker        VARCHAR    -     Worker of the trace; this and the other columns of the baseline are NULL if only the experiment has the block.
---   baseline_span          VARCHAR    -     Span of the trace.
---   baseline_name          VARCHAR    -     Name as recorded.
---   baseline_time_ns       BIGINT     ns    Time that counts for the block, see timeline_blocks.
---   baseline_host_ns       BIGINT     ns    Duration on the host.
---   baseline_device_ns     BIGINT     ns    Sum of the device work launched in it.
---   baseline_launches      BIGINT     -     Number of pieces of device work launched in it.
---   baseline_parts         BIGINT[][]  -    Start and end of each of its parts, in nanoseconds; an unknown time has several.
---   experiment_worker      VARCHAR    -     The same for the experiment; NULL if only the baseline has the block.
---   experiment_span        VARCHAR    -     Span of the trace.
---   experiment_name        VARCHAR    -     Name as recorded.
---   experiment_time_ns     BIGINT     ns    Time that counts for the block.
---   experiment_host_ns     BIGINT     ns    Duration on the host.
---   experiment_device_ns   BIGINT     ns    Sum of the device work launched in it.
---   experiment_launches    BIGINT     -     Number of pieces of device work launched in it.
---   experiment_parts       BIGINT[][]  -    Start and end of each of its parts.
+--   name                    type        unit  meaning
+--   position                BIGINT      key   Position of the row, from 0; a row comes before the rows in it.
+--   outer_pair              BIGINT      -     Pair of the row that contains this one.
+--   pair                    BIGINT      -     Number of the row, if other rows can be in it.
+--   path                    VARCHAR     key   Names from the outermost to the innermost.
+--   depth                   BIGINT      -     0 for the whole trace.
+--   kind                    VARCHAR     -     As in timeline_blocks.
+--   name                    VARCHAR     -     As in timeline_blocks.
+--   baseline_worker         VARCHAR     -     Worker of the trace; this and the other columns of the baseline are NULL if only the experiment has the block.
+--   baseline_span           VARCHAR     -     Span of the trace.
+--   baseline_name           VARCHAR     -     Name as recorded.
+--   baseline_time_ns        BIGINT      ns    Time that counts for the block, see timeline_blocks.
+--   baseline_host_ns        BIGINT      ns    Duration on the host.
+--   baseline_device_ns      BIGINT      ns    Sum of the device work launched in it.
+--   baseline_launches       BIGINT      -     Number of pieces of device work launched in it.
+--   baseline_replayed_ns    BIGINT      ns    Part of baseline_device_ns that graphs replayed.
+--   baseline_parts          BIGINT[][]  -     Start and end of each of its parts, in nanoseconds; an unknown time has several.
+--   experiment_worker       VARCHAR     -     The same for the experiment; NULL if only the baseline has the block.
+--   experiment_span         VARCHAR     -     Span of the trace.
+--   experiment_name         VARCHAR     -     Name as recorded.
+--   experiment_time_ns      BIGINT      ns    Time that counts for the block.
+--   experiment_host_ns      BIGINT      ns    Duration on the host.
+--   experiment_device_ns    BIGINT      ns    Sum of the device work launched in it.
+--   experiment_launches     BIGINT      -     Number of pieces of device work launched in it.
+--   experiment_replayed_ns  BIGINT      ns    Part of experiment_device_ns that graphs replayed.
+--   experiment_parts        BIGINT[][]  -     Start and end of each of its parts.
 CREATE MACRO aligned_blocks(
     baseline VARCHAR,
     experiment VARCHAR,
@@ -71,7 +73,8 @@ CREATE MACRO aligned_blocks(
             b.end_ns,
             b.time_ns,
             b.device_ns,
-            b.launches
+            b.launches,
+            b.replayed_ns
         FROM timeline_blocks(baseline, baseline_worker, baseline_span) AS b
         UNION ALL
         SELECT
@@ -88,7 +91,8 @@ CREATE MACRO aligned_blocks(
             e.end_ns,
             e.time_ns,
             e.device_ns,
-            e.launches
+            e.launches,
+            e.replayed_ns
         FROM timeline_blocks(experiment, experiment_worker, experiment_span) AS e
     ),
 
@@ -166,6 +170,7 @@ CREATE MACRO aligned_blocks(
             b.time_ns,
             b.device_ns,
             b.launches,
+            b.replayed_ns,
             count(m.pair) OVER (
                 PARTITION BY b.is_baseline, b.parent_id
                 ORDER BY b.position, b.block_id NULLS LAST
@@ -198,6 +203,7 @@ CREATE MACRO aligned_blocks(
             b.time_ns,
             b.device_ns,
             b.launches,
+            b.replayed_ns,
             0,
             0,
             TRUE
@@ -222,6 +228,8 @@ CREATE MACRO aligned_blocks(
             (sum(s.end_ns - s.start_ns) FILTER (WHERE s.is_baseline))::BIGINT AS baseline_host_ns,
             (sum(s.device_ns) FILTER (WHERE s.is_baseline))::BIGINT AS baseline_device_ns,
             (sum(s.launches) FILTER (WHERE s.is_baseline))::BIGINT AS baseline_launches,
+            (sum(s.replayed_ns) FILTER (WHERE s.is_baseline))::BIGINT
+                AS baseline_replayed_ns,
             list([s.start_ns, s.end_ns] ORDER BY s.start_ns) FILTER (WHERE s.is_baseline)
                 AS baseline_parts,
             any_value(s.worker) FILTER (WHERE NOT s.is_baseline) AS experiment_worker,
@@ -232,6 +240,8 @@ CREATE MACRO aligned_blocks(
                 AS experiment_host_ns,
             (sum(s.device_ns) FILTER (WHERE NOT s.is_baseline))::BIGINT AS experiment_device_ns,
             (sum(s.launches) FILTER (WHERE NOT s.is_baseline))::BIGINT AS experiment_launches,
+            (sum(s.replayed_ns) FILTER (WHERE NOT s.is_baseline))::BIGINT
+                AS experiment_replayed_ns,
             list([s.start_ns, s.end_ns] ORDER BY s.start_ns) FILTER (WHERE NOT s.is_baseline)
                 AS experiment_parts
         FROM _members AS s
@@ -288,6 +298,7 @@ CREATE MACRO aligned_blocks(
         r.baseline_host_ns,
         r.baseline_device_ns,
         r.baseline_launches,
+        r.baseline_replayed_ns,
         r.baseline_parts,
         r.experiment_worker,
         r.experiment_span,
@@ -296,6 +307,7 @@ CREATE MACRO aligned_blocks(
         r.experiment_host_ns,
         r.experiment_device_ns,
         r.experiment_launches,
+        r.experiment_replayed_ns,
         r.experiment_parts
     FROM _rows AS r
     INNER JOIN _paths AS p ON r.id = p.id;

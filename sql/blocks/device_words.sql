@@ -4,14 +4,15 @@
 -- grain: one row per trace
 -- uses: is_wanted
 --
--- CUDA, HIP and XPU devices are GPUs, and so is what a trace without device work could have used. Only
--- the profilers of Ascend write files of source 'ascend': their devices are NPUs, also where none worked.
+-- CUDA, HIP and XPU devices are GPUs. Only the profilers of Ascend write files of source 'ascend': their
+-- devices are NPUs, also where none worked. Of other traces without device work nobody knows what the job could
+-- have used.
 --
 -- params
 --   run, worker, span
 -- columns
 --   run, worker, span
---   device  VARCHAR  -  'GPU', 'NPU', 'MTIA accelerator' or 'HPU'. An s makes it plural.
+--   device  VARCHAR  -  'GPU', 'NPU', 'MTIA accelerator' or 'HPU'; 'device' if none worked. An s makes it plural.
 CREATE MACRO device_words(
     run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
 ) AS TABLE
@@ -36,6 +37,7 @@ CREATE MACRO device_words(
             WHEN t.source = 'ascend' THEN 'NPU'
             WHEN k.has_mtia THEN 'MTIA accelerator'
             WHEN k.has_hpu THEN 'HPU'
+            WHEN k.run IS NULL THEN 'device'
             ELSE 'GPU'
         END AS device
     FROM traces AS t

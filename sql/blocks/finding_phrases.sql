@@ -95,16 +95,16 @@ CREATE MACRO finding_phrases() AS TABLE
         ),
         (
             'late_launches',
-            'The GPU waits for launches for',
+            'The {device} waits for launches for',
             'prepare the next step during this one',
             'The host launches work late.',
             'serving_steps'
         ),
         (
             'blocking_call',
-            'After a call that blocks, the GPU waits for launches for',
+            'After a call that blocks, the {device} waits for launches for',
             'read results one step later',
-            'The host waits for the GPU in a step.',
+            'The host waits for the {device} in a step.',
             'serving_steps'
         ),
         (
@@ -123,9 +123,9 @@ CREATE MACRO finding_phrases() AS TABLE
         ),
         (
             'attention_efficiency',
-            'Attention below the peak of the GPU costs',
+            'Attention below the peak of the {device} costs',
             'try another attention backend',
-            'Attention is far from the peak of the GPU.',
+            'Attention is far from the peak of the {device}.',
             'attention_roofline'
         )
     ) AS p (rule, cause, advice, sentence, view);

@@ -2,11 +2,14 @@
 -- since: 0.1
 -- summary: Time that the mean step of a trace loses to each cause; each instant counts for one cause.
 -- grain: one row per trace
--- uses: percentage, step_breakdown_summary_v1, step_synchronizations, trace_gpus
+-- uses: data_waits, percentage, step_breakdown_summary_v1, step_synchronizations, trace_gpus
 --
 -- Idle time of a device is assigned in this order: to the data loader, to calls that wait for the device
 -- or for a copy (limited to the time of runtime calls in the step), and to the rest of the host's work. A
 -- cause only counts if its rule of recommendations fires, because a rare event does not explain anything.
+--
+-- If the loop has no annotations of a data loader, but its pipeline was recorded, as by MindSpore, the data loader
+-- gets the share of the mean step that the training waits of the recorded time.
 --
 -- The other workers wait for the worker of the run and recording that spends the least time in collectives.
 -- Their communication time beyond that worker's is waiting.
@@ -48,7 +51,7 @@ CREATE MACRO lost_time(
 ) AS TABLE
     WITH
     -- Of all workers of a run, because each is compared with the others.
-    _shares AS (
+    _breakdown AS (
         SELECT
             b.run,
             b.worker,
@@ -68,6 +71,38 @@ CREATE MACRO lost_time(
             sum(b.share_pct) FILTER (WHERE b.category IN ('runtime', 'cpu_exec')) AS host_pct
         FROM step_breakdown_summary_v1(run := run, span := span) AS b
         GROUP BY b.run, b.worker, b.span
+    ),
+
+    _shares AS (
+        SELECT
+            b.run,
+            b.worker,
+            b.span,
+            b.total_us,
+            b.memcpy_us,
+            b.runtime_us,
+            b.communication_us,
+            b.host_us,
+            b.communication_pct,
+            b.runtime_pct,
+            b.cpu_exec_pct,
+            b.host_pct,
+            CASE
+                WHEN b.dataloader_us = 0 AND a.wait_pct > 0 THEN a.wait_pct / 100 * b.total_us
+                ELSE b.dataloader_us
+            END AS dataloader_us,
+            CASE
+                WHEN b.dataloader_us = 0 AND a.wait_pct > 0 THEN a.wait_pct
+                ELSE b.dataloader_pct
+            END AS dataloader_pct
+        FROM _breakdown AS b
+        LEFT JOIN (
+            SELECT w.run, w.worker, w.span, max(w.wait_pct) AS wait_pct
+            FROM data_waits(run := run, span := span) AS w
+            WHERE w.cause <> 'no_bottleneck' AND w.queue_empty_pct IS NOT NULL
+            GROUP BY w.run, w.worker, w.span
+        ) AS a
+            ON b.run = a.run AND b.worker = a.worker AND b.span = a.span
     ),
 
     -- The communication time beyond that of the worker that communicates least is waiting for that worker.

@@ -24,6 +24,7 @@
 --   host_total_us    DOUBLE   us    Host time from start to end.
 --   device_self_us   DOUBLE   us    Device work that it launched itself.
 --   device_total_us  DOUBLE   us    The same, with the operators below it.
+--   replayed_us      DOUBLE   us    Part of device_self_us that graphs replayed.
 CREATE MACRO operators_in_parts(
     rel VARCHAR, on_side VARCHAR, run VARCHAR, group_by VARCHAR
 ) AS TABLE
@@ -41,7 +42,8 @@ CREATE MACRO operators_in_parts(
             c.host_self_ns,
             c.host_total_ns,
             c.device_self_ns,
-            c.device_total_ns
+            c.device_total_ns,
+            0 AS replayed_ns
         FROM operator_costs(run := run) AS c
         UNION ALL
         SELECT
@@ -56,7 +58,8 @@ CREATE MACRO operators_in_parts(
             0,
             0,
             r.device_self_ns,
-            r.device_total_ns
+            r.device_total_ns,
+            CASE WHEN r.replays > 0 THEN r.device_self_ns ELSE 0 END
         FROM replayed_costs(run := run) AS r
     ),
 
@@ -75,7 +78,8 @@ CREATE MACRO operators_in_parts(
             c.host_self_ns,
             c.host_total_ns,
             c.device_self_ns,
-            c.device_total_ns
+            c.device_total_ns,
+            c.replayed_ns
         FROM _costs AS c
         INNER JOIN query_table(rel) AS p
             ON
@@ -101,6 +105,7 @@ CREATE MACRO operators_in_parts(
         sum(c.host_self_ns) / 1000.0 AS host_self_us,
         sum(c.host_total_ns) / 1000.0 AS host_total_us,
         sum(c.device_self_ns) / 1000.0 AS device_self_us,
-        sum(c.device_total_ns) / 1000.0 AS device_total_us
+        sum(c.device_total_ns) / 1000.0 AS device_total_us,
+        sum(c.replayed_ns) / 1000.0 AS replayed_us
     FROM _calls AS c
     GROUP BY c.side, c.path, c.worker, c.span, c.name, c.input_dims, c.call_stack;

@@ -28,6 +28,7 @@
 --   host_total_us    DOUBLE   us    Host time from start to end.
 --   device_self_us   DOUBLE   us    Device work that it launched itself.
 --   device_total_us  DOUBLE   us    The same, with the operators below it.
+--   replayed_us      DOUBLE   us    Part of device_self_us that graphs replayed.
 CREATE MACRO operators_of_side(
     rel VARCHAR,
     on_side VARCHAR,
@@ -48,7 +49,8 @@ CREATE MACRO operators_of_side(
         s.host_self_us,
         s.host_total_us,
         s.device_self_us,
-        s.device_total_us
+        s.device_total_us,
+        s.replayed_us
     FROM
         operator_stats_v1(
             run := run, worker := worker, span := span, group_by := group_by, per_span := TRUE
@@ -66,6 +68,7 @@ CREATE MACRO operators_of_side(
         p.host_self_us,
         p.host_total_us,
         p.device_self_us,
-        p.device_total_us
+        p.device_total_us,
+        p.replayed_us
     FROM operators_in_parts(rel, on_side, run, group_by) AS p
     WHERE block IS NOT NULL;

@@ -2,7 +2,7 @@
 -- since: 0.1
 -- summary: What the verdict says of the serving steps of a trace.
 -- grain: one row per trace with serving steps
--- uses: as_percent, as_time, serving_steps_v1
+-- uses: as_percent, as_time, device_words, serving_steps_v1
 --
 -- The steps that count most are those that decode, else those that mix prefill and decode, those that only
 -- prefill, and those of diffusion.
@@ -107,9 +107,12 @@ CREATE MACRO serving_verdict(
         END
         || CASE r.limited_by
             WHEN 'host'
-                THEN ': the host limits it, the GPU is ' || as_percent(r.busy_pct) || ' busy'
+                THEN
+                    ': the host limits it, the ' || n.device || ' is ' || as_percent(r.busy_pct)
+                    || ' busy'
             WHEN 'unrecorded work' THEN ': work that is not in this trace limits it'
-            WHEN 'device' THEN ': the GPU limits it, ' || as_percent(r.busy_pct) || ' busy'
+            WHEN 'device'
+                THEN ': the ' || n.device || ' limits it, ' || as_percent(r.busy_pct) || ' busy'
             ELSE ''
         END
         || '.' AS sentence,
@@ -126,4 +129,6 @@ CREATE MACRO serving_verdict(
             CASE WHEN r.moe_pct > 0 THEN 'MoE ' || as_percent(r.moe_pct) END,
             CASE WHEN r.kv_cache_pct > 0 THEN 'KV cache ' || as_percent(r.kv_cache_pct) END
         ) AS work_says
-    FROM _rates AS r;
+    FROM _rates AS r
+    INNER JOIN device_words(run, worker, span) AS n
+        ON r.run = n.run AND r.worker = n.worker AND r.span = n.span;

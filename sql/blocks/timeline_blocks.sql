@@ -28,6 +28,7 @@
 --   time_ns        BIGINT   ns    Time that counts for the block.
 --   device_ns      BIGINT   ns    Sum of the device work launched in it; NULL in a trace without device work.
 --   launches       BIGINT   -     Number of pieces of device work launched in it.
+--   replayed_ns    BIGINT   ns    Part of device_ns that graphs replayed.
 CREATE MACRO timeline_blocks(
     run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
 ) AS TABLE
@@ -46,15 +47,24 @@ CREATE MACRO timeline_blocks(
         WHERE h.run = run
     ),
 
+    _graph_launches AS (
+        SELECT g.event_id
+        FROM graphs AS g
+        INNER JOIN _trace AS t ON g.run = t.run AND g.worker = t.worker AND g.span = t.span
+        WHERE g.run = run AND g.role = 'launch'
+    ),
+
     _device AS MATERIALIZED (
         SELECT
             d.event_id,
             coalesce(h.start_ns, d.start_ns) AS launched_ns,
             d.start_ns,
-            d.start_ns + d.duration_ns AS end_ns
+            d.start_ns + d.duration_ns AS end_ns,
+            g.event_id IS NOT NULL AS is_replayed
         FROM device_events AS d
         INNER JOIN _trace AS t ON d.run = t.run AND d.worker = t.worker AND d.span = t.span
         LEFT JOIN _host AS h ON coalesce(d.launch_id, d.op_id) = h.event_id
+        LEFT JOIN _graph_launches AS g ON d.launch_id = g.event_id
         WHERE d.run = run AND d.kind IN ('compute', 'communication', 'memcpy', 'memset')
     ),
 
@@ -127,12 +137,14 @@ CREATE MACRO timeline_blocks(
             greatest(d.start_ns, d.busy_until_ns) AS start_ns,
             d.end_ns,
             greatest(0, d.end_ns - greatest(d.start_ns, d.busy_until_ns)) AS own_ns,
-            d.end_ns - d.start_ns AS duration_ns
+            d.end_ns - d.start_ns AS duration_ns,
+            CASE WHEN d.is_replayed THEN d.end_ns - d.start_ns ELSE 0 END AS replayed_ns
         FROM (
             SELECT
                 w.launched_ns,
                 w.start_ns,
                 w.end_ns,
+                w.is_replayed,
                 max(w.end_ns) OVER (
                     ORDER BY w.start_ns, w.event_id
                     ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
@@ -169,6 +181,7 @@ CREATE MACRO timeline_blocks(
             l.point,
             sum(l.own_ns) AS own_ns,
             sum(l.duration_ns) AS duration_ns,
+            sum(l.replayed_ns) AS replayed_ns,
             count(*) AS launches
         FROM (
             SELECT
@@ -176,13 +189,15 @@ CREATE MACRO timeline_blocks(
                     ORDER BY e.at_ns, e.point NULLS LAST ROWS UNBOUNDED PRECEDING
                 ) AS point,
                 e.own_ns,
-                e.duration_ns
+                e.duration_ns,
+                e.replayed_ns
             FROM (
                 SELECT
                     p.point,
                     p.at_ns,
                     NULL AS own_ns,
-                    NULL AS duration_ns
+                    NULL AS duration_ns,
+                    NULL AS replayed_ns
                 FROM _points AS p
                 WHERE p.block_id IS NOT NULL
                 UNION ALL
@@ -190,7 +205,8 @@ CREATE MACRO timeline_blocks(
                     NULL,
                     o.launched_ns,
                     o.own_ns,
-                    o.duration_ns
+                    o.duration_ns,
+                    o.replayed_ns
                 FROM _own AS o
             ) AS e
         ) AS l
@@ -210,6 +226,7 @@ CREATE MACRO timeline_blocks(
             p.next_ns,
             p.next_ns - p.at_ns - (p.next_busy_ns - p.busy_ns) + coalesce(l.own_ns, 0) AS time_ns,
             coalesce(l.duration_ns, 0) AS device_ns,
+            coalesce(l.replayed_ns, 0) AS replayed_ns,
             coalesce(l.launches, 0) AS launches
         FROM (
             SELECT
@@ -234,12 +251,14 @@ CREATE MACRO timeline_blocks(
             c.id,
             max(c.time_ns) - min(c.time_ns) AS time_ns,
             max(c.device_ns) - min(c.device_ns) AS device_ns,
+            max(c.replayed_ns) - min(c.replayed_ns) AS replayed_ns,
             max(c.launches) - min(c.launches) AS launches
         FROM (
             SELECT
                 s.id,
                 coalesce(sum(s.time_ns) OVER before, 0) AS time_ns,
                 coalesce(sum(s.device_ns) OVER before, 0) AS device_ns,
+                coalesce(sum(s.replayed_ns) OVER before, 0) AS replayed_ns,
                 coalesce(sum(s.launches) OVER before, 0) AS launches
             FROM _stretches AS s
             WINDOW before AS (
@@ -263,7 +282,8 @@ CREATE MACRO timeline_blocks(
         r.end_ns,
         r.time_ns::BIGINT AS time_ns,
         CASE WHEN EXISTS (FROM _device) THEN r.device_ns::BIGINT END AS device_ns,
-        r.launches::BIGINT AS launches
+        r.launches::BIGINT AS launches,
+        CASE WHEN EXISTS (FROM _device) THEN r.replayed_ns::BIGINT END AS replayed_ns
     FROM (
         SELECT
             t.id AS block_id,
@@ -276,7 +296,8 @@ CREATE MACRO timeline_blocks(
             t.end_ns,
             c.time_ns,
             c.device_ns,
-            c.launches
+            c.launches,
+            c.replayed_ns
         FROM _tree AS t
         INNER JOIN _blocks AS b ON t.id = b.id
         INNER JOIN _totals AS c ON t.id = c.id
@@ -292,7 +313,8 @@ CREATE MACRO timeline_blocks(
             s.next_ns,
             s.time_ns,
             s.device_ns,
-            s.launches
+            s.launches,
+            s.replayed_ns
         FROM _stretches AS s
         WHERE s.block_id IS NOT NULL AND (s.next_ns > s.at_ns OR s.launches > 0)
     ) AS r

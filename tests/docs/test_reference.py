@@ -251,7 +251,7 @@ NO_EXAMPLE = "the header needs an 'example:' line that starts with one of sample
             "-- example: lightning\n",
             """\
 tracewh show kernel_stats: tracewh: kernel_stats has no rows for these parameters
-  lightning/run/default: No work on a device: if the job uses one, record with ProfilerActivity.CUDA (or XPU, ...) among the activities.""",
+  lightning/run/default: No work on a device: if the job uses one, record with ProfilerActivity.CUDA (or XPU, ...).""",
         ),
     ],
 )

@@ -21,12 +21,22 @@ def call(name: str, ts: int, **args: object) -> Event:
 
 
 CAPTURE = [
-    {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 2, "dur": 4},
+    {
+        "ph": "X",
+        "cat": "cpu_op",
+        "name": "aten::mm",
+        "pid": 1,
+        "tid": 1,
+        "ts": 2,
+        "dur": 4,
+        "args": {"Input Dims": [[2, 3], [3, 4]], "Input type": ["float", "float"]},
+    },
     call("hipStreamBeginCapture", 1),
     call("hipLaunchKernel", 3, kernel="gemm", correlation=1),
     call("hipStreamEndCapture", 8),
 ]
 REPLAY = [
+    {**call("ProfilerStep#1", 0), "cat": "user_annotation", "dur": 9},
     call("hipGraphLaunch", 1, correlation=9),
     {
         "ph": "X",
@@ -101,6 +111,33 @@ def test_rows_are_those_of_the_run_alone_with_and_without_graphs(warehouse: Path
         assert opened.graph_replays(run="warmup").fetchall() == []
         assert opened.operator_stats(run="serve").project("replayed_us").fetchall() == [(3.0,)]
         assert opened.operator_stats(run="warmup").project("replayed_us").fetchall() == [(0.0,)]
+
+
+@pytest.mark.parametrize(
+    ("query", "replayed_us"),
+    [
+        ("operator_stats('serve')", "replayed_us"),
+        ("operator_flops_summary('serve')", "replayed_us"),
+        ("flamegraph('serve', metric := 'device')", "replayed_us"),
+        ("diff_operators('warmup', 'serve')", "experiment_replayed_us"),
+        ("diff_operators('warmup', 'serve', block := '/')", "experiment_replayed_us"),
+        ("diff_operators('serve', 'warmup')", "baseline_replayed_us"),
+        ("diff_modules('serve', 'serve') WHERE path = '/'", "experiment_replayed_us"),
+        (
+            "diff_block_contents('serve', 'serve') WHERE kind = 'operator'",
+            "experiment_replayed_us",
+        ),
+    ],
+)
+def test_a_column_says_what_was_replayed(warehouse: Path, query: str, replayed_us: str) -> None:
+    """The kernel of the graph takes 3 us; a run that launches no graph has none."""
+    main(["link-captures", "serve", "warmup", "-w", str(warehouse)])
+    with tracewh.open(warehouse) as opened:
+        found = opened.sql(f"SELECT sum({replayed_us}) FROM {query}").fetchall()
+        assert found == [(3.0,)]
+        swapped = query.replace("serve", "-").replace("warmup", "serve").replace("-", "warmup")
+        found = opened.sql(f"SELECT coalesce(sum({replayed_us}), 0) FROM {swapped}").fetchall()
+        assert found == [(0.0,)]
 
 
 def test_notes_are_asked_once_until_a_capture_is_linked(

@@ -25,9 +25,11 @@ from tracewh.views import SIZES, Spec
 from tracewh.views.listing import Listing
 from tracewh.views.local_tables import Pattern
 from tracewh.views.registry import installed
-from tracewh.views.warehouse import create, listed
+from tracewh.views.warehouse import SLOW_OPTIMIZER, create, listed, plan_without
 
 REGISTRY = installed()
+
+Rows = list[tuple[Any, ...]]
 
 #: Two ranks that share a host with four GPUs, of which two have nothing to do: neither rank alone can know.
 SHARED_HOST = [
@@ -71,6 +73,7 @@ class Groups:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._con = duckdb.connect(config={"threads": 1})
+        plan_without(self._con, SLOW_OPTIMIZER)
         tables = [table.name for table in REGISTRY.tables()]
         create(self._con, REGISTRY, tables, Pattern(path))
         keys = "run, worker, span"
@@ -95,22 +98,45 @@ class Groups:
                 """
             )
         self._created = set(tables)
+        self._asked: tuple[str, dict[range, Rows]] = "", {}
 
-    def ask(self, view: Spec, arguments: dict[str, Any], size: str) -> list[tuple[Any, ...]]:
-        """The rows of a view for each group of a size, put together."""
+    def of(self, size: str, within: range | None = None) -> list[range]:
+        """The places of the traces of each group of a size, of all or of a larger group."""
+        keys = {"trace": 3, "worker": 2, "run": 1, "warehouse": 0}[size]
+        groups: dict[tuple[str, ...], range] = {}
+        for place in within or range(1, len(self._traces) + 1):
+            name = self._traces[place - 1][:keys]
+            groups[name] = range(groups.get(name, range(place, place)).start, place + 1)
+        return list(groups.values())
+
+    def ask(self, view: Spec, arguments: dict[str, Any], groups: list[range]) -> Rows:
+        """The rows of a view for each of some groups, put together.
+
+        Groups of two sizes may be the same traces: those are asked about once.
+        """
         sql = REGISTRY.call(view.name, view.version, **arguments).sql
+        if self._asked[0] != sql:
+            self._asked = sql, {}
         missing = [name for name in REGISTRY.needs(sql) if name not in self._created]
         REGISTRY.create(self._con, missing)
         self._created.update(missing)
-        keys = {"trace": 3, "worker": 2, "run": 1, "warehouse": 0}[size]
-        groups: dict[tuple[str, ...], list[int]] = {}
-        for place, trace in enumerate(self._traces, start=1):
-            groups.setdefault(trace[:keys], []).append(place)
-        rows = []
-        for places in groups.values():
-            self._con.execute(f"SET VARIABLE first = {places[0]}; SET VARIABLE last = {places[-1]}")
-            rows += self._con.execute(sql).fetchall()
-        return rows
+        known = self._asked[1]
+        for group in groups:
+            if group not in known:
+                self._con.execute(
+                    f"SET VARIABLE first = {group[0]}; SET VARIABLE last = {group[-1]}"
+                )
+                known[group] = self._con.execute(sql).fetchall()
+        return [row for group in groups for row in known[group]]
+
+    def depends_on_more(self, view: Spec, arguments: dict[str, Any], size: str, than: str) -> bool:
+        """Whether a group of a size has other rows than its smaller groups put together."""
+        return any(
+            not alike(
+                self.ask(view, arguments, self.of(than, group)), self.ask(view, arguments, [group])
+            )
+            for group in self.of(size)
+        )
 
 
 def variants(view: Spec) -> list[dict[str, Any]]:
@@ -140,7 +166,7 @@ def groups_of(shared: Path, factory: pytest.TempPathFactory) -> Path:
         for run in ("two_ranks_nccl_2023", "ddp_gloo"):
             shutil.copytree(crowd / f"run={run}", data / f"run={run}", copy_function=os.link)
         # Without the captures of graphs, which stay with their run: tests/storage/test_captures.py.
-        for run in ("sglang_decode", "minddata_2.0.0"):
+        for run in ("sglang_decode", "minddata_2.0.0", "pipeline"):
             [trace] = (crowd / f"run={run}").glob("*/span=default")
             for copy in (run, f"{run} again"):
                 place = data / f"run={copy}" / trace.parent.name / trace.name
@@ -177,19 +203,18 @@ def test_a_view_distributes_as_its_header_says(groups: Groups, view: Spec) -> No
     smaller = list(SIZES)[: list(SIZES).index(view.distributes)][-1:]
     is_needed, rows = not smaller, 0
     for arguments in variants(view):
-        whole = groups.ask(view, arguments, "warehouse")
+        whole = groups.ask(view, arguments, groups.of("warehouse"))
         rows += len(whole)
         size = REGISTRY.call(view.name, view.version, **arguments).distributes
         if size != "warehouse":
-            parts = groups.ask(view, arguments, size)
+            parts = groups.ask(view, arguments, groups.of(size))
             assert alike(parts, whole), f"depends on more than a {size}: {arguments}"
         if size != view.distributes:
-            smaller_parts = groups.ask(view, arguments, view.distributes)
-            assert not alike(smaller_parts, whole), (
+            assert groups.depends_on_more(view, arguments, size, view.distributes), (
                 f"distributes by {view.distributes}: {arguments}"
             )
         elif not is_needed:
-            is_needed = not alike(groups.ask(view, arguments, smaller[0]), whole)
+            is_needed = groups.depends_on_more(view, arguments, size, smaller[0])
         elif view.distributes == "warehouse":
             break  # nothing is left to be found out
     assert rows > 1 or view.grain == "one row"

@@ -16,6 +16,7 @@ import pytest
 
 import tracewh
 from tests.conftest import made_once
+from tests.views.drawn_jobs import Drawing, write_csv
 from tracewh.views import Spec
 from tracewh.views.registry import installed
 
@@ -107,6 +108,8 @@ def crowd_of(shared: Path, factory: pytest.TempPathFactory) -> Path:
         counted = folder / "counted.pt.trace.json"
         counted.write_text(json.dumps({"deviceProperties": [A100], "traceEvents": COUNTERS}))
         tracewh.ingest([counted], path, run="counted")
+        table = write_csv(Drawing(steps=2, slow=(1, 0)), folder / "job.csv")
+        tracewh.ingest([table], path, run="pipeline")
         for trace in list((path / "data").glob("*/*/*")):
             run, worker, span = trace.relative_to(path / "data").parts
             copies = [
@@ -184,7 +187,7 @@ def test_rows_of_all_are_those_of_each_put_together(crowd: tracewh.Warehouse, vi
     traces = crowd.sql(
         "SELECT DISTINCT run, worker, span FROM traces WHERE NOT starts_with(run, 'again')"
     ).fetchall()
-    assert len(traces) == 24
+    assert len(traces) == 26
     # Most copies only have to be there.
     asked = {
         trace[: len(filters)]

@@ -25,7 +25,7 @@ from tracewh.temporary import temporary
 from tracewh.views.listing import Listing, Trace
 from tracewh.views.registry import ArgumentError, Call, installed
 from tracewh.views.spec import SIZES, Spec
-from tracewh.views.warehouse import create, reads_captures
+from tracewh.views.warehouse import SLOW_OPTIMIZER, create, plan_without, reads_captures
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -262,6 +262,7 @@ def _connected(settings: Settings | None = None) -> Iterator[duckdb.DuckDBPyConn
         temporary(Path(str(where)) if where else None) as folder,
         duckdb.connect(config={**config, "temp_directory": str(folder)}) as con,
     ):
+        plan_without(con, SLOW_OPTIMIZER)
         yield con
 
 

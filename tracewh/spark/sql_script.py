@@ -77,12 +77,12 @@ def functions(registry: Registry, views: Mapping[str, Spec]) -> Iterator[str]:
     for name, view in views.items():
         params = ", ".join(map(_parameter, view.params))
         columns = ",\n  ".join(f"{_name(c)} {_type(c.type)} {_comment(c)}" for c in view.columns)
-        comment = f"{view.summary} {NO_REPLAYS.format(view.name)}" if view.notes else view.summary
+        leaves_out = f" {NO_REPLAYS.format(view.name)}" if "replay_notes" in view.notes else ""
         # Qualified with the function's name, Spark does not mistake parameters for columns.
         passed = {param.name: exp.column(param.name, name) for param in view.params}
         yield (
             f"CREATE OR REPLACE TEMPORARY FUNCTION {name}({params})\n"
-            f"RETURNS TABLE (\n  {columns}\n)\nCOMMENT {_text(comment)}\n"
+            f"RETURNS TABLE (\n  {columns}\n)\nCOMMENT {_text(view.summary + leaves_out)}\n"
             f"RETURN {_translated(inline_macros(registry, view, passed))}"
         )
 

@@ -5,7 +5,8 @@
 -- grain: one row per block and operator, and per block and kernel
 -- distributes: warehouse
 -- order: path, kind DESC, position
--- empty: Neither run has operators or kernels in blocks: record with ProfilerActivity.CPU among the activities.
+-- empty: Neither run has operators or kernels in blocks: {record operators}.
+-- notes: replay_notes
 -- uses: aligned_blocks, kernels_in_parts, operators_in_parts
 -- example: samples --baseline resnet_workers_0 --experiment resnet_workers_2 --limit 6
 -- reading: In the first step, two operators of the data set have left the training process.
@@ -30,20 +31,22 @@
 --   most_blocks        BIGINT   -     50       Number of blocks to report: those whose time changed most.
 --   most               BIGINT   -     20       Number of operators, and of kernels, to report for each block.
 -- columns
---   name                  type     unit  meaning
---   path                  VARCHAR  key   Path of the block, as in diff_modules.
---   kind                  VARCHAR  key   'operator' or 'kernel'.
---   position              BIGINT   key   Place in its block, from 1; the largest difference in device time comes first, then that in host time.
---   name                  VARCHAR  -     Name of the operator or kernel.
---   baseline_calls        BIGINT   -     Number of calls in the baseline.
---   experiment_calls      BIGINT   -     Number of calls in the experiment.
---   delta_calls           BIGINT   -     Difference in calls.
---   baseline_device_us    DOUBLE   us    Time of the kernel, or of the device work that the operator launched itself, in the baseline.
---   experiment_device_us  DOUBLE   us    The same in the experiment.
---   delta_device_us       DOUBLE   us    Difference in device time.
---   baseline_host_us      DOUBLE   us    Host time of the operator itself in the baseline; NULL for kernels.
---   experiment_host_us    DOUBLE   us    The same in the experiment.
---   delta_host_us         DOUBLE   us    Difference in host time.
+--   name                    type     unit  meaning
+--   path                    VARCHAR  key   Path of the block, as in diff_modules.
+--   kind                    VARCHAR  key   'operator' or 'kernel'.
+--   position                BIGINT   key   Place in its block, from 1; the largest difference in device time comes first, then that in host time.
+--   name                    VARCHAR  -     Name of the operator or kernel.
+--   baseline_calls          BIGINT   -     Number of calls in the baseline.
+--   experiment_calls        BIGINT   -     Number of calls in the experiment.
+--   delta_calls             BIGINT   -     Difference in calls.
+--   baseline_device_us      DOUBLE   us    Time of the kernel, or of the device work that the operator launched itself, in the baseline.
+--   experiment_device_us    DOUBLE   us    The same in the experiment.
+--   delta_device_us         DOUBLE   us    Difference in device time.
+--   baseline_replayed_us    DOUBLE   us    Part of baseline_device_us of an operator that graphs replayed; NULL for kernels.
+--   experiment_replayed_us  DOUBLE   us    The same in the experiment.
+--   baseline_host_us        DOUBLE   us    Host time of the operator itself in the baseline; NULL for kernels.
+--   experiment_host_us      DOUBLE   us    The same in the experiment.
+--   delta_host_us           DOUBLE   us    Difference in host time.
 CREATE MACRO diff_block_contents_v1(
     baseline VARCHAR,
     experiment VARCHAR,
@@ -108,16 +111,18 @@ CREATE MACRO diff_block_contents_v1(
     found AS MATERIALIZED (
         SELECT
             'operator' AS kind, b.side, b.path, b.name, b.calls, b.device_self_us AS device_us,
-            b.host_self_us AS host_us
+            b.host_self_us AS host_us, b.replayed_us
         FROM operators_in_parts('parts', 'baseline', baseline, 'name') AS b
         UNION ALL
-        SELECT 'operator', e.side, e.path, e.name, e.calls, e.device_self_us, e.host_self_us
+        SELECT
+            'operator', e.side, e.path, e.name, e.calls, e.device_self_us, e.host_self_us,
+            e.replayed_us
         FROM operators_in_parts('parts', 'experiment', experiment, 'name') AS e
         UNION ALL
-        SELECT 'kernel', b.side, b.path, b.name, b.calls, b.total_us, NULL
+        SELECT 'kernel', b.side, b.path, b.name, b.calls, b.total_us, NULL, NULL
         FROM kernels_in_parts('parts', 'baseline', baseline, 'name') AS b
         UNION ALL
-        SELECT 'kernel', e.side, e.path, e.name, e.calls, e.total_us, NULL
+        SELECT 'kernel', e.side, e.path, e.name, e.calls, e.total_us, NULL, NULL
         FROM kernels_in_parts('parts', 'experiment', experiment, 'name') AS e
     ),
 
@@ -155,7 +160,9 @@ CREATE MACRO diff_block_contents_v1(
             sum(f.device_us) FILTER (WHERE f.side = 'baseline') AS baseline_device_us,
             sum(f.device_us) FILTER (WHERE f.side = 'experiment') AS experiment_device_us,
             sum(f.host_us) FILTER (WHERE f.side = 'baseline') AS baseline_host_us,
-            sum(f.host_us) FILTER (WHERE f.side = 'experiment') AS experiment_host_us
+            sum(f.host_us) FILTER (WHERE f.side = 'experiment') AS experiment_host_us,
+            sum(f.replayed_us) FILTER (WHERE f.side = 'baseline') AS baseline_replayed_us,
+            sum(f.replayed_us) FILTER (WHERE f.side = 'experiment') AS experiment_replayed_us
         FROM found AS f
         GROUP BY f.path, f.kind, f.name
     ),
@@ -172,7 +179,14 @@ CREATE MACRO diff_block_contents_v1(
             CASE WHEN s.kind = 'operator' THEN coalesce(s.baseline_host_us, a.baseline) END
                 AS baseline_host_us,
             CASE WHEN s.kind = 'operator' THEN coalesce(s.experiment_host_us, a.experiment) END
-                AS experiment_host_us
+                AS experiment_host_us,
+            CASE
+                WHEN s.kind = 'operator' THEN coalesce(s.baseline_replayed_us, a.baseline_device)
+            END AS baseline_replayed_us,
+            CASE
+                WHEN s.kind = 'operator'
+                    THEN coalesce(s.experiment_replayed_us, a.experiment_device)
+            END AS experiment_replayed_us
         FROM summed AS s
         INNER JOIN absent AS a ON s.path = a.path AND s.kind = a.kind
     ),
@@ -201,6 +215,8 @@ CREATE MACRO diff_block_contents_v1(
         p.baseline_device_us,
         p.experiment_device_us,
         p.experiment_device_us - p.baseline_device_us AS delta_device_us,
+        p.baseline_replayed_us,
+        p.experiment_replayed_us,
         p.baseline_host_us,
         p.experiment_host_us,
         p.experiment_host_us - p.baseline_host_us AS delta_host_us

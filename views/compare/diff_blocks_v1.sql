@@ -4,7 +4,7 @@
 -- summary: Compares the time of a whole trace, or of one block of it, and of the blocks inside, summed by name.
 -- distributes: warehouse
 -- order: depth, abs(delta_us) DESC, name, kind
--- empty: Neither run has an event that lasts: record with ProfilerActivity.CPU among the activities.
+-- empty: Neither run has an event that lasts: {record events}.
 -- uses: diff_modules_v1
 -- example: samples --baseline resnet_workers_0 --experiment resnet_workers_2
 -- reading: With two workers, the loader takes 42 ms less of the five steps. Everything else takes about as long as before.

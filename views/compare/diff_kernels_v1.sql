@@ -5,7 +5,7 @@
 -- distributes: warehouse
 -- combines: kernel_stats_v1(group_by := group_by, per_span := TRUE) WHERE block IS NULL; kernel_steps(group_by := group_by) WHERE block IS NULL; steps
 -- order: abs(delta_total_us) DESC, name, operator, grid, block, registers_per_thread, shared_memory_bytes
--- empty: Neither run has kernels: record with ProfilerActivity.CUDA (or XPU, ...) among the activities.
+-- empty: Neither run has kernels: {record device}.
 -- notes: replay_notes
 -- uses: block_parts, delta_pct, kernel_steps, kernels_of_side, step_changes, steps_of_sides, trace_weights
 -- example: drawn --baseline old --experiment new

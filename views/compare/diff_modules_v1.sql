@@ -4,7 +4,7 @@
 -- summary: The timelines of two runs aligned block by block, with the difference in time of each block.
 -- distributes: warehouse
 -- order: abs(delta_us) DESC, position
--- empty: Neither run has an event with a duration: record with ProfilerActivity.CPU among the activities.
+-- empty: Neither run has an event with a duration: {record events}.
 -- uses: aligned_blocks, percentage, step_changes
 -- example: samples --baseline resnet_workers_0 --experiment resnet_workers_2 --depth 2 --limit 8
 -- reading: The data loader takes 8 ms less of each step, and nothing else changes much.
@@ -30,8 +30,9 @@
 -- row that contains them, and the rows of the first level to the length of the trace. Host time from start
 -- to end, and device work as a plain sum, have columns of their own, and add up too.
 --
--- Work that a CUDA or HIP graph replayed counts for the block that launched the graph. module_tree and
--- module_stats have it by the modules in which it was captured.
+-- Work that a CUDA or HIP graph replayed counts for the block that launched the graph;
+-- baseline_replayed_us and experiment_replayed_us say how much that is. module_stats, module_tree and
+-- diff_block_contents have it by the modules and operators that captured it.
 --
 -- Whether a difference is more than noise is tested on the steps that both traces have, without those that
 -- the end of the recording cut short, as in diff_steps. The tested value is the time of the block at the same
@@ -77,6 +78,8 @@
 --   experiment_device_us      DOUBLE   us    The same in the experiment.
 --   delta_device_us           DOUBLE   us    Difference in device work; NULL if a trace has none.
 --   delta_device_us_pct       DOUBLE   pct   The difference as a share of the baseline; NULL if the baseline is 0 or NULL.
+--   baseline_replayed_us      DOUBLE   us    Part of baseline_device_us that graphs replayed.
+--   experiment_replayed_us    DOUBLE   us    The same in the experiment.
 --   baseline_name             VARCHAR  -     Name as recorded in the baseline; NULL if the block has several events or none.
 --   experiment_name           VARCHAR  -     The same in the experiment.
 --   baseline_start_ns         BIGINT   ns    Start in the baseline, nanoseconds since the epoch.
@@ -114,6 +117,8 @@ CREATE MACRO diff_modules_v1(
             a.baseline_device_ns,
             a.experiment_device_ns,
             coalesce(a.baseline_launches, 0) + coalesce(a.experiment_launches, 0) AS launches,
+            a.baseline_replayed_ns,
+            a.experiment_replayed_ns,
             a.baseline_name,
             a.experiment_name,
             a.baseline_parts[1][1] AS baseline_start_ns,
@@ -251,6 +256,8 @@ CREATE MACRO diff_modules_v1(
         a.experiment_device_ns / 1000.0 AS experiment_device_us,
         d.delta_ns / 1000.0 AS delta_device_us,
         percentage(d.delta_ns, a.baseline_device_ns) AS delta_device_us_pct,
+        a.baseline_replayed_ns / 1000.0 AS baseline_replayed_us,
+        a.experiment_replayed_ns / 1000.0 AS experiment_replayed_us,
         a.baseline_name,
         a.experiment_name,
         a.baseline_start_ns,

@@ -5,7 +5,7 @@
 -- distributes: warehouse
 -- combines: operator_stats_v1(group_by := group_by, per_span := TRUE) WHERE block IS NULL; operator_steps(group_by := group_by) WHERE block IS NULL; steps
 -- order: abs(delta_device_self_us) DESC, abs(delta_host_self_us) DESC, name, input_dims, call_stack
--- empty: Neither run has operators that group_by '{group_by}' lists: record with ProfilerActivity.CPU among the activities.
+-- empty: Neither run has operators that group_by '{group_by}' lists: {record operators}.
 -- notes: replay_notes
 -- uses: block_parts, delta_pct, operator_steps, operators_of_side, step_changes, steps_of_sides, trace_weights
 -- example: samples --baseline resnet_workers_0 --experiment resnet_workers_2 --limit 6
@@ -62,6 +62,8 @@
 --   experiment_device_total_us             DOUBLE   us    The same in the experiment.
 --   delta_device_total_us                  DOUBLE   us    Difference in device total time.
 --   delta_device_total_us_pct              DOUBLE   pct   The difference as a share of the baseline; NULL if the baseline is 0.
+--   baseline_replayed_us                   DOUBLE   us    Part of baseline_device_self_us that graphs replayed.
+--   experiment_replayed_us                 DOUBLE   us    The same in the experiment.
 --   baseline_steps                         BIGINT   -     Number of steps of the baseline.
 --   experiment_steps                       BIGINT   -     Number of steps of the experiment.
 --   baseline_host_self_step_median_us      DOUBLE   us    Median of its host self time per step of the baseline.
@@ -152,7 +154,11 @@ CREATE MACRO diff_operators_v1(
             sum(s.device_total_us * d.weight) FILTER (WHERE s.side = 'baseline')
                 AS baseline_device_total_us,
             sum(s.device_total_us * d.weight) FILTER (WHERE s.side = 'experiment')
-                AS experiment_device_total_us
+                AS experiment_device_total_us,
+            sum(s.replayed_us * d.weight) FILTER (WHERE s.side = 'baseline')
+                AS baseline_replayed_us,
+            sum(s.replayed_us * d.weight) FILTER (WHERE s.side = 'experiment')
+                AS experiment_replayed_us
         FROM stats AS s
         INNER JOIN trace_weights('stats') AS w
             ON s.side = w.side AND s.worker = w.worker AND s.span = w.span
@@ -200,7 +206,9 @@ CREATE MACRO diff_operators_v1(
                 AS experiment_device_self_us,
             coalesce(s.baseline_device_total_us, a.baseline_device) AS baseline_device_total_us,
             coalesce(s.experiment_device_total_us, a.experiment_device)
-                AS experiment_device_total_us
+                AS experiment_device_total_us,
+            coalesce(s.baseline_replayed_us, a.baseline_device) AS baseline_replayed_us,
+            coalesce(s.experiment_replayed_us, a.experiment_device) AS experiment_replayed_us
         FROM summed AS s
         CROSS JOIN absent AS a
     ),
@@ -288,6 +296,8 @@ CREATE MACRO diff_operators_v1(
         d.experiment_device_total_us - d.baseline_device_total_us AS delta_device_total_us,
         delta_pct(d.baseline_device_total_us, d.experiment_device_total_us)
             AS delta_device_total_us_pct,
+        d.baseline_replayed_us,
+        d.experiment_replayed_us,
         coalesce(h.baseline_steps, 0) AS baseline_steps,
         coalesce(h.experiment_steps, 0) AS experiment_steps,
         h.baseline_median_us AS baseline_host_self_step_median_us,

@@ -6,7 +6,7 @@
 -- distributes: warehouse
 -- combines: trace_figures(figures := ['step_us', 'gpu_utilization_pct', 'est_sm_efficiency_pct', 'peak_memory_bytes', 'mean_memory_bytes', 'peak_host_memory_bytes', 'mean_host_memory_bytes']); step_breakdown_v1(); used_devices(); devices
 -- order: baseline_step_us
--- empty: Neither run has an event with a duration: record with ProfilerActivity.CPU among the activities.
+-- empty: Neither run has an event with a duration: {record events}.
 -- uses: delta_pct, diff_steps_v1, ratio, trace_figures, used_devices
 -- example: samples --baseline resnet_workers_0 --experiment resnet_workers_2
 -- reading: A step is nearly half as long, and this is not noise. The traces have no devices.

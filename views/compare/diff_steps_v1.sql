@@ -6,7 +6,7 @@
 -- distributes: warehouse
 -- combines: step_breakdown_v1()
 -- order: abs(delta_mean_us) DESC, list_position(['kernel', 'memcpy', 'memset', 'communication', 'runtime', 'dataloader', 'cpu_exec', 'other', 'total'], category)
--- empty: Neither run has an event with a duration: record with ProfilerActivity.CPU among the activities.
+-- empty: Neither run has an event with a duration: {record events}.
 -- uses: delta_pct, step_breakdown_v1, step_changes
 -- example: samples --baseline resnet_workers_0 --experiment resnet_workers_2
 -- reading: A step is nearly half as long, because the data loader costs a seventh of what it did. The operators take as long as before.

@@ -4,9 +4,9 @@
 -- summary: Two runs in a sentence: faster or slower, whether that is noise, and what explains it; then the figures behind it.
 -- grain: one row per sentence, figure or category of a step
 -- distributes: warehouse
--- combines: trace_figures(figures := ['step_us', 'gpu_utilization_pct', 'est_sm_efficiency_pct', 'peak_memory_bytes', 'mean_memory_bytes', 'peak_host_memory_bytes', 'mean_host_memory_bytes']); step_breakdown_v1(); used_devices(); devices; steps; traces
+-- combines: trace_figures(figures := ['step_us', 'gpu_utilization_pct', 'est_sm_efficiency_pct', 'peak_memory_bytes', 'mean_memory_bytes', 'peak_host_memory_bytes', 'mean_host_memory_bytes']); step_breakdown_v1(); device_words(); used_devices(); devices; steps; traces
 -- order: list_position(['headline', 'figure', 'change'], part), position
--- uses: as_bytes, as_digits, as_percent, as_time, delta_pct, is_wanted, percentage, recording_hint, diff_overview_v1, diff_steps_v1
+-- uses: as_bytes, as_digits, as_percent, as_time, delta_pct, device_words, is_wanted, percentage, recording_hint, diff_overview_v1, diff_steps_v1
 -- example: samples --baseline resnet_workers_0 --experiment resnet_workers_2
 -- reading: A step is a tenth shorter, which may be noise. The data loader takes less time, and other host work takes more.
 --
@@ -334,6 +334,19 @@ CREATE MACRO diff_verdict_v1(
         LEFT JOIN overview AS o ON TRUE
     ),
 
+    -- The kind of the devices of both runs, if it is one.
+    device AS (
+        SELECT CASE WHEN count(DISTINCT d.device) = 1 THEN min(d.device) ELSE 'Device' END AS word
+        FROM (
+            SELECT b.device
+            FROM device_words(baseline, baseline_worker, baseline_span) AS b
+            UNION ALL
+            SELECT e.device
+            FROM device_words(experiment, experiment_worker, experiment_span) AS e
+        ) AS d
+        WHERE d.device <> 'device'
+    ),
+
     figures AS (
         SELECT
             unnest([
@@ -350,7 +363,7 @@ CREATE MACRO diff_verdict_v1(
                 {
                     'position': 2,
                     'name': 'gpu_utilization_pct',
-                    'title': 'GPU utilization',
+                    'title': d.word || ' utilization',
                     'unit': 'pct',
                     'baseline_value': o.baseline_gpu_utilization_pct,
                     'experiment_value': o.experiment_gpu_utilization_pct
@@ -382,6 +395,7 @@ CREATE MACRO diff_verdict_v1(
             ], recursive := TRUE)
         FROM overview AS o
         CROSS JOIN total AS t
+        CROSS JOIN device AS d
     ),
 
     entries AS (

@@ -7,7 +7,7 @@
 -- order: run, worker, span, event_id, counter
 -- carries: spark
 -- needs: no_counters
--- empty: No kernel has CUPTI counters: on NVIDIA GPUs record with ProfilerActivity.CUDA and the experimental_config that docs/views/kernel_counters.md describes.
+-- empty: No kernel has counters: {record counters}.
 -- uses: counter_values
 -- example: drawn --counter dram%
 --

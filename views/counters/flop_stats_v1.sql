@@ -5,7 +5,7 @@
 -- distributes: worker
 -- order: self_flops DESC, total_flops DESC, run, worker, span, name
 -- needs: no_counters
--- empty: No kernel has CUPTI counters: on NVIDIA GPUs record with ProfilerActivity.CUDA and the experimental_config that docs/views/kernel_counters.md describes.
+-- empty: No kernel has counters: {record counters}.
 -- uses: checked_choice, first_id, kernel_counters_v1, module_costs, module_events, percentage, profiled_kernels, trace_names
 -- example: drawn --group-by module
 --

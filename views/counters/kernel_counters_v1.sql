@@ -6,7 +6,7 @@
 -- distributes: trace
 -- order: flops DESC, run, worker, span, event_id
 -- needs: no_counters
--- empty: No kernel has CUPTI counters: on NVIDIA GPUs record with ProfilerActivity.CUDA and the experimental_config that docs/views/kernel_counters.md describes.
+-- empty: No kernel has counters: {record counters}.
 -- uses: first_id, is_wanted, profiled_kernels, trace_key
 -- example: drawn
 --

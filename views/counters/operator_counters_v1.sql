@@ -6,7 +6,7 @@
 -- distributes: worker
 -- order: sum DESC, run, worker, span, counter, operator
 -- needs: no_counters
--- empty: No kernel has CUPTI counters: on NVIDIA GPUs record with ProfilerActivity.CUDA and the experimental_config that docs/views/kernel_counters.md describes.
+-- empty: No kernel has counters: {record counters}.
 -- uses: counter_values, kernel_counters_v1
 -- example: drawn
 --

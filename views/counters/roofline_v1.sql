@@ -6,7 +6,7 @@
 -- distributes: trace
 -- order: duration_us DESC, flops DESC, run, worker, span, name, device_id
 -- needs: no_counters
--- empty: No kernel has CUPTI counters: on NVIDIA GPUs record with ProfilerActivity.CUDA and the experimental_config that docs/views/kernel_counters.md describes.
+-- empty: No kernel has counters: {record counters}.
 -- uses: checked_choice, is_wanted, kernel_counters_v1, percentage, profiled_kernels, ratio
 -- example: drawn
 --

@@ -5,7 +5,7 @@
 -- grain: one row per scope and sample, step or trace
 -- distributes: trace
 -- order: run, worker, span, list_position(['host', 'process', 'child_process', 'operator'], scope), pid, operator_id, start_ns
--- empty: No use of the CPUs was recorded: run the training in `with tracewh.record.cpu(folder):`, profile the data of MindSpore, or record with nsys profile --sample=process-tree.
+-- empty: No use of the CPUs was recorded: {record cpus}.
 -- uses: checked_choice, is_wanted
 -- example: drawn --group-by trace
 --

@@ -5,7 +5,7 @@
 -- grain: one row per operator of an input pipeline
 -- distributes: trace
 -- order: run, worker, span, pipeline, operator_id
--- empty: No input pipeline was recorded: put tracewh.record.dataloader(loader, folder) around the DataLoader, or profile the data of MindSpore.
+-- empty: No input pipeline was recorded: {record data}.
 -- uses: data_batches, is_wanted, percentage, ratio
 -- example: drawn
 --

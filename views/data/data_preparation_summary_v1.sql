@@ -5,7 +5,7 @@
 -- grain: one row per input pipeline and finding
 -- distributes: trace
 -- order: run, worker, span, pipeline, list_position(['slow_pipeline', 'slow_transfer', 'no_bottleneck', 'slow_worker', 'slow_operator', 'slow_reading', 'more_workers', 'fewer_workers'], finding), operator_id
--- empty: No batch of an input pipeline was recorded: iterate over a torch DataLoader while the profiler records the CPU, or put tracewh.record.dataloader(loader, folder) around the loader.
+-- empty: No batch of an input pipeline was recorded: {record data}.
 -- uses: as_percent, as_time, data_waits, ratio, data_pipeline_v1
 -- example: drawn
 --

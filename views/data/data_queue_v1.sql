@@ -5,7 +5,7 @@
 -- grain: one row per queue and sample or batch
 -- distributes: trace
 -- order: run, worker, span, pipeline, stage, operator_id, time_ns, batch
--- empty: No queue of an input pipeline was recorded: put tracewh.record.dataloader(loader, folder) around the DataLoader, or profile the data of MindSpore.
+-- empty: No queue of an input pipeline was recorded: {record data}.
 -- uses: data_batches, is_wanted, percentage
 -- example: drawn
 --

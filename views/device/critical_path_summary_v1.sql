@@ -5,7 +5,7 @@
 -- grain: one row per kind of bound on the critical path; with per_step, one row per step and kind
 -- distributes: trace
 -- order: run, worker, span, step, duration_us DESC, bound
--- empty: No event with a duration was recorded: record with ProfilerActivity.CPU among the activities.
+-- empty: No event with a duration was recorded: {record events}.
 -- uses: critical_path_v1, is_wanted
 -- example: samples --run ddp_gloo --worker rank0
 -- reading: Two things bound the mean step of rank 0: its operators, and waiting for data.

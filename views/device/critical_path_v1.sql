@@ -5,7 +5,7 @@
 -- grain: one row per piece of the chain of a step; the pieces of a step follow each other without gaps
 -- distributes: trace
 -- order: run, worker, span, step, start_ns
--- empty: No event with a duration was recorded: record with ProfilerActivity.CPU among the activities.
+-- empty: No event with a duration was recorded: {record events}.
 -- uses: critical_pieces, is_wanted
 -- example: samples --run ddp_gloo --step 3 --limit 12
 --

@@ -6,7 +6,7 @@
 -- order: total_us DESC, run, worker, span, name, launch_call, device_id, tid
 -- carries: spark
 -- needs: no_device_events
--- empty: No kernel is linked to the call that launched it: record with both ProfilerActivity.CPU and ProfilerActivity.CUDA (or XPU, ...), and add a warmup step to the schedule.
+-- empty: No kernel is linked to the call that launched it: {record launches}.
 -- uses: is_wanted
 -- example: drawn
 --

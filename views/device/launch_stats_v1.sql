@@ -6,7 +6,7 @@
 -- order: host_us DESC, run, worker, span, name, operator, launch_call
 -- carries: spark
 -- needs: no_device_events
--- empty: No device work is linked to the call that launched it: record with both ProfilerActivity.CPU and ProfilerActivity.CUDA (or XPU, ...), and add a warmup step to the schedule.
+-- empty: No device work is linked to the call that launched it: {record launches}.
 -- uses: first_id, is_wanted, operator_names, percentage, trace_names
 -- example: drawn
 --

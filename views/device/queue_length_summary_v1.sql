@@ -6,7 +6,7 @@
 -- order: run, worker, span, device_id, stream_id
 -- carries: spark
 -- needs: no_device_events
--- empty: No device work is linked to a call that launched it before it started: record with both ProfilerActivity.CPU and ProfilerActivity.CUDA (or XPU, ...), and add a warmup step to the schedule.
+-- empty: No device work is linked to a call that launched it before it started: {record launches}.
 -- uses: percentage, queue_changes, ratio
 -- example: drawn
 --

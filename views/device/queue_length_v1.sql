@@ -7,7 +7,7 @@
 -- order: run, worker, span, device_id, stream_id, time_ns, change DESC, event_id
 -- carries: spark
 -- needs: no_device_events
--- empty: No device work is linked to a call that launched it before it started: record with both ProfilerActivity.CPU and ProfilerActivity.CUDA (or XPU, ...), and add a warmup step to the schedule.
+-- empty: No device work is linked to a call that launched it before it started: {record launches}.
 -- uses: queue_changes
 -- example: drawn
 --

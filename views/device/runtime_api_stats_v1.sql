@@ -5,7 +5,7 @@
 -- distributes: worker
 -- order: total_us DESC, run, worker, span, name
 -- carries: spark
--- empty: No such call was recorded: for those of the device record with ProfilerActivity.CUDA (or XPU, ...) among the activities; only Nsight Systems records those of the operating system (--trace=osrt).
+-- empty: No such call was recorded: {record calls}. Only Nsight Systems records those of the operating system, with --trace=osrt.
 -- uses: checked_choice, is_wanted, percentage
 -- example: drawn
 --

@@ -7,7 +7,7 @@
 -- order: run, worker, span, device_id, start_ns
 -- carries: spark
 -- needs: no_device_events
--- empty: No kernel has blocks per multiprocessor, which the profiler does not record on AMD and MTIA devices.
+-- empty: No kernel has blocks per multiprocessor, which are recorded on NVIDIA GPUs only.
 -- uses: is_wanted
 -- example: drawn
 --

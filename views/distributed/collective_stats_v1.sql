@@ -6,7 +6,7 @@
 -- distributes: run
 -- combines: collective_calls()
 -- order: total_us DESC, run, worker, span, name
--- empty: No collective was recorded, on a device or on the host: a job of one process has none; for NCCL and RCCL record with ProfilerActivity.CUDA.
+-- empty: No collective was recorded, on a device or on the host: a job of one process has none; for those on a device {record device}.
 -- uses: matched_collectives, percentage, ratio, transfer_totals
 -- example: samples --run ddp_gloo
 -- reading: Broadcasts move few bytes and take long: rank 0 spends most of their time waiting for rank 1.

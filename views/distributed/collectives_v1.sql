@@ -6,7 +6,7 @@
 -- distributes: run
 -- combines: collective_calls()
 -- order: duration_us DESC, run, worker, span, start_ns, event_id
--- empty: No collective was recorded, on a device or on the host: a job of one process has none; for NCCL and RCCL record with ProfilerActivity.CUDA.
+-- empty: No collective was recorded, on a device or on the host: a job of one process has none; for those on a device {record device}.
 -- uses: matched_collectives, ratio
 -- example: samples --run ddp_gloo --limit 6
 -- reading: The longest are broadcasts of a few bytes, which mostly wait for the other rank.

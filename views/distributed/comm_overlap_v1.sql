@@ -6,7 +6,7 @@
 -- distributes: trace
 -- order: run, worker, span, step NULLS FIRST
 -- carries: spark
--- empty: No operators, annotations or kernels were recorded: record with ProfilerActivity.CPU, and with ProfilerActivity.CUDA (or XPU, ...) if the job uses a device.
+-- empty: No operators, annotations or kernels were recorded: {record operators}; if the job uses a device, {record device}.
 -- uses: is_wanted, percentage
 -- example: samples --run ddp_gloo
 -- reading: On the CPU this says little, because everything around a collective counts as computation. On a GPU, communication_us is what could be saved.

@@ -6,7 +6,7 @@
 -- distributes: run
 -- combines: collective_calls()
 -- order: run, worker, span, step NULLS FIRST
--- empty: No collective was recorded, on a device or on the host: a job of one process has none; for NCCL and RCCL record with ProfilerActivity.CUDA.
+-- empty: No collective was recorded, on a device or on the host: a job of one process has none; for those on a device {record device}.
 -- uses: matched_collectives, transfer_totals
 -- example: samples --run ddp_gloo
 -- reading: In step 3 rank 0 waits for most of its communication and rank 1 not at all: rank 1 came last.

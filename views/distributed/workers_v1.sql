@@ -5,7 +5,7 @@
 -- grain: one row per trace with a complete step; a trace without steps counts as one step
 -- distributes: run
 -- order: run, span, lateness_us DESC, step_us DESC, worker
--- empty: No trace has a complete step, or an event with a duration outside of steps: record for longer, with ProfilerActivity.CPU among the activities.
+-- empty: No trace has a complete step, or an event with a duration outside of steps: record for longer, and {record events}.
 -- uses: is_wanted, mean_steps, stragglers_v1
 -- example: samples --run ddp_gloo
 -- reading: Both workers have steps of equal length, because each waits for the other in collectives. The one that comes last most often waits the least itself.

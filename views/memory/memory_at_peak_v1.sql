@@ -161,14 +161,28 @@ CREATE MACRO memory_at_peak_v1(
     ),
 
     around AS (
-        SELECT DISTINCT a.op_id, a.time_ns, a.op_id AS id, 0 AS levels
+        SELECT DISTINCT a.run, a.worker, a.span, a.op_id, a.time_ns, a.op_id AS id, 0 AS levels
         FROM alive AS a
         WHERE a.op_id IS NOT NULL
         UNION ALL
-        SELECT o.op_id, o.time_ns, l.parent_id, o.levels + 1
+        SELECT o.run, o.worker, o.span, o.op_id, o.time_ns, l.parent_id, o.levels + 1
         FROM around AS o
         INNER JOIN links AS l ON o.id = l.id
         WHERE l.parent_id IS NOT NULL
+    ),
+
+    -- Materialized: or else DuckDB joins them with all events by time, before it compares the numbers.
+    events_around AS MATERIALIZED (
+        SELECT
+            o.run,
+            o.worker,
+            o.span,
+            o.op_id,
+            o.time_ns,
+            o.levels,
+            o.id - first_id(t.names, o.run, o.worker, o.span) AS event_id
+        FROM around AS o
+        CROSS JOIN trace_names(run, worker, span) AS t
     ),
 
     -- Frames are events with a file of their own, or texts of the operator.
@@ -182,10 +196,10 @@ CREATE MACRO memory_at_peak_v1(
             h.source_function,
             h.call_stack
         FROM host_events AS h
-        CROSS JOIN trace_names(run, worker, span) AS t
-        INNER JOIN around AS o
+        INNER JOIN events_around AS o
             ON
-                first_id(t.names, h.run, h.worker, h.span) + h.event_id = o.id
+                h.run = o.run AND h.worker = o.worker AND h.span = o.span
+                AND h.event_id = o.event_id
         WHERE
             (h.source_file IS NOT NULL OR h.call_stack IS NOT NULL)
             -- An event may end after the event in which it starts: then that event is not around it.

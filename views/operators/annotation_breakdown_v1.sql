@@ -6,7 +6,7 @@
 -- distributes: worker
 -- order: coalesce(host_us, device_us) DESC, run, worker, span, name, device_us IS NOT NULL, device_id
 -- carries: spark
--- empty: No annotation was recorded: mark code with torch.profiler.record_function('name').
+-- empty: No annotation was recorded: {record ranges}.
 -- uses: is_wanted
 -- example: samples --run resnet_workers_0 --span 1 --limit 6
 --

@@ -4,7 +4,7 @@
 -- summary: Time or memory by call stack, as input for a flame graph.
 -- distributes: trace
 -- order: value_us DESC, run, worker, span, stack
--- empty: Nothing was recorded for metric '{metric}': 'host' needs ProfilerActivity.CPU, 'device' ProfilerActivity.CUDA (or XPU, ...), 'bytes' profile_memory=True.
+-- empty: Nothing was recorded for metric '{metric}'; recording_advice says how to record operators (metric 'host'), device work ('device') and memory ('bytes').
 -- notes: replay_notes
 -- uses: checked_choice, first_id, is_wanted, replayed_events, replayed_stacks, trace_names
 -- example: samples --run resnet_workers_0 --span 1 --limit 6
@@ -37,6 +37,7 @@
 --   stack        VARCHAR  key    Names from the outermost to the innermost, separated by ';'.
 --   value_us     DOUBLE   us     Time of the stack itself, on the host or on the device; NULL with metric 'bytes'.
 --   value_bytes  BIGINT   bytes  Memory allocated there; NULL with the other metrics.
+--   replayed_us  DOUBLE   us     Part of value_us that graphs replayed; NULL unless the metric is 'device'.
 CREATE MACRO flamegraph_v1(
     run VARCHAR := NULL,
     worker VARCHAR := NULL,
@@ -156,7 +157,7 @@ CREATE MACRO flamegraph_v1(
     ),
 
     rows_of_all AS (
-        SELECT n.run, n.worker, n.span, s.stack, n.self_duration_ns AS amount
+        SELECT n.run, n.worker, n.span, s.stack, n.self_duration_ns AS amount, 0 AS replayed_ns
         FROM nodes AS n
         INNER JOIN named AS s ON n.id = s.id
         WHERE metric = 'host' AND n.self_duration_ns > 0
@@ -166,7 +167,8 @@ CREATE MACRO flamegraph_v1(
             a.worker,
             a.span,
             concat_ws(';', s.stack, translate(a.leaf, ';' || chr(10), ', ')) AS stack,
-            a.amount
+            a.amount,
+            0
         FROM amounts AS a
         LEFT JOIN named AS s ON a.id = s.id
         WHERE a.amount > 0
@@ -176,7 +178,8 @@ CREATE MACRO flamegraph_v1(
             p.worker,
             p.span,
             concat_ws(';', s.stack, p.stack, translate(p.name, ';' || chr(10), ', ')) AS stack,
-            p.duration_ns AS amount
+            p.duration_ns AS amount,
+            p.duration_ns AS replayed_ns
         FROM replayed_stacks(run, worker, span) AS p
         CROSS JOIN trace_names(run, worker, span) AS t
         LEFT JOIN host AS h
@@ -186,7 +189,13 @@ CREATE MACRO flamegraph_v1(
     ),
 
     summed AS (
-        SELECT r.run, r.worker, r.span, r.stack, sum(r.amount)::BIGINT AS amount
+        SELECT
+            r.run,
+            r.worker,
+            r.span,
+            r.stack,
+            sum(r.amount)::BIGINT AS amount,
+            sum(r.replayed_ns)::BIGINT AS replayed_ns
         FROM rows_of_all AS r
         GROUP BY r.run, r.worker, r.span, r.stack
     )
@@ -197,6 +206,7 @@ CREATE MACRO flamegraph_v1(
         s.span,
         s.stack,
         CASE WHEN metric <> 'bytes' THEN s.amount / 1000.0 END AS value_us,
-        CASE WHEN metric = 'bytes' THEN s.amount END AS value_bytes
+        CASE WHEN metric = 'bytes' THEN s.amount END AS value_bytes,
+        CASE WHEN metric = 'device' THEN s.replayed_ns / 1000.0 END AS replayed_us
     FROM summed AS s
     ORDER BY s.amount DESC, s.run ASC, s.worker ASC, s.span ASC, s.stack ASC;

@@ -5,7 +5,7 @@
 -- distributes: worker
 -- order: device_total_us DESC, host_total_us DESC, run, worker, span, module, module_id
 -- needs: no_modules
--- empty: No call of an nn.Module was recorded: record with ProfilerActivity.CPU, with_stack=True and with_modules=True.
+-- empty: No call of an nn.Module was recorded: {record modules}.
 -- notes: replay_notes
 -- uses: module_costs, percentage, replayed_modules
 -- example: samples --run resnet_workers_0 --span 1 --limit 8

@@ -5,7 +5,7 @@
 -- distributes: trace
 -- order: run, worker, span, start_ns, launch_id, depth, event_id
 -- needs: no_modules
--- empty: No call of an nn.Module was recorded: record with ProfilerActivity.CPU, with_stack=True and with_modules=True.
+-- empty: No call of an nn.Module was recorded: {record modules}.
 -- notes: replay_notes
 -- uses: module_costs, replayed_modules
 -- example: samples --run resnet_workers_0 --span 1 --limit 6

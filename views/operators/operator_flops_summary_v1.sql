@@ -36,6 +36,8 @@
 --   tflops          DOUBLE   -      10^12 operations per second of device_us; NULL without device work.
 --   max_tflops      DOUBLE   -      The same for the fastest call.
 --   bandwidth_gbps  DOUBLE   gbps   10^9 bytes per second of device_us; NULL without device work.
+--   replayed_calls  BIGINT   -      Number of these calls that a graph replayed.
+--   replayed_us     DOUBLE   us     Part of device_us that graphs replayed.
 CREATE MACRO operator_flops_summary_v1(
     run VARCHAR := NULL,
     worker VARCHAR := NULL,
@@ -61,7 +63,9 @@ CREATE MACRO operator_flops_summary_v1(
             count(f.device_us) AS timed_calls,
             sum(f.duration_us) AS duration_us,
             sum(f.device_us) AS device_us,
-            max(f.tflops) AS max_tflops
+            max(f.tflops) AS max_tflops,
+            count(f.launch_id) AS replayed_calls,
+            coalesce(sum(CASE WHEN f.launch_id IS NOT NULL THEN f.device_us END), 0) AS replayed_us
         FROM operator_flops_v1(run := run, worker := worker, span := span, step := step) AS f
         GROUP BY ALL
     )
@@ -83,7 +87,9 @@ CREATE MACRO operator_flops_summary_v1(
         a.device_us,
         ratio(a.flops::DOUBLE * a.timed_calls, a.device_us) / 1e6 AS tflops,
         a.max_tflops,
-        ratio(a.bytes::DOUBLE * a.timed_calls, a.device_us) / 1000.0 AS bandwidth_gbps
+        ratio(a.bytes::DOUBLE * a.timed_calls, a.device_us) / 1000.0 AS bandwidth_gbps,
+        a.replayed_calls,
+        a.replayed_us
     FROM alike AS a
     ORDER BY
         a.device_us DESC NULLS LAST,

@@ -6,7 +6,7 @@
 -- order: device_self_us DESC, host_self_us DESC, run, worker, span, name, input_dims, call_stack
 -- carries: spark
 -- needs: no_operators
--- empty: No operator has a call stack of its own, which group_by '{group_by}' needs: only torch before 1.12 recorded them, with with_stack=True; source_lines has the lines of later traces.
+-- empty: No operator has a call stack of its own, which group_by '{group_by}' needs: only the PyTorch profiler before torch 1.12 recorded them; source_lines has the lines of later traces.
 -- notes: replay_notes
 -- uses: checked_choice, operator_costs, percentage, replayed_costs
 -- example: samples --run resnet_workers_0 --span 1 --limit 8

@@ -6,7 +6,7 @@
 -- distributes: worker
 -- order: gpu_us DESC, run, worker, span, name, category, event_id
 -- needs: no_device_events
--- empty: No device work is linked to a call inside an operator or annotation: record with both ProfilerActivity.CPU and ProfilerActivity.CUDA (or XPU, ...), and add a warmup step to the schedule.
+-- empty: No device work is linked to a call inside an operator or annotation: {record launches}.
 -- uses: checked_choice, first_id, is_wanted, projected_ranges, trace_names
 -- example: drawn
 --

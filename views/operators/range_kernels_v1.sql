@@ -5,7 +5,7 @@
 -- distributes: worker
 -- order: total_us DESC, run, worker, span, name, category, kernel
 -- needs: no_device_events
--- empty: No kernel is linked to a call inside an operator or annotation: record with both ProfilerActivity.CPU and ProfilerActivity.CUDA (or XPU, ...), and add a warmup step to the schedule.
+-- empty: No kernel is linked to a call inside an operator or annotation: {record launches}.
 -- uses: checked_choice, first_id, is_wanted, launch_order, range_launches, trace_names
 -- example: drawn
 --

@@ -5,7 +5,7 @@
 -- distributes: worker
 -- order: total_us DESC, run, worker, span, name, category
 -- carries: spark
--- empty: No range was recorded: record operators (ProfilerActivity.CPU), mark code with torch.profiler.record_function('name'), or trace NVTX with Nsight Systems (--trace=nvtx).
+-- empty: No range was recorded: {record operators}; or {record ranges}.
 -- uses: checked_choice, is_wanted, percentage
 -- example: samples --run resnet_workers_0 --span 1 --category user_annotation --limit 6
 --

@@ -5,7 +5,7 @@
 -- distributes: trace
 -- order: is_waiting, host_self_us DESC, run, worker, span, source_file, source_line, source_function
 -- needs: no_stacks
--- empty: No Python line was recorded: record with ProfilerActivity.CPU and with_stack=True.
+-- empty: No Python line was recorded: {record stacks}.
 -- notes: replay_notes
 -- uses: checked_choice, first_id, graph_kernels_v1, is_wanted, library_files, trace_names
 -- example: samples --run resnet_workers_0 --span 1 --limit 6

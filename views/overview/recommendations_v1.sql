@@ -4,7 +4,7 @@
 -- summary: Problems that cost time: what each one costs per step, how certain that is, and what to change.
 -- grain: one row per worker and rule that fires
 -- distributes: run
--- combines: traces; devices; used_devices(); data_advice(); device_advice(); eligible_kernel_share(); frameworks(); memory_fullness(); serving_advice(); small_launches(); step_synchronizations(); unrecorded_work(); gpu_summary_v1(); step_breakdown_summary_v1()
+-- combines: traces; devices; device_words(); used_devices(); data_advice(); device_advice(); eligible_kernel_share(); frameworks(); memory_fullness(); serving_advice(); small_launches(); step_synchronizations(); unrecorded_work(); gpu_summary_v1(); step_breakdown_summary_v1()
 -- order: cost_per_step_us DESC, list_position(['warning', 'info'], severity), run, worker, span, rule
 -- empty: No rule found anything to improve.
 -- uses: data_advice, device_advice, device_words, eligible_kernel_share, frameworks, lost_time, memory_fullness, serving_advice, small_launches, step_synchronizations, trace_gpus, unrecorded_work, gpu_summary_v1
@@ -62,6 +62,9 @@
 -- synchronization need to know what the device did. They are left out for a trace that captures graphs, whose
 -- kernels do not run, and for one that misses work of the device: graph_capture and work_not_recorded of
 -- trace_quality report these.
+--
+-- The training loop of MindSpore is not in its traces. The share of data_loading is then that of the time in which
+-- MindData waited for batches.
 --
 -- Where tracewh.record.dataloader recorded the loader, data_loading says whether one worker, storage or moving the
 -- batches holds it up; data_preparation_summary has the figures.

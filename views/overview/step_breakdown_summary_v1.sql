@@ -6,7 +6,7 @@
 -- distributes: trace
 -- order: run, worker, span, list_position(['kernel', 'memcpy', 'memset', 'communication', 'runtime', 'dataloader', 'cpu_exec', 'other', 'total'], category)
 -- carries: spark
--- empty: The trace has no complete step, and no events with a duration outside of steps: record for longer, with ProfilerActivity.CPU among the activities.
+-- empty: The trace has no complete step, and no events with a duration outside of steps: record for longer, and {record events}.
 -- uses: mean_steps, percentage
 -- example: samples --run ddp_gloo --worker rank0
 -- reading: Nearly half of the mean step is communication, and a third waits for data.

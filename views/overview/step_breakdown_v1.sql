@@ -6,7 +6,7 @@
 -- distributes: trace
 -- order: run, worker, span, step
 -- carries: spark
--- empty: No event with a duration was recorded: record with ProfilerActivity.CPU among the activities.
+-- empty: No event with a duration was recorded: {record events}.
 -- uses: is_wanted
 -- example: samples --run ddp_gloo
 -- reading: In step 3 rank 1 loads data for longer than rank 0, which spends that time in collectives: it waits.

@@ -7,7 +7,7 @@
 -- combines: traces; steps; collective_calls(); trace_contents(); unrecorded_work(); graph_replays_v1()
 -- order: list_position(['error', 'warning', 'info'], severity), run, worker, span, "check"
 -- empty: The checks found nothing missing and nothing wrong.
--- uses: as_time, clocks_apart, has_epoch, source_limits, trace_contents, unrecorded_work, graph_replays_v1
+-- uses: as_time, clocks_apart, has_epoch, recording_hint, source_limits, trace_contents, unrecorded_work, graph_replays_v1
 -- example: samples --run ddp_gloo --worker rank0
 --
 -- A trace without findings has no rows. 'error' means that figures are wrong because events are missing,
@@ -179,46 +179,46 @@ CREATE MACRO trace_quality_v1(
                     'severity': 'info',
                     'holds': NOT h.has_steps,
                     'count': NULL,
-                    'message': 'No steps: give the profiler a schedule and call prof.step() after '
-                    || 'each iteration.'
+                    'message': 'No steps: ' || recording_hint(f.source, 'steps') || '.'
                 },
                 {
                     'check': 'no_device_events',
                     'severity': 'info',
                     'holds': h.replays IS NULL,
                     'count': NULL,
-                    'message': 'No work on a device: if the job uses one, record with '
-                    || 'ProfilerActivity.CUDA (or XPU, ...) among the activities.'
+                    'message': 'No work on a device: if the job uses one, '
+                    || recording_hint(f.source, 'device') || '.'
                 },
                 {
                     'check': 'no_operators',
                     'severity': 'info',
                     'holds': coalesce(h.operators, 0) = 0,
                     'count': NULL,
-                    'message': 'No operators: record with ProfilerActivity.CPU among the '
-                    || 'activities.'
+                    'message': 'No operators: ' || recording_hint(f.source, 'operators') || '.'
                 },
                 {
                     'check': 'no_shapes',
                     'severity': 'info',
                     'holds': h.operators > 0 AND NOT h.has_shapes,
                     'count': h.operators,
-                    'message': 'Operators without input shapes: record with record_shapes=True.'
+                    'message': 'Operators without input shapes: '
+                    || recording_hint(f.source, 'shapes') || '.'
                 },
                 {
                     'check': 'no_stacks',
                     'severity': 'info',
                     'holds': h.operators > 0 AND NOT h.has_stacks,
                     'count': h.operators,
-                    'message': 'Operators without source lines: record with with_stack=True.'
+                    'message': 'Operators without source lines: '
+                    || recording_hint(f.source, 'stacks') || '.'
                 },
                 {
                     'check': 'no_modules',
                     'severity': 'info',
                     'holds': h.operators > 0 AND NOT h.has_modules,
                     'count': h.operators,
-                    'message': 'Operators without modules: record with with_modules=True, and '
-                    || 'with_stack=True for modules that are not TorchScript.'
+                    'message': 'Operators without modules: '
+                    || recording_hint(f.source, 'modules') || '.'
                 },
                 {
                     'check': 'no_lightning',
@@ -233,17 +233,15 @@ CREATE MACRO trace_quality_v1(
                     'severity': 'info',
                     'holds': NOT h.has_memory,
                     'count': NULL,
-                    'message': 'No allocations: record with profile_memory=True.'
+                    'message': 'No allocations: ' || recording_hint(f.source, 'memory') || '.'
                 },
                 {
                     'check': 'no_counters',
                     'severity': 'info',
                     'holds': h.replays IS NOT NULL AND NOT h.has_counters,
                     'count': NULL,
-                    'message': 'No CUPTI counters: record them in a separate recording, with '
-                    || 'experimental_config=torch.profiler._ExperimentalConfig('
-                    || 'profiler_metrics=["dram__bytes_read.sum", ...], '
-                    || 'profiler_measure_per_kernel=True).'
+                    'message': 'No counters of kernels: '
+                    || recording_hint(f.source, 'counters') || '.'
                 }
             ]) AS finding
         FROM files AS f
@@ -282,7 +280,7 @@ CREATE MACRO trace_quality_v1(
             ON f.run = c.clock.run AND f.worker = c.clock.worker AND f.span = c.clock.span
     )
 
-    -- The advice above is for the PyTorch profiler; other sources have their own.
+    -- Some of the sources need other words than those above.
     SELECT
         r.run,
         r.worker,

@@ -5,7 +5,7 @@
 -- grain: one row per sentence, figure or finding of a trace
 -- distributes: run
 -- order: run, worker, span, list_position(['headline', 'gain', 'card', 'finding'], part), position
--- uses: as_bytes, as_digits, as_percent, as_time, device_words, finding_phrases, is_wanted, percentage, recording_hint, serving_verdict, unrecorded_work, comm_overlap_v1, gpu_summary_v1, memory_curve_v1, operator_stats_v1, recommendations_v1, step_breakdown_summary_v1, step_breakdown_v1
+-- uses: as_bytes, as_digits, as_percent, as_time, device_words, finding_phrases, is_wanted, percentage, recording_hint, serving_verdict, straggler_verdict, unrecorded_work, comm_overlap_v1, gpu_summary_v1, memory_curve_v1, operator_stats_v1, recommendations_v1, step_breakdown_summary_v1, step_breakdown_v1
 -- example: samples --run ddp_gloo --worker rank0
 -- reading: This rank waits for its data loader for a third of each step. Without that, a step would take 24 ms instead of 36 ms.
 --
@@ -13,7 +13,8 @@
 --
 -- - headline: time per step, how busy the device is, and the costliest finding.
 --   For a trace of serving it is about the steps that decode, or else about those that prefill: their median
---   time, requests, tokens per second, attention, time without launched work, and what limits them.
+--   time, requests, tokens per second, attention, time without launched work, and what limits them. For a table
+--   of pipeline operations it is what stragglers cost, and why.
 -- - gain: what a step would take without that finding. There is no such row without steps, without a
 --   finding, and for low utilization, which has no single cause.
 -- - card: six figures, always in the same places. Their names depend on what the trace recorded:
@@ -24,7 +25,7 @@
 --       3  data_loading   waiting for the data loader per step
 --          host_alone     if no data loader ran, but kernels did: time per step in which the host works or
 --                         waits, and the devices do nothing
---          launch_gaps    for serving: time per step in which the GPU has no launched work
+--          launch_gaps    for serving: time per step in which the device has no launched work
 --       4  tensor_cores   share of the operators' kernel time in kernels that use tensor cores
 --          top_operator   if no kernel was recorded: share of the operator with the most self time
 --          attention      for serving: share of attention in the device work
@@ -188,6 +189,12 @@ CREATE MACRO verdict_v1(
         WHERE is_wanted(m.run, m.worker, m.span, run, worker, span)
     ),
 
+    loaded AS (
+        SELECT DISTINCT b.run, b.worker, b.span
+        FROM data_pipeline_batches AS b
+        WHERE is_wanted(b.run, b.worker, b.span, run, worker, span)
+    ),
+
     counted AS (
         SELECT DISTINCT c.run, c.worker, c.span
         FROM counters AS c
@@ -228,6 +235,7 @@ CREATE MACRO verdict_v1(
             bool_or(a.rule = 'communication' AND a.explained_by = 'straggler')
                 AS waits_for_another,
             any_value(a.value) FILTER (WHERE a.rule = 'idle_gpus') AS idle_gpus,
+            any_value(a.cost_us) FILTER (WHERE a.rule = 'data_loading') AS loading_us,
             any_value(a.value) FILTER (WHERE a.rule = 'tensor_cores_unused') AS eligible_pct
         FROM advice AS a
         GROUP BY a.run, a.worker, a.span
@@ -244,7 +252,8 @@ CREATE MACRO verdict_v1(
             array_to_string(a.sentences[:-2], ': ') || '.' AS measured,
             CASE
                 WHEN a.is_unknown
-                    THEN 'Find out what the host does, for example with with_stack=True.'
+                    THEN
+                        'Find out what the host does: ' || recording_hint(a.source, 'host') || '.'
                 WHEN a.is_copying THEN 'Copy less, or on another stream while kernels run.'
                 WHEN regexp_matches(a.sentences[-1], '^[a-z]+_') THEN a.sentences[-1]
                 ELSE upper(a.sentences[-1][1]) || a.sentences[-1][2:]
@@ -266,7 +275,11 @@ CREATE MACRO verdict_v1(
                 WHEN a.is_copying THEN 'Copies take most of the time.'
                 ELSE replace(p.sentence, '{device}', a.device)
             END AS sentence,
-            CASE WHEN a.is_copying THEN 'memory_copy_stats' ELSE p.view END AS view,
+            CASE
+                WHEN a.is_copying THEN 'memory_copy_stats'
+                WHEN a.is_of_pipeline THEN 'data_preparation_summary'
+                ELSE p.view
+            END AS view,
             row_number() OVER (
                 PARTITION BY a.run, a.worker, a.span ORDER BY a.cost_us DESC, a.rule ASC
             ) AS place
@@ -274,10 +287,14 @@ CREATE MACRO verdict_v1(
             -- Where nothing was recorded for most of the time, nobody knows what would help.
             SELECT
                 r.*,
+                t.source,
                 n.device,
+                r.rule = 'data_loading' AND coalesce(m.dataloader_us, 0) = 0 AS is_of_pipeline,
                 r.rule = 'low_gpu_utilization' AND m.unknown_us >= 0.5 * m.total_us AS is_unknown,
                 r.rule = 'low_gpu_utilization' AND m.copies_us >= 0.5 * m.total_us AS is_copying
             FROM advice AS r
+            INNER JOIN traces AS t
+                ON r.run = t.run AND r.worker = t.worker AND r.span = t.span
             INNER JOIN mean_steps AS m
                 ON r.run = m.run AND r.worker = m.worker AND r.span = m.span
             INNER JOIN device_words(run, worker, span) AS n
@@ -299,7 +316,10 @@ CREATE MACRO verdict_v1(
             t.source,
             coalesce(v.mean_us, m.total_us) AS total_us,
             m.communication_us,
-            m.dataloader_us,
+            -- The pipeline of MindSpore is recorded, and the loop that waits for it is not.
+            coalesce(nullif(m.dataloader_us, 0), u.loading_us, m.dataloader_us) AS dataloader_us,
+            p.peak,
+            x.run IS NOT NULL AS has_batches,
             m.operators_pct,
             m.device_us,
             CASE WHEN m.host_us > 0 OR o.name IS NOT NULL THEN m.host_us END AS alone_us,
@@ -311,6 +331,8 @@ CREATE MACRO verdict_v1(
             v.attention_pct,
             v.busy_pct AS served_pct,
             v.sentence,
+            q.sentence AS straggler_sentence,
+            q.step_us AS straggler_step_us,
             v.wait_says,
             v.rate_says,
             v.work_says,
@@ -329,7 +351,6 @@ CREATE MACRO verdict_v1(
             percentage(o.device_us, m.device_us * greatest(s.steps, 1)) AS launched_pct,
             h.overlap_pct,
             l.devices AS listed_devices,
-            p.peak,
             e.run IS NOT NULL AS has_memory,
             u.waits_for_another,
             u.idle_gpus,
@@ -363,12 +384,15 @@ CREATE MACRO verdict_v1(
         LEFT JOIN mean_steps AS m ON t.run = m.run AND t.worker = m.worker AND t.span = m.span
         LEFT JOIN step_times AS s ON t.run = s.run AND t.worker = s.worker AND t.span = s.span
         LEFT JOIN served AS v ON t.run = v.run AND t.worker = v.worker AND t.span = v.span
+        LEFT JOIN straggler_verdict(run, worker, span) AS q
+            ON t.run = q.run AND t.worker = q.worker AND t.span = q.span
         LEFT JOIN busy AS b ON t.run = b.run AND t.worker = b.worker AND t.span = b.span
         LEFT JOIN operators AS o ON t.run = o.run AND t.worker = o.worker AND t.span = o.span
         LEFT JOIN hidden AS h ON t.run = h.run AND t.worker = h.worker AND t.span = h.span
         LEFT JOIN listed_devices AS l ON t.run = l.run AND t.worker = l.worker AND t.span = l.span
         LEFT JOIN peaks AS p ON t.run = p.run AND t.worker = p.worker AND t.span = p.span
         LEFT JOIN remembered AS e ON t.run = e.run AND t.worker = e.worker AND t.span = e.span
+        LEFT JOIN loaded AS x ON t.run = x.run AND t.worker = x.worker AND t.span = x.span
         LEFT JOIN counted AS n ON t.run = n.run AND t.worker = n.worker AND t.span = n.span
         LEFT JOIN unrecorded_work(run, worker, span) AS w
             ON t.run = w.run AND t.worker = w.worker AND t.span = w.span
@@ -393,12 +417,18 @@ CREATE MACRO verdict_v1(
                 {
                     'part': 'headline',
                     'name': coalesce(f.rule, 'step_time'),
-                    'value': coalesce(f.p50_us, f.total_us),
+                    'value': coalesce(f.p50_us, f.total_us, f.straggler_step_us),
                     'text': CASE
+                        WHEN f.total_us IS NULL AND f.straggler_sentence IS NOT NULL
+                            THEN f.straggler_sentence
                         WHEN f.total_us IS NULL AND f.source = 'pipeline'
                             THEN
                                 'A table of pipeline operations, without events: query the table '
                                 || 'pipeline_operations.'
+                        WHEN f.total_us IS NULL AND f.source = 'ncu'
+                            THEN
+                                'Counters of kernels, without times: see kernel_counters and '
+                                || 'roofline.'
                         WHEN f.total_us IS NULL
                             THEN 'Nothing was recorded that takes time.'
                         WHEN f.sentence IS NOT NULL
@@ -537,7 +567,7 @@ CREATE MACRO verdict_v1(
                             {
                                 'position': 2,
                                 'name': 'gpu_busy',
-                                'title': 'GPU busy',
+                                'title': f.device || ' busy',
                                 'value': f.served_pct,
                                 'unit': 'pct',
                                 'text': as_percent(f.served_pct),
@@ -611,7 +641,7 @@ CREATE MACRO verdict_v1(
                                 'text': CASE
                                     WHEN f.starved_us = 0 THEN 'none' ELSE as_time(f.starved_us)
                                 END,
-                                'detail': 'per step, the GPU has no launched work',
+                                'detail': 'per step, the ' || f.device || ' has no launched work',
                                 'view': 'serving_steps'
                             }
                     WHEN f.dataloader_us > 0 OR f.busy_pct IS NULL
@@ -629,6 +659,8 @@ CREATE MACRO verdict_v1(
                                 'detail': CASE
                                     WHEN f.dataloader_us IS NULL
                                         THEN recording_hint(f.source, 'operators')
+                                    WHEN f.dataloader_us = 0 AND f.has_batches
+                                        THEN 'the batches came in time'
                                     WHEN f.dataloader_us = 0 THEN 'no data loader ran'
                                     ELSE
                                         as_percent(percentage(f.dataloader_us, f.total_us))
@@ -666,7 +698,9 @@ CREATE MACRO verdict_v1(
                                 'value': f.attention_pct,
                                 'unit': 'pct',
                                 'text': as_percent(f.attention_pct),
-                                'detail': concat_ws(', ', 'of the GPU work', f.work_says),
+                                'detail': concat_ws(
+                                    ', ', 'of the ' || f.device || ' work', f.work_says
+                                ),
                                 'view': 'attention_roofline'
                             }
                     WHEN f.busy_pct IS NULL
@@ -814,7 +848,10 @@ CREATE MACRO verdict_v1(
             f.confidence,
             CASE
                 WHEN f.view IS NOT NULL THEN f.view
+                WHEN f.total_us IS NULL AND f.source = 'ncu' THEN 'kernel_counters'
                 WHEN f.sentence IS NOT NULL THEN 'serving_summary'
+                WHEN f.total_us IS NULL AND f.straggler_sentence IS NOT NULL
+                    THEN 'straggler_what_if'
                 WHEN f.is_capture OR f.is_partial THEN 'trace_quality'
                 WHEN f.waits_for_another THEN 'stragglers'
                 WHEN f.busy_pct IS NULL AND f.operator_pct IS NOT NULL THEN 'operator_stats'

@@ -27,9 +27,9 @@ def curve(
     if not parts:
         return None
     most: dict[Any, float] = {}
-    for row, device in enumerate(columns[by].values):
-        here = max(part.numbers[row] for part in parts)
-        most[device] = max(most.get(device, 0.0), here)
+    numbers = zip(*(part.numbers for part in parts), strict=True)
+    for device, here in zip(columns[by].values, numbers, strict=True):
+        most[device] = max(most.get(device, 0.0), *here)
     devices = sorted(most, key=lambda device: -most[device])
     size, word = scale_of(parts[0].unit, most.values())
     device = {"name": "device", "value": devices[0]}

@@ -13,7 +13,8 @@ from pathlib import Path
 
 from tracewh.files import File
 from tracewh.ingest.sources.ascend.names import COMMUNICATION, TABLES, TRACE_VIEW, folders_of
-from tracewh.ingest.sources.reader import Claim, Contents, Reading
+from tracewh.ingest.sources.files import TraceFolder
+from tracewh.ingest.sources.reader import Claim, Contents, Reading, TableReader
 from tracewh.ingest.sources.source import Source
 
 #: Either of them is a trace.
@@ -29,7 +30,7 @@ _RECORDING = re.compile(r"(?P<worker>.+)_(?P<stamp>\d{8,})_ascend_(?:pt|ms)")
 _TEXT_TIMES = re.compile(rb'"ts"\s*:\s*"\d{10,}\.\d+"')
 
 
-class AscendReader:
+class AscendReader(TableReader):
     """Knows the text files of the Ascend profiler; see `Reader`."""
 
     name = "ascend"
@@ -45,6 +46,12 @@ class AscendReader:
         members = [name for name in names if name in (TRACE_VIEW, *TABLES, COMMUNICATION)]
         is_output = len(members) > 1 or not _SUMS.isdisjoint(names)
         return Claim(tuple(members)) if is_output and not _EVENTS.isdisjoint(names) else None
+
+    def names(self, run: str, file: File) -> tuple[str, str]:
+        """See `Reader.names`. The folder of a recording, which there is one of per rank, is no run."""
+        if isinstance(file, TraceFolder):
+            run = run_of_job(run, file.path)
+        return TableReader.names(self, run, file)
 
     def recognise(self, file: File, start: bytes) -> bool:
         """A list of events with times in texts, or the header of kernel_details.csv."""

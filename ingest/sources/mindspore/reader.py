@@ -14,7 +14,7 @@ from tracewh.errors import RefusedError
 from tracewh.files import File
 from tracewh.ingest.sources.mindspore import minddata
 from tracewh.ingest.sources.mindspore.names import EVENTS, LINES, members
-from tracewh.ingest.sources.reader import Claim, Contents, Reading
+from tracewh.ingest.sources.reader import Claim, Contents, Reading, TableReader
 from tracewh.ingest.sources.source import Source
 
 #: The kinds of files that make a trace.
@@ -30,7 +30,7 @@ _SUMS = re.compile(
 )
 
 
-class MindSporeReader:
+class MindSporeReader(TableReader):
     """Reads the text files of one device after the other; see `TableReader`."""
 
     name = "mindspore"

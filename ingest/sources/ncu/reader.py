@@ -9,11 +9,11 @@ from pathlib import Path
 from tracewh.files import File
 from tracewh.ingest.sources.files import Piped
 from tracewh.ingest.sources.ncu.header import HEADER
-from tracewh.ingest.sources.reader import Claim, Contents, Reading
+from tracewh.ingest.sources.reader import Claim, Contents, Reading, TableReader
 from tracewh.ingest.sources.source import Source
 
 
-class NcuReader:
+class NcuReader(TableReader):
     """Reads CSV output of Nsight Compute; see `TableReader`."""
 
     name = "ncu"

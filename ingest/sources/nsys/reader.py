@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from tracewh.errors import RefusedError
 from tracewh.files import File
 from tracewh.ingest.sources.files import ON_A_DISK, Piped, TraceFolder
-from tracewh.ingest.sources.reader import Claim, Contents, Reading
+from tracewh.ingest.sources.reader import Claim, Contents, Reading, TableReader
 from tracewh.ingest.sources.source import Source
 from tracewh.ingest.sources.sqlite_files import SQLITE_START, missing_bytes, table_names
 
@@ -22,7 +22,7 @@ REPORT = ".nsys-rep"
 _OLD_REPORTS = (".qdrep", ".qdstrm")
 
 
-class NsysReader:
+class NsysReader(TableReader):
     """Reads SQLite files, folders of Parquet files and, where nsys is installed, its reports; see `TableReader`."""
 
     name = "nsys"
@@ -36,6 +36,20 @@ class NsysReader:
         if "StringIds.parquet" not in names:
             return None
         return Claim(tuple(name for name in names if name.endswith(".parquet")))
+
+    def names(self, run: str, file: File) -> tuple[str, str]:
+        """See `Reader.names`. A folder of Parquet files is named after the report."""
+        run, worker = TableReader.names(self, run, file)
+        return run, worker.removesuffix("_pqtdir") if isinstance(file, TraceFolder) else worker
+
+    def form(self, file: File) -> int:
+        """See `Reader.form`. nsys writes its exports beside the report, and `nsys stats` leaves one there, too.
+
+        The form that takes the least time is the first.
+        """
+        if isinstance(file, TraceFolder):
+            return 0
+        return 2 if file.name.endswith(REPORT) else 1
 
     def recognise(self, file: File, start: bytes) -> bool:
         """See `Reader.recognise`."""

@@ -7,11 +7,11 @@ from pathlib import Path
 
 from tracewh.files import File
 from tracewh.ingest.sources.pipeline.columns import is_operations
-from tracewh.ingest.sources.reader import Claim, Contents, Reading
+from tracewh.ingest.sources.reader import Claim, Contents, Reading, TableReader
 from tracewh.ingest.sources.source import Source
 
 
-class PipelineReader:
+class PipelineReader(TableReader):
     """Reads tables of pipeline operations; see `TableReader`."""
 
     name = "pipeline"

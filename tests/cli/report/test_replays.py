@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import tracewh
-from tests.cli.report.conftest import Visit
+from tests.cli.report.conftest import Visit, panels_only
 from tracewh.cli.report import timeline
 from tracewh.cli.report.page import panel_data
 from tracewh.cli.report.panels import SECTIONS
@@ -132,9 +132,19 @@ def test_a_panel_says_what_it_leaves_out(opened: tracewh.Warehouse, trace: Repor
 
 
 def test_both_are_on_the_page(visit: Visit, warehouse: Path, tmp_path: Path) -> None:
-    write_report(str(warehouse), "served", None, None, tmp_path / "report.html")
+    with panels_only("operators-table"):
+        write_report(str(warehouse), "served", None, None, tmp_path / "report.html")
     visit.page.goto((tmp_path / "report.html").as_uri())
     assert NOTE in visit.panel("operators-table").inner_text()
+    assert "3 µs" in visit.column("operators-table", "replayed_us")
     details = visit.page.evaluate(DESCRIBED)
     assert "captured\nin a graph; basis: content" in details
     assert "operator\naten::mm" in details
+
+
+def test_columns_of_replays_are_left_out_where_nothing_was_replayed(
+    visit: Visit, report: Path
+) -> None:
+    visit.page.goto(report.as_uri())
+    assert visit.column("operators-table", "calls") != []
+    assert visit.column("operators-table", "replayed_us") == []

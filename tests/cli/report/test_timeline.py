@@ -14,7 +14,7 @@ import pytest
 from playwright.sync_api import expect
 
 import tracewh
-from tests.cli.report.conftest import Visit
+from tests.cli.report.conftest import Visit, panels_only
 from tests.cli.report.servers import ENDLESS, answer_of, sent, started
 from tracewh.cli.report.timeline import critical_path_at
 from tracewh.cli.report.write import choose_trace, write_report
@@ -70,7 +70,8 @@ def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def page(warehouse: Path) -> Path:
     path = warehouse.parent / "report.html"
-    write_report(str(warehouse), "trained", None, None, path)
+    with panels_only():
+        write_report(str(warehouse), "trained", None, None, path)
     return path
 
 
@@ -464,7 +465,8 @@ def test_a_step_with_a_long_name_fits_a_phone(visit: Visit, tmp_path: Path) -> N
     (tmp_path / "logs" / "rank0.json").write_text(json.dumps(trace), "utf-8")
     tracewh.ingest([tmp_path / "logs"], tmp_path / "warehouse")
     path = tmp_path / "report.html"
-    write_report(str(tmp_path / "warehouse"), "logs", None, None, path)
+    with panels_only():
+        write_report(str(tmp_path / "warehouse"), "logs", None, None, path)
     visit.page.set_viewport_size({"width": 390, "height": 844})
     drawn = Drawn(visit, path.as_uri())
     button = drawn.page.get_by_role("button", name=name)
@@ -493,7 +495,8 @@ def deep(visit: Visit, tmp_path: Path) -> Drawn:
     trace = {"schemaVersion": 1, "traceEvents": [*first_step, *frames]}
     (tmp_path / "deep" / "rank0.json").write_text(json.dumps(trace), "utf-8")
     tracewh.ingest([tmp_path / "deep"], tmp_path / "warehouse")
-    write_report(str(tmp_path / "warehouse"), "deep", None, None, tmp_path / "deep.html")
+    with panels_only():
+        write_report(str(tmp_path / "warehouse"), "deep", None, None, tmp_path / "deep.html")
     return Drawn(visit, (tmp_path / "deep.html").as_uri())
 
 

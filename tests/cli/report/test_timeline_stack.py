@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 import tracewh
-from tests.cli.report.conftest import Visit
+from tests.cli.report.conftest import Visit, panels_only
 from tests.cli.report.servers import started
 from tests.cli.report.test_accessibility import axe, violations
 from tests.cli.report.test_timeline import MS, Drawn, drag, event, events, picture
@@ -70,14 +70,16 @@ def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def page(warehouse: Path) -> Path:
     path = warehouse.parent / "many.html"
-    write_report(str(warehouse), "many", None, None, path)
+    with panels_only("workers"):
+        write_report(str(warehouse), "many", None, None, path)
     return path
 
 
 @pytest.fixture(scope="module")
 def compared_page(warehouse: Path) -> Path:
     path = warehouse.parent / "two.html"
-    write_report(str(warehouse), "many", None, None, path, "slower")
+    with panels_only():
+        write_report(str(warehouse), "many", None, None, path, "slower")
     return path
 
 

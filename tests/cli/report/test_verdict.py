@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 import tracewh
-from tests.cli.report.conftest import Visit, data_of
+from tests.cli.report.conftest import Visit, data_of, panels_only
 from tracewh.cli.report import page
 from tracewh.cli.report.first_screens import note
 from tracewh.cli.report.write import choose_trace, write_report
@@ -177,7 +177,8 @@ def test_what_does_not_fit_is_counted(
 ) -> None:
     path = tmp_path / "small.html"
     monkeypatch.setattr(page, "MOST_BYTES", 0)
-    write_report(str(samples.path), "ddp_gloo", None, None, path)
+    with panels_only():
+        write_report(str(samples.path), "ddp_gloo", None, None, path)
     data = data_of(path)
     assert len(data["screens"]) == 1
     assert data["timeline"]["stack"]["worker"] == [0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -307,3 +308,29 @@ def test_sums_of_the_real_kernel_details(real: tracewh.Warehouse, shared: Path) 
         )
         counted = f"SELECT count(*) FROM counters WHERE worker = '{name}' AND counter <> 'gpu__time_duration.sum'"
         assert rows(real, counted) == [(values,)], name
+
+
+@pytest.mark.parametrize("name", ["cluster_communication.json", "cluster_step_trace_time.csv"])
+def test_sums_over_ranks_are_refused_by_name(shared: Path, tmp_path: Path, name: str) -> None:
+    """By content, whatever the file is called."""
+    copy = tmp_path / f"renamed{Path(name).suffix}"
+    shutil.copyfile(shared / "traces" / "other_tools" / "ascend" / name, copy)
+    [result] = tracewh.ingest([copy], tmp_path / "wh")
+    assert (result.status, result.reason) == (
+        "refused",
+        (
+            "sums over the ranks of a job, of cluster_analysis_output of the Ascend profiler; tracewh adds up "
+            "the ranks itself: ingest their folders *_ascend_pt or *_ascend_ms"
+        ),
+    )
+
+
+def test_sums_over_ranks_beside_recordings_are_left_alone(shared: Path, tmp_path: Path) -> None:
+    logs = tmp_path / "job"
+    drawn.write_recording(logs)
+    (logs / "cluster_analysis_output").mkdir()
+    for name in ("cluster_communication.json", "cluster_step_trace_time.csv"):
+        found = shared / "traces" / "other_tools" / "ascend" / name
+        shutil.copyfile(found, logs / "cluster_analysis_output" / name)
+    results = tracewh.ingest([logs], tmp_path / "wh")
+    assert [(each.status, each.run) for each in results] == [("ingested", "job")]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import os
+import re
 import socket
 import tempfile
 from collections.abc import Callable
@@ -12,6 +14,7 @@ import pytest
 
 from tracewh.errors import IngestError
 from tracewh.ingest.sources.discover import discover
+from tracewh.ingest.sources.readers import TABLE_READERS
 from tracewh.storage import layout
 
 Lay = Callable[..., Path]
@@ -215,3 +218,13 @@ def refused(path: Path) -> str:
     with pytest.raises(IngestError) as error:
         discover([path])
     return str(error.value)
+
+
+def test_it_knows_no_profiler_by_name() -> None:
+    """What differs between profilers is asked of their readers."""
+    text = inspect.getsource(inspect.getmodule(discover) or discover)
+    code = "\n".join(
+        line for line in text.splitlines() if not line.lstrip().startswith(("#", '"""'))
+    )
+    names = {reader.name for reader in TABLE_READERS}
+    assert [name for name in names if re.search(rf"\b{name}\b", code)] == []

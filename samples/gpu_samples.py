@@ -1,0 +1,257 @@
+"""The samples that record_gpu.py records, each in a process of its own.
+
+    python gpu_samples.py NAME DEVICE FOLDER
+
+records one of them. A sample that cannot be recorded here raises NotRecorded with the reason.
+"""
+
+from __future__ import annotations
+
+import gzip
+import os
+import pickle
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from gpt import SIZES, SmallGPT, Trainer, random_tokens  # type: ignore[import-not-found]
+from record import COUNTERS, RANK_ACTIVE, SEED, Pictures, StoredPictures, train  # type: ignore[import-not-found]
+from recorder import Recorder  # type: ignore[import-not-found]
+from torch import Tensor
+from torch.multiprocessing.spawn import spawn
+from torch.nn.parallel import DistributedDataParallel
+from torch.profiler import profile
+
+#: Steps before the recording: they compile, choose kernels and load libraries.
+REHEARSED = 3
+GPT_ACTIVE = 6
+#: Each kernel runs alone while counters are read, several times.
+COUNTED_ACTIVE = 1
+REMEMBERED_ACTIVE = 2
+#: The last allocations and releases that a snapshot keeps. Each has a stack.
+SNAPSHOT_ENTRIES = 3000
+
+
+class NotRecorded(Exception):
+    """This machine cannot record the sample; the text says why."""
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A sample, and why it needs a GPU, if it does."""
+
+    record: Callable[[Path, str, str], None]
+    needs: str = ""
+
+
+def resnet(out: Path, run: str, device: str, loader_workers: int) -> None:
+    """Record the loop of record.py."""
+    recorder = Recorder(out, run, device)
+    train(
+        recorder.folder,
+        "worker0",
+        StoredPictures(),
+        loader_workers=loader_workers,
+        device=device,
+        finish=recorder.finish,
+        step=recorder.step,
+    )
+
+
+def resnet_workers_0(out: Path, run: str, device: str) -> None:
+    """Record the loop; the training process loads the data."""
+    resnet(out, run, device, loader_workers=0)
+
+
+def resnet_workers_2(out: Path, run: str, device: str) -> None:
+    """Record the loop; two processes load data ahead."""
+    resnet(out, run, device, loader_workers=2)
+
+
+def gpt_eager(out: Path, run: str, device: str) -> None:
+    """Record training of the GPT, operator by operator."""
+    gpt(Recorder(out, run, device), compiled=False)
+
+
+def gpt_compiled(out: Path, run: str, device: str) -> None:
+    """Record the same training with torch.compile."""
+    with tempfile.TemporaryDirectory() as cache:
+        os.environ["TORCHINDUCTOR_CACHE_DIR"] = cache
+        os.environ["TRITON_CACHE_DIR"] = f"{cache}/triton"
+        gpt(Recorder(out, run, device, hidden=(Path(cache),)), compiled=True)
+
+
+def gpt(recorder: Recorder, *, compiled: bool) -> None:
+    """Record training of the GPT."""
+    trainer = Trainer(recorder.device, compiled=compiled)
+    for _ in range(REHEARSED):
+        trainer.step()
+    recorder.steps("worker0", trainer.step, GPT_ACTIVE)
+
+
+def cuda_graph(out: Path, run: str, device: str) -> None:
+    """Record how the GPT's inference is captured as a CUDA graph, and then how it is replayed."""
+    recorder = Recorder(out, run, device)
+    size = SIZES[device]
+    model = SmallGPT(size).to(device, torch.bfloat16).eval()
+    tokens = random_tokens(size, device)[:, :-1].contiguous()
+    graph = torch.cuda.CUDAGraph()
+    with torch.no_grad():
+        # A capture needs libraries that have been loaded, and memory of its own stream.
+        stream = torch.cuda.Stream()
+        stream.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(stream):
+            for _ in range(REHEARSED):
+                model(tokens)
+        torch.cuda.current_stream().wait_stream(stream)
+        with (
+            profile(
+                activities=recorder.activities,
+                record_shapes=True,
+                with_stack=True,
+                with_modules=True,
+            ) as profiler,
+            torch.cuda.graph(graph),
+        ):
+            logits: Tensor = model(tokens)
+        captured = recorder.folder / "capture_traces" / f"bs_{size.batch}.pt.trace.json"
+        recorder.write(profiler, captured)
+
+        def generate() -> None:
+            """Append the likeliest token, and drop the first one."""
+            graph.replay()
+            token = logits[:, -1].argmax(-1, keepdim=True)
+            tokens.copy_(torch.cat([tokens[:, 1:], token], dim=1))
+
+        recorder.steps("worker0", generate, active=10)
+
+
+def roofline(out: Path, run: str, device: str) -> None:
+    """Record one cycle of the loop with counters of every kernel."""
+    recorder = Recorder(out, run, device)
+    train(
+        recorder.folder,
+        "worker0",
+        Pictures(),
+        cycles=1,
+        active=COUNTED_ACTIVE,
+        device=device,
+        counters=COUNTERS,
+        finish=recorder.finish,
+        step=recorder.step,
+    )
+    for trace in recorder.folder.glob("*.gz"):
+        if b"cuda_profiler_range" not in gzip.decompress(trace.read_bytes()):
+            raise NotRecorded(
+                "the trace has no CUPTI counters: the build or the driver offers none"
+            )
+
+
+def memory_snapshot(out: Path, run: str, device: str) -> None:
+    """Record training of the GPT, and a snapshot of the allocator with what happened meanwhile."""
+    trainer = Trainer(device, compiled=False)
+    for _ in range(REHEARSED):
+        trainer.step()
+    torch.cuda.memory._record_memory_history(stacks="python", max_entries=SNAPSHOT_ENTRIES)
+    recorder = Recorder(out, run, device)
+    recorder.steps("worker0", trainer.step, REMEMBERED_ACTIVE)
+    snapshot = without_paths(torch.cuda.memory._snapshot())
+    (recorder.folder / "worker0.memory_snapshot.pickle").write_bytes(pickle.dumps(snapshot))
+
+
+def without_paths(value: Any) -> Any:
+    """Return a snapshot whose files have paths relative to a folder that Python imports from."""
+    if isinstance(value, dict):
+        return {
+            key: relative(each) if key == "filename" else without_paths(each)
+            for key, each in value.items()
+        }
+    if isinstance(value, list):
+        return [without_paths(each) for each in value]
+    return value
+
+
+def relative(file: str) -> str:
+    """Return the path relative to the longest folder of sys.path around it, or its name alone."""
+    around = [folder for folder in sys.path if folder and file.startswith(folder + os.sep)]
+    return file[len(max(around, key=len)) + 1 :] if around else os.path.basename(file)
+
+
+def ddp_nccl(out: Path, run: str, device: str) -> None:
+    """Record two processes that average gradients over NCCL. NCCL may refuse two on one GPU."""
+    pair(out, run, device, "nccl")
+
+
+def ddp_gloo(out: Path, run: str, device: str) -> None:
+    """Record two processes that average gradients over gloo, which copies them to the host."""
+    pair(out, run, device, "gloo")
+
+
+def pair(out: Path, run: str, device: str, backend: str) -> None:
+    """Record two processes on one device."""
+    with tempfile.TemporaryDirectory() as meeting:
+        spawn(rank_of_pair, (out, run, device, backend, f"file://{meeting}/store"), 2)
+
+
+def rank_of_pair(rank: int, out: Path, run: str, device: str, backend: str, meeting: str) -> None:
+    """Record one of the two processes."""
+    torch.set_num_threads(1)
+    if device == "cuda":
+        torch.cuda.set_device(0)
+    dist.init_process_group(backend, init_method=meeting, rank=rank, world_size=2)
+    recorder = Recorder(out, run, device)
+    train(
+        recorder.folder,
+        f"rank{rank}",
+        Pictures(),
+        cycles=1,
+        active=RANK_ACTIVE,
+        device=device,
+        wrap=DistributedDataParallel,
+        finish=recorder.finish,
+        step=recorder.step,
+    )
+    dist.destroy_process_group()
+
+
+#: In the order in which they are recorded: what people look at first comes first.
+SAMPLES = {
+    "gpt_eager": Sample(gpt_eager),
+    "gpt_compiled": Sample(gpt_compiled),
+    "resnet_workers_0": Sample(resnet_workers_0),
+    "resnet_workers_2": Sample(resnet_workers_2),
+    "cuda_graph": Sample(cuda_graph, needs="a CUDA graph is captured on a GPU"),
+    "roofline": Sample(roofline, needs="CUPTI counts on a GPU"),
+    "memory_snapshot": Sample(memory_snapshot, needs="a snapshot is of the allocator of a GPU"),
+    "ddp_gloo": Sample(ddp_gloo),
+    "ddp_nccl": Sample(ddp_nccl, needs="NCCL runs on GPUs"),
+}
+
+
+def run_name(name: str, device: str) -> str:
+    """Return the name of the folder that a sample is recorded into."""
+    return f"{name}_{device}"
+
+
+def main() -> None:
+    """Record one sample."""
+    name, device, out = sys.argv[1:]
+    # One thread: the traces then look alike on a laptop and on a server.
+    torch.set_num_threads(1)
+    torch.manual_seed(SEED)
+    sample = SAMPLES[name]
+    if sample.needs and device != "cuda":
+        raise NotRecorded(sample.needs)
+    sample.record(Path(out), run_name(name, device), device)
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except NotRecorded as reason:
+        sys.exit(f"not recorded: {reason}")

@@ -1,0 +1,254 @@
+"""Compares the views on what samples/record_gpu.py recorded with what torch itself said of it.
+
+    python -m tests.live.compare_recordings FOLDER
+
+prints each figure that differs. Calls and times of operators, annotations, runtime calls, kernels and
+copies, and the memory of operators have to be those of key_averages(). The length of each step has to be
+about that of CUDA's events around it; of a recording on a CPU, that of its clock.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any, NamedTuple
+
+import tracewh
+
+#: By how much the median step of a trace may differ from what was timed around it.
+STEP_SHARE, STEP_US = 0.05, 500
+
+
+class Difference(NamedTuple):
+    """A figure that a view and torch have differently; None where there is no row."""
+
+    trace: str
+    view: str
+    name: str
+    figure: str
+    ours: float | None
+    theirs: float | None
+
+    def __str__(self) -> str:
+        return f"{self.trace}: {self.view}: {self.name}: {self.figure}: {self.ours}, torch {self.theirs}"
+
+
+@dataclass(frozen=True)
+class Check:
+    """The figures of a view, and the rows of key_averages() that have the same.
+
+    `query` has the name first, then the figures, times in microseconds; {of} are the parameters.
+    """
+
+    view: str
+    query: str
+    categories: tuple[str, ...]
+    figures: tuple[str, ...]
+    on_device: bool = False
+
+
+OPERATOR, NOTE, DEVICE_NOTE = ("cpu_op",), ("user_annotation",), ("gpu_user_annotation",)
+HOST = ("calls", "self_ns", "total_ns")
+DEVICE = ("device_self_ns", "device_total_ns")
+CALLS = ("calls", "total_ns")
+ON_DEVICE = ("calls", "device_total_ns")
+STEPS = r"regexp_replace(name, '^(ProfilerStep)#\d+$', '\1*')"
+
+CHECKS = [
+    Check(
+        "operator_stats",
+        "SELECT name, calls, host_self_us, host_total_us FROM operator_stats({of}) WHERE calls > 0",
+        OPERATOR,
+        HOST,
+    ),
+    Check(
+        "operator_calls",
+        "SELECT name, count(*), sum(host_self_us), sum(duration_us) FROM operator_calls({of}) GROUP BY ALL",
+        OPERATOR,
+        HOST,
+    ),
+    # Torch counts what a graph replays for the operator that launched the graph.
+    Check(
+        "operator_stats",
+        "SELECT s.name, coalesce(s.device_self_us, 0) - coalesce(s.replayed_us, 0),"
+        " CASE WHEN s.replayed_us > 0 THEN (SELECT sum(c.device_total_us) FROM operator_calls({of}) AS c"
+        " WHERE c.name = s.name) ELSE coalesce(s.device_total_us, 0) END"
+        " FROM operator_stats({of}) AS s WHERE s.calls > 0",
+        OPERATOR,
+        DEVICE,
+    ),
+    Check(
+        "operator_calls",
+        "SELECT name, coalesce(sum(device_self_us), 0), coalesce(sum(device_total_us), 0)"
+        " FROM operator_calls({of}) GROUP BY ALL",
+        OPERATOR,
+        DEVICE,
+    ),
+    Check(
+        "annotation_breakdown",
+        f"SELECT {STEPS}, sum(calls), sum(host_us) FROM annotation_breakdown({{of}})"
+        " WHERE device_id IS NULL GROUP BY ALL",
+        NOTE,
+        CALLS,
+    ),
+    Check(
+        "annotation_breakdown",
+        f"SELECT {STEPS}, sum(calls), sum(device_us) FROM annotation_breakdown({{of}})"
+        " WHERE device_id IS NOT NULL GROUP BY ALL",
+        DEVICE_NOTE,
+        ON_DEVICE,
+        on_device=True,
+    ),
+    Check(
+        "range_stats",
+        f"SELECT {STEPS}, sum(calls), sum(total_us)"
+        " FROM range_stats({of}, category := 'user_annotation') GROUP BY ALL",
+        NOTE,
+        CALLS,
+    ),
+    Check(
+        "runtime_api_stats",
+        "SELECT name, calls, total_us FROM runtime_api_stats({of})",
+        ("cuda_runtime", "cuda_driver"),
+        CALLS,
+    ),
+    Check(
+        "kernel_stats",
+        "SELECT name, calls, total_us FROM kernel_stats({of})",
+        ("kernel",),
+        ON_DEVICE,
+        on_device=True,
+    ),
+    Check(
+        "memory_copy_stats",
+        "SELECT operation, calls, total_us FROM memory_copy_stats({of})",
+        ("gpu_memcpy", "gpu_memset"),
+        ON_DEVICE,
+        on_device=True,
+    ),
+    # Who neither allocates nor releases has no row.
+    Check(
+        "memory_stats",
+        "SELECT operator, sum(self_size_increase_bytes) FILTER (device = 'cpu'),"
+        " sum(self_size_increase_bytes) FILTER (device != 'cpu')"
+        " FROM memory_stats({of}) WHERE operator IS NOT NULL GROUP BY ALL",
+        OPERATOR,
+        ("self_bytes", "device_self_bytes"),
+    ),
+]
+
+Figures = dict[str, dict[str, int]]
+
+
+class Recording:
+    """A trace in the warehouse, and what torch said of it."""
+
+    def __init__(self, warehouse: tracewh.Warehouse, said: Path) -> None:
+        self.warehouse, self.label = warehouse, said.stem
+        self.keys = said.stem.split(".")
+        self.said: dict[str, Any] = json.loads(said.read_text("utf-8"))
+
+    def sql(self, query: str) -> list[tuple[Any, ...]]:
+        """The rows of a query; {of} stands for run, worker and span as parameters of a view."""
+        of = "run := $1, worker := $2, span := $3"
+        return self.warehouse.sql(query.replace("{of}", of), self.keys).fetchall()
+
+    def ours(self, check: Check) -> Figures:
+        """What the view has; figures that are 0 or NULL are left out."""
+        return {
+            name: {
+                figure: round(value * 1000) if figure.endswith("_ns") else int(value)
+                for figure, value in zip(check.figures, values, strict=True)
+                if value
+            }
+            for name, *values in self.sql(check.query)
+        }
+
+    def theirs(self, check: Check) -> Figures:
+        """What key_averages() has, with what frames and annotations inside operators have."""
+        names = {
+            name for each in check.categories for name in self.said["categories"].get(each, [])
+        }
+        if any(name.startswith("ProfilerStep#") for name in names):
+            names.add("ProfilerStep*")
+        found: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        for row in self.said["averages"]:
+            is_note = check.categories in (NOTE, DEVICE_NOTE)
+            if row["name"] in names and (row["on_device"], row["is_annotation"]) == (
+                check.on_device,
+                is_note,
+            ):
+                of = found[row["name"]]
+                of.update({figure: row[figure] for figure in check.figures})
+                if not check.on_device:
+                    within = self.said["within"].get(row["name"], {})
+                    of.update({f: n for f, n in within.items() if f in check.figures})
+        return {
+            name: {figure: value for figure, value in figures.items() if value}
+            for name, figures in found.items()
+        }
+
+    def differences(self, check: Check) -> Iterator[Difference]:
+        """What the two have differently."""
+        # What had not ended when recording stopped lasts longer in a trace, and is marked there.
+        unfinished = self.sql(
+            "SELECT DISTINCT name FROM host_events WHERE NOT finished AND (run, worker, span) = ($1, $2, $3)"
+        )
+        ours, theirs = self.ours(check), self.theirs(check)
+        for name in sorted(ours.keys() | theirs.keys()):
+            mine, other = ours.get(name, {}), theirs.get(name, {})
+            for figure in check.figures:
+                long = (name,) in unfinished and figure.endswith("_ns")
+                if mine.get(figure) != other.get(figure) and not long:
+                    yield Difference(
+                        self.label, check.view, name, figure, mine.get(figure), other.get(figure)
+                    )
+
+    def steps(self) -> Iterator[Difference]:
+        """Steps on record that nobody timed, and their median length where it is another."""
+        timed = {int(step): length for step, length in self.said["steps_us"].items()}
+        rows = dict(self.sql("SELECT step, total_us FROM step_breakdown({of}) WHERE NOT is_tail"))
+        for step in sorted(rows.keys() - timed.keys()):
+            yield Difference(
+                self.label, "step_breakdown", f"step {step}", "total_us", rows[step], None
+            )
+        both = rows.keys() & timed.keys()
+        if both:
+            ours, theirs = median(rows[s] for s in both), median(timed[s] for s in both)
+            if abs(ours - theirs) > STEP_SHARE * theirs + STEP_US:
+                yield Difference(self.label, "step_breakdown", "median", "total_us", ours, theirs)
+
+    def all(self) -> Iterator[Difference]:
+        """All differences."""
+        for check in CHECKS:
+            yield from self.differences(check)
+        yield from self.steps()
+
+
+def compare(folder: Path, warehouse: tracewh.Warehouse) -> list[Difference]:
+    """The differences of all recordings in a folder that record_gpu.py wrote."""
+    said = sorted((folder / "said").glob("*.json"))
+    return [each for path in said for each in Recording(warehouse, path).all()]
+
+
+def main() -> int:
+    folder = Path(sys.argv[1])
+    with tempfile.TemporaryDirectory() as made:
+        tracewh.ingest([folder / "traces"], made)
+        with tracewh.open(made) as warehouse:
+            found = compare(folder, warehouse)
+            ((traces,),) = warehouse.sql("SELECT count(*) FROM traces").fetchall()
+    for difference in found:
+        print(difference)
+    print(f"{traces} traces, {len(CHECKS)} checks of each and its steps: {len(found)} differences")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
