@@ -124,10 +124,10 @@ CREATE MACRO replay_edges(events VARCHAR, work VARCHAR, nodes VARCHAR) AS TABLE
         SELECT
             c.id,
             c.start_ns,
-            if(c.is_copy, c.copy_id, c.last_id) AS source_id,
+            CASE WHEN c.is_copy THEN c.copy_id ELSE c.last_id END AS source_id,
             CASE
-                WHEN if(c.is_copy, c.copied_ns, c.last_ns) <= c.end_ns
-                    THEN if(c.is_copy, c.copied_ns, c.last_ns)
+                WHEN CASE WHEN c.is_copy THEN c.copied_ns ELSE c.last_ns END <= c.end_ns
+                    THEN CASE WHEN c.is_copy THEN c.copied_ns ELSE c.last_ns END
             END AS done_ns
         FROM (
             SELECT
@@ -192,15 +192,15 @@ CREATE MACRO replay_edges(events VARCHAR, work VARCHAR, nodes VARCHAR) AS TABLE
         SELECT
             w.source_id * 8,
             w.id * 8 + 1,
-            if(w.has_waited, NULL, 2000),
-            if(w.has_waited, 3000, NULL)
+            CASE WHEN w.has_waited THEN NULL ELSE 2000 END,
+            CASE WHEN w.has_waited THEN 3000 END
         FROM _waits AS w
         UNION ALL
         SELECT
             q.source_id * 8,
             q.call_id * 8 + 1,
-            if(q.was_blocked, NULL, 2000),
-            if(q.was_blocked, q.launch_ns, NULL)
+            CASE WHEN q.was_blocked THEN NULL ELSE 2000 END,
+            CASE WHEN q.was_blocked THEN q.launch_ns END
         FROM replay_queues(work) AS q
     )
 

@@ -29,8 +29,10 @@
 --   id           BIGINT   key   Number of the node, as in replay_nodes.
 --   kind         VARCHAR  -     'compute', 'communication', 'memcpy' or 'memset'; NULL for an instant of a thread.
 --   at_ns        BIGINT   ns    When it is or starts, from the start of its trace.
+--   before_ns    BIGINT   ns    End of the node before on its lane; NULL for the first.
 --   duration_ns  BIGINT   ns    Duration of the work; 0 for an instant.
 --   own_ns       BIGINT   ns    Lag from the end of the node before on its lane; NULL for the first.
+--   loading_ns   BIGINT   ns    Part of own_ns in which the thread loads data; NULL if there is none.
 --   call_place   BIGINT   -     Start of the call that launched it; NULL where unknown.
 --   launch_ns    BIGINT   ns    Lag from there.
 --   sources      STRUCT(place BIGINT, lag_ns BIGINT)[]  -  Other nodes that it waits for; NULL if there are none.

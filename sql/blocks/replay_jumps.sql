@@ -81,11 +81,13 @@ CREATE MACRO replay_jumps(
             n.is_jump,
             n.jump,
             n.jump_before,
-            coalesce(n.own_ns, 0) - if(n.lane < 0, 0, coalesce(c.saved_ns, 0)) AS own_ns,
-            n.duration_ns - if(n.lane < 0, coalesce(c.saved_ns, 0), 0) AS duration_ns,
+            coalesce(n.own_ns, 0) - CASE WHEN n.lane < 0 THEN 0 ELSE coalesce(c.saved_ns, 0) END
+                AS own_ns,
+            n.duration_ns - CASE WHEN n.lane < 0 THEN coalesce(c.saved_ns, 0) ELSE 0 END
+                AS duration_ns,
             coalesce(c.loading_ns, n.loading_ns, 0) AS loading_ns,
             coalesce(n.kind = 'communication', FALSE) AS communicates,
-            if(s.keeps_rests, n.rest_ns, 0) AS rest_ns
+            CASE WHEN s.keeps_rests THEN n.rest_ns ELSE 0 END AS rest_ns
         FROM _nodes AS n
         CROSS JOIN query_table(scenarios) AS s
         LEFT JOIN query_table(changes) AS c ON s.scenario = c.scenario AND n.place = c.place
@@ -110,13 +112,15 @@ CREATE MACRO replay_jumps(
             l.rest_ns,
             sum(l.own_ns + l.duration_ns + l.rest_ns) OVER stretch AS sum_ns,
             sum(l.loading_ns) OVER stretch AS loading_sum_ns,
-            sum(if(l.communicates, 0, l.duration_ns)) OVER stretch AS work_sum_ns,
-            sum(if(l.communicates, l.duration_ns, 0)) OVER stretch AS communication_sum_ns,
+            sum(CASE WHEN l.communicates THEN 0 ELSE l.duration_ns END) OVER stretch AS work_sum_ns,
+            sum(CASE WHEN l.communicates THEN l.duration_ns ELSE 0 END) OVER stretch
+                AS communication_sum_ns,
             sum(l.rest_ns) OVER stretch AS rest_sum_ns
         FROM _lengths AS l
         WINDOW
             stretch AS (
-                PARTITION BY l.scenario, l.jump ORDER BY if(l.lane < 0, -l.place, l.place)
+                PARTITION BY l.scenario, l.jump
+                ORDER BY CASE WHEN l.lane < 0 THEN -l.place ELSE l.place END
                 ROWS UNBOUNDED PRECEDING
             )
     ),
@@ -132,8 +136,8 @@ CREATE MACRO replay_jumps(
             s.lane,
             sum(s.own_ns + s.duration_ns + s.rest_ns) AS lag_ns,
             sum(s.loading_ns) AS loading_ns,
-            sum(if(s.communicates, 0, s.duration_ns)) AS work_ns,
-            sum(if(s.communicates, s.duration_ns, 0)) AS communication_ns,
+            sum(CASE WHEN s.communicates THEN 0 ELSE s.duration_ns END) AS work_ns,
+            sum(CASE WHEN s.communicates THEN s.duration_ns ELSE 0 END) AS communication_ns,
             sum(s.rest_ns) AS rest_ns
         FROM _sums AS s
         WHERE s.jump_before IS NOT NULL
@@ -144,14 +148,14 @@ CREATE MACRO replay_jumps(
             w.scenario,
             w.trace,
             'launch',
-            if(c.is_jump, c.place, c.jump_before),
+            CASE WHEN c.is_jump THEN c.place ELSE c.jump_before END,
             w.jump,
             w.lane,
-            w.sum_ns - w.own_ns + w.launch_ns + if(c.is_jump, 0, c.sum_ns),
-            w.loading_sum_ns + if(c.is_jump, 0, c.loading_sum_ns),
-            w.work_sum_ns + if(c.is_jump, 0, c.work_sum_ns),
-            w.communication_sum_ns + if(c.is_jump, 0, c.communication_sum_ns),
-            w.rest_sum_ns + if(c.is_jump, 0, c.rest_sum_ns)
+            w.sum_ns - w.own_ns + w.launch_ns + CASE WHEN c.is_jump THEN 0 ELSE c.sum_ns END,
+            w.loading_sum_ns + CASE WHEN c.is_jump THEN 0 ELSE c.loading_sum_ns END,
+            w.work_sum_ns + CASE WHEN c.is_jump THEN 0 ELSE c.work_sum_ns END,
+            w.communication_sum_ns + CASE WHEN c.is_jump THEN 0 ELSE c.communication_sum_ns END,
+            w.rest_sum_ns + CASE WHEN c.is_jump THEN 0 ELSE c.rest_sum_ns END
         FROM _sums AS w
         INNER JOIN _sums AS c ON w.scenario = c.scenario AND w.call_place = c.place
         UNION ALL
@@ -159,14 +163,14 @@ CREATE MACRO replay_jumps(
         SELECT
             s.scenario,
             s.trace,
-            if(w.place IS NULL, 'start', 'wait'),
+            CASE WHEN w.place IS NULL THEN 'start' ELSE 'wait' END,
             w.source_place,
             s.place,
             s.lane,
             s.duration_ns + s.rest_ns + coalesce(w.lag_ns, 0),
             0,
-            if(s.communicates, 0, s.duration_ns),
-            if(s.communicates, s.duration_ns, 0),
+            CASE WHEN s.communicates THEN 0 ELSE s.duration_ns END,
+            CASE WHEN s.communicates THEN s.duration_ns ELSE 0 END,
             s.rest_ns
         FROM _sums AS s
         LEFT JOIN _waits AS w ON s.place = w.place

@@ -93,7 +93,12 @@ CREATE MACRO replay_nodes(events VARCHAR, work VARCHAR) AS TABLE
         FROM query_table(work) AS w
         WHERE w.call_id IS NOT NULL
         UNION
-        SELECT e.trace, e.lane, e.id * 8 + p.part, if(p.part = 0, e.start_ns, e.end_ns), p.part + 2
+        SELECT
+            e.trace,
+            e.lane,
+            e.id * 8 + p.part,
+            CASE WHEN p.part = 0 THEN e.start_ns ELSE e.end_ns END,
+            p.part + 2
         FROM query_table(events) AS e
         CROSS JOIN (VALUES (0), (1)) AS p (part)
         WHERE e.waits_for IS NOT NULL
@@ -105,7 +110,12 @@ CREATE MACRO replay_nodes(events VARCHAR, work VARCHAR) AS TABLE
         SELECT q.trace, q.lane, q.call_id * 8 + 1, q.call_end_ns, 3
         FROM replay_queues(work) AS q
         UNION ALL
-        SELECT e.trace, e.lane, e.id * 8 + p.part, if(p.part = 0, e.start_ns, e.end_ns), 1 - p.part
+        SELECT
+            e.trace,
+            e.lane,
+            e.id * 8 + p.part,
+            CASE WHEN p.part = 0 THEN e.start_ns ELSE e.end_ns END,
+            1 - p.part
         FROM query_table(events) AS e
         CROSS JOIN (VALUES (0), (1)) AS p (part)
         WHERE e.is_step

@@ -11,12 +11,13 @@ from statistics import median
 import pytest
 
 import tracewh
-from tests.parity.replay import Change, Replay
+from tests.parity.replay import Replay
+from tests.parity.replay_nodes import Change
 
 Key = tuple[str, str, str]
 
 #: Step of the mean on the host and until the device is done, ms: recorded, and predicted for a change and factor.
-FIGURES = {
+FIGURES: dict[tuple[str, str], dict[tuple[str, float], tuple[float, float]]] = {
     ("v100_resnet50_2021/resnet50_num_workers_0", "1"): {
         ("kernels", 1): (174.8, 177.6),
         ("loader", 0): (116.0, 118.7),

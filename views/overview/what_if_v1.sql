@@ -5,7 +5,7 @@
 -- grain: one row per step, and one with the means of the trace
 -- distributes: trace
 -- order: run, worker, span, is_mean, step
--- empty: No event with a duration was recorded on a thread: record with ProfilerActivity.CPU among the activities.
+-- empty: No event with a duration was recorded on a thread: {record operators}.
 -- uses: checked_choice, first_id, is_wanted, replay_changes, replay_events, replay_graph, replay_jumps, replay_times, replay_work, trace_key, trace_names
 -- example: samples --run resnet_workers_0 --change loader --factor 0
 --
@@ -188,7 +188,11 @@ CREATE MACRO what_if_v1(
             max(t.time) FILTER (WHERE b.part = 'end') AS end_time,
             max(t.time) FILTER (WHERE b.part <> 'start') AS done_time
         FROM (
-            SELECT b.trace, b.number, b.place, if(b.is_start, 'start', 'end') AS part
+            SELECT
+                b.trace,
+                b.number,
+                b.place,
+                CASE WHEN b.is_start THEN 'start' ELSE 'end' END AS part
             FROM bounds AS b
             UNION ALL
             SELECT w.trace, w.number, w.place, 'work'
@@ -213,7 +217,7 @@ CREATE MACRO what_if_v1(
                 e.number,
                 -- A trace without steps starts with its first node.
                 coalesce(
-                    e.start_time, (if(e.scenario = 0, f.first_ns, 0), 0, 0, 0, 0)
+                    e.start_time, (CASE WHEN e.scenario = 0 THEN f.first_ns ELSE 0 END, 0, 0, 0, 0)
                 ) AS start_time,
                 e.end_time,
                 max(e.done_time) OVER (
