@@ -1,8 +1,8 @@
 """Blocks that have no rows for most traces, as macros without contents.
 
 Planning what finds the captured graph of a launch takes longer than most queries, and needs more than Spark SQL
-can do; what serving steps and stragglers need takes long, too. So these macros stand in for the blocks where there is nothing
-to find.
+can do. What serving steps and stragglers need takes long, too. So these macros stand in for the blocks where
+there is nothing to find.
 """
 
 from __future__ import annotations
