@@ -32,7 +32,7 @@
 --   name    type     unit  default   meaning
 --   change  VARCHAR  -     'loader'  What changes: 'kernels', 'collectives', 'device', 'launches', 'loader' or 'host'.
 --   target  VARCHAR  -     NULL      For kernels and collectives: a pattern of LIKE for their names; NULL takes all.
---   factor  DOUBLE   -     0         By what their time is multiplied; 0 makes it free.
+--   factor  DOUBLE   -     0         By what their time is multiplied, less than 1e6; 0 makes it free.
 -- columns
 --   run, worker, span
 --   name            type     unit  meaning
@@ -280,6 +280,15 @@ CREATE MACRO what_if_v1(
                         change,
                         ['kernels', 'collectives', 'device', 'launches', 'loader', 'host']
                     ) AS c
+            )
+            AND (
+                SELECT
+                    CASE
+                        WHEN f.given >= 0 AND f.given < 1e6 THEN TRUE
+                        ELSE
+                            error(format('factor must be from 0 to less than 1e6, not {}', f.given))
+                    END
+                FROM (SELECT factor AS given) AS f
             )
     )
 
