@@ -70,7 +70,7 @@ def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def page(warehouse: Path) -> Path:
     path = warehouse.parent / "report.html"
-    with panels_only():
+    with panels_only("steps"):
         write_report(str(warehouse), "trained", None, None, path)
     return path
 
