@@ -60,6 +60,8 @@ PANEL_SECONDS = 60
 TRACE_SECONDS = 600
 #: Queries that run at a time, queries that may wait, and pages or panels that may wait.
 QUERIES, WAITING, VISITORS = 4, 20, 1000
+#: How long a server that ends waits for clients to read the rest of their answers.
+LAST_SECONDS = 5
 #: Media types of the files that a query can be exported to.
 EXPORTS = {"csv": "text/csv; charset=utf-8", "parquet": "application/vnd.apache.parquet"}
 HTTP_OK = 200
@@ -150,7 +152,7 @@ class Site:
             headers=HEADERS,
             media_type=media_type,
             filename=name,
-            background=BackgroundTask(path.unlink),
+            background=BackgroundTask(path.unlink, missing_ok=True),
         )
 
     async def respond(self, pool: Pool, task: Task, request: Request) -> Response:
@@ -323,7 +325,7 @@ def _json(content: dict[str, Any], status: int = 200) -> Response:
 
 
 class _Server(uvicorn.Server):
-    """A server that ends its child processes before it waits for open requests."""
+    """A server that ends its child processes before it waits for open requests, and does not wait for long."""
 
     def __init__(self, config: uvicorn.Config, site: Site) -> None:
         super().__init__(config)
@@ -332,7 +334,12 @@ class _Server(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Shut the server down."""
         self._site.close()
+        asyncio.get_running_loop().call_later(LAST_SECONDS, self._disconnect)
         await super().shutdown(sockets)
+
+    def _disconnect(self) -> None:
+        for connection in list(self.server_state.connections):
+            connection.transport.abort()
 
 
 def run_server(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 import shutil
 import signal
@@ -11,6 +12,7 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
@@ -375,6 +377,20 @@ def test_nothing_outlives_the_server(
         client.close()
     assert server.stderr is not None
     server.stderr.close()
+
+
+def test_a_client_that_does_not_read_its_answer_does_not_keep_the_server(
+    samples: tracewh.Warehouse,
+) -> None:
+    server, address = started(samples)
+    with closing(sent(address, "SELECT 42")) as client:
+        client.getresponse().read()
+        query = {"sql": "SELECT range FROM range(5000000)", "format": "csv"}
+        client.request(
+            "POST", "/api/export", json.dumps(query), {"Content-Type": "application/json"}
+        )
+        assert client.getresponse().status == 200  # 39 MB follow, more than a socket holds
+        stop(server)
 
 
 def test_in_a_browser(visit: Visit, address: str) -> None:
