@@ -118,11 +118,14 @@ def test_rows_are_those_of_the_run_alone_with_and_without_graphs(warehouse: Path
     [
         ("operator_stats('serve')", "replayed_us"),
         ("operator_flops_summary('serve')", "replayed_us"),
+        ("operator_flops_summary('serve')", "3.0 * replayed_calls"),
         ("flamegraph('serve', metric := 'device')", "replayed_us"),
         ("diff_operators('warmup', 'serve')", "experiment_replayed_us"),
         ("diff_operators('warmup', 'serve', block := '/')", "experiment_replayed_us"),
         ("diff_operators('serve', 'warmup')", "baseline_replayed_us"),
         ("diff_modules('serve', 'serve') WHERE path = '/'", "experiment_replayed_us"),
+        ("diff_modules('serve', 'serve') WHERE path = '/'", "baseline_replayed_us"),
+        ("diff_block_contents('serve', 'serve') WHERE kind = 'operator'", "baseline_replayed_us"),
         (
             "diff_block_contents('serve', 'serve') WHERE kind = 'operator'",
             "experiment_replayed_us",
