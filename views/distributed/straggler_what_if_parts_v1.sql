@@ -32,16 +32,7 @@ CREATE MACRO straggler_what_if_parts_v1(
 ) AS TABLE
     WITH
     scenarios AS MATERIALIZED (
-        SELECT
-            s.run,
-            s.worker,
-            s.span,
-            s.step,
-            s.kind,
-            s.part,
-            s.span_s,
-            s.optimizer_s
-        FROM straggler_scenarios(run, worker, span, TRUE, FALSE) AS s
+        FROM straggler_scenarios(run, worker, span, TRUE, FALSE)
     ),
 
     -- Each step counts for itself and for all steps.

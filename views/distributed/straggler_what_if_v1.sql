@@ -51,16 +51,7 @@ CREATE MACRO straggler_what_if_v1(
 ) AS TABLE
     WITH
     scenarios AS MATERIALIZED (
-        SELECT
-            s.run,
-            s.worker,
-            s.span,
-            s.step,
-            s.kind,
-            s.part,
-            s.span_s,
-            s.optimizer_s
-        FROM straggler_scenarios(run, worker, span, FALSE, TRUE) AS s
+        FROM straggler_scenarios(run, worker, span, FALSE, TRUE)
     ),
 
     last_stages AS (
