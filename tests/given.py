@@ -5,24 +5,27 @@ A file is a list of paragraphs. The first word of a paragraph says what it is:
     given TABLE      a header line and one line per row; fields are two or more spaces apart
     query TITLE      SQL, a line of dashes, the rows it must return, in order
     error TITLE      SQL, a line of dashes, a part of the message it must fail with
+    clear            empties the tables
 
 Values are compared as the text DuckDB prints, so 0.1 is 0.1, NULL is NULL and the empty text is ''.
 A list is written [1, 2], JSON as it is. Columns that a `given` leaves out are NULL, except run,
-worker and span, which are then 'r', 'w' and 'default'. Tables persist to the end of the file; a
-later `given` adds rows. A line that starts with # is a comment.
+worker and span, which are then 'r', 'w' and 'default'. Tables persist until `clear` or the end of
+the file; a later `given` adds rows. A line that starts with # is a comment.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import duckdb
 
 from tests.derived_tables import DERIVED, GRAPHS, NODES, STEP_ROLES, fill_derived_tables
+from tracewh.views.empty_blocks import RARE, empty_macro
 from tracewh.views.registry import installed
+from tracewh.views.warehouse import SLOW_OPTIMIZER, plan_without
 
 #: Filled in for every `given` that does not say.
 KEYS = {"run": "r", "worker": "w", "span": "default"}
@@ -45,17 +48,45 @@ class Tables:
         self.registry = installed()
         self.con = duckdb.connect()
         self.con.execute("SET TimeZone = 'UTC'; SET threads = 1")
+        plan_without(self.con, SLOW_OPTIMIZER)
         self.created: set[str] = set()
+        self._without_rows: set[str] = set()
         self._filled: tuple[tuple[str, ...], frozenset[str]] = ((), frozenset())
         for spec in (*self.registry.tables(), *self.registry.slices()):
             self.prepare(spec.name)
         self.prepare(f"{STEP_ROLES} {NODES} {GRAPHS}")
 
-    def prepare(self, sql: str | None) -> None:
-        """Create what a piece of SQL names, where that is not there yet; everything for None."""
-        missing = [name for name in self.registry.needs(sql) if name not in self.created]
+    def prepare(self, sql: str | None, empty: Collection[str] = ()) -> None:
+        """Create what a piece of SQL names, where that is not there yet; everything for None.
+
+        Args:
+            sql: The SQL.
+            empty: Blocks that have no rows, however they are made.
+        """
+        for name in set(empty) - self._without_rows:
+            self.con.execute(f"DROP MACRO TABLE IF EXISTS {name}")
+            self.con.execute(empty_macro(self.registry.named(name)))
+        self._without_rows.update(empty)
+        self.created.difference_update(self._without_rows)
+        missing = [name for name in self.registry.needs(sql, empty) if name not in self.created]
         self.registry.create(self.con, missing)
         self.created.update(missing)
+        self._without_rows.difference_update(missing)
+
+    def rare(self, sql: str) -> list[str]:
+        """The blocks that a Warehouse leaves out of the plan of a query, which takes most of the time.
+
+        What a query calls itself stays.
+        """
+        needed = set(self.registry.needs(sql))
+        return [
+            name
+            for blocks, found in RARE.items()
+            if not needed.isdisjoint(blocks)
+            and self.con.execute(f"SELECT 1 {found} LIMIT 1").fetchone() is None
+            for name in needed.intersection(blocks)
+            if f"{name}(" not in sql
+        ]
 
     def fill(self, given: tuple[str, ...], query: str) -> None:
         """Have the rows of `given` paragraphs, and what ingest derives from them and a query reads.
@@ -122,8 +153,8 @@ class Case:
         Raises:
             Mismatch: It gives other rows than the file says, or another message.
         """
-        tables.prepare(self.query)
         tables.fill(self.given, self.query)
+        tables.prepare(self.query, tables.rare(self.query))
         self._compare(tables.con)
 
     def _compare(self, con: duckdb.DuckDBPyConnection) -> None:
@@ -155,11 +186,13 @@ def cases(path: Path) -> Iterator[Case]:
         word, _, title = first.partition(" ")
         if word == "given":
             given.append(paragraph)
+        elif paragraph == "clear":
+            given = []
         elif word in ("query", "error") and "\n----" in body:
             query, expected = (part.strip() for part in re.split(r"\n-{4,}", body, maxsplit=1))
             yield Case(title, query, expected, word == "error", tuple(given), line)
         else:
-            raise ValueError(f"{path}:{line + 1}: not a given, query or error paragraph")
+            raise ValueError(f"{path}:{line + 1}: not a given, query, error or clear paragraph")
 
 
 def _shown(value: str | None) -> str:

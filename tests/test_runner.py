@@ -58,6 +58,13 @@ error that does not come
 SELECT 1
 ----
 anything
+
+clear
+
+query nothing is left
+SELECT count(*) FROM host_events
+----
+0
 """
 
 OTHER = """\
@@ -95,7 +102,7 @@ def test_what_fails_and_what_it_prints(tmp_path: Path) -> None:
     (tmp_path / "a.test").write_text(TEST, "utf-8")
     (tmp_path / "b.test").write_text(OTHER, "utf-8")
     out = run(tmp_path).stdout
-    assert "5 failed, 3 passed" in out
+    assert "5 failed, 4 passed" in out
     assert "ORDER BY h.event_id\n\n- 1  aten::b\n+ 1  aten::a\n" in out
     assert "same rows, in another order or number; got:\n  1\n  2\n" in out
     assert "FROM host_events AS h ORDER BY h.event_id\n\n+ 2\n" in out
@@ -107,7 +114,7 @@ def test_a_paragraph_that_is_nothing(tmp_path: Path) -> None:
     (tmp_path / "a.test").write_text("\n\nquery no rows are given\nSELECT 1\n", "utf-8")
     done = run(tmp_path)
     assert done.returncode != 0
-    assert "a.test:3: not a given, query or error paragraph" in done.stdout
+    assert "a.test:3: not a given, query, error or clear paragraph" in done.stdout
 
 
 def test_a_skip_is_a_failure_in_ci_unless_it_is_allowed(tmp_path: Path) -> None:

@@ -27,9 +27,13 @@ OF_SERVING = ("serving_advice", "serving_verdict")
 #: Blocks that have rows only for tables of pipeline operations.
 OF_PIPELINES = ("straggler_verdict",)
 
+#: Blocks that have rows only where the batches of a data loader or a pipeline were recorded.
+OF_LOADERS = ("data_advice",)
+
 #: These blocks, and the query that finds a trace for which they have rows. `AND` and a condition may follow it.
 RARE = {
     OF_PIPELINES: "FROM traces WHERE source = 'pipeline'",
+    OF_LOADERS: "FROM data_pipeline_batches WHERE TRUE",
     OF_GRAPHS: "FROM graphs WHERE role = 'launch'",
     OF_SERVING: """
         FROM (
