@@ -52,6 +52,12 @@ def test_the_worker_that_decodes_is_named(warehouse: tracewh.Warehouse) -> None:
     assert slow["wait_per_step_us"] > 0.8 * found["slow_pipeline"]["wait_per_step_us"]
     assert found["slow_operator"]["operator"] == "Dataset"
     assert "slow_reading" not in found
+    [advice] = [
+        row["message"]
+        for row in rows(warehouse, "recommendations", run="decoding")
+        if row["rule"] == "data_loading"
+    ]
+    assert "per step for worker 1, which " in advice
 
 
 def test_slow_storage_is_named_and_no_worker(warehouse: tracewh.Warehouse) -> None:
