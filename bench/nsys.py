@@ -5,7 +5,7 @@
 
 Each export is one `tracewh ingest` into a new warehouse, measured as bench/ingest.py does: a process from start to
 exit, the memory of its whole tree. Then `tracewh show range_gpu_projection` lists the device work of every range, by a
-sweep through ranges and calls. Beside them, Python's sqlite3 reads every row of the same tables, and does nothing
+sweep through ranges and calls, with and without a limit of its memory. Beside them, Python's sqlite3 reads every row of the same tables, and does nothing
 with it: that is the limit of a reader in Python.
 """
 
@@ -41,10 +41,14 @@ def ingest(source: Path, warehouse: Path) -> tuple[Run, int, int]:
     return taken, sum(manifest["origin"]["events"] for manifest in manifests), stored
 
 
-def project(warehouse: Path) -> Run:
+#: Memory limit of the view, in MB. The process needs more: Python and its libraries.
+LIMIT_MB = 1000
+
+
+def project(warehouse: Path, *limit: str) -> Run:
     """List the ranges with the device work that they launched, the ten longest of them."""
     tracewh = str(Path(sys.executable).with_name("tracewh"))
-    view = ["show", "range_gpu_projection", "--limit", "10", "-w", str(warehouse)]
+    view = ["show", "range_gpu_projection", "--limit", "10", *limit, "-w", str(warehouse)]
     return measure([tracewh, *view])
 
 
@@ -67,11 +71,13 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as work:
             taken, events, stored = ingest(source, Path(work, "warehouse"))
             projected = project(Path(work, "warehouse"))
+            limited = project(Path(work, "warehouse"), "--memory-limit", str(LIMIT_MB))
         read = measure([sys.executable, "-c", READ, str(source)])
         first = f"| {source.name} | {source.stat().st_size / 1e6:,.1f} | {events:,} "
         for command, cost, size in (
             ("tracewh ingest", taken, f"{stored / 1e6:,.1f}"),
             ("tracewh show range_gpu_projection", projected, ""),
+            (f"the same, --memory-limit {LIMIT_MB}", limited, ""),
             ("Python's sqlite3", read, ""),
         ):
             table.append(
