@@ -2,11 +2,14 @@
 
     python bench/draw_nsys.py large.sqlite --kernels 2_000_000 --ranges 16_000_000
     python bench/nsys.py large.sqlite --output bench/results_nsys.md
+    python bench/draw_nsys.py huge.sqlite --kernels 12_000_000 --ranges 96_000_000   # 5.2 GB
+    python bench/nsys.py huge.sqlite --without-view
 
 Each export is one `tracewh ingest` into a new warehouse, measured as bench/ingest.py does: a process from start to
 exit, the memory of its whole tree. Then `tracewh show range_gpu_projection` lists the device work of every range, by a
-sweep through ranges and calls. Beside them, Python's sqlite3 reads every row of the same tables, and does nothing
-with it: that is the limit of a reader in Python.
+sweep through ranges and calls, with and without a limit of its memory. Beside them, Python's sqlite3 reads every row of the same tables, and does nothing
+with it: that is the limit of a reader in Python. The last column divides by its CPU seconds, since seconds of two days
+or two machines cannot be compared.
 """
 
 import argparse
@@ -41,10 +44,14 @@ def ingest(source: Path, warehouse: Path) -> tuple[Run, int, int]:
     return taken, sum(manifest["origin"]["events"] for manifest in manifests), stored
 
 
-def project(warehouse: Path) -> Run:
+#: Memory limit of the view, in MB. The process needs more: Python and its libraries.
+LIMIT_MB = 1000
+
+
+def project(warehouse: Path, *limit: str) -> Run:
     """List the ranges with the device work that they launched, the ten longest of them."""
     tracewh = str(Path(sys.executable).with_name("tracewh"))
-    view = ["show", "range_gpu_projection", "--limit", "10", "-w", str(warehouse)]
+    view = ["show", "range_gpu_projection", "--limit", "10", *limit, "-w", str(warehouse)]
     return measure([tracewh, *view])
 
 
@@ -52,6 +59,7 @@ def main() -> None:
     """Parse the command line, measure and write the table."""
     parser = argparse.ArgumentParser(description="Measure the ingest of Nsight Systems exports.")
     parser.add_argument("sources", type=Path, nargs="+", help="exports as SQLite")
+    parser.add_argument("--without-view", action="store_true", help="measure the ingest alone")
     parser.add_argument("--note", default="", help="what else the machine did, for the table")
     parser.add_argument("--output", type=Path, help="a Markdown file to write (default: stdout)")
     arguments = parser.parse_args()
@@ -60,23 +68,25 @@ def main() -> None:
     table = [
         f"{datetime.date.today()}; {machine}{note}.",
         "",
-        "| export | file MB | events | command | seconds | CPU s | peak MiB | Parquet MB |",
-        "|---|---:|---:|---|---:|---:|---:|---:|",
+        "| export | file MB | events | command | seconds | CPU s | peak MiB | Parquet MB | CPU s / sqlite3's |",
+        "|---|---:|---:|---|---:|---:|---:|---:|---:|",
     ]
     for source in arguments.sources:
         with tempfile.TemporaryDirectory() as work:
             taken, events, stored = ingest(source, Path(work, "warehouse"))
-            projected = project(Path(work, "warehouse"))
+            costs = [("tracewh ingest", taken, f"{stored / 1e6:,.1f}")]
+            if not arguments.without_view:
+                warehouse, limit = Path(work, "warehouse"), ("--memory-limit", str(LIMIT_MB))
+                costs += [
+                    ("tracewh show range_gpu_projection", project(warehouse), ""),
+                    (f"the same, {' '.join(limit)}", project(warehouse, *limit), ""),
+                ]
         read = measure([sys.executable, "-c", READ, str(source)])
         first = f"| {source.name} | {source.stat().st_size / 1e6:,.1f} | {events:,} "
-        for command, cost, size in (
-            ("tracewh ingest", taken, f"{stored / 1e6:,.1f}"),
-            ("tracewh show range_gpu_projection", projected, ""),
-            ("Python's sqlite3", read, ""),
-        ):
+        for command, cost, size in (*costs, ("Python's sqlite3", read, "")):
             table.append(
                 f"{first}| {command} | {cost.seconds:.1f} | {cost.cpu_seconds:.1f} "
-                f"| {cost.peak_bytes / 2**20:,.0f} | {size} |"
+                f"| {cost.peak_bytes / 2**20:,.0f} | {size} | {cost.cpu_seconds / read.cpu_seconds:.1f} |"
             )
     text = "\n".join(table) + "\n"
     if arguments.output:

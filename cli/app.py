@@ -343,6 +343,7 @@ def query(
     sort: options.SortOption = None,
     full_names: options.FullNamesOption = False,
     escape_formulas: options.EscapeOption = False,
+    memory_limit: options.MemoryOption = None,
     warehouse: options.WarehouseOption = options.DEFAULT_WAREHOUSE,
 ) -> None:
     """Run a SQL query. Views are table functions, events are tables.
@@ -355,7 +356,10 @@ def query(
     from tracewh.cli.commands.query import run_query
 
     run_query(
-        sql, warehouse, Output.parse(format, output, limit, sort, full_names, escape_formulas)
+        sql,
+        warehouse,
+        Output.parse(format, output, limit, sort, full_names, escape_formulas),
+        options.parse_memory(memory_limit),
     )
 
 

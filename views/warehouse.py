@@ -268,6 +268,16 @@ class Warehouse:
             return dict(arguments)
         return names.resolve(arguments, self._all.names(names.named_runs(arguments)))
 
+    def limit_memory(self, memory_mb: int) -> None:
+        """Let queries use no more memory than this, and spill the rest to disk.
+
+        DuckDB's own limit is 80 % of the machine's memory.
+
+        Args:
+            memory_mb: The limit in MB. Python and its libraries need about 300 MB besides.
+        """
+        self._con.execute(f"SET memory_limit = '{memory_mb}MB'")
+
     def confine(self, memory_mb: int | None = None) -> None:
         """Restrict queries to the files of the warehouse, and lock the settings.
 
@@ -278,7 +288,7 @@ class Warehouse:
                 DuckDB's own limits.
         """
         if memory_mb is not None:
-            self._con.execute(f"SET memory_limit = '{memory_mb}MB'")
+            self.limit_memory(memory_mb)
             self._con.execute(f"SET max_temp_directory_size = '{4 * memory_mb}MB'")
         if isinstance(self.path, Path):  # Arrow reads the files of an object store
             data = quote_literal(str(self.path / "data"))

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tracewh.cli.output import Format
+from tracewh.cli.output import Format, parse_integer
 
 OUTPUT = "Output"
 
@@ -103,6 +103,15 @@ JobsOption = Annotated[
     ),
 ]
 
+MemoryOption = Annotated[
+    str | None,
+    typer.Option(
+        "--memory-limit",
+        metavar="MB",
+        help="Memory limit of the query, which spills to disk beyond it. By default 80 % of the memory.",
+    ),
+]
+
 EngineOption = Annotated[
     str,
     typer.Option(
@@ -129,3 +138,8 @@ WorkerOption = Annotated[
 SpanOption = Annotated[
     str | None, typer.Option("--span", metavar="SPAN", help="Only this recording of the run.")
 ]
+
+
+def parse_memory(text: str | None) -> int | None:
+    """Parse --memory-limit."""
+    return None if text is None else parse_integer("--memory-limit", text, least=100)

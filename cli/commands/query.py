@@ -8,8 +8,12 @@ from tracewh.cli import diagnostics
 from tracewh.cli.output import Output
 
 
-def run_query(sql: str, warehouse: str, output: Output) -> None:
-    """Run one statement and write its result."""
+def run_query(sql: str, warehouse: str, output: Output, memory_mb: int | None = None) -> None:
+    """Run one statement and write its result.
+
+    Args:
+        memory_mb: Memory limit; None for DuckDB's own.
+    """
     import tracewh
     from tracewh.views.read_only import check_reads_only  # loads DuckDB
 
@@ -22,6 +26,8 @@ def run_query(sql: str, warehouse: str, output: Output) -> None:
         output.abandon()
 
     with tracewh.open(warehouse) as opened, diagnostics.killable(tidy):
+        if memory_mb is not None:
+            opened.limit_memory(memory_mb)
         opened.confine()
         if is_explain:
             print(opened.sql(sql).fetchall()[-1][-1])

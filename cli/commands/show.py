@@ -84,9 +84,14 @@ def view_command(view: Spec) -> ViewCommand:
         output = Output.parse(*(given.pop(name) for name in names))
         warehouse = given.pop("warehouse")
         cluster = Cluster.parse(given.pop("engine"), given.pop("master"))
+        memory_mb = options.parse_memory(given.pop("memory_limit"))
+        if cluster and memory_mb is not None:
+            diagnostics.usage_error(
+                "--memory-limit is for this machine; Spark has its own settings"
+            )
         given.pop("version")
         arguments = {name: value for name, value in given.items() if value is not None}
-        show(view, arguments, warehouse, output, cluster)
+        show(view, arguments, warehouse, output, cluster, memory_mb=memory_mb)
 
     parameters = {
         param.name: Annotated[bool | None if _is_flag(param) else str | None, _option(param)]
@@ -100,6 +105,7 @@ def view_command(view: Spec) -> ViewCommand:
         "sort": (options.SortOption, None),
         "full_names": (options.FullNamesOption, False),
         "escape_formulas": (options.EscapeOption, False),
+        "memory_limit": (options.MemoryOption, None),
         "warehouse": (options.WarehouseOption, options.DEFAULT_WAREHOUSE),
         "engine": (options.EngineOption, options.DEFAULT_ENGINE),
         "master": (options.MasterOption, None),
@@ -129,11 +135,13 @@ def show(
     output: Output,
     cluster: Cluster | None = None,
     only: Sequence[str] = (),
+    memory_mb: int | None = None,
 ) -> None:
     """Run a view, on this machine or on a Spark cluster, and write its rows.
 
     Args:
         only: See `tracewh.cli.output.output.Output.write`.
+        memory_mb: Memory limit on this machine; None for DuckDB's own.
     """
     import duckdb
 
@@ -158,6 +166,8 @@ def show(
                 _write_notes(opened, view, arguments)
         return
     with tracewh.open(warehouse) as opened:
+        if memory_mb is not None:
+            opened.limit_memory(memory_mb)
         arguments = opened.resolve(arguments)
         opened.select_traces(view, arguments)
         try:

@@ -227,6 +227,8 @@ def sql_error(error: Exception) -> str:
     text = str(error).strip()
     if is_damage(error):
         return _damage(text)
+    if full := re.search(r"Out of Memory Error: .*/(.+) used\)", text):
+        return f"the query needs more memory than its limit of {full[1]}; raise the limit, or name a run and a worker"
     return text
 
 

@@ -53,6 +53,8 @@ WITHOUT = {
     "pipeline_batches": ((), ("data_pipeline_batches",)),
     "pipeline_operations": ((), ("pipeline_operations",)),
 }
+#: The tables whose rows may lack columns that are NULL in the whole trace, and do not take memory then.
+NARROW = ("host_events", "device_events")
 #: The tables of CUDA graphs, which few traces have.
 GRAPHS = ("graphs", "graph_nodes")
 #: Parquet files without rows, by table and level of compression.
@@ -164,8 +166,12 @@ def write_trace(
 def _write(
     con: duckdb.DuckDBPyConnection, table: Table, rows: str, folder: Path, level: int
 ) -> None:
+    known = {column.name for column in table.columns}
+    if table.name in NARROW:
+        known = {name for name, *_ in con.execute(f"DESCRIBE FROM {rows} AS t").fetchall()}
     columns = ", ".join(
-        f"t.{column.name}::{column.type} AS {column.name}" for column in table.columns
+        f"{f't.{column.name}' if column.name in known else 'NULL'}::{column.type} AS {column.name}"
+        for column in table.columns
     )
     # Rows stay in the order of the file. Each kind of event is sorted by time in it, so a time range is in
     # few row groups, and nothing needs sorting.

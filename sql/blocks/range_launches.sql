@@ -8,7 +8,8 @@
 -- of two ranges that overlap in part, both have a call in the part that they share, and a call that ends
 -- after a range is not in it. The calls of a range follow one another in the order of its thread.
 --
--- No range is joined with the calls inside it: two ASOF joins find the first and the last of them.
+-- No range is joined with the calls inside it: two ASOF joins find the first and the last of them. Both sort the
+-- ranges. So the first one leaves out the ranges without a call, and what is sorted has few columns.
 --
 -- params
 --   run, worker, span
@@ -27,9 +28,12 @@ CREATE MACRO range_launches(
         FROM launch_order(run, worker, span) AS c
     ),
 
-    -- The number of a thread is the place of its first call.
     _threads AS MATERIALIZED (
-        SELECT c.trace, c.pid, c.tid, min(c.place) AS lane
+        SELECT
+            c.trace,
+            c.pid,
+            c.tid,
+            row_number() OVER (ORDER BY c.trace, c.pid, c.tid)::INTEGER AS lane
         FROM _calls AS c
         GROUP BY c.trace, c.pid, c.tid
     ),
@@ -43,10 +47,20 @@ CREATE MACRO range_launches(
                 AND c.pid IS NOT DISTINCT FROM t.pid AND c.tid IS NOT DISTINCT FROM t.tid
     ),
 
+    -- Also the first end of the calls that start then or later.
     _starts AS (
-        SELECT c.lane, c.start_ns, min(c.place) AS place
-        FROM _in_lanes AS c
-        GROUP BY c.lane, c.start_ns
+        SELECT
+            s.lane,
+            s.start_ns,
+            s.place,
+            min(s.end_ns) OVER (
+                PARTITION BY s.lane ORDER BY s.start_ns DESC ROWS UNBOUNDED PRECEDING
+            ) AS first_end_ns
+        FROM (
+            SELECT c.lane, c.start_ns, min(c.place) AS place, min(c.end_ns) AS end_ns
+            FROM _in_lanes AS c
+            GROUP BY c.lane, c.start_ns
+        ) AS s
     ),
 
     _ends AS (
@@ -83,10 +97,16 @@ CREATE MACRO range_launches(
             ON
                 e.first_id >> 40 = t.trace
                 AND e.pid IS NOT DISTINCT FROM t.pid AND e.tid IS NOT DISTINCT FROM t.tid
+    ),
+
+    _with_calls AS (
+        SELECT r.id, r.parent_id, r.lane, r.end_ns, s.place AS first_place
+        FROM _ranges AS r
+        ASOF INNER JOIN _starts AS s ON r.lane = s.lane AND r.start_ns <= s.start_ns
+        WHERE r.end_ns >= s.first_end_ns
     )
 
-    SELECT r.id, r.parent_id, s.place AS first_place, e.place AS last_place
-    FROM _ranges AS r
-    ASOF INNER JOIN _starts AS s ON r.lane = s.lane AND r.start_ns <= s.start_ns
+    SELECT r.id, r.parent_id, r.first_place, e.place AS last_place
+    FROM _with_calls AS r
     ASOF INNER JOIN _ends AS e ON r.lane = e.lane AND r.end_ns >= e.end_ns
-    WHERE s.place <= e.place;
+    WHERE r.first_place <= e.place;

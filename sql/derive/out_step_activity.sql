@@ -1,6 +1,20 @@
 -- derive: out_step_activity
 -- since: 0.1
 -- summary: The linked rows with the names and columns that the blocks of sql/blocks read.
+--
+-- An operator or annotation that lies in another one adds no time to its role, which is that of the outer one, unless
+-- the name of either gives it another role: event_roles. Most events are of this kind, and they need not be sorted.
+
+CREATE TABLE named_roles AS
+SELECT h.event_id
+FROM raw_host AS h
+WHERE
+    is_op_category(h.category)
+    AND (
+        starts_with(h.name, 'ProfilerStep#')
+        OR starts_with(h.name, 'enumerate(Data')
+        OR regexp_matches(h.name, '^((nccl|gloo|mpi|c10d):|record_param_comms$)')
+    );
 
 CREATE VIEW host_events AS
 SELECT
@@ -14,7 +28,12 @@ SELECT
     h.ts_ns AS start_ns,
     h.dur_ns AS duration_ns
 FROM raw_host AS h
-POSITIONAL JOIN host_links AS l;
+POSITIONAL JOIN host_links AS l
+WHERE
+    NOT is_op_category(h.category)
+    OR l.parent_op_id IS NULL
+    OR h.event_id IN (FROM named_roles)
+    OR l.parent_op_id IN (FROM named_roles);
 
 CREATE VIEW device_events AS
 SELECT

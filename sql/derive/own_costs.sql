@@ -6,6 +6,8 @@
 -- all ancestors. They count as own costs of each ancestor until they leave an operator for good: an
 -- annotation does not take work away from the operator around it, as in the profiler's own links.
 --
+-- Only operators have costs. A trace of annotations alone, as Nsight Systems writes it, needs none of this.
+--
 -- In several statements, so that only one large hash table is needed at a time.
 CREATE TABLE nodes AS
 SELECT
@@ -17,7 +19,7 @@ SELECT
     hash(h.name) AS name_hash
 FROM raw_host AS h
 POSITIONAL JOIN host_links AS l
-WHERE is_op_category(h.category);
+WHERE is_op_category(h.category) AND EXISTS (FROM raw_host AS o WHERE o.category = 'cpu_op');
 
 CREATE TABLE namesakes AS
 SELECT c.event_id, c.parent_id, c.self_duration_ns
@@ -60,6 +62,7 @@ FROM (
     POSITIONAL JOIN device_links AS l
     WHERE
         l.op_id IS NOT NULL AND l.kind IN ('compute', 'communication', 'memcpy', 'memset')
+        AND EXISTS (FROM nodes)
 ) AS d
 GROUP BY d.event_id;
 

@@ -23,6 +23,11 @@ from tracewh.storage.manifest import content_hash
 _SMALL = ("StringIds", "PROCESSES", "ThreadNames", "TARGET_INFO_GPU", "ENUM_CUPTI_OVERHEAD_TYPE")
 #: Bytes of memory per row: of the raw tables, and of the sorting.
 _ROW_BYTES = 500
+#: Columns that linking reads, also where an export has no values for them.
+_LINKED = {
+    "host": {"external_id", "correlation_id", "call_stack", "python_module_id", "args"},
+    "device": {"external_id", "correlation_id", "device_id", "collective", "args"},
+}
 #: About the number of rows that are sorted at a time.
 _SLICE_ROWS = 1 << 19
 
@@ -140,6 +145,7 @@ class _Process:
     def _insert(self, kind: str, **tables: str) -> None:
         """Append the rows of one kind, numbered after those that are there."""
         sql = self._query(f"nsys_{kind}", **tables).replace("$first", str(self.events))
+        self._narrow(kind, sql)
         with _build_from_right(self._con):
             [(count,)] = self._run(f"INSERT INTO raw_{kind} BY NAME {sql}").fetchall()
         self.events += count
@@ -158,14 +164,32 @@ class _Process:
                 f" FROM nsys_{kind}_rows AS r WHERE r.rowid % 64 = 0) AS s"
                 f" GROUP BY s.n // {_SLICE_ROWS // 64} ORDER BY 1"
             ).fetchall()
+            self._narrow(kind, self._slice(kind, 0, 0))
             starts = [-(2**63), *sorted({ts for (ts,) in bounds[1:]}), 2**63]
             for first, last in pairwise(starts):
-                sql = query(f"nsys_{kind}").replace("$first", str(self.events))
-                sql = sql.replace("$since_ns", str(first)).replace("$until_ns", str(last - 1))
+                sql = self._slice(kind, first, last)
                 [(count,)] = self._run(f"INSERT INTO raw_{kind} BY NAME {sql}").fetchall()
                 self.events += count
                 self._reading.on_events(count)
             con.execute(f"DROP TABLE nsys_{kind}_rows")
+
+    def _slice(self, kind: str, first: int, last: int) -> str:
+        """SQL for the rows of a kind that start in a time range."""
+        sql = query(f"nsys_{kind}").replace("$first", str(self.events))
+        return sql.replace("$since_ns", str(first)).replace("$until_ns", str(last - 1))
+
+    def _narrow(self, kind: str, sql: str) -> None:
+        """Drop the columns of a raw table that no row will have a value for.
+
+        They would take half of the memory. The Parquet files have them all the same: `write_trace`.
+        """
+        if kind not in _LINKED:
+            return
+        con = self._con
+        needed = {row[0] for row in self._run(f"DESCRIBE {sql}").fetchall()} | _LINKED[kind]
+        for name, *_ in con.execute(f"DESCRIBE raw_{kind}").fetchall():
+            if name not in needed:
+                con.execute(f"ALTER TABLE raw_{kind} DROP COLUMN {name}")
 
     def _query(self, name: str, **tables: str) -> str:
         expected = sum(self._export.rows(table) for table in tables.values())

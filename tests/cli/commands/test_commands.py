@@ -249,6 +249,32 @@ def test_query_from_stdin(
     assert tracewh("query", "-", "--format", "csv").out == "answer\n42\n"
 
 
+def test_a_query_keeps_to_its_memory_limit(tracewh: Command, warehouse: Path) -> None:
+    limited = ("--memory-limit", "100", "-w", warehouse)
+    done = tracewh("query", "SELECT current_setting('memory_limit') AS value", *limited)
+    assert done.out.split()[-2:] == ["95.3", "MiB"]
+    done = tracewh("query", "SELECT list(r.range) FROM range(50_000_000) AS r", *limited)
+    said = "the query needs more memory than its limit of 95.3 MiB; raise the limit, or name a run and a worker"
+    assert (done.code, done.err) == (1, f"tracewh: {said}\n")
+
+
+def test_a_view_keeps_to_its_memory_limit(
+    tracewh: Command, warehouse: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tracewh.views.warehouse import Warehouse
+
+    limits: list[int] = []
+    monkeypatch.setattr(Warehouse, "limit_memory", lambda _, megabytes: limits.append(megabytes))
+    rows = tracewh("show", "kernel_stats", "--memory-limit", "100", "-w", warehouse)
+    assert (rows.code, limits) == (0, [100])
+    done = tracewh("show", "kernel_stats", "--memory-limit", "99")
+    said = "--memory-limit takes a whole number of at least 100, not '99'"
+    assert (done.code, done.err) == (2, f"tracewh: {said}\n")
+    done = tracewh("show", "kernel_stats", "--memory-limit", "100", "--engine", "spark")
+    said = "--memory-limit is for this machine; Spark has its own settings"
+    assert (done.code, done.err) == (2, f"tracewh: {said}\n")
+
+
 def start(*words: str, path: str | None = None) -> subprocess.CompletedProcess[str]:
     command = [
         sys.executable,

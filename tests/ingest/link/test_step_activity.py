@@ -39,6 +39,45 @@ def test_sets_of_roles_in_a_step_and_outside(ingest_events: IngestEvents) -> Non
     ]
 
 
+def test_what_lies_in_another_event_counts_once_and_keeps_its_own_role(
+    ingest_events: IngestEvents,
+) -> None:
+    """Time in us. What runs inside the data loader and inside a collective counts as an operator, too.
+
+               0    5    10   15   20   25   30
+    forward    ====================              0-20
+    aten::mm       -----                         4-9
+    aten::add       --                           5-7
+    loader                  --------            12-20  inside forward
+    aten::cat                 ---               14-17  inside the loader
+    gloo:all                             -----  25-30
+    aten::copy_                            --   27-29
+    """
+    trace = ingest_events(
+        [
+            host("user_annotation", "forward", 0, 20),
+            host("cpu_op", "aten::mm", 4, 9),
+            host("cpu_op", "aten::add", 5, 7),
+            host("user_annotation", "enumerate(DataLoader)#_Iter.__next__", 12, 20),
+            host("cpu_op", "aten::cat", 14, 17),
+            host("user_annotation", "gloo:all_reduce", 25, 30),
+            host("cpu_op", "aten::copy_", 27, 29),
+            host("user_annotation", "enumerate(DataLoader)#_Iter.__next__", 40, 50),
+            host("cpu_op", "aten::stack", 44, 47),
+        ]
+    )
+    assert trace.rows("""
+        SELECT a.dataloader, a.host_communication, a.cpu_exec, a.duration_ns // 1000
+        FROM step_activity AS a ORDER BY ALL
+    """) == [
+        (False, False, True, 12),
+        (False, True, False, 3),
+        (False, True, True, 2),
+        (True, False, False, 7),
+        (True, False, True, 11),
+    ]
+
+
 def test_a_trace_without_complete_events_has_no_activity(ingest_events: IngestEvents) -> None:
     trace = ingest_events([{"ph": "i", "name": "Record Window End", "ts": 500, "s": "g"}])
     assert trace.rows("FROM step_activity") == []

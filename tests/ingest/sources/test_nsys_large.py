@@ -49,3 +49,30 @@ def test_an_export_is_ingested_in_less_memory_than_its_rows_need(
             FROM host_events AS h
         """).fetchall()
     assert counts == [(640_000, 640_000, 639_999, 5)]
+
+
+def test_what_an_export_cannot_have_takes_no_memory_and_is_null(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "drawn.sqlite"
+    draw(path, kernels=10, ranges=20)
+    ingest_trace = importlib.import_module("tracewh.ingest.ingest_trace")
+    write_trace, seen = ingest_trace.write_trace, {}
+
+    def looked_at(con: Any, *arguments: Any) -> int:
+        for table in ("raw_host", "raw_device"):
+            seen[table] = {name for name, *_ in con.execute(f"DESCRIBE {table}").fetchall()}
+        return int(write_trace(con, *arguments))
+
+    monkeypatch.setattr(ingest_trace, "write_trace", looked_at)
+    tracewh.ingest([path], tmp_path / "warehouse")
+    assert "input_dims" in seen["raw_host"] and "grid" in seen["raw_device"]
+    assert not seen["raw_host"] & {"concrete_inputs", "python_id", "raw", "flow_id"}
+    assert not seen["raw_device"] & {"queued_ns", "in_split_sizes", "raw", "flow_id"}
+    with tracewh.open(tmp_path / "warehouse") as opened:
+        assert opened.sql("""
+            SELECT count(*), count(h.concrete_inputs), count(h.python_id), count(h.raw) FROM host_events AS h
+        """).fetchall() == [(30, 0, 0, 0)]
+        assert opened.sql("""
+            SELECT count(*), count(d.queued_ns), count(d.in_split_sizes), count(d.grid) FROM device_events AS d
+        """).fetchall() == [(10, 0, 0, 10)]
