@@ -27,6 +27,7 @@ TERMS: dict[str, dict[str, tuple[str, ...]]] = {
         "Eligible for tensor cores": ("tensor_core_operators",),
         "Kinds of kernels by name": ("kernel_patterns",),
         "Operations and bytes from shapes": ("operator_work",),
+        "Model FLOPs utilization (MFU)": ("mfu",),
     },
     "Devices": {
         "Busy and idle time": ("device_activity", "gpu_time"),

@@ -2,7 +2,7 @@
 -- since: 0.1
 -- summary: Peak throughput of each device for each element type, from known_gpus.
 -- grain: one row per device of a trace and element type
--- uses: is_wanted
+-- uses: gpu_peaks, is_wanted
 --
 -- A device that known_gpus does not list has no rows.
 --
@@ -12,7 +12,7 @@
 --   run, worker, span
 --   name                type     unit  meaning
 --   device_id           INTEGER  key   Number of the device on its host.
---   dtype               VARCHAR  key   'float64', 'float32', 'float16' or 'bfloat16'.
+--   dtype               VARCHAR  key   As in gpu_peaks.
 --   peak_tflops         DOUBLE   -     10^12 operations per second without tensor cores; NULL if unknown.
 --   tensor_peak_tflops  DOUBLE   -     10^12 operations per second of tensor cores; NULL if there are none for this type.
 --   peak_gbps           DOUBLE   gbps  Bandwidth of the device memory, 10^9 bytes per second.
@@ -24,21 +24,10 @@ CREATE MACRO device_peaks(
         d.worker,
         d.span,
         d.device_id,
-        t.dtype,
-        CASE t.dtype
-            WHEN 'float64' THEN g.fp64_tflops
-            WHEN 'float32' THEN g.fp32_tflops
-            WHEN 'float16' THEN g.fp16_tflops
-        END::DOUBLE AS peak_tflops,
-        CASE t.dtype
-            WHEN 'float32' THEN g.fp32_tensor_tflops
-            WHEN 'float16' THEN g.fp16_tensor_tflops
-            WHEN 'bfloat16' THEN g.bf16_tensor_tflops
-        END::DOUBLE AS tensor_peak_tflops,
-        g.memory_gbps::DOUBLE AS peak_gbps
+        p.dtype,
+        p.peak_tflops,
+        p.tensor_peak_tflops,
+        p.peak_gbps
     FROM devices AS d
-    INNER JOIN known_gpus AS g ON regexp_replace(d.name, '^NVIDIA ', '') = g.name
-    CROSS JOIN (
-        VALUES ('float64'), ('float32'), ('float16'), ('bfloat16')
-    ) AS t (dtype)
+    INNER JOIN gpu_peaks() AS p ON regexp_replace(d.name, '^NVIDIA ', '') = p.name
     WHERE is_wanted(d.run, d.worker, d.span, run, worker, span);

@@ -22,19 +22,28 @@ MODELS = {
 
 @pytest.mark.parametrize("name", MODELS)
 def test_peaks_are_those_that_torch_quotes(name: str) -> None:
-    """Float32 is not compared: for AMD torch quotes TF32, and known_gpus the rate of float32 itself."""
+    """Float32 is not compared: for AMD torch quotes TF32, and known_gpus the rate of float32 itself.
+
+    Torch gives a GPU without float8 the rate of float16.
+    """
     with duckdb.connect() as con:
         con.execute(installed().named("known_gpus").sql)
         found = con.execute(
-            "SELECT fp16_tensor_tflops, bf16_tensor_tflops, memory_gbps FROM known_gpus WHERE name = ?",
+            "SELECT memory_gbps, source, fp64_tensor_tflops, fp16_tensor_tflops, bf16_tensor_tflops,"
+            " fp8_tensor_tflops FROM known_gpus WHERE name = ?",
             [name],
         ).fetchone()
     quoted = device_info.lookup_device_info(MODELS[name])
     assert quoted is not None
-    fp16, bf16 = (
-        quoted.tops[dtype] / quoted.tops_sparsity_factor
-        for dtype in (torch.float16, torch.bfloat16)
-    )
     assert found is not None
-    assert [*map(float, found[:2])] == pytest.approx([fp16, bf16], rel=0.002)
-    assert float(found[2]) == pytest.approx(quoted.dram_bw_gbs, rel=0.03)
+    bandwidth, source, *peaks = found
+    assert source == "torch 2.13"
+    assert float(bandwidth) == pytest.approx(quoted.dram_bw_gbs, rel=0.03)
+    # Torch halves no figure of float64: data sheets quote sparsity for shorter types only.
+    sparsity = [1, *[quoted.tops_sparsity_factor] * 3]
+    types = (torch.float64, torch.float16, torch.bfloat16, torch.float8_e4m3fnuz)
+    for dtype, peak, factor in zip(types, peaks, sparsity, strict=True):
+        if peak is not None:
+            assert float(peak) == pytest.approx(quoted.tops[dtype] / factor, rel=0.002)
+        else:
+            assert quoted.tops.get(dtype) in (None, quoted.tops[torch.float16])

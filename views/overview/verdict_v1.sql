@@ -5,7 +5,7 @@
 -- grain: one row per sentence, figure or finding of a trace
 -- distributes: run
 -- order: run, worker, span, list_position(['headline', 'gain', 'card', 'finding'], part), position
--- uses: as_bytes, as_digits, as_percent, as_time, device_words, finding_phrases, is_wanted, percentage, recording_hint, serving_verdict, straggler_verdict, unrecorded_work, comm_overlap_v1, gpu_summary_v1, memory_curve_v1, operator_stats_v1, recommendations_v1, step_breakdown_summary_v1, step_breakdown_v1
+-- uses: as_bytes, as_digits, as_percent, as_time, device_words, finding_phrases, is_wanted, percentage, recording_hint, serving_verdict, straggler_verdict, unrecorded_work, comm_overlap_v1, gpu_summary_v1, memory_curve_v1, mfu_v1, operator_stats_v1, recommendations_v1, step_breakdown_summary_v1, step_breakdown_v1
 -- example: samples --run ddp_gloo --worker rank0
 -- reading: This rank waits for its data loader for a third of each step. Without that, a step would take 24 ms instead of 36 ms.
 --
@@ -20,7 +20,7 @@
 -- - card: six figures, always in the same places. Their names depend on what the trace recorded:
 --
 --       1  step_time      mean step; its range and the steps per second. Without steps, the whole recording
---       2  gpu_busy       mean utilization of the devices; SM efficiency and occupancy
+--       2  gpu_busy       mean utilization of the devices; SM efficiency, occupancy, and MFU where it is known
 --          host_busy      if no kernel was recorded: share of the step in which operators run
 --       3  data_loading   waiting for the data loader per step
 --          host_alone     if no data loader ran, but kernels did: time per step in which the host works or
@@ -121,6 +121,21 @@ CREATE MACRO verdict_v1(
             avg(g.tensor_core_unknown_pct) AS unknown_pct
         FROM gpu_summary_v1(run := run, worker := worker, span := span) AS g
         GROUP BY g.run, g.worker, g.span
+    ),
+
+    -- A step without a figure would make that of all steps too low.
+    model_use AS MATERIALIZED (
+        SELECT
+            m.run,
+            m.worker,
+            m.span,
+            CASE
+                WHEN count(m.mfu_pct) = count(*)
+                    THEN percentage(sum(m.ideal_us), sum(m.step_us))
+            END AS mfu_pct
+        FROM mfu_v1(run := run, worker := worker, span := span) AS m
+        WHERE NOT m.is_tail
+        GROUP BY m.run, m.worker, m.span
     ),
 
     operators AS MATERIALIZED (
@@ -354,6 +369,7 @@ CREATE MACRO verdict_v1(
             e.run IS NOT NULL AS has_memory,
             u.waits_for_another,
             u.idle_gpus,
+            g.mfu_pct,
             u.eligible_pct,
             n.run IS NOT NULL AS has_counters,
             coalesce(w.is_capture, FALSE) AS is_capture,
@@ -387,6 +403,7 @@ CREATE MACRO verdict_v1(
         LEFT JOIN straggler_verdict(run, worker, span) AS q
             ON t.run = q.run AND t.worker = q.worker AND t.span = q.span
         LEFT JOIN busy AS b ON t.run = b.run AND t.worker = b.worker AND t.span = b.span
+        LEFT JOIN model_use AS g ON t.run = g.run AND t.worker = g.worker AND t.span = g.span
         LEFT JOIN operators AS o ON t.run = o.run AND t.worker = o.worker AND t.span = o.span
         LEFT JOIN hidden AS h ON t.run = h.run AND t.worker = h.worker AND t.span = h.span
         LEFT JOIN listed_devices AS l ON t.run = l.run AND t.worker = l.worker AND t.span = l.span
@@ -599,7 +616,8 @@ CREATE MACRO verdict_v1(
                                         'SM efficiency ' || as_percent(f.sm_pct),
                                         'SM efficiency is not recorded'
                                     ),
-                                    'occupancy ' || as_percent(f.occupancy_pct)
+                                    'occupancy ' || as_percent(f.occupancy_pct),
+                                    'MFU ' || as_percent(f.mfu_pct)
                                 ),
                                 'view': 'gpu_summary'
                             }

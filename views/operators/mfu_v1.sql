@@ -1,0 +1,347 @@
+-- view: mfu
+-- version: 1
+-- since: 0.1
+-- summary: Model FLOPs utilization (MFU) of each step: operations of the model against the peak of the device.
+-- grain: one row per profiler step of a trace; one row with a NULL step for a trace without steps
+-- distributes: trace
+-- order: run, worker, span, step
+-- empty: No event with a duration was recorded: {record events}.
+-- notes: replay_notes
+-- uses: device_models, event_steps, first_id, gpu_peaks, is_wanted, operator_work, percentage, profiled_kernels, ratio, recording_hint, trace_key, trace_names, unrecorded_work
+-- example: drawn
+-- reading: Step 1 would take 200 of its 1000 us if its products ran at the peak of the device.
+--
+-- The operations are those of operator_flops that start in the step: matrix products, convolutions and
+-- attention, computed from their shapes. Each element type has its own peak. ideal_us is the time that the
+-- operations would take at these peaks, and mfu_pct is its share of the step. For one type this is the usual
+-- definition: operations per second of the step, divided by the peak.
+--
+-- A step is as long as in step_breakdown. Work on several devices counts against the peaks of all devices that
+-- ran kernels of the trace.
+--
+-- The peaks come from known_gpus, without sparsity. Types of 16 bits, 8 bits and float64 count against the
+-- tensor cores, if the device has them for the type. float32 counts against TF32 if an operator of float32
+-- launched a kernel that uses tensor cores, and otherwise against the CUDA cores. For another device, for a
+-- CPU, or for a peak that you have measured, set peak_tflops.
+--
+-- What differs from the MFU of a formula such as 6ND, which is 6 operations per parameter and token:
+--
+-- - Operations of attention count, and those of embeddings, which only look up, do not.
+-- - What activation checkpointing computes again counts, and so do the scores that the backward of a fused
+--   attention computes again. The formula leaves both out.
+-- - Products in kernels that torch has no operator for, such as those of Triton or of packages, do not count, so
+--   mfu_pct is too low by these. counted_us tells how much device work the counted calls launched.
+-- - unknown_calls are calls whose arguments do not tell their operations. If they take more than 1 % of the device
+--   time of all such calls (without device times: if they are more than 1 % of the calls), mfu_pct is NULL.
+--
+-- Hardware FLOPs utilization (HFU) has the operations that CUPTI counted, as in kernel_counters: those of the
+-- CUDA cores, against the peaks of the CUDA cores. Operations of tensor cores are not counted. Such a recording
+-- runs every kernel several times, so its steps are longer than usual, and both figures are lower.
+--
+-- params
+--   name         type    unit  default  meaning
+--   run, worker, span
+--   step         BIGINT  -     NULL     Number of a step to report; NULL reports all.
+--   peak_tflops  DOUBLE  -     NULL     Peak of one device for all types, in 10^12 operations per second; NULL takes those of known_gpus.
+-- columns
+--   run, worker, span
+--   name           type     unit  meaning
+--   step           BIGINT   key   Number of the step; NULL where the trace has no steps.
+--   step_us        DOUBLE   us    Length of the step.
+--   flops          DOUBLE   -     Floating-point operations of the calls that start in the step; NULL if none of them is known.
+--   unknown_calls  BIGINT   -     Number of such calls whose operations are not known.
+--   counted_us     DOUBLE   us    Device work of the calls that flops covers; NULL where the trace does not link device work to operators.
+--   tflops         DOUBLE   -     10^12 operations per second of step_us.
+--   peak_tflops    DOUBLE   -     10^12 operations per second of ideal_us; of several devices their sum.
+--   ideal_us       DOUBLE   us    Time that the operations would take at the peaks of their types.
+--   mfu_pct        DOUBLE   pct   ideal_us as a share of step_us; NULL where reason says why.
+--   hfu_flops      DOUBLE   -     Operations that CUPTI counted; NULL if it did not count them for all kernels of the step.
+--   hfu_pct        DOUBLE   pct   The time that hfu_flops would take at the peaks of the CUDA cores, as a share of step_us.
+--   device         VARCHAR  -     Model of the device; NULL if the trace lists none, or several.
+--   is_tail        BOOLEAN  -     Whether the step was cut short by the end of the recording and is left out of averages.
+--   reason         VARCHAR  -     Why mfu_pct is NULL.
+CREATE MACRO mfu_v1(
+    run VARCHAR := NULL,
+    worker VARCHAR := NULL,
+    span VARCHAR := NULL,
+    step BIGINT := NULL,
+    peak_tflops DOUBLE := NULL
+) AS TABLE
+    WITH
+    -- One call is once in the list of work, and a launch of a graph once per call that it replayed.
+    work AS MATERIALIZED (
+        SELECT
+            first_id(t.names, w.run, w.worker, w.span) + coalesce(w.event_id, w.launch_id) AS id,
+            w.start_ns,
+            w.dtype,
+            w.flops,
+            w.device_total_ns
+        FROM operator_work(run, worker, span) AS w
+        CROSS JOIN trace_names(run, worker, span) AS t
+    ),
+
+    counted AS MATERIALIZED (
+        SELECT
+            first_id(t.names, k.run, k.worker, k.span) + k.launch_id AS id,
+            h.start_ns,
+            k.flops,
+            k.fp64_flops,
+            k.fp32_flops,
+            k.fp16_flops
+        FROM profiled_kernels(run, worker, span) AS k
+        INNER JOIN host_events AS h
+            ON
+                k.run = h.run AND k.worker = h.worker AND k.span = h.span
+                AND k.launch_id = h.event_id
+        CROSS JOIN trace_names(run, worker, span) AS t
+    ),
+
+    starts AS (
+        SELECT w.id, w.start_ns
+        FROM work AS w
+        UNION
+        SELECT c.id, c.start_ns
+        FROM counted AS c
+    ),
+
+    placed AS MATERIALIZED (FROM event_steps('starts', run, worker, span)),
+
+    used AS (
+        SELECT d.run, d.worker, d.span, count(DISTINCT d.device_id) AS devices
+        FROM device_events AS d
+        WHERE
+            (d.kind = 'compute' OR d.category = 'cuda_profiler_range')
+            AND is_wanted(d.run, d.worker, d.span, run, worker, span)
+        GROUP BY d.run, d.worker, d.span
+    ),
+
+    tf32 AS (
+        SELECT DISTINCT d.run, d.worker, d.span
+        FROM device_events AS d
+        INNER JOIN host_events AS h
+            ON
+                d.run = h.run AND d.worker = h.worker AND d.span = h.span
+                AND d.op_id = h.event_id
+        WHERE
+            d.uses_tensor_cores
+            AND list_contains(h.input_types, 'float')
+            AND is_wanted(d.run, d.worker, d.span, run, worker, span)
+    ),
+
+    shaped AS (
+        SELECT DISTINCT h.run, h.worker, h.span
+        FROM host_events AS h
+        WHERE
+            h.input_dims IS NOT NULL
+            AND is_wanted(h.run, h.worker, h.span, run, worker, span)
+    ),
+
+    facts AS MATERIALIZED (
+        SELECT
+            t.run,
+            t.worker,
+            t.span,
+            list_position(n.names, trace_key(t.run, t.worker, t.span)) AS trace,
+            t.source,
+            m.name AS device,
+            l.run IS NOT NULL AS is_listed,
+            k.name IS NOT NULL AS is_known,
+            u.devices,
+            f.run IS NOT NULL AS has_tf32,
+            s.run IS NOT NULL AS has_shapes,
+            coalesce(c.is_capture, FALSE) AS is_capture
+        FROM traces AS t
+        CROSS JOIN trace_names(run, worker, span) AS n
+        LEFT JOIN device_models(run, worker, span) AS m
+            ON t.run = m.run AND t.worker = m.worker AND t.span = m.span
+        LEFT JOIN (SELECT DISTINCT d.run, d.worker, d.span FROM devices AS d) AS l
+            ON t.run = l.run AND t.worker = l.worker AND t.span = l.span
+        LEFT JOIN (SELECT DISTINCT p.name FROM gpu_peaks() AS p) AS k ON m.name = k.name
+        LEFT JOIN used AS u ON t.run = u.run AND t.worker = u.worker AND t.span = u.span
+        LEFT JOIN tf32 AS f ON t.run = f.run AND t.worker = f.worker AND t.span = f.span
+        LEFT JOIN shaped AS s ON t.run = s.run AND t.worker = s.worker AND t.span = s.span
+        LEFT JOIN unrecorded_work(run, worker, span) AS c
+            ON t.run = c.run AND t.worker = c.worker AND t.span = c.span
+        WHERE is_wanted(t.run, t.worker, t.span, run, worker, span)
+    ),
+
+    by_type AS (
+        SELECT
+            w.id >> 40 AS trace,
+            p.step,
+            p.step_start_ns,
+            coalesce(w.dtype, 'an unknown type') AS dtype,
+            sum(w.flops)::DOUBLE AS flops,
+            count(*) AS calls,
+            count(*) - count(w.flops) AS unknown_calls,
+            sum(CASE WHEN w.flops IS NULL THEN w.device_total_ns END)::DOUBLE AS unknown_ns,
+            sum(CASE WHEN w.flops IS NOT NULL THEN w.device_total_ns END)::DOUBLE AS device_ns
+        FROM work AS w
+        INNER JOIN placed AS p ON w.id = p.id
+        GROUP BY w.id >> 40, p.step, p.step_start_ns, coalesce(w.dtype, 'an unknown type')
+    ),
+
+    -- Operations per nanosecond are 10^9 operations per second.
+    rated AS (
+        SELECT
+            b.trace,
+            b.step,
+            b.step_start_ns,
+            b.dtype,
+            b.flops,
+            b.calls,
+            b.unknown_calls,
+            b.unknown_ns,
+            b.device_ns,
+            b.flops / (
+                1000 * greatest(f.devices, 1) * coalesce(
+                    peak_tflops,
+                    CASE
+                        WHEN f.devices IS NULL THEN NULL
+                        WHEN b.dtype = 'float32' AND NOT f.has_tf32 THEN p.peak_tflops
+                        ELSE coalesce(p.tensor_peak_tflops, p.peak_tflops)
+                    END
+                )
+            ) AS ideal_ns
+        FROM by_type AS b
+        INNER JOIN facts AS f ON b.trace = f.trace
+        LEFT JOIN gpu_peaks() AS p ON f.device = p.name AND b.dtype = p.dtype
+    ),
+
+    by_step AS (
+        SELECT
+            r.trace,
+            r.step,
+            r.step_start_ns,
+            sum(r.flops) AS flops,
+            sum(r.unknown_calls)::BIGINT AS unknown_calls,
+            sum(r.device_ns) AS device_ns,
+            coalesce(
+                ratio(
+                    coalesce(sum(r.unknown_ns), 0),
+                    sum(r.device_ns) + coalesce(sum(r.unknown_ns), 0)
+                ),
+                ratio(sum(r.unknown_calls), sum(r.calls))
+            ) > 0.01 AS is_incomplete,
+            CASE WHEN count(r.ideal_ns) = count(r.flops) THEN sum(r.ideal_ns) END AS ideal_ns,
+            string_agg(r.dtype, ' and ' ORDER BY r.dtype)
+            FILTER (WHERE r.flops IS NOT NULL AND r.ideal_ns IS NULL)
+                AS types_without_peak
+        FROM rated AS r
+        GROUP BY r.trace, r.step, r.step_start_ns
+    ),
+
+    -- The peak of a precision without operations does not matter.
+    hardware AS (
+        SELECT
+            c.id >> 40 AS trace,
+            p.step,
+            p.step_start_ns,
+            CASE WHEN count(c.flops) = count(*) THEN sum(c.flops) END AS flops,
+            sum(nullif(c.fp64_flops, 0)) AS fp64_flops,
+            sum(nullif(c.fp32_flops, 0)) AS fp32_flops,
+            sum(nullif(c.fp16_flops, 0)) AS fp16_flops
+        FROM counted AS c
+        INNER JOIN placed AS p ON c.id = p.id
+        GROUP BY c.id >> 40, p.step, p.step_start_ns
+    ),
+
+    core_peaks AS (
+        SELECT
+            p.name,
+            any_value(p.peak_tflops) FILTER (WHERE p.dtype = 'float64') AS fp64,
+            any_value(p.peak_tflops) FILTER (WHERE p.dtype = 'float32') AS fp32,
+            any_value(p.peak_tflops) FILTER (WHERE p.dtype = 'float16') AS fp16
+        FROM gpu_peaks() AS p
+        GROUP BY p.name
+    ),
+
+    all_steps AS (
+        SELECT
+            s.run,
+            s.worker,
+            s.span,
+            s.step,
+            s.start_ns,
+            s.event_id,
+            s.extended_start_ns,
+            (s.extended_end_ns - s.extended_start_ns)::DOUBLE AS step_ns,
+            s.is_tail,
+            f.device,
+            b.flops,
+            coalesce(b.unknown_calls, 0) AS unknown_calls,
+            b.device_ns,
+            b.ideal_ns,
+            h.flops AS hfu_flops,
+            CASE
+                WHEN h.flops IS NULL THEN NULL
+                WHEN
+                    (h.fp64_flops IS NULL OR coalesce(peak_tflops, c.fp64) IS NOT NULL)
+                    AND (h.fp32_flops IS NULL OR coalesce(peak_tflops, c.fp32) IS NOT NULL)
+                    AND (h.fp16_flops IS NULL OR coalesce(peak_tflops, c.fp16) IS NOT NULL)
+                    THEN
+                        (
+                            coalesce(h.fp64_flops / coalesce(peak_tflops, c.fp64), 0)
+                            + coalesce(h.fp32_flops / coalesce(peak_tflops, c.fp32), 0)
+                            + coalesce(h.fp16_flops / coalesce(peak_tflops, c.fp16), 0)
+                        ) / (1000 * greatest(f.devices, 1))
+            END AS hfu_ns,
+            CASE
+                WHEN f.is_capture THEN 'graphs are captured here, not run'
+                WHEN NOT f.has_shapes
+                    THEN 'no shapes were recorded: ' || recording_hint(f.source, 'shapes')
+                WHEN b.flops IS NULL
+                    THEN
+                        'no matrix product, convolution or attention with known operations starts '
+                        || 'in the step'
+                WHEN b.is_incomplete
+                    THEN
+                        'the operations of some calls are not known: the trace '
+                        || 'lacks arguments of these calls, which torch records since 2.1'
+                WHEN b.ideal_ns IS NOT NULL THEN NULL
+                WHEN f.devices IS NULL THEN 'no kernel was recorded: give peak_tflops'
+                WHEN f.device IS NULL AND f.is_listed
+                    THEN 'the trace does not name one model of device: give peak_tflops'
+                WHEN f.device IS NULL THEN 'the trace lists no device: give peak_tflops'
+                WHEN NOT f.is_known
+                    THEN 'known_gpus has no ' || f.device || ': give peak_tflops'
+                ELSE
+                    'known_gpus has no peak of ' || f.device || ' for ' || b.types_without_peak
+                    || ': give peak_tflops'
+            END AS reason
+        FROM steps AS s
+        INNER JOIN facts AS f ON s.run = f.run AND s.worker = f.worker AND s.span = f.span
+        LEFT JOIN by_step AS b
+            ON
+                f.trace = b.trace AND s.start_ns = b.step_start_ns
+                AND s.step IS NOT DISTINCT FROM b.step
+        LEFT JOIN hardware AS h
+            ON
+                f.trace = h.trace AND s.start_ns = h.step_start_ns
+                AND s.step IS NOT DISTINCT FROM h.step
+        LEFT JOIN core_peaks AS c ON f.device = c.name
+        WHERE
+            is_wanted(s.run, s.worker, s.span, run, worker, span)
+            AND (step IS NULL OR s.step = step)
+    )
+
+    SELECT
+        a.run,
+        a.worker,
+        a.span,
+        a.step,
+        a.step_ns / 1000 AS step_us,
+        a.flops,
+        a.unknown_calls,
+        a.device_ns / 1000 AS counted_us,
+        ratio(a.flops, a.step_ns) / 1000 AS tflops,
+        ratio(a.flops, a.ideal_ns) / 1000 AS peak_tflops,
+        a.ideal_ns / 1000 AS ideal_us,
+        CASE WHEN a.reason IS NULL THEN percentage(a.ideal_ns, a.step_ns) END AS mfu_pct,
+        a.hfu_flops,
+        percentage(a.hfu_ns, a.step_ns) AS hfu_pct,
+        a.device,
+        a.is_tail,
+        a.reason
+    FROM all_steps AS a
+    ORDER BY a.run, a.worker, a.span, a.extended_start_ns, a.event_id;
