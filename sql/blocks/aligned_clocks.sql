@@ -13,7 +13,8 @@
 -- largest spread of its pairs.
 --
 -- params
---   name  type     unit  default  meaning
+--   name     type     unit  default  meaning
+--   matched  VARCHAR  -     -        Name of a relation with the rows of matched_collectives of all workers.
 --   run
 --   span
 -- columns
@@ -33,14 +34,16 @@
 --   high_ns      BIGINT   ns    Highest offset that its collectives allow.
 --   is_moved     BOOLEAN  -     Whether its times are to be moved.
 --   reason       VARCHAR  -     Why the offset or the drift is not known, or what the offset does not hold for.
-CREATE MACRO aligned_clocks(run VARCHAR := NULL, span VARCHAR := NULL) AS TABLE
+CREATE MACRO aligned_clocks(
+    matched VARCHAR, run VARCHAR := NULL, span VARCHAR := NULL
+) AS TABLE
     WITH
     _workers AS MATERIALIZED (
         SELECT w.* FROM worker_clocks(run, span) AS w
     ),
 
     _ends AS MATERIALIZED (
-        SELECT e.* FROM clock_ends(run, span) AS e
+        SELECT e.* FROM clock_ends(matched, run, span) AS e
     ),
 
     _pairs AS MATERIALIZED (

@@ -195,5 +195,17 @@ def test_offsets_added_to_copies_of_a_trace_are_found(tmp_path: Path) -> None:
             rows = warehouse.view("clocks", run=name).fetchall()
             offsets[name] = [row[7] for row in rows]
             assert [row[4] for row in rows] == ["host0", "host1"]
+        names = "worker, name, occurrence, step, wait_us, do_clocks_agree"
+        recorded_ns, aligned_ns, differ_ns = (
+            warehouse.sql(
+                f"SELECT {names}, start_ns FROM collectives(run := '{run}', align := {align}) ORDER BY ALL"
+            ).fetchall()
+            for run, align in (("before", "FALSE"), ("before", "TRUE"), ("after", "TRUE"))
+        )
+    # Before, the clocks are the same within the spread: nothing is moved. After, all rows are as before, but for 25 ms and
+    # what the ends were apart before.
+    assert aligned_ns == recorded_ns
+    own_ns = dict(zip(("rank0", "rank1"), offsets["before"], strict=True))
+    assert [(*row[:-1], row[-1] - own_ns[row[0]] + 25_000_000) for row in recorded_ns] == differ_ns
     moved = [b - a for a, b in zip(offsets["before"], offsets["after"], strict=True)]
     assert moved == [-25_000_000, 25_000_000]

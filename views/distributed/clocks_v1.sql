@@ -7,7 +7,7 @@
 -- combines: traces; collective_calls()
 -- order: run, span, component, rank IS NULL, rank, worker
 -- empty: There is no such trace.
--- uses: aligned_clocks
+-- uses: aligned_clocks, matched_collectives
 -- example: samples --run ddp_gloo
 -- reading: Both ranks ran on one host. So there is one clock, with nothing to compare it with.
 --
@@ -25,7 +25,8 @@
 -- from the spread: at most 5 * spread / (time from first to last collective * sqrt(collectives)). In a trace of one
 -- second with a spread of 50 us and 300 collectives that is 14 ppm, so most traces are too short.
 --
--- Times in the tables stay as recorded.
+-- Times in the tables stay as recorded. The view collectives moves them where is_moved says so, and the timeline of the
+-- report draws workers of different hosts by them. Other views on workers compare durations, not times.
 --
 -- params
 --   name  type     unit  default  meaning
@@ -47,10 +48,14 @@
 --   low_ns       BIGINT   ns    Lowest offset that its collectives allow, if those of the other clocks are right.
 --   high_ns      BIGINT   ns    Highest offset that they allow.
 --   collectives  BIGINT   -     Number of collectives in common with other clocks.
---   is_moved     BOOLEAN  -     Whether it is worth moving its times: the offset is known, and traces of the component would move by more than the largest spread.
+--   is_moved     BOOLEAN  -     Whether collectives moves its times: the offset is known, and that moves traces of the component by more than the largest spread.
 --   reason       VARCHAR  -     Why the offset or the drift is not known, or what the offset does not hold for.
 CREATE MACRO clocks_v1(run VARCHAR := NULL, span VARCHAR := NULL) AS TABLE
     WITH
+    matched AS MATERIALIZED (
+        SELECT m.* FROM matched_collectives(run, NULL, span) AS m
+    ),
+
     numbered AS (
         SELECT
             a.*,
@@ -58,7 +63,7 @@ CREATE MACRO clocks_v1(run VARCHAR := NULL, span VARCHAR := NULL) AS TABLE
             row_number() OVER (
                 PARTITION BY a.clock_id ORDER BY a."rank" ASC NULLS LAST, a.worker ASC
             ) AS place
-        FROM aligned_clocks(run, span) AS a
+        FROM aligned_clocks('matched', run, span) AS a
     )
 
     SELECT
