@@ -77,6 +77,8 @@ A100 = {"id": 0, "name": "NVIDIA A100-SXM4-80GB", "computeMajor": 8, "computeMin
 #: View -> why its rows for a worker and a span are not those of the calls for each.
 TAKEN_TOGETHER = {
     "runs_v1": "one row for all workers and spans of a run",
+    "clocks_v1": "one row for all workers of a host",
+    "process_groups_v1": "one row for all workers of a group",
     "topology_v1": "what a worker recorded more than once is taken together",
     "diff_kernels_v1": "means over the workers and spans of two runs",
     "diff_block_contents_v1": "one trace of each of two runs",

@@ -4,10 +4,10 @@
 -- summary: Each collective of each worker: message size, bandwidth, transfer time and time spent waiting for other workers.
 -- grain: one row per collective and worker
 -- distributes: run
--- combines: collective_calls()
+-- combines: traces; collective_calls()
 -- order: duration_us DESC, run, worker, span, start_ns, event_id
 -- empty: No collective was recorded, on a device or on the host: a job of one process has none; for those on a device {record device}.
--- uses: matched_collectives, ratio
+-- uses: aligned_clocks, matched_collectives, ratio
 -- example: samples --run ddp_gloo --limit 6
 -- reading: The longest are broadcasts of a few bytes, which mostly wait for the other rank.
 --
@@ -28,8 +28,14 @@
 -- times 2(n-1)/n for all_reduce, (n-1)/n for reduce_scatter, all_gather, all_to_all, gather and scatter,
 -- and 1 for broadcast and reduce, with n ranks in the group.
 --
+-- Where the clocks of hosts differ, as far as collectives tell, start_ns is moved to the mean clock, as the view clocks
+-- has it, and is_moved says so. It is not moved where clocks are not connected, where no offset is possible, or where
+-- that would change times by less than the spread. Only start_ns and do_clocks_agree depend on clocks.
+--
 -- params
 --   run, worker, span
+--   name   type     unit  default  meaning
+--   align  BOOLEAN  -     TRUE     Whether to move start_ns to one clock.
 -- columns
 --   run, worker, span
 --   name                      type     unit   meaning
@@ -40,26 +46,73 @@
 --   group_size                INTEGER  -      Number of ranks in the process group.
 --   occurrence                BIGINT   -      Number of this collective, from 1, among equal ones of its worker, step and group.
 --   bytes                     BIGINT   bytes  Size of the message: the input of the worker; for all_gather and gather, the output.
---   start_ns                  BIGINT   ns     Start on the worker's clock; comparable with other workers if do_clocks_agree.
+--   start_ns                  BIGINT   ns     Start, on the worker's clock or moved from it to the mean clock; comparable with other workers if do_clocks_agree.
 --   duration_us               DOUBLE   us     Duration of the row.
 --   wait_us                   DOUBLE   us     Part of the duration spent waiting for the last worker.
 --   transfer_us               DOUBLE   us     The rest, equal on all workers; NULL, like wait_us, if there is nothing to compare with.
 --   algorithm_bandwidth_gbps  DOUBLE   gbps   Bytes divided by transfer time.
 --   bus_bandwidth_gbps        DOUBLE   gbps   The same as the load of a link, to be compared with the bandwidth of the hardware; NULL if the size of the group is unknown, and for an all_to_all that gives ranks different amounts.
 --   members                   BIGINT   -      Number of workers and devices in the warehouse that took part in it, this one included.
---   do_clocks_agree           BOOLEAN  -      FALSE if members do not overlap although all must wait for the last: the clocks of their hosts differ, or rows are missing and these are different collectives.
+--   do_clocks_agree           BOOLEAN  -      FALSE if members do not overlap although all must wait for the last: the clocks of their hosts differ and are not aligned, or rows are missing and these are different collectives.
 --   backend                   VARCHAR  -      'nccl' (RCCL too), 'gloo' or 'mpi'; NULL where unknown.
 --   device_id                 INTEGER  -      Device that it ran on; NULL on the host.
 --   event_id                  BIGINT   key    Row in device_events; in host_events for gloo and mpi.
+--   is_moved                  BOOLEAN  -      Whether start_ns is moved from the worker's clock to the mean clock.
 CREATE MACRO collectives_v1(
-    run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
+    run VARCHAR := NULL,
+    worker VARCHAR := NULL,
+    span VARCHAR := NULL,
+    align BOOLEAN := TRUE
 ) AS TABLE
     WITH
-    timed AS (
+    -- All workers count, also those that are not reported.
+    matched AS MATERIALIZED (
+        SELECT m.* FROM matched_collectives(run, NULL, span) AS m
+    ),
+
+    moves AS (
+        SELECT
+            a.run,
+            a.worker,
+            a.span,
+            a.offset_ns,
+            a.drift,
+            a.at_ns
+        FROM aligned_clocks('matched', run, span) AS a
+        WHERE align AND a.is_moved
+    ),
+
+    placed AS MATERIALIZED (
         SELECT
             m.*,
-            ratio(m.bytes, coalesce(m.transfer_ns, m.duration_ns)) AS bytes_per_ns
-        FROM matched_collectives(run, worker, span) AS m
+            o.offset_ns IS NOT NULL AS is_moved,
+            m.start_ns - coalesce(
+                o.offset_ns + round(o.drift * (m.start_ns - o.at_ns))::BIGINT, 0
+            ) AS aligned_ns
+        FROM matched AS m
+        LEFT JOIN moves AS o ON m.run = o.run AND m.worker = o.worker AND m.span = o.span
+    ),
+
+    instants AS (
+        SELECT
+            p.match_id,
+            max(p.aligned_ns) <= min(p.aligned_ns + p.duration_ns) AS have_common_instant
+        FROM placed AS p
+        GROUP BY p.match_id
+        HAVING bool_or(p.is_moved)
+    ),
+
+    timed AS (
+        SELECT
+            p.*,
+            ratio(p.bytes, coalesce(p.transfer_ns, p.duration_ns)) AS bytes_per_ns,
+            CASE
+                WHEN p.do_clocks_agree IS NOT NULL
+                    THEN coalesce(o.have_common_instant, p.do_clocks_agree)
+            END AS do_aligned_agree
+        FROM placed AS p
+        LEFT JOIN instants AS o ON p.match_id = o.match_id
+        WHERE worker IS NULL OR p.worker = worker
     )
 
     SELECT
@@ -73,7 +126,7 @@ CREATE MACRO collectives_v1(
         t.group_size,
         t.occurrence,
         t.bytes,
-        t.start_ns,
+        t.aligned_ns AS start_ns,
         t.duration_ns / 1000.0 AS duration_us,
         (t.duration_ns - t.transfer_ns) / 1000.0 AS wait_us,
         t.transfer_ns / 1000.0 AS transfer_us,
@@ -87,10 +140,12 @@ CREATE MACRO collectives_v1(
                 THEN (t.group_size - 1) / t.group_size
         END AS bus_bandwidth_gbps,
         t.members,
-        t.do_clocks_agree,
+        t.do_aligned_agree AS do_clocks_agree,
         t.backend,
         t.device_id,
-        t.event_id
+        t.event_id,
+        t.is_moved
     FROM timed AS t
     ORDER BY
-        t.duration_ns DESC, t.run ASC, t.worker ASC, t.span ASC, t.start_ns ASC, t.event_id ASC;
+        t.duration_ns DESC, t.run ASC, t.worker ASC, t.span ASC, t.aligned_ns ASC,
+        t.event_id ASC;

@@ -1,0 +1,119 @@
+-- block: detected_groups
+-- since: 0.2
+-- summary: Which streams share a communicator, as far as the lists and the ends of their collectives tell.
+-- grain: one row per member
+--
+-- A communicator has a stream of its own on each rank. Members of one group have the same list of collectives. Where
+-- several groups have the same list, their ends tell them apart: members end together, so the times from one end to the
+-- next are alike, and no offset of a clock changes these. The distance of two members is the median difference of these
+-- times, over the first 100 ends, and 1 us at least. The members of a group are near each other, and those of
+-- different groups are not: the distances of a list have a gap. Members that are nearer than the gap are a group.
+--
+-- If the largest gap is below ten times, nothing is said of the list, unless all ranks of the job are there, and the list
+-- has three members at most or the job has other lists: then the list is one group. Of more than 256 members nothing is
+-- said either.
+--
+-- params
+--   name  type     unit  default  meaning
+--   ends  VARCHAR  -     -        Name of a relation with job, is_complete (whether all ranks of the job are there), member_id, list (of the member's collectives), place (from 1) and end_ns.
+-- columns
+--   name       type     unit  meaning
+--   member_id  BIGINT   key   The stream.
+--   list_id    BIGINT   -     Lowest member with the same list.
+--   members    BIGINT   -     Number of members with the same list.
+--   group_id   BIGINT   -     Lowest member of the group; NULL if that is not known.
+--   gap        DOUBLE   -     Largest ratio of a distance to the next smaller one; NULL if there are not two.
+CREATE MACRO detected_groups(ends VARCHAR) AS TABLE
+    WITH
+    _members AS (
+        SELECT
+            e.job,
+            e.member_id,
+            any_value(e.list) AS list,
+            bool_and(e.is_complete) AS is_complete
+        FROM query_table(ends) AS e
+        GROUP BY e.job, e.member_id
+    ),
+
+    _classes AS MATERIALIZED (
+        SELECT
+            m.job,
+            m.member_id,
+            m.is_complete,
+            min(m.member_id) OVER of_list AS list_id,
+            count(*) OVER of_list AS members
+        FROM _members AS m
+        WINDOW of_list AS (PARTITION BY m.job, m.list)
+    ),
+
+    _lists AS (
+        SELECT c.job, count(DISTINCT c.list_id) AS lists
+        FROM _classes AS c
+        GROUP BY c.job
+    ),
+
+    _times AS MATERIALIZED (
+        SELECT
+            c.list_id,
+            c.member_id,
+            e.place,
+            lead(e.end_ns) OVER (PARTITION BY e.member_id ORDER BY e.place) - e.end_ns AS time_ns
+        FROM query_table(ends) AS e
+        INNER JOIN _classes AS c ON e.member_id = c.member_id
+        WHERE c.members BETWEEN 3 AND 256 AND e.place <= 100
+    ),
+
+    _pairs AS MATERIALIZED (
+        SELECT
+            a.list_id,
+            a.member_id,
+            b.member_id AS other_id,
+            greatest(median(abs(a.time_ns - b.time_ns)), 1000) AS distance
+        FROM _times AS a
+        INNER JOIN _times AS b
+            ON a.list_id = b.list_id AND a.place = b.place AND a.member_id < b.member_id
+        WHERE a.time_ns IS NOT NULL AND b.time_ns IS NOT NULL
+        GROUP BY a.list_id, a.member_id, b.member_id
+    ),
+
+    _ratios AS (
+        SELECT
+            p.list_id,
+            lag(p.distance) OVER (PARTITION BY p.list_id ORDER BY p.distance) AS below,
+            p.distance / lag(p.distance) OVER (PARTITION BY p.list_id ORDER BY p.distance)
+                AS ratio
+        FROM _pairs AS p
+    ),
+
+    _gaps AS (
+        SELECT r.list_id, max(r.ratio) AS gap, arg_max(r.below, r.ratio) AS below
+        FROM _ratios AS r
+        GROUP BY r.list_id
+    ),
+
+    _near AS (
+        SELECT n.member_id, min(n.other_id) AS lowest_id
+        FROM (
+            SELECT p.list_id, p.member_id, p.other_id, p.distance FROM _pairs AS p
+            UNION ALL
+            SELECT p.list_id, p.other_id, p.member_id, p.distance FROM _pairs AS p
+        ) AS n
+        INNER JOIN _gaps AS g ON n.list_id = g.list_id
+        WHERE n.distance <= g.below
+        GROUP BY n.member_id
+    )
+
+    SELECT
+        c.member_id,
+        c.list_id,
+        c.members,
+        CASE
+            WHEN g.gap >= 10 THEN least(c.member_id, coalesce(n.lowest_id, c.member_id))
+            WHEN c.is_complete AND (c.members <= 3 OR (c.members <= 256 AND l.lists > 1))
+                THEN c.list_id
+        END AS group_id,
+        g.gap
+    FROM _classes AS c
+    INNER JOIN _lists AS l ON c.job = l.job
+    LEFT JOIN _gaps AS g ON c.list_id = g.list_id
+    LEFT JOIN _near AS n ON c.member_id = n.member_id;
