@@ -22,7 +22,7 @@
 --
 -- params
 --   name     type     unit  default  meaning
---   changes  VARCHAR  -     -        Name of a relation with number, change and target, as of parsed_changes.
+--   changes  VARCHAR  -     -        Name of a relation with number, change and target, as of parsed_changes, and trace: the only trace that changes, or NULL for all.
 --   events   VARCHAR  -     -        Name of a relation, as of replay_events.
 --   work     VARCHAR  -     -        Name of a relation, as of replay_work.
 --   run, worker, span
@@ -46,6 +46,7 @@ CREATE MACRO replay_targets(
     _changes AS MATERIALIZED (
         SELECT
             c.number,
+            c.trace,
             c.change,
             c.target,
             '/' || replace(regexp_escape(trim(lower(c.target), '/')), '\/', '(_\d+)?/')
@@ -109,12 +110,18 @@ CREATE MACRO replay_targets(
         SELECT c.number, s.id
         FROM _changes AS c
         INNER JOIN _stacks AS s ON s.name LIKE c.target
-        WHERE c.change = 'operators' AND s.category = 'cpu_op'
+        WHERE
+            c.change = 'operators'
+            AND s.category = 'cpu_op'
+            AND coalesce(c.trace = s.id >> 40, TRUE)
         UNION ALL
         SELECT c.number, p.id
         FROM _changes AS c
         INNER JOIN _paths AS p ON regexp_matches(p.path, c.path)
-        WHERE c.change = 'module' AND p.is_module
+        WHERE
+            c.change = 'module'
+            AND p.is_module
+            AND coalesce(c.trace = p.id >> 40, TRUE)
         UNION ALL
         SELECT c.number, s.id
         FROM _changes AS c
@@ -122,6 +129,7 @@ CREATE MACRO replay_targets(
         WHERE
             c.change = 'line'
             AND s.category = 'python_function'
+            AND coalesce(c.trace = s.id >> 40, TRUE)
             AND ends_with('/' || s.file, '/' || replace(c.place.file, '\', '/'))
         UNION ALL
         SELECT c.number, s.id
@@ -133,7 +141,7 @@ CREATE MACRO replay_targets(
                     '(^|[;/])' || regexp_escape(replace(c.place.file, '\', '/'))
                     || '\(0*' || c.place.line || '\): '
                 )
-        WHERE c.change = 'line'
+        WHERE c.change = 'line' AND coalesce(c.trace = s.id >> 40, TRUE)
     ),
 
     _opened AS (
@@ -176,17 +184,17 @@ CREATE MACRO replay_targets(
         SELECT c.number, e.trace, e.lane, e.start_ns, e.end_ns, FALSE
         FROM _changes AS c
         INNER JOIN query_table(events) AS e ON e.is_loading
-        WHERE c.change = 'loader'
+        WHERE c.change = 'loader' AND coalesce(c.trace = e.trace, TRUE)
         UNION ALL
         SELECT DISTINCT c.number, w.trace, w.call_lane, w.call_ns, w.call_end_ns, FALSE
         FROM _changes AS c
         INNER JOIN query_table(work) AS w ON w.call_id IS NOT NULL
-        WHERE c.change = 'launches'
+        WHERE c.change = 'launches' AND coalesce(c.trace = w.trace, TRUE)
         UNION ALL
         SELECT c.number, e.trace, e.lane, min(e.start_ns), max(e.end_ns), FALSE
         FROM _changes AS c
         CROSS JOIN query_table(events) AS e
-        WHERE c.change = 'host'
+        WHERE c.change = 'host' AND coalesce(c.trace = e.trace, TRUE)
         GROUP BY c.number, e.trace, e.lane
     ),
 
@@ -262,4 +270,4 @@ CREATE MACRO replay_targets(
                 ELSE FALSE
             END
             AND (c.target IS NULL OR d.name LIKE c.target)
-    WHERE d.first_id IS NOT NULL;
+    WHERE d.first_id IS NOT NULL AND coalesce(c.trace = d.first_id >> 40, TRUE);

@@ -253,3 +253,19 @@ def test_a_free_loader_is_about_what_four_workers_then_took(corpus: tracewh.Ware
         [four] = [k for k in keys(corpus) if k[0] == run.format(4) and k[2] == key[2]]
         measured = median(row[0] for row in answer(corpus, four, "device", 1)[:-1])
         assert -0.09 < predicted / measured - 1 < -0.05
+
+
+def test_the_best_are_replays_of_one_change_each(samples: tracewh.Warehouse) -> None:
+    """Many scenarios on one graph, for all traces at once, give what one change to one trace gives."""
+    best = samples.view("what_if_best", most=3).project("run, worker, span, changed, gain_us")
+    gains = {(*row[:3], row[3]): row[4] for row in best.fetchall()}
+    checked = 0
+    for key in keys(samples):
+        texts = [row[3] for row in gains if row[:3] == key]
+        alone = samples.view("what_if", run=key[0], worker=key[1], span=key[2], changes=texts)
+        for changed, gain in (
+            alone.filter("is_mean AND number > 0").project("changed, gain_us").fetchall()
+        ):
+            assert gains[*key, changed] == pytest.approx(gain, abs=1e-6)
+            checked += gain > 0
+    assert checked > 50

@@ -65,7 +65,7 @@ CREATE MACRO what_if_v1(
 ) AS TABLE
     WITH
     given AS MATERIALIZED (
-        SELECT p.number, p.text, p.change, p.target, p.factor
+        SELECT p.number, p.text, p.change, p.target, p.factor, NULL::BIGINT AS trace
         FROM parsed_changes(changes) AS p
         UNION ALL
         SELECT
@@ -82,7 +82,8 @@ CREATE MACRO what_if_v1(
             ),
             change,
             target,
-            factor::DOUBLE
+            factor::DOUBLE,
+            NULL
         WHERE changes IS NULL
     ),
 
