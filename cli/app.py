@@ -308,6 +308,46 @@ def summary(
     summarize(warehouse, run, worker, span, Output.parse(format, output, None, None))
 
 
+@app.command("what-if", cls=Command, rich_help_panel=ANALYZE)
+def what_if(
+    run: Annotated[str, typer.Argument(metavar="RUN", help="The run to replay.")],
+    changes: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="CHANGE",
+            help="What changes and how much: 'loader free', 'kernels LIKE \"%gemm%\" x0.5', ...",
+        ),
+    ],
+    worker: Annotated[
+        str | None,
+        typer.Option("--worker", metavar="WORKER", help="Worker to replay. By default the first."),
+    ] = None,
+    span: Annotated[
+        str | None,
+        typer.Option("--span", metavar="SPAN", help="Recording to replay. By default the first."),
+    ] = None,
+    format: options.FormatOption = Format.TABLE.value,
+    output: options.PathOption = None,
+    warehouse: options.WarehouseOption = options.DEFAULT_WAREHOUSE,
+) -> None:
+    """Replay a run with something faster or slower: what would a step take?
+
+    A change ends with free, or with x and a factor. Several changes are made together, and each alone.
+
+    \b
+    tracewh what-if resnet 'loader free'
+    tracewh what-if resnet 'kernels LIKE "%gemm%" x0.5' 'launches free'
+    tracewh what-if resnet 'collectives free' 'device x0.8' 'host x0.5'
+    tracewh what-if resnet 'module /encoder x0.8' 'line train.py:44 free'
+    tracewh what-if resnet 'operators LIKE "aten::conv%" x0.5'
+
+    The table format is a page to read. The other formats have the rows of the view what_if.
+    """
+    from tracewh.cli.commands.what_if import predict
+
+    predict(warehouse, run, worker, span, changes, Output.parse(format, output, None, None))
+
+
 @app.command(cls=Command, rich_help_panel=ANALYZE)
 def views(
     name: Annotated[

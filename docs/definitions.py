@@ -12,6 +12,7 @@ TERMS: dict[str, dict[str, tuple[str, ...]]] = {
         "Step breakdown": ("step_breakdown",),
         "Critical path": ("critical_path",),
         "Figures of a run": ("trace_weights",),
+        "Replay with something changed": ("replay_graph", "replay_targets", "replay_steps"),
         "Significant differences": ("diff_steps",),
         "Aligned blocks of two runs": ("diff_modules", "diff_blocks"),
     },

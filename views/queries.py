@@ -22,7 +22,7 @@ _PARAMETER = re.compile(r"'(?:[^']|'')*'|\$(\w+)")
 
 
 def run_query(
-    warehouse: Warehouse, name: str, **values: str | int | None
+    warehouse: Warehouse, name: str, **values: str | int | list[str] | None
 ) -> duckdb.DuckDBPyRelation:
     """Run a query of sql/queries.
 
@@ -34,7 +34,7 @@ def run_query(
     return warehouse.sql(query_text(name, **values))
 
 
-def query_text(name: str, **values: str | int | None) -> str:
+def query_text(name: str, **values: str | int | list[str] | None) -> str:
     """Return the text of a query with literals instead of placeholders.
 
     Raises:
@@ -50,6 +50,8 @@ def query_text(name: str, **values: str | int | None) -> str:
 def _literal(value: Any) -> str:
     if value is None:
         return "NULL"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_literal, value))}]"
     return quote_literal(value) if isinstance(value, str) else str(value)
 
 

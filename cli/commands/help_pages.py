@@ -66,6 +66,7 @@ ORDER = (
     "demo",
     "summary",
     "show",
+    "what-if",
     "diff",
     "runs",
     "views",

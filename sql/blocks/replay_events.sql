@@ -15,6 +15,8 @@
 --   id          BIGINT   key   Number of the event, as in trace_names.
 --   process     BIGINT   -     Number of the process.
 --   lane        BIGINT   -     Number of the thread.
+--   pid         VARCHAR  -     Process of the thread, as in host_events.
+--   tid         VARCHAR  -     The thread, as in host_events.
 --   is_call     BOOLEAN  -     Whether it is a runtime or driver call.
 --   is_loading  BOOLEAN  -     Whether it is data loading.
 --   is_step     BOOLEAN  -     Whether it is a step.
@@ -75,6 +77,8 @@ CREATE MACRO replay_events(
         e.first_id + e.event_id AS id,
         t.process,
         t.lane,
+        t.pid,
+        t.tid,
         e.is_call,
         e.is_annotation AND e.is_loading AS is_loading,
         s.id IS NOT NULL AS is_step,

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from statistics import median_low
 from typing import Any
 
-from tests.parity.replay_nodes import Change, Event, Interval, Node, Work, overlap, scaled
+from tests.parity.replay_nodes import Change, Event, Interval, Node, Work, merged, pieces, scaled
 
 
 class Replay:
@@ -341,38 +341,49 @@ class Replay:
                     break
                 place -= 1
 
-    def covered(self, ids: Iterable[int]) -> dict[Any, list[Interval]]:
-        """Time that any of the events covers, per thread."""
+    def of_events(self, factor: float, ids: Iterable[int]) -> Change:
+        """A change of the time of some events."""
         wanted = set(ids)
-        merged: dict[Any, list[Interval]] = defaultdict(list)
-        for event in sorted(self.events, key=lambda e: e.start):
-            if event.id in wanted:
-                found = merged[event.lane]
-                if found and event.start <= found[-1][1]:
-                    found[-1] = (found[-1][0], max(found[-1][1], event.end))
-                else:
-                    found.append((event.start, event.end))
-        return merged
+        return Change(
+            factor, times=merged((e.lane, e.start, e.end) for e in self.events if e.id in wanted)
+        )
 
-    def solve(self, change: Change) -> list[int]:
+    def inside(self, factor: float, spans: Iterable[tuple[Any, int, int]]) -> Change:
+        """A change of some time of threads, and of the work launched meanwhile."""
+        times = merged(spans)
+
+        def is_inside(call: Event) -> bool:
+            found = times.get(call.lane, [])
+            place = bisect_right(found, call.start, key=lambda i: i[0]) - 1
+            return place >= 0 and call.start < found[place][1]
+
+        work = [
+            w.id for i, works in self.of_call.items() if is_inside(self.calls[i]) for w in works
+        ]
+        return Change(factor, frozenset(work), times)
+
+    def solve(self, *changes: Change, rests: bool = True) -> list[int]:
         """Give every node its new time; return the times in recorded order."""
-        covered = self.covered(change.events)
+        factors: dict[int, float] = defaultdict(lambda: 1.0)
+        for change in changes:
+            for event in change.work:
+                factors[event] *= change.factor
         ends: dict[int, int] = {}
         for node in self.nodes:
             reached = [ends[source.place] + lag for source, lag in node.edges]
             if node.before:
                 own, length = node.own, node.at - node.before.end
-                inside = 0
-                if node.lane[0] != "device":
-                    spans = covered.get(node.lane, [])
-                    inside = length if change.host else overlap(spans, node.before.end, node.at)
-                if inside:
-                    own -= scaled(inside * (own / length), 1 - change.factor)
+                if node.lane[0] != "device" and length:
+                    saved = sum(
+                        inside * (node.own / length) * (1 - factor)
+                        for inside, factor in pieces(changes, node.lane, node.before.end, node.at)
+                    )
+                    own -= scaled(saved, 1)
                 reached.append(ends[node.before.place] + own)
-            node.time = max(reached, default=0) + (node.rest if change.rests else 0)
+            node.time = max(reached, default=0) + (node.rest if rests else 0)
             duration = node.duration
-            if node.event in change.work and node.lane[0] == "device":
-                duration = scaled(duration, change.factor)
+            if node.lane[0] == "device" and node.event in factors:
+                duration = scaled(duration, factors[node.event])
             ends[node.place] = node.time + duration
         self.ends = ends
         return [node.time for node in self.nodes]

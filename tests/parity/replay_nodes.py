@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 Interval = tuple[int, int]
@@ -62,15 +65,26 @@ class Work:
     launch: int | None
 
 
-@dataclass
+@dataclass(frozen=True)
 class Change:
-    """What is scaled: work and events by id with one factor; `host` scales all own times of threads."""
+    """What is scaled with one factor: work by id, and time of threads; `host` scales all time of threads."""
 
     factor: float = 1.0
     work: frozenset[int] = frozenset()
-    events: frozenset[int] = frozenset()
+    times: dict[Any, list[Interval]] = field(default_factory=dict)
     host: bool = False
-    rests: bool = True
+
+
+def merged(intervals: Iterable[tuple[Any, int, int]]) -> dict[Any, list[Interval]]:
+    """Time that any of some intervals covers, per thread."""
+    found: dict[Any, list[Interval]] = defaultdict(list)
+    for lane, start, end in sorted(intervals, key=lambda i: i[1]):
+        before = found[lane]
+        if before and start <= before[-1][1]:
+            before[-1] = (before[-1][0], max(before[-1][1], end))
+        else:
+            before.append((start, end))
+    return found
 
 
 def scaled(value: float, factor: float) -> int:
@@ -85,3 +99,24 @@ def overlap(intervals: list[Interval], start: int, end: int) -> int:
             break
         total += max(min(b, end) - max(a, start), 0)
     return total
+
+
+def pieces(
+    changes: Sequence[Change], lane: Any, start: int, end: int
+) -> Iterator[tuple[int, float]]:
+    """Yield the length and the product of the factors of each part of a time that changes name."""
+    cuts = {start, end}
+    named: list[tuple[float, list[Interval]]] = []
+    for change in changes:
+        spans = [(start, end)] if change.host else change.times.get(lane, [])
+        place = max(bisect_right(spans, start, key=lambda i: i[0]) - 1, 0)
+        until = bisect_right(spans, end, key=lambda i: i[0])
+        named.append((change.factor, spans[place:until]))
+        cuts |= {at for span in spans[place:until] for at in span if start < at < end}
+    marks = sorted(cuts)
+    lengths: dict[tuple[bool, ...], int] = defaultdict(int)
+    for a, b in pairwise(marks):
+        lengths[tuple(overlap(spans, a, b) > 0 for _, spans in named)] += b - a
+    for which, length in lengths.items():
+        if any(which):
+            yield length, math.prod(f for (f, _), w in zip(named, which, strict=True) if w)

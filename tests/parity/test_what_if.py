@@ -5,8 +5,11 @@ And figures measured before, of which one can be compared with a second run: a f
 
 from __future__ import annotations
 
+import re
+from collections import defaultdict
 from functools import cache
 from statistics import median
+from typing import Any
 
 import pytest
 
@@ -57,6 +60,10 @@ FIGURES: dict[tuple[str, str], dict[tuple[str, float], tuple[float, float]]] = {
 }
 
 
+#: All of these, and one of the test of four workers.
+ALONE = sorted({change for figures in FIGURES.values() for change in figures} | {("device", 1)})
+
+
 def keys(warehouse: tracewh.Warehouse) -> list[Key]:
     """The traces that have events on threads."""
     rows = warehouse.sql(
@@ -68,58 +75,164 @@ def keys(warehouse: tracewh.Warehouse) -> list[Key]:
 
 
 @cache  # a warehouse of a session is one object
-def answers(warehouse: tracewh.Warehouse, change: str, factor: float) -> dict[Key, list[list[int]]]:
-    """Host and drained time of each step, recorded and new, in ns, and the mean, the last; of every trace."""
-    found: dict[Key, list[list[int]]] = {}
-    for row in warehouse.view("what_if", change=change, factor=factor).fetchall():
-        found.setdefault(row[:3], []).append([round(us * 1000) for us in row[5:9]])
+def answers(warehouse: tracewh.Warehouse, *changes: str) -> dict[Any, list[list[int]]]:
+    """Host and drained time of each step, recorded and new, in ns, and the mean, the last.
+
+    By trace and place of the change, 0 for all together.
+    """
+    found: dict[Any, list[list[int]]] = {}
+    rows = warehouse.view("what_if", changes=list(changes)).project(
+        "run, worker, span, number, host_us, new_host_us, drained_us, new_drained_us"
+    )
+    for *key, host, new_host, drained, new_drained in rows.fetchall():
+        times = [round(us * 1000) for us in (host, new_host, drained, new_drained)]
+        found.setdefault((*key,), []).append(times)
     return found
 
 
 def answer(warehouse: tracewh.Warehouse, key: Key, change: str, factor: float) -> list[list[int]]:
-    return answers(warehouse, change, factor)[key]
+    """The same, with one change."""
+    every = tuple(f"{name} x{by}" for name, by in ALONE)
+    return answers(warehouse, *every)[*key, ALONE.index((change, factor)) + 1]
 
 
-def changed(replay: Replay, change: str, factor: float) -> Change:
-    kinds = {"kernels": ["compute"], "collectives": ["communication"]}
-    kinds["device"] = ["compute", "communication", "memcpy", "memset"]
-    work = frozenset(w.id for w in replay.work if w.kind in kinds.get(change, []))
-    events: frozenset[int] = frozenset()
-    if change == "loader":
-        events = frozenset(e.id for e in replay.events if e.name.startswith("enumerate("))
-    if change == "launches":
-        events = frozenset(replay.calls)
-    return Change(factor, work, events, host=change == "host")
+class Named:
+    """The events of a trace that changes can name."""
+
+    def __init__(self, warehouse: tracewh.Warehouse, key: Key, replay: Replay) -> None:
+        self.replay = replay
+        rows = warehouse.sql(
+            """SELECT h.event_id, h.pid, h.tid, h.category, h.name, h.python_module_id, h.call_stack,
+            h.start_ns, h.duration_ns FROM host_events AS h
+            WHERE h.run = ? AND h.worker = ? AND h.span = ?
+            ORDER BY h.start_ns ASC, h.duration_ns DESC, h.event_id ASC""",
+            params=list(key),
+        ).fetchall()
+        self.spans: dict[str, list[tuple[Any, int, int]]] = defaultdict(list)
+        around: dict[Any, list[tuple[int, str]]] = defaultdict(list)
+        for _, pid, tid, category, name, module, stack, start, duration in rows:
+            start -= replay.zero
+            end = start + duration
+            lane = (pid, tid)
+            self.spans[category].append((lane, start, end))
+            if category == "cpu_op":
+                self.spans[f"operators {name}"].append((lane, start, end))
+                for frame in (stack or "").split(";"):
+                    self.spans[f"line {self.place(frame)}"].append((lane, start, end))
+            if category == "python_function":
+                self.spans[f"line {self.place(name)}"].append((lane, start, end))
+            if module is None:
+                continue
+            while around[lane] and around[lane][-1][0] <= start:
+                around[lane].pop()
+            paths = [path for until, path in around[lane] if until >= end]
+            path = f"{paths[-1] if paths else ''}/{name.removeprefix('nn.Module: ').lower()}"
+            around[lane].append((end, path))
+            self.spans[f"module {path}"].append((lane, start, end))
+
+    @staticmethod
+    def place(frame: str) -> str:
+        """FILE:LINE of 'path/FILE(LINE): function'."""
+        found = re.fullmatch(r"(?:.*/)?([^/]*)\((\d+)\): .*", frame)
+        return f"{found[1]}:{found[2]}" if found else ""
+
+    def change(self, text: str) -> Change:
+        """What a text names, by rules of its own."""
+        what, amount = text.rsplit(" ", 1)
+        factor = 0.0 if amount == "free" else float(amount[1:])
+        kind, _, name = what.partition(" ")
+        replay = self.replay
+        if kind == "host":
+            return Change(factor, host=True)
+        if kind == "loader":
+            names = ("enumerate(DataLoader)#", "enumerate(DataPipe)#")
+            return replay.of_events(
+                factor, [e.id for e in replay.events if e.name.startswith(names)]
+            )
+        if kind == "launches":
+            return replay.of_events(factor, replay.calls)
+        if kind == "operators":
+            start = name.removeprefix('LIKE "').removesuffix('%"')
+            spans = [
+                s
+                for n, found in self.spans.items()
+                if n.startswith(f"operators {start}")
+                for s in found
+            ]
+            return replay.inside(factor, spans)
+        if kind == "module":
+            wanted = name.strip("/").lower().split("/")
+            spans = []
+            for known, found in self.spans.items():
+                if known.startswith("module "):
+                    last = known.removeprefix("module /").split("/")[-len(wanted) :]
+                    if len(last) == len(wanted) and all(
+                        w in (n, n.rsplit("_", 1)[0]) for w, n in zip(wanted, last, strict=True)
+                    ):
+                        spans += found
+            return replay.inside(factor, spans)
+        if kind == "line":
+            return replay.inside(factor, self.spans[f"line {name.rsplit('/')[-1]}"])
+        kinds = {"kernels": ["compute"], "collectives": ["communication"]}
+        kinds["device"] = ["compute", "communication", "memcpy", "memset"]
+        part = name.removeprefix('LIKE "%').removesuffix('%"')
+        work = [
+            w.id for w in replay.work if w.kind in kinds[kind] and part.lower() in w.name.lower()
+        ]
+        return Change(factor, frozenset(work))
 
 
-CHANGES = [("device", 1.0), ("kernels", 0.5), ("launches", 0.5), ("loader", 0.0), ("host", 0.5)]
+#: Made each alone and all together; the kernels and lines of some overlap with the modules.
+CHANGES = (
+    "device x0.5",
+    "host x0.5",
+    "launches x0.25",
+    "loader x0.5",
+    'operators LIKE "aten::%" x0.75',
+    'kernels LIKE "%gemm%" free',
+    "module /linear x0.8",
+    "module Qwen2DecoderLayer/qwen2attention_1 free",
+    "line resnet50_profiler_api.py:46 x0.5",
+    "line adapters/text_base_model.py:28 x0.9",
+)
+OF_SAMPLES = (
+    "host x0.5",
+    "loader free",
+    'operators LIKE "aten::conv%" free',
+    "module block/Conv2d_1 x0.5",
+    "module /SmallResNet_0/Sequential x0.8",
+    "line record.py:65 free",
+)
 
 
-def same(warehouse: tracewh.Warehouse) -> int:
-    """Compare every trace; return how many."""
+def same(warehouse: tracewh.Warehouse, changes: tuple[str, ...]) -> None:
+    """Compare every trace with every change; each must change something."""
+    effective = set()
     for key in keys(warehouse):
         replay = Replay(warehouse, *key)
-        times = replay.solve(Change())
+        times = replay.solve()
         assert times == [node.at for node in replay.nodes], key
         before = replay.step_times()
-        for change, factor in CHANGES:
-            replay.solve(changed(replay, change, factor))
-            wanted = [[*b, *n] for b, n in zip(before, replay.step_times(), strict=True)]
-            if not replay.steps:
-                wanted = []
-            ours = [
-                [row[0], row[2], row[1], row[3]] for row in answer(warehouse, key, change, factor)
-            ]
-            assert ours[:-1] == wanted, (key, change, factor)
-    return len(keys(warehouse))
+        found = [*map(Named(warehouse, key, replay).change, changes)]
+        for number in range(len(changes) + 1):
+            replay.solve(*(found[number - 1 : number] if number else found))
+            pairs = zip(before, replay.step_times(), strict=True)
+            wanted = [[b[0], n[0], b[1], n[1]] for b, n in pairs]
+            if any(row[2] != row[3] for row in wanted):
+                effective.add(number)
+            ours = answers(warehouse, *changes)[*key, number][:-1]
+            assert ours == (wanted if replay.steps else []), (key, number)
+    assert len(effective) == len(changes) + 1
 
 
 def test_every_trace_gives_the_same_nanoseconds_as_plain_python(corpus: tracewh.Warehouse) -> None:
-    assert same(corpus) > 20
+    assert len(keys(corpus)) > 20
+    same(corpus, CHANGES)
 
 
 def test_so_do_the_samples(samples: tracewh.Warehouse) -> None:
-    assert same(samples) == 6
+    assert len(keys(samples)) == 6
+    same(samples, OF_SAMPLES)
 
 
 @pytest.mark.parametrize("trace", FIGURES, ids="-".join)
@@ -140,3 +253,19 @@ def test_a_free_loader_is_about_what_four_workers_then_took(corpus: tracewh.Ware
         [four] = [k for k in keys(corpus) if k[0] == run.format(4) and k[2] == key[2]]
         measured = median(row[0] for row in answer(corpus, four, "device", 1)[:-1])
         assert -0.09 < predicted / measured - 1 < -0.05
+
+
+def test_the_best_are_replays_of_one_change_each(samples: tracewh.Warehouse) -> None:
+    """Many scenarios on one graph, for all traces at once, give what one change to one trace gives."""
+    best = samples.view("what_if_best", most=3).project("run, worker, span, changed, gain_us")
+    gains = {(*row[:3], row[3]): row[4] for row in best.fetchall()}
+    checked = 0
+    for key in keys(samples):
+        texts = [row[3] for row in gains if row[:3] == key]
+        alone = samples.view("what_if", run=key[0], worker=key[1], span=key[2], changes=texts)
+        for changed, gain in (
+            alone.filter("is_mean AND number > 0").project("changed, gain_us").fetchall()
+        ):
+            assert gains[*key, changed] == pytest.approx(gain, abs=1e-6)
+            checked += gain > 0
+    assert checked > 50

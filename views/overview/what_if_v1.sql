@@ -2,11 +2,11 @@
 -- version: 1
 -- since: 0.2
 -- summary: Steps replayed with something faster or slower: how long they would take.
--- grain: one row per step, and one with the means of the trace
+-- grain: one row per step, and one with the means of the trace; of several changes, for all together and for each
 -- distributes: trace
--- order: run, worker, span, is_mean, step
+-- order: run, worker, span, is_mean, step, number
 -- empty: No event with a duration was recorded on a thread: {record operators}.
--- uses: checked_choice, first_id, is_wanted, replay_changes, replay_events, replay_graph, replay_jumps, replay_times, replay_work, trace_key, trace_names
+-- uses: checked_choice, parsed_changes, replay_changes, replay_events, replay_graph, replay_steps, replay_targets, replay_work
 -- example: samples --run resnet_workers_0 --change loader --factor 0
 --
 -- The trace is replayed: its threads and streams do again what they did, in the same order, and what was
@@ -20,7 +20,12 @@
 --
 -- 'kernels' are all kernels other than collectives, 'device' is all work of devices. 'launches' are the calls
 -- that launch work, 'loader' is the time in which a thread gets the next batch. 'host' is all time of threads,
--- Python and gaps too, other than waits.
+-- Python and gaps too, other than waits. 'operators', 'module' and 'line' change both the time of threads in
+-- them and the work launched there; the block replay_targets says what a name stands for.
+--
+-- `changes` takes several changes as texts, which the block parsed_changes explains:
+-- ['loader free', 'kernels LIKE "%gemm%" x0.5', 'module /encoder x0.8', 'line train.py:44 free']. All are made in one
+-- replay, where factors of the same time multiply. Each of them alone has rows, too.
 --
 -- What the replay keeps: the order of events, time between events, delays that nothing explains
 -- (unexplained_us), and contention for the CPU and the device as it was. So a change that also takes
@@ -29,15 +34,19 @@
 --
 -- params
 --   run, worker, span
---   name    type     unit  default   meaning
---   change  VARCHAR  -     'loader'  What changes: 'kernels', 'collectives', 'device', 'launches', 'loader' or 'host'.
---   target  VARCHAR  -     NULL      For kernels and collectives: a pattern of LIKE for their names; NULL takes all.
---   factor  DOUBLE   -     0         By what their time is multiplied, less than 1e6; 0 makes it free.
+--   name     type       unit  default   meaning
+--   change   VARCHAR    -     'loader'  What changes: 'kernels', 'collectives', 'operators', 'device', 'launches', 'loader', 'host', 'module' or 'line'.
+--   target   VARCHAR    -     NULL      For kernels, collectives and operators: a pattern of LIKE for their names; NULL takes all. For a module its path, for a line FILE:LINE.
+--   factor   DOUBLE     -     0         By what their time is multiplied, less than 1e6; 0 makes it free.
+--   changes  VARCHAR[]  -     NULL      Several changes, such as ['loader free', 'host x0.5'], instead of change, target and factor.
 -- columns
 --   run, worker, span
 --   name            type     unit  meaning
 --   step            BIGINT   key   Number of the step; NULL for the means, and in a trace without steps.
 --   is_mean         BOOLEAN  key   Whether the row has the means over the steps of the trace.
+--   number          BIGINT   key   Place in `changes` of the only change that was made; 0 for all.
+--   changed         VARCHAR  -     What was changed.
+--   named           BIGINT   -     Kernels, copies, memsets and ranges of time on threads of the trace that this names; 0 changes nothing.
 --   host_us         DOUBLE   us    Length of the step on its thread, as recorded.
 --   new_host_us     DOUBLE   us    The same with the change.
 --   drained_us      DOUBLE   us    Time until the work of the step was done, from when that of the step before was, as recorded.
@@ -51,275 +60,137 @@ CREATE MACRO what_if_v1(
     span VARCHAR := NULL,
     change VARCHAR := 'loader',
     target VARCHAR := NULL,
-    factor DOUBLE := 0
+    factor DOUBLE := 0,
+    changes VARCHAR[] := NULL
 ) AS TABLE
     WITH
+    given AS MATERIALIZED (
+        SELECT p.number, p.text, p.change, p.target, p.factor, NULL::BIGINT AS trace
+        FROM parsed_changes(changes) AS p
+        UNION ALL
+        SELECT
+            1,
+            concat_ws(
+                ' ',
+                change,
+                CASE
+                    WHEN target IS NOT NULL AND change NOT IN ('module', 'line')
+                        THEN 'LIKE "' || target || '"'
+                    ELSE target
+                END,
+                CASE WHEN factor = 0 THEN 'free' ELSE 'x' || factor END
+            ),
+            change,
+            target,
+            factor::DOUBLE,
+            NULL
+        WHERE changes IS NULL
+    ),
+
     events AS MATERIALIZED (FROM replay_events(run, worker, span)),
 
     work AS MATERIALIZED (FROM replay_work('events', run, worker, span)),
 
     graph AS MATERIALIZED (FROM replay_graph('events', 'work')),
 
+    targets AS MATERIALIZED (
+        FROM replay_targets('given', 'events', 'work', run, worker, span)
+    ),
+
+    -- Scenario 1 has no change, and no unexplained time. 2 is all changes, 3 and so on are one each.
     scenarios AS (
-        SELECT s.scenario, s.keeps_rests
-        FROM (VALUES (1, TRUE), (2, FALSE)) AS s (scenario, keeps_rests)
-    ),
-
-    changed_work AS (
-        SELECT
-            1 AS scenario,
-            first_id(t.names, d.run, d.worker, d.span) + d.event_id AS id,
-            factor::DOUBLE AS factor
-        FROM device_events AS d
-        CROSS JOIN trace_names(run, worker, span) AS t
-        WHERE
-            is_wanted(d.run, d.worker, d.span, run, worker, span)
-            AND CASE change
-                WHEN 'device' THEN d.kind IN ('compute', 'communication', 'memcpy', 'memset')
-                WHEN 'kernels' THEN d.kind = 'compute'
-                WHEN 'collectives' THEN d.kind = 'communication'
-                ELSE FALSE
-            END
-            AND (target IS NULL OR d.name LIKE target)
-    ),
-
-    changed_times AS (
-        SELECT 1 AS scenario, e.lane, e.start_ns, e.end_ns, factor::DOUBLE AS factor
-        FROM events AS e
-        WHERE change = 'loader' AND e.is_loading
+        SELECT 1 AS scenario, FALSE AS keeps_rests
         UNION ALL
-        SELECT DISTINCT 1, w.call_lane, w.call_ns, w.call_end_ns, factor::DOUBLE AS factor
-        FROM work AS w
-        WHERE change = 'launches' AND w.call_id IS NOT NULL
+        SELECT 2, TRUE
         UNION ALL
-        SELECT 1, l.lane, l.start_ns, l.end_ns, factor::DOUBLE AS factor
-        FROM (
-            SELECT g.lane, min(g.at_ns) AS start_ns, max(g.at_ns) AS end_ns
-            FROM graph AS g
-            WHERE g.lane > 0
-            GROUP BY g.lane
-        ) AS l
-        WHERE change = 'host'
+        SELECT 2 + g.number, TRUE
+        FROM given AS g
+        WHERE len(changes) > 1
     ),
 
-    loads AS (SELECT 1 AS scenario WHERE change = 'loader'),
-
-    changes AS MATERIALIZED (
-        FROM replay_changes('graph', 'changed_work', 'changed_times', 'loads')
+    factors AS MATERIALIZED (
+        SELECT s.scenario, g.number, g.factor, g.change = 'loader' AS loads
+        FROM scenarios AS s
+        INNER JOIN given AS g ON s.scenario IN (2, 2 + g.number)
     ),
 
-    recorded_steps AS MATERIALIZED (
+    changed AS MATERIALIZED (FROM replay_changes('graph', 'targets', 'factors')),
+
+    steps_and_means AS MATERIALIZED (
+        FROM replay_steps('work', 'graph', 'scenarios', 'changed', run, worker, span)
+    ),
+
+    named AS (
         SELECT
-            list_position(t.names, trace_key(s.run, s.worker, s.span)) AS trace,
-            s.run,
-            s.worker,
-            s.span,
-            s.step,
-            s.start_ns,
-            s.end_ns,
-            (first_id(t.names, s.run, s.worker, s.span) + s.event_id) * 8 AS id,
-            row_number() OVER (
-                PARTITION BY s.run, s.worker, s.span ORDER BY s.start_ns, s.event_id
-            ) AS number,
-            lead(s.start_ns) OVER (
-                PARTITION BY s.run, s.worker, s.span ORDER BY s.start_ns, s.event_id
-            ) IS NULL AS is_last
-        FROM steps AS s
-        CROSS JOIN trace_names(run, worker, span) AS t
-        WHERE is_wanted(s.run, s.worker, s.span, run, worker, span)
-    ),
-
-    -- The nodes that start and end steps.
-    bounds AS MATERIALIZED (
-        SELECT s.trace, s.number, g.place, g.id = s.id AS is_start
-        FROM recorded_steps AS s
-        INNER JOIN graph AS g ON g.id IN (s.id, s.id + 1)
-        WHERE s.step IS NOT NULL
-        UNION ALL
-        SELECT s.trace, s.number, max(g.place), FALSE
-        FROM recorded_steps AS s
-        INNER JOIN graph AS g ON s.trace = g.trace
-        WHERE s.step IS NULL AND g.lane > 0
-        GROUP BY s.trace, s.number, g.lane
-    ),
-
-    -- The work that ends last of a step on each stream.
-    last_work AS MATERIALIZED (
-        SELECT w.trace, s.number, max((w.end_ns, g.place))[2] AS place
-        FROM (
-            SELECT w.*, coalesce(w.call_ns, w.start_ns) AS at_ns
-            FROM work AS w
-        ) AS w
-        ASOF INNER JOIN recorded_steps AS s ON w.trace = s.trace AND w.at_ns >= s.start_ns
-        INNER JOIN graph AS g ON w.id * 8 = g.id
-        WHERE s.step IS NULL OR NOT s.is_last OR w.at_ns < s.end_ns
-        GROUP BY w.trace, s.number, w.lane
-    ),
-
-    wanted AS MATERIALIZED (
-        SELECT b.place
-        FROM bounds AS b
-        UNION
-        SELECT w.place
-        FROM last_work AS w
-    ),
-
-    jumps AS MATERIALIZED (FROM replay_jumps('graph', 'wanted', 'scenarios', 'changes')),
-
-    -- Scenario 0 is the recording.
-    times AS MATERIALIZED (
-        SELECT
-            t.scenario,
-            t.place,
-            (t.end_ns, t.loading_ns, t.work_ns, t.communication_ns, t.rest_ns) AS time
-        FROM replay_times('jumps') AS t
-        UNION ALL
-        SELECT 0, g.place, (g.at_ns + g.duration_ns, 0, 0, 0, 0)
-        FROM graph AS g
-        WHERE g.place IN (SELECT w.place FROM wanted AS w)
-    ),
-
-    ends AS (
-        SELECT
-            t.scenario,
-            b.trace,
-            b.number,
-            max(t.time) FILTER (WHERE b.part = 'start') AS start_time,
-            max(t.time) FILTER (WHERE b.part = 'end') AS end_time,
-            max(t.time) FILTER (WHERE b.part <> 'start') AS done_time
-        FROM (
-            SELECT
-                b.trace,
-                b.number,
-                b.place,
-                CASE WHEN b.is_start THEN 'start' ELSE 'end' END AS part
-            FROM bounds AS b
-            UNION ALL
-            SELECT w.trace, w.number, w.place, 'work'
-            FROM last_work AS w
-        ) AS b
-        INNER JOIN times AS t ON b.place = t.place
-        GROUP BY t.scenario, b.trace, b.number
-    ),
-
-    -- The work of a step is done when that of all steps before is done, too.
-    drained AS (
-        SELECT
-            d.*,
-            coalesce(
-                lag(d.drained_time) OVER (PARTITION BY d.scenario, d.trace ORDER BY d.number),
-                d.start_time
-            ) AS before_time
-        FROM (
-            SELECT
-                e.scenario,
-                e.trace,
-                e.number,
-                -- A trace without steps starts with its first node.
-                coalesce(
-                    e.start_time, (CASE WHEN e.scenario = 0 THEN f.first_ns ELSE 0 END, 0, 0, 0, 0)
-                ) AS start_time,
-                e.end_time,
-                max(e.done_time) OVER (
-                    PARTITION BY e.scenario, e.trace ORDER BY e.number ROWS UNBOUNDED PRECEDING
-                ) AS drained_time
-            FROM ends AS e
-            INNER JOIN (
-                SELECT g.trace, min(g.at_ns) AS first_ns FROM graph AS g GROUP BY g.trace
-            ) AS f
-                ON e.trace = f.trace
-        ) AS d
-    ),
-
-    lengths AS (
-        SELECT
-            d.trace,
-            d.number,
-            d.scenario,
-            d.end_time[1] - d.start_time[1] AS host_ns,
-            d.drained_time[1] - d.before_time[1] AS drained_ns,
-            d.drained_time[2] - d.before_time[2] AS loading_ns,
-            d.drained_time[3] - d.before_time[3] AS work_ns,
-            d.drained_time[4] - d.before_time[4] AS communication_ns,
-            d.drained_time[5] - d.before_time[5] AS rest_ns
-        FROM drained AS d
-    ),
-
-    steps_and_means AS (
-        SELECT
-            s.run,
-            s.worker,
-            s.span,
-            s.step,
-            grouping(s.number) = 1 AS is_mean,
-            avg(l.host_ns) FILTER (WHERE l.scenario = 0) AS host_ns,
-            avg(l.host_ns) FILTER (WHERE l.scenario = 1) AS new_host_ns,
-            avg(l.drained_ns) FILTER (WHERE l.scenario = 0) AS drained_ns,
-            avg(l.drained_ns) FILTER (WHERE l.scenario = 1) AS new_drained_ns,
-            avg(l.drained_ns) FILTER (WHERE l.scenario = 2) AS explained_ns,
-            avg(
-                l.drained_ns - l.loading_ns - l.work_ns - l.communication_ns - l.rest_ns
-            ) FILTER (WHERE l.scenario = 1) AS host_part_ns,
-            avg(l.loading_ns) FILTER (WHERE l.scenario = 1) AS loading_ns,
-            avg(l.work_ns) FILTER (WHERE l.scenario = 1) AS work_ns,
-            avg(l.communication_ns) FILTER (WHERE l.scenario = 1) AS communication_ns,
-            avg(l.rest_ns) FILTER (WHERE l.scenario = 1) AS rest_ns
-        FROM lengths AS l
-        INNER JOIN recorded_steps AS s ON l.trace = s.trace AND l.number = s.number
-        GROUP BY
-            GROUPING SETS (
-                (s.run, s.worker, s.span), (s.run, s.worker, s.span, s.number, s.step)
-            )
-        HAVING
-            (grouping(s.number) = 1 OR s.step IS NOT NULL)
-            AND (
-                SELECT c.is_allowed
-                FROM
-                    checked_choice(
-                        'change',
-                        change,
-                        ['kernels', 'collectives', 'device', 'launches', 'loader', 'host']
-                    ) AS c
-            )
-            AND (
-                SELECT
-                    CASE
-                        WHEN f.given >= 0 AND f.given < 1e6 THEN TRUE
-                        ELSE
-                            error(format('factor must be from 0 to less than 1e6, not {}', f.given))
-                    END
-                FROM (SELECT factor AS given) AS f
-            )
+            t.trace,
+            f.scenario,
+            count(DISTINCT { 'id': t.id, 'lane': t.lane, 'start_ns': t.start_ns }) AS named
+        FROM targets AS t
+        INNER JOIN factors AS f ON t.number = f.number
+        GROUP BY t.trace, f.scenario
     )
 
     SELECT
-        m.run,
-        m.worker,
-        m.span,
-        m.step,
-        m.is_mean,
-        m.host_ns / 1000.0 AS host_us,
-        m.new_host_ns / 1000.0 AS new_host_us,
-        m.drained_ns / 1000.0 AS drained_us,
-        m.new_drained_ns / 1000.0 AS new_drained_us,
-        (m.drained_ns - m.new_drained_ns) / 1000.0 AS gain_us,
-        (m.drained_ns - m.explained_ns) / 1000.0 AS unexplained_us,
-        CASE m.largest_ns
-            WHEN m.host_part_ns THEN 'host'
-            WHEN m.loading_ns THEN 'data_loading'
-            WHEN m.work_ns THEN 'device'
-            WHEN m.communication_ns THEN 'communication'
-            WHEN m.rest_ns THEN 'unexplained'
-        END AS limited_by
-    FROM (
-        SELECT
-            m.*,
-            CASE
-                WHEN m.new_drained_ns > 0
-                    THEN greatest(
-                        m.host_part_ns, m.loading_ns, m.work_ns, m.communication_ns, m.rest_ns
-                    )
-            END AS largest_ns
-        FROM steps_and_means AS m
-    ) AS m
-    ORDER BY m.run ASC, m.worker ASC, m.span ASC, m.is_mean ASC, m.step ASC;
+        n.run,
+        n.worker,
+        n.span,
+        n.step,
+        n.is_mean,
+        n.scenario - 2 AS number,
+        g.text AS changed,
+        coalesce(c.named, 0) AS named,
+        r.host_ns / 1000.0 AS host_us,
+        n.host_ns / 1000.0 AS new_host_us,
+        r.drained_ns / 1000.0 AS drained_us,
+        n.drained_ns / 1000.0 AS new_drained_us,
+        (r.drained_ns - n.drained_ns) / 1000.0 AS gain_us,
+        (r.drained_ns - e.drained_ns) / 1000.0 AS unexplained_us,
+        n.limited_by
+    FROM steps_and_means AS n
+    INNER JOIN steps_and_means AS r
+        ON
+            n.trace = r.trace AND n.is_mean = r.is_mean AND n.step IS NOT DISTINCT FROM r.step
+            AND r.scenario = 0
+    INNER JOIN steps_and_means AS e
+        ON
+            n.trace = e.trace AND n.is_mean = e.is_mean AND n.step IS NOT DISTINCT FROM e.step
+            AND e.scenario = 1
+    LEFT JOIN named AS c ON n.trace = c.trace AND n.scenario = c.scenario
+    LEFT JOIN (
+        SELECT f.scenario, string_agg(i.text, ', ' ORDER BY i.number) AS text
+        FROM factors AS f
+        INNER JOIN given AS i ON f.number = i.number
+        GROUP BY f.scenario
+    ) AS g
+        ON n.scenario = g.scenario
+    WHERE
+        n.scenario >= 2
+        AND (
+            SELECT a.is_allowed
+            FROM
+                checked_choice(
+                    'change',
+                    change,
+                    [
+                        'kernels', 'collectives', 'operators', 'device', 'launches', 'loader',
+                        'host', 'module', 'line'
+                    ]
+                ) AS a
+        )
+        AND (
+            SELECT
+                CASE
+                    WHEN f.given >= 0 AND f.given < 1e6 THEN TRUE
+                    ELSE error(format('factor must be from 0 to less than 1e6, not {}', f.given))
+                END
+            FROM (SELECT factor AS given) AS f
+        )
+        AND (
+            SELECT
+                CASE
+                    WHEN count(i.factor) > 0 THEN TRUE
+                    ELSE error('changes must have at least one')
+                END
+            FROM given AS i
+        )
+    ORDER BY n.run ASC, n.worker ASC, n.span ASC, n.is_mean ASC, n.step ASC, n.scenario ASC;

@@ -1,0 +1,94 @@
+"""what-if: one screen with what steps would take, for people; the rows of the view, for programs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Command
+
+# The host takes half: the launch is 100 ns in, the kernel starts 200 ns later, as recorded, and ends at 800.
+PAGE = """\
+run base  worker host_1  span default
+
+With 'host x0.5' a step takes 0.8 us instead of 1.0 us (-20 %), limited by the device.
+The trace explains all of the step: nothing unexplained was kept.
+
+Steps
+step    host  new_host  drained  new_drained  change  unexplained  limited_by
+----  ------  --------  -------  -----------  ------  -----------  ----------
+   7  1.0 us    0.5 us   1.0 us       0.8 us   -20 %            0  device
+mean  1.0 us    0.5 us   1.0 us       0.8 us   -20 %            0  device
+
+host: length of the step on its thread. drained: time until the work of the step is done, on its
+thread and on the device, from when that of the step before was.
+"""
+
+
+def test_a_page(tracewh: Command, warehouse: Path) -> None:
+    done = tracewh("what-if", "base", "host x0.5")
+    assert (done.code, done.err) == (0, "")
+    assert done.out.replace("─", "-") == PAGE
+
+
+def test_several_changes(tracewh: Command, warehouse: Path) -> None:
+    done = tracewh("what-if", "base", 'kernels LIKE "%gemm%" x2', "host x0.5", "loader free")
+    assert done.err == "tracewh: warning: 'loader free' names nothing in this trace\n"
+    lines = done.out.splitlines()
+    assert lines[2] == (
+        "With all 3 changes a step takes 1.3 us instead of 1.0 us (+30 %), limited by the device."
+    )
+    start = lines.index("Each change alone")
+    assert [line.split() for line in lines[start + 3 : start + 7]] == [
+        ["kernels", "LIKE", '"%gemm%"', "x2", "1.4", "us", "+40", "%", "0", "device"],
+        ["host", "x0.5", "0.8", "us", "-20", "%", "0", "device"],
+        ["loader", "free", "1.0", "us", "0", "%", "0", "host"],
+        ["all", "together", "1.3", "us", "+30", "%", "0", "device"],
+    ]
+
+
+def test_nothing_changes(tracewh: Command, warehouse: Path) -> None:
+    done = tracewh("what-if", "base", "collectives free")
+    assert done.out.splitlines()[2] == ("With 'collectives free' a step takes 1.0 us, as recorded.")
+
+
+@pytest.mark.parametrize("columns", [60, 80, 120])
+def test_the_page_is_as_wide_as_the_terminal(
+    tracewh: Command, warehouse: Path, monkeypatch: pytest.MonkeyPatch, columns: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    done = tracewh("what-if", "base", 'operators LIKE "aten::%" x0.5', "host x0.5", "device free")
+    assert max(map(len, done.out.splitlines())) <= columns
+    assert ("new_host" in done.out.replace("\n", " ")) == (columns > 60)
+    assert done.out.count("limited_") == 2
+
+
+def test_rows_for_programs(tracewh: Command, warehouse: Path) -> None:
+    done = tracewh("what-if", "base", "host x0.5", "device free", "--format", "json")
+    assert [(row["number"], row["changed"], row["is_mean"]) for row in done.json] == [
+        (0, "host x0.5, device free", False),
+        (1, "host x0.5", False),
+        (2, "device free", False),
+        (0, "host x0.5, device free", True),
+        (1, "host x0.5", True),
+        (2, "device free", True),
+    ]
+    assert tracewh("what-if", "base", "device free", "--format", "csv").out.count("\n") == 3
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["base"], "missing argument 'CHANGE'\nTry 'tracewh what-if --help'.\n"),
+        (["bas", "host free"], "no run named 'bas'; did you mean 'base'?\n"),
+        (
+            ["base", "loader free", "host 2"],
+            "cannot read the change 'host 2': it must end with free, or with x and a factor, such as x0.5\n",
+        ),
+    ],
+)
+def test_errors(tracewh: Command, warehouse: Path, words: list[str], message: str) -> None:
+    for more in ([], ["--format", "csv"]):
+        done = tracewh("what-if", *words, *more)
+        assert (done.code, done.out, done.err) == (2, "", f"tracewh: {message}")
