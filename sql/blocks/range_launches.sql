@@ -85,6 +85,8 @@ CREATE MACRO range_launches(
             AND is_wanted(h.run, h.worker, h.span, run, worker, span)
     ),
 
+    -- Ranges of other threads have no lane, so that the joins below drop them. With an inner join, DuckDB would expect
+    -- few rows, and compare each range with each call.
     _ranges AS (
         SELECT
             e.first_id + e.event_id AS id,
@@ -93,7 +95,7 @@ CREATE MACRO range_launches(
             e.start_ns,
             e.end_ns
         FROM _events AS e
-        INNER JOIN _threads AS t
+        LEFT JOIN _threads AS t
             ON
                 e.first_id >> 40 = t.trace
                 AND e.pid IS NOT DISTINCT FROM t.pid AND e.tid IS NOT DISTINCT FROM t.tid

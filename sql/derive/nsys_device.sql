@@ -110,7 +110,6 @@ events AS (
 
 SELECT
     e.event_id,
-    'X' AS phase,
     e.category,
     e.category AS raw_category,
     coalesce(e.name, '') AS name,

@@ -34,7 +34,6 @@ told AS (
 
 SELECT
     t.event_id,
-    'X' AS phase,
     CASE
         WHEN t.rank > 0 THEN ['cuda_runtime', 'cuda_driver', 'osrt', 'overhead'][t.rank]
         WHEN t.o IS NULL THEN 'user_annotation'

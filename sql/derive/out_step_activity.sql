@@ -16,7 +16,8 @@ WHERE
         OR regexp_matches(h.name, '^((nccl|gloo|mpi|c10d):|record_param_comms$)')
     );
 
-CREATE VIEW host_events AS
+-- A table, because event_roles reads it several times.
+CREATE TABLE host_events AS
 SELECT
     '' AS run,
     '' AS worker,
@@ -30,10 +31,15 @@ SELECT
 FROM raw_host AS h
 POSITIONAL JOIN host_links AS l
 WHERE
-    NOT is_op_category(h.category)
-    OR l.parent_op_id IS NULL
-    OR h.event_id IN (FROM named_roles)
-    OR l.parent_op_id IN (FROM named_roles);
+    is_launch_category(h.category)
+    OR (
+        is_op_category(h.category)
+        AND (
+            l.parent_op_id IS NULL
+            OR h.event_id IN (FROM named_roles)
+            OR l.parent_op_id IN (FROM named_roles)
+        )
+    );
 
 CREATE VIEW device_events AS
 SELECT

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import socket
 import subprocess
 import sys
@@ -58,6 +59,28 @@ def test_the_worker_that_decodes_is_named(warehouse: tracewh.Warehouse) -> None:
         if row["rule"] == "data_loading"
     ]
     assert "per step for worker 1, which " in advice
+
+
+def test_the_recommendation_names_the_worker(warehouse: tracewh.Warehouse) -> None:
+    [advice] = [
+        row
+        for row in rows(warehouse, "recommendations", run="decoding")
+        if row["rule"] == "data_loading"
+    ]
+    assert "of the mean step waits for the data loader, of which" in advice["message"]
+    assert re.search(
+        r" per step for worker 1, which (decodes for|takes) .* per batch where", advice["message"]
+    )
+
+
+@pytest.mark.parametrize("run", ["decoding", "reading"])
+def test_a_breakdown_has_the_recorded_waits(warehouse: tracewh.Warehouse, run: str) -> None:
+    """The annotations of the profiler are the waits that the recorder measures, so it adds none."""
+    steps = rows(warehouse, "step_breakdown", run=run)
+    loading = sum(step["dataloader_us"] for step in steps) / len(steps)
+    assert loading == pytest.approx(
+        findings(warehouse, run)["slow_pipeline"]["wait_per_step_us"], rel=0.1
+    )
 
 
 def test_slow_storage_is_named_and_no_worker(warehouse: tracewh.Warehouse) -> None:
