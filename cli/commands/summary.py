@@ -68,14 +68,15 @@ def page_lines(
     for row in rows:
         by_part.setdefault(row["part"], []).append(row)
     [headline] = by_part["headline"]
-    cards, findings = by_part["card"], by_part.get("finding", [])
+    cards, findings = by_part.get("card", []), by_part.get("finding", [])
     yield from _about(page, trace, headline["detail"])
     yield ""
     yield from page.wrap(headline["text"], code="1")
     for gain in by_part.get("gain", []):
         yield from page.wrap(gain["text"])
-    yield ""
-    yield from _cards(page, cards)
+    if cards:
+        yield ""
+        yield from _cards(page, cards)
     if parts:
         yield ""
         # The time of a serving step leaves out waits for work that is not in the trace; its parts do not.

@@ -334,6 +334,13 @@ COMMUNICATION = Section(
             "stragglers",
         ),
         Panel(
+            "straggler-workers",
+            "Pipeline: how much each worker slows the job down",
+            "straggler_workers",
+            {"kind": "heat", "x": "stage", "y": "dp_rank", "value": "slowdown"},
+            undrawn="All workers together slow this job down by less than 3 %: there is nothing to explain.",
+        ),
+        Panel(
             "collectives",
             "Collectives",
             "collective_stats",

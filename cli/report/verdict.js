@@ -19,6 +19,7 @@ Object.assign(ELEMENTS, {
     if (headline?.detail) holder.append(element("p", { className: "recorded", textContent: typeset(headline.detail) }));
     holder.append(element("p", { className: "headline", textContent: typeset(headline?.text) ?? "" }));
     if (gain) holder.append(element("p", { className: "gain", textContent: typeset(gain.text) }));
+    if (!of("card").length) return null; // a table without events
     holder.append(element("div", { className: "cards" }, ...of("card").map(cardOf)));
     const step = element("section", { className: "average" });
     const recorded = of("card")[0]?.title === "Recording"; // there are no steps

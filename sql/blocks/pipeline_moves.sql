@@ -17,7 +17,7 @@
 --   name          type      unit  meaning
 --   world         BIGINT    key   What is simulated alone: a step, or a lane if worlds are pairs.
 --   lane_id       BIGINT    key   The lane.
---   spot          BIGINT    -     Where the operation starts; NULL if the spot that follows is reached at 0.
+--   spot          BIGINT    -     Where the operation starts; NULL if nothing leads to the spot that follows.
 --   to_spot       BIGINT    -     Where the next one starts; NULL if the row stands for the end of the operation.
 --   to_rung       INTEGER   -     Rung of its group.
 --   to_node_id    BIGINT    -     The next one.
@@ -105,8 +105,8 @@ CREATE MACRO pipeline_moves(
         NULL::BIGINT,
         FALSE,
         FALSE,
-        NULL::DOUBLE,
-        NULL::DOUBLE,
+        0::DOUBLE,
+        0::DOUBLE,
         any_value(s.keeps)
     FROM _spots AS s
     ANTI JOIN _targets AS t ON s.node_id = t.next_id

@@ -8,6 +8,8 @@
 -- worlds at once. What is carried is the time at which a group is reached, eight scenarios to a row; of all
 -- that reach it the latest counts. Nothing is carried but what later rungs wait for.
 --
+-- What nothing leads to is reached at own_s or ideal_s, as its bit says, of the row to start from.
+--
 -- A world is what can be simulated alone: a step, or two lanes of a step. In worlds of the second kind, of
 -- which joins tells, scenarios 0 and 1 are the two lanes, which start together where a group waits for all
 -- data-parallel ranks.
@@ -40,14 +42,22 @@ CREATE MACRO simulated_times(moves VARCHAR) AS TABLE
             NULL::BIGINT AS to_node_id,
             NULL::BIGINT AS waits_for,
             FALSE AS is_optimizer,
-            0::DOUBLE AS time_0,
-            0::DOUBLE AS time_1,
-            0::DOUBLE AS time_2,
-            0::DOUBLE AS time_3,
-            0::DOUBLE AS time_4,
-            0::DOUBLE AS time_5,
-            0::DOUBLE AS time_6,
-            0::DOUBLE AS time_7
+            CASE WHEN m.keeps[b.block + 1] & 1 > 0 THEN m.own_s ELSE m.ideal_s END
+                AS time_0,
+            CASE WHEN m.keeps[b.block + 1] & 2 > 0 THEN m.own_s ELSE m.ideal_s END
+                AS time_1,
+            CASE WHEN m.keeps[b.block + 1] & 4 > 0 THEN m.own_s ELSE m.ideal_s END
+                AS time_2,
+            CASE WHEN m.keeps[b.block + 1] & 8 > 0 THEN m.own_s ELSE m.ideal_s END
+                AS time_3,
+            CASE WHEN m.keeps[b.block + 1] & 16 > 0 THEN m.own_s ELSE m.ideal_s END
+                AS time_4,
+            CASE WHEN m.keeps[b.block + 1] & 32 > 0 THEN m.own_s ELSE m.ideal_s END
+                AS time_5,
+            CASE WHEN m.keeps[b.block + 1] & 64 > 0 THEN m.own_s ELSE m.ideal_s END
+                AS time_6,
+            CASE WHEN m.keeps[b.block + 1] & 128 > 0 THEN m.own_s ELSE m.ideal_s END
+                AS time_7
         FROM query_table(moves) AS m
         CROSS JOIN LATERAL unnest(range(len(m.keeps))) AS b (block)
         WHERE m.spot IS NULL

@@ -58,5 +58,5 @@ def test_what_is_due_to_the_slowest_workers_and_to_the_last_stage(folder: Path, 
 
 
 def test_with_its_delays_a_job_is_as_recorded(job: Job) -> None:
-    span, _ = job.simulate(lambda node: True, with_delays=True)
+    span, _ = job.simulate(lambda node: True, lambda node: True)
     assert np.abs(span - job.base).max() < 2.4e-7

@@ -36,6 +36,7 @@ class Drawing:
         is_skewed: Whether clocks disagree, so that transfers can be below 0.
         slow: dp_rank and stage of a worker that takes three times as long, if there is one.
         is_even: Whether all computations of a direction take equally long.
+        hesitates: Whether operations start up to 30 ms later than they could, not 3 ms.
     """
 
     stages: int = 2
@@ -51,6 +52,7 @@ class Drawing:
     is_skewed: bool = False
     slow: tuple[int, int] | None = None
     is_even: bool = False
+    hesitates: bool = False
     seed: int = 0
 
 
@@ -215,7 +217,8 @@ def _draw_step(
             before = [places[id(each)] for each in task.after]
             for lane in lanes:
                 if (at, lane) not in starts and all((each, lane) in ends for each in before):
-                    late = 0.001 if task.is_late else rng.choice([0, rng.uniform(0, 0.003)])
+                    most = 0.03 if drawing.hesitates else 0.003
+                    late = 0.001 if task.is_late else rng.choice([0, rng.uniform(0, most)])
                     starts[at, lane] = max([ends[each, lane] for each in before] or [0]) + late
         for at, task in enumerate(tasks):
             for lane in lanes:

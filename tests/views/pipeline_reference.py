@@ -260,13 +260,15 @@ class Job:
         return np.broadcast_to(times.max(axis=1, keepdims=True), times.shape)
 
     def simulate(
-        self, keeps: Callable[[Node], NDArray[np.bool_] | bool], *, with_delays: bool = False
+        self,
+        keeps: Callable[[Node], NDArray[np.bool_] | bool],
+        delayed: Callable[[Node], NDArray[np.bool_] | bool] = lambda node: False,
     ) -> tuple[Times, Times]:
         """Of each step the latest end minus the earliest start, and the latest end of an optimizer.
 
         Args:
             keeps: Whether the operations of a node keep their recorded own time, of each data-parallel rank.
-            with_delays: Whether they keep their delays as well.
+            delayed: Whether the operations of a node keep their delays, of each data-parallel rank.
 
         Raises:
             ValueError: Nodes wait for each other in a circle.
@@ -279,7 +281,7 @@ class Job:
                 if node not in starts and before <= ends.keys():
                     starts[node] = np.maximum.reduce(
                         [ends[b] for b in before] or [np.zeros_like(self.own[node])]
-                    ) + (self.delay[node] if with_delays else 0)
+                    ) + np.where(delayed(node), self.delay[node], 0)
             for node in starts.keys() - ends.keys():
                 members = self.group_of.get(node, [node])
                 if all(other in starts for other in members):
@@ -293,6 +295,12 @@ class Job:
         )
         optimizers = [times.max(axis=1) for node, times in ends.items() if node[0] == OPTIMIZER]
         return span, np.max(optimizers, axis=0)
+
+
+def begins(node: Node) -> bool:
+    """Whether an operation begins the step of its stage."""
+    optype, seq_id, stage = node
+    return seq_id == 0 and optype == ("forward-recv" if stage else "forward-compute")
 
 
 class Answer:
@@ -319,6 +327,9 @@ class Answer:
                     [job.ranks[dp, node[2]] in self.slowest for dp in job.dp_ranks]
                 )
             )
+        self.delays: dict[tuple[str, str], Times] = {}
+        if self.delay_slowdown >= 1.03:
+            self._decompose_delays()
         last = job.stages - 1
         self.m_s, self.m_s_add = self._explain(
             lambda node: np.full(len(job.dp_ranks), node[2] == last)
@@ -341,6 +352,35 @@ class Answer:
             )
         order = sorted(self.workers, key=lambda rank: (-self.workers[rank], rank))
         self.slowest = order[: math.ceil(3 * len(order) / 100)]
+
+    def _decompose_delays(self) -> None:
+        """Step times where all keep their own times, and only a part keeps its delays."""
+        job = self._job
+
+        def part(node: Node) -> str:
+            return "first-op" if begins(node) else part_of(node[0])
+
+        def late(delayed: Callable[..., NDArray[np.bool_] | bool]) -> Times:
+            return job.simulate(lambda node: True, delayed)[1]
+
+        for name in sorted({part(node) for node in job.after}):
+            self.delays["delay_operation", name] = late(lambda node, p=name: part(node) == p)
+        for stage in range(job.stages):
+            self.delays["delay_stage", str(stage)] = late(lambda node, s=stage: node[2] == s)
+        for rank in job.dp_ranks:
+            self.delays["delay_dp_rank", str(rank)] = late(
+                lambda node, r=rank: np.array(job.dp_ranks) == r
+            )
+
+    def delay_ratios(self) -> dict[tuple[str, str, int | None], float]:
+        """The slowdown by the delays of each part, over all steps and for each."""
+        whole = self._no_delay[1]
+        found: dict[tuple[str, str, int | None], float] = {}
+        for key, times in self.delays.items():
+            found[*key, None] = float(times.mean() / whole.mean())
+            for step, time, base in zip(self._job.steps, times, whole, strict=True):
+                found[*key, step] = float(time / base)
+        return found
 
     def _but(self, keeps: Callable[..., NDArray[np.bool_] | bool]) -> Times:
         return self._job.simulate(keeps)[1] / self._ideal

@@ -31,6 +31,18 @@ DRAWINGS = {
     "clocks disagree": Drawing(stages=4, dp_ranks=3, is_skewed=True, slow=(2, 3)),
     "64 workers": Drawing(stages=4, dp_ranks=16, steps=1, slow=(5, 1)),
     "equal work": Drawing(steps=2, is_even=True),
+    "delays": Drawing(stages=4, microbatches=8, slow=(0, 3), hesitates=True),
+    "delays of two chunks": Drawing(stages=2, chunks=2, slow=(0, 1), hesitates=True),
+    "delays and overlap": Drawing(
+        stages=4, chunks=2, microbatches=8, overlaps=True, slow=(1, 1), hesitates=True
+    ),
+    "delays and idle operations": Drawing(
+        stages=4, microbatches=5, has_idle=True, slow=(1, 0), hesitates=True
+    ),
+    "delays of twelve ranks whose clocks disagree": Drawing(
+        dp_ranks=12, steps=2, is_skewed=True, slow=(2, 1), hesitates=True
+    ),
+    "delays and equal work": Drawing(dp_ranks=1, exchanges=False, is_even=True, hesitates=True),
     "many stages": Drawing(stages=12, dp_ranks=2, steps=1, microbatches=12, slow=(1, 7)),
 }
 
@@ -71,6 +83,7 @@ def test_a_drawn_job(tables: Tables, drawing: Drawing) -> None:
     assert_same(tables, job, answer)
     is_slow = answer.slowdown >= 1.03
     assert is_slow == (drawing.slow is not None)
+    assert answer.delays or not drawing.hesitates
 
 
 def assert_same(tables: Tables, job: Job, answer: Answer) -> None:
@@ -103,7 +116,13 @@ def assert_same(tables: Tables, job: Job, answer: Answer) -> None:
     )
     expected = zip(job.steps, answer.base, answer.no_delay, answer.ideal, strict=True)
     assert steps == [close(row) for row in expected]
-    parts = ask(tables, "SELECT kind, part, step, slowdown FROM straggler_what_if_parts_v1()")
+    rows = ask(tables, "SELECT kind, part, step, slowdown FROM straggler_what_if_parts_v1()")
+    delays = [row for row in rows if row[0].startswith("delay_")]
+    if answer.delay_slowdown >= 1.03:
+        assert {row[:3]: row[3] for row in delays} == close(answer.delay_ratios())
+    else:
+        assert {row[3] for row in delays} == {None}
+    parts = [row for row in rows if row not in delays]
     workers = ask(tables, "SELECT rank, slowdown, is_among_slowest FROM straggler_workers_v1()")
     assert len(workers) == len(job.ranks)
     if not is_slow:

@@ -7,7 +7,7 @@
 -- order: run, worker, span, kind, step NULLS FIRST, slowdown DESC NULLS LAST, part
 -- empty: No trace of the run has pipeline operations: ingest a table of them, for example from the timers of Megatron-LM. A trace of the PyTorch profiler names them only in annotations such as PP:0F0, which torch.distributed.pipelining writes for schedules with several stages per rank.
 -- notes: straggler_notes
--- uses: ratio, straggler_scenarios
+-- uses: ratio, straggler_delays, straggler_scenarios
 -- example: drawn
 --
 -- The slowdown of a part is the step of the ideal job in which only the operations of the part keep their
@@ -18,21 +18,31 @@
 -- means that the part is faster than the mean. If the job as a whole is slowed down by less than 1.03, there is
 -- nothing to explain and the figures are NULL.
 --
+-- The kinds that begin with delay_ are about delays: the time that an operation starts later than it could. There all
+-- operations keep their recorded own times, those of the part also their delays, and the step is divided by the one
+-- without delay. The operations that begin a step are a part of their own, 'first-op'. These figures are NULL if
+-- delay_slowdown of straggler_what_if is below 1.03.
+--
 -- params
 --   run, worker, span
 -- columns
 --   run, worker, span
---   kind        VARCHAR  key  What the part is: 'operation', 'dp_rank' or 'stage'.
+--   kind        VARCHAR  key  What the part is: 'operation', 'dp_rank' or 'stage', or the same after 'delay_'.
 --   part        VARCHAR  key  Type of operation, data-parallel rank or stage.
 --   step        BIGINT   key  Step; NULL for all steps.
---   slowdown    DOUBLE   -    Step with the recorded times of the part divided by the ideal step.
+--   slowdown    DOUBLE   -    Step with the recorded times of the part divided by the ideal step; of delays, by the step without delay.
 --   wasted_pct  DOUBLE   pct  Share of the machines' time that the part wastes: 1 - 1/slowdown.
 CREATE MACRO straggler_what_if_parts_v1(
     run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
 ) AS TABLE
     WITH
     scenarios AS MATERIALIZED (
-        FROM straggler_scenarios(run, worker, span, TRUE, FALSE)
+        SELECT s.run, s.worker, s.span, s.step, s.kind, s.part, s.span_s, s.optimizer_s
+        FROM straggler_scenarios(run, worker, span, TRUE, FALSE) AS s
+        UNION ALL
+        SELECT d.run, d.worker, d.span, d.step, d.kind, d.part, NULL, d.optimizer_s
+        FROM straggler_delays(run, worker, span) AS d
+        WHERE d.kind <> 'no delay'
     ),
 
     -- Each step counts for itself and for all steps.
@@ -43,7 +53,9 @@ CREATE MACRO straggler_what_if_parts_v1(
             s.span,
             s.step,
             avg(s.optimizer_s) FILTER (WHERE s.kind = 'ideal') AS ideal_s,
-            avg(s.span_s) FILTER (WHERE s.kind = 'no delay') AS no_delay_s
+            avg(s.span_s) FILTER (WHERE s.kind = 'no delay') AS no_delay_s,
+            avg(s.optimizer_s) FILTER (WHERE s.kind = 'no delay') AS undelayed_s,
+            avg(s.span_s) FILTER (WHERE s.kind = 'recorded') AS recorded_s
         FROM scenarios AS s
         GROUP BY GROUPING SETS ((s.run, s.worker, s.span, s.step), (s.run, s.worker, s.span))
     ),
@@ -58,7 +70,7 @@ CREATE MACRO straggler_what_if_parts_v1(
             s.step,
             avg(s.optimizer_s) AS optimizer_s
         FROM scenarios AS s
-        WHERE s.kind IN ('operation', 'dp_rank', 'stage')
+        WHERE s.part IS NOT NULL
         GROUP BY
             GROUPING SETS (
                 (s.run, s.worker, s.span, s.kind, s.part, s.step),
@@ -75,6 +87,12 @@ CREATE MACRO straggler_what_if_parts_v1(
             p.part,
             p.step,
             CASE
+                WHEN p.kind LIKE 'delay%'
+                    THEN
+                        CASE
+                            WHEN ratio(a.recorded_s, a.undelayed_s) >= 1.03
+                                THEN ratio(p.optimizer_s, i.undelayed_s)
+                        END
                 WHEN ratio(a.no_delay_s, a.ideal_s) >= 1.03 THEN ratio(p.optimizer_s, i.ideal_s)
             END AS slowdown
         FROM parts AS p

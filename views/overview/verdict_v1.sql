@@ -36,7 +36,7 @@
 --   the mean step are left out, and so are those whose cost is unknown.
 --
 -- A card without data has no value and no text. Its detail tells which option of the profiler records the
--- data. If there is nothing to record, its text is 'none'. Texts have two or three significant digits;
+-- data. Tables of pipeline operations and of counters hold no events, so their cards without data are left out. If there is nothing to record, its text is 'none'. Texts have two or three significant digits;
 -- value has all of them. All figures are those of the views in the last column.
 --
 -- If graphs are captured, or if the devices did work that is not in the trace, the headline says so, as
@@ -895,6 +895,8 @@ CREATE MACRO verdict_v1(
             NULL,
             c.entry.view
         FROM cards AS c
+        INNER JOIN facts AS f ON c.run = f.run AND c.worker = f.worker AND c.span = f.span
+        WHERE c.entry.text IS NOT NULL OR f.source IS NULL OR f.source NOT IN ('ncu', 'pipeline')
         UNION ALL
         SELECT
             f.run,

@@ -20,6 +20,7 @@ from tracewh.cli.report.charts.columns import ChartColumn, columns_of, filled
 from tracewh.cli.report.charts.curves import curve
 from tracewh.cli.report.charts.differences import LONGER, SHORTER, blocks, delta
 from tracewh.cli.report.charts.flames import FRAME, flame, frames
+from tracewh.cli.report.charts.heats import heat
 from tracewh.cli.report.charts.parts import COLORS, Specification
 from tracewh.cli.report.charts.rooflines import roofline
 
@@ -45,6 +46,7 @@ KINDS: dict[str, Callable[..., Specification | None]] = {
     "delta": delta,
     "blocks": blocks,
     "roofline": roofline,
+    "heat": heat,
 }
 
 

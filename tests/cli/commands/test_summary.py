@@ -10,6 +10,7 @@ import pytest
 
 from tests.cli.conftest import Command, Rows
 from tests.conftest import made_once
+from tests.views.drawn_jobs import Drawing, write_csv
 from tracewh import ingest
 
 ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
@@ -157,6 +158,17 @@ def test_a_trace_without_anything(
         "Recording         -  no steps; call prof.step() after each iteration",
     ]
     assert "Whole recording" not in done.out
+
+
+def test_a_table_without_events_has_no_cards(tracewh: Command, tmp_path: Path) -> None:
+    ingest([write_csv(Drawing(), tmp_path / "job.csv")], tmp_path / "wh", run="job")
+    done = tracewh("summary", "-w", tmp_path / "wh")
+    about, sentence, commands = re.split("\n\n", done.out)
+    assert about == "run job  worker job  span default"
+    assert " per step. " in sentence
+    assert commands.startswith("Next\n  tracewh show straggler_what_if --run job -w ")
+    done = tracewh("summary", "-w", tmp_path / "wh", "--format", "json")
+    assert [row["part"] for row in done.json] == ["headline"]
 
 
 def test_names_with_control_characters(

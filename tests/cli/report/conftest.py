@@ -17,6 +17,7 @@ from starlette.testclient import TestClient
 import tracewh
 from tests.cli.report.servers import started, stop, visitor
 from tests.conftest import made_once
+from tests.views.drawn_jobs import Drawing, write_csv
 from tracewh.cli.report import page
 from tracewh.cli.report.panels import COMPARED, SECTIONS, VERDICT, Section
 from tracewh.cli.report.write import write_report
@@ -120,6 +121,18 @@ def compared(samples: tracewh.Warehouse, tmp_path_factory: pytest.TempPathFactor
         write_report(str(samples.path), "resnet_workers_2", None, "1", path, "resnet_workers_0")
 
     return made_once(tmp_path_factory, "compared", write) / "compared.html"
+
+
+@pytest.fixture(scope="session")
+def pipeline(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The page about a table of pipeline operations: eight data-parallel ranks, four stages, one slow worker."""
+
+    def write(folder: Path) -> None:
+        drawing = Drawing(stages=4, dp_ranks=8, slow=(5, 2))
+        tracewh.ingest([write_csv(drawing, folder / "job.csv")], folder / "warehouse", run="job")
+        write_report(str(folder / "warehouse"), "job", None, None, folder / "pipeline.html")
+
+    return made_once(tmp_path_factory, "pipeline", write) / "pipeline.html"
 
 
 @pytest.fixture(scope="session")

@@ -94,6 +94,16 @@ def test_axe_finds_no_fault(
 
 
 @pytest.mark.parametrize(("theme", "width"), [("light", 1280), ("dark", 390)])
+def test_axe_finds_no_fault_in_a_heat_map(
+    browser: Browser, axe: str, pipeline: Path, theme: str, width: int
+) -> None:
+    with violations(browser, axe, theme, width) as (visit, faults):
+        visit.page.goto(pipeline.as_uri())
+        visit.panel("straggler-workers")
+        assert faults() == []
+
+
+@pytest.mark.parametrize(("theme", "width"), [("light", 1280), ("dark", 390)])
 @pytest.mark.parametrize(("path", "shown"), [("", home), ("sql", sql)])
 def test_axe_finds_no_fault_in_the_pages_of_a_server(
     browser: Browser,

@@ -44,8 +44,8 @@ def test_each_chart_of_the_page_draws_in_a_notebook(compared: Path) -> None:
         whole = {**chart["specification"], "datasets": {"rows": rows}}
         assert altair.Chart.from_dict(whole).to_dict()["data"] == {"name": "rows"}, name
         assert texts(chart["specification"], rows), name
-    # The runs have no device.
-    assert kinds == charts.KINDS.keys() - {"roofline"}
+    # The runs have no device, and no pipeline operations.
+    assert kinds == charts.KINDS.keys() - {"roofline", "heat"}
 
 
 def test_bars_are_in_the_unit_of_the_largest() -> None:
@@ -246,3 +246,33 @@ def test_a_home_that_cannot_be_written_does_no_harm(
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
     monkeypatch.setattr(vl_convert, "javascript_bundle", lambda snippet: "made")
     assert libraries.vega() == libraries.vega() == "(()=>{made\n})();"
+
+
+HEAT = {"kind": "heat", "x": "stage", "y": "dp_rank", "value": "slowdown"}
+HEAT_UNITS = {"dp_rank": "key", "stage": "key", "rank": "-", "slowdown": "-"}
+
+
+def test_a_heat_map_has_a_cell_with_a_number_for_each_worker() -> None:
+    """The darkest cell has a white number."""
+    rows = found(HEAT_UNITS, (0, 0, 0, 0.98), (0, 1, 1, 1.25), (1, 0, 2, 1.5), (1, 10, 3, None))
+    made = charts.specification(HEAT, rows)
+    shown = texts(made, charts.records(rows))
+    assert {text for text in shown if text.endswith("0")} >= {"0.980", "1.250", "1.500"}
+    assert "10" not in shown
+    svg = vl_convert.vegalite_to_svg(
+        {**(made or {}), "width": 900, "datasets": {"rows": charts.records(rows)}}
+    )
+    assert re.findall(r'fill="#ffffff"[^>]*>([^<]+)</text>', svg) == ["1.500"]
+
+
+@pytest.mark.parametrize(("ranks", "has_numbers"), [(40, True), (41, False)])
+def test_a_heat_map_of_many_workers_has_no_numbers(ranks: int, has_numbers: bool) -> None:
+    rows = found(HEAT_UNITS, *((rank, 0, rank, 1 + rank / 1000) for rank in range(ranks)))
+    made = charts.specification(HEAT, rows)
+    assert made is not None
+    assert made["height"] <= 560
+    assert ("1.007" in texts(made, charts.records(rows))) == has_numbers
+
+
+def test_a_heat_map_without_slowdowns_is_not_drawn() -> None:
+    assert charts.specification(HEAT, found(HEAT_UNITS, (0, 0, 0, None))) is None

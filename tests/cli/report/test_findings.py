@@ -324,6 +324,19 @@ CASES: dict[str, tuple[str, list[tuple[str, str | None]]]] = {
             ("('rank0', 0, 3)", None),
         ],
     ),
+    "straggler-workers": (
+        'dp_rank, stage, "rank", slowdown',
+        [
+            (
+                "(1, 3, 7, 1.17787), (0, 3, 3, 1.17308)",
+                "With the times of rank 7 alone (data-parallel rank 1, stage 3), an ideal step would "
+                + "take 1.18 times as long.",
+            ),
+            ("(1, 3, 7, 1.5), (0, 3, 3, 1.5)", None),
+            ("(1, 3, 7, 0.99), (0, 3, 3, 0.98)", None),
+            ("(1, 3, 7, NULL::DOUBLE)", None),
+        ],
+    ),
     "collectives": (
         "name, calls, total_bytes, mean_bytes, total_us, transfer_us, compared_calls",
         [

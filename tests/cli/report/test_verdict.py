@@ -195,3 +195,16 @@ def test_how_many_traces_a_file_holds_is_said(
 ) -> None:
     trace = choose_trace(samples, "ddp_gloo", None, None, None)
     assert f" of {held} traces of the run: " in note(trace, [{}] * count, left)
+
+
+def test_a_table_of_pipeline_operations_has_a_sentence_and_a_heat_map_and_no_cards(
+    visit: Visit, pipeline: Path
+) -> None:
+    """The worker that is drawn three times as slow has the darkest cell."""
+    visit.page.goto(pipeline.as_uri())
+    panel = visit.panel("straggler-workers")
+    assert "rank 21 alone (data-parallel rank 5, stage 2)" in panel.inner_text()
+    assert panel.locator('.mark-rect path[fill="rgb(168, 64, 11)"]').count() == 1
+    assert len(panel.locator(".mark-rect path").all()) >= 32
+    assert visit.page.locator(".headline").count() == 1
+    assert visit.page.locator(".card, .findings, .average").count() == 0
