@@ -49,6 +49,8 @@ TERMS: dict[str, dict[str, tuple[str, ...]]] = {
         "Overlap": ("comm_overlap",),
         "Lateness": ("stragglers",),
         "Clocks that differ": ("clocks_apart",),
+        "Offset and drift of clocks": ("clock_pairs", "clock_balance", "aligned_clocks"),
+        "Process groups without names": ("detected_groups",),
     },
 }
 _INDEX = """\

@@ -6,7 +6,7 @@
 --
 -- Two rows are the same collective if recording, step, process group, name and element type agree, and they
 -- have the same position among such rows. The position is the number that the trace gives them in their
--- group, or else their order by start among their worker's rows. If every rank has the same number of
+-- group, whatever their step, or else their order by start among their worker's rows. If every rank has the same number of
 -- elements, the number must agree too. If the workers have different numbers of such rows, some are
 -- missing, and none is compared. send and recv are not compared, because their order differs by pair.
 --
@@ -93,10 +93,11 @@ CREATE MACRO matched_collectives(
                     c.run, c.span, c.step, c.group_name, c.group_ranks, c.name, c.shared_dtype,
                     c.shared_elements
             ) AS kind_id,
+            -- A number in the group holds whatever the steps of the workers are.
             dense_rank() OVER (
                 ORDER BY
-                    c.run, c.span, c.step, c.group_name, c.group_ranks, c.name, c.shared_dtype,
-                    c.shared_elements, c.sequence
+                    c.run, c.span, CASE WHEN c.sequence IS NULL THEN c.step END, c.group_name,
+                    c.group_ranks, c.name, c.shared_dtype, c.shared_elements, c.sequence
             ) AS sequence_id,
             dense_rank() OVER (ORDER BY c.run, c.worker, c.span, c.device_id) AS member_id
         FROM _calls AS c
