@@ -16,7 +16,7 @@ from tracewh.cli.output.trace_file import gzipped, write_trace
 from tracewh.cli.report import timeline as timelines
 from tracewh.cli.report.frame import PRODUCT
 from tracewh.cli.report.page import document, panel_data
-from tracewh.cli.report.panels import COMPARED, SECTIONS
+from tracewh.cli.report.panels import ALONE, COMPARED, SECTIONS
 from tracewh.cli.report.row_json import bounded
 from tracewh.cli.report.write import choose_trace, select_traces
 from tracewh.storage.open_store import open_store
@@ -27,7 +27,11 @@ if TYPE_CHECKING:
     from tracewh.cli.report.report_trace import ReportTrace
     from tracewh.views.warehouse import Warehouse
 
-PANELS = {panel.id: panel for section in (COMPARED, *SECTIONS) for panel in section.panels}
+PANELS = {
+    panel.id: panel
+    for section in (COMPARED, *SECTIONS, *ALONE.values())
+    for panel in section.panels
+}
 
 #: What writes each format that a query can be exported to.
 WRITERS = {Format.CSV: text_formats.csv, Format.PARQUET: write_parquet}

@@ -12,6 +12,7 @@ from tracewh.cli.output.empty_result import reasons
 from tracewh.cli.report import charts, first_screens, timeline
 from tracewh.cli.report.frame import LIBRARIES, asset, closing, notices, opening
 from tracewh.cli.report.panels import (
+    ALONE,
     BLOCK_LEVELS,
     COMPARED,
     INTERVALS,
@@ -69,6 +70,8 @@ TIMELINE = """<section id="timeline" aria-labelledby="timeline-title">
 
 def sections(trace: ReportTrace) -> tuple[Section, ...]:
     """Return the sections of a page; the comparison comes first."""
+    if trace.baseline is None and trace.source in ALONE:
+        return VERDICT, ALONE[trace.source]
     return SECTIONS if trace.baseline is None else (COMPARED, *SECTIONS)
 
 
@@ -123,12 +126,13 @@ def document(
     if has_panels:
         scripts = LIVE_SCRIPTS if data is None else SCRIPTS
     yield from opening(f"{trace.run} · tracewh", styles, scripts, is_live=data is None)
-    yield _head(shown, header)
+    yield _head(shown, header, trace.source not in ALONE)
     yield '<main id="main" tabindex="-1">\n'
     for section in shown:
         yield _section(section, trace)
         if section is VERDICT:
-            yield f"{note}{TIMELINE}"
+            has_times = trace.source not in ALONE
+            yield note + (TIMELINE if has_times else TIMELINE.replace(">", " hidden>", 1))
     if not has_panels:
         yield TIMELINE
     yield f"</main>\n{notices() if has_panels else ''}"
@@ -291,6 +295,7 @@ def _described(trace: ReportTrace, screens: list[dict[str, Any]]) -> str:
     compared = f", compared with <b>{html.escape(trace.baseline)}</b>" if trace.baseline else ""
     date = f"{trace.date} · " if trace.date else ""
     seconds = (trace.end_ns - trace.start_ns) / 1e9
+    length = f"{seconds:,.3f} s" if seconds else "without events"
     if len(screens) > 1:
         which = first_screens.pickers(trace, screens)
     else:
@@ -299,12 +304,12 @@ def _described(trace: ReportTrace, screens: list[dict[str, Any]]) -> str:
         )
     return (
         f"<h1>{html.escape(trace.run)}</h1>\n"
-        f"<p>{which}{date}{seconds:,.3f} s{compared} · tracewh {version('tracewh')}</p>\n"
+        f"<p>{which}{date}{length}{compared} · tracewh {version('tracewh')}</p>\n"
     )
 
 
-def _head(shown: tuple[Section, ...], header: str) -> str:
-    named = {"timeline": "Timeline"} | {
+def _head(shown: tuple[Section, ...], header: str, has_times: bool) -> str:
+    named = ({"timeline": "Timeline"} if has_times else {}) | {
         section.id: section.title for section in shown if section is not VERDICT
     }
     links = "".join(f'<a href="#{id}">{html.escape(title)}</a>' for id, title in named.items())

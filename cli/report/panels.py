@@ -301,6 +301,21 @@ DATA = Section(
     ),
 )
 
+STRAGGLER_WORKERS = Panel(
+    "straggler-workers",
+    "Pipeline: how much each worker slows the job down",
+    "straggler_workers",
+    {"kind": "heat", "x": "stage", "y": "dp_rank", "value": "slowdown"},
+    undrawn="All workers together slow this job down by less than 3 %: there is nothing to explain.",
+)
+
+STRAGGLER_PARTS = Panel(
+    "straggler-parts",
+    "Pipeline: which operations, ranks and stages slow the job down",
+    "straggler_what_if_parts",
+    has_finding=False,
+)
+
 COMMUNICATION = Section(
     "communication",
     "Communication",
@@ -333,13 +348,7 @@ COMMUNICATION = Section(
             "Workers that others wait for",
             "stragglers",
         ),
-        Panel(
-            "straggler-workers",
-            "Pipeline: how much each worker slows the job down",
-            "straggler_workers",
-            {"kind": "heat", "x": "stage", "y": "dp_rank", "value": "slowdown"},
-            undrawn="All workers together slow this job down by less than 3 %: there is nothing to explain.",
-        ),
+        STRAGGLER_WORKERS,
         Panel(
             "collectives",
             "Collectives",
@@ -474,3 +483,6 @@ SECTIONS = (
     COMMUNICATION,
     MODULES,
 )
+
+#: What a page shows of a trace that has nothing else, by `traces.source`, beside the verdict.
+ALONE = {"pipeline": Section("pipeline", "Pipeline", (STRAGGLER_WORKERS, STRAGGLER_PARTS))}

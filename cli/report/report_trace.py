@@ -23,6 +23,7 @@ class ReportTrace:
     start_ns: int
     end_ns: int
     others: int
+    source: str
     baseline: str | None = None
     baseline_worker: str | None = None
     baseline_span: str | None = None
@@ -46,12 +47,12 @@ def first_trace(
     rows = run_query(warehouse, "first_trace_of_run", run=run, worker=worker, span=span).fetchall()
     if not rows:
         return None
-    worker, span, start_ns, end_ns, traces = rows[0]
+    worker, span, start_ns, end_ns, source, traces = rows[0]
     compared = (None, None)
     if baseline is not None:
         keys = {"run": run, "worker": worker, "span": span, "baseline": baseline}
         [compared] = run_query(warehouse, "trace_to_compare", **keys).fetchall()
-    return ReportTrace(run, worker, span, start_ns, end_ns, traces - 1, baseline, *compared)
+    return ReportTrace(run, worker, span, start_ns, end_ns, traces - 1, source, baseline, *compared)
 
 
 def baseline_trace(warehouse: Warehouse, trace: ReportTrace) -> ReportTrace | None:

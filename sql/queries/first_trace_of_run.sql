@@ -6,6 +6,7 @@ SELECT
     t.span,
     coalesce(t.start_ns, 0) AS start_ns,
     coalesce(t.end_ns, 0) AS end_ns,
+    t.source,
     count(*) OVER () AS traces
 FROM traces AS t
 WHERE t.run = $run

@@ -4,7 +4,7 @@
 -- summary: How much each type of operation, data-parallel rank and stage of a pipeline-parallel job slows it down.
 -- grain: one row per part over all steps, and one per part and step
 -- distributes: trace
--- order: run, worker, span, kind, step NULLS FIRST, slowdown DESC NULLS LAST, part
+-- order: run, worker, span, list_position(['operation', 'dp_rank', 'stage', 'delay_operation', 'delay_dp_rank', 'delay_stage'], kind), step NULLS FIRST, slowdown DESC NULLS LAST, part
 -- empty: No trace of the run has pipeline operations: ingest a table of them, for example from the timers of Megatron-LM. A trace of the PyTorch profiler names them only in annotations such as PP:0F0, which torch.distributed.pipelining writes for schedules with several stages per rank.
 -- notes: straggler_notes
 -- uses: ratio, straggler_delays, straggler_scenarios
@@ -118,7 +118,12 @@ CREATE MACRO straggler_what_if_parts_v1(
         s.run ASC,
         s.worker ASC,
         s.span ASC,
-        s.kind ASC,
+        list_position(
+            [
+                'operation', 'dp_rank', 'stage', 'delay_operation', 'delay_dp_rank', 'delay_stage'
+            ],
+            s.kind
+        ),
         s.step ASC NULLS FIRST,
         s.slowdown DESC NULLS LAST,
         s.part ASC;

@@ -208,3 +208,9 @@ def test_a_table_of_pipeline_operations_has_a_sentence_and_a_heat_map_and_no_car
     assert len(panel.locator(".mark-rect path").all()) >= 32
     assert visit.page.locator(".headline").count() == 1
     assert visit.page.locator(".card, .findings, .average").count() == 0
+    # What a table without events cannot fill is not there.
+    assert visit.page.locator("nav a").all_inner_texts() == ["Pipeline"]
+    assert visit.page.locator("#timeline").is_hidden()
+    assert "without events" in visit.page.locator("header").inner_text()
+    parts = visit.panel("straggler-parts").locator("tbody tr").first.inner_text().split()
+    assert parts[:2] == ["stage", "2"]
