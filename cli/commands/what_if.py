@@ -128,7 +128,8 @@ def page_lines(page: Page, trace: ReportTrace, rows: Sequence[Row]) -> Iterator[
 
 def _answer(mean: Row, others: int, has_steps: bool) -> str:
     """Return the sentence that the page starts with."""
-    what = f"all {others} changes" if others else f"'{mean['changed']}'"
+    every = "both" if others == 2 else f"all {others}"
+    what = f"{every} changes" if others else f"'{mean['changed']}'"
     subject = "a step" if has_steps else "the recording"
     if mean["change_text"] == "0 %":
         return f"With {what} {subject} takes {mean['drained']}, as recorded."

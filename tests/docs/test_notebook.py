@@ -118,6 +118,19 @@ def test_first_look() -> None:
     assert "step_breakdown" in done.shown("FROM views()")
 
 
+def test_what_if() -> None:
+    done = Executed("what_if")
+    best = done.rows("FROM what_if_best(")
+    assert len(best) == 10 and best[0]["changed"] == "loader free"
+    assert best[0]["gain_pct"] > 50 and best[0]["limited_by"] == "host"
+    together, *alone = done.rows("FROM what_if(")
+    assert [row["number"] for row in alone] == [1, 2, 3]
+    gains = [row["step_ms"] - row["new_step_ms"] for row in alone]
+    assert max(gains) < together["step_ms"] - together["new_step_ms"] < sum(gains)
+    assert {row["unexplained_ms"] for row in alone} == {0}
+    assert "2 predicted, loader free" in done.drawing("mark_tick")
+
+
 def test_bottleneck() -> None:
     done = Executed("bottleneck", folder=ROOT)  # every notebook finds the samples from there, too
     steps = done.rows("AS dataloader_pct")

@@ -269,3 +269,37 @@ def test_the_best_are_replays_of_one_change_each(samples: tracewh.Warehouse) -> 
             assert gains[*key, changed] == pytest.approx(gain, abs=1e-6)
             checked += gain > 0
     assert checked > 50
+
+
+#: Traces of training and inference on GPUs.
+ON_GPUS = (
+    "v100_resnet50_2021/resnet50_num_workers_0",
+    "v100_absolute_ns_2024",
+    "a100_nccl_2024",
+    "h100_qwen_2025",
+    "mi300x_qwen_2025",
+)
+FACTORS = (0, 0.25, 0.5, 0.75, 1, 1.5, 3)
+
+
+@pytest.mark.parametrize("run", ON_GPUS)
+def test_bounds(corpus: tracewh.Warehouse, run: str) -> None:
+    """Slower work never makes the steps faster, and no stream takes less than its work."""
+    changes = [*(f"device x{factor}" for factor in FACTORS), "host free"]
+    found: dict[Key, dict[int, float]] = defaultdict(dict)
+    rows = corpus.view("what_if", run=run, changes=changes).filter("is_mean AND number > 0")
+    for *key, number, drained in rows.project(
+        "run, worker, span, number, new_drained_us"
+    ).fetchall():
+        found[key[0], key[1], key[2]][number] = drained
+    for trace, drained in found.items():
+        times = [drained[number] for number in range(1, len(FACTORS) + 1)]
+        assert times == sorted(times) and times[0] < times[-1], trace
+        replay = Replay(corpus, *trace)
+        busy: dict[Any, int] = defaultdict(int)
+        for work in replay.work:
+            call = replay.calls.get(work.launch) if work.launch is not None else None
+            at = call.start if call else work.start
+            if replay.steps[0][2] <= at < replay.steps[-1][3]:
+                busy[work.lane] += work.end - work.start
+        assert drained[len(changes)] * 1000 * len(replay.steps) >= max(busy.values()), trace

@@ -1,0 +1,81 @@
+-- block: replay_advice
+-- since: 0.1
+-- summary: The change that gains most in a replay of a trace, as a sentence.
+-- grain: one row per trace with steps, if a change gains something and nearly all of the step is explained
+-- uses: as_percent, as_time, percentage, what_if_v1
+--
+-- Of a free data loader, free launches and free collectives it is the one that gains most. If none gains 5 % of the
+-- step, it is half the time of the device or of the host, whichever gains more, if a device was recorded. There is no row where nothing gains
+-- 5 %, and none where a replay does not explain 5 % of the step or more.
+--
+-- params
+--   run, worker, span
+-- columns
+--   run, worker, span
+--   value_us  DOUBLE   us   Mean time of a step after the change, until its work is done.
+--   text      VARCHAR  -    The sentence.
+CREATE MACRO replay_advice(
+    run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
+) AS TABLE
+    WITH
+    _gains AS (
+        SELECT
+            w.run,
+            w.worker,
+            w.span,
+            w.number,
+            w.drained_us,
+            w.new_drained_us,
+            w.gain_us,
+            w.unexplained_us,
+            bool_or(w.number = 4) OVER (PARTITION BY w.run, w.worker, w.span) AS has_device,
+            row_number() OVER (
+                PARTITION BY w.run, w.worker, w.span
+                ORDER BY w.number <= 3 AND w.gain_us >= 0.05 * w.drained_us DESC, w.gain_us DESC
+            ) AS place
+        FROM
+            what_if_v1(
+                run := run,
+                worker := worker,
+                span := span,
+                changes := [
+                    'loader free', 'launches free', 'collectives free', 'device x0.5', 'host x0.5'
+                ]
+            ) AS w
+        WHERE w.is_mean AND w.number > 0 AND w.named > 0
+    )
+
+    SELECT
+        g.run,
+        g.worker,
+        g.span,
+        g.new_drained_us AS value_us,
+        CASE g.number
+            WHEN 1 THEN 'With a free data loader'
+            WHEN 2 THEN 'With launches that take no time'
+            WHEN 3 THEN 'With collectives that take no time and never wait'
+            WHEN 4 THEN 'With half the time of all device work'
+            ELSE 'With half the time of the host'
+        END
+        || ' a step would take ' || as_time(g.new_drained_us)
+        || ' instead of ' || as_time(g.drained_us)
+        || ' (-' || as_percent(percentage(g.gain_us, g.drained_us)) || '), replayed'
+        || CASE
+            WHEN g.unexplained_us < 0.0005 * g.drained_us THEN ''
+            ELSE
+                ' with ' || as_percent(percentage(g.unexplained_us, g.drained_us))
+                || ' of the step unexplained'
+        END
+        || '.' AS text
+    FROM _gains AS g
+    WHERE
+        g.place = 1
+        AND (g.number < 5 OR g.has_device)
+        AND g.gain_us >= 0.05 * g.drained_us
+        AND g.unexplained_us < 0.05 * g.drained_us
+        AND EXISTS (
+            SELECT 1
+            FROM steps AS s
+            WHERE
+                s.run = g.run AND s.worker = g.worker AND s.span = g.span AND s.step IS NOT NULL
+        );

@@ -1,0 +1,40 @@
+"""A loop on the CPU: what a free data loader is predicted to give, and what it then gives.
+
+The loop is recorded with a dataset that takes as long as several steps of training, and then with batches that were
+made before. Other processes of a shared machine only ever make a step slower, so the fastest of many steps is
+compared, and both loops are recorded several times in turns. 40 % is allowed: after the making of a batch the caches
+of the CPU are cold for the step, which the prediction keeps. The loader takes several times as much.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import tracewh
+from tests.conftest import ROOT
+
+TURNS = 3
+
+
+def test_a_free_loader_gives_what_was_predicted(tmp_path: Path) -> None:
+    subprocess.run(
+        [sys.executable, "-m", "tests.live.record_what_if", tmp_path / "traces", str(TURNS)],
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+    )
+    tracewh.ingest([tmp_path / "traces"], tmp_path / "warehouse")
+    recorded, predicted, measured = [], [], []
+    with tracewh.open(tmp_path / "warehouse") as opened:
+        rows = opened.view("what_if", changes=["loader free"]).filter("NOT is_mean")
+        for run, before, after in rows.project("run, drained_us, new_drained_us").fetchall():
+            if run.startswith("loader"):
+                recorded.append(before)
+                predicted.append(after)
+            else:
+                measured.append(before)
+    assert len(recorded) == len(measured) == 6 * TURNS
+    assert min(recorded) > 3 * min(measured)
+    assert abs(min(predicted) / min(measured) - 1) < 0.4
