@@ -58,6 +58,15 @@ CREATE MACRO aligned_clocks(
         SELECT b.* FROM clock_balance('_pairs', '_walk') AS b
     ),
 
+    -- The clocks whose drifts can be compared.
+    _told_pairs AS MATERIALIZED (
+        SELECT p.* FROM _pairs AS p WHERE p.has_drift
+    ),
+
+    _told AS MATERIALIZED (
+        SELECT w.clock_id, w.root_id FROM clock_walk('_told_pairs') AS w
+    ),
+
     _shared AS (
         SELECT e.clock_id, count(*) AS collectives
         FROM _ends AS e
@@ -84,10 +93,11 @@ CREATE MACRO aligned_clocks(
             r.local_ns,
             r.local_ns - o.local_ns AS ahead_ns,
             r.drift,
-            r.has_drift
+            t.root_id AS told_id
         FROM _clocks AS c
         LEFT JOIN _reached AS r ON c.clock_id = r.clock_id
         LEFT JOIN _reached AS o ON r.root_id = o.clock_id
+        LEFT JOIN _told AS t ON c.clock_id = t.clock_id
     ),
 
     _components AS (
@@ -99,8 +109,8 @@ CREATE MACRO aligned_clocks(
             -- Times that do not count from 1970 are not of the others' size.
             round(coalesce(avg(a.ahead_ns) FILTER (WHERE a.has_epoch), avg(a.ahead_ns)))::BIGINT
                 AS mean_ns,
-            coalesce(avg(a.drift) FILTER (WHERE a.has_drift), 0) AS mean_drift,
-            count(*) FILTER (WHERE a.has_drift) > 1 AS has_drift
+            -- Of clocks that are compared by few collectives only, drifts are those of the most others.
+            mode(a.told_id ORDER BY a.told_id) AS told_id
         FROM _ahead AS a
         GROUP BY a.run, a.span, a.root_id
     ),
@@ -112,6 +122,12 @@ CREATE MACRO aligned_clocks(
                 AS component,
             count(*) OVER (PARTITION BY c.run, c.span) AS components
         FROM _components AS c
+    ),
+
+    _mean_drifts AS (
+        SELECT a.told_id, avg(a.drift) AS drift
+        FROM _ahead AS a
+        GROUP BY a.told_id
     ),
 
     _solved AS MATERIALIZED (
@@ -126,12 +142,12 @@ CREATE MACRO aligned_clocks(
                 WHEN a.is_reached THEN a.ahead_ns - n.mean_ns
                 WHEN n.components = 1 THEN 0
             END AS offset_ns,
-            coalesce(a.drift - n.mean_drift, 0) AS drift,
-            -- That of the root is known if that of another clock is.
-            coalesce(a.has_drift, FALSE) AND n.has_drift AS has_drift
+            coalesce(a.drift - d.drift, 0) AS drift,
+            coalesce(a.told_id = n.told_id, FALSE) AS has_drift
         FROM _ahead AS a
         INNER JOIN _numbered AS n
             ON a.run = n.run AND a.span = n.span AND a.root_id = n.root_id
+        LEFT JOIN _mean_drifts AS d ON n.told_id = d.told_id
     ),
 
     -- How far the other clock of a pair is ahead by the offsets of both.

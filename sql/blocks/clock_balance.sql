@@ -13,12 +13,11 @@
 --   pairs  VARCHAR  -     -        Name of a relation with the rows of clock_pairs.
 --   walk   VARCHAR  -     -        Name of a relation with the rows of clock_walk.
 -- columns
---   name       type     unit  meaning
---   clock_id   BIGINT   key   The clock.
---   root_id    BIGINT   -     As in clock_walk.
---   local_ns   BIGINT   ns    What the clock says at the instant of the root's first collective.
---   drift      DOUBLE   -     How much faster it runs than the root by the walk, as a share.
---   has_drift  BOOLEAN  -     As in clock_walk.
+--   name      type    unit  meaning
+--   clock_id  BIGINT  key   The clock.
+--   root_id   BIGINT  -     As in clock_walk.
+--   local_ns  BIGINT  ns    What the clock says at the instant of the root's first collective.
+--   drift     DOUBLE  -     How much faster it runs than the root by the walk, as a share.
 CREATE MACRO clock_balance(pairs VARCHAR, walk VARCHAR) AS TABLE
     WITH RECURSIVE
     -- What a pair is off from the walk: at its own instant, which is since_ns after that of the walk.
@@ -89,8 +88,7 @@ CREATE MACRO clock_balance(pairs VARCHAR, walk VARCHAR) AS TABLE
         w.clock_id,
         w.root_id,
         w.local_ns + round(m.move_ns)::BIGINT AS local_ns,
-        w.drift + m.move_drift AS drift,
-        w.has_drift
+        w.drift + m.move_drift AS drift
     FROM query_table(walk) AS w
     INNER JOIN _moves AS m ON w.clock_id = m.clock_id
     WHERE m.round = 32;

@@ -12,12 +12,11 @@
 --   name   type     unit  default  meaning
 --   pairs  VARCHAR  -     -        Name of a relation with the rows of clock_pairs.
 -- columns
---   name       type     unit  meaning
---   clock_id   BIGINT   key   The clock.
---   root_id    BIGINT   -     The root: the lowest number of the clocks that are connected.
---   local_ns   BIGINT   ns    What the clock says at the instant of the root's first collective.
---   drift      DOUBLE   -     How much faster it runs than the root, as a share.
---   has_drift  BOOLEAN  -     Whether all pairs on the way have 12 collectives or more.
+--   name      type    unit  meaning
+--   clock_id  BIGINT  key   The clock.
+--   root_id   BIGINT  -     The root: the lowest number of the clocks that are connected.
+--   local_ns  BIGINT  ns    What the clock says at the instant of the root's first collective.
+--   drift     DOUBLE  -     How much faster it runs than the root, as a share.
 CREATE MACRO clock_walk(pairs VARCHAR) AS TABLE
     WITH RECURSIVE
     _steps AS MATERIALIZED (
@@ -27,7 +26,6 @@ CREATE MACRO clock_walk(pairs VARCHAR) AS TABLE
             p.at_ns,
             p.offset_ns,
             p.drift,
-            p.has_drift,
             greatest(p.spread_ns, 1)::DOUBLE * greatest(p.spread_ns, 1) / p.collectives AS cost
         FROM query_table(pairs) AS p
         WHERE p.is_possible
@@ -38,7 +36,6 @@ CREATE MACRO clock_walk(pairs VARCHAR) AS TABLE
             p.at_ns + p.offset_ns,
             -p.offset_ns,
             -p.drift / (1 + p.drift),
-            p.has_drift,
             greatest(p.spread_ns, 1)::DOUBLE * greatest(p.spread_ns, 1) / p.collectives
         FROM query_table(pairs) AS p
         WHERE p.is_possible
@@ -52,7 +49,6 @@ CREATE MACRO clock_walk(pairs VARCHAR) AS TABLE
             s.clock_id AS before_id,
             min(s.at_ns) AS local_ns,
             0::DOUBLE AS drift,
-            TRUE AS has_drift,
             TRUE AS is_changed
         FROM _steps AS s
         GROUP BY s.clock_id
@@ -67,7 +63,6 @@ CREATE MACRO clock_walk(pairs VARCHAR) AS TABLE
                     k.before_id,
                     k.local_ns,
                     k.drift,
-                    k.has_drift,
                     FALSE AS is_changed
                 FROM _known AS k
                 UNION ALL
@@ -78,7 +73,6 @@ CREATE MACRO clock_walk(pairs VARCHAR) AS TABLE
                     k.clock_id,
                     k.local_ns + s.offset_ns + round(s.drift * (k.local_ns - s.at_ns))::BIGINT,
                     (1 + k.drift) * (1 + s.drift) - 1,
-                    k.has_drift AND s.has_drift,
                     TRUE
                 FROM _known AS k
                 INNER JOIN _steps AS s ON k.clock_id = s.clock_id
@@ -103,7 +97,6 @@ CREATE MACRO clock_walk(pairs VARCHAR) AS TABLE
                 o.before_id,
                 o.local_ns,
                 o.drift,
-                o.has_drift,
                 o.is_changed
             FROM _ordered AS o
             WHERE o.place = 1 AND EXISTS (FROM _known AS k WHERE k.is_changed)
@@ -123,7 +116,6 @@ CREATE MACRO clock_walk(pairs VARCHAR) AS TABLE
         o.clock_id,
         o.root_id,
         o.local_ns,
-        o.drift,
-        o.has_drift
+        o.drift
     FROM _ordered_ways AS o
     WHERE o.place = 1;

@@ -108,7 +108,7 @@ CREATE MACRO detected_groups(ends VARCHAR) AS TABLE
         c.list_id,
         c.members,
         CASE
-            WHEN g.gap >= 10 THEN least(c.member_id, coalesce(n.lowest_id, c.member_id))
+            WHEN g.gap >= 10 THEN least(c.member_id, n.lowest_id)
             WHEN c.is_complete AND (c.members <= 3 OR (c.members <= 256 AND l.lists > 1))
                 THEN c.list_id
         END AS group_id,
