@@ -30,8 +30,9 @@
 -- operators nor annotations. The other columns still add up to the total.
 --
 -- The data loader is what PyTorch's profiler annotates as enumerate(DataLoader)#. A recording of tracewh.record.dataloader
--- has the same waits and adds none. Waits in files of MindData are not in dataloader_us, because their clock is not known
--- to be that of the steps: data_preparation_summary has them, and recommendations counts them per step.
+-- has the same waits and adds none. Waits for other loaders, such as those of torchdata, and waits in files of MindData,
+-- whose clock is not known to be that of the steps, are not in dataloader_us: data_preparation_summary has them, and
+-- recommendations counts them per step.
 --
 -- The definition is that of the TensorBoard profiler plugin, with three corrections: steps that are busy
 -- throughout are not counted twice, driver calls and all collectives are known, and host rows that launch

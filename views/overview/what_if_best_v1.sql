@@ -102,36 +102,53 @@ CREATE MACRO what_if_best_v1(
             ON m.run = s.run AND m.worker = s.worker AND m.span = s.span
         WHERE m.scenario = 0
         GROUP BY m.trace
+    ),
+
+    answers AS (
+        SELECT
+            n.run,
+            n.worker,
+            n.span,
+            p.change AS kind,
+            p.target,
+            f.factor,
+            p.change
+            || CASE
+                WHEN p.target IS NULL THEN ''
+                WHEN p.change IN ('module', 'line') THEN ' ' || p.target
+                ELSE ' LIKE "' || p.target || '"'
+            END
+            || CASE WHEN f.factor = 0 THEN ' free' ELSE ' x0.5' END AS changed,
+            p.cost_ns / 1000.0 / c.steps AS cost_us,
+            r.drained_ns / 1000.0 AS drained_us,
+            n.drained_ns / 1000.0 AS new_drained_us,
+            (r.drained_ns - n.drained_ns) / 1000.0 AS gain_us,
+            ratio(100.0 * (r.drained_ns - n.drained_ns), r.drained_ns) AS gain_pct,
+            (r.drained_ns - e.drained_ns) / 1000.0 AS unexplained_us,
+            n.limited_by
+        FROM means AS n
+        INNER JOIN factors AS f ON n.scenario = f.scenario
+        INNER JOIN named AS t ON n.trace = t.trace AND f.number = t.number
+        INNER JOIN parts AS p ON f.number = p.number AND coalesce(p.trace = n.trace, TRUE)
+        INNER JOIN means AS r ON n.trace = r.trace AND r.scenario = 0
+        INNER JOIN means AS e ON n.trace = e.trace AND e.scenario = 1
+        INNER JOIN step_counts AS c ON n.trace = c.trace
     )
 
     SELECT
-        n.run,
-        n.worker,
-        n.span,
-        p.change AS kind,
-        p.target,
-        f.factor,
-        p.change
-        || CASE
-            WHEN p.target IS NULL THEN ''
-            WHEN p.change IN ('module', 'line') THEN ' ' || p.target
-            ELSE ' LIKE "' || p.target || '"'
-        END
-        || CASE WHEN f.factor = 0 THEN ' free' ELSE ' x0.5' END AS changed,
-        p.cost_ns / 1000.0 / c.steps AS cost_us,
-        r.drained_ns / 1000.0 AS drained_us,
-        n.drained_ns / 1000.0 AS new_drained_us,
-        (r.drained_ns - n.drained_ns) / 1000.0 AS gain_us,
-        ratio(100.0 * (r.drained_ns - n.drained_ns), r.drained_ns) AS gain_pct,
-        (r.drained_ns - e.drained_ns) / 1000.0 AS unexplained_us,
-        n.limited_by
-    FROM means AS n
-    INNER JOIN factors AS f ON n.scenario = f.scenario
-    INNER JOIN named AS t ON n.trace = t.trace AND f.number = t.number
-    INNER JOIN parts AS p ON f.number = p.number AND coalesce(p.trace = n.trace, TRUE)
-    INNER JOIN means AS r ON n.trace = r.trace AND r.scenario = 0
-    INNER JOIN means AS e ON n.trace = e.trace AND e.scenario = 1
-    INNER JOIN step_counts AS c ON n.trace = c.trace
-    ORDER BY
-        gain_us DESC,
-        n.run ASC, n.worker ASC, n.span ASC, changed ASC;
+        a.run,
+        a.worker,
+        a.span,
+        a.kind,
+        a.target,
+        a.factor,
+        a.changed,
+        a.cost_us,
+        a.drained_us,
+        a.new_drained_us,
+        a.gain_us,
+        a.gain_pct,
+        a.unexplained_us,
+        a.limited_by
+    FROM answers AS a
+    ORDER BY a.gain_us DESC, a.run ASC, a.worker ASC, a.span ASC, a.changed ASC;

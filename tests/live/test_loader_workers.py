@@ -1,0 +1,35 @@
+"""Traces of the worker processes of a data loader: ordinary traces of what each of them computes."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import tracewh
+from tests.conftest import ROOT
+from tests.live.record_loader_workers import BATCH, BATCHES, WORKERS
+
+
+def test_each_worker_process_is_a_worker_of_a_run(tmp_path: Path) -> None:
+    subprocess.run(
+        [sys.executable, "-m", "tests.live.record_loader_workers", tmp_path / "log"],
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+    )
+    results = tracewh.ingest([tmp_path / "log"], tmp_path / "warehouse")
+    assert [result.status for result in results] == ["ingested"] * WORKERS
+    with tracewh.open(tmp_path / "warehouse") as warehouse:
+        found = warehouse.sql("""
+            SELECT a.run, a.worker, a.calls FROM annotation_breakdown() AS a
+            WHERE a.name = 'decode' ORDER BY a.worker
+        """).fetchall()
+        each = BATCH * BATCHES // WORKERS
+        assert found == [("loader_workers", f"loader{n}", each) for n in range(WORKERS)]
+        operators = warehouse.sql(
+            "SELECT o.worker, o.calls FROM operator_stats() AS o WHERE o.name = 'aten::mm' ORDER BY o.worker"
+        ).fetchall()
+        assert operators == [(f"loader{n}", each) for n in range(WORKERS)]
+        # They do not say which batch is made: that is for the recorder in the training process.
+        assert warehouse.view("data_pipeline").fetchall() == []
