@@ -27,12 +27,14 @@ def main(folder: Path) -> None:
             trainer.step()
             profiler.step()
     profiler.export_chrome_trace(str(folder / "gpt.1.pt.trace.json"))
-    modules = list(trainer.model.modules())
+    model = trainer.model
+    assert isinstance(model, torch.nn.Module)
+    modules = list(model.modules())
     matrices = [m for m in modules if isinstance(m, torch.nn.Linear)]
     embeddings = [m for m in modules if isinstance(m, torch.nn.Embedding)]
     said = {
         **asdict(trainer.size),
-        "parameters": sum(p.numel() for p in trainer.model.parameters()),
+        "parameters": sum(p.numel() for p in model.parameters()),
         "embedded": sum(m.weight.numel() for m in embeddings),
         "multiplied": sum(m.weight.numel() for m in matrices),
         "outputs_with_bias": sum(m.out_features for m in matrices if m.bias is not None),
