@@ -28,7 +28,7 @@ def main(folder: Path) -> None:
             profiler.step()
     profiler.export_chrome_trace(str(folder / "gpt.1.pt.trace.json"))
     model = trainer.model
-    assert isinstance(model, torch.nn.Module)  # not compiled
+    assert isinstance(model, torch.nn.Module)
     modules = list(model.modules())
     matrices = [m for m in modules if isinstance(m, torch.nn.Linear)]
     embeddings = [m for m in modules if isinstance(m, torch.nn.Embedding)]

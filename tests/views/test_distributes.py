@@ -47,7 +47,16 @@ SHARED_HOST = [
                 "ts": 10,
                 "dur": 5,
                 "args": {"device": rank, "stream": 7},
-            }
+            },
+            {
+                "ph": "X",
+                "cat": "user_annotation",
+                "name": f"PP:{rank}F0",
+                "pid": rank,
+                "tid": rank,
+                "ts": 10,
+                "dur": 5,
+            },
         ],
     }
     for rank in range(2)

@@ -29,10 +29,14 @@ RUNS = ("two_ranks_nccl_2023", "h100_bert_2025", "a100_cupti_counters_2023")
 PAIR = ROOT / "samples" / "ddp_gloo"
 LIGHTNING = ROOT / "tests" / "parity" / "lightning" / "run.pt.trace.json.gz"
 
-#: Counters of two kernels, and two samples of PM sampling, as the profiler writes them: there is no real
-#: trace with the latter.
+#: Counters of two kernels, two samples of PM sampling, and two actions of a pipeline, as the profiler writes them:
+#: there is no real trace with the latter.
 COUNTERS = [
     {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 7, "tid": 7, "ts": 10, "dur": 50},
+    *(
+        {"ph": "X", "cat": "user_annotation", "name": name, "pid": 7, "tid": 7, "ts": ts, "dur": 20}
+        for name, ts in (("PP:0F0", 12), ("PP:(0F1;1B0)OVERLAP_F_B", 36))
+    ),
     *(
         {
             "ph": "X",
