@@ -4,7 +4,7 @@
 -- summary: What to optimize: how much faster steps get if the costliest parts are free or take half as long.
 -- grain: one row per part, and factor
 -- distributes: trace
--- order: gain_us DESC, run, worker, span, changed
+-- order: gain_us DESC, run, worker, span, kind, target, factor
 -- empty: No event with a duration was recorded on a thread: {record operators}.
 -- uses: costliest_parts, ratio, replay_changes, replay_events, replay_graph, replay_steps, replay_targets, replay_work
 -- example: samples --run resnet_workers_0 --span 1 --limit 12
@@ -133,5 +133,5 @@ CREATE MACRO what_if_best_v1(
     INNER JOIN means AS e ON n.trace = e.trace AND e.scenario = 1
     INNER JOIN step_counts AS c ON n.trace = c.trace
     ORDER BY
-        gain_us DESC,
-        n.run ASC, n.worker ASC, n.span ASC, changed ASC;
+        r.drained_ns - n.drained_ns DESC,
+        n.run ASC, n.worker ASC, n.span ASC, p.change ASC, p.target ASC, f.factor ASC;
