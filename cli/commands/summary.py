@@ -25,6 +25,7 @@ def summarize(
 ) -> None:
     """Write the verdict of one trace: of the newest run, its lowest rank and its first recording by default."""
     import tracewh
+    from tracewh.cli.report.best_replay import best_replay
     from tracewh.cli.report.write import choose_trace, select_traces
     from tracewh.views.queries import run_query
 
@@ -42,13 +43,9 @@ def summarize(
         parts = run_query(
             opened, "mean_step", run=trace.run, worker=trace.worker, span=trace.span
         ).fetchall()
-        # A replay knows what limits the step next; the gain of the verdict only takes the time away.
-        given = {"run": trace.run, "worker": trace.worker, "span": trace.span}
-        if run_query(opened, "recorded_steps", **given).limit(1).fetchall():
-            best = run_query(opened, "best_replay", **given).fetchall()
-            if best:
-                rows = [row for row in rows if row["part"] != "gain"]
-                rows += [{"part": "gain", "text": text} for (text,) in best]
+        if (best := best_replay(opened, trace)) is not None:
+            rows = [row for row in rows if row["part"] != "gain"]
+            rows.append({"part": "gain", "text": best})
         traces = [names for names in opened.names() if names[0] == trace.run]
     lines = page_lines(Page.of(output), trace, rows, parts, _options(trace, traces, warehouse))
     with output.sink() as sink:

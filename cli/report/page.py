@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tracewh.cli.output.empty_result import reasons
 from tracewh.cli.report import charts, first_screens, timeline
+from tracewh.cli.report.best_replay import best_replay
 from tracewh.cli.report.frame import LIBRARIES, asset, closing, notices, opening
 from tracewh.cli.report.panels import (
     ALONE,
@@ -196,6 +197,7 @@ def panel_data(
     }
     if panel is VERDICT_PANEL:
         drawn["mean"] = mean_step(warehouse, trace)
+        drawn["replay"] = best_replay(warehouse, trace)
     return {**found, **drawn, "empty": empty, "notes": _notes(warehouse, panel, trace, block)}
 
 

@@ -15,10 +15,10 @@ Object.assign(ELEMENTS, {
       panel.columns.map((known, n) => [known.name, panel.values[n][row]])));
     const of = (part) => rows.filter((row) => row.part === part);
     const [headline] = of("headline");
-    const [gain] = of("gain");
+    const gain = panel.replay ?? of("gain")[0]?.text;
     if (headline?.detail) holder.append(element("p", { className: "recorded", textContent: typeset(headline.detail) }));
     holder.append(element("p", { className: "headline", textContent: typeset(headline?.text) ?? "" }));
-    if (gain) holder.append(element("p", { className: "gain", textContent: typeset(gain.text) }));
+    if (gain) holder.append(element("p", { className: "gain", textContent: typeset(gain) }));
     if (!of("card").length) return null; // a table without events
     holder.append(element("div", { className: "cards" }, ...of("card").map(cardOf)));
     const step = element("section", { className: "average" });

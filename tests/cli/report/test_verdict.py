@@ -12,6 +12,7 @@ from tests.cli.report.conftest import Visit, data_of, panels_only
 from tracewh.cli.report import page
 from tracewh.cli.report.first_screens import note
 from tracewh.cli.report.write import choose_trace, write_report
+from tracewh.views.queries import run_query
 
 
 @pytest.fixture(scope="module")
@@ -41,6 +42,23 @@ def test_it_says_what_the_view_says(visit: Visit, gloo: Path, samples: tracewh.W
     assert said(".found .why span:first-child") == texts("finding") != []
     links = panel.locator(".found a").evaluate_all("links => links.map((a) => a.hash)")
     assert links and all(visit.page.locator(f"article{link}").count() == 1 for link in links)
+
+
+def test_the_best_replay_comes_after_the_headline(
+    visit: Visit, report: Path, samples: tracewh.Warehouse
+) -> None:
+    """It knows what limits the step next, and was asked of the trace of the page alone."""
+    visit.page.goto(report.as_uri())
+    gain = visit.panel("verdict").locator(".gain")
+    [(best,)] = run_query(
+        samples, "best_replay", run="resnet_workers_0", worker="worker0", span="1"
+    ).fetchall()
+    assert best.startswith("With a free data loader a step would take ")
+    assert gain.inner_text().replace("\u00a0", " ") == best
+    other = samples.verdict(run="resnet_workers_0", span="2").filter("part = 'gain'")
+    visit.page.locator('[data-screen="span"]').select_option("2")
+    [(text,)] = other.select("text").fetchall()
+    assert text != best and gain.inner_text().replace("\u00a0", " ") == text
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
