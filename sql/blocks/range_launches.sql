@@ -85,8 +85,8 @@ CREATE MACRO range_launches(
             AND is_wanted(h.run, h.worker, h.span, run, worker, span)
     ),
 
-    -- Ranges of other threads have no lane, so that the joins below drop them. With an inner join, DuckDB would expect
-    -- few rows, and compare each range with each call.
+    -- The second part has no rows. DuckDB cannot know, and expects 2000: for 64 rows or less it would compare each range
+    -- with each call.
     _ranges AS (
         SELECT
             e.first_id + e.event_id AS id,
@@ -95,10 +95,14 @@ CREATE MACRO range_launches(
             e.start_ns,
             e.end_ns
         FROM _events AS e
-        LEFT JOIN _threads AS t
+        INNER JOIN _threads AS t
             ON
                 e.first_id >> 40 = t.trace
                 AND e.pid IS NOT DISTINCT FROM t.pid AND e.tid IS NOT DISTINCT FROM t.tid
+        UNION ALL
+        SELECT n.i AS id, n.i AS parent_id, n.i::INTEGER AS lane, n.i AS start_ns, n.i AS end_ns
+        FROM range(10000) AS n (i)
+        WHERE n.i < 0
     ),
 
     _with_calls AS (

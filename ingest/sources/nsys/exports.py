@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import closing, suppress
 from functools import cached_property
 from pathlib import Path
@@ -32,13 +32,20 @@ class Export(Protocol):
     def processes(self, table: str) -> set[int]:
         """The processes that have rows in a table: globalPid >> 24."""
 
-    def relation(self, con: duckdb.DuckDBPyConnection, table: str, where: str = "") -> str:
+    def relation(
+        self,
+        con: duckdb.DuckDBPyConnection,
+        table: str,
+        where: str = "",
+        only: Collection[str] = (),
+    ) -> str:
         """SQL for the rows of a table, with the columns of `schema`, to be read once.
 
         Args:
             con: The connection that will read it.
             table: One of `schema.TABLES`.
             where: A condition on its columns.
+            only: The columns that are needed, if not all are; others may be NULL.
         """
 
     def rows(self, table: str) -> int:
@@ -105,9 +112,16 @@ class SqliteExport:
             return int(last or 0)
         return 0
 
-    def relation(self, con: duckdb.DuckDBPyConnection, table: str, where: str = "") -> str:
+    def relation(
+        self,
+        con: duckdb.DuckDBPyConnection,
+        table: str,
+        where: str = "",
+        only: Collection[str] = (),
+    ) -> str:
         """See `Export.relation`."""
-        spec, present = TABLES[table], self.columns(table)
+        spec, known = TABLES[table], self.columns(table)
+        present = known.intersection(only) if only else known
         if not present:
             return _empty(spec)
         numbers = [name for name in spec.numbers if name in present]
@@ -209,8 +223,14 @@ class ParquetExport:
 
         return int(pq.read_metadata(self._file(table)).num_rows) if self.columns(table) else 0
 
-    def relation(self, con: duckdb.DuckDBPyConnection, table: str, where: str = "") -> str:
-        """See `Export.relation`."""
+    def relation(
+        self,
+        con: duckdb.DuckDBPyConnection,
+        table: str,
+        where: str = "",
+        only: Collection[str] = (),
+    ) -> str:
+        """See `Export.relation`. DuckDB reads the columns that a statement needs."""
         spec, present = TABLES[table], self.columns(table)
         if not present:
             return _empty(spec)

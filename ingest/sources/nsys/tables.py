@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import pairwise
@@ -87,10 +87,10 @@ class _Process:
                 f"CREATE OR REPLACE MACRO is_step(name) AS regexp_full_match(name, {pattern});"
                 " CREATE OR REPLACE MACRO nsys_step_kind(name) AS ''"
             )
-        contexts = self._query(
+        contexts = query(
             "nsys_contexts",
-            contexts="TARGET_INFO_CUDA_CONTEXT_INFO",
-            kernels="CUPTI_ACTIVITY_KIND_KERNEL",
+            contexts=self._relation("TARGET_INFO_CUDA_CONTEXT_INFO"),
+            kernels=self._relation("CUPTI_ACTIVITY_KIND_KERNEL", only=("contextId", "deviceId")),
         )
         self._run(f"CREATE TABLE nsys_contexts AS {contexts}")
         known = self._export.columns("NVTX_EVENTS")
@@ -196,12 +196,12 @@ class _Process:
         self._reading.expect(expected * _ROW_BYTES)
         return query(name, **{place: self._relation(table) for place, table in tables.items()})
 
-    def _relation(self, table: str, where: str = "") -> str:
+    def _relation(self, table: str, where: str = "", only: Collection[str] = ()) -> str:
         spec = TABLES[table]
         conditions = [f"({where})"] if where else []
         if spec.owner and spec.owner in self._export.columns(table):
             conditions.append(f't."{spec.owner}" >> 24 = {self._key}')
-        return self._export.relation(self._con, table, " AND ".join(conditions))
+        return self._export.relation(self._con, table, " AND ".join(conditions), only)
 
     def _run(self, sql: str) -> duckdb.DuckDBPyConnection:
         try:
