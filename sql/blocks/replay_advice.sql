@@ -59,11 +59,11 @@ CREATE MACRO replay_advice(
         END
         || ' a step would take ' || as_time(g.new_drained_us)
         || ' instead of ' || as_time(g.drained_us)
-        || ' (-' || as_percent(percentage(g.gain_us, g.drained_us)) || '), replayed'
+        || ' (-' || as_percent(percentage(g.gain_us, g.drained_us)) || ')'
         || CASE
             WHEN g.unexplained_us < 0.0005 * g.drained_us THEN ''
             ELSE
-                ' with ' || as_percent(percentage(g.unexplained_us, g.drained_us))
+                '; the trace leaves ' || as_percent(percentage(g.unexplained_us, g.drained_us))
                 || ' of the step unexplained'
         END
         || '.' AS text

@@ -19,7 +19,7 @@ PAGE = """\
 run base  worker host_1  span default  2023-11-14  1 x NVIDIA A100, 1 step
 
 1.0 us per step, GPU 50 % busy. No check found lost time.
-With launches that take no time a step would take 0.95 us instead of 1.0 us (-5.0 %), replayed.
+With launches that take no time a step would take 0.95 us instead of 1.0 us (-5.0 %).
 
 Step time              1.0 us  one step, 1000000 steps per second
 GPU busy                 50 %  SM efficiency 50 %
@@ -140,7 +140,7 @@ def test_the_gain_of_a_replay(tracewh: Command, real: Path) -> None:
     done = tracewh("summary", "-w", real)
     sentence = re.sub(r"\s+", " ", done.out.split("\n\n")[1])
     assert sentence.endswith(
-        ". With a free data loader a step would take 119 ms instead of 178 ms (-33 %), replayed with "
+        ". With a free data loader a step would take 119 ms instead of 178 ms (-33 %); the trace leaves "
         "<0.1 % of the step unexplained."
     )
     assert "Without it, " not in done.out
