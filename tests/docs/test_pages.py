@@ -32,7 +32,7 @@ PLACEHOLDERS = {"my_run": "resnet_workers_0", "/traces/run1": "traces/run1"}
 #: What the pages take for granted of the reader's program.
 READERS = """
 loader, train, BATCH, StoredPictures = range(12), lambda batch: None, 4, lambda: [0] * 4
-prompt = "a lighthouse"
+prompt, dataset = "a lighthouse", range(12)
 
 def pipe(prompt, num_inference_steps, callback_on_step_end=lambda pipe, step, time, tensors: tensors):
     for step in range(num_inference_steps):

@@ -33,7 +33,7 @@
 --   rank         INTEGER  -     Rank of the worker; NULL if the trace does not tell.
 --   step         BIGINT   -     Step in which the action starts; NULL outside of steps.
 --   gmc          BIGINT   key   Model chunk within the whole model, from 0.
---   action       VARCHAR  key   'forward', 'backward', 'backward-input', 'backward-weight', 'forward-send', 'forward-recv', 'backward-send', 'backward-recv', 'unshard', 'reshard' or 'reduce-grad'.
+--   action       VARCHAR  key   'forward', 'forward-recv', 'forward-send', 'backward', 'backward-recv', 'backward-send', 'unshard', 'reshard', 'reduce-grad'; 'backward-input' and 'backward-weight' are halves.
 --   mb_id        BIGINT   -     Microbatch, from 0; NULL for an action on parameters.
 --   start_ns     BIGINT   ns    When it started, nanoseconds since the epoch.
 --   duration_us  DOUBLE   us    How long it took on the host.
