@@ -13,12 +13,14 @@
 -- The column source says where a row is from, and source_date when it was read there:
 --
 --     data sheet       the data sheet of the maker
---     torch 2.13       the data sheets that torch quotes (torch/_inductor/analysis/device_info.py). A test compares
---                      the tensor cores and the memory bandwidth
---     units and clock  304 units at 2.1 GHz with 2048 operations per clock, and 256 units at 2.4 GHz with 4096,
---                      for float16 matrices
+--     torch 2.13       the data sheets that torch quotes, in
+--                      torch/_inductor/analysis/device_info.py. A test compares the
+--                      tensor cores and the memory bandwidth
+--     units and clock  304 units at 2.1 GHz with 2048 operations per clock, and 256
+--                      units at 2.4 GHz with 4096, for float16 matrices
 --     HGX B200         an HGX B200 at 1,000 W: the tensor cores from
---                      https://glennklockwood.com/garden/processors/B200, the CUDA cores from 148 SMs at 1.98 GHz
+--                      https://glennklockwood.com/garden/processors/B200, the CUDA
+--                      cores from 148 SMs at 1.98 GHz
 CREATE VIEW known_gpus AS
 SELECT
     t.*,
