@@ -11,6 +11,7 @@ import pytest
 
 import tracewh
 from docs.reference import promise
+from tests.views.test_every_view import KEYS, TAKEN_TOGETHER
 from tracewh.views import GROUPS, Param, Spec
 from tracewh.views.registry import installed
 
@@ -40,7 +41,8 @@ def arguments(spec: Spec) -> str:
 
 
 def reads_by_name(spec: Spec) -> bool:
-    return "query_table(" in spec.sql or "rel" in {param.name for param in spec.params}
+    named = any(param.meaning.startswith("Name of a relation") for param in spec.params)
+    return named or "query_table(" in spec.sql or "rel" in {param.name for param in spec.params}
 
 
 # A block that reads a relation by name has the types of that relation; its .test file shows them.
@@ -86,11 +88,14 @@ def test_the_unversioned_name_takes_the_same_and_says_what_it_is(
 
 @each(list(REGISTRY))
 def test_rows_say_first_which_trace_they_are_of(spec: Spec) -> None:
-    """A view of single traces takes and gives run, worker and span, in this order and first."""
+    """A view of single traces takes and gives run, worker and span, in this order and first.
+
+    One that takes workers together, which test_every_view lists, has the others.
+    """
     if "span" in {column.name for column in spec.columns}:
-        keys = ["run", "worker", "span"]
-        assert [column.name for column in spec.columns[:3]] == keys
-        assert [param.name for param in spec.params[:3]] == keys
+        keys = [name for name in KEYS if name != "worker" or spec.object_name not in TAKEN_TOGETHER]
+        assert [column.name for column in spec.columns[: len(keys)]] == keys
+        assert [param.name for param in spec.params[: len(keys)]] == keys
 
 
 def test_a_view_explains_its_emptiness_by_checks_that_exist() -> None:
