@@ -26,6 +26,11 @@ _CLUSTER = (
 )
 #: The start of cluster_step_trace_time.csv, or of the JSON files, whose keys are lists of ranks.
 _CLUSTER_START = re.compile(rb'\s*(Step,Type,Index,Computing,|\{\s*"\(\d+(, ?\d+)*,?\)"\s*:)')
+_MINDSPORE_TIMELINE = "the timeline that MindSpore draws from its other files; ingest the folder with all of them instead"
+#: Its first entries name the threads of scopes, steps and operators.
+_MINDSPORE_TIMELINE_START = re.compile(
+    rb'\s*\[\s*\{(?=[^{}]*"tid": ?10000[0-3]\b)(?=[^{}]*"cat": ?"__metadata")'
+)
 _SNAPSHOT = (
     "a CUDA memory snapshot of PyTorch, which tracewh cannot read yet; "
     "https://pytorch.org/memory_viz draws it"
@@ -65,6 +70,8 @@ def why_unsupported(file: File, start: bytes) -> str:
         return _database(file)
     if _CLUSTER_START.match(start.removeprefix(b"\xef\xbb\xbf")):
         return _CLUSTER
+    if _MINDSPORE_TIMELINE_START.match(start):
+        return _MINDSPORE_TIMELINE
     if start[:1] == b"\x80" and start[1:2] in (b"\2", b"\3", b"\4", b"\5"):
         return _pickle(start)
     if start[:1] == b"\x0a" and not _JSON.match(start) and _is_perfetto(start):

@@ -262,3 +262,22 @@ def test_of_runs_without_dates_the_one_ingested_last_is_the_newest(tmp_path: Pat
         assert run_query(warehouse, "newest_run").fetchall() == [("a",)]
         listed = run_query(warehouse, "report/home").project("run").fetchall()
         assert listed == [("a",), ("b",)]
+
+
+def test_the_timeline_alone_is_refused(tmp_path: Path) -> None:
+    """It is drawn from the other files, and has lanes for scopes and steps that are no threads."""
+    first = {"name": "thread_sort_index", "pid": 0, "tid": 100001, "ts": 0, "ph": "M"}
+    events = [first | {"cat": "__metadata", "args": {"sort_index": -3}}]
+    path = tmp_path / "cpu_timeline_display_0.json"
+    path.write_text(json.dumps(events), "utf-8")
+    [result] = tracewh.ingest([path], tmp_path / "warehouse")
+    assert result.status == "refused"
+    assert result.reason == (
+        "the timeline that MindSpore draws from its other files; ingest the folder with all of them instead"
+    )
+    # A list of events of another tool is a trace.
+    path.write_text(
+        json.dumps([{"name": "a", "ph": "X", "ts": 1, "dur": 1, "tid": 100001}]), "utf-8"
+    )
+    [result] = tracewh.ingest([path], tmp_path / "warehouse")
+    assert result.status == "ingested"

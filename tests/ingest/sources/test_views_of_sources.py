@@ -11,6 +11,8 @@ import pytest
 
 import tracewh
 from tests.ingest.sources import ascend_recording, test_mindspore, test_ncu
+from tests.nsys_exports import tiny, write_sqlite
+from tests.views.drawn_jobs import Drawing, write_csv
 from tracewh.cli.output.empty_result import ADVICE, reasons
 from tracewh.ingest.sources.readers import READERS
 from tracewh.views import Spec
@@ -25,6 +27,8 @@ RUNS = {
     "mindspore": "mindspore",
     "ncu_details": "ncu",
     "ncu_raw": "ncu",
+    "nsys": "nsys",
+    "pipeline": "pipeline",
 }
 
 
@@ -34,16 +38,19 @@ def mixed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tracewh.Warehous
     logs = top / "logs"
     ascend_recording.write_recording(logs / "ascend")
     test_mindspore.write(logs / "mindspore")
-    for name in ("kernels", "ncu_details", "ncu_raw", "kineto"):
+    for name in ("kernels", "ncu_details", "ncu_raw", "kineto", "nsys", "pipeline"):
         (logs / name).mkdir()
     rows = [ascend_recording.HEADER, *ascend_recording.kernel_rows(), ""]
     (logs / "kernels" / "kernel_details.csv").write_text("\n".join(rows))
     (logs / "ncu_details" / "report.csv").write_text(test_ncu.DETAILS)
     (logs / "ncu_raw" / "report.csv").write_text(test_ncu.RAW)
     (logs / "ncu_raw" / "notes.csv").write_text("a,b\n1,2\n")
+    write_sqlite(logs / "nsys" / "report.sqlite", tiny())
+    write_csv(Drawing(steps=2, slow=(1, 0)), logs / "pipeline" / "job.csv")
     sample = min((Path(__file__).parents[3] / "samples" / "ddp_gloo").glob("*.json*"))
     shutil.copy(sample, logs / "kineto")
     found = tracewh.ingest([logs], top / "warehouse")
+    assert set(RUNS.values()) == {reader.name for reader in READERS}
     assert {each.run: each.status for each in found} == dict.fromkeys(RUNS, "ingested")
     with tracewh.open(top / "warehouse") as warehouse:
         yield warehouse
