@@ -123,7 +123,7 @@ CREATE MACRO straggler_what_if_parts_v1(
                 'operation', 'dp_rank', 'stage', 'delay_operation', 'delay_dp_rank', 'delay_stage'
             ],
             s.kind
-        ),
+        ) ASC,
         s.step ASC NULLS FIRST,
         s.slowdown DESC NULLS LAST,
         s.part ASC;
