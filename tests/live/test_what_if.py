@@ -2,8 +2,9 @@
 
 The loop is recorded with a dataset that takes as long as several steps of training, and then with batches that were
 made before. Other processes of a shared machine only ever make a step slower, so the fastest of many steps is
-compared, and both loops are recorded several times in turns. 40 % is allowed: after the making of a batch the caches
-of the CPU are cold for the step, which the prediction keeps. The loader takes several times as much.
+compared, and both loops are recorded several times in turns. What the prediction is off may be a tenth of what the
+free loader really gained: after the making of a batch the caches of the CPU are cold for the step, which the
+prediction keeps.
 """
 
 from __future__ import annotations
@@ -37,4 +38,5 @@ def test_a_free_loader_gives_what_was_predicted(tmp_path: Path) -> None:
                 measured.append(before)
     assert len(recorded) == len(measured) == 6 * TURNS
     assert min(recorded) > 3 * min(measured)
-    assert abs(min(predicted) / min(measured) - 1) < 0.4
+    gained = min(recorded) - min(measured)
+    assert abs(min(predicted) - min(measured)) < 0.1 * gained
