@@ -182,6 +182,24 @@ def test_samples_that_fit_no_time_are_left_out_and_named(profile: Path, tmp_path
     assert found == [("host", n * 10**6, value) for n, value in ((5, 7.0), (15, 8.0), (25, 9.0))]
 
 
+@pytest.mark.parametrize("key", ["runnable_process", "runable_processes"])
+def test_runnable_processes_as_each_version_spells_them(
+    profile: Path, tmp_path: Path, key: str
+) -> None:
+    (profile / "minddata_cpu_utilization_3.json").write_text(
+        json.dumps({"time_stamp": [5, 15], "device_info": {key: [4, 3]}})
+    )
+    found = read(
+        profile,
+        tmp_path,
+        "SELECT series, time_ns, value FROM counter_samples WHERE name = 'host' ORDER BY 2",
+    )
+    assert found == [
+        ("runnable_processes", 5 * 10**6, 4.0),
+        ("runnable_processes", 15 * 10**6, 3.0),
+    ]
+
+
 def test_a_cut_file_loses_its_last_line_only(profile: Path, tmp_path: Path) -> None:
     file = profile / "device_queue_profiling_3.txt"
     file.write_text(file.read_text()[:-6])
