@@ -126,6 +126,44 @@ def _host(
     return (*first, finished, args)
 
 
+def test_a_synchronization_is_of_the_device_of_its_context(tmp_path: Path) -> None:
+    """Its own row has device 0, whatever the device is. Each type has the name that Kineto gives it."""
+    tables = dict(tiny())
+    kernel = tables["CUPTI_ACTIVITY_KIND_KERNEL"][0]
+    second = {"contextId": 2, "correlationId": 11}
+    tables["CUPTI_ACTIVITY_KIND_KERNEL"] = [kernel, {**kernel, **second, "deviceId": 1}]
+    sync = tables["CUPTI_ACTIVITY_KIND_SYNCHRONIZATION"][0]
+    tables["CUPTI_ACTIVITY_KIND_SYNCHRONIZATION"] = [
+        {**sync, "syncType": 1},
+        {**sync, **second, "syncType": 2},
+    ]
+    ask = _ingest(tmp_path, tables)
+    assert ask(
+        "SELECT d.name, d.device_id FROM device_events AS d WHERE d.category = 'cuda_sync' ORDER BY 2"
+    ) == [("Event Sync", 0), ("Stream Wait Event", 1)]
+
+
+def test_copies_between_all_kinds_of_memory(tmp_path: Path) -> None:
+    tables = dict(tiny())
+    copy = tables["CUPTI_ACTIVITY_KIND_MEMCPY"][0]
+    kinds = [(9, 1, 0), (10, 2, 2), (11, 4, 4), (12, 4, 4), (13, 4, 4), (8, 3, 2)]
+    tables["CUPTI_ACTIVITY_KIND_MEMCPY"] = [
+        {**copy, "correlationId": 20 + n, "copyKind": kind, "srcKind": source, "dstKind": target}
+        for n, (kind, source, target) in enumerate(kinds)
+    ]
+    ask = _ingest(tmp_path, tables)
+    assert ask(
+        "SELECT d.name FROM device_events AS d WHERE d.category = 'gpu_memcpy' ORDER BY d.correlation_id"
+    ) == [
+        ("Memcpy HtoH (Pinned -> Pageable)",),
+        ("Memcpy PtoP (Device -> Device)",),
+        ("Memcpy Unified HtoD (Managed -> Managed)",),
+        ("Memcpy Unified DtoH (Managed -> Managed)",),
+        ("Memcpy Unified DtoD (Managed -> Managed)",),
+        ("Memcpy DtoD (Array -> Device)",),
+    ]
+
+
 def test_kernels_copies_memsets_and_synchronizations(ask: Ask) -> None:
     assert ask(
         f"SELECT d.category, d.kind, d.name, d.pid, d.tid, d.stream_id, d.start_ns - {EPOCH},"
