@@ -274,6 +274,7 @@ def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path],
 def corpus(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tracewh.Warehouse]:
     """A warehouse with every shared trace of the PyTorch profiler in it."""
     import tracewh
+    from tests.copied import CopiedWarehouse
     from tracewh.ingest.api import drop
 
     def ingest(folder: Path) -> None:
@@ -286,7 +287,7 @@ def corpus(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[t
         for run in runs:
             drop(folder / "warehouse", run)
 
-    with tracewh.open(made_once(tmp_path_factory, "corpus", ingest) / "warehouse") as warehouse:
+    with CopiedWarehouse(made_once(tmp_path_factory, "corpus", ingest) / "warehouse") as warehouse:
         yield warehouse
 
 

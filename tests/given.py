@@ -73,17 +73,21 @@ class Tables:
         self.created.update(missing)
         self._without_rows.difference_update(missing)
 
-    def rare(self, sql: str) -> list[str]:
+    def rare(self, sql: str, where: str = "TRUE") -> list[str]:
         """The blocks that a Warehouse leaves out of the plan of a query, which takes most of the time.
 
         What a query calls itself stays.
+
+        Args:
+            sql: The query.
+            where: The condition on `run` of the traces that it is about.
         """
         needed = set(self.registry.needs(sql))
         return [
             name
             for blocks, found in RARE.items()
             if not needed.isdisjoint(blocks)
-            and self.con.execute(f"SELECT 1 {found} LIMIT 1").fetchone() is None
+            and self.con.execute(f"SELECT 1 {found} AND {where} LIMIT 1").fetchone() is None
             for name in needed.intersection(blocks)
             if f"{name}(" not in sql
         ]

@@ -1,4 +1,4 @@
-"""Every view and every page answers for the traces of every source, also beside those of the PyTorch profiler."""
+"""Every page answers for the traces of other sources, also beside those of the PyTorch profiler."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ import pytest
 import tracewh
 from tests.conftest import made_once
 from tests.nsys_exports import tiny, write_sqlite
-from tracewh.views import Spec
-from tracewh.views.registry import installed
 
 PAIR = Path(__file__).parents[2] / "samples" / "ddp_gloo"
 
@@ -35,23 +33,6 @@ def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
         tracewh.ingest([PAIR], folder / "warehouse", run="kineto")
 
     return made_once(tmp_path_factory, "every_source", fill) / "warehouse"
-
-
-@pytest.mark.parametrize("source", WRITES)
-@pytest.mark.parametrize("view", list(installed()), ids=lambda view: view.object_name)
-def test_every_view(warehouse: Path, source: str, view: Spec) -> None:
-    names = {param.name for param in view.params}
-    with tracewh.open(warehouse) as opened:
-        if "baseline" in names:
-            for pair in (("kineto", source), (source, "kineto"), (source, source)):
-                arguments = dict(zip(("baseline", "experiment"), pair, strict=True))
-                opened.view(view.name, view.version, **arguments).fetchall()
-        elif view.name == "trend":
-            assert opened.view(view.name, view.version, figure="step_us").fetchall()
-        else:
-            opened.view(
-                view.name, view.version, **({"run": source} if "run" in names else {})
-            ).fetchall()
 
 
 @pytest.mark.parametrize("source", WRITES)

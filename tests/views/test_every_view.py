@@ -16,6 +16,7 @@ import pytest
 
 import tracewh
 from tests.conftest import made_once
+from tests.copied import CopiedTables, Rows
 from tests.views.drawn_jobs import Drawing, write_csv
 from tracewh.views import Spec
 from tracewh.views.registry import installed
@@ -136,21 +137,24 @@ def crowd(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tr
         yield warehouse
 
 
-def ask(
-    warehouse: tracewh.Warehouse, view: Spec, **arguments: str | bool
-) -> duckdb.DuckDBPyRelation:
-    """A view; two runs for those that compare."""
+@pytest.fixture(scope="module")
+def copied(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> CopiedTables:
+    return CopiedTables(crowd_of(shared, tmp_path_factory))
+
+
+def with_sides(view: Spec, **arguments: str | bool) -> dict[str, Any]:
+    """Arguments of a view, and those that it requires: two runs for those that compare."""
     if "baseline" in {param.name for param in view.params}:
-        arguments = {"baseline": "h100_bert_2025", "experiment": "two_ranks_nccl_2023"}
+        return {"baseline": "h100_bert_2025", "experiment": "two_ranks_nccl_2023"}
     if view.name == "trend":
-        arguments = {"figure": "step_us"}
-    return warehouse.view(view.name, view.version, **arguments)
+        return {"figure": "step_us"}
+    return arguments
 
 
 @each_view
 def test_rows_come_in_order_and_none_by_chance(crowd: tracewh.Warehouse, view: Spec) -> None:
     """Rows that tie would change places from one call to the next."""
-    rows = ask(crowd, view).to_arrow_table()
+    rows = crowd.view(view.name, view.version, **with_sides(view)).to_arrow_table()
     keys = re.sub(r" (DESC|NULLS FIRST|NULLS LAST)\b", "", view.order)
     with duckdb.connect() as con:
         con.register("rows_of_view", rows)
@@ -177,38 +181,41 @@ def test_the_views_that_take_traces_together_are_listed() -> None:
 
 
 @each_view
-def test_rows_of_all_are_those_of_each_put_together(crowd: tracewh.Warehouse, view: Spec) -> None:
+def test_rows_of_all_are_those_of_each_put_together(
+    crowd: tracewh.Warehouse, copied: CopiedTables, view: Spec
+) -> None:
     names_of_params = {param.name for param in view.params}
     if not set(KEYS) <= names_of_params:
         return  # listed above
-    apart: dict[str, bool] = {"per_span": True} if "per_span" in names_of_params else {}
-    whole = ask(crowd, view, **apart)
-    names, rows = whole.columns, whole.fetchall()
+    apart = {"per_span": True} if "per_span" in names_of_params else {}
+    names, rows = copied.ask(view, **apart)
 
-    def expect(wanted: dict[str, str]) -> list[tuple[Any, ...]]:
+    def expect(wanted: dict[str, str]) -> Rows:
         return [row for row in rows if all(row[names.index(k)] == v for k, v in wanted.items())]
 
     # A span of what is taken together would say less.
     filters = KEYS[:2] if view.object_name in TAKEN_TOGETHER else KEYS
-    traces = crowd.sql(
-        "SELECT DISTINCT run, worker, span FROM traces WHERE NOT starts_with(run, 'again')"
+    traces = copied.con.execute(
+        """
+        SELECT DISTINCT run, worker, span FROM traces WHERE NOT starts_with(run, 'again') ORDER BY ALL
+        """
     ).fetchall()
     assert len(traces) == 26
     # Most copies only have to be there.
     asked = {
-        trace[: len(filters)]
+        trace[: len(filters)]: dict(zip(filters, trace, strict=False))
         for trace in traces
         if trace[0] == "h100_bert_2025" or not any(name.startswith("again") for name in trace)
     }
-    for trace in asked:
-        wanted = dict(zip(filters, trace, strict=False))
-        assert_same(ask(crowd, view, **wanted, **apart).fetchall(), expect(wanted))
+    for wanted in asked.values():
+        assert_same(copied.ask(view, **wanted, **apart)[1], expect(wanted))
+    # The warehouse opens only the files that it needs for one.
+    assert_same(crowd.view(view.name, view.version, **wanted, **apart).fetchall(), expect(wanted))
     # Each filter alone, too: what a view leaves out it must not look at.
     for key in filters:
         values = sorted({trace[KEYS.index(key)] for trace in traces})
         for value in (values[0], values[-1]):
-            found = ask(crowd, view, **{key: value}, **apart).fetchall()
-            assert_same(found, expect({key: value}))
+            assert_same(copied.ask(view, **{key: value}, **apart)[1], expect({key: value}))
 
 
 @pytest.mark.parametrize(
@@ -221,30 +228,30 @@ def test_rows_of_all_are_those_of_each_put_together(crowd: tracewh.Warehouse, vi
     ],
     ids=lambda view: view.object_name,
 )
-def test_spans_are_together_unless_told_apart(crowd: tracewh.Warehouse, view: Spec) -> None:
+def test_spans_are_together_unless_told_apart(copied: CopiedTables, view: Spec) -> None:
     """Together no row names a span; a span that is named is what it is apart."""
-    whole, apart = ask(crowd, view), ask(crowd, view, per_span=True)
-    place = whole.columns.index("span")
-    together, rows = whole.fetchall(), apart.fetchall()
+    names, together = copied.ask(view)
+    _, rows = copied.ask(view, per_span=True)
+    place = names.index("span")
     assert 0 < len(together) < len(rows)
     assert {row[place] for row in together} == {None}
     [one] = [{row[place] for row in rows} & {"default"}]
-    assert_same(ask(crowd, view, span="default").fetchall(), [r for r in rows if r[place] in one])
-    if "cumulative_pct" in whole.columns:
-        at = whole.columns.index("cumulative_pct")
+    assert_same(copied.ask(view, span="default")[1], [r for r in rows if r[place] in one])
+    if "cumulative_pct" in names:
+        at = names.index("cumulative_pct")
         for answer in (together, rows):
             last = {row[: place + 1]: row[at] for row in answer if row[at] is not None}
             assert last and all(value == pytest.approx(100) for value in last.values())
 
 
-def assert_same(found: list[tuple[Any, ...]], expected: list[tuple[Any, ...]]) -> None:
+def assert_same(found: Rows, expected: Rows) -> None:
     """The same rows, in whatever order; numbers may differ in the last digit."""
     assert len(found) == len(expected)
     unlike, other = _apart(found, expected)
     assert unlike == other
 
 
-def alike(rows: list[tuple[Any, ...]], others: list[tuple[Any, ...]]) -> bool:
+def alike(rows: Rows, others: Rows) -> bool:
     """Whether `assert_same` holds."""
     if len(rows) != len(others):
         return False
@@ -252,7 +259,7 @@ def alike(rows: list[tuple[Any, ...]], others: list[tuple[Any, ...]]) -> bool:
     return unlike == other
 
 
-def _apart(rows: list[tuple[Any, ...]], others: list[tuple[Any, ...]]) -> list[list[list[str]]]:
+def _apart(rows: Rows, others: Rows) -> list[list[list[str]]]:
     """What is left of both, sorted, without the rows that are equal at the same place: nearly all are."""
     pairs = [(row, other) for row, other in zip(rows, others, strict=True) if row != other]
     return [sorted(_rounded(pair[side]) for pair in pairs) for side in (0, 1)]

@@ -8,12 +8,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import duckdb
-import pyarrow as pa
 import pytest
 
 import tracewh
 from tests.conftest import made_once
+from tests.copied import CopiedWarehouse, run_once
 from tracewh.cli.output.empty_result import SOURCE, reasons
 from tracewh.views import Spec
 from tracewh.views.registry import installed
@@ -87,24 +86,8 @@ def drawn(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tracewh.Warehous
             file.write_text(json.dumps({"schemaVersion": 1, "traceEvents": events}))
         tracewh.ingest([folder], folder / "w")
 
-    with tracewh.open(made_once(tmp_path_factory, "drawn_for_reasons", draw) / "w") as warehouse:
+    with CopiedWarehouse(made_once(tmp_path_factory, "drawn_for_reasons", draw) / "w") as warehouse:
         yield warehouse
-
-
-#: Of a warehouse by its path: the rows of trace_quality.
-QUALITY: dict[str, pa.Table] = {}
-
-
-def run_view(
-    warehouse: tracewh.Warehouse, name: str, version: int | None = None, **arguments: Any
-) -> duckdb.DuckDBPyRelation:
-    """Run a view; all rows of trace_quality are worked out once, instead of for every view without rows."""
-    if name != "trace_quality" or arguments:
-        return warehouse.view(name, version, **arguments)
-    path = str(warehouse.path)
-    if path not in QUALITY:
-        QUALITY[path] = warehouse.trace_quality().to_arrow_table()
-    return duckdb.from_arrow(QUALITY[path])
 
 
 @pytest.fixture
@@ -138,11 +121,12 @@ def test_no_rows_have_a_reason_that_holds(traces: tracewh.Warehouse, view: Spec)
 
     tests/views/test_every_view.py sees to it that a trace has the same rows by itself.
     """
-    if "critical_path_v1" in view.uses and Path(traces.path).parent.name == "corpus":
-        return  # it has rows where that has, which takes long to find out
+    replays = "critical_path_v1" in view.uses or view.name == "what_if_best"
+    if replays and Path(traces.path).parent.name == "corpus":
+        return  # it has rows where critical_path or what_if has, which takes long to find out
     # Each part of what_if_best is a replay of each trace.
     having = with_rows(traces, view, **{"most": 1} if view.name == "what_if_best" else {})
-    asked = partial(run_view, traces)
+    asked = partial(run_once, traces)
     why = reasons(asked, traces.names(), view, {})
     assert [trace for trace in traces.names() if trace not in having and not why[trace]] == []
     checks = asked("trace_quality").project('run, worker, span, "check"').fetchall()
@@ -154,5 +138,5 @@ def test_no_rows_have_a_reason_that_holds(traces: tracewh.Warehouse, view: Spec)
 def test_no_rows_of_two_runs_have_a_reason(drawn: tracewh.Warehouse, run: str, view: Spec) -> None:
     arguments = {"baseline": run, "experiment": run}
     rows = drawn.view(view.name, view.version, **arguments).limit(1).fetchall()
-    why = reasons(drawn.view, drawn.names(), view, arguments)
+    why = reasons(partial(run_once, drawn), drawn.names(), view, arguments)
     assert rows or why[run, "w", "default"]
