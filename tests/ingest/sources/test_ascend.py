@@ -149,16 +149,6 @@ def test_memory_record_alone_gives_totals(tmp_path: Path) -> None:
         assert rows(warehouse, sql) == [(None, 2.5), (None, 2.25)]
 
 
-def test_nothing_else_is_imported(tmp_path: Path) -> None:
-    drawn.write_recording(tmp_path / "logs")
-    tracewh.ingest([tmp_path / "logs"], tmp_path / "warehouse")
-    held = [
-        path.read_bytes() for path in tmp_path.joinpath("warehouse").rglob("*") if path.is_file()
-    ]
-    assert held
-    assert not [data for data in held if drawn.SECRET.encode() in data]
-
-
 def test_ranks_of_a_job_are_workers_of_a_run(tmp_path: Path) -> None:
     for rank in (0, 1):
         drawn.write_recording(tmp_path / "logs" / "job", rank)

@@ -153,16 +153,6 @@ def test_one_worker_per_device(tmp_path: Path) -> None:
     assert [each.status for each in again] == ["unchanged", "unchanged"]
 
 
-def test_settings_and_sums_are_not_imported(tmp_path: Path) -> None:
-    write(tmp_path / "profiler")
-    tracewh.ingest([tmp_path / "profiler"], tmp_path / "warehouse")
-    held = [
-        path.read_bytes() for path in tmp_path.joinpath("warehouse").rglob("*") if path.is_file()
-    ]
-    assert held
-    assert not [data for data in held if b"hunter2" in data]
-
-
 @pytest.mark.parametrize(
     ("file", "text", "said", "kernels"),
     [
