@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pickle
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,6 @@ import pytest
 from torch.utils.data import DataLoader, IterableDataset
 
 import tracewh.record
-from tracewh.record import record_file
 
 
 class Numbers(IterableDataset[int]):
@@ -81,13 +81,14 @@ def test_a_full_disk_ends_the_recording_only(tmp_path: Path) -> None:
 
 def test_lines_are_written_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """So that a batch costs no system call: at 500 lines, or after half a second."""
-    monkeypatch.setattr(record_file.time, "monotonic", lambda: clock)
-    clock, sizes, write = 100.0, [], os.write
-    monkeypatch.setattr(
-        record_file.os,
-        "write",
-        lambda file, data: (sizes.append(data.count(b"\n")), write(file, data))[1],
-    )
+    clock, sizes, write = 100.0, list[int](), os.write
+
+    def counted(file: int, data: bytes) -> int:
+        sizes.append(data.count(b"\n"))
+        return write(file, data)
+
+    monkeypatch.setattr(time, "monotonic", lambda: clock)
+    monkeypatch.setattr(os, "write", counted)
     loader = tracewh.record.dataloader(range(1200), tmp_path, "w")
     batches = iter(loader)
     for _ in range(1100):
