@@ -5,6 +5,9 @@
 The loop takes batches from a DataLoader with two workers, with and without the recorder in turn. The work of a step is
 left out: what remains is what the recorder adds to each step, in the process of the loop and in the workers. Only CPU
 time is compared, because it hardly depends on what else the machine does.
+
+The last line is the share of both recorders in a loop that trains a small model on one thread. Its steps are short, a few
+milliseconds: the share is less for longer ones.
 """
 
 from __future__ import annotations
@@ -22,6 +25,7 @@ import tracewh.record
 
 BATCHES, BATCH, WORKERS, ROUNDS = 2000, 8, 2, 7
 SAMPLES_SECONDS, INTERVAL = 4.0, 0.02
+STEPS = 2000
 
 
 class Samples(Dataset[torch.Tensor]):
@@ -65,6 +69,28 @@ def sampler_seconds(folder: str) -> float:
     return 1000 * spent / samples
 
 
+def step_seconds(folder: str) -> tuple[float, float]:
+    """Median CPU time of a step of training, without and with a recorded loader, in seconds.
+
+    The steps take turns, so that what else the machine does slows both down alike.
+    """
+    data = torch.utils.data.TensorDataset(torch.zeros(STEPS * BATCH, 128))
+    plain: Any = DataLoader(data, BATCH)
+    recorded: Any = tracewh.record.dataloader(DataLoader(data, BATCH), folder)
+    model = torch.nn.Sequential(*(torch.nn.Linear(128, 128) for _ in range(48)))
+    optimizer = torch.optim.SGD(model.parameters(), 0.01)
+    spent: list[list[float]] = [[], []]
+    both = [iter(plain), iter(recorded)]
+    for step in range(2 * STEPS):
+        before = time.thread_time()
+        (batch,) = next(both[step % 2])
+        model(batch).square().mean().backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        spent[step % 2].append(time.thread_time() - before)
+    return statistics.median(spent[0]), statistics.median(spent[1])
+
+
 def main() -> None:
     """Print a table."""
     torch.set_num_threads(1)
@@ -79,6 +105,12 @@ def main() -> None:
             print(f"{name}: {plain:.0f} us of CPU time per batch, and {added:.0f} us recorded")
         one = sampler_seconds(folder)
         print(f"sampler: {one:.2f} ms of CPU time per sample, {one / 2:.2f} % of a core at 5 Hz")
+        plain_step, recorded_step = step_seconds(folder)
+        added = 100 * (recorded_step / plain_step - 1)
+        print(
+            f"steps of {1000 * plain_step:.2f} ms: the recorder of the loader adds {added:.2f} %, "
+            f"the sampler {one / 2:.2f} %, both {added + one / 2:.2f} %"
+        )
 
 
 if __name__ == "__main__":

@@ -49,7 +49,10 @@ def write_parquet(folder: Path, tables: Tables) -> Path:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    unsigned = {"globalTid", "globalPid", "contextId", "streamId", "nameId", "bytes", "utcEpochNs"}
+    unsigned = {
+        *("globalTid", "globalPid", "contextId", "streamId", "nameId", "bytes", "utcEpochNs"),
+        "uint64Value",
+    }
     folder.mkdir()
     for name, rows in tables.items():
         columns = list(dict.fromkeys(column for row in rows for column in row))

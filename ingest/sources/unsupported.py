@@ -80,6 +80,9 @@ def why_unsupported(file: File, start: bytes) -> str:
 
 
 def _database(file: File) -> str:
+    with file.open("rb") as raw:
+        if raw.read(len(SQLITE_START)) != SQLITE_START:
+            return "a compressed SQLite database; decompress it, and ingest the result"
     try:
         names = table_names(file)
     except (OSError, sqlite3.Error):

@@ -22,6 +22,7 @@
 --   name                 type     unit  meaning
 --   pipeline             BIGINT   key   Number of the pipeline within the trace.
 --   cause                VARCHAR  -     'slow_pipeline', 'slow_transfer' or 'no_bottleneck'.
+--   has_device_queue     BOOLEAN  -     Whether a queue of the device was recorded, which then decides on the cause.
 --   batches              BIGINT   -     Batches that were taken.
 --   periods              BIGINT   -     Steps of the trace; its batches if it has no steps.
 --   wait_us              DOUBLE   us    How long the training waited for them.
@@ -179,6 +180,7 @@ CREATE MACRO data_waits(
                     END
             ELSE 'no_bottleneck'
         END AS cause,
+        f.has_device_queue,
         f.batches,
         coalesce(nullif(n.steps, 0), f.batches) AS periods,
         f.wait_ns / 1000.0 AS wait_us,

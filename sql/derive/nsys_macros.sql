@@ -46,18 +46,32 @@ CREATE MACRO nsys_sync(kind) AS
 -- 4294967295 means no stream.
 CREATE MACRO nsys_stream(id) AS CASE WHEN id BETWEEN 0 AND 4294967294 THEN id END;
 
+-- A whole number as text, and a number as JSON: those that JSON has no word for are texts.
+CREATE MACRO nsys_whole(n) AS
+    coalesce(
+        n."int64Value"::VARCHAR,
+        -- Negative ones are those above the largest number with a sign: SQLite holds the same bits.
+        (
+            n."uint64Value"::HUGEINT
+            + CASE WHEN n."uint64Value" < 0 THEN 18446744073709551616 ELSE 0 END
+        )::VARCHAR,
+        n."int32Value"::VARCHAR,
+        n."uint32Value"::VARCHAR
+    );
+CREATE MACRO nsys_number(number) AS
+    CASE WHEN isfinite(number) THEN number::VARCHAR ELSE '"' || number || '"' END;
+
 -- The payload and the category of a range or mark; {} without them.
 CREATE MACRO nsys_range_arguments(n) AS
     '{' || concat_ws(
         ',',
         CASE WHEN n.category > 0 THEN '"category":' || n.category END,
         CASE
-            WHEN coalesce(n."int64Value", n."uint64Value", n."int32Value", n."uint32Value") IS NOT NULL
+            WHEN nsys_whole(n) IS NOT NULL THEN '"payload":' || nsys_whole(n)
+            WHEN try_cast(coalesce(n."doubleValue", n."floatValue") AS DOUBLE) IS NOT NULL
                 THEN
                     '"payload":'
-                    || coalesce(n."int64Value", n."uint64Value", n."int32Value", n."uint32Value")
-            WHEN try_cast(coalesce(n."doubleValue", n."floatValue") AS DOUBLE) IS NOT NULL
-                THEN '"payload":' || try_cast(coalesce(n."doubleValue", n."floatValue") AS DOUBLE)
+                    || nsys_number(try_cast(coalesce(n."doubleValue", n."floatValue") AS DOUBLE))
             WHEN json_valid(n."jsonText") THEN '"payload":' || n."jsonText"
             WHEN n."jsonText" IS NOT NULL THEN '"payload":' || to_json(n."jsonText")
         END

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pickle
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -76,3 +77,35 @@ def test_a_full_disk_ends_the_recording_only(tmp_path: Path) -> None:
     with pytest.warns(RuntimeWarning, match="the recording ends here: No space left on device"):
         assert list(loader) == [1, 2, 3]
     assert list(loader) == [1, 2, 3]
+
+
+def test_lines_are_written_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that a batch costs no system call: at 500 lines, or after half a second."""
+    clock, sizes, write = 100.0, list[int](), os.write
+
+    def counted(file: int, data: bytes) -> int:
+        sizes.append(data.count(b"\n"))
+        return write(file, data)
+
+    monkeypatch.setattr(time, "monotonic", lambda: clock)
+    monkeypatch.setattr(os, "write", counted)
+    loader = tracewh.record.dataloader(range(1200), tmp_path, "w")
+    batches = iter(loader)
+    for _ in range(1100):
+        next(batches)
+    # The header; then what the pipeline is and 499 batches; then 500 batches.
+    assert sizes == [1, 500, 500]
+    clock += 0.4
+    next(batches)
+    assert len(sizes) == 3
+    clock += 0.2
+    next(batches)
+    assert sizes == [1, 500, 500, 103]
+    assert sum(1 for _ in batches) == 98
+    assert sizes == [1, 500, 500, 103, 98]
+
+
+def test_the_sampler_reads_once_per_interval(tmp_path: Path) -> None:
+    with tracewh.record.cpu(tmp_path, "w", interval=60):
+        pass
+    assert [line.get("kind") for line in lines(tmp_path)] == [None, "host", "cpu"]

@@ -19,6 +19,7 @@ WITHOUT_COST = {
     "tensor_cores_unused",
     "data_parallel",
     "idle_gpus",
+    "iteration_interval",
     "unrecorded_work",
 }
 ROOT = Path(__file__).parents[2]

@@ -50,7 +50,7 @@ class RecordFile:
                 break
             except FileExistsError:  # another file of the same nanosecond
                 continue
-        self._lines: list[str] = []
+        self._lines: list[object] = []
         self._written = time.monotonic()
         self._lock = threading.Lock()
         self.is_open = True
@@ -62,8 +62,8 @@ class RecordFile:
         """Add a line."""
         self.add(json.dumps(fields, separators=(",", ":")))
 
-    def add(self, line: str) -> None:
-        """Add a line that is JSON already."""
+    def add(self, line: object) -> None:
+        """Add a line whose text is JSON. It is asked for its text when it is written."""
         self._lines.append(line)
         if time.monotonic() - self._written > FLUSH_SECONDS or len(self._lines) >= FLUSH_LINES:
             self.flush()

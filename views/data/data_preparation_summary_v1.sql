@@ -107,9 +107,8 @@ CREATE MACRO data_preparation_summary_v1(
             NULL AS operator_id,
             NULL AS operator,
             NULL AS loader_worker,
-            CASE WHEN w.device_empty_pct IS NULL THEN w.wait_pct ELSE w.queue_empty_pct END
-                AS value,
-            CASE WHEN w.device_empty_pct IS NULL THEN 5 ELSE 30 END AS threshold,
+            CASE WHEN w.has_device_queue THEN w.queue_empty_pct ELSE w.wait_pct END AS value,
+            CASE WHEN w.has_device_queue THEN 30 ELSE 5 END AS threshold,
             w.step_us AS wait_per_step_us,
             CASE w.cause
                 WHEN 'no_bottleneck'

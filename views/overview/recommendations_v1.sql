@@ -4,15 +4,17 @@
 -- summary: Problems that cost time: what each one costs per step, how certain that is, and what to change.
 -- grain: one row per worker and rule that fires
 -- distributes: run
--- combines: traces; devices; device_words(); used_devices(); data_advice(); device_advice(); eligible_kernel_share(); frameworks(); memory_fullness(); serving_advice(); small_launches(); step_synchronizations(); unrecorded_work(); gpu_summary_v1(); step_breakdown_summary_v1()
+-- combines: traces; devices; device_words(); used_devices(); data_advice(); device_advice(); eligible_kernel_share(); frameworks(); memory_fullness(); recorded_intervals(); serving_advice(); small_launches(); step_synchronizations(); unrecorded_work(); gpu_summary_v1(); step_breakdown_summary_v1()
 -- order: cost_per_step_us DESC, list_position(['warning', 'info'], severity), run, worker, span, rule
 -- empty: No rule found anything to improve.
--- uses: data_advice, device_advice, device_words, eligible_kernel_share, frameworks, lost_time, memory_fullness, serving_advice, small_launches, step_synchronizations, trace_gpus, unrecorded_work, gpu_summary_v1
+-- uses: as_time, data_advice, device_advice, device_words, eligible_kernel_share, frameworks, lost_time, memory_fullness, recorded_intervals, serving_advice, small_launches, step_synchronizations, trace_gpus, unrecorded_work, gpu_summary_v1
 -- example: samples --run ddp_gloo
 --
 -- A rule fires when its value passes its threshold:
 --
 --     data_loading               share of the mean step that waits for the data loader, above 5 %
+--     iteration_interval         time in us from the start of the first step to its forward pass, where MindSpore
+--                                recorded it, above 500 us
 --     straggler                  reported for the worker with the least communication time: how much longer
 --                                another worker communicates, as a share of that worker's mean step;
 --                                the largest such share, above 10 %
@@ -65,6 +67,8 @@
 --
 -- The training loop of MindSpore is not in its traces. The share of data_loading is then that of the time in which
 -- MindData waited for batches.
+--
+-- iteration_interval is a rule of MindInsight, with its threshold. data_loading explains it.
 --
 -- Where tracewh.record.dataloader recorded the loader, data_loading says whether one worker, storage or moving the
 -- batches holds it up; data_preparation_summary has the figures.
@@ -174,6 +178,8 @@ CREATE MACRO recommendations_v1(
             y.wait_us / y.steps AS wait_us,
             y.name AS wait_name,
             y.operator AS wait_operator,
+            i.first_us AS first_interval_us,
+            i.mean_us AS mean_interval_us,
             v.cause AS loading_cause,
             v.remedy AS loading_remedy
         FROM lost AS d
@@ -192,6 +198,8 @@ CREATE MACRO recommendations_v1(
             ON d.run = l.run AND d.worker = l.worker AND d.span = l.span
         LEFT JOIN step_synchronizations(run, worker, span) AS y
             ON d.run = y.run AND d.worker = y.worker AND d.span = y.span
+        LEFT JOIN recorded_intervals(run, worker, span) AS i
+            ON d.run = i.run AND d.worker = i.worker AND d.span = i.span
         LEFT JOIN data_advice(run, worker, span) AS v
             ON d.run = v.run AND d.worker = v.worker AND d.span = v.span
     ),
@@ -221,6 +229,21 @@ CREATE MACRO recommendations_v1(
                     'cost_us': d.loading_us,
                     'confidence': 'measured',
                     'explained_by': NULL::VARCHAR
+                },
+                {
+                    'rule': 'iteration_interval',
+                    'severity': 'warning',
+                    'fires': d.first_interval_us > 500,
+                    'value': d.first_interval_us,
+                    'threshold': 500,
+                    'message': 'The forward pass of the first step starts '
+                    || as_time(d.first_interval_us) || ' after the step, that of the mean step '
+                    || as_time(d.mean_interval_us) || ': the time before it is mostly the wait for '
+                    || 'data. See step_phases for every step, and data_preparation_summary for '
+                    || 'what the data wait for.',
+                    'cost_us': NULL,
+                    'confidence': 'possible',
+                    'explained_by': CASE WHEN d.dataloader_pct > 5 THEN 'data_loading' END
                 },
                 {
                     'rule': 'straggler',

@@ -55,11 +55,12 @@ def read_recording(source: Source, reading: Reading) -> Contents:
     if damage.rows:
         reasons["damaged_rows"] += damage.rows
     reading.on_bytes(source.path.stat().st_size)
+    generation = _generation(con, files)
     return Contents(
         content_hash(source.path),
         events,
-        _generation(con, files),
-        _metadata(source, damage),
+        generation,
+        _metadata(source, damage, generation),
         reasons,
         skipped + damage.rows,
     )
@@ -129,9 +130,11 @@ def _generation(con: duckdb.DuckDBPyConnection, files: dict[str, Path]) -> str:
     return "ascend-mindspore" if is_mindspore else "ascend-torch"
 
 
-def _metadata(source: Source, damage: Damage) -> dict[str, object]:
-    """The rank, and the damaged rows. Nothing else is read from the files beside the trace."""
+def _metadata(source: Source, damage: Damage, generation: str) -> dict[str, object]:
+    """The framework, the rank and the damaged rows. Nothing else is read from the files beside the trace."""
     found: dict[str, object] = {}
+    if generation == "ascend-mindspore":
+        found["Framework"] = "mindspore"
     rank = None
     for folder in folders_of(source):
         try:

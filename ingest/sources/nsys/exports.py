@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from tracewh.errors import RefusedError
 from tracewh.ingest.sources.files import TraceFolder
-from tracewh.ingest.sources.nsys.schema import TABLES, NsysTable
+from tracewh.ingest.sources.nsys.schema import TABLES, UNSIGNED, NsysTable
 from tracewh.ingest.sources.sqlite_files import missing_bytes, opened, uri
 from tracewh.quoting import quote_identifier, quote_literal
 
@@ -238,7 +238,9 @@ class ParquetExport:
             (name, "VARCHAR") for name in spec.texts
         ]
         values = [
-            f't."{name}"::{type_} AS "{name}"' if name in present else f'NULL::{type_} AS "{name}"'
+            f'({_signed(name)})::{type_} AS "{name}"'
+            if name in present
+            else f'NULL::{type_} AS "{name}"'
             for name, type_ in casts
         ]
         inner = f"SELECT {', '.join(values)} FROM {self._scan(table)} AS t"
@@ -249,6 +251,14 @@ class ParquetExport:
 
     def check(self, con: duckdb.DuckDBPyConnection) -> None:
         """Nothing: DuckDB reports its own errors."""
+
+
+def _signed(name: str) -> str:
+    """SQL for a column of a Parquet file. What is above the largest number with a sign keeps its bits."""
+    column = f't."{name}"'
+    if name not in UNSIGNED:
+        return column
+    return f"CASE WHEN {column} > {2**63 - 1} THEN {column}::HUGEINT - {2**64} ELSE {column} END"
 
 
 def _with_valid_text(batch: pa.RecordBatch) -> pa.RecordBatch:

@@ -57,7 +57,7 @@ def _arrow(
     ]
 
 
-def events() -> list[dict[str, object]]:
+def events(process: str = "Python") -> list[dict[str, object]]:
     """One step: a matmul through the queue, an all-reduce and a copy.
 
     us           0        10        20        30        40        50        60        70        80
@@ -70,7 +70,7 @@ def events() -> list[dict[str, object]]:
     group                                                  |-- hcom 36-56 --|
     """
     return [
-        *_named(100, "Python", t7="Thread 7", t8="Thread 8"),
+        *_named(100, process, t7="Thread 7", t8="Thread 8"),
         *_named(10002, "CANN", t8="Thread 8"),
         *_named(800, "Ascend Hardware", t2="Stream 2"),
         *_named(900, "Communication", t1="Group 99501 Communication", t2="Plane 0"),
@@ -152,13 +152,18 @@ COMMUNICATION = {
 }  # fmt: skip
 
 
-def write_recording(logs: Path, rank: int = 3) -> Path:
+def write_recording(logs: Path, rank: int = 3, kind: str = "pt") -> Path:
     """Write the recording of a rank into a log folder, with secrets where real ones have them.
+
+    Args:
+        logs: The log folder.
+        rank: The number of the rank.
+        kind: 'pt' for torch_npu, 'ms' for MindSpore.
 
     Returns:
         The folder ASCEND_PROFILER_OUTPUT.
     """
-    recording = logs / f"node1_{100 + rank}_20240101000000000_ascend_pt"
+    recording = logs / f"node1_{100 + rank}_20240101000000000_ascend_{kind}"
     output = recording / "ASCEND_PROFILER_OUTPUT"
     output.mkdir(parents=True)
     hidden = {"ENV_VARIABLES": {"TOKEN": SECRET}, "path": f"/home/{SECRET}"}
@@ -167,7 +172,7 @@ def write_recording(logs: Path, rank: int = 3) -> Path:
     )
     (recording / "profiler_metadata.json").write_text(json.dumps(hidden))
     files = {
-        "trace_view.json": json.dumps(events()),
+        "trace_view.json": json.dumps(events("Python" if kind == "pt" else "MindSpore")),
         "kernel_details.csv": "\n".join([HEADER, *kernel_rows(), ""]),
         "operator_memory.csv": "\n".join([*OPERATOR_MEMORY, ""]),
         "memory_record.csv": "\n".join([*MEMORY_RECORD, ""]),

@@ -188,15 +188,6 @@ def test_units(tmp_path: Path, unit: str, factor: float) -> None:
         assert rows(warehouse, "SELECT value FROM counters") == [(2.5 * factor,)]
 
 
-def test_names_of_hosts_and_programs_are_not_imported(tmp_path: Path) -> None:
-    ingest(tmp_path, DETAILS)
-    held = [
-        path.read_bytes() for path in tmp_path.joinpath("warehouse").rglob("*") if path.is_file()
-    ]
-    assert held
-    assert not [data for data in held if b"hunter2" in data]
-
-
 def test_one_worker_per_process(tmp_path: Path) -> None:
     path = tmp_path / "report.csv"
     path.write_text(DETAILS.replace('"1","41"', '"1","42"'))

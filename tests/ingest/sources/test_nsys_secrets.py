@@ -5,12 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import duckdb
-import pyarrow.parquet as pq
 import pytest
 
 import tracewh
 from tests.nsys_exports import Tables, process, thread, tiny, write_parquet, write_sqlite
+from tests.warehouse_text import everything
 
 #: What is planted, a different number each time. No part of it is a word of anything else.
 SECRET = "hunter2secret"
@@ -52,24 +51,6 @@ def planted() -> Tables:
     return tables
 
 
-def contents(warehouse: Path) -> str:
-    """Every byte of a warehouse as text, and all values of its Parquet files and of its database."""
-    found = []
-    for path in warehouse.rglob("*"):
-        if path.is_file():
-            found.append(path.read_bytes().decode("latin-1"))
-        if path.suffix == ".parquet":
-            file = pq.ParquetFile(path)
-            found += [
-                str(file.schema_arrow),
-                str(file.metadata.metadata),
-                str(file.read().to_pydict()),
-            ]
-    with duckdb.connect(str(warehouse / "tracewh.duckdb"), read_only=True) as con:
-        found.append(str(con.execute("SELECT * FROM duckdb_views()").fetchall()))
-    return "\n".join(found)
-
-
 @pytest.mark.parametrize("write", [write_sqlite, write_parquet])
 def test_what_is_planted_is_not_found(tmp_path: Path, write: Any) -> None:
     (tmp_path / "job").mkdir()
@@ -83,7 +64,7 @@ def test_what_is_planted_is_not_found(tmp_path: Path, write: Any) -> None:
     assert raw.count(SECRET) > 10
     [result] = tracewh.ingest([tmp_path / "job"], tmp_path / "warehouse")
     assert result.status == "ingested"
-    found = contents(tmp_path / "warehouse")
+    found = everything(tmp_path / "warehouse")
     assert "python3" in found and "aten::mm" in found  # what is looked through is the trace
     assert SECRET not in found
 
@@ -92,6 +73,6 @@ def test_a_shared_node(shared: Path, tmp_path: Path) -> None:
     """A real export of 2024: host and user of the export, 1,769 other processes, the environment."""
     folder = shared / "traces" / "other_tools" / "nsys"
     tracewh.ingest([folder], tmp_path / "warehouse")
-    found = contents(tmp_path / "warehouse")
+    found = everything(tmp_path / "warehouse")
     for word in ("thomasli", "jufangs", "login03", "ocankur", "/global/u2", "Downloads", "systemd"):
         assert word not in found

@@ -71,6 +71,36 @@ def test_files_of_other_profilers(shared: Path, tmp_path: Path, file: str, reaso
     assert _reason(copy, tmp_path / "warehouse") == reason
 
 
+def test_compressed_files_are_what_is_inside(shared: Path, tmp_path: Path) -> None:
+    """Snapshots and logs get compressed by hand."""
+    import pyarrow as pa
+
+    dump = (shared / "data" / "sources" / "flight_recorder" / "ok" / "rank_0").read_bytes()
+    (tmp_path / "dump.gz").write_bytes(gzip.compress(dump))
+    with pa.CompressedOutputStream(str(tmp_path / "dump.zst"), "zstd") as file:
+        file.write(dump)
+    for name in ("dump.gz", "dump.zst"):
+        assert _reason(tmp_path / name, tmp_path / "warehouse") == DUMP
+    database = write_sqlite(tmp_path / "r.sqlite", tiny()).read_bytes()
+    (tmp_path / "r.sqlite.gz").write_bytes(gzip.compress(database))
+    assert _reason(tmp_path / "r.sqlite.gz", tmp_path / "warehouse") == (
+        "a compressed SQLite database; decompress it, and ingest the result"
+    )
+
+
+@pytest.mark.parametrize("name", ["r.nsys-rep", "r.qdstrm", "r.qdrep"])
+def test_reports_of_nsys_need_nsys(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """By their names: they have no first bytes that are documented."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    (tmp_path / name).write_bytes(b"x")
+    assert _reason(tmp_path / name, tmp_path / "warehouse") == (
+        "a report of Nsight Systems: export it with nsys, which is not in PATH here, and ingest the "
+        f"result: nsys export --type sqlite {name}"
+    )
+
+
 def _varint(number: int) -> bytes:
     found = bytearray()
     while number > 127:
