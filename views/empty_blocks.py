@@ -30,9 +30,13 @@ OF_PIPELINES = ("straggler_verdict",)
 #: Blocks that have rows only where the batches of a data loader or a pipeline were recorded.
 OF_LOADERS = ("data_advice",)
 
+#: Blocks that have rows only for traces of MindSpore.
+OF_MINDSPORE = ("recorded_intervals",)
+
 #: These blocks, and the query that finds a trace for which they have rows. `AND` and a condition may follow it.
 RARE = {
     OF_PIPELINES: "FROM traces WHERE source = 'pipeline'",
+    OF_MINDSPORE: "FROM traces WHERE source = 'mindspore'",
     OF_LOADERS: "FROM data_pipeline_batches WHERE TRUE",
     OF_GRAPHS: "FROM graphs WHERE role = 'launch'",
     OF_SERVING: """

@@ -48,7 +48,7 @@ def test_the_recordings_of_a_worker_add_up(corpus: tracewh.Warehouse, view: Spec
         if column.name in names and column.name not in keys
     }
     assert len(folded) > 2
-    figures = ", ".join(f"{function}({name})" for name, function in folded.items())
+    figures = ", ".join(f"{function}({name})::DOUBLE" for name, function in folded.items())
     apart = corpus.sql(
         f"SELECT {', '.join(keys)}, {figures} FROM {view.name}(per_span := TRUE) GROUP BY ALL"
     ).fetchall()
