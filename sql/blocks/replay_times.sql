@@ -3,8 +3,8 @@
 -- summary: New times of a replay: the longest way to each jump.
 -- grain: one row per scenario and jump
 --
--- Jumps are taken in the order of time, so what a jump depends on has its time already. The times of a trace are one list,
--- which grows by the latest of what the next jump depends on. To add one time copies a list, so the jumps are in
+-- In the order of time, what a jump depends on has its new time already. The times of a trace are one list, which
+-- grows by the latest of what the next jump depends on. To add one time copies a list, so the jumps are in
 -- blocks, and a trace has about as many blocks as a block has jumps: the list of a block grows by its jumps, and
 -- then that of the trace by the block.
 --
