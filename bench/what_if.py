@@ -27,8 +27,6 @@ CALLS: tuple[tuple[str, dict[str, Any], str], ...] = (
     ("what_if_best", {"most": 1}, "what_if_best, 1 of each kind"),
     ("what_if_best", {}, "what_if_best, 10 of each kind"),
 )
-#: Above this, sixty scenarios at once need more memory than small machines have.
-MOST_EVENTS = 500_000
 #: Events of grown traces, in thousands.
 SIZES = (250, 1000)
 
@@ -60,8 +58,6 @@ def section(trace: Path, repeat: int) -> tuple[int, list[str]]:
         events = other.submit(count_events, warehouse).result()
         lines = []
         for view, given, title in CALLS:
-            if view == "what_if_best" and not given and events > MOST_EVENTS:
-                continue
             rows, warm_runs = other.submit(warm, warehouse, view, given, repeat).result()
             options = [word for name, value in given.items() for word in (f"--{name}", str(value))]
             command = ["show", view, *options, "--limit", "40", "-w", str(warehouse)]

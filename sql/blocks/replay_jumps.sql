@@ -31,7 +31,7 @@
 CREATE MACRO replay_jumps(
     graph VARCHAR, wanted VARCHAR, scenarios VARCHAR, changes VARCHAR
 ) AS TABLE
-    WITH
+    WITH RECURSIVE
     _waits AS MATERIALIZED (
         SELECT g.place, s.source.place AS source_place, s.source.lag_ns
         FROM query_table(graph) AS g, unnest(g.sources) AS s (source)
@@ -40,11 +40,18 @@ CREATE MACRO replay_jumps(
 
     _marked AS (
         SELECT
-            g.*,
-            g.sources IS NOT NULL
-            OR m.place IS NOT NULL
-            OR g.own_ns IS NULL
-            OR lead(g.place) OVER (PARTITION BY g.lane ORDER BY g.place) IS NULL AS is_jump
+            g.place,
+            g.trace,
+            g.lane,
+            g.call_place,
+            g.launch_ns,
+            coalesce(g.own_ns, 0) AS own_ns,
+            g.duration_ns,
+            CASE WHEN g.kind = 'communication' THEN 0 ELSE g.duration_ns END AS work_ns,
+            CASE WHEN g.kind = 'communication' THEN g.duration_ns ELSE 0 END AS communication_ns,
+            coalesce(g.loading_ns, 0) AS loading_ns,
+            g.rest_ns,
+            g.sources IS NOT NULL OR g.own_ns IS NULL OR m.place IS NOT NULL AS is_jump
         FROM query_table(graph) AS g
         LEFT JOIN (
             SELECT w.source_place AS place
@@ -52,10 +59,14 @@ CREATE MACRO replay_jumps(
             UNION
             SELECT t.place
             FROM query_table(wanted) AS t
+            UNION
+            SELECT max(l.place) AS place
+            FROM query_table(graph) AS l
+            GROUP BY l.lane
         ) AS m ON g.place = m.place
     ),
 
-    -- A stretch ends at a jump, and holds what follows the jump before.
+    -- A stretch ends at a jump, and holds what follows the jump before. Sums are from the start of the lane.
     _nodes AS MATERIALIZED (
         SELECT
             m.*,
@@ -66,115 +77,216 @@ CREATE MACRO replay_jumps(
             max(CASE WHEN m.is_jump THEN m.place END) OVER (
                 PARTITION BY m.lane ORDER BY m.place
                 ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
-            ) AS jump_before
+            ) AS jump_before,
+            sum(m.own_ns + m.duration_ns + m.rest_ns) OVER of_lane::BIGINT AS sum_ns,
+            sum(m.loading_ns) OVER of_lane::BIGINT AS loading_sum_ns,
+            sum(m.work_ns) OVER of_lane::BIGINT AS work_sum_ns,
+            sum(m.communication_ns) OVER of_lane::BIGINT AS communication_sum_ns,
+            sum(m.rest_ns) OVER of_lane::BIGINT AS rest_sum_ns
         FROM _marked AS m
+        WINDOW of_lane AS (PARTITION BY m.lane ORDER BY m.place ROWS UNBOUNDED PRECEDING)
     ),
 
-    _lengths AS (
+    -- From the start of the thread to the call, and back from the start of the work to the start of the stream.
+    _launches AS MATERIALIZED (
+        SELECT
+            w.place,
+            c.place AS call_place,
+            CASE WHEN c.is_jump THEN c.place ELSE c.jump_before END AS source_place,
+            w.jump AS target_place,
+            w.launch_ns + c.sum_ns - w.sum_ns + w.duration_ns + w.rest_ns AS lag_ns,
+            c.loading_sum_ns AS loading_ns,
+            w.work_ns - w.work_sum_ns AS work_ns,
+            w.communication_ns - w.communication_sum_ns AS communication_ns,
+            c.rest_sum_ns - w.rest_sum_ns + w.rest_ns AS rest_ns
+        FROM _nodes AS w
+        INNER JOIN _nodes AS c ON w.call_place = c.place
+    ),
+
+    -- All scenarios at once would not fit into memory: some in each round, of about a million nodes together.
+    _scenarios AS MATERIALIZED (
         SELECT
             s.scenario,
-            n.trace,
-            n.place,
-            n.lane,
-            n.call_place,
-            n.launch_ns,
-            n.is_jump,
-            n.jump,
-            n.jump_before,
-            coalesce(n.own_ns, 0) - CASE WHEN n.lane < 0 THEN 0 ELSE coalesce(c.saved_ns, 0) END
-                AS own_ns,
-            n.duration_ns - CASE WHEN n.lane < 0 THEN coalesce(c.saved_ns, 0) ELSE 0 END
-                AS duration_ns,
-            coalesce(c.loading_ns, n.loading_ns, 0) AS loading_ns,
-            coalesce(n.kind = 'communication', FALSE) AS communicates,
-            CASE WHEN s.keeps_rests THEN n.rest_ns ELSE 0 END AS rest_ns
-        FROM _nodes AS n
-        CROSS JOIN query_table(scenarios) AS s
-        LEFT JOIN query_table(changes) AS c ON s.scenario = c.scenario AND n.place = c.place
-    ),
-
-    -- From the start of the stretch to a node of a thread; from work to the end of the stretch on a stream.
-    _sums AS MATERIALIZED (
-        SELECT
-            l.scenario,
-            l.trace,
-            l.place,
-            l.lane,
-            l.call_place,
-            l.launch_ns,
-            l.is_jump,
-            l.jump,
-            l.jump_before,
-            l.own_ns,
-            l.duration_ns,
-            l.loading_ns,
-            l.communicates,
-            l.rest_ns,
-            sum(l.own_ns + l.duration_ns + l.rest_ns) OVER stretch AS sum_ns,
-            sum(l.loading_ns) OVER stretch AS loading_sum_ns,
-            sum(CASE WHEN l.communicates THEN 0 ELSE l.duration_ns END) OVER stretch AS work_sum_ns,
-            sum(CASE WHEN l.communicates THEN l.duration_ns ELSE 0 END) OVER stretch
-                AS communication_sum_ns,
-            sum(l.rest_ns) OVER stretch AS rest_sum_ns
-        FROM _lengths AS l
-        WINDOW
-            stretch AS (
-                PARTITION BY l.scenario, l.jump
-                ORDER BY CASE WHEN l.lane < 0 THEN -l.place ELSE l.place END
-                ROWS UNBOUNDED PRECEDING
-            )
+            s.keeps_rests,
+            dense_rank() OVER (ORDER BY s.number * n.nodes // 1000000) AS round
+        FROM (
+            SELECT q.*, row_number() OVER (ORDER BY q.scenario) AS number
+            FROM query_table(scenarios) AS q
+        ) AS s
+        CROSS JOIN (SELECT count(*) AS nodes FROM query_table(graph)) AS n
     ),
 
     _edges AS (
-        -- Along the lane.
         SELECT
-            s.scenario,
-            s.trace,
-            'lane' AS way,
-            s.jump_before AS source_place,
-            s.jump AS target_place,
-            s.lane,
-            sum(s.own_ns + s.duration_ns + s.rest_ns) AS lag_ns,
-            sum(s.loading_ns) AS loading_ns,
-            sum(CASE WHEN s.communicates THEN 0 ELSE s.duration_ns END) AS work_ns,
-            sum(CASE WHEN s.communicates THEN s.duration_ns ELSE 0 END) AS communication_ns,
-            sum(s.rest_ns) AS rest_ns
-        FROM _sums AS s
-        WHERE s.jump_before IS NOT NULL
-        GROUP BY s.scenario, s.trace, s.jump_before, s.jump, s.lane
+            0::BIGINT AS round,
+            NULL::BIGINT AS scenario,
+            NULL::BIGINT AS trace,
+            NULL::VARCHAR AS way,
+            NULL::BIGINT AS source_place,
+            NULL::BIGINT AS target_place,
+            NULL::BIGINT AS lane,
+            NULL::BIGINT AS lag_ns,
+            NULL::BIGINT AS loading_ns,
+            NULL::BIGINT AS work_ns,
+            NULL::BIGINT AS communication_ns,
+            NULL::BIGINT AS rest_ns
         UNION ALL
-        -- Launches.
-        SELECT
-            w.scenario,
-            w.trace,
-            'launch',
-            CASE WHEN c.is_jump THEN c.place ELSE c.jump_before END,
-            w.jump,
-            w.lane,
-            w.sum_ns - w.own_ns + w.launch_ns + CASE WHEN c.is_jump THEN 0 ELSE c.sum_ns END,
-            w.loading_sum_ns + CASE WHEN c.is_jump THEN 0 ELSE c.loading_sum_ns END,
-            w.work_sum_ns + CASE WHEN c.is_jump THEN 0 ELSE c.work_sum_ns END,
-            w.communication_sum_ns + CASE WHEN c.is_jump THEN 0 ELSE c.communication_sum_ns END,
-            w.rest_sum_ns + CASE WHEN c.is_jump THEN 0 ELSE c.rest_sum_ns END
-        FROM _sums AS w
-        INNER JOIN _sums AS c ON w.scenario = c.scenario AND w.call_place = c.place
-        UNION ALL
-        -- Other waits; without any of the three, the start of the trace.
-        SELECT
-            s.scenario,
-            s.trace,
-            CASE WHEN w.place IS NULL THEN 'start' ELSE 'wait' END,
-            w.source_place,
-            s.place,
-            s.lane,
-            s.duration_ns + s.rest_ns + coalesce(w.lag_ns, 0),
-            0,
-            CASE WHEN s.communicates THEN 0 ELSE s.duration_ns END,
-            CASE WHEN s.communicates THEN s.duration_ns ELSE 0 END,
-            s.rest_ns
-        FROM _sums AS s
-        LEFT JOIN _waits AS w ON s.place = w.place
-        WHERE w.place IS NOT NULL OR (s.is_jump AND s.jump_before IS NULL AND s.call_place IS NULL)
+        (
+            WITH
+            _round AS MATERIALIZED (
+                SELECT s.scenario, s.keeps_rests, s.round
+                FROM _scenarios AS s
+                INNER JOIN (SELECT DISTINCT e.round + 1 AS round FROM _edges AS e) AS e
+                    ON s.round = e.round
+            ),
+
+            -- By how much shorter the lane is until each node. On a thread, part_ns is data loading, on a
+            -- stream collectives.
+            _saved AS MATERIALIZED (
+                SELECT
+                    s.scenario,
+                    s.place,
+                    s.saved_ns,
+                    s.part_ns,
+                    sum(s.saved_ns) OVER of_lane::BIGINT AS sum_ns,
+                    sum(s.part_ns) OVER of_lane::BIGINT AS part_sum_ns
+                FROM (
+                    SELECT
+                        l.scenario,
+                        n.lane,
+                        n.place,
+                        coalesce(c.saved_ns, 0) AS saved_ns,
+                        CASE
+                            WHEN n.lane > 0 THEN coalesce(n.loading_ns - c.loading_ns, 0)
+                            WHEN n.communication_ns > 0 THEN coalesce(c.saved_ns, 0)
+                            ELSE 0
+                        END AS part_ns
+                    FROM (
+                        SELECT DISTINCT d.scenario, m.lane
+                        FROM query_table(changes) AS d
+                        INNER JOIN _round AS r ON d.scenario = r.scenario
+                        INNER JOIN _nodes AS m ON d.place = m.place
+                    ) AS l
+                    INNER JOIN _nodes AS n ON l.lane = n.lane
+                    LEFT JOIN query_table(changes) AS c
+                        ON l.scenario = c.scenario AND n.place = c.place
+                ) AS s
+                WINDOW
+                    of_lane AS (
+                        PARTITION BY s.scenario, s.lane ORDER BY s.place ROWS UNBOUNDED PRECEDING
+                    )
+            ),
+
+            -- The jumps, with the sums of each scenario.
+            _jumps AS MATERIALIZED (
+                SELECT
+                    s.round,
+                    s.scenario,
+                    n.trace,
+                    n.place,
+                    n.lane,
+                    n.jump_before,
+                    n.call_place,
+                    n.sum_ns - coalesce(v.sum_ns, 0)
+                    - CASE WHEN s.keeps_rests THEN 0 ELSE n.rest_sum_ns END
+                        AS sum_ns,
+                    n.loading_sum_ns
+                    - CASE WHEN n.lane > 0 THEN coalesce(v.part_sum_ns, 0) ELSE 0 END
+                        AS loading_sum_ns,
+                    n.work_sum_ns
+                    - CASE WHEN n.lane < 0 THEN coalesce(v.sum_ns - v.part_sum_ns, 0) ELSE 0 END
+                        AS work_sum_ns,
+                    n.communication_sum_ns
+                    - CASE WHEN n.lane < 0 THEN coalesce(v.part_sum_ns, 0) ELSE 0 END
+                        AS communication_sum_ns,
+                    CASE WHEN s.keeps_rests THEN n.rest_sum_ns ELSE 0 END AS rest_sum_ns,
+                    n.work_ns
+                    - CASE WHEN n.lane < 0 THEN coalesce(v.saved_ns - v.part_ns, 0) ELSE 0 END
+                        AS work_ns,
+                    n.communication_ns - CASE WHEN n.lane < 0 THEN coalesce(v.part_ns, 0) ELSE 0 END
+                        AS communication_ns,
+                    CASE WHEN s.keeps_rests THEN n.rest_ns ELSE 0 END AS rest_ns
+                FROM _nodes AS n
+                CROSS JOIN _round AS s
+                LEFT JOIN _saved AS v ON s.scenario = v.scenario AND n.place = v.place
+                WHERE n.is_jump
+            ),
+
+            -- The longest of those between two jumps.
+            _longest AS (
+                SELECT
+                    s.scenario,
+                    l.source_place,
+                    l.target_place,
+                    max((
+                        l.lag_ns - coalesce(c.sum_ns, 0) + coalesce(w.sum_ns - w.saved_ns, 0)
+                        - CASE WHEN s.keeps_rests THEN 0 ELSE l.rest_ns END,
+                        l.loading_ns - coalesce(c.part_sum_ns, 0),
+                        l.work_ns + coalesce(w.sum_ns - w.saved_ns - w.part_sum_ns + w.part_ns, 0),
+                        l.communication_ns + coalesce(w.part_sum_ns - w.part_ns, 0),
+                        CASE WHEN s.keeps_rests THEN l.rest_ns ELSE 0 END
+                    )) AS longest
+                FROM _launches AS l
+                CROSS JOIN _round AS s
+                LEFT JOIN _saved AS c ON s.scenario = c.scenario AND l.call_place = c.place
+                LEFT JOIN _saved AS w ON s.scenario = w.scenario AND l.place = w.place
+                GROUP BY s.scenario, l.source_place, l.target_place
+            )
+
+            -- Along the lane.
+            SELECT
+                j.round,
+                j.scenario,
+                j.trace,
+                'lane' AS way,
+                j.jump_before AS source_place,
+                j.place AS target_place,
+                j.lane,
+                j.sum_ns - b.sum_ns AS lag_ns,
+                j.loading_sum_ns - b.loading_sum_ns AS loading_ns,
+                j.work_sum_ns - b.work_sum_ns AS work_ns,
+                j.communication_sum_ns - b.communication_sum_ns AS communication_ns,
+                j.rest_sum_ns - b.rest_sum_ns AS rest_ns
+            FROM _jumps AS j
+            INNER JOIN _jumps AS b ON j.scenario = b.scenario AND j.jump_before = b.place
+            UNION ALL
+            -- Launches.
+            SELECT
+                j.round,
+                j.scenario,
+                j.trace,
+                'launch',
+                l.source_place,
+                j.place,
+                j.lane,
+                l.longest[1] + j.sum_ns - b.sum_ns,
+                l.longest[2] + j.loading_sum_ns - b.loading_sum_ns,
+                l.longest[3] + j.work_sum_ns - b.work_sum_ns,
+                l.longest[4] + j.communication_sum_ns - b.communication_sum_ns,
+                l.longest[5] + j.rest_sum_ns - b.rest_sum_ns
+            FROM _longest AS l
+            INNER JOIN _jumps AS j ON l.scenario = j.scenario AND l.target_place = j.place
+            -- DuckDB would join all jumps of a scenario with each other, if this were an inner join.
+            LEFT JOIN _jumps AS b ON l.scenario = b.scenario AND l.source_place = b.place
+            UNION ALL
+            -- Other waits; without any of the three, the start of the trace.
+            SELECT
+                j.round,
+                j.scenario,
+                j.trace,
+                CASE WHEN w.place IS NULL THEN 'start' ELSE 'wait' END,
+                w.source_place,
+                j.place,
+                j.lane,
+                j.work_ns + j.communication_ns + j.rest_ns + coalesce(w.lag_ns, 0),
+                0,
+                j.work_ns,
+                j.communication_ns,
+                j.rest_ns
+            FROM _jumps AS j
+            LEFT JOIN _waits AS w ON j.place = w.place
+            WHERE w.place IS NOT NULL OR (j.jump_before IS NULL AND j.call_place IS NULL)
+        )
     )
 
     SELECT
@@ -184,20 +296,10 @@ CREATE MACRO replay_jumps(
         e.source_place,
         e.target_place,
         e.lane,
-        e.longest[1]::BIGINT AS lag_ns,
-        e.longest[2]::BIGINT AS loading_ns,
-        e.longest[3]::BIGINT AS work_ns,
-        e.longest[4]::BIGINT AS communication_ns,
-        e.longest[5]::BIGINT AS rest_ns
-    FROM (
-        SELECT
-            e.scenario,
-            e.trace,
-            e.way,
-            e.source_place,
-            e.target_place,
-            e.lane,
-            max((e.lag_ns, e.loading_ns, e.work_ns, e.communication_ns, e.rest_ns)) AS longest
-        FROM _edges AS e
-        GROUP BY e.scenario, e.trace, e.way, e.source_place, e.target_place, e.lane
-    ) AS e;
+        e.lag_ns,
+        e.loading_ns,
+        e.work_ns,
+        e.communication_ns,
+        e.rest_ns
+    FROM _edges AS e
+    WHERE e.round > 0;

@@ -57,10 +57,14 @@ CREATE MACRO replay_steps(
 
     -- The nodes that start and end steps.
     _bounds AS MATERIALIZED (
-        SELECT s.trace, s.number, g.place, g.id = s.id AS is_start
-        FROM _recorded_steps AS s
-        INNER JOIN query_table(graph) AS g ON g.id IN (s.id, s.id + 1)
-        WHERE s.step IS NOT NULL
+        SELECT s.trace, s.number, g.place, s.is_start
+        FROM (
+            SELECT r.trace, r.number, r.id + p.part AS id, p.part = 0 AS is_start
+            FROM _recorded_steps AS r
+            CROSS JOIN (VALUES (0), (1)) AS p (part)
+            WHERE r.step IS NOT NULL
+        ) AS s
+        INNER JOIN query_table(graph) AS g ON s.id = g.id
         UNION ALL
         SELECT s.trace, s.number, max(g.place), FALSE
         FROM _recorded_steps AS s

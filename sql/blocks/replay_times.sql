@@ -3,12 +3,22 @@
 -- summary: New times of a replay: the longest way to each jump.
 -- grain: one row per scenario and jump
 --
--- First, lanes are cut into parts. In each round every thread and stream continues until the first jump that
--- depends on one which another lane has not reached in an earlier round. So the jumps of a part depend only on
--- earlier parts and on what comes before on their lane, and a running maximum along the lane gives their times.
--- Then each round takes the parts of the same number, and sends times on to later ones. There are as many rounds
--- as a chain of waits changes lanes: few in a loop that never waits for the device, two for each
--- wait otherwise. Rounds by jump, or by level of the graph, would be as many as the longest lane has jumps.
+-- There are two ways. Traces whose lanes run long without each other are solved in parts, all others in order.
+--
+-- In parts: in each round every thread and stream continues until the first jump that depends on one which another lane
+-- has not reached in an earlier round. So the jumps of a part depend only on earlier parts and on what comes
+-- before on their lane, and a running maximum along the lane gives their times. Then each round takes the
+-- parts of the same number, and sends times on to later ones. There are as many rounds as a chain of waits changes
+-- lanes: few in a loop that never waits for the device, also if its queue is full; two for each wait otherwise. A trace
+-- is left to the other way once a round reaches fewer than 50 jumps on average.
+--
+-- In order: what a jump depends on has its new time already. The times of a trace are one list, which grows by the
+-- latest of what the next jump depends on. To add one time copies a list, so the jumps are in blocks, and a trace
+-- has about as many blocks as a block has jumps: the list of a block grows by its jumps, and then that of
+-- the trace by the block.
+--
+-- A time is five numbers, in order. The later one of two is the greater list or row: of two that end at the same time,
+-- the one with more data loading, and so on.
 --
 -- params
 --   name   type     unit  default  meaning
@@ -64,13 +74,24 @@ CREATE MACRO replay_times(jumps VARCHAR) AS TABLE
 
     -- Where each lane is at the start of a round.
     _fronts AS (
-        SELECT p.trace, p.lane, min(p.place) AS place, 0 AS number
+        SELECT p.trace, p.lane, min(p.place) AS place, 0 AS number, any_value(n.most) AS most
         FROM _points AS p
+        INNER JOIN (
+            SELECT o.trace, count(*) // 50 AS most
+            FROM _points AS o
+            GROUP BY o.trace
+        ) AS n
+            ON p.trace = n.trace
         GROUP BY p.trace, p.lane
         UNION ALL
-        SELECT n.trace, n.lane, n.limit_place, n.number
+        SELECT n.trace, n.lane, n.limit_place, n.number, n.most
         FROM (
-            SELECT f.trace, f.lane, f.number + 1 AS number, min(l.limit_place) AS limit_place
+            SELECT
+                f.trace,
+                f.lane,
+                f.number + 1 AS number,
+                f.most,
+                min(l.limit_place) AS limit_place
             FROM _fronts AS f
             INNER JOIN (
                 SELECT l.lane, l.limit_place
@@ -78,13 +99,22 @@ CREATE MACRO replay_times(jumps VARCHAR) AS TABLE
                 INNER JOIN _limits AS l ON o.place = l.place
             ) AS l
                 ON f.lane = l.lane
-            GROUP BY f.trace, f.lane, f.number
+            WHERE f.number < f.most
+            GROUP BY f.trace, f.lane, f.number, f.most
         ) AS n
+    ),
+
+    _in_parts AS MATERIALIZED (
+        SELECT f.trace
+        FROM _fronts AS f
+        GROUP BY f.trace
+        HAVING max(f.number) < max(f.most)
     ),
 
     _parts AS MATERIALIZED (
         SELECT f.lane, f.place, max(f.number) AS part
         FROM _fronts AS f
+        INNER JOIN _in_parts AS i ON f.trace = i.trace
         GROUP BY f.lane, f.place
     ),
 
@@ -229,6 +259,97 @@ CREATE MACRO replay_times(jumps VARCHAR) AS TABLE
             ) AS n
             GROUP BY n.scenario, n.trace, n.part, n.place
         )
+    ),
+
+    -- The first block is the start of the trace.
+    _places AS MATERIALIZED (
+        SELECT
+            n.trace,
+            n.place,
+            (n.number - 1) // n.size + 2 AS block,
+            (n.number - 1) % n.size + 1 AS position
+        FROM (
+            SELECT
+                p.trace,
+                p.place,
+                row_number() OVER (PARTITION BY p.trace ORDER BY p.place) AS number,
+                ceil(sqrt(count(*) OVER (PARTITION BY p.trace)))::BIGINT AS size
+            FROM _points AS p
+            ANTI JOIN _in_parts AS i ON p.trace = i.trace
+        ) AS n
+    ),
+
+    -- Lists of one type throughout, as DuckDB 1.5 requires.
+    _sources AS (
+        SELECT
+            j.scenario,
+            t.trace,
+            t.block,
+            t.position,
+            list([
+                coalesce(s.block, 1),
+                coalesce(s.position, 1),
+                j.lag_ns,
+                j.loading_ns,
+                j.work_ns,
+                j.communication_ns,
+                j.rest_ns
+            ]) AS sources
+        FROM query_table(jumps) AS j
+        INNER JOIN _places AS t ON j.target_place = t.place
+        LEFT JOIN _places AS s ON j.source_place = s.place
+        GROUP BY j.scenario, t.trace, t.block, t.position
+    ),
+
+    _traces AS (
+        SELECT b.scenario, b.trace, list(b.jumps ORDER BY b.block) AS blocks
+        FROM (
+            SELECT j.scenario, j.trace, j.block, list(j.sources ORDER BY j.position) AS jumps
+            FROM _sources AS j
+            GROUP BY j.scenario, j.trace, j.block
+        ) AS b
+        GROUP BY b.scenario, b.trace
+    ),
+
+    -- A source in the block itself is in times, and not yet in known.
+    _blocks AS (
+        SELECT
+            t.scenario,
+            t.trace,
+            -- The linter does not know lambdas with two parameters.
+            list_reduce(  -- noqa: PRS
+                t.blocks,
+                LAMBDA known, jumps_of_block: list_append(known, list_reduce(
+                    jumps_of_block,
+                    LAMBDA times, sources: list_append(times, list_max(list_transform(
+                        sources,
+                        LAMBDA s: list_transform(
+                            coalesce(known[s[1]][s[2]], times[s[2]]),
+                            LAMBDA ns, part: ns + s[part + 2]
+                        )
+                    ))),
+                    []::BIGINT[][]
+                )),
+                [[[0::BIGINT, 0, 0, 0, 0]]]
+            ) AS blocks
+        FROM _traces AS t
+    ),
+
+    _in_order AS (
+        SELECT
+            b.scenario,
+            b.trace,
+            b.block,
+            unnest(range(1, len(b.times) + 1)) AS position,
+            unnest(b.times) AS time
+        FROM (
+            SELECT
+                b.scenario,
+                b.trace,
+                unnest(range(1, len(b.blocks) + 1)) AS block,
+                unnest(b.blocks) AS times
+            FROM _blocks AS b
+        ) AS b
     )
 
     SELECT
@@ -240,4 +361,15 @@ CREATE MACRO replay_times(jumps VARCHAR) AS TABLE
         t.time[4] AS communication_ns,
         t.time[5] AS rest_ns
     FROM _times AS t
-    WHERE t.is_done;
+    WHERE t.is_done
+    UNION ALL
+    SELECT
+        t.scenario,
+        p.place,
+        t.time[1] AS end_ns,
+        t.time[2] AS loading_ns,
+        t.time[3] AS work_ns,
+        t.time[4] AS communication_ns,
+        t.time[5] AS rest_ns
+    FROM _in_order AS t
+    INNER JOIN _places AS p ON t.trace = p.trace AND t.block = p.block AND t.position = p.position;

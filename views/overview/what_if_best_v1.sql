@@ -17,8 +17,8 @@
 -- Gains do not add up: the time of a module is also that of its operators, and when one part no longer holds
 -- the step up, another one does. `tracewh what-if` makes several changes in one replay.
 --
--- Every part is two replays in memory: ten of each kind take 2 GB for 300,000 events. Ask for one trace at a time, and
--- give most a lower value for a longer one; one of each kind takes 2 GB for a million events.
+-- Every part is two replays: ten of each kind take 18 CPU seconds and 2 GB for a million events. A lower value of most
+-- takes less.
 --
 -- params
 --   run, worker, span
