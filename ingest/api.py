@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack
-from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tracewh.errors import IngestError
@@ -76,8 +76,8 @@ def ingest_sources(
     """Ingest the files that `discover` found, at least one; see `ingest`."""
     # Imported here, so that `import tracewh` does not load DuckDB and Arrow.
     from tracewh.ingest.database_pool import DatabasePool, workers_and_limits
-    from tracewh.ingest.ingest_file import ingest_file
-    from tracewh.ingest.plan import list_traces, make_plan
+    from tracewh.ingest.ingest_file import ingest_files
+    from tracewh.ingest.plan import list_traces, make_batches, make_plan
 
     with store.session() as session, ExitStack() as pipes:
         for pipe in dict.fromkeys(each.path for each in sources if isinstance(each.path, Piped)):
@@ -85,29 +85,34 @@ def ingest_sources(
         sources = list_traces(store, sources, force, session.path)
         plan = make_plan(store, sources, force)
         meter = Meter(sources, on_progress, on_result)
-        new = [file_size(each.source) for each in plan if each.known is None]
+        batches = make_batches(plan, jobs or os.cpu_count() or 1)
+        new = [
+            sum(file_size(each.source) for each in batch)
+            for batch in batches
+            if batch[0].known is None
+        ]
         workers, limits = workers_and_limits(new, jobs)
         submitted = threading.Event()
 
-        def ingest_one(planned: Planned) -> FileResult:
+        def commit(planned: Planned, staged: Path) -> str:
+            return store.commit(session, planned.target, staged)
+
+        def ingest_batch(batch: Sequence[Planned]) -> list[FileResult]:
             submitted.wait()
-            commit = partial(store.commit, session, planned.target)
-            result = ingest_file(planned, databases, commit, meter)
-            meter.finish(result)
-            return result
+            return ingest_files(batch, databases, commit, meter)
 
         with DatabasePool(session, limits) as databases, ThreadPoolExecutor(workers) as pool:
-            futures: list[Future[FileResult]] = []
+            futures: list[Future[list[FileResult]]] = []
             try:
                 # No file starts before all futures are in the list: otherwise it could not be interrupted.
-                futures += [pool.submit(ingest_one, each) for each in plan]
+                futures += [pool.submit(ingest_batch, batch) for batch in batches]
                 submitted.set()
-                results = []
+                results: list[FileResult] = []
                 for future in futures:
                     # A signal that arrives in another thread does not end a wait in this one.
                     while wait([future], timeout=0.1).not_done:
                         pass
-                    results.append(future.result())
+                    results += future.result()
                 return results
             finally:
                 meter.stop()

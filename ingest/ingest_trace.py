@@ -1,18 +1,22 @@
-"""Ingest one trace file: read, parse, link and write it to a folder of Parquet files."""
+"""Ingest one trace file, or several small ones together: read, parse, link and write them to folders of Parquet files."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import duckdb
 
 from tracewh.errors import RefusedError
+from tracewh.files import Stat
 from tracewh.ingest.database_pool import Database, DatabasePool
 from tracewh.ingest.error_messages import refusal
-from tracewh.ingest.link import base_time_ns, write_trace
+from tracewh.ingest.link import Writing, base_time_ns, write_traces
 from tracewh.ingest.parse import (
     FastParser,
     count_odd_values,
@@ -34,103 +38,154 @@ from tracewh.storage.staging import Session
 HOST_EVENT_BYTES = 800
 
 
-def ingest_trace(
+@dataclass(frozen=True, slots=True)
+class _Trace:
+    """A trace to ingest: its file, the size and times of the file before, and a folder for its Parquet files."""
+
+    source: Source
+    stat: Stat
+    folder: Path
+
+
+def ingest_traces(
     databases: DatabasePool,
-    source: Source,
+    sources: Sequence[Source],
     on_bytes: Callable[[int], None],
     on_events: Callable[[int], None],
-    commit: Callable[[Path], str],
-) -> FileResult:
-    """Ingest one file. Readers of the warehouse see the whole trace or nothing of it.
+    commit: Callable[[int, Path, FileResult], None],
+) -> None:
+    """Ingest one file, or several small Kineto traces together.
+
+    If there are several, a file that cannot be read is left out, and so is one with unpadded decimals.
 
     Args:
         databases: The pool to take a database from.
-        source: The file.
+        sources: The files.
         on_bytes: Called with the number of bytes read, as they are read.
         on_events: Called with the number of events read.
-        commit: Moves the folder of the trace into the warehouse, and returns its span.
+        commit: Called for each trace, with its position in `sources`, its folder, and its result without the
+            span. It moves the folder into the warehouse.
 
     Raises:
-        RefusedError: The file is not a trace, is damaged, or cannot be read or written.
+        RefusedError: A file changed, or the only one is not a trace, is damaged, or cannot be read, or the
+            traces cannot be written.
     """
     session = databases.session
     try:
-        with session.staging() as staged:
-            before = source.path.stat()
-            result = _ingest(databases, source, staged, on_bytes, on_events)
-            after = source.path.stat()
-            if (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
-                raise RefusedError("it changed while it was read: ingest it again when it is whole")
-            return replace(result, span=commit(staged))
+        with ExitStack() as stack:
+            traces = [
+                _Trace(source, source.path.stat(), stack.enter_context(session.staging()))
+                for source in sources
+            ]
+            for number, result in _ingest(databases, traces, on_bytes, on_events).items():
+                before, after = traces[number].stat, sources[number].path.stat()
+                if (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
+                    raise RefusedError(
+                        "it changed while it was read: ingest it again when it is whole"
+                    )
+                commit(number, traces[number].folder, result)
     except InterruptedError:
         raise
     except (duckdb.Error, OSError) as error:
-        raise refusal(error, source.path, session.full, databases.limits) from None
+        raise refusal(error, sources[0].path, session.full, databases.limits) from None
 
 
 def _ingest(
     databases: DatabasePool,
-    source: Source,
-    staged: Path,
+    traces: Sequence[_Trace],
     on_bytes: Callable[[int], None],
     on_events: Callable[[int], None],
     unpadded: bool = False,
-) -> FileResult:
-    stat = source.path.stat()
-    with databases.empty() as database:
+) -> dict[int, FileResult]:
+    """Write the Parquet files of traces. Return the results of those that were not left out."""
+    source = traces[0].source
+    with databases.empty() as database, databases.session.staging() as scratch:
         con = database.con
         if unpadded:
             read_unpadded(con)
-        reader: TraceReader | Contents
-        is_kineto = source.reader == KINETO
-        odd_kinds: set[str] = set()
-        if is_kineto:
-            # If decimals are unpadded, 123.5 is 123 us and 5 ns. The fast parser always reads 123 us and
-            # 500 ns.
-            parser = FastParser(con.cursor()) if is_available() and not unpadded else None
-            reader = TraceReader(source.path, on_bytes, parser)
-            odd_kinds = parse_events(
-                con, reader, databases.limits.threads, on_events, database.expect
-            )
+        readers: Sequence[TraceReader | Contents]
+        odd_kinds, left_out = set[str](), set[int]()
+        if source.reader == KINETO:
+            found = [_reader(con, trace.source, on_bytes, unpadded) for trace in traces]
+            # Only one thread writes the files of several traces in the order of their rows.
+            threads = databases.limits.threads if len(traces) == 1 else 1
+            odd_kinds, left_out = parse_events(con, found, threads, on_events, database.expect)
+            readers = found
         else:
-            reader = _read_tables(databases.session, database, source, on_bytes, on_events)
-        is_right = unpadded or not is_kineto or not _may_be_unpadded(con)
-        if is_right or not is_unpadded(_first_block(source)):
-            facts = {
-                "source_path": str(source.path),
-                "source_bytes": stat.st_size,
-                "source_mtime_ns": stat.st_mtime_ns,
-                "content_hash": reader.content_hash,
-                "trace_name": source.trace_name,
-                "worker": source.worker,
-                "unpadded": unpadded,
-                "events": reader.events,
-                "skipped_events": reader.skipped_events,
-                "tracewh_version": version("tracewh"),
-                "source": source.reader,
-                "generation": None if isinstance(reader, TraceReader) else reader.generation,
+            readers = [_read_tables(databases.session, database, source, on_bytes, on_events)]
+        others = set[int]()
+        if source.reader == KINETO and not unpadded:
+            maybe = _perhaps_unpadded(con) - left_out
+            others = {
+                number for number in maybe if is_unpadded(_first_block(traces[number].source))
             }
+        if not others or len(traces) > 1:
             odd = count_odd_values(con, odd_kinds)
-            if source.recordings:
-                odd |= read_recordings(con, source.recordings, base_time_ns(reader.metadata))
+            writing = []
+            for number, (trace, reader) in enumerate(zip(traces, readers, strict=True)):
+                if number in left_out | others:
+                    continue
+                reasons = {**reader.reasons, **odd.get(number, {})}
+                if trace.source.recordings:
+                    base_ns = base_time_ns(reader.metadata)
+                    reasons |= read_recordings(con, trace.source.recordings, base_ns)
+                facts = _facts(trace, reader, unpadded)
+                writing.append(Writing(number, trace.folder, reader.metadata, facts, reasons))
             [(host_events,)] = con.execute("SELECT count(*) FROM raw_host").fetchall()
             database.expect(host_events * HOST_EVENT_BYTES)
-            at_once = _statements_at_once(con)
-            reasons = {**reader.reasons, **odd}
-            running = databases.session.running
-            stored = write_trace(con, staged, reader.metadata, facts, reasons, running, at_once)
-            return FileResult(
-                source.path,
-                "ingested",
-                run=source.run,
-                worker=source.worker,
-                source_bytes=stat.st_size,
-                stored_bytes=stored,
-                events=reader.events,
-                skipped_events=reader.skipped_events,
-                repairs=reasons,
-            )
-    return _ingest(databases, source, staged, on_bytes, on_events, unpadded=True)
+            if writing:
+                at_once = _statements_at_once(con)
+                write_traces(con, writing, scratch, databases.session.running, at_once)
+            return {each.number: _result(traces[each.number], each) for each in writing}
+    return _ingest(databases, traces, on_bytes, on_events, unpadded=True)
+
+
+def _reader(
+    con: duckdb.DuckDBPyConnection,
+    source: Source,
+    on_bytes: Callable[[int], None],
+    unpadded: bool,
+) -> TraceReader:
+    # If decimals are unpadded, 123.5 is 123 us and 5 ns. The fast parser always reads 123 us and 500 ns.
+    parser = FastParser(con.cursor()) if is_available() and not unpadded else None
+    return TraceReader(source.path, on_bytes, parser)
+
+
+def _facts(trace: _Trace, reader: TraceReader | Contents, unpadded: bool) -> dict[str, Any]:
+    """The columns of `traces` that do not come from events or metadata, and what their computation needs."""
+    return {
+        "source_path": str(trace.source.path),
+        "source_bytes": trace.stat.st_size,
+        "source_mtime_ns": trace.stat.st_mtime_ns,
+        "content_hash": reader.content_hash,
+        "trace_name": trace.source.trace_name,
+        "worker": trace.source.worker,
+        "unpadded": unpadded,
+        "events": reader.events,
+        "skipped_events": reader.skipped_events,
+        "tracewh_version": _version(),
+        "source": trace.source.reader,
+        "generation": None if isinstance(reader, TraceReader) else reader.generation,
+    }
+
+
+@cache
+def _version() -> str:
+    return version("tracewh")
+
+
+def _result(trace: _Trace, written: Writing) -> FileResult:
+    return FileResult(
+        trace.source.path,
+        "ingested",
+        run=trace.source.run,
+        worker=trace.source.worker,
+        source_bytes=trace.stat.st_size,
+        stored_bytes=sum(path.stat().st_size for path in trace.folder.iterdir()),
+        events=written.source["events"],
+        skipped_events=written.source["skipped_events"],
+        repairs=written.reasons,
+    )
 
 
 def _read_tables(
@@ -146,14 +201,15 @@ def _read_tables(
         return table_reader(source.reader).read(source, reading)
 
 
-def _may_be_unpadded(con: duckdb.DuckDBPyConnection) -> bool:
-    """Whether times are absolute and have decimals, as only files of early 2024 do."""
-    row = con.execute("""
-        SELECT bool_or(h.ts_ns % 1000 <> 0) AND min(h.ts_ns) > epoch_ns(TIMESTAMP '2010-01-01')
+def _perhaps_unpadded(con: duckdb.DuckDBPyConnection) -> set[int]:
+    """The traces whose times are absolute and have decimals, as only files of early 2024 do."""
+    rows = con.execute("""
+        SELECT trace_of(h.event_id)
         FROM raw_host AS h
-    """).fetchone()
-    assert row is not None
-    return bool(row[0])
+        GROUP BY ALL
+        HAVING bool_or(h.ts_ns % 1000 <> 0) AND min(h.ts_ns) > epoch_ns(TIMESTAMP '2010-01-01')
+    """)
+    return {trace for (trace,) in rows.fetchall()}
 
 
 def _statements_at_once(con: duckdb.DuckDBPyConnection) -> int:

@@ -10,12 +10,16 @@ from pathlib import Path
 from tracewh.debug import debugging
 from tracewh.errors import RefusedError
 from tracewh.ingest.error_messages import bug
+from tracewh.ingest.result import file_size
 from tracewh.ingest.sources.discover import Source, check_names
 from tracewh.ingest.sources.files import Piped
 from tracewh.ingest.sources.readers import reader_named
 from tracewh.ingest.sources.source import KINETO
 from tracewh.storage.manifest import content_hash
 from tracewh.storage.store import Store, StoredTrace, Target, free_span
+
+#: The largest file that is ingested together with others, and the most bytes and files in a batch, all as stored.
+SMALL_BYTES, BATCH_BYTES, BATCH_TRACES = 1 << 20, 4 << 20, 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +109,40 @@ def make_plan(store: Store, sources: Sequence[Source], force: bool) -> list[Plan
         newest = known.generations.get((*worker, source.span), 0)
         plan.append(Planned(source, same, newest + 1))
     return plan
+
+
+def make_batches(plan: Sequence[Planned], at_once: int) -> list[list[Planned]]:
+    """Divide a plan into batches of files to ingest together, in the order of the plan.
+
+    Small Kineto traces are ingested together: DuckDB takes longer to plan the statements for such a trace than to
+    run them. Each other file is a batch of its own.
+
+    Args:
+        plan: The plan.
+        at_once: The number of batches that can be ingested at the same time.
+    """
+    sizes = [_small_size(each) for each in plan]
+    small = sum(size is not None for size in sizes)
+    most = min(BATCH_TRACES, -(-small // at_once))
+    batches: list[list[Planned]] = []
+    free_traces = free_bytes = 0
+    for planned, size in zip(plan, sizes, strict=True):
+        if size is None or not free_traces or size > free_bytes:
+            batches.append([])
+            free_traces, free_bytes = (0, 0) if size is None else (most, BATCH_BYTES)
+        batches[-1].append(planned)
+        free_traces, free_bytes = free_traces - 1, free_bytes - (size or 0)
+    return batches
+
+
+def _small_size(planned: Planned) -> int | None:
+    """The size of a new file that is a small Kineto trace; None for any other."""
+    source = planned.source
+    is_plain = source.reader == KINETO and not source.recordings and not source.problem
+    if planned.known is not None or not is_plain or isinstance(source.path, Piped):
+        return None
+    size = file_size(source)
+    return size if 0 < size <= SMALL_BYTES else None
 
 
 def _same_content(source: Source, stored: Iterable[StoredTrace]) -> StoredTrace | None:

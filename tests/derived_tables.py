@@ -125,7 +125,7 @@ def _settle_stacks(con: duckdb.DuckDBPyConnection, keys: tuple[str, ...]) -> Non
         nest(own, "intervals")
         for name in ("stacks", "links_in_order"):
             derive(own, name)
-        found = own.sql("FROM out_stacks").to_arrow_table()
+        found = own.sql("SELECT s.* EXCLUDE (trace) FROM out_stacks AS s").to_arrow_table()
         links = own.sql("SELECT event_id, stack_id FROM host_links").to_arrow_table()
     con.register("found", found)
     con.register("links", links)

@@ -29,13 +29,11 @@ def _nest(con: duckdb.DuckDBPyConnection) -> None:
 def _steps(con: duckdb.DuckDBPyConnection) -> None:
     derive(con, "step_marks")
     # Most traces have steps of the profiler or none; the parsing of other names is left out for them.
-    if (
-        con.execute("FROM step_marks LIMIT 1").fetchone() is None
-        and con.execute(
-            "FROM raw_host AS h WHERE h.category = 'user_annotation'"
-            " AND regexp_matches(h.name, 'execute_|step\\[|prefill\\[|decode\\[') LIMIT 1"
-        ).fetchone()
-    ):
+    if con.execute(
+        "FROM raw_host AS h WHERE h.category = 'user_annotation'"
+        " AND trace_of(h.event_id) NOT IN (SELECT trace_of(m.event_id) FROM step_marks AS m)"
+        " AND regexp_matches(h.name, 'execute_|step\\[|prefill\\[|decode\\[') LIMIT 1"
+    ).fetchone():
         create_block(con, "serving_patterns")
         create_block(con, "serving_marks")
         derive(con, "serving_step_marks")

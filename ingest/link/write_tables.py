@@ -1,28 +1,50 @@
-"""Link the rows of a trace and write one Parquet file per table."""
+"""Link the rows of one trace, or of several small ones, and write one Parquet file per table and trace."""
 
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import duckdb
 
+from tracewh.ingest.link.file_tables import (
+    Writing,
+    base_time_ns,
+    create_devices,
+    create_traces,
+    device_properties,
+    distributed,
+    text,
+)
 from tracewh.ingest.link.link_tasks import LINK_TASKS
 from tracewh.ingest.link.task_graph import Running, Task, run_tasks
-from tracewh.schema import Table, tables
+from tracewh.schema import Column, Table, tables
 from tracewh.sql_files import create_block, create_function, create_table, derive, query
 from tracewh.storage.parquet import write_parquet
 
-#: Version of the Parquet layout. Increase it when a table or column is renamed or dropped.
-LAYOUT_VERSION = 1
 #: Traces with fewer events are compressed harder: the schemas of a dozen tables are as large as their events,
 #: and it takes no noticeable time.
 FEW_EVENTS = 10_000
+#: The number of a row's trace, for tables whose rows do not have it in `event_id`.
+TRACES = {
+    "devices": "t.trace",
+    "flows": "trace_of(coalesce(t.source_event_id, t.target_event_id))",
+    "processes": "t.trace",
+    "stacks": "t.trace",
+    "step_activity": "t.worker::BIGINT",
+    "steps": "t.trace",
+    "traces": "t.trace",
+}
+#: The columns of the tables of a trace file that hold an `event_id`, or a list of them.
+EVENTS = frozenset(
+    {
+        *("event_id", "parent_id", "op_id", "parent_op_id", "launch_id", "capture_id"),
+        *("source_event_id", "target_event_id", "step_event_id"),
+    }
+)
+EVENT_LISTS = frozenset({"operator_ids", "module_ids", "annotation_ids"})
 #: The link tasks that a table needs. Tables that take long come first.
 NEEDS = {
     "host_events": ("costs",),
@@ -71,8 +93,6 @@ BLOCKS = (
     *("step_intervals", "step_roles"),
 )
 BLOCK_TABLES = ("traces", "host_events", "device_events", "steps")
-#: The largest base time, in the year 2096: sums with the largest times and durations stay within 64 bits.
-MOST_BASE_NS = 4 * 10**18
 
 
 def create_link_macros(con: duckdb.DuckDBPyConnection) -> None:
@@ -89,64 +109,56 @@ def create_link_macros(con: duckdb.DuckDBPyConnection) -> None:
         create_block(con, block)
     for table in BLOCK_TABLES:
         con.execute(f"DROP TABLE {table}")
-    con.execute("CREATE MACRO base_ns() AS 0::BIGINT")
+    con.execute("CREATE MACRO base_ns(trace) AS 0::BIGINT")
     derive(con, "out_traces")
     derive(con, "device_links")
 
 
-def write_trace(
+def write_traces(
     con: duckdb.DuckDBPyConnection,
-    folder: Path,
-    metadata: Mapping[str, Any],
-    source: Mapping[str, Any],
-    reasons: Mapping[str, int],
+    traces: Sequence[Writing],
+    scratch: Path,
     running: Running,
     at_once: int,
-) -> int:
-    """Link the rows of a trace, and write all of its tables to a folder.
+) -> None:
+    """Link the rows of traces, and write all of their tables.
 
     Args:
-        con: Connection to the database with the raw tables and the macros of `create_link_macros`.
-        folder: An existing, empty folder.
-        metadata: The file's top-level keys besides traceEvents.
-        source: Values for the columns of `traces` that do not come from events.
-        reasons: Counts of what was odd, repaired or skipped, by reason.
+        con: Connection to the database with the raw tables and the macros of `create_link_macros`. It has one
+            thread if there are several traces.
+        traces: The traces, one or several. The database may have rows of others, which are not written.
+        scratch: An existing, empty folder on the disk of the folders of the traces.
         running: See `run_tasks`.
         at_once: Maximum number of statements that run at the same time.
-
-    Returns:
-        The number of bytes written.
     """
-    if base_ns := base_time_ns(metadata):
-        # A macro, because a variable belongs to one connection.
-        con.execute(f"CREATE OR REPLACE MACRO base_ns() AS {base_ns}::BIGINT")
+    _create_base_times(con, traces)
     # These return the relation with the rows of a table. The rows of all others are those of one query.
     prepare: dict[str, Callable[[duckdb.DuckDBPyConnection], str]] = {
-        "traces": partial(_traces, metadata=metadata, source=source, reasons=reasons),
-        "devices": partial(_devices, metadata=metadata),
+        "traces": partial(create_traces, traces=traces),
+        "devices": partial(create_devices, traces=traces),
         "host_events": _host_events,
-        "step_activity": partial(_step_activity, metadata=metadata),
+        "step_activity": partial(_step_activity, traces=traces),
         # Their link tasks wrote the rows.
         "stacks": lambda _: "out_stacks",
         "graphs": lambda _: "out_graphs",
         "graph_nodes": lambda _: "out_graph_nodes",
     }
-    level = 12 if source["events"] < FEW_EVENTS else 3
     missing = [WITHOUT[kind] for kind in WITHOUT.keys() - _kinds(con)]
     left_out = {task for tasks, _ in missing for task in tasks}
     empty = {table for _, tables in missing for table in tables}
-    if not _device_properties(metadata):
+    if not any(device_properties(trace.metadata) for trace in traces):
         empty.add("devices")
+    output = _Output(traces, scratch)
 
     def write_table(con: duckdb.DuckDBPyConnection, name: str) -> None:
         if name in empty:
-            _write_empty(con, tables()[name], folder, level)
+            output.write_empty(con, tables()[name])
             return
         rows = prepare[name](con) if name in prepare else f"({query(f'out_{name}')})"
         if name in GRAPHS and not con.execute(f"FROM {rows} LIMIT 1").fetchone():
-            _write_empty(con, tables()[name], folder, level)
+            output.write_empty(con, tables()[name])
             return
-        _write(con, tables()[name], rows, folder, level)
+        output.write(con, tables()[name], rows)
 
     def writing(name: str) -> Task:
         return Task(partial(write_table, name=name), NEEDS.get(name, ()))
@@ -160,36 +172,88 @@ def write_trace(
     tasks = LINK_TASKS | files | drops
     tasks |= {name: Task(lambda _: None, tasks[name].needs) for name in left_out}
     run_tasks(con, {name: tasks[name] for name in [*FIRST, *tasks]}, running, at_once)
-    return sum(path.stat().st_size for path in folder.iterdir())
 
 
-def _write(
-    con: duckdb.DuckDBPyConnection, table: Table, rows: str, folder: Path, level: int
-) -> None:
-    known = {column.name for column in table.columns}
-    if table.name in NARROW:
-        known = {name for name, *_ in con.execute(f"DESCRIBE FROM {rows} AS t").fetchall()}
-    columns = ", ".join(
-        f"{f't.{column.name}' if column.name in known else 'NULL'}::{column.type} AS {column.name}"
-        for column in table.columns
-    )
-    # Rows stay in the order of the file. Each kind of event is sorted by time in it, so a time range is in
-    # few row groups, and nothing needs sorting.
-    write_parquet(
-        con, f"SELECT {columns} FROM {rows} AS t", folder / f"{table.name}.parquet", level
-    )
+def _create_base_times(con: duckdb.DuckDBPyConnection, traces: Sequence[Writing]) -> None:
+    """Create the macro that returns the base time of a trace. A variable would belong to one connection."""
+    times = {trace.number: base_time_ns(trace.metadata) for trace in traces}
+    base_ns = f"{times[traces[0].number]}::BIGINT"
+    if len(set(times.values())) > 1:
+        by_number = [times.get(number, 0) for number in range(max(times) + 1)]
+        base_ns = f"({by_number}::BIGINT[])[trace + 1]"
+    if base_ns != "0::BIGINT":
+        con.execute(f"CREATE OR REPLACE MACRO base_ns(trace) AS {base_ns}")
 
 
-def _write_empty(con: duckdb.DuckDBPyConnection, table: Table, folder: Path, level: int) -> None:
-    """Write a file without rows. DuckDB writes the first of a process, which is kept."""
-    path = folder / f"{table.name}.parquet"
-    known = _EMPTY.get((table.name, level))
-    if known is not None:
-        path.write_bytes(known)
-        return
-    columns = ", ".join(f"NULL AS {column.name}" for column in table.columns)
-    _write(con, table, f"(SELECT {columns} WHERE false)", folder, level)
-    _EMPTY[table.name, level] = path.read_bytes()
+class _Output:
+    """Writes the tables of traces to their folders.
+
+    Args:
+        traces: The traces.
+        scratch: See `write_traces`.
+    """
+
+    def __init__(self, traces: Sequence[Writing], scratch: Path) -> None:
+        self._traces, self._scratch = traces, scratch
+        self._level = 12 if all(trace.source["events"] < FEW_EVENTS for trace in traces) else 3
+
+    def write(self, con: duckdb.DuckDBPyConnection, table: Table, rows: str) -> None:
+        """Write the rows of a table, which are in the order of the file.
+
+        Each kind of event is sorted by time in it, so a time range is in few row groups, and nothing needs
+        sorting.
+        """
+        known = {column.name for column in table.columns}
+        if table.name in NARROW:
+            known = {name for name, *_ in con.execute(f"DESCRIBE FROM {rows} AS t").fetchall()}
+        several = len(self._traces) > 1
+        columns = [
+            f"{_value(column, several) if column.name in known else 'NULL'}::{column.type} AS {column.name}"
+            for column in table.columns
+        ]
+        if not several:
+            path = self._traces[0].folder / f"{table.name}.parquet"
+            write_parquet(con, f"SELECT {', '.join(columns)} FROM {rows} AS t", path, self._level)
+            return
+        columns.append(f"{TRACES.get(table.name, 'trace_of(t.event_id)')} AS trace")
+        parts = self._scratch / table.name
+        select = f"SELECT {', '.join(columns)} FROM {rows} AS t"
+        write_parquet(con, select, parts, self._level, by="trace")
+        without = []
+        for trace in self._traces:
+            try:
+                part = parts / f"trace={trace.number}" / "data_0.parquet"
+                part.rename(trace.folder / f"{table.name}.parquet")
+            except FileNotFoundError:
+                without.append(trace)
+        self._write_empty(con, table, without)
+
+    def write_empty(self, con: duckdb.DuckDBPyConnection, table: Table) -> None:
+        """Write files without rows."""
+        self._write_empty(con, table, self._traces)
+
+    def _write_empty(
+        self, con: duckdb.DuckDBPyConnection, table: Table, traces: Sequence[Writing]
+    ) -> None:
+        """Write files without rows. DuckDB writes the first of a process, which is kept."""
+        for trace in traces:
+            path = trace.folder / f"{table.name}.parquet"
+            if (table.name, self._level) not in _EMPTY:
+                columns = ", ".join(f"NULL::{c.type} AS {c.name}" for c in table.columns)
+                write_parquet(con, f"SELECT {columns} WHERE false", path, self._level)
+                _EMPTY[table.name, self._level] = path.read_bytes()
+            else:
+                path.write_bytes(_EMPTY[table.name, self._level])
+
+
+def _value(column: Column, several: bool) -> str:
+    """SQL for the value of a column. If there are several traces, event ids become positions in their file."""
+    value = f"t.{column.name}"
+    if several and column.name in EVENTS:
+        return f"position_of({value})"
+    if several and column.name in EVENT_LISTS:
+        return f"list_transform({value}, LAMBDA id: position_of(id))"
+    return value
 
 
 def _kinds(con: duckdb.DuckDBPyConnection) -> set[str]:
@@ -204,120 +268,23 @@ def _drop(con: duckdb.DuckDBPyConnection, names: tuple[str, ...]) -> None:
         con.execute(f"DROP TABLE {name}")
 
 
-def base_time_ns(metadata: Mapping[str, Any]) -> int:
-    """The base time to add to each time of the file; 0 if its times are absolute."""
-    return _integer(metadata.get("baseTimeNanoseconds"), MOST_BASE_NS) or 0
-
-
 def _host_events(con: duckdb.DuckDBPyConnection) -> str:
     derive(con, "out_host_events")
     return "out_host_events"
 
 
-def _step_activity(con: duckdb.DuckDBPyConnection, metadata: Mapping[str, Any]) -> str:
+def _step_activity(con: duckdb.DuckDBPyConnection, traces: Sequence[Writing]) -> str:
     derive(con, "out_step_activity")
-    distributed = _distributed(metadata)
+    found = [distributed(trace.metadata) for trace in traces]
     con.execute(
-        "CREATE TABLE traces AS SELECT '' AS run, '' AS worker, '' AS span,"
-        " $backend AS backend, $metadata::JSON AS metadata",
+        "CREATE TABLE traces AS SELECT '' AS run, g.worker, '' AS span, g.backend, g.metadata::JSON AS metadata"
+        " FROM (SELECT unnest($numbers::BIGINT[])::VARCHAR AS worker, unnest($backends::VARCHAR[]) AS backend,"
+        " unnest($metadata::VARCHAR[]) AS metadata) AS g",
         {
-            "backend": _text(distributed.get("backend")),
-            "metadata": json.dumps({"distributedInfo": distributed}),
+            "numbers": [trace.number for trace in traces],
+            "backends": [text(job.get("backend")) for job in found],
+            "metadata": [json.dumps({"distributedInfo": job}) for job in found],
         },
     )
     con.execute("CREATE TABLE role_intervals AS FROM step_intervals()")
     return "step_roles('role_intervals')"
-
-
-def _distributed(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """The `distributedInfo` of a file; empty if it is missing or not an object."""
-    found = metadata.get("distributedInfo")
-    return found if isinstance(found, dict) else {}
-
-
-def _traces(
-    con: duckdb.DuckDBPyConnection,
-    metadata: Mapping[str, Any],
-    source: Mapping[str, Any],
-    reasons: Mapping[str, int],
-) -> str:
-    distributed = _distributed(metadata)
-    rank = _integer(distributed.get("rank"))
-    if rank is None and (named := re.search(r"rank[-_ ]?(\d+)", source["trace_name"])):
-        rank = int(named[1])
-    values: dict[str, Any] = {
-        **source,
-        "schema_version": _integer(metadata.get("schemaVersion")),
-        "base_time_ns": _integer(metadata.get("baseTimeNanoseconds"), MOST_BASE_NS),
-        "framework": _text(metadata.get("Framework")),
-        "hostname": _text(metadata.get("host_name") or metadata.get("hostname")),
-        "rank": rank,
-        "world_size": _integer(distributed.get("world_size")),
-        "backend": _text(distributed.get("backend")),
-        "skipped_reasons": json.dumps(reasons, sort_keys=True),
-        "metadata": json.dumps({k: v for k, v in metadata.items() if not _has_column(k, v)}),
-        "layout_version": LAYOUT_VERSION,
-        "ingested_at": datetime.now(UTC),
-    }
-    columns = ", ".join(
-        f"${name} AS {name}"
-        for name in values
-        if name not in ("hostname", "generation", "unpadded")
-    )
-    con.execute(
-        f"CREATE TABLE out_traces AS SELECT {columns}, f.* REPLACE ("
-        " coalesce($generation, f.generation) AS generation),"
-        " coalesce($hostname, f.worker_hostname) AS hostname"
-        " FROM trace_facts($base_time_ns, $worker, $unpadded) AS f",
-        values,
-    )
-    return "out_traces"
-
-
-def _has_column(key: str, value: Any) -> bool:
-    """Whether a column of `traces` or `devices` stores the value of a top-level key exactly."""
-    if key in ("schemaVersion", "baseTimeNanoseconds"):
-        most = MOST_BASE_NS if key == "baseTimeNanoseconds" else 2**31 - 1
-        return type(value) is int and abs(value) <= most
-    if key == "Framework":
-        return _text(value) is not None
-    if key == "deviceProperties":
-        return isinstance(value, list) and all(isinstance(entry, dict) for entry in value)
-    return False
-
-
-def _devices(con: duckdb.DuckDBPyConnection, metadata: Mapping[str, Any]) -> str:
-    columns = tables()["devices"].columns
-    read = ", ".join(
-        f"""try_cast(nullif(json_extract_string(e.entry, '$."{column.keys[0]}"'), '') AS {column.type})"""
-        f" AS {column.name}"
-        for column in columns
-        if column.keys
-    )
-    con.execute(
-        f"CREATE TABLE out_devices AS SELECT {read}, e.entry::JSON AS properties"
-        " FROM (SELECT unnest(?::VARCHAR[]) AS entry) AS e",
-        [[json.dumps(entry) for entry in _device_properties(metadata)]],
-    )
-    return "out_devices"
-
-
-def _device_properties(metadata: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The objects in the `deviceProperties` of a file."""
-    found = metadata.get("deviceProperties")
-    return [entry for entry in found if isinstance(entry, dict)] if isinstance(found, list) else []
-
-
-def _integer(value: Any, most: int = 2**31 - 1) -> int | None:
-    """An integer, or the integer in a text; None for any other value or a larger number."""
-    if isinstance(value, bool):
-        return None
-    try:
-        number = int(value)
-    except (TypeError, ValueError):
-        return None
-    return number if abs(number) <= most else None
-
-
-def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) and value else None

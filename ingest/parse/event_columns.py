@@ -41,7 +41,7 @@ def insert_sql(layout: EventLayout, kind: str, older_keys: bool) -> str:
 def odd_values_sql(layout: EventLayout, kinds: Collection[str]) -> str:
     """Return SQL that counts the events of some kinds with values that were accepted although they are odd."""
     rows = " UNION ALL ".join(
-        f"SELECT r.raw, r.ts_ns, r.dur_ns, {_number_as_text(layout, kind)} AS has_number"
+        f"SELECT trace_of(r.event_id) AS trace, r.raw, r.ts_ns, r.dur_ns, {_number_as_text(layout, kind)} AS has_number"
         f" FROM raw_{kind} AS r WHERE r.raw IS NOT NULL OR r.args IS NOT NULL"
         for kind in kinds
     )
@@ -62,15 +62,19 @@ def _number_as_text(layout: EventLayout, kind: str) -> str:
     return f"""regexp_matches(r.args, '"({keys})":"') AND ({said})"""
 
 
-def count_odd_values(con: duckdb.DuckDBPyConnection, kinds: Collection[str]) -> Counter[str]:
-    """Count the odd values in the raw tables by reason. Plain events have none.
+def count_odd_values(
+    con: duckdb.DuckDBPyConnection, kinds: Collection[str]
+) -> dict[int, Counter[str]]:
+    """Count the odd values in the raw tables, by trace and reason. Plain events have none.
 
     Args:
         con: Connection to the database with the raw tables.
         kinds: The kinds of the events that are not plain.
     """
     if not kinds:
-        return Counter()
+        return {}
     rows = con.execute(odd_values_sql(event_layout(con), sorted(kinds)))
-    names = [column[0] for column in rows.description or ()]
-    return +Counter(dict(zip(names, rows.fetchall()[0], strict=True)))
+    _, *names = [column[0] for column in rows.description or ()]
+    return {
+        trace: +Counter(dict(zip(names, counts, strict=True))) for trace, *counts in rows.fetchall()
+    }

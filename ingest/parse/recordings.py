@@ -40,7 +40,7 @@ def read_recordings(
                 [number, first],
             )
             del part
-    con.execute(f"CREATE OR REPLACE MACRO base_ns() AS {base_ns}::BIGINT")
+    con.execute(f"CREATE OR REPLACE MACRO base_ns(trace) AS {base_ns}::BIGINT")
     derive(con, "recordings")
     counts = con.execute("""
         SELECT

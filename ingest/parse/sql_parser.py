@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections import Counter, deque
-from collections.abc import Callable
+from collections import Counter, defaultdict, deque
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import Self
 
 import duckdb
 import pyarrow as pa
 
-from tracewh.arrow_columns import joined
+from tracewh.arrow_columns import from_numpy, joined, to_numpy
+from tracewh.errors import RefusedError
 from tracewh.ingest.parse import event_columns, fast_parser
 from tracewh.ingest.parse.event_layout import event_layout
 from tracewh.ingest.read import Block, Scanner, TraceReader
@@ -21,6 +22,10 @@ from tracewh.sql_files import derive, query, run
 HELD_BYTES = 4 << 20
 #: Number of blocks of plain events that may wait to be appended.
 BLOCKS_AHEAD = 2
+#: Plain events are appended this many at a time, or a block if it has more: those of several small traces.
+EVENTS_AT_ONCE = 20_000
+#: The number of an event's trace is above these bits of its event_id; see `trace_of` in sql/derive/event_kinds.sql.
+POSITION_BITS = 40
 _OTHERS = pa.schema([("event_id", pa.int64()), ("text", pa.string())])
 
 
@@ -66,32 +71,51 @@ def is_unpadded(block: Block) -> bool:
 
 def parse_events(
     con: duckdb.DuckDBPyConnection,
-    reader: TraceReader,
+    readers: Sequence[TraceReader],
     threads: int,
     on_events: Callable[[int], None],
     expect: Callable[[int], None],
-) -> set[str]:
-    """Parse all events of a file into the raw tables. Return the kinds of those that the fast parser did not read.
+) -> tuple[set[str], set[int]]:
+    """Parse all events of some files into the raw tables.
 
     Args:
         con: Connection to a database with these tables.
-        reader: Of the file; the causes of repairs are added to its reasons.
+        readers: Of the files, one or several; the causes of repairs are added to their reasons.
         threads: Number of threads of DuckDB, and maximum number of blocks to parse in full at the same time.
         on_events: Called with the number of events read.
         expect: Called with the bytes of memory that the events read so far may need.
+
+    Returns:
+        The kinds of the events that the fast parser did not read, and the positions in `readers` of files that
+        cannot be read. Some of their events may be in the raw tables.
+
+    Raises:
+        RefusedError, OSError: The only file cannot be read.
     """
     # Each block has a thread, so DuckDB gets one thread per statement. Filter pushdown would parse every
     # event twice.
     con.execute("SET threads = 1; SET disabled_optimizers = 'filter_pushdown'")
     with SqlParser(con, threads) as sql_parser:
-        for block in reader.blocks():
-            sql_parser.add(block)
-            expect(reader.text_bytes)
-            on_events(block.events)
+        failed = set()
+        before = 0
+        for number, reader in enumerate(readers):
+            try:
+                for block in reader.blocks():
+                    sql_parser.add(block, number)
+                    expect(before + reader.text_bytes)
+                    on_events(block.events)
+            except InterruptedError:
+                raise
+            except (RefusedError, OSError):
+                if len(readers) == 1:
+                    raise
+                failed.add(number)
+            before += reader.text_bytes
         sql_parser.finish()
-    reader.reasons.update(sql_parser.reasons)
+    for number, reader in enumerate(readers):
+        reader.reasons.update(sql_parser.reasons[number])
     con.execute(f"SET threads = {threads}; RESET disabled_optimizers")
-    return sql_parser.kinds
+    return sql_parser.kinds, failed
 
 
 class SqlParser:
@@ -102,7 +126,7 @@ class SqlParser:
         threads: Maximum number of blocks to parse in full at the same time.
 
     Attributes:
-        reasons: Counts of repairs, by cause; complete after `finish`.
+        reasons: Counts of repairs, by trace and cause; complete after `finish`.
         kinds: The kinds of the events that needed the full parse; complete after `finish`.
     """
 
@@ -111,11 +135,12 @@ class SqlParser:
         self._threads = threads
         self._pool, self._line = ThreadPoolExecutor(threads), ThreadPoolExecutor(1)
         self._plain: _PlainRows | None = None
+        self._waiting: defaultdict[str, list[pa.RecordBatch]] = defaultdict(list)
         self._appending: deque[Future[None]] = deque()
         self._held: list[pa.RecordBatch] = []
         self._idle: list[_FullParse] = []
         self._parsing: set[Future[None]] = set()
-        self.reasons: Counter[str] = Counter()
+        self.reasons: defaultdict[int, Counter[str]] = defaultdict(Counter)
         self.kinds: set[str] = set()
 
     def __enter__(self) -> Self:
@@ -125,20 +150,31 @@ class SqlParser:
         self._pool.shutdown()
         self._line.shutdown()
 
-    def add(self, block: Block) -> None:
-        """Append a block. A few of its rows may wait until `finish`. Waits if all threads are busy."""
-        if block.plain:
-            self._plain = self._plain or _PlainRows(self._con.cursor())
-            if len(self._appending) == BLOCKS_AHEAD:
-                self._appending.popleft().result()
-            self._appending.append(self._line.submit(self._plain.append, block.plain))
-        self._held.append(pa.record_batch([block.ids, block.texts], _OTHERS))
+    def add(self, block: Block, trace: int = 0) -> None:
+        """Append a block. Some of its rows may wait until `finish`. Waits if all threads are busy.
+
+        Args:
+            block: The block.
+            trace: The number of its trace. Those of several traces must be in order.
+        """
+        for kind, batch in block.plain.items():
+            ids = _with_trace(batch.column("event_id"), trace)
+            at = batch.schema.get_field_index("event_id")
+            self._waiting[kind].append(batch.set_column(at, "event_id", ids))
+        if (
+            sum(len(batch) for waiting in self._waiting.values() for batch in waiting)
+            > EVENTS_AT_ONCE
+        ):
+            self._append_waiting()
+        ids = _with_trace(block.ids, trace)
+        self._held.append(pa.record_batch([ids, block.texts], _OTHERS))
         if sum(batch.nbytes for batch in self._held) > HELD_BYTES:
             self._parse_held()
 
     def finish(self) -> None:
         """Append the rows that are still waiting, and wait for all threads."""
         self._parse_held()
+        self._append_waiting()
         for future in self._appending:
             future.result()
         if self._plain:
@@ -147,8 +183,17 @@ class SqlParser:
         for future in self._parsing:
             future.result()
         for parse in self._idle:
-            self.reasons.update(+parse.reasons)  # without the zeros
+            for trace, reasons in parse.reasons.items():
+                self.reasons[trace].update(reasons)
             self.kinds |= parse.kinds
+
+    def _append_waiting(self) -> None:
+        if self._waiting:
+            self._plain = self._plain or _PlainRows(self._con.cursor())
+            if len(self._appending) == BLOCKS_AHEAD:
+                self._appending.popleft().result()
+            self._appending.append(self._line.submit(self._plain.append, self._waiting))
+            self._waiting = defaultdict(list)
 
     def _parse_held(self) -> None:
         batches = pa.Table.from_batches(self._held, _OTHERS).combine_chunks().to_batches()
@@ -180,12 +225,12 @@ class _PlainRows:
         self._rows: dict[str, _Rows] = {}
         con.execute("BEGIN")
 
-    def append(self, batches: dict[str, pa.RecordBatch]) -> None:
-        for kind, batch in batches.items():
+    def append(self, batches: Mapping[str, list[pa.RecordBatch]]) -> None:
+        for kind, found in batches.items():
             if kind not in self._rows:
-                self._rows[kind] = _Rows(batch.schema)
+                self._rows[kind] = _Rows(found[0].schema)
                 self._con.register(f"plain_{kind}", self._rows[kind])
-            self._rows[kind].batch = batch
+            self._rows[kind].batches = found
             run(self._con, fast_parser.insert_sql(self._layout, kind))
 
     def commit(self) -> None:
@@ -199,23 +244,24 @@ class _FullParse:
         self._con = con
         self._layout = event_layout(con)
         self._others = _Rows(_OTHERS)
-        self.reasons: Counter[str] = Counter()
+        self.reasons: defaultdict[int, Counter[str]] = defaultdict(Counter)
         self.kinds: set[str] = set()
         con.register("others", self._others)
 
     def append(self, batch: pa.RecordBatch) -> None:
-        texts = self._without_odd_numbers(batch.column("text"))
-        self._others.batch = pa.record_batch([batch.column("event_id"), texts], _OTHERS)
-        [(duplicates,)] = self._con.execute(query("duplicate_keys")).fetchall()
-        self.reasons["duplicate_keys"] += duplicates
+        texts = self._without_odd_numbers(batch)
+        self._others.batches = [pa.record_batch([batch.column("event_id"), texts], _OTHERS)]
+        for trace, duplicates in self._con.execute(query("duplicate_keys")).fetchall():
+            self.reasons[trace]["duplicate_keys"] += duplicates
         older_keys = _has_any_key(texts, self._layout.older_keys)
         run(self._con, f"CREATE OR REPLACE TEMP TABLE base AS {query('event_columns')}")
         for (kind,) in self._con.execute("SELECT DISTINCT b.tbl FROM base AS b").fetchall():
             self.kinds.add(kind)
             run(self._con, event_columns.insert_sql(self._layout, kind, older_keys))
 
-    def _without_odd_numbers(self, texts: pa.StringArray) -> pa.StringArray:
+    def _without_odd_numbers(self, batch: pa.RecordBatch) -> pa.StringArray:
         """Quote NaN and Infinity, which DuckDB would read as numbers."""
+        texts = batch.column("text")
         import pyarrow.compute as pc  # slow to import; meanwhile another thread reads
 
         found = pc.match_substring_regex(texts, r"[:,\[]\s*-?(?:nan|inf)", ignore_case=True)
@@ -224,23 +270,30 @@ class _FullParse:
         repaired = [text.encode() for text in texts.to_pylist()]
         for position in pc.indices_nonzero(found).to_pylist():
             value = Scanner(repaired[position], 0).read()
-            self.reasons.update(value.causes)
+            trace = batch.column("event_id")[position].as_py() >> POSITION_BITS
+            self.reasons[trace].update(value.causes)
             repaired[position] = value.text
         return joined(repaired)
 
 
 class _Rows:
-    """An Arrow stream that is registered once; each statement reads the batch that is set when it runs."""
+    """An Arrow stream that is registered once; each statement reads the batches that are set when it runs."""
 
     def __init__(self, schema: pa.Schema) -> None:
-        self.batch = pa.record_batch([pa.nulls(0, field.type) for field in schema], schema)
+        self._schema = schema
+        self.batches: list[pa.RecordBatch] = []
 
     def __arrow_c_schema__(self) -> object:
-        return self.batch.schema.__arrow_c_schema__()
+        return self._schema.__arrow_c_schema__()
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        reader = pa.RecordBatchReader.from_batches(self.batch.schema, [self.batch])
+        reader = pa.RecordBatchReader.from_batches(self._schema, self.batches)
         return reader.__arrow_c_stream__(requested_schema)
+
+
+def _with_trace(ids: pa.Int64Array, trace: int) -> pa.Int64Array:
+    """Write the number of the trace into the upper bits of event ids."""
+    return from_numpy(to_numpy(ids) + (trace << POSITION_BITS)) if trace else ids
 
 
 def _has_any_key(texts: pa.StringArray, keys: list[str]) -> bool:

@@ -69,7 +69,7 @@ CREATE MACRO with_costs(rel VARCHAR) AS TABLE
                 THEN coalesce(c.is_eligible, FALSE)
         END AS tensor_core_eligible
     FROM query_table(rel) AS h
-    CROSS JOIN linked_work AS w
+    LEFT JOIN linked_work AS w ON trace_of(h.event_id) = w.trace
     LEFT JOIN call_costs AS c ON h.event_id = c.event_id;
 
 DROP TABLE costs;

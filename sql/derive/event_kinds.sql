@@ -74,6 +74,12 @@ CREATE MACRO event_table(phase, category, name, is_timed, has_stream) AS
 CREATE MACRO is_launch_category(category) AS
     category LIKE '%\_runtime' ESCAPE '\' OR category LIKE '%\_driver' ESCAPE '\';
 
+-- Small traces are linked together. The number of an event's trace is in the upper bits of its event_id, and the
+-- position in the file in the lower 40.
+CREATE MACRO trace_of(event_id) AS event_id >> 40;
+
+CREATE MACRO position_of(event_id) AS event_id & ((1::BIGINT << 40) - 1);
+
 CREATE MACRO is_op_category(category) AS category IN ('cpu_op', 'user_annotation');
 
 -- Device rows whose process is the device, and whose arguments may not name it.

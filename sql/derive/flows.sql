@@ -7,6 +7,7 @@ CREATE TABLE linked_flows AS
 WITH
 rows_as_one AS (
     SELECT
+        trace_of(f.event_id) AS trace,
         f.raw_category,
         f.flow_id,
         f.phase,
@@ -20,9 +21,9 @@ rows_as_one AS (
 ),
 
 odd_arrows AS (
-    SELECT f.raw_category, f.flow_id
+    SELECT trace_of(f.event_id) AS trace, f.raw_category, f.flow_id
     FROM raw_flow AS f
-    GROUP BY f.raw_category, f.flow_id
+    GROUP BY trace_of(f.event_id), f.raw_category, f.flow_id
     HAVING
         f.flow_id IS NULL
         OR count(*) FILTER (WHERE f.phase = 's') > 1
@@ -36,7 +37,8 @@ simple AS (
     WHERE NOT EXISTS (
         FROM odd_arrows AS o
         WHERE
-            r.raw_category IS NOT DISTINCT FROM o.raw_category
+            r.trace = o.trace
+            AND r.raw_category IS NOT DISTINCT FROM o.raw_category
             AND r.flow_id IS NOT DISTINCT FROM o.flow_id
     )
 ),
@@ -49,10 +51,11 @@ rows_in_order AS (
     FROM rows_as_one AS r
     INNER JOIN odd_arrows AS o
         ON
-            r.raw_category IS NOT DISTINCT FROM o.raw_category
+            r.trace = o.trace
+            AND r.raw_category IS NOT DISTINCT FROM o.raw_category
             AND r.flow_id IS NOT DISTINCT FROM o.flow_id
     WINDOW chain AS (
-        PARTITION BY r.raw_category, r.flow_id
+        PARTITION BY r.trace, r.raw_category, r.flow_id
         ORDER BY r.ts_ns, CASE r.phase WHEN 's' THEN 0 WHEN 't' THEN 1 ELSE 2 END, r.event_id
     )
 ),
@@ -63,12 +66,14 @@ targets AS (
         r.*,
         coalesce(
             max(r.source_position) OVER (
-                PARTITION BY r.raw_category, r.flow_id ORDER BY r.position
+                PARTITION BY r.trace, r.raw_category, r.flow_id ORDER BY r.position
                 ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
             ),
             CASE
                 WHEN r.phase = 'f'
-                    THEN min(r.source_position) OVER (PARTITION BY r.raw_category, r.flow_id)
+                    THEN min(r.source_position) OVER (
+                        PARTITION BY r.trace, r.raw_category, r.flow_id
+                    )
             END
         ) AS taken
     FROM rows_in_order AS r
@@ -78,13 +83,16 @@ pairs AS (
     SELECT s.whole AS s, t.whole AS t
     FROM (FROM simple AS r WHERE r.phase = 's') AS s
     FULL JOIN (FROM simple AS r WHERE r.phase = 'f') AS t
-        ON t.raw_category IS NOT DISTINCT FROM s.raw_category AND t.flow_id = s.flow_id
+        ON
+            t.trace = s.trace
+            AND t.raw_category IS NOT DISTINCT FROM s.raw_category AND t.flow_id = s.flow_id
     UNION ALL
     SELECT s.whole AS s, t.whole AS t
     FROM (FROM targets AS r WHERE r.phase <> 's') AS t
     LEFT JOIN (FROM targets AS r WHERE r.phase <> 'f') AS s
         ON
-            t.raw_category IS NOT DISTINCT FROM s.raw_category
+            t.trace = s.trace
+            AND t.raw_category IS NOT DISTINCT FROM s.raw_category
             AND t.flow_id = s.flow_id
             AND t.taken = s.position
     UNION ALL
@@ -93,7 +101,7 @@ pairs AS (
     WHERE NOT EXISTS (
         FROM targets AS t
         WHERE
-            t.phase <> 's' AND t.taken = s.position
+            t.phase <> 's' AND t.trace = s.trace AND t.taken = s.position
             AND t.raw_category IS NOT DISTINCT FROM s.raw_category
             AND t.flow_id = s.flow_id
     )

@@ -4,11 +4,12 @@
 
 -- Threads by number: sorting by two texts would be most of the cost of nesting.
 CREATE TABLE threads AS
-SELECT t.pid, t.tid, row_number() OVER (ORDER BY t.pid, t.tid)::INTEGER AS thread
+SELECT
+    t.trace, t.pid, t.tid, row_number() OVER (ORDER BY t.trace, t.pid, t.tid)::INTEGER AS thread
 FROM (
-    SELECT h.pid, h.tid FROM raw_host AS h
+    SELECT trace_of(h.event_id) AS trace, h.pid, h.tid FROM raw_host AS h
     UNION
-    SELECT m.pid, m.tid FROM raw_memory AS m
+    SELECT trace_of(m.event_id), m.pid, m.tid FROM raw_memory AS m
 ) AS t;
 
 -- Flags are numbers, which arrays share with the database.
@@ -23,14 +24,24 @@ SELECT
     CASE WHEN h.category = 'python_function' THEN 1 ELSE 0 END::TINYINT AS is_frame,
     0::TINYINT AS is_memory,
     -- Operators that the same line ran for different callers are on different stacks.
+    -- Each trace has stacks of its own.
     hash(
-        stack_name(h.name), h.category, CASE WHEN h.category = 'cpu_op' THEN h.call_stack END
+        stack_name(h.name),
+        h.category,
+        CASE WHEN h.category = 'cpu_op' THEN h.call_stack END,
+        trace_of(h.event_id)
     ) AS name_hash
 FROM raw_host AS h
-INNER JOIN threads AS t ON h.pid IS NOT DISTINCT FROM t.pid AND h.tid IS NOT DISTINCT FROM t.tid
+INNER JOIN threads AS t
+    ON
+        trace_of(h.event_id) = t.trace
+        AND h.pid IS NOT DISTINCT FROM t.pid AND h.tid IS NOT DISTINCT FROM t.tid
 UNION ALL
 SELECT
     m.rowid, m.event_id, t.thread, m.ts_ns AS start_ns, m.ts_ns AS end_ns,
     0::TINYINT, 0::TINYINT, 1::TINYINT, 0::UBIGINT
 FROM raw_memory AS m
-INNER JOIN threads AS t ON m.pid IS NOT DISTINCT FROM t.pid AND m.tid IS NOT DISTINCT FROM t.tid;
+INNER JOIN threads AS t
+    ON
+        trace_of(m.event_id) = t.trace
+        AND m.pid IS NOT DISTINCT FROM t.pid AND m.tid IS NOT DISTINCT FROM t.tid;

@@ -7,21 +7,22 @@
 --
 -- The work is done in several statements, so that only one large hash table is needed at a time.
 CREATE TABLE calls AS
-SELECT h.event_id, h.correlation_id, h.ts_ns
+SELECT trace_of(h.event_id) AS trace, h.event_id, h.correlation_id, h.ts_ns
 FROM raw_host AS h
 WHERE is_launch_category(h.category) AND h.correlation_id IS NOT NULL;
 
 CREATE TABLE shared_correlations AS
-SELECT c.correlation_id
+SELECT c.trace, c.correlation_id
 FROM calls AS c
-GROUP BY c.correlation_id
+GROUP BY c.trace, c.correlation_id
 HAVING count(*) > 1;
 
 CREATE TABLE launched AS
 SELECT d.event_id, c.event_id AS launch_id
 FROM raw_device AS d
-INNER JOIN calls AS c ON d.correlation_id = c.correlation_id
-WHERE d.correlation_id NOT IN (SELECT s.correlation_id FROM shared_correlations AS s)
+INNER JOIN calls AS c ON trace_of(d.event_id) = c.trace AND d.correlation_id = c.correlation_id
+ANTI JOIN shared_correlations AS s
+    ON trace_of(d.event_id) = s.trace AND d.correlation_id = s.correlation_id
 UNION ALL
 SELECT
     d.event_id,
@@ -33,8 +34,9 @@ SELECT
         END
     )
 FROM raw_device AS d
-INNER JOIN shared_correlations AS s ON d.correlation_id = s.correlation_id
-INNER JOIN calls AS c ON d.correlation_id = c.correlation_id
+INNER JOIN shared_correlations AS s
+    ON trace_of(d.event_id) = s.trace AND d.correlation_id = s.correlation_id
+INNER JOIN calls AS c ON trace_of(d.event_id) = c.trace AND d.correlation_id = c.correlation_id
 GROUP BY d.event_id
 UNION ALL
 -- Launches that the source names itself.

@@ -33,7 +33,10 @@ FROM (
     SELECT r.event_id, r.external_id
     FROM raw_device AS r ANTI JOIN launched AS l ON r.event_id = l.event_id
 ) AS d
-INNER JOIN raw_host AS h ON d.external_id = h.external_id AND is_op_category(h.category)
+INNER JOIN raw_host AS h
+    ON
+        trace_of(d.event_id) = trace_of(h.event_id) AND d.external_id = h.external_id
+        AND is_op_category(h.category)
 GROUP BY d.event_id;
 
 -- The operators that the source names itself.
@@ -46,6 +49,7 @@ INSERT INTO device_links
 WITH
 counted AS (
     SELECT
+        trace_of(d.event_id) AS trace,
         d.name,
         CASE
             WHEN bool_or(try_cast(c.value AS DOUBLE) > 0) THEN TRUE
@@ -57,7 +61,7 @@ counted AS (
         d.category = 'cuda_profiler_range'
         AND regexp_matches(c.key, 'pipe_tensor|ops_path_tensor|op_[hidqbo]mma')
         AND try_cast(c.value AS DOUBLE) IS NOT NULL
-    GROUP BY d.name
+    GROUP BY trace_of(d.event_id), d.name
 ),
 
 -- The kind of a device event from its texts: there are few texts and many events.
@@ -71,9 +75,7 @@ words AS (
             WHEN d.category = 'kernel'
                 THEN
                     coalesce(
-                        c.uses_tensor_cores,
-                        uses_tensor_cores(d.name),
-                        CASE WHEN d.kind <> 'compute' THEN FALSE END
+                        uses_tensor_cores(d.name), CASE WHEN d.kind <> 'compute' THEN FALSE END
                     )
         END AS uses_tensor_cores
     FROM (
@@ -84,13 +86,12 @@ words AS (
             device_kind(n.category, n.name, n.collective) AS kind
         FROM (SELECT DISTINCT r.category, r.name, r.collective FROM raw_device AS r) AS n
     ) AS d
-    LEFT JOIN counted AS c ON d.category = 'kernel' AND d.name = c.name
 )
 
 SELECT
     d.event_id,
     w.kind,
-    w.uses_tensor_cores,
+    coalesce(c.uses_tensor_cores, w.uses_tensor_cores) AS uses_tensor_cores,
     l.launch_id,
     coalesce(n.op_id, l.op_id, x.op_id) AS op_id
 FROM (
@@ -101,6 +102,8 @@ LEFT JOIN words AS w
         d.category IS NOT DISTINCT FROM w.category
         AND d.name IS NOT DISTINCT FROM w.name
         AND d.collective IS NOT DISTINCT FROM w.collective
+LEFT JOIN counted AS c
+    ON d.category = 'kernel' AND trace_of(d.event_id) = c.trace AND d.name = c.name
 LEFT JOIN launchers AS l ON d.event_id = l.event_id
 LEFT JOIN external_launchers AS x ON d.event_id = x.event_id
 LEFT JOIN named_callers AS n ON d.event_id = n.event_id

@@ -23,7 +23,7 @@ readable AS (
 SELECT
     c.event_id,
     c.raw_category AS category,
-    c.ts_ns + base_ns() AS time_ns,
+    c.ts_ns + base_ns(trace_of(c.event_id)) AS time_ns,
     c.pid,
     c.name,
     s.series,

@@ -9,7 +9,7 @@ SELECT
             ELSE d.device_id
         END AS device_id
     ),
-    d.ts_ns + base_ns() AS start_ns,
+    d.ts_ns + base_ns(trace_of(d.event_id)) AS start_ns,
     d.dur_ns AS duration_ns,
     CASE
         WHEN d.event_id = l.event_id THEN l.kind ELSE error('device_links is out of order')

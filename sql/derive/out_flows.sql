@@ -3,8 +3,8 @@
 -- summary: Content of the Parquet file of flow arrows, with epoch times.
 SELECT
     f.* REPLACE (
-        f.source_ns + base_ns() AS source_ns,
-        f.target_ns + base_ns() AS target_ns
+        f.source_ns + base_ns(trace_of(f.source_event_id)) AS source_ns,
+        f.target_ns + base_ns(trace_of(f.target_event_id)) AS target_ns
     ),
     CASE
         WHEN f.source_rest IS NULL AND f.target_rest IS NULL THEN NULL

@@ -5,14 +5,14 @@
 CREATE VIEW host_events AS
 SELECT
     '' AS run,
-    '' AS worker,
+    trace_of(h.event_id)::VARCHAR AS worker,
     '' AS span,
     h.event_id,
     h.category,
     h.name,
     h.pid,
     h.tid,
-    h.ts_ns + base_ns() AS start_ns,
+    h.ts_ns + base_ns(trace_of(h.event_id)) AS start_ns,
     h.dur_ns AS duration_ns,
     h.correlation_id,
     h.python_module_id,
@@ -27,7 +27,7 @@ POSITIONAL JOIN host_links AS l;
 CREATE VIEW device_events AS
 SELECT
     '' AS run,
-    '' AS worker,
+    trace_of(d.event_id)::VARCHAR AS worker,
     '' AS span,
     d.event_id,
     d.category,
@@ -36,7 +36,7 @@ SELECT
     l.launch_id,
     d.tid,
     d.stream_id,
-    d.ts_ns + base_ns() AS start_ns,
+    d.ts_ns + base_ns(trace_of(d.event_id)) AS start_ns,
     d.dur_ns AS duration_ns,
     d.graph_id,
     d.graph_node_id

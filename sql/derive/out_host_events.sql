@@ -18,7 +18,7 @@ SELECT
     l.parent_op_id,
     l.depth,
     l.self_duration_ns,
-    l.overlap_start_ns + base_ns() AS overlap_start_ns,
+    l.overlap_start_ns + base_ns(trace_of(h.event_id)) AS overlap_start_ns,
     l.stack_id
 FROM raw_host AS h
 POSITIONAL JOIN host_links AS l;
@@ -29,7 +29,7 @@ SELECT
     CASE
         WHEN try_cast(h.tid AS BIGINT)::VARCHAR = h.tid THEN try_cast(h.tid AS BIGINT)
     END AS thread_id,
-    h.ts_ns + base_ns() AS start_ns,
+    h.ts_ns + base_ns(trace_of(h.event_id)) AS start_ns,
     h.dur_ns AS duration_ns,
     f.source_file,
     f.source_line,

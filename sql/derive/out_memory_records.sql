@@ -3,7 +3,7 @@
 -- summary: Content of the Parquet file of memory records, with epoch times.
 SELECT
     m.*,
-    m.ts_ns + base_ns() AS time_ns,
+    m.ts_ns + base_ns(trace_of(m.event_id)) AS time_ns,
     device_type(try_cast(json_extract_string(m.args, '$."Device Type"') AS INTEGER)) AS device_type,
     CASE
         WHEN m.event_id = l.event_id THEN l.op_id ELSE error('memory_links is out of order')

@@ -4,6 +4,7 @@
 WITH
 facts AS (
     SELECT
+        trace_of(o.event_id) AS trace,
         o.pid,
         o.tid,
         o.name,
@@ -18,17 +19,19 @@ facts AS (
 
 named AS (
     SELECT
+        f.trace,
         f.pid,
         arg_max(f.said[1], f.event_id) FILTER (WHERE f.name = 'process_name') AS process_name,
         arg_max(f.said[2], f.event_id) FILTER (WHERE f.name = 'process_labels') AS process_labels,
         arg_max(try_cast(f.said[3] AS BIGINT), f.event_id)
         FILTER (WHERE f.name = 'process_sort_index') AS process_sort_index
     FROM facts AS f
-    GROUP BY f.pid
+    GROUP BY f.trace, f.pid
 ),
 
 threads_named AS (
     SELECT
+        f.trace,
         f.pid,
         f.tid,
         arg_max(f.said[1], f.event_id) FILTER (WHERE f.name = 'thread_name') AS thread_name,
@@ -36,11 +39,17 @@ threads_named AS (
         FILTER (WHERE f.name = 'thread_sort_index') AS thread_sort_index
     FROM facts AS f
     WHERE f.name LIKE 'thread%'
-    GROUP BY f.pid, f.tid
+    GROUP BY f.trace, f.pid, f.tid
 )
 
 SELECT
-    n.pid, t.tid, n.process_name, n.process_labels, n.process_sort_index, t.thread_name,
+    n.trace,
+    n.pid,
+    t.tid,
+    n.process_name,
+    n.process_labels,
+    n.process_sort_index,
+    t.thread_name,
     t.thread_sort_index
 FROM named AS n
-LEFT JOIN threads_named AS t ON n.pid IS NOT DISTINCT FROM t.pid
+LEFT JOIN threads_named AS t ON n.trace = t.trace AND n.pid IS NOT DISTINCT FROM t.pid

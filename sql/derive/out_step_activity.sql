@@ -2,6 +2,8 @@
 -- since: 0.1
 -- summary: The linked rows with the names and columns that the blocks of sql/blocks read.
 --
+-- The key of a trace is its number, as a worker.
+--
 -- An operator or annotation that lies in another one adds no time to its role, which is that of the outer one, unless
 -- the name of either gives it another role: event_roles. Most events are of this kind, and they need not be sorted.
 
@@ -20,7 +22,7 @@ WHERE
 CREATE TABLE host_events AS
 SELECT
     '' AS run,
-    '' AS worker,
+    trace_of(h.event_id)::VARCHAR AS worker,
     '' AS span,
     h.event_id,
     l.parent_id,
@@ -44,7 +46,7 @@ WHERE
 CREATE VIEW device_events AS
 SELECT
     '' AS run,
-    '' AS worker,
+    trace_of(d.event_id)::VARCHAR AS worker,
     '' AS span,
     l.kind,
     l.op_id,
@@ -54,5 +56,11 @@ FROM raw_device AS d
 INNER JOIN device_links AS l ON d.event_id = l.event_id;
 
 CREATE VIEW steps AS
-SELECT '' AS run, '' AS worker, '' AS span, s.event_id, s.extended_start_ns, s.extended_end_ns
+SELECT
+    '' AS run,
+    s.trace::VARCHAR AS worker,
+    '' AS span,
+    s.event_id,
+    s.extended_start_ns,
+    s.extended_end_ns
 FROM linked_steps AS s;

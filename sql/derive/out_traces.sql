@@ -1,49 +1,58 @@
 -- derive: out_traces
 -- since: 0.1
--- summary: Facts about the trace as a whole, from its events.
+-- summary: Facts about each trace as a whole, from its events.
+--
+-- It reads one row per trace from rel: its number, its base time, its worker, and whether its decimals are unpadded.
 --
 -- Generations are recognised by words that only some of them use. The base time, if there is one, is the
 -- start of the quarter in which the trace was recorded.
-CREATE MACRO trace_facts(base_time BIGINT, worker VARCHAR, unpadded BOOLEAN) AS TABLE
+CREATE MACRO trace_facts(rel VARCHAR) AS TABLE
     SELECT
+        g.trace,
         CASE
             WHEN s.has_2021_words THEN '2021'
-            WHEN base_time >= epoch_ns(TIMESTAMP '2025-12-31') THEN '2026'
-            WHEN base_time IS NOT NULL THEN '2024'
-            WHEN unpadded THEN '2024-03'
+            WHEN g.base_time_ns >= epoch_ns(TIMESTAMP '2025-12-31') THEN '2026'
+            WHEN g.base_time_ns IS NOT NULL THEN '2024'
+            WHEN g.unpadded THEN '2024-03'
             WHEN s.has_decimals THEN '2024-04'
-            WHEN s.has_2022_words THEN '2022'
+            WHEN coalesce(f.has_2022_words, FALSE) OR s.has_2022_words THEN '2022'
             ELSE '2023'
         END AS generation,
-        s.process_id,
+        p.process_id,
         -- The profiler's own handler names the worker after the host and the process.
         CASE
-            WHEN worker LIKE '%\_' || s.process_id ESCAPE '\'
-                THEN left(worker, length(worker) - length(s.process_id::VARCHAR) - 1)
+            WHEN g.worker LIKE '%\_' || p.process_id ESCAPE '\'
+                THEN left(g.worker, length(g.worker) - length(p.process_id::VARCHAR) - 1)
         END AS worker_hostname,
-        s.start_ns + base_ns() AS start_ns,
-        s.end_ns + base_ns() AS end_ns
-    FROM (
+        s.start_ns + base_ns(g.trace) AS start_ns,
+        s.end_ns + base_ns(g.trace) AS end_ns
+    FROM query_table(rel) AS g
+    LEFT JOIN (
         SELECT
+            trace_of(e.event_id) AS trace,
             bool_or(e.raw_category IN ('Operator', 'Runtime', 'Kernel', 'Memcpy', 'Memset'))
                 AS has_2021_words,
             bool_or(e.ts_ns % 1000 <> 0) AS has_decimals,
-            coalesce(
-                (
-                    SELECT bool_or(f.raw_category IN ('async_cpu_to_gpu', 'async_gpu'))
-                    FROM raw_flow AS f
-                ),
-                FALSE
-            ) OR bool_or(json_exists(e.args, '$."Trace iteration"')) AS has_2022_words,
+            bool_or(json_exists(e.args, '$."Trace iteration"')) AS has_2022_words,
             min(e.ts_ns) AS start_ns,
-            max(e.ts_ns + e.dur_ns) AS end_ns,
-            (
-                SELECT try_cast(mode(h.pid) AS BIGINT) FROM raw_host AS h
-                WHERE h.category <> 'overhead'
-            ) AS process_id
+            max(e.ts_ns + e.dur_ns) AS end_ns
         FROM (
-            SELECT h.raw_category, h.ts_ns, h.dur_ns, h.args FROM raw_host AS h
+            SELECT h.event_id, h.raw_category, h.ts_ns, h.dur_ns, h.args FROM raw_host AS h
             UNION ALL
-            SELECT d.raw_category, d.ts_ns, d.dur_ns, NULL FROM raw_device AS d
+            SELECT d.event_id, d.raw_category, d.ts_ns, d.dur_ns, NULL FROM raw_device AS d
         ) AS e
-    ) AS s;
+        GROUP BY trace_of(e.event_id)
+    ) AS s ON g.trace = s.trace
+    LEFT JOIN (
+        SELECT
+            trace_of(r.event_id) AS trace,
+            bool_or(r.raw_category IN ('async_cpu_to_gpu', 'async_gpu')) AS has_2022_words
+        FROM raw_flow AS r
+        GROUP BY trace_of(r.event_id)
+    ) AS f ON g.trace = f.trace
+    LEFT JOIN (
+        SELECT trace_of(h.event_id) AS trace, try_cast(mode(h.pid) AS BIGINT) AS process_id
+        FROM raw_host AS h
+        WHERE h.category <> 'overhead'
+        GROUP BY trace_of(h.event_id)
+    ) AS p ON g.trace = p.trace;

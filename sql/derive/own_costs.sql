@@ -68,7 +68,8 @@ GROUP BY d.event_id;
 
 -- A trace that does not link device work to operators has no device costs of operators.
 CREATE TABLE linked_work AS
-SELECT CASE WHEN EXISTS (FROM costs) THEN 0::BIGINT END AS no_work_ns;
+SELECT DISTINCT trace_of(c.event_id) AS trace, 0::BIGINT AS no_work_ns
+FROM costs AS c;
 
 INSERT INTO costs
 SELECT i.parent_id, TRUE, i.self_duration_ns, NULL, NULL, NULL, FALSE

@@ -8,8 +8,8 @@ CREATE TABLE recorded AS
 WITH
 bounds AS (
     SELECT
-        min(e.ts_ns) + base_ns() AS start_ns,
-        max(e.ts_ns + e.dur_ns) + base_ns() AS end_ns
+        min(e.ts_ns) + base_ns(0) AS start_ns,
+        max(e.ts_ns + e.dur_ns) + base_ns(0) AS end_ns
     FROM (
         SELECT h.ts_ns, h.dur_ns FROM raw_host AS h
         UNION ALL

@@ -3,7 +3,10 @@
 -- summary: Stacks of `family`, each one once, by number and by name; see ingest/stacks.py.
 CREATE TABLE linked_stacks AS
 SELECT
-    row_number() OVER (ORDER BY s.first_event_id) AS stack_id,
+    trace_of(s.first_event_id) AS trace,
+    row_number() OVER (
+        PARTITION BY trace_of(s.first_event_id) ORDER BY s.first_event_id
+    ) AS stack_id,
     s.*
 FROM (
     SELECT
@@ -21,6 +24,7 @@ FROM (
 -- Python frames have names like `file.py(123): function`, and so do the lines of call stacks.
 CREATE TABLE out_stacks AS
 SELECT
+    n.trace,
     n.stack_id,
     o.stack_id AS outer_stack_id,
     n.category,
@@ -32,6 +36,7 @@ SELECT
     n.self_duration_ns
 FROM (
     SELECT
+        s.trace,
         s.stack_id,
         s.outer_hash,
         h.category,

@@ -5,18 +5,22 @@ CREATE TABLE linked_steps AS
 WITH
 marks AS (
     SELECT
+        trace_of(m.event_id) AS trace,
         m.step,
         m.event_id,
         m.name,
         m.start_ns,
         m.end_ns,
         m.is_profilers,
-        row_number() OVER (ORDER BY m.start_ns, m.event_id) AS position
+        row_number() OVER (
+            PARTITION BY trace_of(m.event_id) ORDER BY m.start_ns, m.event_id
+        ) AS position
     FROM step_marks AS m
 ),
 
 device AS (
     SELECT
+        trace_of(d.event_id) AS trace,
         d.event_id,
         d.ts_ns AS start_ns,
         d.ts_ns + d.dur_ns AS end_ns,
@@ -24,29 +28,34 @@ device AS (
     FROM raw_device AS d
     INNER JOIN device_links AS l ON d.event_id = l.event_id
     LEFT JOIN raw_host AS c ON l.launch_id = c.event_id
-    LEFT JOIN marks AS m ON c.ts_ns >= m.start_ns AND c.ts_ns + c.dur_ns <= m.end_ns
+    -- Compared twice instead of once for equality, by which DuckDB would compare each call with each step.
+    LEFT JOIN marks AS m
+        ON
+            c.ts_ns >= m.start_ns AND c.ts_ns + c.dur_ns <= m.end_ns
+            AND trace_of(c.event_id) >= m.trace AND trace_of(c.event_id) <= m.trace
     WHERE l.kind NOT IN ('sync', 'annotation')
     GROUP BY ALL
 ),
 
 launched AS (
     SELECT
+        d.trace,
         d.position,
         count(*) AS device_events,
         min(d.start_ns) AS start_ns,
         max(d.end_ns) AS end_ns
     FROM device AS d
     WHERE d.position IS NOT NULL
-    GROUP BY d.position
+    GROUP BY d.trace, d.position
 ),
 
 -- Work launched before the steps still occupies the device when the first step starts.
 leftover AS (
-    SELECT max(d.end_ns) AS end_ns
+    SELECT d.trace, max(d.end_ns) AS end_ns
     FROM device AS d
-    WHERE
-        d.position IS NULL
-        AND d.end_ns < (SELECT l.start_ns FROM launched AS l WHERE l.position = 1)
+    INNER JOIN launched AS l ON d.trace = l.trace AND l.position = 1
+    WHERE d.position IS NULL AND d.end_ns < l.start_ns
+    GROUP BY d.trace
 ),
 
 walked AS (
@@ -62,15 +71,18 @@ walked AS (
             )
         ) OVER walk AS reach_ns,
         lag(coalesce(l.device_events, 0)) OVER walk AS device_events_before,
-        max(CASE WHEN l.device_events > 0 THEN m.position END) OVER () AS last_position,
+        max(CASE WHEN l.device_events > 0 THEN m.position END) OVER whole AS last_position,
         o.end_ns AS leftover_end_ns
     FROM marks AS m
-    LEFT JOIN launched AS l ON m.position = l.position
-    CROSS JOIN leftover AS o
-    WINDOW walk AS (ORDER BY m.position)
+    LEFT JOIN launched AS l ON m.trace = l.trace AND m.position = l.position
+    LEFT JOIN leftover AS o ON m.trace = o.trace
+    WINDOW
+        whole AS (PARTITION BY m.trace),
+        walk AS (PARTITION BY m.trace ORDER BY m.position)
 )
 
 SELECT
+    w.trace,
     w.step,
     w.name,
     w.event_id,
@@ -78,7 +90,11 @@ SELECT
     w.end_ns,
     greatest(
         w.start_ns,
-        coalesce(lag(w.reach_ns) OVER (ORDER BY w.position), w.leftover_end_ns, w.start_ns)
+        coalesce(
+            lag(w.reach_ns) OVER (PARTITION BY w.trace ORDER BY w.position),
+            w.leftover_end_ns,
+            w.start_ns
+        )
     ) AS extended_start_ns,
     w.reach_ns AS extended_end_ns,
     w.device_events,
@@ -96,14 +112,23 @@ FROM walked AS w
 UNION ALL
 -- A trace without steps has one step, from its first event to its last.
 SELECT
-    NULL, NULL, NULL, min(e.start_ns), max(e.end_ns), min(e.start_ns), max(e.end_ns),
+    e.trace, NULL, NULL, NULL, min(e.start_ns), max(e.end_ns), min(e.start_ns), max(e.end_ns),
     count(*) FILTER (WHERE e.counts), FALSE
 FROM (
-    SELECT h.ts_ns AS start_ns, h.ts_ns + h.dur_ns AS end_ns, FALSE AS counts FROM raw_host AS h
+    SELECT
+        trace_of(h.event_id) AS trace,
+        h.ts_ns AS start_ns,
+        h.ts_ns + h.dur_ns AS end_ns,
+        FALSE AS counts
+    FROM raw_host AS h
     UNION ALL
-    SELECT d.ts_ns, d.ts_ns + d.dur_ns, l.kind NOT IN ('sync', 'annotation')
+    SELECT
+        trace_of(d.event_id),
+        d.ts_ns,
+        d.ts_ns + d.dur_ns,
+        l.kind NOT IN ('sync', 'annotation')
     FROM raw_device AS d
     INNER JOIN device_links AS l ON d.event_id = l.event_id
 ) AS e
-WHERE NOT EXISTS (FROM marks)
-HAVING count(*) > 0;
+WHERE e.trace NOT IN (SELECT m.trace FROM marks AS m)
+GROUP BY e.trace;

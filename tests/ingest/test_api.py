@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ import pytest
 
 from tracewh.ingest import ingest_trace
 from tracewh.ingest.api import IngestError, Progress, drop, ingest
+from tracewh.ingest.link import Writing
 from tracewh.schema import SQL
 
 #: Writes a trace of one operator, and returns its path.
@@ -173,11 +174,12 @@ def test_a_failure_in_the_middle_leaves_what_there_was(
     was = inside(warehouse)
     assert bool(was) == before
 
-    def fail(_con: object, folder: Path, *_rest: object) -> int:
-        (folder / "traces.parquet").write_bytes(b"half")
+    def fail(_con: object, traces: Sequence[Writing], *_rest: object) -> None:
+        [trace] = traces
+        (trace.folder / "traces.parquet").write_bytes(b"half")
         raise RuntimeError("power cut")
 
-    monkeypatch.setattr(ingest_trace, "write_trace", fail)
+    monkeypatch.setattr(ingest_trace, "write_traces", fail)
     [outcome] = ingest([path], warehouse, force=True)
     assert outcome.status == "refused"
     assert outcome.reason == (

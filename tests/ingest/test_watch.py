@@ -161,7 +161,7 @@ def test_a_whole_file_that_was_refused_is_tried_again(
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(ingest_trace, "write_trace", fail)
+        patch.setattr(ingest_trace, "write_traces", fail)
         path = watched.write("run/w.json", TEXT)
         tries = [len(watched.scan()) for _ in range(16)]
         assert tries == [0, 1, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1]

@@ -19,7 +19,7 @@ import pytest
 
 from tracewh.ingest import api, ingest_file, ingest_trace
 from tracewh.ingest.api import FileResult, drop, ingest
-from tracewh.ingest.link.write_tables import write_trace
+from tracewh.ingest.link.write_tables import write_traces
 from tracewh.storage import staging
 from tracewh.storage.local_store import LocalStore
 from tracewh.storage.staging import Session
@@ -176,7 +176,7 @@ def test_an_interrupt_as_soon_as_a_worker_starts(
         started.set()
 
     monkeypatch.setattr(api, "ThreadPoolExecutor", Pool)
-    monkeypatch.setattr(ingest_file, "ingest_trace", take_in)
+    monkeypatch.setattr(ingest_file, "ingest_traces", take_in)
     with pytest.raises(KeyboardInterrupt):
         ingest([written(tmp_path / "run" / "w.json", "new")], warehouse)
     assert not started.is_set()
@@ -273,11 +273,11 @@ def test_a_file_that_changes_while_it_is_read(
 ) -> None:
     path = written(tmp_path / "run" / "w.json", "aten::mm")
 
-    def change(*arguments: object) -> int:
+    def change(*arguments: object) -> None:
         os.utime(path, ns=(1, 1))
-        return write_trace(*arguments)  # type: ignore[arg-type]
+        write_traces(*arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(ingest_trace, "write_trace", change)
+    monkeypatch.setattr(ingest_trace, "write_traces", change)
     [outcome] = ingest([path], warehouse)
     assert (outcome.status, outcome.reason) == (
         "refused",

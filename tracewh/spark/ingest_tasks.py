@@ -24,7 +24,7 @@ from tracewh.errors import IngestError, RefusedError
 from tracewh.ingest import result
 from tracewh.ingest.database_pool import DatabasePool, Limits
 from tracewh.ingest.error_messages import refusal
-from tracewh.ingest.ingest_file import ingest_file
+from tracewh.ingest.ingest_file import ingest_files
 from tracewh.ingest.plan import Planned, list_traces, make_plan
 from tracewh.ingest.progress import Meter, Progress
 from tracewh.ingest.result import FileResult
@@ -194,7 +194,7 @@ def ingest_task(job: Job, item: tuple[int, Planned]) -> Iterator[pa.RecordBatch]
     number, planned = item
     with ExitStack() as stack:
         local = stack.enter_context(scratch(local_folder(), "name another in spark.local.dir"))
-        commit = partial(job.store.commit, local, planned.target)
+        commit = partial(_commit_to_store, job.store, local)
         if isinstance(job.store, LocalStore):
             if job.marker and not job.marker.exists():
                 raise IngestError(
@@ -202,7 +202,7 @@ def ingest_task(job: Job, item: tuple[int, Planned]) -> Iterator[pa.RecordBatch]
                     "must be in a folder that all machines share, or in a store: s3://BUCKET/PATH"
                 )
             shared = stack.enter_context(job.store.session())
-            commit = partial(_commit, job.store, shared, planned)
+            commit = partial(_commit, job.store, shared)
         found = _ingest(planned, local, commit)
     values = {
         each.name: getattr(found, each.name) for each in fields(found) if each.name != "source"
@@ -213,7 +213,7 @@ def ingest_task(job: Job, item: tuple[int, Planned]) -> Iterator[pa.RecordBatch]
     yield pa.RecordBatch.from_pydict({"result": [text]})
 
 
-def _ingest(planned: Planned, local: Session, commit: Callable[[Path], str]) -> FileResult:
+def _ingest(planned: Planned, local: Session, commit: Callable[[Planned, Path], str]) -> FileResult:
     path = planned.source.path
     if isinstance(path, Path) and not path.exists():
         error = RefusedError(
@@ -224,7 +224,12 @@ def _ingest(planned: Planned, local: Session, commit: Callable[[Path], str]) -> 
     share = Share.of_task()
     limits = Limits(share.cores, share.memory_bytes, share.remedy)
     with DatabasePool(local, limits) as databases:
-        return ingest_file(planned, databases, commit, Meter([planned.source]))
+        [found] = ingest_files([planned], databases, commit, Meter([planned.source]))
+        return found
+
+
+def _commit_to_store(store: Store, local: Session, planned: Planned, staged: Path) -> str:
+    return store.commit(local, planned.target, staged)
 
 
 def _commit(store: LocalStore, shared: Session, planned: Planned, staged: Path) -> str:

@@ -12,7 +12,9 @@ from tracewh.quoting import quote_literal
 ROW_GROUP_ROWS = 61_440
 
 
-def write_parquet(con: duckdb.DuckDBPyConnection, query: str, path: Path, level: int) -> None:
+def write_parquet(
+    con: duckdb.DuckDBPyConnection, query: str, path: Path, level: int, by: str = ""
+) -> None:
     """Write the rows of a query, in their order, to a Parquet file.
 
     Bloom filters would be a fifteenth of the bytes, and no value that people search for is rare enough
@@ -23,10 +25,13 @@ def write_parquet(con: duckdb.DuckDBPyConnection, query: str, path: Path, level:
         query: A SELECT statement.
         path: The file.
         level: Compression level of zstd.
+        by: A column of the query that the files lack. If it is given, `path` becomes a folder with one file
+            per value, `<by>=<value>/data_0.parquet`. The database must have one thread.
     """
+    parts = f"PARTITION_BY ({by}), " if by else ""
     con.execute(f"""
         COPY ({query}) TO {quote_literal(str(path))} (
-            FORMAT parquet, PARQUET_VERSION V2, WRITE_BLOOM_FILTER false,
+            {parts}FORMAT parquet, PARQUET_VERSION V2, WRITE_BLOOM_FILTER false,
             COMPRESSION zstd, COMPRESSION_LEVEL {level}, ROW_GROUP_SIZE {ROW_GROUP_ROWS}
         )
     """)

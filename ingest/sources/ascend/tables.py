@@ -33,7 +33,7 @@ def read_recording(source: Source, reading: Reading) -> Contents:
     if view := files.get(TRACE_VIEW):
         reader = TraceReader(view)
         [(threads,)] = con.execute("SELECT current_setting('threads')").fetchall()
-        parse_events(con, reader, int(threads), reading.on_events, reading.expect)
+        parse_events(con, [reader], int(threads), reading.on_events, reading.expect)
         derive(con, "ascend_trace_view")
         reasons.update(reader.reasons)
         skipped = reader.skipped_events

@@ -57,14 +57,14 @@ def test_what_an_export_cannot_have_takes_no_memory_and_is_null(
     path = tmp_path / "drawn.sqlite"
     draw(path, kernels=10, ranges=20)
     ingest_trace = importlib.import_module("tracewh.ingest.ingest_trace")
-    write_trace, seen = ingest_trace.write_trace, {}
+    write_traces, seen = ingest_trace.write_traces, {}
 
-    def looked_at(con: Any, *arguments: Any) -> int:
+    def looked_at(con: Any, *arguments: Any) -> None:
         for table in ("raw_host", "raw_device"):
             seen[table] = {name for name, *_ in con.execute(f"DESCRIBE {table}").fetchall()}
-        return int(write_trace(con, *arguments))
+        write_traces(con, *arguments)
 
-    monkeypatch.setattr(ingest_trace, "write_trace", looked_at)
+    monkeypatch.setattr(ingest_trace, "write_traces", looked_at)
     tracewh.ingest([path], tmp_path / "warehouse")
     assert "input_dims" in seen["raw_host"] and "grid" in seen["raw_device"]
     assert not seen["raw_host"] & {"concrete_inputs", "python_id", "raw", "flow_id"}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import pickle
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +14,14 @@ from pyarrow import fs
 import tracewh
 from tracewh.ingest.api import ingest
 from tracewh.ingest.database_pool import DatabasePool, Limits
-from tracewh.ingest.ingest_trace import ingest_trace
-from tracewh.ingest.plan import make_plan
+from tracewh.ingest.ingest_trace import ingest_traces
+from tracewh.ingest.plan import Planned, make_plan
 from tracewh.ingest.sources.discover import discover
 from tracewh.schema import tables
 from tracewh.storage import staging
 from tracewh.storage.open_store import open_store
+from tracewh.storage.staging import Session
+from tracewh.storage.store import Store
 from tracewh.views.listing import Listing
 from tracewh.views.registry import installed
 
@@ -112,6 +113,18 @@ def test_a_trace_is_that_of_its_newest_manifest(
     assert operators(url) == {W: "the last"}
 
 
+def _ingested(store: Store, session: Session, databases: DatabasePool, planned: Planned) -> str:
+    """Ingest a file as planned, and return its span."""
+    spans = []
+
+    def commit(_: int, folder: Path, __: object) -> None:
+        spans.append(store.commit(session, planned.target, folder))
+
+    ingest_traces(databases, [planned.source], lambda _: None, lambda _: None, commit)
+    [span] = spans
+    return span
+
+
 def test_attempts_at_once(s3: Any, tmp_path: Path) -> None:
     """What a plan says is all that another process needs, and any number may follow it."""
     url = f"{s3.url}/together"
@@ -125,14 +138,8 @@ def test_attempts_at_once(s3: Any, tmp_path: Path) -> None:
             there.session() as session,
             DatabasePool(session, Limits(1, 1 << 28)) as databases,
         ):
-            taken = ingest_trace(
-                databases,
-                again.source,
-                lambda _: None,
-                lambda _: None,
-                partial(there.commit, session, again.target),
-            )
-        assert taken.span == "default"
+            span = _ingested(there, session, databases, again)
+        assert span == "default"
         assert not session.path.exists()
     done = [line.split('"')[1] for line in s3.requests()[asked:]]
     assert len(done) == 3 * OBJECTS
