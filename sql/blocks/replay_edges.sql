@@ -2,7 +2,7 @@
 -- since: 0.1
 -- summary: What nodes of a replay wait for, apart from the node before on the lane and the launch.
 -- grain: one row per edge
--- uses: latest_before, replay_queues
+-- uses: latest_before
 --
 -- - A thread without an event waits for the outermost event of another thread that ended last meanwhile.
 -- - A call that waits for a device waits for the work launched last on each of its streams before. Other
@@ -22,13 +22,16 @@
 --   events  VARCHAR  -     -        Name of a relation, as of replay_events.
 --   work    VARCHAR  -     -        Name of a relation, as of replay_work.
 --   nodes   VARCHAR  -     -        Name of a relation, as of replay_nodes.
+--   queues  VARCHAR  -     -        Name of a relation, as of replay_queues.
 -- columns
 --   name          type    unit  meaning
 --   source_place  BIGINT  key   Node that it comes from.
 --   target_place  BIGINT  key   Node that waits.
 --   lag_ns        BIGINT  ns    From the end of the source to the target.
 --   own_ns        BIGINT  ns    What the target keeps at most of the time since the node before; NULL keeps all.
-CREATE MACRO replay_edges(events VARCHAR, work VARCHAR, nodes VARCHAR) AS TABLE
+CREATE MACRO replay_edges(
+    events VARCHAR, work VARCHAR, nodes VARCHAR, queues VARCHAR
+) AS TABLE
     WITH
     -- The last work of each call on each stream, and the last copy.
     _launches AS MATERIALIZED (
@@ -201,7 +204,7 @@ CREATE MACRO replay_edges(events VARCHAR, work VARCHAR, nodes VARCHAR) AS TABLE
             q.call_id * 8 + 1,
             CASE WHEN q.was_blocked THEN NULL ELSE 2000 END,
             CASE WHEN q.was_blocked THEN q.launch_ns END
-        FROM replay_queues(work) AS q
+        FROM query_table(queues) AS q
     )
 
     -- Clocks may differ: an edge that would go back in time is left out. Here and above, a condition on two

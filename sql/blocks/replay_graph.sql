@@ -2,7 +2,7 @@
 -- since: 0.1
 -- summary: Graph of what each instant and each work of a trace waited for, with the lags between them.
 -- grain: one row per node
--- uses: replay_covered, replay_edges, replay_lags, replay_nodes
+-- uses: replay_covered, replay_edges, replay_lags, replay_nodes, replay_queues
 --
 -- Work and instants have a time T. With the lags of the recording, T is the latest of
 --
@@ -39,9 +39,11 @@
 --   rest_ns      BIGINT   ns    Time that nothing explains.
 CREATE MACRO replay_graph(events VARCHAR, work VARCHAR) AS TABLE
     WITH
-    _places AS MATERIALIZED (FROM replay_nodes(events, work)),
+    _queues AS MATERIALIZED (FROM replay_queues(work)),
 
-    _known AS MATERIALIZED (FROM replay_edges(events, work, '_places')),
+    _places AS MATERIALIZED (FROM replay_nodes(events, work, '_queues')),
+
+    _known AS MATERIALIZED (FROM replay_edges(events, work, '_places', '_queues')),
 
     _lists AS (
         SELECT

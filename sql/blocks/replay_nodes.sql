@@ -2,7 +2,7 @@
 -- since: 0.1
 -- summary: What a replay gives a new time: work on streams, and those instants of threads that matter.
 -- grain: one row per kernel, copy or memset, and per instant
--- uses: latest_before, replay_queues
+-- uses: latest_before
 --
 -- Of a thread only these instants matter: the start of a call that launches work, the start and the end of
 -- a call that waits and of a step, the end of a call that a full queue may block, the two ends of a
@@ -17,6 +17,7 @@
 --   name    type     unit  default  meaning
 --   events  VARCHAR  -     -        Name of a relation, as of replay_events.
 --   work    VARCHAR  -     -        Name of a relation, as of replay_work.
+--   queues  VARCHAR  -     -        Name of a relation, as of replay_queues.
 -- columns
 --   name         type    unit  meaning
 --   place        BIGINT  key   Number in the order of time, over all traces.
@@ -27,7 +28,7 @@
 --   first_ns     BIGINT  ns    When the first node of the trace is.
 --   duration_ns  BIGINT  ns    Duration of the work; 0 for an instant.
 --   source_id    BIGINT  -     For the start of an event that was handed over to: the node that it waited for.
-CREATE MACRO replay_nodes(events VARCHAR, work VARCHAR) AS TABLE
+CREATE MACRO replay_nodes(events VARCHAR, work VARCHAR, queues VARCHAR) AS TABLE
     WITH
     _ordered AS (
         SELECT
@@ -108,7 +109,7 @@ CREATE MACRO replay_nodes(events VARCHAR, work VARCHAR) AS TABLE
         WHERE w.kind = 'memcpy' AND w.end_ns <= w.call_end_ns
         UNION
         SELECT q.trace, q.lane, q.call_id * 8 + 1, q.call_end_ns, 3
-        FROM replay_queues(work) AS q
+        FROM query_table(queues) AS q
         UNION ALL
         SELECT
             e.trace,

@@ -5,7 +5,7 @@
 -- grain: one row per action of a rank; two for an action that is two at once
 -- distributes: run
 -- order: run, worker, span, start_ns, event_id, gmc, action
--- empty: No trace has an annotation such as PP:2F0 or PP:2RECV_F0: torch.distributed.pipelining writes them for schedules with several stages per rank, such as Interleaved1F1B. A schedule with one stage per rank, such as 1F1B, writes none.
+-- empty: No trace has an annotation such as PP:2F0 or PP:2RECV_F0: torch.distributed.pipelining writes them for schedules with several stages per rank, such as Interleaved1F1B. A schedule with one stage per rank, such as 1F1B, writes none, and the annotations of GPipe, such as Forward 0, do not name the stage.
 -- uses: is_wanted
 -- example: drawn
 --

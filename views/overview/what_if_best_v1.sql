@@ -17,8 +17,8 @@
 -- Gains do not add up: the time of a module is also that of its operators, and when one part no longer holds
 -- the step up, another one does. `tracewh what-if` makes several changes in one replay.
 --
--- Every part is two replays: ten of each kind take 18 CPU seconds and 2 GB for a million events. A lower value of most
--- takes less.
+-- Every part is two replays: ten of each kind take 19 CPU seconds and 2 GB for a million events. If the queue of launches
+-- was full most of the time, they take 32 s and 3 GB for a third of that. A lower value of most takes less.
 --
 -- params
 --   run, worker, span
