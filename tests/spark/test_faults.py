@@ -27,6 +27,7 @@ from tests.spark.conftest import Cluster
 from tests.spark.test_ingest_tasks import rows
 from tests.storage.remote.conftest import BUCKET, Store
 from tracewh.errors import IngestError
+from tracewh.ingest import plan
 from tracewh.ingest.plan import make_plan
 from tracewh.ingest.result import FileResult
 from tracewh.ingest.sources.discover import discover
@@ -39,7 +40,11 @@ from tracewh.storage.open_store import open_store
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-MAIN = "import sys; from tracewh.cli.app import main; sys.exit(main())"
+#: The command line, with one trace per task: when the first is done, others are not.
+ONE_BY_ONE = (
+    "import sys; from tracewh.cli.app import main; from tracewh.ingest import plan;"
+    " plan.SMALL_BYTES = 0; sys.exit(main())"
+)
 
 
 @pytest.fixture(scope="module")
@@ -63,8 +68,14 @@ def local(logs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_machine_is_lost(
-    spark: SparkSession, cluster: Cluster, bucket: Store, logs: Path, local: Path
+    spark: SparkSession,
+    cluster: Cluster,
+    bucket: Store,
+    logs: Path,
+    local: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(plan, "SMALL_BYTES", 0)  # one trace per task
     warehouse = f"s3://{BUCKET}/lost"
     lost: list[FileResult] = []
 
@@ -136,7 +147,7 @@ def test_a_driver_is_killed_and_started_again(
     command = [
         sys.executable,
         "-c",
-        MAIN,
+        ONE_BY_ONE,
         "ingest",
         str(logs),
         "-w",
@@ -172,7 +183,7 @@ def test_a_task_runs_twice_at_once(
     for item in enumerate(make_plan(store, discover([logs]), force=False)):
         with ThreadPoolExecutor() as pool:
             for task in [
-                pool.submit(list, ingest_task(Job(store, None, None), item)) for _ in "ab"
+                pool.submit(list, ingest_task(Job(store, None, None), [item])) for _ in "ab"
             ]:
                 task.result()
     if kind == "store":
@@ -194,7 +205,7 @@ def test_files_and_folders_that_executors_do_not_see(
         f"not found on {gethostname()}: trace files must be in a folder that all machines share, or in a "
         "store: s3://BUCKET/PATH"
     )
-    items = list(enumerate(make_plan(store, sources, force=True)))
+    items = [[item] for item in enumerate(make_plan(store, sources, force=True))]
     elsewhere = Job(store, tmp_path / "wh" / ".staging" / "of the driver" / "lock", None)
     frame = one_per_task(spark, partial(ingest_task, elsewhere), items, "result string")
     with pytest.raises(SparkError) as raised:

@@ -357,5 +357,5 @@ def test_a_file_that_may_not_be_read(logs: Path, tmp_path: Path) -> None:
     first.chmod(0)
     code, lines = ingest_as_anyone(logs / "ddp_gloo", "-w", tmp_path / "wh", "--jobs", "1")
     assert code == 3
-    assert lines[0] == f"{first}: refused: Permission denied: {first}"
-    assert lines[1].startswith(f"{second}: ingested ")
+    assert f"{first}: refused: Permission denied: {first}" in lines
+    assert any(line.startswith(f"{second}: ingested ") for line in lines)

@@ -1,6 +1,6 @@
-"""`ingest` on a Spark cluster: one trace per task. Each task commits its trace to the warehouse.
+"""`ingest` on a Spark cluster: one trace per task, or several small ones. Each trace is committed by itself.
 
-Spark may lose, repeat or duplicate tasks. Each task changes the warehouse in one step for readers, and
+Spark may lose, repeat or duplicate tasks. Each commit changes the warehouse in one step for readers, and
 repeating it changes nothing but the ingest time.
 """
 
@@ -25,7 +25,7 @@ from tracewh.ingest import result
 from tracewh.ingest.database_pool import DatabasePool, Limits
 from tracewh.ingest.error_messages import refusal
 from tracewh.ingest.ingest_file import ingest_files
-from tracewh.ingest.plan import Planned, list_traces, make_plan
+from tracewh.ingest.plan import Planned, list_traces, make_batches, make_plan
 from tracewh.ingest.progress import Meter, Progress
 from tracewh.ingest.result import FileResult
 from tracewh.ingest.sources.discover import Source
@@ -39,6 +39,8 @@ from tracewh.storage.store import Store
 
 #: Time without a running task after which `on_wait` is called.
 WAIT_SECONDS = 20
+#: Tasks at the same time, where Spark does not tell how many it can run.
+TASKS_AT_ONCE = 16
 
 
 class _TextAccumulator(AccumulatorParam[list[str]]):
@@ -128,8 +130,8 @@ class _Run:
     def all(self) -> list[FileResult]:
         """Ingest every file.
 
-        A trace that crashes its process in every attempt fails Spark's job. It runs once more, alone,
-        after the others: another trace in the same executor may have caused the crash.
+        A task that crashes its process in every attempt fails Spark's job. Each of its traces runs once more, alone,
+        after the others: another trace in the same task or executor may have caused the crash.
         """
         for number, planned in enumerate(self._plan):
             if planned.known is not None:
@@ -138,13 +140,14 @@ class _Run:
         while waiting := [
             n for n in range(len(self._plan)) if n not in {*self._results, *suspects}
         ]:
+            tasks = self._tasks(waiting)
             try:
-                self._run_tasks(waiting)
+                self._run_tasks(tasks)
             except TaskLostError as lost:
-                suspects.append(waiting[lost.number])
+                suspects += tasks[lost.number]
         for number in suspects:
             try:
-                self._run_tasks([number])
+                self._run_tasks([[number]])
             except TaskLostError as lost:
                 error = RefusedError(
                     f"its ingest crashed its process in every attempt, the last on {lost.host}: "
@@ -153,8 +156,16 @@ class _Run:
                 self._finish(number, result.refused(self._plan[number].source, error))
         return [self._results[number] for number in range(len(self._plan))]
 
-    def _run_tasks(self, numbers: Sequence[int]) -> None:
-        items = [(number, self._plan[number]) for number in numbers]
+    def _tasks(self, numbers: Sequence[int]) -> list[list[int]]:
+        """The numbers of the files of each task."""
+        context = context_of(self._spark)
+        at_once = context.defaultParallelism if context else TASKS_AT_ONCE
+        batches = make_batches([self._plan[number] for number in numbers], at_once)
+        following = iter(numbers)
+        return [[next(following) for _ in batch] for batch in batches]
+
+    def _run_tasks(self, tasks: Sequence[Sequence[int]]) -> None:
+        items = [[(number, self._plan[number]) for number in numbers] for numbers in tasks]
         frame = one_per_task(self._spark, partial(ingest_task, self._job), items, "result string")
         try:
             rows = collect(frame, DataFrame.collect, self._poll)
@@ -185,13 +196,12 @@ class _Run:
         self._meter.finish(found)
 
 
-def ingest_task(job: Job, item: tuple[int, Planned]) -> Iterator[pa.RecordBatch]:
-    """Ingest one file in a task. Returns a row with the number of the file and its result.
+def ingest_task(job: Job, items: Sequence[tuple[int, Planned]]) -> Iterator[pa.RecordBatch]:
+    """Ingest the files of a task. Returns a row for each, with the number of the file and its result.
 
     Raises:
         IngestError: This machine cannot ingest anything.
     """
-    number, planned = item
     with ExitStack() as stack:
         local = stack.enter_context(scratch(local_folder(), "name another in spark.local.dir"))
         commit = partial(_commit_to_store, job.store, local)
@@ -203,29 +213,40 @@ def ingest_task(job: Job, item: tuple[int, Planned]) -> Iterator[pa.RecordBatch]
                 )
             shared = stack.enter_context(job.store.session())
             commit = partial(_commit, job.store, shared)
-        found = _ingest(planned, local, commit)
-    values = {
-        each.name: getattr(found, each.name) for each in fields(found) if each.name != "source"
-    }
-    text = json.dumps((number, values))
+        found = _ingest([planned for _, planned in items], local, commit)
+    names = [each.name for each in fields(FileResult) if each.name != "source"]
+    texts = [
+        json.dumps((number, {name: getattr(each, name) for name in names}))
+        for (number, _), each in zip(items, found, strict=True)
+    ]
     if job.results is not None:
-        job.results.add([text])
-    yield pa.RecordBatch.from_pydict({"result": [text]})
+        job.results.add(texts)
+    yield pa.RecordBatch.from_pydict({"result": texts})
 
 
-def _ingest(planned: Planned, local: Session, commit: Callable[[Planned, Path], str]) -> FileResult:
-    path = planned.source.path
-    if isinstance(path, Path) and not path.exists():
-        error = RefusedError(
-            f"not found on {socket.gethostname()}: trace files must be in a folder that all machines "
-            "share, or in a store: s3://BUCKET/PATH"
-        )
-        return result.refused(planned.source, error)
+def _ingest(
+    batch: Sequence[Planned], local: Session, commit: Callable[[Planned, Path], str]
+) -> list[FileResult]:
+    missing = [_is_missing(planned) for planned in batch]
+    found = [planned for planned, is_missing in zip(batch, missing, strict=True) if not is_missing]
     share = Share.of_task()
     limits = Limits(share.cores, share.memory_bytes, share.remedy)
     with DatabasePool(local, limits) as databases:
-        [found] = ingest_files([planned], databases, commit, Meter([planned.source]))
-        return found
+        meter = Meter([planned.source for planned in found])
+        results = iter(ingest_files(found, databases, commit, meter))
+    error = RefusedError(
+        f"not found on {socket.gethostname()}: trace files must be in a folder that all machines "
+        "share, or in a store: s3://BUCKET/PATH"
+    )
+    return [
+        result.refused(planned.source, error) if is_missing else next(results)
+        for planned, is_missing in zip(batch, missing, strict=True)
+    ]
+
+
+def _is_missing(planned: Planned) -> bool:
+    path = planned.source.path
+    return isinstance(path, Path) and not path.exists()
 
 
 def _commit_to_store(store: Store, local: Session, planned: Planned, staged: Path) -> str:
