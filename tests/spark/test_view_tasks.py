@@ -96,8 +96,11 @@ def test_a_view_says_what_it_says_on_one_machine(
     here = copied.view(view.name, view.version, **variants(view)[0]).to_arrow_table()
     with duckdb.connect() as con:
         found = sort_rows(con, view, there)
+        # Of the answer here tests/views/test_contracts.py says so.
+        assert dict(zip(found.columns, map(str, found.types), strict=True)) == {
+            column.name: column.type for column in view.columns
+        }
         expected = con.from_arrow(here)
-        assert (found.columns, found.types) == (expected.columns, expected.types)
         assert list(map(rounded, found.fetchall())) == list(map(rounded, expected.fetchall()))
     assert there.schema.types == here.schema.types
 

@@ -39,7 +39,7 @@ print(sorted(seen))
 def test_readers_see_no_error_while_traces_arrive_and_are_replaced(tmp_path: Path) -> None:
     """Readers in processes of their own: a warehouse held open, or opened anew, and a database."""
     logs, warehouse = two_runs(tmp_path), tmp_path / "wh"
-    tracewh.ingest(logs / "ddp_gloo", warehouse)
+    tracewh.ingest(logs / "ddp_gloo", warehouse, jobs=2)
     turned = [tmp_path / how for how in ("opened", "anew", "database")]
     for path in turned:
         path.write_text("0")
@@ -55,7 +55,10 @@ def test_readers_see_no_error_while_traces_arrive_and_are_replaced(tmp_path: Pat
         assert each.stdout.readline() == "reading\n"
     while any(int(path.read_text() or 0) <= 5 for path in turned):
         assert all(each.poll() is None for each in readers)
-        tracewh.ingest(logs, warehouse, force=True, jobs=2)
+        # Each trace is a batch of its own, so its files become the same bytes again: DuckDB opens a file to plan
+        # and again to read, and fails if it has other contents by then (docs/warehouse.md).
+        for run in sorted(logs.iterdir()):
+            tracewh.ingest(run, warehouse, force=True, jobs=2)
     whole = sorted((*key, found["host_events"]) for key, found in rows(warehouse).items())
     assert len(whole) == 4
     for each in readers:
