@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import tracewh
+from tracewh.views.registry import installed
 
 HERE = Path(__file__).parent
 STAGES, MICROBATCHES = 4, 4
@@ -78,3 +79,14 @@ def test_one_rank_alone_is_not_complete(traces: Path) -> None:
     with tracewh.open(traces / "one") as warehouse:
         found = warehouse.view("pipeline_actions").select("rank, is_complete").distinct()
         assert found.fetchall() == [(0, False)]
+
+
+def test_a_pipeline_on_cpus_gives_no_table_and_says_why(both: tracewh.Warehouse) -> None:
+    assert both.view("pipeline_operation_table").fetchall() == []
+    notes = both.notes(installed().get("pipeline_operation_table"), {"run": "pp"})
+    assert [(keys[0], why) for keys, why in notes] == [
+        (
+            "pp",
+            "Optimizer.step#SGD.step of rank 0 launched no work of a device, so its time is not known.",
+        )
+    ]

@@ -30,13 +30,26 @@ RUNS = ("two_ranks_nccl_2023", "h100_bert_2025", "a100_cupti_counters_2023")
 PAIR = ROOT / "samples" / "ddp_gloo"
 LIGHTNING = ROOT / "tests" / "parity" / "lightning" / "run.pt.trace.json.gz"
 
-#: Counters of two kernels, two samples of PM sampling, and two actions of a pipeline, as the profiler writes them:
-#: there is no real trace with the latter.
+#: Counters of two kernels, two samples of PM sampling, and a pipeline of one rank, as the profiler writes them:
+#: there is no real trace with the latter. An annotation of two actions at once is before the step.
 COUNTERS = [
     {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 7, "tid": 7, "ts": 10, "dur": 50},
     *(
-        {"ph": "X", "cat": "user_annotation", "name": name, "pid": 7, "tid": 7, "ts": ts, "dur": 20}
-        for name, ts in (("PP:0F0", 12), ("PP:(0F1;1B0)OVERLAP_F_B", 36))
+        {
+            "ph": "X",
+            "cat": "user_annotation",
+            "name": name,
+            "pid": 7,
+            "tid": 7,
+            "ts": ts,
+            "dur": dur,
+        }
+        for name, ts, dur in (
+            ("PP:(0F1;0B0)OVERLAP_F_B", 1, 3),
+            ("ProfilerStep#1", 5, 60),
+            ("PP:0F0", 12, 20),
+            ("Optimizer.step#SGD.step", 34, 12),
+        )
     ),
     *(
         {
@@ -52,6 +65,7 @@ COUNTERS = [
         for ts in (20, 40)
         for cat, name, pid, args in (
             ("cuda_runtime", "cudaLaunchKernel", 7, {"correlation": ts}),
+            ("kernel", "gemm", 0, {"correlation": ts, "device": 0, "stream": 7}),
             (
                 "cuda_profiler_range",
                 "gemm",
@@ -83,6 +97,7 @@ A100 = {"id": 0, "name": "NVIDIA A100-SXM4-80GB", "computeMajor": 8, "computeMin
 TAKEN_TOGETHER = {
     "runs_v1": "one row for all workers and spans of a run",
     "clocks_v1": "one row for all workers of a host",
+    "pipeline_operation_table_v1": "one table for all ranks of a job",
     "process_groups_v1": "one row for all workers of a group",
     "topology_v1": "what a worker recorded more than once is taken together",
     "diff_kernels_v1": "means over the workers and spans of two runs",
@@ -113,7 +128,12 @@ def crowd_of(shared: Path, factory: pytest.TempPathFactory) -> Path:
         tracewh.ingest([shared / "traces" / "other_tools" / "mindspore" / "minddata_2.0.0"], path)
         tracewh.ingest([LIGHTNING], path, run="lightning")
         counted = folder / "counted.pt.trace.json"
-        counted.write_text(json.dumps({"deviceProperties": [A100], "traceEvents": COUNTERS}))
+        job = {"backend": "nccl", "rank": 0, "world_size": 1}
+        counted.write_text(
+            json.dumps(
+                {"distributedInfo": job, "deviceProperties": [A100], "traceEvents": COUNTERS}
+            )
+        )
         tracewh.ingest([counted], path, run="counted")
         table = write_csv(Drawing(steps=2, slow=(1, 0)), folder / "job.csv")
         tracewh.ingest([table], path, run="pipeline")

@@ -5,7 +5,7 @@
 -- grain: one row per stage
 -- distributes: trace
 -- order: run, worker, span, stage
--- empty: No trace of the run has pipeline operations: ingest a table of them, for example from the timers of Megatron-LM. Traces of the PyTorch profiler do not give them: annotations such as PP:0F0, which torch.distributed.pipelining writes for schedules with several stages per rank, lack the times of transfers and the end of each step. The view pipeline_actions lists what they name.
+-- empty: No trace of the run has pipeline operations: ingest a table of them, for example from the timers of Megatron-LM. If all ranks were traced on GPUs and have annotations such as PP:0F0, which torch.distributed.pipelining writes for schedules with several stages per rank, the view pipeline_operation_table gives the table.
 -- uses: is_wanted, percentage
 -- example: drawn
 --
