@@ -33,20 +33,7 @@ CREATE MACRO annotated_operations(run VARCHAR := NULL, span VARCHAR := NULL) AS 
     ),
 
     _ranges AS MATERIALIZED (
-        SELECT
-            a.run,
-            a.worker,
-            a.span,
-            a.event_id,
-            a.name,
-            a.pid,
-            a.tid,
-            a.start_ns,
-            a.end_ns,
-            a.is_double,
-            a.gmc,
-            a.action,
-            a.mb_id
+        SELECT a.*
         FROM _actions AS a
         UNION ALL
         SELECT

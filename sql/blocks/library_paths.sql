@@ -46,7 +46,7 @@ CREATE MACRO library_paths() AS TABLE
         ('^<', '<frozen importlib._bootstrap>', 'train.py'),
         (
             '(^|/)(torchinductor_[^/]*|torch_compile_debug|\.triton/cache)/',
-            '/tmp/torchinductor_root/ab/cab.py',
-            '/tmp/ipykernel_71/45.py'
+            '/tmp/torchinductor_user/ab/cab.py',
+            '/tmp/ipykernel_4711/45.py'
         )
     ) AS t (pattern, seen, not_of);
