@@ -94,6 +94,19 @@ TRACES: dict[str, tuple[list[dict[str, Any]], dict[str, Any]]] = {
         [call(0, 50, "user_annotation", "load"), kernel(10, 9, "copy", External_id=3)],
         {},
     ),
+    # Its counters say that its gemm uses tensor cores; the gemm of other traces need not.
+    "counters": (
+        [
+            *MATMUL,
+            kernel(160, 1),
+            kernel(160, 1)
+            | {
+                "cat": "cuda_profiler_range",
+                "args": {"smsp__inst_executed_pipe_tensor_op_hmma.sum": 8},
+            },
+        ],
+        {},
+    ),
     "serving": ([call(0, 500, "user_annotation", SERVING), *MATMUL], {}),
     "graph": (
         [
