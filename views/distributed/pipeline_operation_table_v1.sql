@@ -18,7 +18,7 @@
 -- is the device work that was launched during its annotation, without communication. For a backward pass that is
 -- the work of all threads of the process.
 --
--- A job is refused if it has what the model of a pipeline has not, and the reason is printed below the rows: backward
+-- A job that the model of a pipeline does not cover is refused, and the reason is printed below the rows: backward
 -- passes in halves, actions that are two at once, sends and receives that were launched together, collectives within a
 -- forward pass, and stages whose chunks are not those of interleaving. Steps that are not whole on all ranks are left
 -- out, and each step must end with an annotation Optimizer.step#.
