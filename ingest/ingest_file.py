@@ -43,6 +43,7 @@ def ingest_files(
         started = time.perf_counter()
 
         def commit_one(number: int, folder: Path, found: FileResult) -> None:
+            meter.check(0)
             found = replace(found, span=commit(batch[number], folder))
             # The traces of a batch take turns, so each has its share of the time.
             done[number] = replace(found, seconds=(time.perf_counter() - started) / len(batch))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cache
@@ -16,7 +17,7 @@ from tracewh.errors import RefusedError
 from tracewh.files import Stat
 from tracewh.ingest.database_pool import Database, DatabasePool
 from tracewh.ingest.error_messages import refusal
-from tracewh.ingest.link import Writing, base_time_ns, write_traces
+from tracewh.ingest.link import Writing, base_time_ns, folder_of, write_traces
 from tracewh.ingest.parse import (
     FastParser,
     count_odd_values,
@@ -34,13 +35,15 @@ from tracewh.ingest.sources.readers import table_reader
 from tracewh.ingest.sources.source import KINETO
 from tracewh.storage.staging import Session
 
+#: Number of traces of a batch to commit at the same time.
+COMMITS_AT_ONCE = 8
 #: The most memory that linking needs per host event: that of an operator nested in many others.
 HOST_EVENT_BYTES = 800
 
 
 @dataclass(frozen=True, slots=True)
 class _Trace:
-    """A trace to ingest: its file, the size and times of the file before, and a folder for its Parquet files."""
+    """A trace to ingest: its file, the size and times of the file before, and the folder for its Parquet files."""
 
     source: Source
     stat: Stat
@@ -64,7 +67,7 @@ def ingest_traces(
         on_bytes: Called with the number of bytes read, as they are read.
         on_events: Called with the number of events read.
         commit: Called for each trace, with its position in `sources`, its folder, and its result without the
-            span. It moves the folder into the warehouse.
+            span. It moves the folder into the warehouse. Several threads call it.
 
     Raises:
         RefusedError: A file changed, or the only one is not a trace, is damaged, or cannot be read, or the
@@ -73,17 +76,24 @@ def ingest_traces(
     session = databases.session
     try:
         with ExitStack() as stack:
+            staged = stack.enter_context(session.staging())
             traces = [
-                _Trace(source, source.path.stat(), stack.enter_context(session.staging()))
-                for source in sources
+                _Trace(source, source.path.stat(), folder_of(staged, number, len(sources)))
+                for number, source in enumerate(sources)
             ]
-            for number, result in _ingest(databases, traces, on_bytes, on_events).items():
+            results = _ingest(databases, traces, on_bytes, on_events)
+
+            def commit_one(number: int) -> None:
                 before, after = traces[number].stat, sources[number].path.stat()
                 if (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
                     raise RefusedError(
                         "it changed while it was read: ingest it again when it is whole"
                     )
-                commit(number, traces[number].folder, result)
+                commit(number, traces[number].folder, results[number])
+
+            # A commit mostly waits for the disk, which writes the files of several traces at once.
+            pool = stack.enter_context(ThreadPoolExecutor(min(len(results), COMMITS_AT_ONCE) or 1))
+            list(pool.map(commit_one, results))
     except InterruptedError:
         raise
     except (duckdb.Error, OSError) as error:
@@ -99,7 +109,7 @@ def _ingest(
 ) -> dict[int, FileResult]:
     """Write the Parquet files of traces. Return the results of those that were not left out."""
     source = traces[0].source
-    with databases.empty() as database, databases.session.staging() as scratch:
+    with databases.empty() as database:
         con = database.con
         if unpadded:
             read_unpadded(con)
@@ -135,7 +145,7 @@ def _ingest(
             database.expect(host_events * HOST_EVENT_BYTES)
             if writing:
                 at_once = _statements_at_once(con)
-                write_traces(con, writing, scratch, databases.session.running, at_once)
+                write_traces(con, writing, databases.session.running, at_once)
             return {each.number: _result(traces[each.number], each) for each in writing}
     return _ingest(databases, traces, on_bytes, on_events, unpadded=True)
 

@@ -24,9 +24,9 @@ from tracewh.schema import Column, Table, tables
 from tracewh.sql_files import create_block, create_function, create_table, derive, query
 from tracewh.storage.parquet import write_parquet
 
-#: Traces with fewer events are compressed harder: the schemas of a dozen tables are as large as their events,
-#: and it takes no noticeable time.
-FEW_EVENTS = 10_000
+#: Compression level of zstd. At higher levels files are a few percent smaller, and those of small traces take twice
+#: as long.
+LEVEL = 3
 #: The number of a row's trace, for tables whose rows do not have it in `event_id`.
 TRACES = {
     "devices": "t.trace",
@@ -37,6 +37,8 @@ TRACES = {
     "steps": "t.trace",
     "traces": "t.trace",
 }
+#: The column with that number when the tables of several traces are written.
+PARTITION = "trace"
 #: The columns of the tables of a trace file that hold an `event_id`, or a list of them.
 EVENTS = frozenset(
     {
@@ -79,8 +81,8 @@ WITHOUT = {
 NARROW = ("host_events", "device_events")
 #: The tables of CUDA graphs, which few traces have.
 GRAPHS = ("graphs", "graph_nodes")
-#: Parquet files without rows, by table and level of compression.
-_EMPTY: dict[tuple[str, int], bytes] = {}
+#: Parquet files without rows, by table.
+_EMPTY: dict[str, bytes] = {}
 #: Tasks to start first: those that free memory, and the tasks that they need.
 FIRST = (
     *("flows", "traces.parquet", "flows.parquet", "drop flows"),
@@ -93,6 +95,18 @@ BLOCKS = (
     *("step_intervals", "step_roles"),
 )
 BLOCK_TABLES = ("traces", "host_events", "device_events", "steps")
+
+
+def folder_of(staged: Path, number: int, traces: int) -> Path:
+    """Create the folder for the files of a trace, within the folder for those of all.
+
+    DuckDB names the folders of several traces when it writes each table of all of them by one statement.
+    """
+    if traces == 1:
+        return staged
+    folder = staged / f"{PARTITION}={number}"
+    folder.mkdir()
+    return folder
 
 
 def create_link_macros(con: duckdb.DuckDBPyConnection) -> None:
@@ -117,7 +131,6 @@ def create_link_macros(con: duckdb.DuckDBPyConnection) -> None:
 def write_traces(
     con: duckdb.DuckDBPyConnection,
     traces: Sequence[Writing],
-    scratch: Path,
     running: Running,
     at_once: int,
 ) -> None:
@@ -127,7 +140,6 @@ def write_traces(
         con: Connection to the database with the raw tables and the macros of `create_link_macros`. It has one
             thread if there are several traces.
         traces: The traces, one or several. The database may have rows of others, which are not written.
-        scratch: An existing, empty folder on the disk of the folders of the traces.
         running: See `run_tasks`.
         at_once: Maximum number of statements that run at the same time.
     """
@@ -148,7 +160,7 @@ def write_traces(
     empty = {table for _, tables in missing for table in tables}
     if not any(device_properties(trace.metadata) for trace in traces):
         empty.add("devices")
-    output = _Output(traces, scratch)
+    output = _Output(traces)
 
     def write_table(con: duckdb.DuckDBPyConnection, name: str) -> None:
         if name in empty:
@@ -190,12 +202,10 @@ class _Output:
 
     Args:
         traces: The traces.
-        scratch: See `write_traces`.
     """
 
-    def __init__(self, traces: Sequence[Writing], scratch: Path) -> None:
-        self._traces, self._scratch = traces, scratch
-        self._level = 12 if all(trace.source["events"] < FEW_EVENTS for trace in traces) else 3
+    def __init__(self, traces: Sequence[Writing]) -> None:
+        self._traces = traces
 
     def write(self, con: duckdb.DuckDBPyConnection, table: Table, rows: str) -> None:
         """Write the rows of a table, which are in the order of the file.
@@ -213,17 +223,17 @@ class _Output:
         ]
         if not several:
             path = self._traces[0].folder / f"{table.name}.parquet"
-            write_parquet(con, f"SELECT {', '.join(columns)} FROM {rows} AS t", path, self._level)
+            write_parquet(con, f"SELECT {', '.join(columns)} FROM {rows} AS t", path, LEVEL)
             return
-        columns.append(f"{TRACES.get(table.name, 'trace_of(t.event_id)')} AS trace")
-        parts = self._scratch / table.name
+        columns.append(f"{TRACES.get(table.name, 'trace_of(t.event_id)')} AS {PARTITION}")
         select = f"SELECT {', '.join(columns)} FROM {rows} AS t"
-        write_parquet(con, select, parts, self._level, by="trace")
+        staged = self._traces[0].folder.parent / f"{table.name}.parquet"
+        write_parquet(con, select, staged, LEVEL, by=PARTITION)
         without = []
         for trace in self._traces:
             try:
-                part = parts / f"trace={trace.number}" / "data_0.parquet"
-                part.rename(trace.folder / f"{table.name}.parquet")
+                written = trace.folder / f"{table.name}0.parquet"  # as DuckDB names it
+                written.rename(trace.folder / f"{table.name}.parquet")
             except FileNotFoundError:
                 without.append(trace)
         self._write_empty(con, table, without)
@@ -238,12 +248,12 @@ class _Output:
         """Write files without rows. DuckDB writes the first of a process, which is kept."""
         for trace in traces:
             path = trace.folder / f"{table.name}.parquet"
-            if (table.name, self._level) not in _EMPTY:
+            if table.name not in _EMPTY:
                 columns = ", ".join(f"NULL::{c.type} AS {c.name}" for c in table.columns)
-                write_parquet(con, f"SELECT {columns} WHERE false", path, self._level)
-                _EMPTY[table.name, self._level] = path.read_bytes()
+                write_parquet(con, f"SELECT {columns} WHERE false", path, LEVEL)
+                _EMPTY[table.name] = path.read_bytes()
             else:
-                path.write_bytes(_EMPTY[table.name, self._level])
+                path.write_bytes(_EMPTY[table.name])
 
 
 def _value(column: Column, several: bool) -> str:

@@ -313,9 +313,10 @@ def test_an_error_of_the_caller_is_the_callers(tmp_path: Path, warehouse: Path) 
 
 
 def test_an_error_of_the_caller_ends_the_ingest_when_it_comes(
-    tmp_path: Path, warehouse: Path
+    tmp_path: Path, warehouse: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It does not wait for the files that are left."""
+    monkeypatch.setattr(ingest_trace, "COMMITS_AT_ONCE", 2)
 
     def broken(_: object) -> None:
         raise ZeroDivisionError("the list of outcomes")

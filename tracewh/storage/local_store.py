@@ -133,7 +133,8 @@ class LocalStore:
             stored = self.traces(target.run, target.worker)
             taken = {trace.span: trace.origin.source_path for trace in stored}
             span = free_span(target.span, target.source_path, taken)
-            session.place(staged, self.folder(target.run, target.worker, span))
+            session.place(staged, folder := self.folder(target.run, target.worker, span))
+        session.flush_place(folder)
         return span
 
     def drop(self, run: str, worker: str | None = None, span: str | None = None) -> int:
@@ -179,11 +180,12 @@ class LocalStore:
         with self.locked():
             for keys in traces:  # the merged files must not contain a dropped trace
                 self.folder(*keys).stat()
-            session.place(staged, self.data / layout.merged_folder(run, attempt))
+            session.place(staged, folder := self.data / layout.merged_folder(run, attempt))
             for key in (key for each in old for keys in abandoned(each) for key in keys):
                 Path(key).unlink(missing_ok=True)
                 with suppress(OSError):  # not empty
                     Path(key).parent.rmdir()
+        session.flush_place(folder)
 
     def _cannot_write(self, error: OSError) -> IngestError:
         return IngestError(f"cannot write the warehouse {self.path}: {error.strerror}")

@@ -25,10 +25,13 @@ def write_parquet(
         query: A SELECT statement.
         path: The file.
         level: Compression level of zstd.
-        by: A column of the query that the files lack. If it is given, `path` becomes a folder with one file
-            per value, `<by>=<value>/data_0.parquet`. The database must have one thread.
+        by: A column of the query that the files lack. If it is given, there is one file per value, in a folder
+            beside `path`: `a/b.parquet` becomes `a/<by>=<value>/b0.parquet`. The database must have one thread.
     """
-    parts = f"PARTITION_BY ({by}), " if by else ""
+    parts = ""
+    if by:
+        parts = f"PARTITION_BY ({by}), FILENAME_PATTERN {quote_literal(path.stem)}, OVERWRITE_OR_IGNORE, "
+        path = path.parent
     con.execute(f"""
         COPY ({query}) TO {quote_literal(str(path))} (
             {parts}FORMAT parquet, PARQUET_VERSION V2, WRITE_BLOOM_FILTER false,

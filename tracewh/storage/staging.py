@@ -90,7 +90,7 @@ class Session:
             shutil.rmtree(spill_folder(staged), ignore_errors=True)
 
     def flush(self, staged: Path) -> None:
-        """Write a staged trace to the disk (fsync), so that a power cut after `place` loses nothing."""
+        """Write a staged trace to the disk (fsync), so that a power cut after `flush_place` loses nothing."""
         for path in (*staged.iterdir(), staged):
             _sync(path)
 
@@ -109,8 +109,12 @@ class Session:
                 old.rename(folder)
                 raise
             shutil.rmtree(old, ignore_errors=True)
-        for parent in folder.parents[:3]:
-            _sync(parent)
+
+    def flush_place(self, folder: Path) -> None:
+        """Write to the disk that a folder was placed. That needs no lock."""
+        with suppress(FileNotFoundError):  # removed meanwhile
+            for parent in folder.parents[:3]:
+                _sync(parent)
 
     def remove(self, folder: Path) -> bool:
         """Remove a stored trace and its parents that become empty; False if it does not exist."""
