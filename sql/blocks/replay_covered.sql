@@ -32,7 +32,7 @@ CREATE MACRO replay_covered(nodes VARCHAR, intervals VARCHAR) AS TABLE
     _numbered AS (
         SELECT
             i.*,
-            count(*) FILTER (WHERE i.is_new) OVER (
+            count_if(i.is_new) OVER (
                 PARTITION BY i.scenario, i.lane ORDER BY i.start_ns, i.end_ns
                 ROWS UNBOUNDED PRECEDING
             ) AS number

@@ -209,7 +209,7 @@ CREATE MACRO replay_targets(
         FROM (
             SELECT
                 t.*,
-                count(*) FILTER (WHERE t.is_new) OVER (
+                count_if(t.is_new) OVER (
                     PARTITION BY t.number, t.lane ORDER BY t.start_ns, t.end_ns
                     ROWS UNBOUNDED PRECEDING
                 ) AS stretch

@@ -1,7 +1,7 @@
 -- block: unrecorded_work
 -- since: 0.1
 -- summary: What keeps a trace from telling how busy its devices were.
--- grain: one row per trace with a graph capture, or with work that a call launched
+-- grain: one row per trace with a graph capture, or with work that waited
 -- uses: is_wanted, unrecorded_waits
 --
 -- While a graph is captured, launches run no kernel. A thread captures from its call of StreamBeginCapture to
@@ -23,13 +23,24 @@ CREATE MACRO unrecorded_work(
     run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
 ) AS TABLE
     WITH
-    _work AS MATERIALIZED (
+    _queued AS MATERIALIZED (
+        SELECT
+            u.run,
+            u.worker,
+            u.span,
+            u.device_id,
+            min(u.start_ns) FILTER (WHERE u.is_first) AS launched_ns,
+            sum(u.end_ns - u.start_ns) AS queued_ns
+        FROM unrecorded_waits(run, worker, span) AS u
+        GROUP BY u.run, u.worker, u.span, u.device_id
+    ),
+
+    _work AS (
         SELECT
             d.run,
             d.worker,
             d.span,
             d.device_id,
-            d.launch_id,
             d.start_ns,
             d.start_ns + d.duration_ns AS end_ns,
             max(d.start_ns + d.duration_ns) OVER (
@@ -38,9 +49,9 @@ CREATE MACRO unrecorded_work(
                 ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
             ) AS before_ns
         FROM device_events AS d
-        WHERE
-            d.kind IN ('compute', 'communication', 'memcpy', 'memset')
-            AND is_wanted(d.run, d.worker, d.span, run, worker, span)
+        INNER JOIN (SELECT DISTINCT q.run, q.worker, q.span FROM _queued AS q) AS q
+            ON d.run = q.run AND d.worker = q.worker AND d.span = q.span
+        WHERE d.kind IN ('compute', 'communication', 'memcpy', 'memset')
     ),
 
     _devices AS (
@@ -54,18 +65,6 @@ CREATE MACRO unrecorded_work(
             sum(greatest(w.start_ns - w.before_ns, 0)) AS idle_ns
         FROM _work AS w
         GROUP BY w.run, w.worker, w.span, w.device_id
-    ),
-
-    _queued AS (
-        SELECT
-            u.run,
-            u.worker,
-            u.span,
-            u.device_id,
-            min(u.start_ns) FILTER (WHERE u.is_first) AS launched_ns,
-            sum(u.end_ns - u.start_ns) AS queued_ns
-        FROM unrecorded_waits(run, worker, span) AS u
-        GROUP BY u.run, u.worker, u.span, u.device_id
     ),
 
     _waits AS (
@@ -85,15 +84,22 @@ CREATE MACRO unrecorded_work(
         GROUP BY e.run, e.worker, e.span
     ),
 
-    _calls AS MATERIALIZED (
+    -- Few traces capture, and only for those it matters which call comes when.
+    _capturing AS MATERIALIZED (
+        SELECT DISTINCT h.run, h.worker, h.span
+        FROM host_events AS h
+        WHERE
+            (ends_with(h.category, '_runtime') OR ends_with(h.category, '_driver'))
+            AND contains(h.name, 'StreamBeginCapture')
+            AND is_wanted(h.run, h.worker, h.span, run, worker, span)
+    ),
+
+    _calls AS (
         SELECT
             h.run,
             h.worker,
             h.span,
-            h.pid,
-            h.tid,
             h.event_id,
-            h.start_ns,
             contains(h.name, 'Launch') AS is_launch,
             last_value(
                 CASE
@@ -105,6 +111,8 @@ CREATE MACRO unrecorded_work(
                 ORDER BY h.start_ns, h.event_id
             ) AS is_capturing
         FROM host_events AS h
+        INNER JOIN _capturing AS c
+            ON h.run = c.run AND h.worker = c.worker AND h.span = c.span
         WHERE
             (ends_with(h.category, '_runtime') OR ends_with(h.category, '_driver'))
             AND (
@@ -113,7 +121,6 @@ CREATE MACRO unrecorded_work(
                 OR contains(h.name, 'StreamBeginCapture')
                 OR contains(h.name, 'StreamEndCapture')
             )
-            AND is_wanted(h.run, h.worker, h.span, run, worker, span)
     ),
 
     _captures AS (
@@ -125,8 +132,11 @@ CREATE MACRO unrecorded_work(
             count(*) AS launches
         FROM _calls AS c
         LEFT JOIN (
-            SELECT DISTINCT k.run, k.worker, k.span, k.launch_id
-            FROM _work AS k
+            SELECT DISTINCT d.run, d.worker, d.span, d.launch_id
+            FROM device_events AS d
+            INNER JOIN _capturing AS p
+                ON d.run = p.run AND d.worker = p.worker AND d.span = p.span
+            WHERE d.kind IN ('compute', 'communication', 'memcpy', 'memset')
         ) AS w
             ON
                 c.run = w.run AND c.worker = w.worker AND c.span = w.span

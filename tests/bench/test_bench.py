@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import math
 import subprocess
 import sys
 from collections import Counter
@@ -13,6 +14,7 @@ from typing import Any
 import pytest
 
 import tracewh
+from bench.views import MANY, cold, over
 
 ROOT = Path(__file__).parents[2]
 SOURCE = next((ROOT / "samples" / "resnet_workers_0").glob("*.gz"))
@@ -87,26 +89,41 @@ def test_the_ingest_benchmark_measures_a_file_and_a_folder_of_ranks(
         assert float(ours[4]) > float(floor[4]) > 0
 
 
-def test_the_view_benchmark_measures_views_and_many_workers(grown: Path) -> None:
-    """One of each kind that it asks in its own way: plain, of two runs, of a figure."""
+def test_the_view_benchmark_measures_views_and_many_workers(grown: Path, tmp_path: Path) -> None:
+    """One view of each kind that it asks in its own way, and on the larger of two traces; one has no rows."""
+    short = tmp_path / "short.pt.trace.json.gz"
+    short.symlink_to(SOURCE)
     views = ["step_breakdown", "diff_steps", "trend"]
-    chosen = [word for view in views for word in ("--view", view)]
-    table = bench("views.py", grown, "--repeat", 1, "--workers", 3, *chosen)
-    rows = [line.strip("| ").split(" | ") for line in table.splitlines() if line.startswith("| ")]
-    names = [row[0] for row in rows if row[0] != "view"]
-    assert names == [
-        *views,
-        "kernel_stats",
-        "step_breakdown",
-        "comm_overlap",
+    chosen = [word for view in [*views, "roofline"] for word in ("--view", view)]
+    table = bench("views.py", short, grown, "--repeat", 1, "--workers", 3, *chosen)
+    rows = [
+        [cell.strip() for cell in line.strip("|").split("|")]
+        for line in table.splitlines()
+        if line.startswith("| ")
     ]
-    steps = [int(row[1]) for row in rows if row[0] == "step_breakdown"]
-    assert steps == [15, 45]
-    for row in rows:
-        if row[0] != "view":
-            warm, cold, peak_mb = float(row[2]), float(row[5]), float(row[8])
-            assert 0 < warm < cold
-            assert peak_mb > 50
+    one, many = (
+        {row[0]: row[1:] for row in rows if row[0] != "view" and len(row) == columns}
+        for columns in (11, 6)
+    )
+    assert list(one) == list(many) == views
+    steps = {"worker0": "15", "short": "5"}
+    assert one["step_breakdown"][0] == steps[one["step_breakdown"][8]]
+    for name, row in one.items():
+        warm, cold, peak_mb = float(row[1]), float(row[4]), float(row[7])
+        assert 0 < warm < cold
+        assert peak_mb > 50
+        over = [what for what, is_over in (("warm", warm > 0.3), ("cold", cold > 0.7)) if is_over]
+        assert row[9] == ", ".join(over)
+        assert many[name][3:] == [row[8], "cold" if float(many[name][0]) > 5 else ""]
+    assert "No rows for these traces: roofline." in table
+
+
+def test_a_call_over_many_workers_is_stopped_at_its_limit(samples: tracewh.Warehouse) -> None:
+    run = cold("show", "runs", "-w", str(samples.path), limit=0.01)
+    assert run.seconds == math.inf
+    assert run.peak_bytes > 0
+    assert over(MANY, [run]) == "cold"
+    assert cold("show", "runs", "-w", str(samples.path), limit=60).seconds < 60
 
 
 def test_drawn_ranks_are_traces_that_differ_and_can_be_drawn_again(tmp_path: Path) -> None:

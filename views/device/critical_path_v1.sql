@@ -116,7 +116,7 @@ CREATE MACRO critical_path_v1(
     numbered AS (
         SELECT
             m.*,
-            count(*) FILTER (WHERE m.is_new) OVER (
+            count_if(m.is_new) OVER (
                 PARTITION BY m.chain ORDER BY m.start_ns ROWS UNBOUNDED PRECEDING
             ) AS number
         FROM marked AS m

@@ -49,8 +49,8 @@ CREATE MACRO range_kernels_v1(
     host AS (
         SELECT
             h.run,
-            h.worker,
-            h.span,
+            CASE WHEN NOT combine_workers OR worker IS NOT NULL THEN h.worker END AS worker,
+            CASE WHEN per_span OR span IS NOT NULL THEN h.span END AS span,
             first_id(t.names, h.run, h.worker, h.span) + h.event_id AS id,
             h.name,
             h.category
@@ -66,18 +66,49 @@ CREATE MACRO range_kernels_v1(
             AND is_wanted(h.run, h.worker, h.span, run, worker, span)
     ),
 
+    -- The pairs have numbers for texts, which are slow to compare.
+    names AS MATERIALIZED (
+        SELECT row_number() OVER () AS number, n.*
+        FROM (SELECT DISTINCT h.run, h.worker, h.span, h.name, h.category FROM host AS h) AS n
+    ),
+
+    ranges AS (
+        SELECT h.id, n.number
+        FROM host AS h
+        INNER JOIN names AS n
+            ON
+                h.run = n.run
+                AND h.worker IS NOT DISTINCT FROM n.worker
+                AND h.span IS NOT DISTINCT FROM n.span
+                AND h.name = n.name
+                AND h.category = n.category
+    ),
+
     inside AS (
         SELECT r.id, unnest(range(r.first_place, r.last_place + 1)) AS place
         FROM range_launches(run, worker, span) AS r
+    ),
+
+    kernel_names AS MATERIALIZED (
+        SELECT row_number() OVER () AS number, n.name
+        FROM (
+            SELECT DISTINCT d.name
+            FROM device_events AS d
+            WHERE
+                d.kind IN ('compute', 'communication')
+                AND d.launch_id IS NOT NULL
+                AND is_wanted(d.run, d.worker, d.span, run, worker, span)
+        ) AS n
     ),
 
     kernels_of_calls AS (
         SELECT
             first_id(t.names, d.run, d.worker, d.span) + d.launch_id AS launch_id,
             first_id(t.names, d.run, d.worker, d.span) + d.event_id AS id,
-            d.name,
+            n.number AS kernel,
             d.duration_ns
         FROM device_events AS d
+        INNER JOIN kernel_names AS n ON d.name = n.name
         CROSS JOIN trace_names(run, worker, span) AS t
         WHERE
             d.kind IN ('compute', 'communication')
@@ -86,49 +117,28 @@ CREATE MACRO range_kernels_v1(
     ),
 
     pairs AS MATERIALIZED (
-        SELECT
-            h.run,
-            h.worker,
-            h.span,
-            h.name,
-            h.category,
-            h.id AS range_id,
-            k.name AS kernel,
-            k.id AS kernel_id,
-            k.duration_ns
+        SELECT r.number AS range, i.id AS range_id, k.kernel, k.id AS kernel_id, k.duration_ns
         FROM inside AS i
         INNER JOIN launch_order(run, worker, span) AS o ON i.place = o.place
         INNER JOIN kernels_of_calls AS k ON o.id = k.launch_id
-        INNER JOIN host AS h ON i.id = h.id
+        INNER JOIN ranges AS r ON i.id = r.id
     ),
 
     -- One row, where ranges of a name nest.
     once AS (
-        SELECT DISTINCT
-            p.run, p.worker, p.span, p.name, p.category, p.kernel, p.kernel_id, p.duration_ns
+        SELECT DISTINCT p.range, p.kernel, p.kernel_id, p.duration_ns
         FROM pairs AS p
     ),
 
     launching AS (
-        SELECT
-            p.run,
-            CASE WHEN NOT combine_workers OR worker IS NOT NULL THEN p.worker END AS worker,
-            CASE WHEN per_span OR span IS NOT NULL THEN p.span END AS span,
-            p.name,
-            p.category,
-            p.kernel,
-            count(DISTINCT p.range_id) AS ranges
+        SELECT p.range, p.kernel, count(DISTINCT p.range_id) AS ranges
         FROM pairs AS p
-        GROUP BY ALL
+        GROUP BY p.range, p.kernel
     ),
 
     grouped AS (
         SELECT
-            o.run,
-            CASE WHEN NOT combine_workers OR worker IS NOT NULL THEN o.worker END AS worker,
-            CASE WHEN per_span OR span IS NOT NULL THEN o.span END AS span,
-            o.name,
-            o.category,
+            o.range,
             o.kernel,
             count(*) AS calls,
             sum(o.duration_ns) AS total_ns,
@@ -137,16 +147,16 @@ CREATE MACRO range_kernels_v1(
             max(o.duration_ns) AS max_ns,
             stddev_samp(o.duration_ns) AS stddev_ns
         FROM once AS o
-        GROUP BY ALL
+        GROUP BY o.range, o.kernel
     )
 
     SELECT
-        g.run,
-        g.worker,
-        g.span,
-        g.name,
-        g.category,
-        g.kernel,
+        n.run,
+        n.worker,
+        n.span,
+        n.name,
+        n.category,
+        k.name AS kernel,
         l.ranges,
         g.calls,
         g.total_ns / 1000.0 AS total_us,
@@ -156,14 +166,9 @@ CREATE MACRO range_kernels_v1(
         g.max_ns / 1000.0 AS max_us,
         g.stddev_ns / 1000.0 AS stddev_us
     FROM grouped AS g
-    INNER JOIN launching AS l
-        ON
-            g.run = l.run
-            AND g.worker IS NOT DISTINCT FROM l.worker
-            AND g.span IS NOT DISTINCT FROM l.span
-            AND g.name = l.name
-            AND g.category = l.category
-            AND g.kernel = l.kernel
+    INNER JOIN launching AS l ON g.range = l.range AND g.kernel = l.kernel
+    INNER JOIN names AS n ON g.range = n.number
+    INNER JOIN kernel_names AS k ON g.kernel = k.number
     ORDER BY
         g.total_ns DESC,
-        g.run ASC, g.worker ASC, g.span ASC, g.name ASC, g.category ASC, g.kernel ASC;
+        n.run ASC, n.worker ASC, n.span ASC, n.name ASC, n.category ASC, k.name ASC;
