@@ -59,9 +59,12 @@ PANEL_SECONDS = 60
 #: Time limit of the export of a trace. A million events take 10 s, or more on a busy machine.
 TRACE_SECONDS = 600
 #: Queries that run at a time, queries that may wait, and pages or panels that may wait.
-QUERIES, WAITING, VISITORS = 4, 20, 1000
+QUERIES, WAITING, VISITORS = 4, 60, 1000
 #: How long a server that ends waits for clients to read the rest of their answers.
 LAST_SECONDS = 5
+#: How long a connection may be idle. The home page asks every five seconds, and uvicorn's own limit is five, so that
+#: each of its polls would need a new connection.
+IDLE_SECONDS = 75
 #: Media types of the files that a query can be exported to.
 EXPORTS = {"csv": "text/csv; charset=utf-8", "parquet": "application/vnd.apache.parquet"}
 HTTP_OK = 200
@@ -377,7 +380,9 @@ def run_server(
         address = f"http://{shown}:{listening.getsockname()[1]}/"
         secret = f"?{urlencode({'token': token}, quote_via=quote)}" if token else ""
         diagnostics.line(f"{address}{secret}  (press Ctrl-C to stop)")
-        config = uvicorn.Config(app, log_level="warning", lifespan="off")
+        config = uvicorn.Config(
+            app, log_level="warning", lifespan="off", timeout_keep_alive=IDLE_SECONDS
+        )
         server = _Server(config, app.state.site)
         with contextlib.closing(app.state.site), contextlib.suppress(KeyboardInterrupt):
             server.run(sockets=[listening])
