@@ -8,7 +8,7 @@ that nobody asked before, each about as long as `--question` says when it runs a
 
 A rate is the mean of a Poisson process, of which each client has its own. "Without a pause" means that each client
 asks again as soon as it has its answer. Then the answers take as long as the cores need for one question of each
-client, however good the server is. The first question of a client is not counted.
+client, however good the server is. What is asked before the measurement starts all processes of the server.
 """
 
 import argparse
@@ -156,7 +156,7 @@ def measure(address: str, streams: Sequence[Stream], clients: int, seconds: floa
     for each in itertools.chain(*started):
         each.join()
     return Measured(
-        [[took for each in clients for took in each.seconds[1:]] for clients in started],
+        [[took for each in clients for took in each.seconds] for clients in started],
         [error for each in itertools.chain(*started) for error in each.errors],
         time.process_time() - cpu,
     )
@@ -263,6 +263,10 @@ def main() -> None:
             runs = orjson.loads(fetched(f"{address}api/runs")[1])["values"][0]
             read = tuple(itertools.chain(*(pages(address, run) for run in runs)))
             make: Callable[[float], list[Stream]] = lambda pause: [Stream(read, pause)]
+            with ProcessPoolExecutor(
+                1, get_context("spawn")
+            ) as other:  # starts all child processes
+                other.submit(measure, address, [Stream(asked, 0)], 8, 5).result()
             table = [
                 *lines(process, address, ["pages, one a second"], make(1), arguments),
                 *lines(process, address, ["queries, one in 5 s"], [Stream(asked, 5)], arguments),
