@@ -26,7 +26,7 @@ from urllib.parse import urlencode
 
 import orjson
 
-from bench.timeline import fetched, served
+from bench.serve import fetched, served
 from bench.views import RUN, cold, count_events
 
 ENDLESS = "SELECT sum(hash(a.range * b.range)) FROM range(10000000) a, range(10000000) b"

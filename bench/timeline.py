@@ -15,48 +15,22 @@ import datetime
 import os
 import platform
 import random
-import re
 import shutil
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
-import urllib.request
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 
 import orjson
 from playwright.sync_api import sync_playwright
 
-from bench.views import RUN, TRACEWH, cold, count_events, multiply
+from bench.serve import fetched, served
+from bench.views import RUN, cold, count_events, multiply
 
 SHARES = (0.3, 0.1, 0.03, 0.01, 0.003, 0.001)
 PIXELS = 1200
-
-
-@contextmanager
-def served(warehouse: Path) -> Iterator[str]:
-    """Start `tracewh serve` and return its address."""
-    command = [TRACEWH, "serve", "--port", "0", "-w", str(warehouse)]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server:
-        assert server.stderr is not None
-        found = re.match(r"(http://\S+)", server.stderr.readline())
-        if found is None:
-            raise SystemExit("tracewh serve did not start")
-        try:
-            yield found[1]
-        finally:
-            server.terminate()
-
-
-def fetched(url: str) -> tuple[float, bytes]:
-    """Return the seconds that a request takes, and its answer."""
-    start = time.perf_counter()
-    with urllib.request.urlopen(url) as answer:
-        body = answer.read()
-    return time.perf_counter() - start, body
 
 
 def pictures(address: str, repeat: int) -> list[float]:

@@ -109,9 +109,17 @@ class Listing:
         """Return run, worker and span of each trace; `runs` is ignored, because all are known."""
         return [trace.keys for trace in self.traces]
 
-    def versions(self) -> dict[TraceKeys, str]:
-        """Return the version of each trace, which changes when the trace is replaced."""
-        return {trace.keys: trace.version for trace in self.traces}
+    def versions(self, is_wanted: Callable[[str], bool] | None = None) -> dict[TraceKeys, str]:
+        """Return the version of each trace, which changes when the trace is replaced.
+
+        Args:
+            is_wanted: Whether to list the traces of a run; None for all runs.
+        """
+        return {
+            trace.keys: trace.version
+            for trace in self.traces
+            if is_wanted is None or is_wanted(trace.run)
+        }
 
     def files(self, table: str) -> list[str]:
         """Return the paths or URLs of a table's files."""

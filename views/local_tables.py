@@ -87,9 +87,17 @@ class LocalTables:
             keys for path in paths if (keys := layout.parse_trace_folder(path.replace(os.sep, "/")))
         ]
 
-    def versions(self) -> dict[TraceKeys, str]:
-        """Return the version of each trace, which changes when the trace is replaced."""
-        found, _ = _traces(self.path / "data", selected=lambda _: True)
+    def versions(self, is_wanted: Callable[[str], bool] | None = None) -> dict[TraceKeys, str]:
+        """Return the version of each trace, which changes when the trace is replaced.
+
+        Args:
+            is_wanted: Whether to list the traces of a run; None for all runs.
+        """
+        data, runs = self.path / "data", None
+        if is_wanted is not None:
+            names = compacted_runs.names(str(data))
+            runs = [name for name in names if is_wanted(layout.parse_run_folder(name))]
+        found, _ = _traces(data, runs, selected=lambda _: True)
         return {trace.keys: trace.version for trace in found}
 
     def refresh(self, with_merged: bool = True, tables: Iterable[str] | None = None) -> set[str]:

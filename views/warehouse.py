@@ -200,7 +200,7 @@ class Warehouse:
             )
             runs = [given["run"]] if given["run"] else None
             for block in view.notes:
-                versions = self._versions_of(given["run"])
+                versions = self.versions(runs)
                 known = self._notes.get((block, traces))
                 if known is None or known[0] != versions:
                     rows = self._query(
@@ -213,21 +213,20 @@ class Warehouse:
                 found += known[1]
         return found
 
-    def _versions_of(self, run: str | None) -> _Versions:
-        """Return the versions of the traces that notes on a run depend on, captures included; None takes all runs."""
-        return {
-            keys: version
-            for keys, version in self.versions().items()
-            if run is None or replaying_run(keys[0]) == replaying_run(run)
-        }
-
     def names(self) -> list[TraceKeys]:
         """Run, worker and span of each trace; no file is opened."""
         return self._all.names()
 
-    def versions(self) -> dict[TraceKeys, str]:
-        """Return the version of each trace, which changes when it is replaced; no file is opened."""
-        return self._all.versions()
+    def versions(self, runs: Collection[str] | None = None) -> dict[TraceKeys, str]:
+        """Return the version of each trace, which changes when it is replaced; no file is opened.
+
+        Args:
+            runs: Only traces of these runs, and of the captures of their graphs; None for all.
+        """
+        if runs is None:
+            return self._all.versions()
+        owners = {replaying_run(run) for run in runs}
+        return self._all.versions(lambda run: replaying_run(run) in owners)
 
     def select_runs(self, runs: Collection[str]) -> None:
         """Open only the files of some runs, until the next `select_traces`."""

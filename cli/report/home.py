@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import duckdb
@@ -20,6 +20,7 @@ from tracewh.views.queries import run_query
 from tracewh.views.warehouse import WarehouseError
 
 if TYPE_CHECKING:
+    from tracewh.storage.layout import TraceKeys
     from tracewh.views.warehouse import Warehouse
 
 STYLES = ("page.css", "home.css")
@@ -114,6 +115,11 @@ def _states(warehouse: Warehouse) -> dict[str, str]:
     for (run, worker, span), version in sorted(warehouse.versions().items()):
         versions.setdefault(run, []).extend((worker, span, version))
     return {run: _digest((run, *each)) for run, each in versions.items()}
+
+
+def digest_of(versions: Mapping[TraceKeys, str]) -> str:
+    """Return a text that changes with each of these traces."""
+    return _digest(text for keys, version in sorted(versions.items()) for text in (*keys, version))
 
 
 def _digest(texts: Iterable[str]) -> str:

@@ -15,6 +15,7 @@ from tracewh.cli.output import Format, text_formats, write_parquet
 from tracewh.cli.output.trace_file import gzipped, write_trace
 from tracewh.cli.report import timeline as timelines
 from tracewh.cli.report.frame import PRODUCT
+from tracewh.cli.report.home import digest_of
 from tracewh.cli.report.page import document, panel_data
 from tracewh.cli.report.panels import ALONE, COMPARED, SECTIONS
 from tracewh.cli.report.row_json import bounded
@@ -70,6 +71,21 @@ def panel(warehouse: Warehouse, id: str, given: dict[str, str]) -> dict[str, Any
 def timeline(warehouse: Warehouse, kind: str, given: dict[str, str]) -> dict[str, Any]:
     """Return what the timeline of a page asks for."""
     return timelines.answer(warehouse, _trace(warehouse, given), kind, given)
+
+
+def state(warehouse: Warehouse, given: dict[str, str], has_all_runs: bool) -> dict[str, Any]:
+    """Return what changes with each trace that an answer depends on.
+
+    Args:
+        warehouse: The warehouse.
+        given: The parameters of the request, which name the trace.
+        has_all_runs: Whether the answer names all runs.
+    """
+    run, baseline = given.get("run"), given.get("baseline")
+    if has_all_runs or not run:  # which run is the newest depends on all
+        return {"state": digest_of(warehouse.versions())}
+    runs = {"baseline": baseline, "experiment": run} if baseline else {"run": run}
+    return {"state": digest_of(warehouse.versions(warehouse.resolve(runs).values()))}
 
 
 def query(warehouse: Warehouse, sql: str) -> dict[str, Any]:

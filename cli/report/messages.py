@@ -12,6 +12,8 @@ from typing import IO, TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from tracewh.views.listing import Listing
 
+#: HTTP status code of an answer that is not an error.
+OK = 200
 #: The frame that cancels the current task.
 CANCEL = b""
 #: Seconds that a child has to stop by itself before it is killed.

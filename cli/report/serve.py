@@ -16,7 +16,7 @@ import secrets
 import socket
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
 import orjson
@@ -26,15 +26,18 @@ from starlette.background import BackgroundTask
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import Request
-from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response
+from starlette.responses import FileResponse, HTMLResponse, Response
 from starlette.routing import Route
 
 from tracewh.cli import diagnostics
 from tracewh.cli.diagnostics.errors import OK
 from tracewh.cli.report import libraries
+from tracewh.cli.report.answers import Answers, key_of
 from tracewh.cli.report.home import home_page
 from tracewh.cli.report.live import PANELS
+from tracewh.cli.report.messages import OK as HTTP_OK
 from tracewh.cli.report.messages import Setup, Task, TaskResult
+from tracewh.cli.report.responses import HEADERS, Token, json_response, task_response
 from tracewh.cli.report.sql_page import sql_page
 from tracewh.cli.report.timeline import QUESTIONS
 from tracewh.cli.report.worker_pool import Pool, QueueFullError
@@ -42,12 +45,7 @@ from tracewh.storage.remote import is_url
 from tracewh.temporary import Temporary
 from tracewh.views.warehouse import find, listed
 
-if TYPE_CHECKING:
-    from starlette.types import ASGIApp, Receive, Scope, Send
-
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
-#: Name of the cookie that holds the token.
-COOKIE = "tracewh_token"
 LAST_PORT = 65535
 LONGEST_SECONDS = 24 * 3600
 #: Default limits of a query.
@@ -59,49 +57,20 @@ PANEL_SECONDS = 60
 #: Time limit of the export of a trace. A million events take 10 s, or more on a busy machine.
 TRACE_SECONDS = 600
 #: Queries that run at a time, queries that may wait, and pages or panels that may wait.
-QUERIES, WAITING, VISITORS = 4, 20, 1000
+QUERIES, WAITING, VISITORS = 4, 60, 1000
 #: How long a server that ends waits for clients to read the rest of their answers.
 LAST_SECONDS = 5
+#: How long a connection may be idle. The home page asks every five seconds, and uvicorn's own limit is five, so that
+#: each of its polls would need a new connection.
+IDLE_SECONDS = 75
 #: Media types of the files that a query can be exported to.
 EXPORTS = {"csv": "text/csv; charset=utf-8", "parquet": "application/vnd.apache.parquet"}
-HTTP_OK = 200
+#: Bytes of all answers that are kept.
+ANSWERS_BYTES = 100_000_000
 #: The parameters of the page of a trace. Without any of them, `/` is the home page.
 NAMES = {"run", "worker", "span", "baseline"}
 #: The largest body of a request.
 MOST_BODY_BYTES = 1_000_000
-HEADERS = {
-    "Cache-Control": "no-store",
-    "Referrer-Policy": "no-referrer",
-    "X-Content-Type-Options": "nosniff",
-    "X-Frame-Options": "DENY",
-}
-
-
-class Token:
-    """Middleware that requires the token: first in the URL, later in a cookie."""
-
-    def __init__(self, app: ASGIApp, token: str) -> None:
-        self._app, self._token = app, token
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle one request."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        request = Request(scope)
-        if self._is_token(request.query_params.get("token", "")):
-            response: ASGIApp = RedirectResponse("/", headers=HEADERS)
-            assert isinstance(response, Response)
-            response.set_cookie(COOKIE, self._token, httponly=True, samesite="strict")
-        elif self._is_token(request.cookies.get(COOKIE, "")):
-            response = self._app
-        else:
-            text = {"error": "open the URL that `tracewh serve` printed: it contains a token"}
-            response = _json(text, 403)
-        await response(scope, receive, send)
-
-    def _is_token(self, given: str) -> bool:
-        return secrets.compare_digest(given.encode(), self._token.encode())
 
 
 class Site:
@@ -131,6 +100,7 @@ class Site:
             seconds,
             too_long.format("query"),
         )
+        self._answers = Answers(ANSWERS_BYTES)
         self._exports = Temporary()
         self.most_bytes = memory_mb * 10**6
         self.trace_seconds = max(seconds, TRACE_SECONDS)
@@ -158,29 +128,52 @@ class Site:
     async def respond(self, pool: Pool, task: Task, request: Request) -> Response:
         """Run a task and return its response; cancel it if the client disconnects."""
         try:
-            pending = pool.submit(task)
+            return task_response(await self._result(pool, task, request))
         except QueueFullError as error:
-            return _json({"error": str(error)}, 503)
-        disconnected = asyncio.ensure_future(_disconnected(request))
-        finished: asyncio.Future[TaskResult] = asyncio.wrap_future(pending.future)
-        either: set[asyncio.Future[Any]] = {disconnected, finished}
+            return json_response({"error": str(error)}, 503)
+
+    async def recall(self, pool: Pool, task: Task, request: Request) -> Response:
+        """Return the response to the same task as before if no trace has changed since, else run it."""
+        needed = {"given": task.arguments["given"], "has_all_runs": task.kind == "page"}
         try:
-            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
-            if not finished.done():
-                return _json({"error": "the client disconnected"}, 499)
-            result = finished.result()
+            state = await self._result(self.pages, Task("state", needed), request)
+            if state is None or state.status != HTTP_OK:  # the task finds the same error
+                return await self.respond(pool, task, request)
+            key = key_of(task, state.body)
+            if known := self._answers.known(key):
+                return task_response(known)
+            running = self._answers.join(key, lambda: pool.submit(task))
+        except QueueFullError as error:
+            return json_response({"error": str(error)}, 503)
+        try:
+            return task_response(await _finished(running.finished, request))
         finally:
-            disconnected.cancel()
+            self._answers.leave(key, running)
+
+    async def _result(self, pool: Pool, task: Task, request: Request) -> TaskResult | None:
+        """Run a task; None if the client disconnects, which cancels it."""
+        pending = pool.submit(task)
+        try:
+            return await _finished(asyncio.wrap_future(pending.future), request)
+        finally:
             pending.stop()
-        if result.is_page:
-            return HTMLResponse(result.body, result.status, headers=HEADERS)
-        return Response(result.body, result.status, headers=HEADERS, media_type="application/json")
 
     def close(self) -> None:
         """End all child processes."""
         for pool in (self.pages, self.panels, self.timelines, self.queries):
             pool.close()
         self._exports.close()
+
+
+async def _finished(finished: asyncio.Future[TaskResult], request: Request) -> TaskResult | None:
+    """Wait for a result; None if the client disconnects before."""
+    disconnected = asyncio.ensure_future(_disconnected(request))
+    either: set[asyncio.Future[Any]] = {disconnected, finished}
+    try:
+        await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+        return finished.result() if finished.done() else None
+    finally:
+        disconnected.cancel()
 
 
 async def _disconnected(request: Request) -> None:
@@ -206,17 +199,17 @@ async def _query(request: Request) -> dict[str, Any] | Response:
     """Return the content of a request with SQL, or the response that refuses it."""
     # A form of another site cannot send this content type without a CORS preflight.
     if request.headers.get("content-type") != "application/json":
-        return _json({"error": "the content type must be application/json"}, 415)
+        return json_response({"error": "the content type must be application/json"}, 415)
     body = await _body(request)
     if body is None:
-        return _json({"error": "the query is larger than 1 MB"}, 413)
+        return json_response({"error": "the query is larger than 1 MB"}, 413)
     try:
         given = orjson.loads(body)
         text = given["sql"]
     except (orjson.JSONDecodeError, KeyError, TypeError):
         text = None
     if not isinstance(text, str):
-        return _json({"error": 'the body must be {"sql": "..."}'}, 400)
+        return json_response({"error": 'the body must be {"sql": "..."}'}, 400)
     found: dict[str, Any] = given
     return found
 
@@ -248,7 +241,7 @@ def application(
         if not NAMES & request.query_params.keys():
             return HTMLResponse(home_page(), headers=HEADERS)
         task = Task("page", {"given": dict(request.query_params), "perfetto": perfetto})
-        return await site.respond(site.pages, task, request)
+        return await site.recall(site.pages, task, request)
 
     async def queries(request: Request) -> Response:
         return HTMLResponse(sql_page(), headers=HEADERS)
@@ -264,16 +257,16 @@ def application(
     async def panel(request: Request) -> Response:
         name = request.path_params["id"]
         if name not in PANELS:
-            return _json({"error": "unknown panel"}, 404)
+            return json_response({"error": "unknown panel"}, 404)
         task = Task("panel", {"id": name, "given": dict(request.query_params)})
-        return await site.respond(site.panels, task, request)
+        return await site.recall(site.panels, task, request)
 
     async def timeline(request: Request) -> Response:
         kind = request.path_params["kind"]
         if kind not in QUESTIONS:
-            return _json({"error": "unknown question"}, 404)
+            return json_response({"error": "unknown question"}, 404)
         task = Task("timeline", {"kind": kind, "given": dict(request.query_params)})
-        return await site.respond(site.timelines, task, request)
+        return await site.recall(site.timelines, task, request)
 
     async def sql(request: Request) -> Response:
         given = await _query(request)
@@ -287,7 +280,7 @@ def application(
             return given
         kind = given.get("format")
         if kind not in EXPORTS:
-            return _json({"error": f"the format must be {' or '.join(EXPORTS)}"}, 400)
+            return json_response({"error": f"the format must be {' or '.join(EXPORTS)}"}, 400)
         arguments = {"sql": given["sql"], "format": kind, "most_bytes": site.most_bytes}
         task = Task("export", arguments)
         return await site.send_file(site.queries, task, f"tracewh.{kind}", EXPORTS[kind], request)
@@ -318,10 +311,6 @@ def application(
     )
     app.state.site = site
     return app
-
-
-def _json(content: dict[str, Any], status: int = 200) -> Response:
-    return Response(orjson.dumps(content), status, headers=HEADERS, media_type="application/json")
 
 
 class _Server(uvicorn.Server):
@@ -377,7 +366,9 @@ def run_server(
         address = f"http://{shown}:{listening.getsockname()[1]}/"
         secret = f"?{urlencode({'token': token}, quote_via=quote)}" if token else ""
         diagnostics.line(f"{address}{secret}  (press Ctrl-C to stop)")
-        config = uvicorn.Config(app, log_level="warning", lifespan="off")
+        config = uvicorn.Config(
+            app, log_level="warning", lifespan="off", timeout_keep_alive=IDLE_SECONDS
+        )
         server = _Server(config, app.state.site)
         with contextlib.closing(app.state.site), contextlib.suppress(KeyboardInterrupt):
             server.run(sockets=[listening])

@@ -37,6 +37,7 @@ HANDLERS: dict[str, Callable[..., str | dict[str, Any]]] = {
     "page": live.page,
     "panel": live.panel,
     "timeline": live.timeline,
+    "state": live.state,
     "query": live.query,
     "export": live.export,
     "trace_file": live.trace_file,

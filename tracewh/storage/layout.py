@@ -131,6 +131,11 @@ def run_folder(run: str) -> str:
     return partition("run", run)
 
 
+def parse_run_folder(name: str) -> str:
+    """The run of a folder below data/."""
+    return unquote(name.partition("=")[2])
+
+
 def merged_folder(run: str, attempt: Attempt) -> str:
     """The folder below data/ for the merged files that an attempt to compact a run writes."""
     return f"{run_folder(run)}/_compact.{attempt.generation}-{attempt.token}"

@@ -151,6 +151,13 @@ def test_two_columns_of_one_name_are_two(client: TestClient) -> None:
     assert answer["values"] == [[1], [2], [3]]
 
 
+def test_two_columns_may_differ_in_case_only(client: TestClient) -> None:
+    sql = """SELECT 1 AS a, DATE '2020-01-02' AS "A", 'x' AS "#1", [3] AS "q""?" """
+    answer = client.post("/api/sql", json={"sql": sql}).json()
+    assert [column["name"] for column in answer["columns"]] == ["a", "A", "#1", 'q"?']
+    assert answer["values"] == [[1], ["2020-01-02"], ["x"], ["[3]"]]
+
+
 def test_sql_only_reads_the_warehouse(client: TestClient) -> None:
     assert ask(client, "COPY traces TO 'x.csv'").startswith("COPY is not allowed")
     assert ask(client, "SELECT 1; SELECT 2") == "found 2 statements; a query is one statement"
@@ -338,11 +345,25 @@ def test_queries_run_side_by_side(samples: tracewh.Warehouse) -> None:
         stop(server)
 
 
+def test_a_connection_outlives_the_pause_between_two_polls(samples: tracewh.Warehouse) -> None:
+    server, address = started(samples)
+    place = urlsplit(address)
+    with closing(HTTPConnection(place.hostname or "", place.port)) as client:
+        client.request("GET", "/")
+        client.getresponse().read()
+        connected = client.sock
+        time.sleep(5.5)
+        client.request("GET", "/")
+        assert client.getresponse().status == 200
+        assert client.sock is connected
+    stop(server)
+
+
 def test_a_line_that_is_full_says_so(samples: tracewh.Warehouse) -> None:
     server, address = started(samples, "--time-limit", "3600")
     try:
         clients = [sent(address, ENDLESS) for _ in range(serve.QUERIES + serve.WAITING)]
-        said = {"error": "20 queries are already waiting; try again in a moment"}
+        said = {"error": f"{serve.WAITING} queries are already waiting; try again in a moment"}
         until(lambda: answer_of(sent(address, "SELECT error('not full yet')")) == said)
         for client in clients:
             client.close()

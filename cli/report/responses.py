@@ -1,0 +1,65 @@
+"""The responses of `tracewh serve`, and the token that a request needs beyond this machine."""
+
+from __future__ import annotations
+
+import secrets
+from typing import TYPE_CHECKING, Any
+
+import orjson
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
+    from tracewh.cli.report.messages import TaskResult
+
+#: Name of the cookie that holds the token.
+COOKIE = "tracewh_token"
+HEADERS = {
+    "Cache-Control": "no-store",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+}
+
+
+def json_response(content: dict[str, Any], status: int = 200) -> Response:
+    """Return JSON."""
+    return Response(orjson.dumps(content), status, headers=HEADERS, media_type="application/json")
+
+
+def task_response(result: TaskResult | None) -> Response:
+    """Return the result of a task; None if the client disconnected before."""
+    if result is None:
+        return json_response({"error": "the client disconnected"}, 499)
+    if result.is_page:
+        return HTMLResponse(result.body, result.status, headers=HEADERS)
+    return Response(result.body, result.status, headers=HEADERS, media_type="application/json")
+
+
+class Token:
+    """Middleware that requires the token: first in the URL, later in a cookie."""
+
+    def __init__(self, app: ASGIApp, token: str) -> None:
+        self._app, self._token = app, token
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        request = Request(scope)
+        if self._is_token(request.query_params.get("token", "")):
+            response: ASGIApp = RedirectResponse("/", headers=HEADERS)
+            assert isinstance(response, Response)
+            response.set_cookie(COOKIE, self._token, httponly=True, samesite="strict")
+        elif self._is_token(request.cookies.get(COOKIE, "")):
+            response = self._app
+        else:
+            text = {"error": "open the URL that `tracewh serve` printed: it contains a token"}
+            response = json_response(text, 403)
+        await response(scope, receive, send)
+
+    def _is_token(self, given: str) -> bool:
+        return secrets.compare_digest(given.encode(), self._token.encode())
