@@ -56,11 +56,14 @@ class CopiedWarehouse(tracewh.Warehouse):
     ) -> duckdb.DuckDBPyRelation:
         """Ask at once, and plan once: DuckDB binds a relation when it is made and again when it is asked."""
         self._prepare(query, runs=runs)
-        asked = self._con.execute(query, params)
-        with warnings.catch_warnings(
-            action="ignore", category=UserWarning
-        ):  # of a copy of the rows
-            return self._con.from_arrow(asked.to_arrow_table())
+        self._con.execute(query, params)
+        return self._con.from_arrow(_fetch(self._con))
+
+
+def _fetch(con: duckdb.DuckDBPyConnection) -> pa.Table:
+    """What a query answered."""
+    with warnings.catch_warnings(action="ignore", category=UserWarning):  # of a copy of the rows
+        return con.to_arrow_table()
 
 
 #: Answers of the views that say what a trace lacks, which every view without rows asks.
@@ -96,6 +99,7 @@ class CopiedTables(Tables):
         for table in tables:
             self.con.execute(f"INSERT INTO {table} FROM files.{table}")
         self.con.execute("DROP SCHEMA files CASCADE")
+        self._known: dict[str, pa.Table] = {}
 
     def ask(self, view: Spec, **arguments: Any) -> tuple[list[str], Rows]:
         """Names of the columns of a view, and its rows.
@@ -104,9 +108,25 @@ class CopiedTables(Tables):
             view: The view.
             **arguments: Arguments of the view.
         """
+        self._execute(view, arguments)
+        return [name for name, *_ in self.con.description or ()], self.con.fetchall()
+
+    def ask_once(self, view: Spec, **arguments: Any) -> pa.Table:
+        """The rows of a view, kept for those who ask the same.
+
+        Args:
+            view: The view.
+            **arguments: Arguments of the view.
+        """
+        sql = self.registry.call(view.name, view.version, **arguments).sql
+        if sql not in self._known:
+            self._execute(view, arguments)
+            self._known[sql] = _fetch(self.con)
+        return self._known[sql]
+
+    def _execute(self, view: Spec, arguments: dict[str, Any]) -> None:
         sql = self.registry.call(view.name, view.version, **arguments).sql
         named = [arguments[key] for key in ("run", "baseline", "experiment") if key in arguments]
         where = f"run IN ({', '.join(map(quote_literal, named))})" if named else "TRUE"
         self.prepare(sql, self.rare(sql, where))
         self.con.execute(sql)
-        return [name for name, *_ in self.con.description or ()], self.con.fetchall()
