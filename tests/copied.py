@@ -23,6 +23,10 @@ from tracewh.views.warehouse import create
 Rows = list[tuple[Any, ...]]
 
 
+#: Longer answers are not kept for those who ask the same.
+KEPT_BYTES = 200_000
+
+
 class CopiedWarehouse(tracewh.Warehouse):
     """The rows of a warehouse as they are when it is opened.
 
@@ -43,6 +47,7 @@ class CopiedWarehouse(tracewh.Warehouse):
                 """
             )
         self._files = Listing.of(path)  # is never read again
+        self._answers: dict[str, pa.Table] = {}
 
     def _select(self, wanted: Callable[[TraceKeys], bool] | None) -> None:
         """No file is open."""
@@ -54,10 +59,19 @@ class CopiedWarehouse(tracewh.Warehouse):
         first: Callable[[TraceKeys], bool] | None = None,
         runs: Collection[str] | None = None,
     ) -> duckdb.DuckDBPyRelation:
-        """Ask at once, and plan once: DuckDB binds a relation when it is made and again when it is asked."""
-        self._prepare(query, runs=runs)
-        self._con.execute(query, params)
-        return self._con.from_arrow(_fetch(self._con))
+        """Ask at once, and plan once: DuckDB binds a relation when it is made and again when it is asked.
+
+        What is asked again has the same answer, which is kept if it is short.
+        """
+        asked = f"{query} {params!r}"
+        answer = self._answers.get(asked)
+        if answer is None:
+            self._prepare(query, runs=runs)
+            self._con.execute(query, params)
+            answer = _fetch(self._con)
+            if answer.nbytes < KEPT_BYTES:
+                self._answers[asked] = answer
+        return self._con.from_arrow(answer)
 
 
 def _fetch(con: duckdb.DuckDBPyConnection) -> pa.Table:
