@@ -11,7 +11,9 @@ The `example:` line of a header names traces, and the options of `tracewh show` 
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
+import itertools
 import os
 import re
 import shlex
@@ -20,7 +22,6 @@ from pathlib import Path
 from unittest.mock import patch
 
 import tracewh
-from tests.derived_tables import fill_derived_tables
 from tests.given import Tables, paragraphs
 from tracewh.cli.app import main
 from tracewh.views import Spec
@@ -74,7 +75,7 @@ class Examples:
         traces = view.example.partition(" ")[0]
         if traces == "drawn":
             text = (ROOT / path_of_test(view)).read_text("utf-8")
-            warehouse = _drawn(text, self._folder / view.object_name)
+            warehouse = _drawn(text, view, self._folder / view.object_name)
             source = _DRAWN.format(test=path_of_test(view), drawing=_drawing(text))
         elif traces in RECORDED:
             source = RECORDED[traces][0]
@@ -103,15 +104,19 @@ def _drawing(text: str) -> str:
     return "\n".join(lines[1:]).strip("\n")
 
 
-def _drawn(text: str, warehouse: Path) -> Path:
-    """A warehouse with the tables of a .test file before its first query."""
-    tables = Tables()
-    for _, paragraph in paragraphs(text):
-        if not paragraph.startswith("given "):
-            break
-        tables.insert(paragraph)
+@functools.cache
+def _tables() -> Tables:
+    return Tables()
+
+
+def _drawn(text: str, view: Spec, warehouse: Path) -> Path:
+    """A warehouse with the tables of the .test file of a view before its first query."""
+    tables = _tables()
+    given = itertools.takewhile(
+        lambda part: part.startswith("given "), dict(paragraphs(text)).values()
+    )
+    tables.fill(tuple(given), view.sql)
     con = tables.con
-    fill_derived_tables(con, ["step_activity", "operator_costs", "stacks", "graphs"])
     keys = {
         row
         for table in tables.registry.tables()

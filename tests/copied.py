@@ -23,6 +23,10 @@ from tracewh.views.warehouse import create
 Rows = list[tuple[Any, ...]]
 
 
+#: Longer answers are not kept for those who ask the same.
+KEPT_BYTES = 200_000
+
+
 class CopiedWarehouse(tracewh.Warehouse):
     """The rows of a warehouse as they are when it is opened.
 
@@ -43,6 +47,7 @@ class CopiedWarehouse(tracewh.Warehouse):
                 """
             )
         self._files = Listing.of(path)  # is never read again
+        self._answers: dict[str, pa.Table] = {}
 
     def _select(self, wanted: Callable[[TraceKeys], bool] | None) -> None:
         """No file is open."""
@@ -54,13 +59,25 @@ class CopiedWarehouse(tracewh.Warehouse):
         first: Callable[[TraceKeys], bool] | None = None,
         runs: Collection[str] | None = None,
     ) -> duckdb.DuckDBPyRelation:
-        """Ask at once, and plan once: DuckDB binds a relation when it is made and again when it is asked."""
-        self._prepare(query, runs=runs)
-        asked = self._con.execute(query, params)
-        with warnings.catch_warnings(
-            action="ignore", category=UserWarning
-        ):  # of a copy of the rows
-            return self._con.from_arrow(asked.to_arrow_table())
+        """Ask at once, and plan once: DuckDB binds a relation when it is made and again when it is asked.
+
+        What is asked again has the same answer, which is kept if it is short.
+        """
+        asked = f"{query} {params!r}"
+        answer = self._answers.get(asked)
+        if answer is None:
+            self._prepare(query, runs=runs)
+            self._con.execute(query, params)
+            answer = _fetch(self._con)
+            if answer.nbytes < KEPT_BYTES:
+                self._answers[asked] = answer
+        return self._con.from_arrow(answer)
+
+
+def _fetch(con: duckdb.DuckDBPyConnection) -> pa.Table:
+    """What a query answered."""
+    with warnings.catch_warnings(action="ignore", category=UserWarning):  # of a copy of the rows
+        return con.to_arrow_table()
 
 
 #: Answers of the views that say what a trace lacks, which every view without rows asks.
@@ -96,6 +113,7 @@ class CopiedTables(Tables):
         for table in tables:
             self.con.execute(f"INSERT INTO {table} FROM files.{table}")
         self.con.execute("DROP SCHEMA files CASCADE")
+        self._known: dict[str, pa.Table] = {}
 
     def ask(self, view: Spec, **arguments: Any) -> tuple[list[str], Rows]:
         """Names of the columns of a view, and its rows.
@@ -104,9 +122,25 @@ class CopiedTables(Tables):
             view: The view.
             **arguments: Arguments of the view.
         """
+        self._execute(view, arguments)
+        return [name for name, *_ in self.con.description or ()], self.con.fetchall()
+
+    def ask_once(self, view: Spec, **arguments: Any) -> pa.Table:
+        """The rows of a view, kept for those who ask the same.
+
+        Args:
+            view: The view.
+            **arguments: Arguments of the view.
+        """
+        sql = self.registry.call(view.name, view.version, **arguments).sql
+        if sql not in self._known:
+            self._execute(view, arguments)
+            self._known[sql] = _fetch(self.con)
+        return self._known[sql]
+
+    def _execute(self, view: Spec, arguments: dict[str, Any]) -> None:
         sql = self.registry.call(view.name, view.version, **arguments).sql
         named = [arguments[key] for key in ("run", "baseline", "experiment") if key in arguments]
         where = f"run IN ({', '.join(map(quote_literal, named))})" if named else "TRUE"
         self.prepare(sql, self.rare(sql, where))
         self.con.execute(sql)
-        return [name for name, *_ in self.con.description or ()], self.con.fetchall()

@@ -191,7 +191,8 @@ class Registry:
                 macros.append(name)
             else:
                 self._create(con, name)
-        mentioned = {name for macro in macros for name in self._needs[macro]}
+        # Also by those that are there already, and are bound again with a macro that calls them.
+        mentioned = {name for needs in self._needs.values() for name in needs}
         for name in mentioned.intersection(macros):
             con.execute(_or_replace(empty_macro(self._by_object[name])))
         for name in reversed(macros):

@@ -113,6 +113,13 @@ def test_rows_are_those_of_the_run_alone_with_and_without_graphs(warehouse: Path
         assert opened.operator_stats(run="warmup").project("replayed_us").fetchall() == [(0.0,)]
 
 
+def test_blocks_that_fill_are_there_for_those_that_were_made_before(warehouse: Path) -> None:
+    """The operators of steps are a block that diff_operators made, when no run that it asked launched a graph."""
+    with tracewh.open(warehouse) as opened:
+        assert opened.diff_operators(baseline="warmup", experiment="warmup").fetchall()
+        assert opened.trend(figure="step_us").project("value").fetchall() == [(9.0,), (8.0,)]
+
+
 @pytest.mark.parametrize(
     ("query", "replayed_us"),
     [

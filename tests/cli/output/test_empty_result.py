@@ -23,6 +23,11 @@ OF_PAIRS = [view for view in installed() if "baseline" in {param.name for param 
 Row = dict[str, Any]
 
 
+def is_replay(view: Spec) -> bool:
+    """Whether a view replays each trace."""
+    return "critical_path_v1" in view.uses or view.name == "what_if_best"
+
+
 def event(cat: str, name: str, ts: int = 10, dur: int = 50, tid: int = 7, /, **args: Any) -> Row:
     return {"ph": "X", "cat": cat, "name": name, "pid": 7, "tid": tid, "ts": ts, "dur": dur} | (
         {"args": args} if args else {}
@@ -121,8 +126,7 @@ def test_no_rows_have_a_reason_that_holds(traces: tracewh.Warehouse, view: Spec)
 
     tests/views/test_every_view.py sees to it that a trace has the same rows by itself.
     """
-    replays = "critical_path_v1" in view.uses or view.name == "what_if_best"
-    if replays and Path(traces.path).parent.name == "corpus":
+    if is_replay(view) and Path(traces.path).parent.name == "corpus":
         return  # it has rows where critical_path or what_if has, which takes long to find out
     # Each part of what_if_best is a replay of each trace.
     having = with_rows(traces, view, **{"most": 1} if view.name == "what_if_best" else {})
