@@ -106,9 +106,18 @@ CREATE MACRO replay_candidates(
         GROUP BY a.owner, a.sequence, c.sequence, a.items, c.items
     ),
 
+    _compared AS (
+        SELECT a.run, a.worker, a.span, a.event_id
+        FROM _alone AS a
+        SEMI JOIN _pairs AS p
+            ON
+                a.run = p.launch.run AND a.worker = p.launch.worker AND a.span = p.launch.span
+                AND a.event_id = p.launch.id
+    ),
+
     _items AS MATERIALIZED (
         SELECT p.owner, p.launched, i.position, i.name
-        FROM replay_items(run, worker, span) AS i
+        FROM replay_items('_compared') AS i
         INNER JOIN (SELECT DISTINCT w.owner, w.launched, w.launch FROM _pairs AS w) AS p
             ON
                 i.run = p.launch.run AND i.worker = p.launch.worker AND i.span = p.launch.span

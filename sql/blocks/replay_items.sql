@@ -2,13 +2,13 @@
 -- since: 0.1
 -- summary: Device events that launches of graphs caused, in order.
 -- grain: one row per device event
--- uses: is_wanted
 --
 -- The order is that of the numbers of the nodes if all events of the launch have one, else that of the start,
 -- and then that of the file.
 --
 -- params
---   run, worker, span
+--   name      type     unit  default  meaning
+--   launches  VARCHAR  -     -        Name of a relation with run, worker, span and event_id: calls that launch graphs.
 -- columns
 --   run, worker, span
 --   launch_id    BIGINT   key  The call that launched the graph.
@@ -20,14 +20,16 @@
 --   start_ns     BIGINT   ns   Start.
 --   duration_ns  BIGINT   ns   Duration.
 --   uses_tensor_cores  BOOLEAN  -  Whether it is a kernel that uses tensor cores; NULL for a kernel whose name does not tell.
-CREATE MACRO replay_items(
-    run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
-) AS TABLE
+CREATE MACRO replay_items(launches VARCHAR) AS TABLE
     WITH
     _launches AS (
-        SELECT g.run, g.worker, g.span, g.event_id, g.has_nodes
+        SELECT g.run, g.worker, g.span, g.event_id, g.has_nodes, row_number() OVER () AS number
         FROM graphs AS g
-        WHERE g.role = 'launch' AND is_wanted(g.run, g.worker, g.span, run, worker, span)
+        SEMI JOIN query_table(launches) AS l
+            ON
+                g.run = l.run AND g.worker = l.worker AND g.span = l.span
+                AND g.event_id = l.event_id
+        WHERE g.role = 'launch'
     )
 
     SELECT
@@ -37,7 +39,7 @@ CREATE MACRO replay_items(
         d.launch_id,
         d.event_id,
         row_number() OVER (
-            PARTITION BY d.run, d.worker, d.span, d.launch_id
+            PARTITION BY l.number
             ORDER BY
                 CASE WHEN l.has_nodes THEN d.graph_node_id END ASC,
                 d.start_ns ASC,
@@ -56,6 +58,4 @@ CREATE MACRO replay_items(
         ON
             d.run = l.run AND d.worker = l.worker AND d.span = l.span
             AND d.launch_id = l.event_id
-    WHERE
-        d.kind IN ('compute', 'communication', 'memcpy', 'memset')
-        AND is_wanted(d.run, d.worker, d.span, run, worker, span);
+    WHERE d.kind IN ('compute', 'communication', 'memcpy', 'memset');

@@ -37,6 +37,11 @@ CREATE MACRO replayed_events(
     WITH
     _matches AS MATERIALIZED (FROM replay_matches(run, worker, span)),
 
+    _launches AS (
+        SELECT m.run, m.worker, m.span, m.launch_id AS event_id
+        FROM _matches AS m
+    ),
+
     -- Positions of the first and the last node that an event can be.
     _placed AS (
         SELECT
@@ -85,7 +90,7 @@ CREATE MACRO replayed_events(
                     >= least(m.events, m.nodes) - m.suffix
                     THEN greatest(i.position, i.position + m.nodes - m.events)
             END AS high
-        FROM replay_items(run, worker, span) AS i
+        FROM replay_items('_launches') AS i
         INNER JOIN _matches AS m
             ON
                 i.run = m.run AND i.worker = m.worker AND i.span = m.span

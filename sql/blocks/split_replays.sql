@@ -48,7 +48,7 @@ CREATE MACRO split_replays(
         GROUP BY replaying_run(g.run), g.sequence, g.names, g.items
     ),
 
-    _pairs AS (
+    _pairs AS MATERIALIZED (
         SELECT l.run, l.worker, l.span, l.event_id, l.owner, s.sequence, s.items
         FROM _launches AS l
         INNER JOIN _sequences AS s ON l.owner = s.owner AND l.names = s.names
@@ -72,6 +72,11 @@ CREATE MACRO split_replays(
                 AND s.graph.id = n.capture_id
     ),
 
+    _split AS (
+        SELECT DISTINCT p.run, p.worker, p.span, p.event_id
+        FROM _pairs AS p
+    ),
+
     _events AS (
         SELECT
             p.owner,
@@ -90,7 +95,7 @@ CREATE MACRO split_replays(
                 PARTITION BY i.run, i.worker, i.span, i.launch_id, p.sequence, i.name
                 ORDER BY i.position
             ) AS turn
-        FROM replay_items(run, worker, span) AS i
+        FROM replay_items('_split') AS i
         INNER JOIN _pairs AS p
             ON
                 i.run = p.run AND i.worker = p.worker AND i.span = p.span
