@@ -84,7 +84,7 @@ def main() -> None:
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as work:
         logs, warehouse = Path(work) / "job", Path(work) / "warehouse"
-        draw = [sys.executable, Path(__file__).with_name("draw.py"), logs]
+        draw = [sys.executable, str(Path(__file__).with_name("draw.py")), str(logs)]
         subprocess.run([*draw, "--ranks", str(arguments.ranks)], check=True)
         cold("ingest", str(arguments.trace), "--run", RUN, "-w", str(warehouse))
         cold(
