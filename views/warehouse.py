@@ -50,6 +50,10 @@ _Versions = dict[TraceKeys, str]
 #: improves here is too small to measure.
 SLOW_OPTIMIZER = "projection_pullup"
 
+#: The environment variable with the memory limit of every warehouse that is opened, in MB.
+MEMORY_VARIABLE = "TRACEWH_MEMORY_LIMIT"
+LEAST_MEMORY_MB = 100
+
 
 class WarehouseError(Exception):
     """A folder is not a warehouse, or it cannot be read. The message is meant for the user."""
@@ -112,6 +116,7 @@ class Warehouse:
         self._all = self._files  # `select_traces` replaces a listing by a part of it
         self.path = self._files.path
         self.registry = installed()
+        memory_mb = _memory_limit()
         self._created: set[str] = set()
         self._creating = threading.Lock()
         # By block and traces: the versions of the traces that were read, and the notes on them.
@@ -126,6 +131,8 @@ class Warehouse:
         )
         plan_without(self._con, SLOW_OPTIMIZER)
         sort_asof_joins(self._con)
+        if memory_mb is not None:
+            self.limit_memory(memory_mb)
         if "IPython" in sys.modules:
             import_module(_PICTURES).draw_relations()
 
@@ -270,12 +277,27 @@ class Warehouse:
     def limit_memory(self, memory_mb: int) -> None:
         """Let queries use no more memory than this, and spill the rest to disk.
 
-        DuckDB's own limit is 80 % of the machine's memory.
+        Without this, the limit is that of the environment variable TRACEWH_MEMORY_LIMIT, or DuckDB's own: 80 % of
+        the memory of the machine or of its container.
 
         Args:
             memory_mb: The limit in MB. Python and its libraries need about 300 MB besides.
         """
         self._con.execute(f"SET memory_limit = '{memory_mb}MB'")
+
+    def share_memory(self, processes: int, least_mb: int) -> None:
+        """Let this be one of several processes that together keep to the limit of one.
+
+        Args:
+            processes: Their number.
+            least_mb: A limit in MB that each may have, however many there are.
+        """
+        [(limit,)] = self._con.execute(
+            "SELECT parse_formatted_bytes(current_setting('memory_limit'))"
+        ).fetchall()
+        shared = max(limit // processes, least_mb * 10**6)
+        if shared < limit:
+            self._con.execute(f"SET memory_limit = '{shared}B'")
 
     def confine(self, memory_mb: int | None = None) -> None:
         """Restrict queries to the files of the warehouse, and lock the settings.
@@ -421,6 +443,18 @@ class Warehouse:
             names = list(names)
             create(self._con, self.registry, names, self._files)
             self._created.update(names)
+
+
+def _memory_limit() -> int | None:
+    """Return the memory limit of the environment; None if there is none."""
+    text = os.environ.get(MEMORY_VARIABLE)
+    if not text:
+        return None
+    if not text.isdecimal() or int(text) < LEAST_MEMORY_MB:
+        raise WarehouseError(
+            f"{MEMORY_VARIABLE} is a whole number of MB of at least {LEAST_MEMORY_MB}, not {text!r}"
+        )
+    return int(text)
 
 
 def needed_traces(

@@ -108,7 +108,7 @@ MemoryOption = Annotated[
     typer.Option(
         "--memory-limit",
         metavar="MB",
-        help="Memory limit of the query, which spills to disk beyond it. By default 80 % of the memory.",
+        help="Memory limit of the query, which spills to disk beyond it. By default that of TRACEWH_MEMORY_LIMIT, or 80 % of the memory of the machine or its container.",
     ),
 ]
 

@@ -165,7 +165,12 @@ def show(
                 opened.select_traces(view, arguments)
                 _write_notes(opened, view, arguments)
         return
-    with tracewh.open(warehouse) as opened:
+
+    def tidy() -> None:
+        opened.abandon()
+        output.abandon()
+
+    with tracewh.open(warehouse) as opened, diagnostics.killable(tidy):
         if memory_mb is not None:
             opened.limit_memory(memory_mb)
         arguments = opened.resolve(arguments)

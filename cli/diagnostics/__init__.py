@@ -104,6 +104,9 @@ def run_command(command: Callable[[], int]) -> int:
         _print(str(error))
         code = error.exit_code
     except Exception as error:
+        if isinstance(error, RuntimeError) and str(error) == _DUCKDB_INTERRUPT:
+            _print("interrupted")
+            return INTERRUPTED
         expected = _expected(error)
         if expected is None:
             raise
@@ -180,6 +183,8 @@ def _flushed(code: int) -> int:
     return code
 
 
+#: DuckDB raises this in the place of KeyboardInterrupt if a query runs.
+_DUCKDB_INTERRUPT = "Query interrupted"
 #: Messages of Python and of the dynamic loader when memory runs out.
 _NO_MEMORY = ("can't start new thread", "failed to map segment")
 
@@ -227,8 +232,20 @@ def sql_error(error: Exception) -> str:
     text = str(error).strip()
     if is_damage(error):
         return _damage(text)
+    from tracewh.errors import is_disk_full
+
+    if is_disk_full(error):
+        import tempfile
+
+        return (
+            f"the query does not fit into memory, and the temporary folder {tempfile.gettempdir()} is full; free some "
+            "space, name another folder in TMPDIR, or name a run and a worker"
+        )
     if full := re.search(r"Out of Memory Error: .*/(.+) used\)", text):
-        return f"the query needs more memory than its limit of {full[1]}; raise the limit, or name a run and a worker"
+        return (
+            f"the query needs more memory than its limit of {full[1]}; raise it with --memory-limit MB or "
+            "TRACEWH_MEMORY_LIMIT=MB, or name a run and a worker"
+        )
     return text
 
 

@@ -27,12 +27,15 @@ class Setup:
 
     Attributes:
         warehouse: Folder of the warehouse, or the listing of one in an object store.
-        memory_mb: Memory limit of DuckDB; the process may use twice as much. None for DuckDB's default.
+        memory_mb: Memory limit of DuckDB in a process for queries, which may use more besides.
+            The least limit of one for pages.
+        shared_by: How many processes for pages share the memory of the machine; None in one for queries.
         is_nice: Whether the child runs at a lower priority.
     """
 
     warehouse: str | Listing
-    memory_mb: int | None = None
+    memory_mb: int
+    shared_by: int | None = None
     is_nice: bool = False
 
 

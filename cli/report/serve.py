@@ -56,6 +56,8 @@ PERFETTO = "https://ui.perfetto.dev"
 PANEL_SECONDS = 60
 #: Time limit of the export of a trace. A million events take 10 s, or more on a busy machine.
 TRACE_SECONDS = 600
+#: Processes for pages, for panels and for timelines.
+PROCESSES = 2, 4, 2
 #: Queries that run at a time, queries that may wait, and pages or panels that may wait.
 QUERIES, WAITING, VISITORS = 4, 60, 1000
 #: How long a server that ends waits for clients to read the rest of their answers.
@@ -89,10 +91,11 @@ class Site:
         place = listed(warehouse) if is_url(warehouse) else str(find(warehouse))
         longer = max(seconds, PANEL_SECONDS)
         too_long = "the {} took more than {{:g}} seconds and was stopped; `tracewh serve --time-limit SECONDS` raises the limit"
-        self.pages = Pool(Setup(place), 2, VISITORS, longer, too_long.format("page"))
-        self.panels = Pool(Setup(place), 4, VISITORS, longer, too_long.format("answer"))
+        own = Setup(place, memory_mb, sum(PROCESSES))
+        self.pages = Pool(own, PROCESSES[0], VISITORS, longer, too_long.format("page"))
+        self.panels = Pool(own, PROCESSES[1], VISITORS, longer, too_long.format("answer"))
         # A zoom does not wait for panels.
-        self.timelines = Pool(Setup(place), 2, VISITORS, longer, too_long.format("answer"))
+        self.timelines = Pool(own, PROCESSES[2], VISITORS, longer, too_long.format("answer"))
         self.queries = Pool(
             Setup(place, memory_mb, is_nice=True),
             QUERIES,

@@ -33,6 +33,9 @@ from tracewh.views.warehouse import Warehouse, WarehouseError
 
 #: A child that used more memory than this for a query is replaced, which frees the memory.
 RESTART_BYTES = 512 * 2**20
+#: Memory that a process for queries may use besides that of DuckDB: as much again, but at least this, which sorting needs
+#: while it spills.
+LEAST_BESIDE_MB = 400
 HANDLERS: dict[str, Callable[..., str | dict[str, Any]]] = {
     "page": live.page,
     "panel": live.panel,
@@ -116,34 +119,40 @@ class Child:
             return TaskResult(
                 200, orjson.dumps(found, default=str), needs_restart=self._needs_restart()
             )
-        except (MemoryError, duckdb.OutOfMemoryException) as error:
-            return _error(self._out_of_memory(error), 400, needs_restart=True)
+        except (MemoryError, duckdb.OutOfMemoryException):
+            return _error(self._out_of_memory(), 400, needs_restart=True)
         except duckdb.Error as error:
             return _error(sql_error(error), 400, needs_restart=self._needs_restart())
         except (CliError, IngestError, ViewError, WarehouseError) as error:
             return _error(str(error), 400, needs_restart=self._needs_restart())
 
-    def _out_of_memory(self, error: Exception) -> str:
-        if self._setup.memory_mb is None:
-            return str(error)
+    def _out_of_memory(self) -> str:
+        what, limit = "query", f"{self._setup.memory_mb:,} MB"
+        if self._setup.shared_by is not None:
+            assert self._warehouse is not None
+            [(limit,)] = self._warehouse.sql("SELECT current_setting('memory_limit')").fetchall()
+            what = "page"
         return (
-            f"the query needed more than {self._setup.memory_mb:,} MB of memory and was stopped; "
+            f"the {what} needed more than {limit} of memory and was stopped; "
             "`tracewh serve --memory-limit MB` raises the limit"
         )
 
     def _needs_restart(self) -> bool:
         most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         used = most if sys.platform == "darwin" else most * 1024
-        return self._setup.memory_mb is not None and used > RESTART_BYTES
+        return self._setup.shared_by is None and used > RESTART_BYTES
 
 
 def _opened(setup: Setup) -> Warehouse:
     if setup.is_nice:
         os.nice(5)
     warehouse = Warehouse(setup.warehouse)
-    warehouse.confine(setup.memory_mb)
-    if setup.memory_mb is not None:
-        _limit_memory(2 * setup.memory_mb * 10**6)
+    if setup.shared_by is not None:
+        warehouse.share_memory(setup.shared_by, setup.memory_mb)
+        warehouse.confine()
+    else:
+        warehouse.confine(setup.memory_mb)
+        _limit_memory((setup.memory_mb + max(setup.memory_mb, LEAST_BESIDE_MB)) * 10**6)
     return warehouse
 
 

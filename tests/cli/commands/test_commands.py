@@ -254,7 +254,7 @@ def test_a_query_keeps_to_its_memory_limit(tracewh: Command, warehouse: Path) ->
     done = tracewh("query", "SELECT current_setting('memory_limit') AS value", *limited)
     assert done.out.split()[-2:] == ["95.3", "MiB"]
     done = tracewh("query", "SELECT list(r.range) FROM range(50_000_000) AS r", *limited)
-    said = "the query needs more memory than its limit of 95.3 MiB; raise the limit, or name a run and a worker"
+    said = "the query needs more memory than its limit of 95.3 MiB; raise it with --memory-limit MB or TRACEWH_MEMORY_LIMIT=MB, or name a run and a worker"
     assert (done.code, done.err) == (1, f"tracewh: {said}\n")
 
 
