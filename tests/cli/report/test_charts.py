@@ -41,7 +41,9 @@ def test_each_chart_of_the_page_draws_in_a_notebook(compared: Path) -> None:
         if chart["kind"] == "flame":
             rows = charts.frames(panel, chart["path"], next(iter(chart["frames"])))
         assert texts(chart["specification"], rows), name
-        if chart["kind"] not in kinds:  # the same code makes all of a kind, and altair takes its time
+        if (
+            chart["kind"] not in kinds
+        ):  # the same code makes all of a kind, and altair takes its time
             kinds.add(chart["kind"])
             whole = {**chart["specification"], "datasets": {"rows": rows[:20]}}
             assert altair.Chart.from_dict(whole).to_dict()["data"] == {"name": "rows"}, name
