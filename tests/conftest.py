@@ -159,6 +159,22 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return None if _is_quick(collection_path) else True
 
 
+#: What takes longest, by path: several processes begin with it, so that none is left alone with it at the end.
+LONGEST = (
+    "spark/*",
+    "views/test_distributes.py",
+    "views/test_every_view.py",
+    "docs/test_notebook.py",
+    "storage/test_crashes.py",
+    "docs/test_reference.py",
+)
+
+
+def _place(item: pytest.Item) -> int:
+    name = item.path.relative_to(Path(__file__).parent).as_posix()
+    return next((n for n, pattern in enumerate(LONGEST) if fnmatch(name, pattern)), len(LONGEST))
+
+
 def _mark_quick(items: list[pytest.Item]) -> None:
     seen = set()
     for item in items:
@@ -172,6 +188,8 @@ def _mark_quick(items: list[pytest.Item]) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     _mark_quick(items)
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        items.sort(key=_place)
     file: Path | None = config.getoption("--once")
     if file is None or not file.exists():
         return

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import duckdb
 import pytest
-import torch
 
 from tracewh.views.registry import installed
-
-device_info = pytest.importorskip("torch._inductor.analysis.device_info")
 
 #: Name here, and name in torch.
 MODELS = {
@@ -26,6 +23,10 @@ def test_peaks_are_those_that_torch_quotes(name: str) -> None:
 
     Torch gives a GPU without float8 the rate of float16.
     """
+    # Takes seconds, and every process of a test run collects this file.
+    device_info = pytest.importorskip("torch._inductor.analysis.device_info")
+    import torch
+
     with duckdb.connect() as con:
         con.execute(installed().named("known_gpus").sql)
         found = con.execute(

@@ -81,59 +81,75 @@ def test_every_trace_is_in(corpus: tracewh.Warehouse, shared: Path) -> None:
     assert files
 
 
-def test_rows_per_phase_and_category(corpus: tracewh.Warehouse) -> None:
-    differ = {}
+@pytest.fixture(scope="module")
+def different(corpus: tracewh.Warehouse) -> dict[str, dict[Key, Any]]:
+    """What differs by kind and trace; each file is read once for all."""
+    found: dict[str, dict[Key, Any]] = {}
     for key, file in traces(corpus):
-        want = Counter((event.get("ph"), event.get("cat")) for event in file["traceEvents"])
-        rows = corpus.sql(COUNTS, list(key)).fetchall()
-        got = Counter({(phase, category): count for phase, category, count in rows})
-        if got != want:
-            differ[key] = {"missing": want - got, "too many": got - want}
-    assert differ == {}
+        for compare in (rows_per_phase_and_category, events_in_order, metadata):
+            if differs := compare(corpus, key, file):
+                found.setdefault(compare.__name__, {})[key] = differs
+    return found
 
 
-def test_events(corpus: tracewh.Warehouse) -> None:
+def test_rows_per_phase_and_category(different: dict[str, dict[Key, Any]]) -> None:
+    assert different.get(rows_per_phase_and_category.__name__) is None
+
+
+def rows_per_phase_and_category(
+    corpus: tracewh.Warehouse, key: Key, file: dict[str, Any]
+) -> dict[str, Any] | None:
+    want = Counter((event.get("ph"), event.get("cat")) for event in file["traceEvents"])
+    rows = corpus.sql(COUNTS, list(key)).fetchall()
+    got = Counter({(phase, category): count for phase, category, count in rows})
+    return {"missing": want - got, "too many": got - want} if got != want else None
+
+
+def test_events(different: dict[str, dict[Key, Any]]) -> None:
     """Event by event, which is more than an equal multiset: the order of the file is kept too."""
-    differ = {}
-    for key, file in traces(corpus):
-        rebuilt = events(LocalStore(Path(corpus.path)).folder(*key))
-        for position, (want, text) in enumerate(zip_longest(file["traceEvents"], rebuilt)):
-            got = json.loads(text, parse_float=Decimal) if text else None
-            if want is None or got is None or exact(got) != exact(want):
-                differ[key] = {"position": position, "want": want, "got": got}
-                break
-    assert differ == {}
+    assert different.get(events_in_order.__name__) is None
 
 
-def test_metadata(corpus: tracewh.Warehouse) -> None:
+def events_in_order(
+    corpus: tracewh.Warehouse, key: Key, file: dict[str, Any]
+) -> dict[str, Any] | None:
+    rebuilt = events(LocalStore(Path(corpus.path)).folder(*key))
+    for position, (want, text) in enumerate(zip_longest(file["traceEvents"], rebuilt)):
+        got = json.loads(text, parse_float=Decimal) if text else None
+        if want is None or got is None or exact(got) != exact(want):
+            return {"position": position, "want": want, "got": got}
+    return None
+
+
+def test_metadata(different: dict[str, dict[Key, Any]]) -> None:
     """Together the columns of traces, its metadata and the devices are the file's other keys."""
-    differ = {}
-    for key, file in traces(corpus):
-        want = {name: number(value) for name, value in file.items() if name != "traceEvents"}
-        [(schema_version, base_time, framework, rest)] = corpus.sql(
-            "SELECT t.schema_version, t.base_time_ns, t.framework, t.metadata"
-            " FROM traces AS t WHERE (t.run, t.worker, t.span) = (?, ?, ?)",
-            list(key),
-        ).fetchall()
-        devices = corpus.sql(
-            "SELECT t.properties FROM devices AS t WHERE (t.run, t.worker, t.span) = (?, ?, ?)"
-            " ORDER BY t.device_id",
-            list(key),
-        ).fetchall()
-        columns = {
-            "schemaVersion": schema_version,
-            "baseTimeNanoseconds": base_time,
-            "Framework": framework,
-            # No device is no row, whether the file says so or not.
-            "deviceProperties": [number(json.loads(each)) for (each,) in devices] or None,
-        }
-        got = {name: value for name, value in columns.items() if value is not None}
-        got |= number(json.loads(rest))
-        if want.get("deviceProperties") == []:
-            del want["deviceProperties"]
-        if got != want:
-            differ[key] = {"want": want, "got": got}
-    assert differ == {}
+    assert different.get(metadata.__name__) is None
+
+
+def metadata(corpus: tracewh.Warehouse, key: Key, file: dict[str, Any]) -> dict[str, Any] | None:
+    want = {name: number(value) for name, value in file.items() if name != "traceEvents"}
+    [(schema_version, base_time, framework, rest)] = corpus.sql(
+        "SELECT t.schema_version, t.base_time_ns, t.framework, t.metadata"
+        " FROM traces AS t WHERE (t.run, t.worker, t.span) = (?, ?, ?)",
+        list(key),
+    ).fetchall()
+    devices = corpus.sql(
+        "SELECT t.properties FROM devices AS t WHERE (t.run, t.worker, t.span) = (?, ?, ?)"
+        " ORDER BY t.device_id",
+        list(key),
+    ).fetchall()
+    columns = {
+        "schemaVersion": schema_version,
+        "baseTimeNanoseconds": base_time,
+        "Framework": framework,
+        # No device is no row, whether the file says so or not.
+        "deviceProperties": [number(json.loads(each)) for (each,) in devices] or None,
+    }
+    got = {name: value for name, value in columns.items() if value is not None}
+    got |= number(json.loads(rest))
+    if want.get("deviceProperties") == []:
+        del want["deviceProperties"]
+    return {"want": want, "got": got} if got != want else None
 
 
 @pytest.mark.parametrize(

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import tracewh
+from tests.copied import CopiedWarehouse
 from tracewh.cli.app import main
 from tracewh.storage import checks, compaction
 
@@ -51,14 +53,26 @@ REPLAY = [
 ]
 
 
-@pytest.fixture
-def warehouse(tmp_path: Path) -> Path:
+def ingested(folder: Path) -> Path:
     for run, events in (("serve", REPLAY), ("warmup", CAPTURE)):
-        path = tmp_path / run / "w.json"
+        path = folder / run / "w.json"
         path.parent.mkdir()
         path.write_text(json.dumps({"traceEvents": events}))
-        tracewh.ingest([path], tmp_path / "warehouse")
-    return tmp_path / "warehouse"
+        tracewh.ingest([path], folder / "warehouse")
+    return folder / "warehouse"
+
+
+@pytest.fixture
+def warehouse(tmp_path: Path) -> Path:
+    return ingested(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def linked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tracewh.Warehouse]:
+    path = ingested(tmp_path_factory.mktemp("linked"))
+    assert main(["link-captures", "serve", "warmup", "-w", str(path)]) == 0
+    with CopiedWarehouse(path) as warehouse:
+        yield warehouse
 
 
 def operators(warehouse: Path) -> list[tuple[Any, ...]]:
@@ -139,15 +153,15 @@ def test_blocks_that_fill_are_there_for_those_that_were_made_before(warehouse: P
         ),
     ],
 )
-def test_a_column_says_what_was_replayed(warehouse: Path, query: str, replayed_us: str) -> None:
+def test_a_column_says_what_was_replayed(
+    linked: tracewh.Warehouse, query: str, replayed_us: str
+) -> None:
     """The kernel of the graph takes 3 us; a run that launches no graph has none."""
-    main(["link-captures", "serve", "warmup", "-w", str(warehouse)])
-    with tracewh.open(warehouse) as opened:
-        found = opened.sql(f"SELECT sum({replayed_us}) FROM {query}").fetchall()
-        assert found == [(3.0,)]
-        swapped = query.replace("serve", "-").replace("warmup", "serve").replace("-", "warmup")
-        found = opened.sql(f"SELECT coalesce(sum({replayed_us}), 0) FROM {swapped}").fetchall()
-        assert found == [(0.0,)]
+    found = linked.sql(f"SELECT sum({replayed_us}) FROM {query}").fetchall()
+    assert found == [(3.0,)]
+    swapped = query.replace("serve", "-").replace("warmup", "serve").replace("-", "warmup")
+    found = linked.sql(f"SELECT coalesce(sum({replayed_us}), 0) FROM {swapped}").fetchall()
+    assert found == [(0.0,)]
 
 
 def test_notes_are_asked_once_until_a_capture_is_linked(

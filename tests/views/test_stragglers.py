@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections import defaultdict
+from typing import Any
 
 import pyarrow as pa
 import pytest
 
+from tests.given import Tables
 from tests.views.drawn_jobs import Drawing, draw
 from tests.views.pipeline_reference import Answer, Job, Operation
-
-if TYPE_CHECKING:
-    from tests.given import Tables
 
 DRAWINGS = {
     "two stages": Drawing(slow=(1, 0)),
@@ -74,26 +73,54 @@ def close(value: Any) -> Any:
     return pytest.approx(value, rel=1e-9, abs=1e-12)
 
 
-@pytest.mark.parametrize("drawing", DRAWINGS.values(), ids=DRAWINGS)
-def test_a_drawn_job(tables: Tables, drawing: Drawing) -> None:
-    rows = draw(drawing)
-    insert(tables, rows, dsp_size=drawing.dsp_size)
-    job = Job(rows, drawing.dsp_size)
+#: What is asked of each view, for all jobs at once.
+QUERIES = {
+    "job": """
+        SELECT run, steps, slowdown, wasted_pct, delay_slowdown, recorded_s, no_delay_s, ideal_s, m_w, m_w_add,
+            m_s, m_s_add, reason
+        FROM straggler_what_if_v1()
+    """,
+    "steps": "SELECT run, step, recorded_s, no_delay_s, ideal_s FROM straggler_what_if_steps_v1()",
+    "parts": "SELECT run, kind, part, step, slowdown FROM straggler_what_if_parts_v1()",
+    "workers": "SELECT run, rank, slowdown, is_among_slowest FROM straggler_workers_v1()",
+}
+#: By job and query.
+Rows = dict[str, dict[str, list[tuple[Any, ...]]]]
+
+
+@pytest.fixture(scope="module")
+def operations() -> dict[str, list[Operation]]:
+    return {name: draw(drawing) for name, drawing in DRAWINGS.items()}
+
+
+@pytest.fixture(scope="module")
+def answers(operations: dict[str, list[Operation]]) -> Rows:
+    """What the views say of each job, which is a run: planning takes longer than most jobs."""
+    tables = Tables()
+    for name, drawing in DRAWINGS.items():
+        insert(tables, operations[name], name, drawing.dsp_size)
+    found: Rows = defaultdict(lambda: defaultdict(list))
+    for query, sql in QUERIES.items():
+        for run, *row in ask(tables, sql):
+            found[run][query].append(tuple(row))
+    return found
+
+
+@pytest.mark.parametrize("name", DRAWINGS)
+def test_a_drawn_job(operations: dict[str, list[Operation]], answers: Rows, name: str) -> None:
+    drawing = DRAWINGS[name]
+    job = Job(operations[name], drawing.dsp_size)
     answer = Answer(job)
-    assert_same(tables, job, answer)
+    assert_same(answers[name], job, answer)
     is_slow = answer.slowdown >= 1.03
     assert is_slow == (drawing.slow is not None)
     assert answer.delays or not drawing.hesitates
 
 
-def assert_same(tables: Tables, job: Job, answer: Answer) -> None:
+def assert_same(found: dict[str, list[tuple[Any, ...]]], job: Job, answer: Answer) -> None:
     """All views say what the answer says."""
     is_slow = answer.slowdown >= 1.03
-    [whole] = ask(
-        tables,
-        "SELECT steps, slowdown, wasted_pct, delay_slowdown, recorded_s, no_delay_s, ideal_s, m_w,"
-        " m_w_add, m_s, m_s_add, reason FROM straggler_what_if_v1()",
-    )
+    [whole] = found["job"]
     assert [-1 if value is None else value for value in whole[:-1]] == close(
         [
             len(job.steps),
@@ -110,20 +137,16 @@ def assert_same(tables: Tables, job: Job, answer: Answer) -> None:
         ]
     )
     assert whole[-1] is None
-    steps = ask(
-        tables,
-        "SELECT step, recorded_s, no_delay_s, ideal_s FROM straggler_what_if_steps_v1()",
-    )
     expected = zip(job.steps, answer.base, answer.no_delay, answer.ideal, strict=True)
-    assert steps == [close(row) for row in expected]
-    rows = ask(tables, "SELECT kind, part, step, slowdown FROM straggler_what_if_parts_v1()")
+    assert found["steps"] == [close(row) for row in expected]
+    rows = found["parts"]
     delays = [row for row in rows if row[0].startswith("delay_")]
     if answer.delay_slowdown >= 1.03:
         assert {row[:3]: row[3] for row in delays} == close(answer.delay_ratios())
     else:
         assert {row[3] for row in delays} == {None}
     parts = [row for row in rows if row not in delays]
-    workers = ask(tables, "SELECT rank, slowdown, is_among_slowest FROM straggler_workers_v1()")
+    workers = found["workers"]
     assert len(workers) == len(job.ranks)
     if not is_slow:
         assert {row[-1] for row in parts} == {None}

@@ -134,7 +134,8 @@ def test_a_damaged_trace_blocks_no_view_of_another_run(
         file.write_bytes(file.read_bytes()[:-100])
     with library.open(real) as opened:
         opened.select_traces(None, {"run": "c"})
-        for view in installed().newest():
+        # What is compacted is chosen by the same code for all views, so every third one is enough.
+        for view in installed().newest()[:: 3 if is_compacted else 1]:
             names = {param.name for param in view.params}
             sides = {"baseline": "c", "experiment": "c"} if "baseline" in names else {}
             arguments: dict[str, Any] | None = sides or ({"run": "c"} if "run" in names else None)

@@ -11,6 +11,7 @@ import pytest
 
 import tracewh as library
 from tests.cli.conftest import Command, Done
+from tracewh.cli.diff.comparison import Comparison
 
 #: What each of four steps takes in us: loading data, then aten::mm with the kernel that it launches.
 BEFORE = [(100, 50, 30), (101, 51, 31), (102, 52, 32), (103, 53, 33)]
@@ -45,6 +46,26 @@ def trace(steps: list[tuple[int, int, int]]) -> list[dict[str, Any]]:
         add("kernel", "gemm", at + loader + 10, device, correlation=number, device=0, stream=7)
         at += loader + host + 100
     return events
+
+
+#: By warehouse, arguments, level and block.
+_KNOWN: dict[str, Comparison] = {}
+
+
+@pytest.fixture(autouse=True)
+def asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same comparison is asked once, and printed many times: no test changes a warehouse."""
+    query = Comparison.query
+
+    def known(
+        warehouse: library.Warehouse, arguments: dict[str, Any], alpha: float, block: str | None
+    ) -> Comparison:
+        key = repr((str(warehouse.path), sorted(arguments.items()), alpha, block))
+        if key not in _KNOWN:
+            _KNOWN[key] = query(warehouse, arguments, alpha, block)
+        return _KNOWN[key]
+
+    monkeypatch.setattr(Comparison, "query", known)
 
 
 @pytest.fixture(scope="module")

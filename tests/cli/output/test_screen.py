@@ -7,12 +7,16 @@ import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
 
 from tests.cli.conftest import Command
+from tracewh.cli.app import main
 from tracewh.cli.output.cell_format import ColumnFormat, column
 from tracewh.cli.output.labels import shorten
 from tracewh.cli.output.screen import lines
@@ -27,33 +31,61 @@ NAME = (
 )
 
 
-def on_terminal(width: int, *words: str, **environment: str) -> str:
-    """What a terminal of a width is sent, with its escape sequences."""
+@contextmanager
+def terminal(width: int) -> Iterator[tuple[int, list[bytes]]]:
+    """What to write to, and what a terminal of a width was sent in the end, with its escape sequences."""
     import fcntl
     import struct
     import termios
 
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, width, 0, 0))
+    sent: list[bytes] = []
+
+    def read() -> None:
+        with suppress(OSError):  # Linux says so when the other side is closed
+            while block := os.read(ours, 65536):
+                sent.append(block)
+
+    reader = Thread(target=read)
+    reader.start()
+    try:
+        yield theirs, sent
+    finally:
+        os.close(theirs)
+        reader.join()
+        os.close(ours)
+
+
+def on_terminal(width: int, *words: str, **environment: str) -> str:
+    """What a command sends, in this process."""
+    with pytest.MonkeyPatch.context() as patch, terminal(width) as (screen, sent):
+        for name in ("COLUMNS", "NO_COLOR"):
+            patch.delenv(name, raising=False)
+        for name, value in {"TERM": "xterm", **environment}.items():
+            patch.setenv(name, value)
+        with open(screen, "w", encoding="utf-8", closefd=False) as stream:
+            for name in ("stdout", "__stdout__", "stderr"):
+                patch.setattr(sys, name, stream)
+            code = main(list(words))
+    assert code == 0, sent
+    return decoded(sent)
+
+
+def decoded(sent: list[bytes]) -> str:
+    return b"".join(sent).decode().replace("\r\n", "\n")
+
+
+def test_a_process_sends_the_same(warehouse: Path) -> None:
     inherited = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "NO_COLOR")}
-    process = subprocess.Popen(
-        [sys.executable, "-c", "import sys; from tracewh.cli.app import main; sys.exit(main())", *words],
-        stdout=theirs, stderr=theirs, stdin=theirs,
-        env={**inherited, "TERM": "xterm", **environment},
-    )  # fmt: skip
-    os.close(theirs)
-    sent = b""
-    while True:
-        try:
-            block = os.read(ours, 65536)
-        except OSError:  # Linux says so when the other side is closed
-            break
-        if not block:
-            break
-        sent += block
-    os.close(ours)
-    assert process.wait() == 0, sent
-    return sent.decode().replace("\r\n", "\n")
+    command = "import sys; from tracewh.cli.app import main; sys.exit(main())"
+    with terminal(80) as (screen, sent):
+        subprocess.run(
+            [sys.executable, "-c", command, "show", "kernel_stats"],
+            stdout=screen, stderr=screen, stdin=screen, env={**inherited, "TERM": "xterm"}, check=True,
+        )  # fmt: skip
+    assert decoded(sent) == on_terminal(80, "show", "kernel_stats")
+    assert "\x1b[1m" in decoded(sent)
 
 
 def plain(text: str) -> str:

@@ -37,13 +37,16 @@ def test_each_chart_of_the_page_draws_in_a_notebook(compared: Path) -> None:
         if not isinstance(panel, dict) or not (panel.get("chart") or {}).get("specification"):
             continue
         chart = panel["chart"]
-        kinds.add(chart["kind"])
         rows = charts.records(panel)
         if chart["kind"] == "flame":
             rows = charts.frames(panel, chart["path"], next(iter(chart["frames"])))
-        whole = {**chart["specification"], "datasets": {"rows": rows}}
-        assert altair.Chart.from_dict(whole).to_dict()["data"] == {"name": "rows"}, name
         assert texts(chart["specification"], rows), name
+        if (
+            chart["kind"] not in kinds
+        ):  # the same code makes all of a kind, and altair takes its time
+            kinds.add(chart["kind"])
+            whole = {**chart["specification"], "datasets": {"rows": rows[:20]}}
+            assert altair.Chart.from_dict(whole).to_dict()["data"] == {"name": "rows"}, name
     # The runs have no device, and no pipeline operations.
     assert kinds == charts.KINDS.keys() - {"roofline", "heat"}
 

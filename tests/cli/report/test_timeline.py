@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
@@ -142,16 +141,19 @@ def report(visit: Visit, page: Path) -> Drawn:
     return Drawn(visit, page.as_uri())
 
 
-@contextmanager
-def served(visit: Visit, warehouse: Path) -> Iterator[Drawn]:
+@pytest.fixture(scope="module")
+def address(warehouse: Path) -> Iterator[str]:
     with tracewh.open(warehouse) as opened:
-        server, address = started(opened)
-    try:
-        yield Drawn(visit, f"{address}?run=")
-    finally:
-        visit.page.goto("about:blank")
-        server.terminate()
-        server.communicate(timeout=60)
+        server, address = started(opened, "--time-limit", "600")
+    yield address
+    server.terminate()
+    server.communicate(timeout=60)
+
+
+@pytest.fixture
+def live(visit: Visit, address: str) -> Iterator[Drawn]:
+    yield Drawn(visit, f"{address}?run=")
+    visit.page.goto("about:blank")
 
 
 def test_lanes_are_named_and_a_step_is_shown_first(report: Drawn) -> None:
@@ -251,17 +253,16 @@ def test_a_range_is_added_up(report: Drawn) -> None:
     assert [row.split("\t") for row in rows] == [["gemm_kernel", "1", "1.5 ms"]]
 
 
-def test_a_range_is_added_up_by_the_server(visit: Visit, warehouse: Path) -> None:
-    with served(visit, warehouse) as live:
-        live.press("f")
-        live.is_settled()
-        drag(live, live.point("stream 0 7", 5), live.point("stream 0 7", 17.5))
-        expect(live.details).to_contain_text("Device 0 busy 36 %")
-        tables = live.details.locator("table")
-        operators = tables.nth(0).locator("tbody tr").all_inner_texts()
-        assert operators[0].split("\t")[:2] == ["aten::linear", "1"]
-        [kernel] = tables.nth(1).locator("tbody tr").all_inner_texts()
-        assert kernel.split("\t")[:2] == ["gemm_kernel", "2"]
+def test_a_range_is_added_up_by_the_server(live: Drawn) -> None:
+    live.press("f")
+    live.is_settled()
+    drag(live, live.point("stream 0 7", 5), live.point("stream 0 7", 17.5))
+    expect(live.details).to_contain_text("Device 0 busy 36 %")
+    tables = live.details.locator("table")
+    operators = tables.nth(0).locator("tbody tr").all_inner_texts()
+    assert operators[0].split("\t")[:2] == ["aten::linear", "1"]
+    [kernel] = tables.nth(1).locator("tbody tr").all_inner_texts()
+    assert kernel.split("\t")[:2] == ["gemm_kernel", "2"]
 
 
 def test_the_strip_jumps(report: Drawn) -> None:
@@ -284,24 +285,23 @@ def test_the_axis_is_dragged(report: Drawn) -> None:
     )
 
 
-def test_short_events_are_blocks_until_one_zooms(visit: Visit, warehouse: Path) -> None:
-    with served(visit, warehouse) as live:
-        live.press("f")
-        live.is_settled()
-        count = "t.main.rectangles.events.filter((n) => n > 1).length"
-        assert live.ask(count) > 20
-        assert live.ask("t.main.rectangles.events.reduce((a, b) => a + b)") == 2 * 107
-        for _ in range(12):
-            live.press("w")
-        live.is_settled()
-        assert live.ask(count) == 0
-        live.page.get_by_title("the step of median length").click()
-        live.is_settled()
-        live.click("stream 0 7", 7)
-        expect(live.details).to_contain_text("4 × 1 × 1 blocks of 128 × 1 × 1 threads")
-        assert live.fact("operator") == "aten::linear"
-        assert live.fact("launched by") == "cudaLaunchKernel, 1 ms before"
-        assert live.fact("inside") == "ProfilerStep#1 › aten::linear"
+def test_short_events_are_blocks_until_one_zooms(live: Drawn) -> None:
+    live.press("f")
+    live.is_settled()
+    count = "t.main.rectangles.events.filter((n) => n > 1).length"
+    assert live.ask(count) > 20
+    assert live.ask("t.main.rectangles.events.reduce((a, b) => a + b)") == 2 * 107
+    for _ in range(12):
+        live.press("w")
+    live.is_settled()
+    assert live.ask(count) == 0
+    live.page.get_by_title("the step of median length").click()
+    live.is_settled()
+    live.click("stream 0 7", 7)
+    expect(live.details).to_contain_text("4 × 1 × 1 blocks of 128 × 1 × 1 threads")
+    assert live.fact("operator") == "aten::linear"
+    assert live.fact("launched by") == "cudaLaunchKernel, 1 ms before"
+    assert live.fact("inside") == "ProfilerStep#1 › aten::linear"
 
 
 def test_gaps_have_their_cause(report: Drawn) -> None:
@@ -342,22 +342,21 @@ def path_of_step(drawn: Drawn, number: int) -> None:
     )
 
 
-def test_the_critical_path_is_that_of_the_step_in_view(visit: Visit, warehouse: Path) -> None:
-    with served(visit, warehouse) as live:
-        live.page.get_by_role("button", name="Critical path").click()
-        path_of_step(live, 1)
-        live.page.locator(".step").nth(1).click()
-        path_of_step(live, 2)
-        marked = picture(live)
-        live.page.get_by_role("button", name="Critical path").click()
-        assert picture(live) != marked
-        live.page.get_by_role("button", name="Critical path").click()
-        live.press("f")
-        live.is_settled()
-        live.click("stream 0 7", 7)  # what is selected counts more than the middle of the view
-        path_of_step(live, 1)
-        live.click("stream 0 7", 17)
-        path_of_step(live, 2)
+def test_the_critical_path_is_that_of_the_step_in_view(live: Drawn) -> None:
+    live.page.get_by_role("button", name="Critical path").click()
+    path_of_step(live, 1)
+    live.page.locator(".step").nth(1).click()
+    path_of_step(live, 2)
+    marked = picture(live)
+    live.page.get_by_role("button", name="Critical path").click()
+    assert picture(live) != marked
+    live.page.get_by_role("button", name="Critical path").click()
+    live.press("f")
+    live.is_settled()
+    live.click("stream 0 7", 7)  # what is selected counts more than the middle of the view
+    path_of_step(live, 1)
+    live.click("stream 0 7", 17)
+    path_of_step(live, 2)
 
 
 @pytest.mark.parametrize(("ms", "start"), [(-5, 0), (0, 0), (9.9, 0), (10, 10), (25, 10)])
@@ -396,20 +395,19 @@ def test_it_is_drawn_in_the_colours_of_the_theme(report: Drawn) -> None:
     assert picture(report) != before
 
 
-def test_a_question_that_is_none(visit: Visit, warehouse: Path) -> None:
-    with served(visit, warehouse) as live:
-        address = live.page.url.partition("?")[0]
-        for path, status, error in (
-            ("event?event=x", 400, "event must be a whole number, not 'x'"),
-            ("event?event=--5", 400, "event must be a whole number, not '--5'"),
-            ("selection?start=1", 400, "end must be a whole number, not ''"),
-            ("critical_path?at=", 400, "at must be a whole number, not ''"),
-            ("nothing", 404, "unknown question"),
-        ):
-            answer = live.page.request.get(f"{address}api/timeline/{path}")
-            assert (answer.status, answer.json()["error"]) == (status, error)
-        answer = live.page.request.get(f"{address}api/timeline/event?lane=thread&event=99999")
-        assert answer.json() == {"facts": None, "around": []}
+def test_a_question_that_is_none(live: Drawn) -> None:
+    address = live.page.url.partition("?")[0]
+    for path, status, error in (
+        ("event?event=x", 400, "event must be a whole number, not 'x'"),
+        ("event?event=--5", 400, "event must be a whole number, not '--5'"),
+        ("selection?start=1", 400, "end must be a whole number, not ''"),
+        ("critical_path?at=", 400, "at must be a whole number, not ''"),
+        ("nothing", 404, "unknown question"),
+    ):
+        answer = live.page.request.get(f"{address}api/timeline/{path}")
+        assert (answer.status, answer.json()["error"]) == (status, error)
+    answer = live.page.request.get(f"{address}api/timeline/event?lane=thread&event=99999")
+    assert answer.json() == {"facts": None, "around": []}
 
 
 def test_a_step_of_the_verdict_is_shown(report: Drawn) -> None:

@@ -6,6 +6,8 @@ import functools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from tests.views.test_every_view import TAKEN_TOGETHER
+
 if TYPE_CHECKING:
     import tracewh
     from tests.parity.plugin.said import Said
@@ -22,8 +24,17 @@ class Trace:
     said: Said
 
     def rows(self, view: str, **arguments: Any) -> list[dict[str, Any]]:
-        """What a view of ours returns for the trace."""
-        return rows(getattr(self.warehouse, view)(**self.keys, **arguments))
+        """What a view of ours returns for the trace, out of what it returns for all: that is asked once.
+
+        tests/views/test_every_view.py sees to it that both are the same.
+        """
+        spec = self.warehouse.registry.get(view)
+        names = {param.name for param in spec.params}
+        if not names >= self.keys.keys() or spec.object_name in TAKEN_TOGETHER:
+            return rows(getattr(self.warehouse, view)(**self.keys, **arguments))
+        apart = {"per_span": True} if "per_span" in names else {}
+        every = of_all(self.warehouse, view, **apart, **arguments)
+        return every.get(tuple(self.keys.values()), [])
 
     def sql(self, query: str) -> list[dict[str, Any]]:
         """What a query returns; $run, $worker and $span are those of the trace."""
@@ -46,6 +57,17 @@ class Trace:
 
 #: Of the table t, the rows of the trace.
 OF_TRACE = "WHERE t.run = $run AND t.worker = $worker AND t.span = $span"
+
+
+@functools.cache
+def of_all(
+    warehouse: tracewh.Warehouse, view: str, **arguments: Any
+) -> dict[tuple[str, ...], list[dict[str, Any]]]:
+    """What a view returns, by run, worker and span."""
+    found: dict[tuple[str, ...], list[dict[str, Any]]] = {}
+    for row in rows(getattr(warehouse, view)(**arguments)):
+        found.setdefault((row["run"], row["worker"], row["span"]), []).append(row)
+    return found
 
 
 def rows(relation: Any) -> list[dict[str, Any]]:
