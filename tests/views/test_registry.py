@@ -205,7 +205,7 @@ def test_a_folder_that_is_no_group() -> None:
 )  # fmt: skip
 def test_what_a_file_calls_is_what_it_says_it_uses(change: dict[str, str], message: str) -> None:
     with pytest.raises(ViewError) as caught:
-        Registry([*specs(**change), parse(FUNCTION, "sql/functions/double.sql")])
+        Registry([*specs(**change), parse(FUNCTION, "sql/functions/double.sql")]).needs()
     assert str(caught.value) == message
 
 
