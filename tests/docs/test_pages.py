@@ -14,6 +14,7 @@ import torch
 
 import tracewh
 from docs.transcripts import WRITTEN
+from tests.cli.report.conftest import panels_only
 from tests.docs.test_readme import fenced
 from tracewh.cli.app import main
 from tracewh.views import Spec
@@ -107,7 +108,8 @@ def test_python(blocks: list[str]) -> None:
         code = compile(text, "page", "exec")
         # torch built without CUDA raises an error at the first NVTX range.
         if "torch.cuda.nvtx" not in text or torch.cuda.is_available():
-            exec(code, names)  # noqa: S102
+            with panels_only("steps"):
+                exec(code, names)  # noqa: S102
 
 
 def ours(page: Path) -> Iterator[str]:

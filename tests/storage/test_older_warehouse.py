@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import duckdb
@@ -30,13 +31,19 @@ def forget(folder: Path) -> None:
     (folder / MANIFEST).write_text(json.dumps(record))
 
 
-@pytest.fixture
-def old(tmp_path: Path) -> Path:
-    """A warehouse with two traces, none of which has a file of a later table."""
-    tracewh.ingest([PAIR], tmp_path / "wh", run="old")
-    for folder in (tmp_path / "wh" / "data").glob("*/*/*"):
+@pytest.fixture(scope="module")
+def ingested(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    warehouse = tmp_path_factory.mktemp("old") / "wh"
+    tracewh.ingest([PAIR], warehouse, run="old")
+    for folder in (warehouse / "data").glob("*/*/*"):
         forget(folder)
-    return tmp_path / "wh"
+    return warehouse
+
+
+@pytest.fixture
+def old(ingested: Path, tmp_path: Path) -> Path:
+    """A warehouse with two traces, none of which has a file of a later table."""
+    return shutil.copytree(ingested, tmp_path / "wh")
 
 
 def rows(warehouse: Path, sql: str) -> list[tuple[object, ...]]:

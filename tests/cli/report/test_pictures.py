@@ -100,14 +100,13 @@ def test_a_chart_is_that_of_the_page(samples: tracewh.Warehouse, report: Path) -
 
 
 def test_pictures_in_a_frame(visit: Visit, samples: tracewh.Warehouse, tmp_path: Path) -> None:
-    frames = (
-        samples.report(FASTER, baseline=RUN)._repr_html_(),
-        relation_html(samples.timeline(run=RUN)),
-    )
+    with panels_only("steps"):
+        compared = samples.report(FASTER, baseline=RUN)._repr_html_()
+    frames = (compared, relation_html(samples.timeline(run=RUN)))
     (tmp_path / "notebook.html").write_text("".join(frames), "utf-8")
     visit.page.goto((tmp_path / "notebook.html").as_uri())
-    compared, timeline = (visit.page.frame_locator("iframe").nth(n) for n in range(2))
-    expect(compared.locator("#panel-verdict[data-drawn=yes]")).to_be_visible()
+    page, timeline = (visit.page.frame_locator("iframe").nth(n) for n in range(2))
+    expect(page.locator("#panel-verdict[data-drawn=yes]")).to_be_visible()
     visit.page.locator("iframe").nth(1).scroll_into_view_if_needed()  # draws nothing before
     timeline.locator(".timeline-box[data-view][data-drawn]").wait_for()
     assert timeline.locator("article[data-panel]").count() == 0

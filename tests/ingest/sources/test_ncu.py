@@ -172,20 +172,23 @@ def test_numbers_of_locales(tmp_path: Path, value: str, others: list[str], numbe
         ]
 
 
-@pytest.mark.parametrize(
-    ("unit", "factor"),
-    [
-        ("nsecond", 1), ("us", 1e3), ("msecond", 1e6), ("s", 1e9), ("byte", 1), ("Kbyte", 1e3),
-        ("Mbyte", 1e6), ("Gbyte/second", 1e9), ("cycle/nsecond", 1e9), ("Mhz", 1e6), ("%", 1), ("inst", 1),
-        ("register/thread", 1), ("Kbyte/block", 1e3), ("", 1),
-    ],
-)  # fmt: skip
-def test_units(tmp_path: Path, unit: str, factor: float) -> None:
+UNITS = {
+    "nsecond": 1, "us": 1e3, "msecond": 1e6, "s": 1e9, "byte": 1, "Kbyte": 1e3, "Mbyte": 1e6,
+    "Gbyte/second": 1e9, "cycle/nsecond": 1e9, "Mhz": 1e6, "%": 1, "inst": 1, "register/thread": 1,
+    "Kbyte/block": 1e3, "": 1,
+}  # fmt: skip
+
+
+def test_units(tmp_path: Path) -> None:
     row = '"0","1","a","h","k","1","7","(1, 1, 1)","(1, 1, 1)","0","9.0","Command line profiler metrics"'
     header = f'{LAUNCH},"Section Name","Metric Name","Metric Unit","Metric Value"'
-    ingest(tmp_path, f'{header}\n{row},"m__1.sum","{unit}","2.50"\n')
+    lines = [f'{row},"m__{n:02}.sum","{unit}","2.50"' for n, unit in enumerate(UNITS)]
+    ingest(tmp_path, "\n".join([header, *lines, ""]))
     with tracewh.open(tmp_path / "warehouse") as warehouse:
-        assert rows(warehouse, "SELECT value FROM counters") == [(2.5 * factor,)]
+        found = [
+            value for (value,) in rows(warehouse, "SELECT value FROM counters ORDER BY counter")
+        ]
+    assert dict(zip(UNITS, found, strict=True)) == {unit: 2.5 * f for unit, f in UNITS.items()}
 
 
 def test_one_worker_per_process(tmp_path: Path) -> None:
