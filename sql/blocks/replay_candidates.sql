@@ -110,9 +110,7 @@ CREATE MACRO replay_candidates(
         SELECT a.run, a.worker, a.span, a.event_id
         FROM _alone AS a
         SEMI JOIN _pairs AS p
-            ON
-                a.run = p.launch.run AND a.worker = p.launch.worker AND a.span = p.launch.span
-                AND a.event_id = p.launch.id
+            ON p.launch = { 'run': a.run, 'worker': a.worker, 'span': a.span, 'id': a.event_id }
     ),
 
     _items AS MATERIALIZED (
