@@ -176,7 +176,9 @@ def show(
         arguments = opened.resolve(arguments)
         opened.select_traces(view, arguments)
         try:
-            rows = output.write(opened.view(view.name, view.version, **arguments), view.keys, only)
+            rows = output.write_again(
+                lambda: opened.view(view.name, view.version, **arguments), view.keys, only
+            )
         except duckdb.InvalidInputException as error:  # a view rejects a value with error('...')
             if diagnostics.is_damage(error):
                 raise

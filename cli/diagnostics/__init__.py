@@ -253,7 +253,8 @@ def is_damage(error: Exception) -> bool:
     """Whether DuckDB failed to read a Parquet file."""
     text = str(error)
     return text.startswith(_BROKEN) or (
-        re.match(r"IO Error|Invalid Input Error|File '", text) is not None and ".parquet" in text
+        re.match(r"IO Error|Invalid Input Error|Footer length error|File '", text) is not None
+        and ".parquet" in text
     )
 
 

@@ -112,6 +112,35 @@ class Output:
         with self.sink() as sink:
             return write[self.format](result, sink)
 
+    def write_again(
+        self,
+        run: Callable[[], duckdb.DuckDBPyRelation],
+        keys: Sequence[str] = (),
+        only: Sequence[str] = (),
+    ) -> int:
+        """Write the result of a query, and run it once more if a file cannot be read.
+
+        A trace may have been replaced while the query read it. If the file is damaged, the second attempt fails, too.
+        Text that is streamed to stdout has begun by then, so it is not written again.
+
+        Args:
+            run: Lists the traces and returns the result.
+            keys: See `write`.
+            only: See `write`.
+        """
+        import duckdb
+
+        try:
+            return self.write(run(), keys, only)
+        except duckdb.Error as error:
+            # Any of these is written only when all rows were read.
+            is_whole = self.format is Format.TABLE or (
+                self.path is not None and (self.path.is_file() or not self.path.exists())
+            )
+            if not is_whole or not diagnostics.is_damage(error):
+                raise
+        return self.write(run(), keys, only)
+
     def check(self) -> None:
         """Raise errors of the output options before the query runs, and not after it."""
         binary = self.format in (Format.PARQUET, Format.XLSX)

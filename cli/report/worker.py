@@ -22,7 +22,7 @@ from typing import IO, Any
 import duckdb
 import orjson
 
-from tracewh.cli.diagnostics import sql_error
+from tracewh.cli.diagnostics import is_damage, sql_error
 from tracewh.cli.diagnostics.errors import CliError
 from tracewh.cli.report import home, live
 from tracewh.cli.report.messages import CANCEL, GRACE_SECONDS, Setup, Task, TaskResult, read, write
@@ -113,7 +113,7 @@ class Child:
     def _run(self, task: Task) -> TaskResult:
         assert self._warehouse is not None
         try:
-            found = HANDLERS[task.kind](self._warehouse, **task.arguments)
+            found = self._answer(task)
             if isinstance(found, str):
                 return TaskResult(200, found.encode(), is_page=True)
             return TaskResult(
@@ -125,6 +125,18 @@ class Child:
             return _error(sql_error(error), 400, needs_restart=self._needs_restart())
         except (CliError, IngestError, ViewError, WarehouseError) as error:
             return _error(str(error), 400, needs_restart=self._needs_restart())
+
+    def _answer(self, task: Task) -> str | dict[str, Any]:
+        """Answer a task, and once more if a file cannot be read: its trace may have been replaced meanwhile.
+
+        A task that writes a file may have written a part of it.
+        """
+        try:
+            return HANDLERS[task.kind](self._warehouse, **task.arguments)
+        except duckdb.Error as error:
+            if "path" in task.arguments or not is_damage(error):
+                raise
+        return HANDLERS[task.kind](self._warehouse, **task.arguments)
 
     def _out_of_memory(self) -> str:
         what, limit = "query", f"{self._setup.memory_mb:,} MB"

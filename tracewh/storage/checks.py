@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +14,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tracewh.errors import StoreError
+from tracewh.errors import IngestError, StoreError
 from tracewh.quoting import quote_literal
 from tracewh.schema import SQL, later_tables, tables
 from tracewh.storage import layout, manifest
@@ -229,7 +230,11 @@ def _check_manifest(folder: Path, record: Manifest) -> Iterator[tuple[str, str]]
 
 
 def _check_links(folder: Path) -> Iterator[tuple[str, str]]:
-    """Links to rows that do not exist in the trace."""
+    """Links to rows that do not exist in the trace.
+
+    Raises:
+        IngestError: The check needs more memory, or more space in the temporary folder.
+    """
     with (
         temporary() as spill,
         duckdb.connect(config={"memory_limit": MEMORY, "temp_directory": str(spill)}) as con,
@@ -246,6 +251,11 @@ def _check_links(folder: Path) -> Iterator[tuple[str, str]]:
                 )
             sql = (SQL / "derive" / "broken_links.sql").read_text("utf-8")
             broken = con.execute(sql).fetchall()
+        except duckdb.OutOfMemoryException as error:
+            raise IngestError(
+                f"the links of {folder} cannot be checked: they need more than {MEMORY} of memory and the space that is "
+                f"left in {tempfile.gettempdir()}; name another folder in TMPDIR"
+            ) from error
         except duckdb.Error as error:  # another version did not write all columns
             yield "", f"its tables cannot be queried ({str(error).partition(chr(10))[0]})"
             return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import signal
 import subprocess
 import sys
@@ -19,6 +20,7 @@ from tests.cli.conftest import Command
 from tests.cli.report.servers import visitor
 from tests.conftest import made_once
 from tests.storage.test_crashes import on_a_small_disk
+from tracewh.storage import checks, compaction
 from tracewh.views.warehouse import WarehouseError
 
 __all__ = ["on_a_small_disk"]
@@ -99,6 +101,40 @@ def test_a_view_that_fails_says_what_to_do(tracewh: Command, large: Path, tempor
     assert [*temporary.iterdir()] == []
     raised = tracewh("show", *TOO_MUCH[:-1], "400", "-w", large)
     assert (raised.code, raised.out.count("\n")) == (0, EVENTS + 1)
+
+
+def test_a_trace_whose_links_do_not_fit_is_not_called_damaged(
+    tracewh: Command, large: Path, temporary: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checks, "MEMORY", "64MB")
+    found = tracewh("check", "-w", large)
+    assert (found.code, found.err) == (0, "tracewh: 1 trace, 423.4 kB: no problems found\n")
+    assert [*temporary.iterdir()] == []
+    monkeypatch.setattr(checks, "MEMORY", "8MB")
+    found = tracewh("check", "-w", large)
+    [folder] = large.glob("data/*/*/*")
+    said = (
+        f"tracewh: the links of {folder} cannot be checked: they need more than 8MB of memory and the space that is "
+        f"left in {temporary}; name another folder in TMPDIR"
+    )
+    assert (found.code, found.err.splitlines()[-1]) == (1, said)
+    assert [*temporary.iterdir()] == []
+
+
+def test_compact_keeps_to_its_limit(
+    tracewh: Command, large: Path, temporary: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    warehouse = Path(shutil.copytree(large, tmp_path / "wh"))
+    [one] = warehouse.glob("data/*/*/*")
+    shutil.copytree(one, one.with_name("span=2"))
+    count = ("query", "SELECT count(*) AS events FROM cpu_ops", "--format", "csv", "-w", warehouse)
+    expected = tracewh(*count)
+    assert expected.out == f"events\n{2 * EVENTS}\n"
+    monkeypatch.setattr(compaction, "MEMORY", "100MB")
+    assert tracewh("compact", "large", "-w", warehouse).code == 0
+    assert any(warehouse.glob("data/*/_compact*/host_events*.parquet"))
+    assert tracewh(*count) == expected
+    assert [*(warehouse / ".staging").iterdir()] == [*temporary.iterdir()] == []
 
 
 def test_a_limit_for_all_commands(
