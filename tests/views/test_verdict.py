@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import duckdb
@@ -10,6 +11,7 @@ import pytest
 
 import tracewh
 from tests.conftest import made_once
+from tests.copied import CopiedWarehouse
 from tracewh.views.registry import installed
 
 #: Rules whose cost is never known, so that verdict does not list them.
@@ -38,7 +40,7 @@ def test_each_rule_with_a_cost_has_a_phrase_and_a_view() -> None:
 
 
 @pytest.fixture(scope="module")
-def real(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def real(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tracewh.Warehouse]:
     """A warehouse of real traces that have findings."""
 
     def fill(folder: Path) -> None:
@@ -52,25 +54,26 @@ def real(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
             tracewh.ingest([shared / "traces" / name], folder / "warehouse")
         tracewh.ingest([ROOT / "samples"], folder / "warehouse")
 
-    return made_once(tmp_path_factory, "verdict", fill) / "warehouse"
+    with CopiedWarehouse(made_once(tmp_path_factory, "verdict", fill) / "warehouse") as warehouse:
+        yield warehouse
 
 
-def test_findings_are_recommendations_in_other_words(real: Path) -> None:
+def test_findings_are_recommendations_in_other_words(real: tracewh.Warehouse) -> None:
     """Each costs what the recommendation says, whose message has both what was measured and the remedy."""
-    with tracewh.open(real) as warehouse:
-        found = warehouse.sql(
+    verdicts = real.view("verdict").filter("part = 'finding'").to_arrow_table()
+    advice = real.view("recommendations", per_span=True).to_arrow_table()
+    with duckdb.connect() as con:
+        con.register("findings", verdicts)
+        con.register("advice", advice)
+        found = con.execute(
             """
             SELECT v.name, v.value = r.cost_per_step_us, v.detail, v.remedy, r.message
-            FROM verdict() AS v
-            INNER JOIN recommendations(per_span := TRUE) AS r
+            FROM findings AS v
+            INNER JOIN advice AS r
                 ON v.run = r.run AND v.worker = r.worker AND v.span = r.span AND v.name = r.rule
-            WHERE v.part = 'finding'
             """
         ).fetchall()
-        [(findings,)] = warehouse.sql(
-            "SELECT count(*) FROM verdict() WHERE part = 'finding'"
-        ).fetchall()
-    assert len(found) == findings > 10
+    assert len(found) == verdicts.num_rows > 10
     for name, is_same, detail, remedy, message in found:
         assert is_same, name
         measured, what_to_do = message.rsplit(": ", 1)
@@ -79,15 +82,20 @@ def test_findings_are_recommendations_in_other_words(real: Path) -> None:
         assert what_to_do[len(remedy) :].startswith(" This costs ")
 
 
-def test_figures_are_those_of_the_views(real: Path) -> None:
-    with tracewh.open(real) as warehouse:
-        rows = warehouse.sql(
+def test_figures_are_those_of_the_views(real: tracewh.Warehouse) -> None:
+    verdicts = real.view("verdict").to_arrow_table()
+    assert verdicts.num_rows > 50
+    with duckdb.connect() as con:
+        con.register("verdicts", verdicts)
+        con.register("summary", real.view("gpu_summary").to_arrow_table())
+        con.register("parts", real.view("step_breakdown_summary").to_arrow_table())
+        rows = con.execute(
             """
             SELECT v.run, v.span, v.name
-            FROM verdict() AS v
-            LEFT JOIN gpu_summary() AS g
+            FROM verdicts AS v
+            LEFT JOIN summary AS g
                 ON v.run = g.run AND v.worker = g.worker AND v.span = g.span
-            INNER JOIN step_breakdown_summary() AS s
+            INNER JOIN parts AS s
                 ON v.run = s.run AND v.worker = s.worker AND v.span = s.span
             WHERE
                 v.part IN ('headline', 'card')
