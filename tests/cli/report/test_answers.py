@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Coroutine
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
@@ -123,6 +125,12 @@ class Waiting(PendingTask):
         self.future = Future()
 
 
+def run(steps: Coroutine[Any, Any, None]) -> None:
+    """Run something in an event loop of its own; the browser of another test keeps one in this thread."""
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(asyncio.run, steps).result()
+
+
 def kept(answers: Answers, name: str, result: TaskResult) -> None:
     """Compute an answer and keep it."""
 
@@ -133,7 +141,7 @@ def kept(answers: Answers, name: str, result: TaskResult) -> None:
         await running.finished
         answers.leave(key, running)
 
-    asyncio.run(compute())
+    run(compute())
 
 
 def known(answers: Answers, *names: str) -> list[bool]:
@@ -152,7 +160,7 @@ def test_the_last_client_that_leaves_stops_the_task() -> None:
         assert one.pending.is_stopped
         assert answers.join(key, Waiting) is not one
 
-    asyncio.run(leaving())
+    run(leaving())
 
 
 def test_a_task_that_was_stopped_leaves_the_next_one_alone() -> None:
@@ -165,7 +173,7 @@ def test_a_task_that_was_stopped_leaves_the_next_one_alone() -> None:
         answers.leave(key, first)
         assert answers.join(key, lambda: pytest.fail("the second one runs")) is second
 
-    asyncio.run(leaving())
+    run(leaving())
 
 
 def test_answers_that_nobody_asked_for_lately_are_forgotten() -> None:
