@@ -35,8 +35,8 @@ from tracewh.ingest.sources.readers import table_reader
 from tracewh.ingest.sources.source import KINETO
 from tracewh.storage.staging import Session
 
-#: Number of traces of a batch to commit at the same time.
-COMMITS_AT_ONCE = 8
+#: Number of traces of a batch to commit at the same time. More threads wait for each other in Python.
+COMMITS_AT_ONCE = 4
 #: The most memory that linking needs per host event: that of an operator nested in many others.
 HOST_EVENT_BYTES = 800
 

@@ -89,7 +89,7 @@ class Registry:
         self._newest = {view.name: view for view in self}  # versions are in ascending order
         for name in {LISTING, *self._newest} & self._by_object.keys():
             raise ViewError(f"{self._by_object[name].path} has the name of a view")
-        #: What an object needs. That of a file is found when it is asked for: searching all takes a fifth of the
+        #: What an object needs. A file is searched when somebody needs it: searching all would take a fifth of the
         #: start of a command.
         self._needs = {name: {view.object_name} for name, view in self._newest.items()}
         self._needs[LISTING] = set()
