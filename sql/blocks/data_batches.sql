@@ -99,11 +99,7 @@ CREATE MACRO data_batches(
         NULL AS collate_ns,
         NULL AS cpu_ns
     FROM annotations AS a
+    ANTI JOIN _recorded AS r ON a.run = r.run AND a.worker = r.worker AND a.span = r.span
     WHERE
         is_wanted(a.run, a.worker, a.span, run, worker, span)
-        AND a.name LIKE 'enumerate(DataLoader)#%.\_\_next\_\_' ESCAPE '\'
-        AND NOT EXISTS (
-            SELECT 1
-            FROM _recorded AS r
-            WHERE r.run = a.run AND r.worker = a.worker AND r.span = a.span
-        );
+        AND a.name LIKE 'enumerate(DataLoader)#%.\_\_next\_\_' ESCAPE '\';

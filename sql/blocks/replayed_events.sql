@@ -156,9 +156,8 @@ CREATE MACRO replayed_events(
             FROM _matches AS m
             WHERE
                 m.alike = { 'run': m.run, 'worker': m.worker, 'span': m.span, 'id': m.launch_id }
-                AND EXISTS (
-                    FROM _placed AS p
-                    WHERE p.is_ambiguous AND p.capture_id IS NULL AND p.alike = m.alike
+                AND m.alike IN (
+                    SELECT p.alike FROM _placed AS p WHERE p.is_ambiguous AND p.capture_id IS NULL
                 )
         ) AS c
         INNER JOIN graph_nodes AS n

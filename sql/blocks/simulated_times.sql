@@ -34,7 +34,7 @@ CREATE MACRO simulated_times(moves VARCHAR) AS TABLE
     _reached AS (
         SELECT
             m.world,
-            b.block,
+            m.block,
             0 AS rung,
             m.to_spot,
             m.to_rung,
@@ -42,25 +42,27 @@ CREATE MACRO simulated_times(moves VARCHAR) AS TABLE
             NULL::BIGINT AS to_node_id,
             NULL::BIGINT AS waits_for,
             FALSE AS is_optimizer,
-            CASE WHEN m.keeps[b.block + 1] & 1 > 0 THEN m.own_s ELSE m.ideal_s END
+            CASE WHEN m.keeps[m.block + 1] & 1 > 0 THEN m.own_s ELSE m.ideal_s END
                 AS time_0,
-            CASE WHEN m.keeps[b.block + 1] & 2 > 0 THEN m.own_s ELSE m.ideal_s END
+            CASE WHEN m.keeps[m.block + 1] & 2 > 0 THEN m.own_s ELSE m.ideal_s END
                 AS time_1,
-            CASE WHEN m.keeps[b.block + 1] & 4 > 0 THEN m.own_s ELSE m.ideal_s END
+            CASE WHEN m.keeps[m.block + 1] & 4 > 0 THEN m.own_s ELSE m.ideal_s END
                 AS time_2,
-            CASE WHEN m.keeps[b.block + 1] & 8 > 0 THEN m.own_s ELSE m.ideal_s END
+            CASE WHEN m.keeps[m.block + 1] & 8 > 0 THEN m.own_s ELSE m.ideal_s END
                 AS time_3,
-            CASE WHEN m.keeps[b.block + 1] & 16 > 0 THEN m.own_s ELSE m.ideal_s END
+            CASE WHEN m.keeps[m.block + 1] & 16 > 0 THEN m.own_s ELSE m.ideal_s END
                 AS time_4,
-            CASE WHEN m.keeps[b.block + 1] & 32 > 0 THEN m.own_s ELSE m.ideal_s END
+            CASE WHEN m.keeps[m.block + 1] & 32 > 0 THEN m.own_s ELSE m.ideal_s END
                 AS time_5,
-            CASE WHEN m.keeps[b.block + 1] & 64 > 0 THEN m.own_s ELSE m.ideal_s END
+            CASE WHEN m.keeps[m.block + 1] & 64 > 0 THEN m.own_s ELSE m.ideal_s END
                 AS time_6,
-            CASE WHEN m.keeps[b.block + 1] & 128 > 0 THEN m.own_s ELSE m.ideal_s END
+            CASE WHEN m.keeps[m.block + 1] & 128 > 0 THEN m.own_s ELSE m.ideal_s END
                 AS time_7
-        FROM query_table(moves) AS m
-        CROSS JOIN LATERAL unnest(range(len(m.keeps))) AS b (block)
-        WHERE m.spot IS NULL
+        FROM (
+            SELECT q.*, unnest(range(len(q.keeps))) AS block
+            FROM query_table(moves) AS q
+            WHERE q.spot IS NULL
+        ) AS m
         UNION ALL
         (
             WITH

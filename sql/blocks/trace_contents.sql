@@ -86,9 +86,8 @@ CREATE MACRO trace_contents(
     _launches AS (
         SELECT h.first_id, count(*) AS without_kernels
         FROM _host AS h
-        WHERE
-            h.is_launch
-            AND NOT EXISTS (FROM _device AS d WHERE d.launch_id = h.id)
+        ANTI JOIN _device AS d ON h.id = d.launch_id
+        WHERE h.is_launch
         GROUP BY h.first_id
     ),
 
