@@ -20,6 +20,7 @@ import pytest
 import tracewh
 from tests.storage.remote.test_object_store import OBJECTS, names, operators, trace
 from tests.storage.test_crashes import start
+from tracewh.ingest import ingest_trace
 from tracewh.ingest.api import FileResult, IngestError
 from tracewh.schema import tables
 from tracewh.storage.staging import scratch
@@ -29,7 +30,9 @@ KILLS = 4
 
 
 @pytest.fixture
-def logs(tmp_path: Path) -> list[Path]:
+def logs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """Traces that are committed one after the other."""
+    monkeypatch.setattr(ingest_trace, "COMMITS_AT_ONCE", 1)
     return [trace(tmp_path / "run" / f"w{number}.json", str(number)) for number in range(3)]
 
 
