@@ -100,6 +100,8 @@ CREATE MACRO replay_changes(graph VARCHAR, targets VARCHAR, factors VARCHAR) AS 
         GROUP BY g.scenario, f.scenario
     ),
 
+    -- Half nanoseconds are rounded up. What is added is more, so that the order in which fractions are added or
+    -- multiplied does not decide.
     _times AS (
         SELECT
             f.scenario,
@@ -110,7 +112,7 @@ CREATE MACRO replay_changes(graph VARCHAR, targets VARCHAR, factors VARCHAR) AS 
                 sum(
                     c.covered_ns * (g.own_ns::DOUBLE / (g.at_ns - g.before_ns)) * (1 - f.factor)
                 )
-                + 0.5
+                + 0.5001
             )::BIGINT AS saved_ns,
             floor(
                 coalesce(
@@ -119,7 +121,7 @@ CREATE MACRO replay_changes(graph VARCHAR, targets VARCHAR, factors VARCHAR) AS 
                     ) FILTER (WHERE f.loads),
                     0
                 )
-                + 0.5
+                + 0.5001
             )::BIGINT AS loading_saved_ns
         FROM replay_covered(graph, '_covering') AS c
         INNER JOIN query_table(graph) AS g ON c.place = g.place
@@ -130,7 +132,7 @@ CREATE MACRO replay_changes(graph VARCHAR, targets VARCHAR, factors VARCHAR) AS 
     SELECT
         w.scenario,
         g.place,
-        g.duration_ns - floor(g.duration_ns * w.factor + 0.5)::BIGINT AS saved_ns,
+        g.duration_ns - floor(g.duration_ns * w.factor + 0.5001)::BIGINT AS saved_ns,
         NULL::BIGINT AS loading_ns
     FROM (
         SELECT f.scenario, t.id, product(f.factor) AS factor

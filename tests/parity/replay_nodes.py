@@ -88,7 +88,8 @@ def merged(intervals: Iterable[tuple[Any, int, int]]) -> dict[Any, list[Interval
 
 
 def scaled(value: float, factor: float) -> int:
-    return math.floor(value * factor + 0.5)
+    """Round half up; a sum of fractions may be a bit less than the half that it is."""
+    return math.floor(value * factor + 0.5001)
 
 
 def overlap(intervals: list[Interval], start: int, end: int) -> int:
