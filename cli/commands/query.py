@@ -31,5 +31,5 @@ def run_query(sql: str, warehouse: str, output: Output, memory_mb: int | None = 
         opened.confine()
         if is_explain:
             print(opened.sql(sql).fetchall()[-1][-1])
-        elif not output.write_again(lambda: opened.sql(sql)):
+        elif not output.write_with_retry(lambda: opened.sql(sql)):
             diagnostics.note("no rows")

@@ -176,7 +176,7 @@ def show(
         arguments = opened.resolve(arguments)
         opened.select_traces(view, arguments)
         try:
-            rows = output.write_again(
+            rows = output.write_with_retry(
                 lambda: opened.view(view.name, view.version, **arguments), view.keys, only
             )
         except duckdb.InvalidInputException as error:  # a view rejects a value with error('...')

@@ -112,7 +112,7 @@ class Output:
         with self.sink() as sink:
             return write[self.format](result, sink)
 
-    def write_again(
+    def write_with_retry(
         self,
         run: Callable[[], duckdb.DuckDBPyRelation],
         keys: Sequence[str] = (),

@@ -32,11 +32,11 @@ from starlette.routing import Route
 from tracewh.cli import diagnostics
 from tracewh.cli.diagnostics.errors import OK
 from tracewh.cli.report import libraries
-from tracewh.cli.report.answers import Answers, key_of
 from tracewh.cli.report.home import home_page
 from tracewh.cli.report.live import PANELS
 from tracewh.cli.report.messages import OK as HTTP_OK
 from tracewh.cli.report.messages import Setup, Task, TaskResult
+from tracewh.cli.report.response_cache import ResponseCache, key_of
 from tracewh.cli.report.responses import HEADERS, Token, json_response, task_response
 from tracewh.cli.report.sql_page import sql_page
 from tracewh.cli.report.timeline import QUESTIONS
@@ -67,8 +67,8 @@ LAST_SECONDS = 5
 IDLE_SECONDS = 75
 #: Media types of the files that a query can be exported to.
 EXPORTS = {"csv": "text/csv; charset=utf-8", "parquet": "application/vnd.apache.parquet"}
-#: Bytes of all answers that are kept.
-ANSWERS_BYTES = 100_000_000
+#: Maximum size of all responses in the cache.
+CACHE_BYTES = 100_000_000
 #: The parameters of the page of a trace. Without any of them, `/` is the home page.
 NAMES = {"run", "worker", "span", "baseline"}
 #: The largest body of a request.
@@ -103,7 +103,7 @@ class Site:
             seconds,
             too_long.format("query"),
         )
-        self._answers = Answers(ANSWERS_BYTES)
+        self._cache = ResponseCache(CACHE_BYTES)
         self._exports = Temporary()
         self.most_bytes = memory_mb * 10**6
         self.trace_seconds = max(seconds, TRACE_SECONDS)
@@ -143,15 +143,15 @@ class Site:
             if state is None or state.status != HTTP_OK:  # the task finds the same error
                 return await self.respond(pool, task, request)
             key = key_of(task, state.body)
-            if known := self._answers.known(key):
+            if known := self._cache.get(key):
                 return task_response(known)
-            running = self._answers.join(key, lambda: pool.submit(task))
+            running = self._cache.join(key, lambda: pool.submit(task))
         except QueueFullError as error:
             return json_response({"error": str(error)}, 503)
         try:
             return task_response(await _finished(running.finished, request))
         finally:
-            self._answers.leave(key, running)
+            self._cache.leave(key, running)
 
     async def _result(self, pool: Pool, task: Task, request: Request) -> TaskResult | None:
         """Run a task; None if the client disconnects, which cancels it."""

@@ -134,7 +134,7 @@ class LocalStore:
             taken = {trace.span: trace.origin.source_path for trace in stored}
             span = free_span(target.span, target.source_path, taken)
             session.place(staged, folder := self.folder(target.run, target.worker, span))
-        session.flush_place(folder)
+        session.flush_parents(folder)
         return span
 
     def drop(self, run: str, worker: str | None = None, span: str | None = None) -> int:
@@ -185,7 +185,7 @@ class LocalStore:
                 Path(key).unlink(missing_ok=True)
                 with suppress(OSError):  # not empty
                     Path(key).parent.rmdir()
-        session.flush_place(folder)
+        session.flush_parents(folder)
 
     def _cannot_write(self, error: OSError) -> IngestError:
         return IngestError(f"cannot write the warehouse {self.path}: {error.strerror}")

@@ -90,7 +90,7 @@ class Session:
             shutil.rmtree(spill_folder(staged), ignore_errors=True)
 
     def flush(self, staged: Path) -> None:
-        """Write a staged trace to the disk (fsync), so that a power cut after `flush_place` loses nothing."""
+        """Write a staged trace to the disk (fsync), so that a power cut after `flush_parents` loses nothing."""
         for path in (*staged.iterdir(), staged):
             _sync(path)
 
@@ -110,8 +110,8 @@ class Session:
                 raise
             shutil.rmtree(old, ignore_errors=True)
 
-    def flush_place(self, folder: Path) -> None:
-        """Write to the disk that a folder was placed. That needs no lock."""
+    def flush_parents(self, folder: Path) -> None:
+        """Write the folders above a placed one to the disk (fsync). This needs no lock."""
         with suppress(FileNotFoundError):  # removed meanwhile
             for parent in folder.parents[:3]:
                 _sync(parent)

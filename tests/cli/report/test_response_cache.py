@@ -14,8 +14,8 @@ from starlette.testclient import TestClient
 
 import tracewh
 from tests.cli.report.servers import visitor
-from tracewh.cli.report.answers import Answers
 from tracewh.cli.report.messages import Task, TaskResult
+from tracewh.cli.report.response_cache import ResponseCache
 from tracewh.cli.report.worker_pool import PendingTask, Pool
 
 PANEL = "/api/panel/operators-table"
@@ -131,58 +131,58 @@ def run(steps: Coroutine[Any, Any, None]) -> None:
         thread.submit(asyncio.run, steps).result()
 
 
-def kept(answers: Answers, name: str, result: TaskResult) -> None:
+def kept(cache: ResponseCache, name: str, result: TaskResult) -> None:
     """Compute an answer and keep it."""
 
     async def compute() -> None:
         key = (name, b"", b"")
-        running = answers.join(key, Waiting)
+        running = cache.join(key, Waiting)
         running.pending.future.set_result(result)
         await running.finished
-        answers.leave(key, running)
+        cache.leave(key, running)
 
     run(compute())
 
 
-def known(answers: Answers, *names: str) -> list[bool]:
-    return [answers.known((name, b"", b"")) is not None for name in names]
+def known(cache: ResponseCache, *names: str) -> list[bool]:
+    return [cache.get((name, b"", b"")) is not None for name in names]
 
 
 def test_the_last_client_that_leaves_stops_the_task() -> None:
     async def leaving() -> None:
-        answers, key = Answers(100), ("panel", b"", b"")
-        one = answers.join(key, Waiting)
-        two = answers.join(key, lambda: pytest.fail("it runs already"))
+        cache, key = ResponseCache(100), ("panel", b"", b"")
+        one = cache.join(key, Waiting)
+        two = cache.join(key, lambda: pytest.fail("it runs already"))
         assert one is two
-        answers.leave(key, one)
+        cache.leave(key, one)
         assert not one.pending.is_stopped
-        answers.leave(key, two)
+        cache.leave(key, two)
         assert one.pending.is_stopped
-        assert answers.join(key, Waiting) is not one
+        assert cache.join(key, Waiting) is not one
 
     run(leaving())
 
 
 def test_a_task_that_was_stopped_leaves_the_next_one_alone() -> None:
     async def leaving() -> None:
-        answers, key = Answers(100), ("panel", b"", b"")
-        first = answers.join(key, Waiting)
-        answers.leave(key, first)
-        second = answers.join(key, Waiting)
+        cache, key = ResponseCache(100), ("panel", b"", b"")
+        first = cache.join(key, Waiting)
+        cache.leave(key, first)
+        second = cache.join(key, Waiting)
         first.clients = 1
-        answers.leave(key, first)
-        assert answers.join(key, lambda: pytest.fail("the second one runs")) is second
+        cache.leave(key, first)
+        assert cache.join(key, lambda: pytest.fail("the second one runs")) is second
 
     run(leaving())
 
 
 def test_answers_that_nobody_asked_for_lately_are_forgotten() -> None:
-    answers = Answers(100)
+    cache = ResponseCache(100)
     for name in ("one", "two"):
-        kept(answers, name, TaskResult(200, b"x" * 40))
-    assert known(answers, "two", "one") == [True, True]  # so `two` is the older one now
-    kept(answers, "three", TaskResult(200, b"x" * 40))
-    assert known(answers, "one", "two", "three") == [True, False, True]
-    kept(answers, "four", TaskResult(400, b"x"))
-    kept(answers, "huge", TaskResult(200, b"x" * 101))
-    assert known(answers, "one", "three", "four", "huge") == [True, True, False, False]
+        kept(cache, name, TaskResult(200, b"x" * 40))
+    assert known(cache, "two", "one") == [True, True]  # so `two` is the older one now
+    kept(cache, "three", TaskResult(200, b"x" * 40))
+    assert known(cache, "one", "two", "three") == [True, False, True]
+    kept(cache, "four", TaskResult(400, b"x"))
+    kept(cache, "huge", TaskResult(200, b"x" * 101))
+    assert known(cache, "one", "three", "four", "huge") == [True, True, False, False]

@@ -1,4 +1,4 @@
-"""The answers that `tracewh serve` has given, for clients that request the same page or panel again.
+"""A cache of the responses of `tracewh serve`, for clients that request the same page or panel again.
 
 An answer is kept together with the state of the traces that it is about. A child process finds out the state, which
 takes a listing of their folders. So nobody gets an answer about a trace that has been replaced since. Clients with the
@@ -41,11 +41,11 @@ class Running:
         self.finished = asyncio.wrap_future(self.pending.future)
 
 
-class Answers:
-    """Answers, of which those that nobody requested lately are forgotten. Only for the thread of the event loop.
+class ResponseCache:
+    """A cache that drops the responses that nobody requested lately. Only for the thread of the event loop.
 
     Args:
-        most_bytes: Bytes of all answers.
+        most_bytes: Maximum size of all responses.
     """
 
     def __init__(self, most_bytes: int) -> None:
@@ -53,7 +53,7 @@ class Answers:
         self._known: OrderedDict[Key, TaskResult] = OrderedDict()
         self._running: dict[Key, Running] = {}
 
-    def known(self, key: Key) -> TaskResult | None:
+    def get(self, key: Key) -> TaskResult | None:
         """Return an answer that was given before."""
         if key in self._known:
             self._known.move_to_end(key)
