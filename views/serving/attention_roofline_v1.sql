@@ -6,7 +6,7 @@
 -- distributes: trace
 -- order: run, worker, span, step, call, total_us DESC, kernels
 -- empty: No serving step with attention was recorded; serving_steps lists the steps.
--- uses: attention_heads, checked_choice, matrix_peaks, ratio, serving_calls, serving_windows, serving_work
+-- uses: attention_heads, checked_choice, matrix_peaks, ratio, serving_windows, serving_work
 -- example: drawn
 --
 -- Lengths come from the annotation of the step, heads from the inputs of the operator of attention. For
@@ -101,8 +101,6 @@ CREATE MACRO attention_roofline_v1(
             )
     ),
 
-    calls AS MATERIALIZED (FROM serving_calls('windows', run, worker, span)),
-
     -- Work of attention in a row on a stream has the same difference of these two numbers.
     numbered AS (
         SELECT
@@ -111,7 +109,8 @@ CREATE MACRO attention_roofline_v1(
                 PARTITION BY w.step_id, w.device_id, w.stream_id, w.family = 'attention'
                 ORDER BY w.start_ns, w.id
             ) AS stretch
-        FROM serving_work('calls', run, worker, span) AS w
+        FROM serving_work(run, worker, span) AS w
+        SEMI JOIN windows AS s ON w.step_id = s.id
         WINDOW stream AS (
             PARTITION BY w.step_id, w.device_id, w.stream_id ORDER BY w.start_ns, w.id
         )
