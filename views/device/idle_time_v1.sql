@@ -125,6 +125,7 @@ CREATE MACRO idle_time_v1(
                 AND u.device_id IS NOT DISTINCT FROM s.device_id
     ),
 
+    -- No work of the device is in such a wait, which takes more than 1 ms. So a gap that meets it contains it.
     waited AS (
         SELECT
             g.number,
@@ -133,6 +134,7 @@ CREATE MACRO idle_time_v1(
         FROM gaps AS g
         INNER JOIN waits AS w
             ON g.number = w.number AND g.start_ns < w.end_ns AND g.end_ns > w.start_ns
+        WHERE g.end_ns - g.start_ns > 1000000
         GROUP BY g.number, g.end_ns
     ),
 

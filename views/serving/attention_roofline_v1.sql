@@ -101,19 +101,16 @@ CREATE MACRO attention_roofline_v1(
             )
     ),
 
-    -- Work of attention in a row on a stream has the same difference of these two numbers.
+    -- Work of attention in a row on a stream has the same number of other work before it.
     numbered AS (
         SELECT
             w.*,
-            row_number() OVER stream - row_number() OVER (
-                PARTITION BY w.step_id, w.device_id, w.stream_id, w.family = 'attention'
-                ORDER BY w.start_ns, w.id
+            count_if(w.family <> 'attention') OVER (
+                PARTITION BY w.step_id, w.device_id, w.stream_id ORDER BY w.start_ns, w.id
+                ROWS UNBOUNDED PRECEDING
             ) AS stretch
         FROM serving_work(run, worker, span) AS w
         SEMI JOIN windows AS s ON w.step_id = s.id
-        WINDOW stream AS (
-            PARTITION BY w.step_id, w.device_id, w.stream_id ORDER BY w.start_ns, w.id
-        )
     ),
 
     attention AS MATERIALIZED (
