@@ -143,9 +143,17 @@ def test_the_newest_tables_alone_are_kept(graphs: Path, monkeypatch: pytest.Monk
         }
         assert replayed(serve) == [("aten::mm", 3.0)]
         assert replayed(other) == [("aten::mm", 4.0)]
-        monkeypatch.setattr(kept_blocks, "MOST_ROWS", 0)
-        assert replayed(warehouse.operator_stats(run="serve")) == [("aten::mm", 3.0)]
+
+
+def test_too_many_rows_are_not_kept(graphs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kept_blocks, "MOST_ROWS", 1)
+    with tracewh.open(graphs) as warehouse:
+        assert len(warehouse.operator_stats().fetchall()) == 2
         assert tables(warehouse) == {}
+        written = []
+        monkeypatch.setattr(kept_blocks, "passed", written.append)  # what is written is named first
+        assert len(warehouse.operator_stats().fetchall()) == 2
+        assert written == []  # nobody tries again
 
 
 def test_too_many_traces_are_not_kept(graphs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
