@@ -189,7 +189,8 @@ def test_one_that_is_confined_reads_its_files_alone(root: Path, tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
-    "end", ["", ";", " ;; ", "; -- é", ";\n-- one\n/* two; */ ; -- three;", " -- one;\n", " -- one\n;"]
+    "end",
+    ["", ";", " ;; ", "; -- é", ";\n-- one\n/* two; */ ; -- three;", " -- one;\n", " -- one\n;"],
 )
 def test_a_query_ends_where_its_statement_ends(root: Path, end: str) -> None:
     with tracewh.open(root) as warehouse:
