@@ -31,6 +31,7 @@ from tracewh.views import names
 from tracewh.views.empty_blocks import RARE, empty_macro
 from tracewh.views.listing import Listing
 from tracewh.views.local_tables import LocalTables, Pattern
+from tracewh.views.read_only import without_end
 from tracewh.views.registry import Registry, did_you_mean, installed
 from tracewh.views.spec import Spec
 
@@ -382,6 +383,7 @@ class Warehouse:
         first: Callable[[TraceKeys], bool] | None = None,
         runs: Collection[str] | None = None,
     ) -> duckdb.DuckDBPyRelation:
+        query = without_end(query)
         self._prepare(None if _INTROSPECTION.search(query) else query, True, first, runs)
         try:
             return self._con.sql(query, params=params)
