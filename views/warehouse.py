@@ -16,7 +16,7 @@ import threading
 import weakref
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Self
@@ -24,19 +24,19 @@ from typing import Any, Self
 import duckdb
 
 from tracewh.quoting import quote_literal
-from tracewh.storage.layout import KEYS, TraceKeys, replaying_run
+from tracewh.storage.layout import TraceKeys, replaying_run
 from tracewh.storage.remote import is_url
 from tracewh.temporary import Temporary
 from tracewh.views import names
 from tracewh.views.empty_blocks import RARE, empty_macro
+from tracewh.views.kept_blocks import KeptBlocks
 from tracewh.views.listing import Listing
 from tracewh.views.local_tables import LocalTables, Pattern
+from tracewh.views.needed_traces import Wanted, needed_traces, passed, wanted_traces
 from tracewh.views.read_only import without_end
 from tracewh.views.registry import Registry, did_you_mean, installed
 from tracewh.views.spec import Spec
 
-#: How many of run, worker and span identify the traces that a row depends on, by `distributes:`.
-_SIZES = {"trace": 3, "worker": 2, "run": 1}
 #: Matches SQL that lists the catalog, for which all objects must exist.
 _INTROSPECTION = re.compile(r"\b(show|information_schema|duckdb_\w+|pg_\w+)\b", re.IGNORECASE)
 
@@ -95,6 +95,9 @@ class Warehouse:
         warehouse.report("resnet").save("report.html")
         warehouse.chart("step_breakdown", "resnet")
 
+    The rows of a few blocks are found when the relation is made, if the traces launched graphs, and kept for the next
+    views of the same traces (tracewh/views/kept_blocks.py); a trace that is replaced has its new rows.
+
     A query sees the traces that exist when it starts. A trace that is ingested while a query runs is in all of
     its tables or in none. For a warehouse in an object store, queries see the traces that existed when it was
     opened. Use a Warehouse from one thread only.
@@ -132,6 +135,7 @@ class Warehouse:
         )
         plan_without(self._con, SLOW_OPTIMIZER)
         sort_asof_joins(self._con)
+        self._kept = KeptBlocks(self._con, self.registry, self.versions)
         if memory_mb is not None:
             self.limit_memory(memory_mb)
         if "IPython" in sys.modules:
@@ -185,7 +189,13 @@ class Warehouse:
         view = self.registry.get(name, version)
         whole = self.resolve(self.registry.call(name, version, **arguments).values)
         call = self.registry.call(name, version, **whole)
-        found = self._query(call.sql, None, needed_traces(view, whole), names.named_runs(whole))
+        found = self._query(
+            call.sql,
+            None,
+            needed_traces(view, whole),
+            names.named_runs(whole),
+            wanted_traces(whole),
+        )
         _ORIGINS[found] = Origin(self, view, whole, call.sql)
         return found
 
@@ -196,17 +206,10 @@ class Warehouse:
             view: The view.
             arguments: Its arguments, with full names.
         """
-        sides = [
-            {key: arguments.get(f"{side}_{key}") for key in KEYS[1:]} | {"run": arguments[side]}
-            for side in names.SIDES
-            if side in arguments
-        ]
         found: list[tuple[TraceKeys, str]] = []
-        for given in sides or [{key: arguments.get(key) for key in KEYS}]:
-            traces = ", ".join(
-                f"{key} := {quote_literal(name)}" for key, name in given.items() if name is not None
-            )
-            runs = [given["run"]] if given["run"] else None
+        for wanted in wanted_traces(arguments):
+            traces = passed(wanted)
+            runs = None if wanted[0] is None else [wanted[0]]
             for block in view.notes:
                 versions = self.versions(runs)
                 known = self._notes.get((block, traces))
@@ -215,6 +218,7 @@ class Warehouse:
                         f"SELECT run, worker, span, message FROM {block}({traces}) ORDER BY ALL",
                         None,
                         runs=runs,
+                        kept=[wanted],
                     ).fetchall()
                     known = versions, [((r, w, s), message) for r, w, s, message in rows]
                     self._notes[block, traces] = known
@@ -255,6 +259,7 @@ class Warehouse:
         self._select(wanted)
 
     def _select(self, wanted: Callable[[TraceKeys], bool] | None) -> None:
+        self._kept.clear()
         if isinstance(self._all, LocalTables):
             self._all.select(wanted)
             return
@@ -382,9 +387,12 @@ class Warehouse:
         params: object,
         first: Callable[[TraceKeys], bool] | None = None,
         runs: Collection[str] | None = None,
+        kept: list[Wanted] | None = None,
     ) -> duckdb.DuckDBPyRelation:
         query = without_end(query)
         self._prepare(None if _INTROSPECTION.search(query) else query, True, first, runs)
+        if kept:
+            query = self._kept.query(query, kept, [b for blocks in self._without for b in blocks])
         try:
             return self._con.sql(query, params=params)
         except duckdb.CatalogException:  # create all, so that DuckDB can suggest a name
@@ -457,39 +465,6 @@ def _memory_limit() -> int | None:
             f"{MEMORY_VARIABLE} is a whole number of MB of at least {LEAST_MEMORY_MB}, not {text!r}"
         )
     return int(text)
-
-
-def needed_traces(
-    view: Spec | None, arguments: Mapping[str, Any]
-) -> Callable[[TraceKeys], bool] | None:
-    """Return a filter for the traces that a result depends on; None for all traces.
-
-    A view that replays graphs also depends on the captures of the run.
-
-    Args:
-        view: A view; None for any query of the runs.
-        arguments: Its arguments.
-    """
-    given = {name: value for name, value in arguments.items() if value is not None}
-    with_captures = view is None or reads_captures(view.object_name)
-    if all(side in given for side in names.SIDES):
-        runs = {given[side] for side in names.SIDES}
-        return lambda keys: keys[0] in runs or (with_captures and replaying_run(keys[0]) in runs)
-    size = view.distributes if view else "run"
-    wanted = [given.get(name) for name in KEYS[: _SIZES.get(size, 0)]]
-    if not any(wanted) or (with_captures and not wanted[0]):
-        return None
-    owner = replaying_run(wanted[0]) if with_captures and wanted[0] else None
-    return lambda keys: (
-        replaying_run(keys[0]) == owner
-        or all(n in (None, key) for n, key in zip(wanted, keys, strict=False))
-    )
-
-
-@cache
-def reads_captures(object_name: str) -> bool:
-    """Whether a view or block finds out which captured graphs were replayed."""
-    return "replay_matches" in installed().needs(f"{object_name}()")
 
 
 def plan_without(con: duckdb.DuckDBPyConnection, optimizer: str) -> None:

@@ -23,9 +23,10 @@ import duckdb
 from tracewh.storage.layout import KEYS, replaying_run
 from tracewh.temporary import temporary
 from tracewh.views.listing import Listing, Trace
+from tracewh.views.needed_traces import reads_captures
 from tracewh.views.registry import ArgumentError, Call, installed
 from tracewh.views.spec import SIZES, Spec
-from tracewh.views.warehouse import SLOW_OPTIMIZER, create, plan_without, reads_captures
+from tracewh.views.warehouse import SLOW_OPTIMIZER, create, plan_without
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -1,0 +1,274 @@
+"""Blocks whose rows a Warehouse keeps: they are written once, and are always those of the traces as they are."""
+
+from __future__ import annotations
+
+import gc
+import json
+import threading
+import time
+import weakref
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+import tracewh
+from tracewh.views import kept_blocks
+from tracewh.views.kept_blocks import KEPT
+from tracewh.views.needed_traces import wanted_traces
+from tracewh.views.registry import installed
+
+Rows = list[tuple[Any, ...]]
+
+
+def call(name: str, ts: int, **args: object) -> dict[str, Any]:
+    where = {"ph": "X", "cat": "cuda_runtime", "pid": 1, "tid": 1, "dur": 1}
+    return {**where, "name": name, "ts": ts, "args": args}
+
+
+def event(cat: str, name: str, ts: int, dur: int, **args: object) -> dict[str, Any]:
+    return {**call(name, ts, **args), "cat": cat, "dur": dur}
+
+
+def ingest(folder: Path, run: str, worker: str, us: int) -> Path:
+    """A captured graph of a matrix product, and a launch of it whose kernel runs for some microseconds."""
+    shapes = {"Input Dims": [[2, 3], [3, 4]], "Input type": ["float", "float"]}
+    events = [
+        call("cudaStreamBeginCapture", 1),
+        event("cpu_op", "aten::mm", 2, 4, **shapes),
+        call("cudaLaunchKernel", 3, kernel="gemm", correlation=1),
+        call("cudaStreamEndCapture", 8),
+        event("user_annotation", "ProfilerStep#1", 10, 20),
+        call("cudaGraphLaunch", 11, correlation=9),
+        event("kernel", "gemm", 15, us, correlation=9, device=0, stream=7),
+    ]
+    path = folder / run / f"{worker}.json"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps({"traceEvents": events}))
+    tracewh.ingest([path], folder / "warehouse", force=True)
+    return folder / "warehouse"
+
+
+@pytest.fixture
+def graphs(tmp_path: Path) -> Path:
+    """Two runs whose replays take 3 and 4 us."""
+    ingest(tmp_path, "serve", "w", 3)
+    return ingest(tmp_path, "other", "w", 4)
+
+
+def replayed(relation: duckdb.DuckDBPyRelation) -> Rows:
+    rows: Rows = relation.project("name, replayed_us").fetchall()
+    return rows
+
+
+def tables(warehouse: tracewh.Warehouse) -> dict[str, int]:
+    """The kept tables, each with a number that changes when it is written again."""
+    con = warehouse.sql(
+        "SELECT table_name, table_oid FROM duckdb_tables() WHERE schema_name = 'kept'"
+    )
+    return dict(con.fetchall())
+
+
+def test_rows_are_found_once_for_a_view_its_notes_and_other_views(graphs: Path) -> None:
+    with tracewh.open(graphs) as warehouse:
+        assert replayed(warehouse.operator_stats(run="serve")) == [("aten::mm", 3.0)]
+        first = tables(warehouse)
+        assert first.keys() == {"replay_matches_0", "replayed_events_1", "replayed_costs_2"}
+        view = warehouse.registry.get("operator_stats")
+        assert warehouse.notes(view, {"run": "serve"}) == []
+        assert replayed(warehouse.operator_stats(run="serve", per_span=True)) == [("aten::mm", 3.0)]
+        assert len(warehouse.graph_kernels(run="serve").fetchall()) == 1
+        assert tables(warehouse) == first
+
+
+def test_nothing_is_kept_where_no_graph_was_launched(graphs: Path) -> None:
+    with tracewh.open(graphs) as warehouse:
+        warehouse.step_breakdown(run="serve").fetchall()
+        assert tables(warehouse) == {}
+        warehouse.sql("FROM operator_stats('serve')").fetchall()  # SQL may be about any trace
+        assert tables(warehouse) == {}
+
+
+@pytest.mark.parametrize("is_run_before", [True, False])
+def test_a_replaced_trace_has_its_new_rows(graphs: Path, is_run_before: bool) -> None:
+    with tracewh.open(graphs) as warehouse:
+        relation = warehouse.operator_stats(run="serve")
+        if is_run_before:
+            assert replayed(relation) == [("aten::mm", 3.0)]
+        ingest(graphs.parent, "serve", "w", 7)
+        assert replayed(relation) == [("aten::mm", 7.0)]  # nobody told the warehouse
+        before = tables(warehouse)
+        assert replayed(warehouse.operator_stats(run="serve")) == [("aten::mm", 7.0)]
+        assert tables(warehouse).keys() == before.keys()
+        assert not tables(warehouse).items() & before.items()
+
+
+def test_a_capture_that_arrives_counts(tmp_path: Path) -> None:
+    """The captures of a run may be traces of a run below it."""
+    path = ingest(tmp_path, "serve", "w", 3)
+    with tracewh.open(path) as warehouse:
+        assert warehouse.graph_replays(run="serve").project("basis").fetchall() == [("content",)]
+        first = tables(warehouse)
+        tracewh.ingest([tmp_path / "serve/w.json"], path, run="serve/capture_traces", force=True)
+        assert warehouse.graph_replays(run="serve").project("basis").fetchall() == [
+            ("same in all candidates",)
+        ]
+        assert tables(warehouse) != first
+
+
+def test_relations_of_two_runs_each_have_their_rows(graphs: Path) -> None:
+    with tracewh.open(graphs) as warehouse:
+        serve = warehouse.operator_stats(run="serve")
+        other = warehouse.operator_stats(run="other")
+        both = warehouse.operator_stats()
+        assert replayed(serve) == [("aten::mm", 3.0)]
+        assert replayed(other) == [("aten::mm", 4.0)]
+        assert sorted(replayed(both)) == [("aten::mm", 3.0), ("aten::mm", 4.0)]
+        assert replayed(serve.filter("name = 'aten::mm'")) == [("aten::mm", 3.0)]
+        assert (
+            len(serve.set_alias("a").join(other.set_alias("b"), "a.name = b.name").fetchall()) == 1
+        )
+
+
+def test_the_newest_tables_alone_are_kept(graphs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kept_blocks, "MOST_ROWS", 3)
+    with tracewh.open(graphs) as warehouse:
+        serve = warehouse.operator_stats(run="serve")
+        other = warehouse.operator_stats(run="other")
+        assert tables(warehouse).keys() == {
+            "replay_matches_3",
+            "replayed_events_4",
+            "replayed_costs_5",
+        }
+        assert replayed(serve) == [("aten::mm", 3.0)]
+        assert replayed(other) == [("aten::mm", 4.0)]
+        monkeypatch.setattr(kept_blocks, "MOST_ROWS", 0)
+        assert replayed(warehouse.operator_stats(run="serve")) == [("aten::mm", 3.0)]
+        assert tables(warehouse) == {}
+
+
+def test_too_many_traces_are_not_kept(graphs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kept_blocks, "MOST_TRACES", 1)
+    with tracewh.open(graphs) as warehouse:
+        assert len(warehouse.operator_stats().fetchall()) == 2
+        assert tables(warehouse) == {}
+        assert replayed(warehouse.operator_stats(run="other")) == [("aten::mm", 4.0)]
+        assert len(tables(warehouse)) == len(KEPT)
+
+
+def test_a_selection_of_traces_keeps_nothing_of_the_last_one(graphs: Path) -> None:
+    with tracewh.open(graphs) as warehouse:
+        view = warehouse.registry.get("operator_stats")
+        all_of_them = warehouse.operator_stats()
+        assert len(all_of_them.fetchall()) == 2
+        warehouse.select_traces(view, {"run": "serve"})
+        assert tables(warehouse) == {}
+        assert replayed(warehouse.operator_stats()) == [("aten::mm", 3.0)]
+        warehouse.select_traces(None, {})
+        assert len(warehouse.operator_stats().fetchall()) == 2
+
+
+def test_a_damaged_trace_of_another_run_blocks_nothing(graphs: Path) -> None:
+    for file in graphs.glob("data/run=other/*/*/*.parquet"):
+        if file.name != "traces.parquet":
+            file.write_text("no Parquet")
+    with tracewh.open(graphs) as warehouse:
+        view = warehouse.registry.get("operator_stats")
+        warehouse.select_traces(view, {"run": "serve"})
+        assert replayed(warehouse.operator_stats(run="serve")) == [("aten::mm", 3.0)]
+
+
+def test_a_damaged_trace_is_an_error_and_no_table(graphs: Path) -> None:
+    (broken,) = graphs.glob("data/run=serve/*/*/graph_nodes.parquet")
+    with tracewh.open(graphs) as warehouse:
+        warehouse.operator_stats(run="other").fetchall()
+        broken.write_text("no Parquet")
+        with pytest.raises(duckdb.InvalidInputException, match="graph_nodes"):
+            warehouse.operator_stats(run="serve").fetchall()
+        assert replayed(warehouse.operator_stats(run="other")) == [("aten::mm", 4.0)]
+
+
+def test_an_interrupt_leaves_no_table_half_written(graphs: Path) -> None:
+    with tracewh.open(graphs) as warehouse:
+        warehouse.operator_stats(run="other").fetchall()
+        is_enough = threading.Event()
+
+        def interrupt() -> None:
+            while not is_enough.wait(0.002):
+                warehouse.interrupt()
+
+        interrupting = threading.Thread(target=interrupt)
+        interrupting.start()
+        end = time.monotonic() + 60
+        try:
+            with pytest.raises(duckdb.InterruptException):
+                while time.monotonic() < end:
+                    warehouse.operator_stats(run="serve").fetchall()
+                    warehouse.select_traces(None, {})
+        finally:
+            is_enough.set()
+            interrupting.join()
+        assert replayed(warehouse.operator_stats(run="serve")) == [("aten::mm", 3.0)]
+        assert replayed(warehouse.operator_stats(run="other")) == [("aten::mm", 4.0)]
+
+
+def test_a_warehouse_that_nobody_uses_is_given_up(graphs: Path) -> None:
+    warehouse = tracewh.open(graphs)
+    assert replayed(warehouse.operator_stats(run="serve")) == [("aten::mm", 3.0)]
+    known = weakref.ref(warehouse)
+    del warehouse
+    gc.collect()
+    assert known() is None
+
+
+def test_one_that_is_confined_keeps_them_too(graphs: Path) -> None:
+    with tracewh.open(graphs) as warehouse:
+        warehouse.confine(500)
+        assert replayed(warehouse.operator_stats(run="serve")) == [("aten::mm", 3.0)]
+        assert len(tables(warehouse)) == len(KEPT)
+
+
+#: Views that are made of the others, which take longest to plan.
+MADE_OF_OTHERS = {"diff_overview", "diff_verdict", "recommendations", "trend", "verdict"}
+
+
+def test_every_view_has_the_rows_that_it_has_without(tmp_path: Path) -> None:
+    """SQL keeps nothing. Of two workers and of the two sides of a comparison, each has its own."""
+    ingest(tmp_path, "serve", "v", 5)
+    ingest(tmp_path, "serve", "w", 3)
+    path = ingest(tmp_path, "other", "w", 4)
+    sides: list[dict[str, str]] = [
+        {"baseline": "serve", "experiment": "other"},
+        {"baseline": "serve", "baseline_worker": "w", "experiment": "serve"},
+    ]
+    asked: list[dict[str, str]] = [{}, {"run": "serve", "worker": "w"}]
+    compared = set()
+    with tracewh.open(path) as warehouse:
+        for view in installed():
+            needed = installed().needs(f"{view.object_name}()")
+            if view.name in MADE_OF_OTHERS or "replay_matches" not in needed:
+                continue
+            is_diff = "baseline" in {param.name for param in view.params}
+            for arguments in sides if is_diff else asked:
+                sql = warehouse.registry.call(view.name, view.version, **arguments).sql
+                kept = warehouse.view(view.name, view.version, **arguments).fetchall()
+                assert kept == warehouse.sql(sql).fetchall(), f"{view.name} {arguments}"
+                if kept:
+                    compared.add(view.name)
+    assert len(compared) > 11, compared
+
+
+@pytest.mark.parametrize(
+    ("arguments", "wanted"),
+    [
+        ({}, [(None, None, None)]),
+        ({"run": "a", "worker": None, "sort_by": "calls"}, [("a", None, None)]),
+        (
+            {"baseline": "a", "experiment": "b", "experiment_span": "1"},
+            [("a", None, None), ("b", None, "1")],
+        ),
+    ],
+)
+def test_the_traces_that_arguments_name(arguments: dict[str, Any], wanted: Rows) -> None:
+    assert wanted_traces(arguments) == wanted

@@ -1,0 +1,210 @@
+"""Blocks whose rows a Warehouse keeps between queries, because finding them takes longer than the rest.
+
+A view that calls such a block calls it several times, and so do its notes and other views of the same traces. So
+`KeptBlocks` writes the rows of the block into a table, once for each version of the traces, and runs the view in a
+schema where a macro that reads the table stands before the block:
+
+    kept_1.replayed_events(...)    # the macro: reads kept.replayed_events_1, filtered by its arguments
+    kept_1.answer_1                # the view: FROM operator_stats_v1(run := 'serve')
+
+DuckDB looks for what a view calls in the schema of the view first, also for what macros call in turn. Each time
+that it plans the query, the macro asks whether the table is that of the traces as they are now, and calls the block
+itself if not. So a relation that runs later never has rows of a replaced trace, and tables can be removed at
+any time. Only relations of a Warehouse use these tables; tracewh.duckdb and Spark do not.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+
+import duckdb
+
+from tracewh.quoting import quote_literal
+from tracewh.storage.layout import KEYS, TraceKeys
+from tracewh.views.needed_traces import Wanted, passed
+from tracewh.views.registry import Registry
+from tracewh.views.spec import Spec
+
+#: The blocks, each after those that it calls. They have rows only for traces that launch graphs.
+KEPT = ("replay_matches", "replayed_events", "replayed_costs")
+
+#: Rows that all tables have together at most.
+MOST_ROWS = 4_000_000
+#: The most traces whose rows are kept in one table.
+MOST_TRACES = 16
+
+_IS_KEPT = "tracewh_is_kept"
+
+
+@dataclass(slots=True)
+class _Table:
+    """The rows of a block for some traces; it has none before they are written and after they are removed."""
+
+    name: str
+    wanted: Wanted
+    versions: Mapping[TraceKeys, str] | None = None
+    rows: int = 0
+
+
+@dataclass(slots=True)
+class _Schema:
+    """The macros that stand before the blocks for some traces, and the queries that call them."""
+
+    name: str
+    macros: set[str] = field(default_factory=set)
+    queries: dict[str, str] = field(default_factory=dict)
+
+
+class KeptBlocks:
+    """The tables of the blocks, and the queries that read them.
+
+    Args:
+        con: The connection of the warehouse.
+        registry: Its objects.
+        versions: Returns the version of each trace of some runs, and of the captures of their graphs.
+    """
+
+    def __init__(
+        self,
+        con: duckdb.DuckDBPyConnection,
+        registry: Registry,
+        versions: Callable[[Collection[str] | None], Mapping[TraceKeys, str]],
+    ) -> None:
+        self._con = con
+        self._registry = registry
+        self._versions = versions
+        self._tables: dict[tuple[str, Wanted], _Table] = {}  # the one that was used last is last
+        self._schemas: dict[tuple[Wanted, ...], _Schema] = {}
+
+    def query(self, query: str, wanted: Iterable[Wanted], without: Collection[str]) -> str:
+        """Return a query with the same rows that reads the tables, and write those that it needs.
+
+        Args:
+            query: Calls a view or block for some traces, and no other.
+            wanted: The traces.
+            without: Blocks that have no rows for them, which are not kept.
+
+        Raises:
+            duckdb.InterruptException: `interrupt` was called. What is not complete is written again next time.
+        """
+        needed = self._registry.needs(query, without)
+        blocks = [block for block in KEPT if block in needed]
+        if not blocks:
+            return query
+        sides = _apart(wanted)
+        schema = self._schema(sides)
+        for block in blocks:
+            tables = [self._filled(block, side, schema) for side in sides]
+            if block not in schema.macros and all(table.versions for table in tables):
+                self._con.execute(_macro(self._registry.named(block), schema.name, tables))
+                schema.macros.add(block)
+        if not schema.macros:
+            return query
+        if query not in schema.queries:
+            name = f"{schema.name}.answer_{len(schema.queries)}"
+            self._con.execute(f"CREATE OR REPLACE VIEW {name} AS {query}")
+            schema.queries[query] = f"FROM {name}"
+        return schema.queries[query]
+
+    def clear(self) -> None:
+        """Remove all tables."""
+        for table in self._tables.values():
+            self._remove(table)
+
+    def _schema(self, sides: tuple[Wanted, ...]) -> _Schema:
+        if not self._schemas:
+            self._con.execute("CREATE SCHEMA IF NOT EXISTS kept")
+            me = weakref.ref(self)  # the connection keeps the function
+
+            def is_kept(name: str) -> bool:
+                kept = me()
+                return kept is not None and kept._is_kept(name)
+
+            self._con.create_function(_IS_KEPT, is_kept, ["VARCHAR"], "BOOLEAN", side_effects=True)
+        if sides not in self._schemas:
+            name = f"kept_{len(self._schemas)}"
+            self._con.execute(f"CREATE SCHEMA IF NOT EXISTS {name}")
+            self._schemas[sides] = _Schema(name)
+        return self._schemas[sides]
+
+    def _is_kept(self, name: str) -> bool:
+        """Whether a table has the rows of the traces as they are now. DuckDB calls it when it plans a query."""
+        (table,) = (table for table in self._tables.values() if table.name == name)
+        return table.versions is not None and table.versions == self._now(table)
+
+    def _now(self, table: _Table) -> Mapping[TraceKeys, str]:
+        run = table.wanted[0]
+        return self._versions(None if run is None else [run])
+
+    def _filled(self, block: str, wanted: Wanted, schema: _Schema) -> _Table:
+        """Return the table of a block, filled if that is possible."""
+        table = self._tables.pop((block, wanted), None)
+        table = table or _Table(f"{block}_{len(self._tables)}", wanted)
+        self._tables[block, wanted] = table
+        now = self._now(table)
+        if table.versions == now:
+            return table
+        self._remove(table)
+        if sum(_is_among(keys, wanted) for keys in now) > MOST_TRACES:
+            return table
+        source = f"{schema.name}.source"
+        try:
+            # A view, so that it reads the tables of the blocks that this one calls.
+            self._con.execute(
+                f"CREATE OR REPLACE VIEW {source} AS FROM main.{block}({passed(wanted)})"
+            )
+            [(table.rows,)] = self._con.execute(
+                f"CREATE OR REPLACE TABLE kept.{table.name} AS FROM {source}"
+            ).fetchall()
+        except duckdb.InterruptException:
+            raise
+        except duckdb.Error:  # the query itself says it, in its own words
+            return table
+        table.versions = now
+        self._remove_oldest()
+        return table
+
+    def _remove_oldest(self) -> None:
+        """Remove the tables that were not used for longest, until the rest is small enough."""
+        rows = sum(table.rows for table in self._tables.values())
+        for table in self._tables.values():
+            if rows <= MOST_ROWS:
+                return
+            rows -= table.rows
+            self._remove(table)
+
+    def _remove(self, table: _Table) -> None:
+        table.versions, table.rows = None, 0
+        self._con.execute(f"DROP TABLE IF EXISTS kept.{table.name}")
+
+
+def _macro(spec: Spec, schema: str, tables: Iterable[_Table]) -> str:
+    """Return SQL that creates the macro before a block."""
+
+    def rows(table: _Table) -> str:
+        kept = quote_literal(f"FROM kept.{table.name}")
+        found = quote_literal(f"FROM main.{spec.object_name}({passed(table.wanted)})")
+        is_kept = f"{_IS_KEPT}({quote_literal(table.name)})"
+        return f"FROM query(CASE WHEN {is_kept} THEN {kept} ELSE {found} END)"
+
+    signature = spec.signature.replace(spec.object_name, f"{schema}.{spec.object_name}", 1)
+    return f"""
+        {signature} SELECT k.* FROM ({" UNION ALL ".join(map(rows, tables))}) AS k
+        WHERE is_wanted(k.run, k.worker, k.span, run, worker, span)
+    """
+
+
+def _apart(wanted: Iterable[Wanted]) -> tuple[Wanted, ...]:
+    """Return names that stand for the same traces or more, and none of them twice."""
+    sides = tuple(dict.fromkeys(wanted))
+    runs = [side[0] for side in sides]
+    if None in runs and len(runs) > 1:
+        return ((None,) * len(KEYS),)
+    whole = ((side[0], None, None) if runs.count(side[0]) > 1 else side for side in sides)
+    return tuple(dict.fromkeys(whole))
+
+
+def _is_among(keys: TraceKeys, wanted: Wanted) -> bool:
+    return all(name in (None, key) for name, key in zip(wanted, keys, strict=True))
