@@ -73,15 +73,18 @@ CREATE MACRO critical_path_v1(
 
     -- Sorted before the windows, not by them: then the windows need no memory.
     bounds AS (
-        SELECT p.chain, p.start_ns, p.end_ns
-        FROM pieces AS p
-        UNION ALL
-        SELECT w.chain, w.from_ns AS start_ns, w.from_ns AS end_ns
-        FROM windows AS w
-        UNION ALL
-        SELECT w.chain, w.to_ns AS start_ns, w.to_ns AS end_ns
-        FROM windows AS w
-        ORDER BY chain, start_ns, end_ns
+        SELECT b.chain, b.start_ns, b.end_ns
+        FROM (
+            SELECT p.chain, p.start_ns, p.end_ns
+            FROM pieces AS p
+            UNION ALL
+            SELECT w.chain, w.from_ns AS start_ns, w.from_ns AS end_ns
+            FROM windows AS w
+            UNION ALL
+            SELECT w.chain, w.to_ns AS start_ns, w.to_ns AS end_ns
+            FROM windows AS w
+        ) AS b
+        ORDER BY b.chain, b.start_ns, b.end_ns
     ),
 
     -- Time that the chain leaves out is 'other', too.
@@ -95,13 +98,16 @@ CREATE MACRO critical_path_v1(
     ),
 
     parts AS (
-        SELECT p.chain, p.event_id, p.start_ns, p.end_ns, p.bound
-        FROM pieces AS p
-        UNION ALL
-        SELECT g.chain, NULL, g.start_ns, g.end_ns, 'other'
-        FROM gaps AS g
-        WHERE g.end_ns > g.start_ns AND g.chain = g.chain_before
-        ORDER BY chain, start_ns
+        SELECT a.chain, a.event_id, a.start_ns, a.end_ns, a.bound
+        FROM (
+            SELECT p.chain, p.event_id, p.start_ns, p.end_ns, p.bound
+            FROM pieces AS p
+            UNION ALL
+            SELECT g.chain, NULL, g.start_ns, g.end_ns, 'other'
+            FROM gaps AS g
+            WHERE g.end_ns > g.start_ns AND g.chain = g.chain_before
+        ) AS a
+        ORDER BY a.chain, a.start_ns
     ),
 
     marked AS (
