@@ -98,12 +98,12 @@ CREATE MACRO critical_path_v1(
     ),
 
     parts AS (
-        SELECT a.chain, a.event_id, a.start_ns, a.end_ns, a.bound
+        SELECT a.chain, a.event_id, a.start_ns, a.bound
         FROM (
-            SELECT p.chain, p.event_id, p.start_ns, p.end_ns, p.bound
+            SELECT p.chain, p.event_id, p.start_ns, p.bound
             FROM pieces AS p
             UNION ALL
-            SELECT g.chain, NULL, g.start_ns, g.end_ns, 'other'
+            SELECT g.chain, NULL, g.start_ns, 'other'
             FROM gaps AS g
             WHERE g.end_ns > g.start_ns AND g.chain = g.chain_before
         ) AS a
@@ -115,7 +115,6 @@ CREATE MACRO critical_path_v1(
             p.chain,
             p.event_id,
             p.start_ns,
-            p.end_ns,
             p.bound,
             lag(p.chain) OVER () AS chain_before,
             lag(p.event_id) OVER () AS event_before,
@@ -123,35 +122,37 @@ CREATE MACRO critical_path_v1(
         FROM parts AS p
     ),
 
-    -- Adjacent pieces of one event have the same number.
-    numbered AS (
-        SELECT
-            m.chain,
-            m.event_id,
-            m.start_ns,
-            m.end_ns,
-            m.bound,
-            count(
-                CASE
-                    WHEN
-                        m.chain_before IS DISTINCT FROM m.chain
-                        OR m.event_before IS DISTINCT FROM m.event_id
-                        OR m.bound_before IS DISTINCT FROM m.bound
-                        THEN 1
-                END
-            ) OVER (ROWS UNBOUNDED PRECEDING) AS number  -- noqa: PRS, CP02
+    -- Adjacent pieces of one event are merged. A chain has no gaps now, so a segment lasts until the next one.
+    begun AS (
+        SELECT m.chain, m.event_id, m.bound, m.start_ns
         FROM marked AS m
+        WHERE
+            m.chain_before IS DISTINCT FROM m.chain
+            OR m.event_before IS DISTINCT FROM m.event_id
+            OR m.bound_before IS DISTINCT FROM m.bound
+    ),
+
+    followed AS (
+        SELECT
+            b.chain,
+            b.event_id,
+            b.bound,
+            b.start_ns,
+            lead(b.chain) OVER () AS next_chain,
+            lead(b.start_ns) OVER () AS next_ns
+        FROM begun AS b
     ),
 
     segments AS MATERIALIZED (
         SELECT
-            any_value(n.chain) AS chain,
-            any_value(n.event_id) AS event_id,
-            any_value(n.bound) AS bound,
-            min(n.start_ns) AS start_ns,
-            sum(n.end_ns - n.start_ns)::BIGINT AS duration_ns
-        FROM numbered AS n
-        GROUP BY n.number
+            f.chain,
+            f.event_id,
+            f.bound,
+            f.start_ns,
+            CASE WHEN f.next_chain = f.chain THEN f.next_ns ELSE w.to_ns END - f.start_ns
+                AS duration_ns
+        FROM followed AS f
+        INNER JOIN windows AS w ON f.chain = w.chain
     ),
 
     -- Through a list: the planner then expects few rows and hashes them, not all events.
