@@ -1,6 +1,6 @@
 """Blocks whose rows a Warehouse keeps between queries, because finding them takes longer than the rest.
 
-A view that calls such a block calls it several times, and so do its notes and other views of the same traces. So
+A view that calls such a block often calls it several times, as do its notes and other views of the same traces. So
 `KeptBlocks` writes the rows of the block into a table, once for each version of the traces, and runs the view in a
 schema where a macro that reads the table stands before the block:
 
@@ -27,8 +27,19 @@ from tracewh.views.needed_traces import Wanted, passed
 from tracewh.views.registry import Registry
 from tracewh.views.spec import Spec
 
-#: The blocks, each after those that it calls. They have rows only for traces that launch graphs.
-KEPT = ("replay_matches", "replayed_events", "replayed_costs")
+#: The blocks, each after those that it calls, and whether their rows depend on all the traces that are named.
+#: Of the others, the rows of some traces are a part of the rows of more traces.
+KEPT = {
+    "replay_matches": False,
+    "replayed_events": False,
+    "replayed_costs": False,
+    "serving_work": True,  # numbers the work of the traces
+    "serving_steps_v1": False,
+    "serving_advice": False,
+    "unrecorded_work": False,
+    "device_advice": False,
+    "timeline_blocks": True,  # chooses one trace
+}
 
 #: Rows that all tables have together at most.
 MOST_ROWS = 4_000_000
@@ -93,10 +104,11 @@ class KeptBlocks:
         blocks = [block for block in KEPT if block in needed]
         if not blocks:
             return query
-        sides = _apart(wanted)
+        sides = tuple(dict.fromkeys(wanted))
         schema = self._schema(sides)
         for block in blocks:
-            tables = [self._filled(block, side, schema) for side in sides]
+            parts = sides if KEPT[block] else _apart(sides)
+            tables = [self._filled(block, part, schema) for part in parts]
             if block not in schema.macros and all(table.versions for table in tables):
                 self._con.execute(_macro(self._registry.named(block), schema.name, tables))
                 schema.macros.add(block)
@@ -181,18 +193,37 @@ class KeptBlocks:
 
 
 def _macro(spec: Spec, schema: str, tables: Iterable[_Table]) -> str:
-    """Return SQL that creates the macro before a block."""
+    """Return SQL that creates the macro before a block.
+
+    Its arguments are names of one side, or of fewer traces. Further parameters of a view are filters.
+    """
 
     def rows(table: _Table) -> str:
         kept = quote_literal(f"FROM kept.{table.name}")
         found = quote_literal(f"FROM main.{spec.object_name}({passed(table.wanted)})")
         is_kept = f"{_IS_KEPT}({quote_literal(table.name)})"
-        return f"FROM query(CASE WHEN {is_kept} THEN {kept} ELSE {found} END)"
+        asked = zip(KEYS, table.wanted, strict=True)
+        is_asked = [
+            f"{key} IS NOT DISTINCT FROM {quote_literal(name) if name is not None else 'NULL'}"
+            for key, name in asked
+        ]
+        return f"""
+            FROM query(CASE WHEN {is_kept} THEN {kept} ELSE {found} END)
+            {"WHERE " + " AND ".join(is_asked) if KEPT[spec.object_name] else ""}
+        """
 
     signature = spec.signature.replace(spec.object_name, f"{schema}.{spec.object_name}", 1)
+    where = ["is_wanted(k.run, k.worker, k.span, run, worker, span)"]
+    if KEPT[spec.object_name]:
+        where = []
+    where += [
+        f"({param.name} IS NULL OR k.{param.name} = {param.name})"
+        for param in spec.params
+        if param.name not in KEYS
+    ]
     return f"""
         {signature} SELECT k.* FROM ({" UNION ALL ".join(map(rows, tables))}) AS k
-        WHERE is_wanted(k.run, k.worker, k.span, run, worker, span)
+        WHERE {" AND ".join(where or ["TRUE"])}
     """
 
 

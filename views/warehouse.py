@@ -95,8 +95,9 @@ class Warehouse:
         warehouse.report("resnet").save("report.html")
         warehouse.chart("step_breakdown", "resnet")
 
-    The rows of a few blocks are found when the relation is made, if the traces launched graphs, and kept for the next
-    views of the same traces (tracewh/views/kept_blocks.py); a trace that is replaced has its new rows.
+    What several views need and takes long to find is found when such a relation is made, and kept for the next ones
+    of the same traces (views/kept_blocks.py): the captured calls of graphs, the work of serving steps, the blocks of a
+    timeline, and what the rules of `recommendations` measure. A trace that is replaced has its new rows.
 
     A query sees the traces that exist when it starts. A trace that is ingested while a query runs is in all of
     its tables or in none. For a warehouse in an object store, queries see the traces that existed when it was

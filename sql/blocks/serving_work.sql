@@ -2,11 +2,9 @@
 -- since: 0.1
 -- summary: Device work of serving steps, and what it computes.
 -- grain: one row per kernel, copy or memset whose launch call starts in a serving step
--- uses: first_id, is_wanted, trace_names, work_families, work_operators
+-- uses: first_id, is_wanted, serving_calls, serving_windows, trace_names, work_families, work_operators
 --
 -- params
---   name   type     unit  default  meaning
---   calls  VARCHAR  -     -        Name of a relation with rows of serving_calls.
 --   run, worker, span
 -- columns
 --   name         type       unit  meaning
@@ -29,9 +27,11 @@
 --   size         BIGINT     -     As in work_operators.
 --   is_replayed  BOOLEAN    -     Whether the operator was captured.
 CREATE MACRO serving_work(
-    calls VARCHAR, run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
+    run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
 ) AS TABLE
     WITH
+    _windows AS MATERIALIZED (FROM serving_windows(run, worker, span)),
+
     _device AS (
         SELECT
             first_id(t.names, d.run, d.worker, d.span) AS trace,
@@ -63,7 +63,7 @@ CREATE MACRO serving_work(
             c.id AS call_id,
             c.start_ns AS called_ns,
             c.is_graph
-        FROM query_table(calls) AS c
+        FROM serving_calls('_windows', run, worker, span) AS c
         INNER JOIN _device AS d ON c.id = d.trace + d.launch_id
     ),
 

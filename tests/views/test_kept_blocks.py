@@ -39,7 +39,7 @@ def ingest(folder: Path, run: str, worker: str, us: int) -> Path:
         event("cpu_op", "aten::mm", 2, 4, **shapes),
         call("cudaLaunchKernel", 3, kernel="gemm", correlation=1),
         call("cudaStreamEndCapture", 8),
-        event("user_annotation", "ProfilerStep#1", 10, 20),
+        event("user_annotation", "step[DECODE bs=2]", 10, 20),
         call("cudaGraphLaunch", 11, correlation=9),
         event("kernel", "gemm", 15, us, correlation=9, device=0, stream=7),
     ]
@@ -154,7 +154,7 @@ def test_too_many_traces_are_not_kept(graphs: Path, monkeypatch: pytest.MonkeyPa
         assert len(warehouse.operator_stats().fetchall()) == 2
         assert tables(warehouse) == {}
         assert replayed(warehouse.operator_stats(run="other")) == [("aten::mm", 4.0)]
-        assert len(tables(warehouse)) == len(KEPT)
+        assert len(tables(warehouse)) == 3
 
 
 def test_a_selection_of_traces_keeps_nothing_of_the_last_one(graphs: Path) -> None:
@@ -226,7 +226,7 @@ def test_one_that_is_confined_keeps_them_too(graphs: Path) -> None:
     with tracewh.open(graphs) as warehouse:
         warehouse.confine(500)
         assert replayed(warehouse.operator_stats(run="serve")) == [("aten::mm", 3.0)]
-        assert len(tables(warehouse)) == len(KEPT)
+        assert len(tables(warehouse)) == 3
 
 
 #: Views that are made of the others, which take longest to plan.
@@ -256,7 +256,47 @@ def test_every_view_has_the_rows_that_it_has_without(tmp_path: Path) -> None:
                 assert kept == warehouse.sql(sql).fetchall(), f"{view.name} {arguments}"
                 if kept:
                     compared.add(view.name)
-    assert len(compared) > 11, compared
+    assert len(compared) > 13, compared
+
+
+def test_parameters_of_a_kept_view_are_filters(graphs: Path) -> None:
+    with tracewh.open(graphs) as warehouse:
+        (step,) = warehouse.serving_steps(run="serve").fetchall()
+        assert tables(warehouse).keys() >= {"serving_work_2", "serving_steps_v1_3"}
+        number = step[3]
+        assert warehouse.serving_steps(run="serve", step=number).fetchall() == [step]
+        assert warehouse.serving_steps(run="serve", step=number + 1).fetchall() == []
+        assert warehouse.serving_steps(run="serve", phase="decode").fetchall() == [step]
+        assert warehouse.serving_steps(run="serve", phase="prefill").fetchall() == []
+
+
+def test_kept_blocks_take_names_of_traces_and_filters() -> None:
+    for name in KEPT:
+        spec = installed().named(name)
+        names = [param.name for param in spec.params]
+        assert names[:3] == ["run", "worker", "span"]
+        assert {column.name for column in spec.columns}.issuperset(names[3:])
+        assert all(param.default == "NULL" for param in spec.params)
+
+
+def test_each_side_of_a_comparison_has_the_trace_that_it_chooses(tmp_path: Path) -> None:
+    """The timeline of a run is that of its first trace: of several workers, not that of the one named."""
+    path = tmp_path / "warehouse"
+    tracewh.ingest([Path(__file__).parents[2] / "samples/ddp_gloo"], path)
+    with tracewh.open(path) as warehouse:
+        workers = [worker for _, worker, _ in warehouse.names()]
+        assert len(set(workers)) > 1
+        for worker in workers[:2]:
+            arguments = {
+                "baseline": "ddp_gloo",
+                "baseline_worker": worker,
+                "experiment": "ddp_gloo",
+            }
+            sql = warehouse.registry.call("diff_blocks", **arguments).sql
+            found = warehouse.diff_blocks(**arguments).fetchall()
+            assert found
+            assert found == warehouse.sql(sql).fetchall()
+        assert len(tables(warehouse)) == 3
 
 
 @pytest.mark.parametrize(

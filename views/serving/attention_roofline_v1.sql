@@ -6,7 +6,7 @@
 -- distributes: trace
 -- order: run, worker, span, step, call, total_us DESC, kernels
 -- empty: No serving step with attention was recorded; serving_steps lists the steps.
--- uses: attention_heads, checked_choice, matrix_peaks, ratio, serving_calls, serving_windows, serving_work
+-- uses: attention_heads, checked_choice, matrix_peaks, ratio, serving_windows, serving_work
 -- example: drawn
 --
 -- Lengths come from the annotation of the step, heads from the inputs of the operator of attention. For
@@ -101,20 +101,16 @@ CREATE MACRO attention_roofline_v1(
             )
     ),
 
-    calls AS MATERIALIZED (FROM serving_calls('windows', run, worker, span)),
-
-    -- Work of attention in a row on a stream has the same difference of these two numbers.
+    -- Work of attention in a row on a stream has the same number of other work before it.
     numbered AS (
         SELECT
             w.*,
-            row_number() OVER stream - row_number() OVER (
-                PARTITION BY w.step_id, w.device_id, w.stream_id, w.family = 'attention'
-                ORDER BY w.start_ns, w.id
+            count_if(w.family <> 'attention') OVER (
+                PARTITION BY w.step_id, w.device_id, w.stream_id ORDER BY w.start_ns, w.id
+                ROWS UNBOUNDED PRECEDING
             ) AS stretch
-        FROM serving_work('calls', run, worker, span) AS w
-        WINDOW stream AS (
-            PARTITION BY w.step_id, w.device_id, w.stream_id ORDER BY w.start_ns, w.id
-        )
+        FROM serving_work(run, worker, span) AS w
+        SEMI JOIN windows AS s ON w.step_id = s.id
     ),
 
     attention AS MATERIALIZED (

@@ -103,7 +103,7 @@ CREATE MACRO serving_steps_v1(
 
     calls AS MATERIALIZED (FROM serving_calls('windows', run, worker, span)),
 
-    work AS MATERIALIZED (FROM serving_work('calls', run, worker, span)),
+    work AS MATERIALIZED (FROM serving_work(run, worker, span)),
 
     spent AS (
         SELECT
