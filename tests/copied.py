@@ -12,7 +12,7 @@ import duckdb
 import pyarrow as pa
 
 import tracewh
-from tests.given import Tables
+from tests.given import Tables, plan_quickly
 from tracewh.quoting import quote_literal
 from tracewh.storage.layout import TraceKeys
 from tracewh.views import Spec
@@ -36,6 +36,7 @@ class CopiedWarehouse(tracewh.Warehouse):
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
+        plan_quickly(self._con)
         tables = [table.name for table in self.registry.tables()]
         self._prepare(" ".join(tables))
         self._con.execute("CREATE SCHEMA copied")

@@ -1,4 +1,4 @@
-"""Whether an SQL statement only reads."""
+"""Whether an SQL statement only reads, and where it ends."""
 
 from __future__ import annotations
 
@@ -54,3 +54,17 @@ def _explained(sql: str) -> str:
             if duckdb.extract_statements(rest):
                 return rest
     return ""
+
+
+def without_end(sql: str) -> str:
+    """Return a statement without the semicolons at its end, and the comments beside them.
+
+    DuckDB puts the text of a relation into a subquery as it is.
+    """
+    text = sql.encode()  # the positions of tokens are bytes
+    end = len(text)
+    for start, kind in reversed(duckdb.tokenize(sql)):
+        if kind != duckdb.token_type.comment and text[start : start + 1] != b";":
+            break
+        end = start
+    return sql if b";" not in text[end:] else text[:end].decode()

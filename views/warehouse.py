@@ -33,6 +33,7 @@ from tracewh.views.kept_blocks import KeptBlocks
 from tracewh.views.listing import Listing
 from tracewh.views.local_tables import LocalTables, Pattern
 from tracewh.views.needed_traces import Wanted, needed_traces, passed, wanted_traces
+from tracewh.views.read_only import without_end
 from tracewh.views.registry import Registry, did_you_mean, installed
 from tracewh.views.spec import Spec
 
@@ -389,6 +390,7 @@ class Warehouse:
         runs: Collection[str] | None = None,
         kept: list[Wanted] | None = None,
     ) -> duckdb.DuckDBPyRelation:
+        query = without_end(query)
         self._prepare(None if _INTROSPECTION.search(query) else query, True, first, runs)
         if kept:
             query = self._kept.query(query, kept, [b for blocks in self._without for b in blocks])

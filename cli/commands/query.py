@@ -14,18 +14,13 @@ def run_query(sql: str, warehouse: str, output: Output, memory_mb: int | None = 
     Args:
         memory_mb: Memory limit; None for DuckDB's own.
     """
-    import tracewh
     from tracewh.views.read_only import check_reads_only  # loads DuckDB
 
     sql = sys.stdin.read() if sql == "-" else sql
     is_explain = check_reads_only(sql)
     output.check()
 
-    def tidy() -> None:
-        opened.abandon()
-        output.abandon()
-
-    with tracewh.open(warehouse) as opened, diagnostics.killable(tidy):
+    with output.open_warehouse(warehouse) as opened:
         if memory_mb is not None:
             opened.limit_memory(memory_mb)
         opened.confine()

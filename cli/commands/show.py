@@ -166,11 +166,7 @@ def show(
                 _write_notes(opened, view, arguments)
         return
 
-    def tidy() -> None:
-        opened.abandon()
-        output.abandon()
-
-    with tracewh.open(warehouse) as opened, diagnostics.killable(tidy):
+    with output.open_warehouse(warehouse) as opened:
         if memory_mb is not None:
             opened.limit_memory(memory_mb)
         arguments = opened.resolve(arguments)

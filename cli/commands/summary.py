@@ -24,13 +24,12 @@ def summarize(
     warehouse: str, run: str | None, worker: str | None, span: str | None, output: Output
 ) -> None:
     """Write the verdict of one trace: of the newest run, its lowest rank and its first recording by default."""
-    import tracewh
     from tracewh.cli.report.best_replay import best_replay
     from tracewh.cli.report.write import choose_trace, select_traces
     from tracewh.views.queries import run_query
 
     output.check()
-    with tracewh.open(warehouse) as opened:
+    with output.open_warehouse(warehouse) as opened:
         if run is None:
             [(run,)] = run_query(opened, "newest_run").fetchall()
         select_traces(opened, run, None)

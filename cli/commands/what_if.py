@@ -57,13 +57,12 @@ def predict(
     """Write what steps of a trace would take: of its lowest rank and its first recording by default."""
     import duckdb
 
-    import tracewh
     from tracewh.cli.output.empty_result import explain
     from tracewh.cli.report.write import choose_trace, select_traces
     from tracewh.views.queries import run_query
 
     output.check()
-    with tracewh.open(warehouse) as opened:
+    with output.open_warehouse(warehouse) as opened:
         select_traces(opened, run, None)
         trace = choose_trace(opened, run, worker, span, None)
         given: dict[str, Any] = {"run": trace.run, "worker": trace.worker, "span": trace.span}

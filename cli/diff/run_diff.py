@@ -32,7 +32,6 @@ def compare(
     """
     import duckdb
 
-    import tracewh
     from tracewh.cli.diff import page
     from tracewh.cli.diff.comparison import Comparison, figures, unit_of
     from tracewh.cli.diff.conditions import Condition
@@ -52,7 +51,7 @@ def compare(
     conditions = [Condition.parse(text, figures()) for text in fail_if]
     output = Output(path=path)
     output.check()
-    with tracewh.open(warehouse) as opened:
+    with output.open_warehouse(warehouse) as opened:
         arguments = opened.resolve(arguments)
         opened.select_traces(None, arguments)
         try:

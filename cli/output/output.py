@@ -25,6 +25,8 @@ from tracewh.quoting import quote_identifier
 if TYPE_CHECKING:
     import duckdb
 
+    from tracewh.views.warehouse import Warehouse
+
 
 class Format(StrEnum):
     """The output formats."""
@@ -158,10 +160,22 @@ class Output:
             if not self.path.absolute().parent.is_dir():
                 raise CliError(f"{self.path}: the parent folder does not exist")
 
-    def abandon(self) -> None:
-        """Remove the unfinished file, before the process is killed."""
-        if self.path is not None:
-            _part(self.path.resolve()).unlink(missing_ok=True)
+    @contextmanager
+    def open_warehouse(self, path: str) -> Iterator[Warehouse]:
+        """Open the warehouse that the rows come from.
+
+        An interrupt within this context ends the process even if DuckDB does not notice it, and nothing unfinished
+        is left.
+        """
+        import tracewh
+
+        def tidy() -> None:
+            opened.abandon()
+            if self.path is not None:
+                _part(self.path.resolve()).unlink(missing_ok=True)
+
+        with tracewh.open(path) as opened, diagnostics.killable(tidy):
+            yield opened
 
     @contextmanager
     def sink(self) -> Iterator[IO[bytes]]:

@@ -25,11 +25,11 @@ def write_report(
     baseline: str | None = None,
 ) -> None:
     """Write the page of one trace of a run; by default of the first."""
-    import tracewh
 
     libraries.check()
-    Output(path=output).check()
-    with tracewh.open(warehouse) as opened:
+    page = Output(path=output)
+    page.check()
+    with page.open_warehouse(warehouse) as opened:
         select_traces(opened, run, baseline)
         opened.confine()
         trace = choose_trace(opened, run, worker, span, baseline)

@@ -2,7 +2,7 @@
 -- since: 0.1
 -- summary: Time in which each set of kinds of work ran at once on each device, including idle time.
 -- grain: one row per device that ran work and set of kinds that ran on it at once
--- uses: interval_totals, is_wanted, merged_intervals
+-- uses: device_key, device_trace_names, interval_totals, is_wanted, merged_intervals
 --
 -- The time of a device runs from the start of its first work to the end of its last. A device whose work
 -- all has a duration of 0 has one row, with a duration of 0.
@@ -22,8 +22,17 @@ CREATE MACRO device_activity(
 ) AS TABLE
     WITH
     _work AS MATERIALIZED (
-        SELECT d.run, d.worker, d.span, d.device_id, d.kind, d.start_ns, d.duration_ns
+        SELECT
+            d.run,
+            d.worker,
+            d.span,
+            d.device_id,
+            device_key(t.names, d.run, d.worker, d.span, d.device_id) AS device_key,
+            d.kind,
+            d.start_ns,
+            d.duration_ns
         FROM device_events AS d
+        CROSS JOIN device_trace_names(run, worker, span) AS t
         WHERE
             d.kind IN ('compute', 'communication', 'memcpy', 'memset')
             AND is_wanted(d.run, d.worker, d.span, run, worker, span)
@@ -35,16 +44,16 @@ CREATE MACRO device_activity(
             w.worker,
             w.span,
             w.device_id,
+            any_value(w.device_key) AS device_key,
             min(w.start_ns) AS start_ns,
-            max(w.start_ns + w.duration_ns) AS end_ns,
-            row_number() OVER () AS number
+            max(w.start_ns + w.duration_ns) AS end_ns
         FROM _work AS w
         GROUP BY w.run, w.worker, w.span, w.device_id
     ),
 
     _by_kind AS (
         SELECT
-            v.number * 4
+            w.device_key * 4
             + CASE w.kind
                 WHEN 'compute' THEN 0
                 WHEN 'communication' THEN 1
@@ -54,10 +63,6 @@ CREATE MACRO device_activity(
             w.start_ns,
             w.duration_ns
         FROM _work AS w
-        INNER JOIN _devices AS v
-            ON
-                w.run = v.run AND w.worker = v.worker AND w.span = v.span
-                AND w.device_id IS NOT DISTINCT FROM v.device_id
     ),
 
     -- One bit per kind: after merging, a kind runs at most once at a time.
@@ -70,7 +75,7 @@ CREATE MACRO device_activity(
             m.duration_ns
         FROM merged_intervals('_by_kind') AS m
         UNION ALL
-        SELECT v.number, 1, 0, v.start_ns, v.end_ns - v.start_ns
+        SELECT v.device_key, 1, 0, v.start_ns, v.end_ns - v.start_ns
         FROM _devices AS v
     )
 
@@ -85,5 +90,5 @@ CREATE MACRO device_activity(
         coalesce((t.weight >> 3) & 1 > 0, FALSE) AS memset,
         coalesce(sum(t.duration_ns), 0)::BIGINT AS duration_ns
     FROM _devices AS v
-    LEFT JOIN interval_totals('_intervals') AS t ON v.number = t.key
+    LEFT JOIN interval_totals('_intervals') AS t ON v.device_key = t.key
     GROUP BY ALL;

@@ -25,33 +25,84 @@
 --   launched_ns  BIGINT   ns    End of the call, or the start of the work if that is earlier.
 --   is_early     BOOLEAN  -     Whether the work started before the call ended.
 CREATE MACRO device_work(traces VARCHAR, calls VARCHAR) AS TABLE
+    WITH
+    _work AS MATERIALIZED (
+        SELECT
+            a.trace,
+            a.from_ns,
+            d.device_id,
+            d.stream_id,
+            d.event_id,
+            d.kind,
+            d.start_ns,
+            d.start_ns + d.duration_ns AS end_ns,
+            d.launch_id
+        FROM device_events AS d
+        INNER JOIN query_table(traces) AS a
+            ON d.run = a.run AND d.worker = a.worker AND d.span = a.span
+        WHERE
+            d.kind IN ('compute', 'communication', 'memcpy', 'memset')
+            AND d.start_ns < a.to_ns
+    ),
+
+    _streams AS (
+        SELECT
+            u.trace,
+            u.device_id,
+            u.stream_id,
+            row_number() OVER (ORDER BY u.trace, u.device_id, u.stream_id) AS number
+        FROM (SELECT DISTINCT w.trace, w.device_id, w.stream_id FROM _work AS w) AS u
+    ),
+
+    -- Sorted before the windows, not by them: then the windows need no memory.
+    _in_order AS (
+        SELECT w.*, s.number
+        FROM _work AS w
+        INNER JOIN _streams AS s
+            ON
+                w.trace = s.trace
+                AND w.device_id IS NOT DISTINCT FROM s.device_id
+                AND w.stream_id IS NOT DISTINCT FROM s.stream_id
+        ORDER BY s.number, w.start_ns, w.event_id
+    ),
+
+    -- Stream and end are one number, because the largest end so far must not come from another stream.
+    _reached AS (
+        SELECT
+            o.*,
+            max((o.number::HUGEINT << 64) + o.end_ns)
+                OVER (ROWS UNBOUNDED PRECEDING) AS reached  -- noqa: PRS, CP02
+        FROM _in_order AS o
+    ),
+
+    _followed AS (
+        SELECT
+            r.*,
+            r.number::HUGEINT << 64 AS place,
+            lag(r.reached) OVER () AS reached_before
+        FROM _reached AS r
+    )
+
     SELECT
-        a.trace,
-        -dense_rank() OVER (ORDER BY a.trace, d.device_id, d.stream_id) AS lane,
-        a.from_ns,
-        d.device_id,
-        d.stream_id,
-        d.event_id,
-        d.kind,
-        d.start_ns,
-        d.start_ns + d.duration_ns AS end_ns,
-        max(d.start_ns + d.duration_ns) OVER (
-            PARTITION BY a.trace, d.device_id, d.stream_id ORDER BY d.start_ns, d.event_id
-            ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
-        ) AS before_ns,
-        d.launch_id,
+        f.trace,
+        -f.number AS lane,
+        f.from_ns,
+        f.device_id,
+        f.stream_id,
+        f.event_id,
+        f.kind,
+        f.start_ns,
+        f.end_ns,
+        CASE WHEN f.reached_before >= f.place THEN (f.reached_before - f.place)::BIGINT END
+            AS before_ns,
+        f.launch_id,
         c.start_ns AS launch_ns,
         c.lane AS launch_lane,
         -- A kernel may start before its call returns, and clocks may differ.
         CASE
-            WHEN c.end_ns < d.start_ns THEN c.end_ns WHEN c.end_ns >= d.start_ns THEN d.start_ns
+            WHEN c.end_ns < f.start_ns THEN c.end_ns WHEN c.end_ns >= f.start_ns THEN f.start_ns
         END
             AS launched_ns,
-        d.start_ns < c.end_ns AS is_early
-    FROM device_events AS d
-    INNER JOIN query_table(traces) AS a
-        ON d.run = a.run AND d.worker = a.worker AND d.span = a.span
-    LEFT JOIN query_table(calls) AS c ON a.trace = c.trace AND d.launch_id = c.event_id
-    WHERE
-        d.kind IN ('compute', 'communication', 'memcpy', 'memset')
-        AND d.start_ns < a.to_ns;
+        f.start_ns < c.end_ns AS is_early
+    FROM _followed AS f
+    LEFT JOIN query_table(calls) AS c ON f.trace = c.trace AND f.launch_id = c.event_id;

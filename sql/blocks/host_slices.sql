@@ -31,21 +31,26 @@ CREATE MACRO host_slices(cuts VARCHAR, events VARCHAR) AS TABLE
         FROM query_table(events) AS e
     ),
 
+    -- Sorted before the windows, not by them: then the windows need no memory.
+    _in_order AS (
+        SELECT b.lane, b.at_ns, b.turn, b.tie, b.event_id, b.ends_op
+        FROM _bounds AS b
+        ORDER BY b.lane, b.at_ns, b.turn, b.tie, b.event_id
+    ),
+
+    -- The level is back at 0 where a lane ends.
     _levels AS (
         SELECT
-            b.lane,
-            b.at_ns,
-            b.turn,
-            b.tie,
-            b.event_id,
-            b.ends_op,
-            sum(CASE b.turn WHEN 1 THEN -1 WHEN 2 THEN 1 ELSE 0 END) OVER sweep AS level,
-            lead(b.at_ns) OVER sweep AS next_ns
-        FROM _bounds AS b
-        WINDOW sweep AS (
-            PARTITION BY b.lane ORDER BY b.at_ns, b.turn, b.tie, b.event_id
-            ROWS UNBOUNDED PRECEDING
-        )
+            o.lane,
+            o.at_ns,
+            o.turn,
+            o.tie,
+            o.event_id,
+            o.ends_op,
+            sum(CASE o.turn WHEN 1 THEN -1 WHEN 2 THEN 1 ELSE 0 END)
+                OVER (ROWS UNBOUNDED PRECEDING) AS level,  -- noqa: PRS, CP02
+            CASE WHEN lead(o.lane) OVER () = o.lane THEN lead(o.at_ns) OVER () END AS next_ns
+        FROM _in_order AS o
     ),
 
     -- After an end, the innermost event is the one that started last on the remaining level.

@@ -24,16 +24,26 @@ CREATE MACRO projected_ranges(
     WITH RECURSIVE
     _ranges AS MATERIALIZED (FROM range_launches(run, worker, span)),
 
+    _calls AS MATERIALIZED (
+        SELECT c.place, c.first_ns, c.last_ns
+        FROM launch_order(run, worker, span) AS c
+    ),
+
+    -- Most lists have one call, and need no window.
     _points AS (
         SELECT
             s.last_place AS place,
             s.last_place - s.first_place AS back,
             NULL::BIGINT AS first_ns,
             NULL::BIGINT AS last_ns
-        FROM (SELECT DISTINCT r.first_place, r.last_place FROM _ranges AS r) AS s
+        FROM (
+            SELECT DISTINCT r.first_place, r.last_place
+            FROM _ranges AS r
+            WHERE r.first_place < r.last_place
+        ) AS s
         UNION ALL
         SELECT c.place, NULL, c.first_ns, c.last_ns
-        FROM launch_order(run, worker, span) AS c
+        FROM _calls AS c
     ),
 
     _covered AS (
@@ -52,6 +62,9 @@ CREATE MACRO projected_ranges(
         SELECT c.place - c.back AS first_place, c.place AS last_place, c.first_ns, c.last_ns
         FROM _covered AS c
         WHERE c.back IS NOT NULL
+        UNION ALL
+        SELECT c.place AS first_place, c.place AS last_place, c.first_ns, c.last_ns
+        FROM _calls AS c
     ),
 
     _levels AS (

@@ -2,7 +2,7 @@
 -- since: 0.1
 -- summary: Queue length of each stream (work that is launched and has not started) after each change.
 -- grain: one row per launch of a device event, and one per start of it
--- uses: first_id, is_wanted, trace_names
+-- uses: device_key, first_id, is_wanted, trace_names
 --
 -- A kernel, copy or memset is in the queue of its stream from the start of the call that launched it to
 -- its own start. Work whose launch was not recorded is never in the queue. Nor is work that starts before
@@ -29,6 +29,7 @@ CREATE MACRO queue_changes(
             d.run,
             d.worker,
             d.span,
+            device_key(t.names, d.run, d.worker, d.span, d.device_id) AS device_key,
             first_id(t.names, d.run, d.worker, d.span) + d.launch_id AS launch_id,
             d.event_id,
             d.device_id,
@@ -59,28 +60,33 @@ CREATE MACRO queue_changes(
             w.worker,
             w.span,
             w.device_id,
+            w.device_key,
             w.stream_id,
             row_number() OVER (
                 ORDER BY w.run, w.worker, w.span, w.device_id, w.stream_id
             ) AS number
         FROM _work AS w
-        GROUP BY w.run, w.worker, w.span, w.device_id, w.stream_id
+        GROUP BY w.run, w.worker, w.span, w.device_id, w.device_key, w.stream_id
     ),
 
-    _changes AS (
+    _launched AS MATERIALIZED (
         SELECT
             s.number,
             w.event_id,
-            CASE WHEN e.is_launch THEN least(c.start_ns, w.start_ns) ELSE w.start_ns END AS time_ns,
-            CASE WHEN e.is_launch THEN 1 ELSE -1 END AS change
+            least(c.start_ns, w.start_ns) AS launch_ns,
+            w.start_ns
         FROM _work AS w
         INNER JOIN _calls AS c ON w.launch_id = c.id
         INNER JOIN _streams AS s
-            ON
-                w.run = s.run AND w.worker = s.worker AND w.span = s.span
-                AND w.device_id IS NOT DISTINCT FROM s.device_id
-                AND w.stream_id IS NOT DISTINCT FROM s.stream_id
-        CROSS JOIN (VALUES (TRUE), (FALSE)) AS e (is_launch)
+            ON w.device_key = s.device_key AND w.stream_id IS NOT DISTINCT FROM s.stream_id
+    ),
+
+    _changes AS (
+        SELECT l.number, l.event_id, l.launch_ns AS time_ns, 1 AS change
+        FROM _launched AS l
+        UNION ALL
+        SELECT l.number, l.event_id, l.start_ns, -1
+        FROM _launched AS l
     ),
 
     -- Sorted before the window, not by it: then the sum needs no memory.

@@ -2,7 +2,7 @@
 -- since: 0.1
 -- summary: What keeps a trace from telling how busy its devices were.
 -- grain: one row per trace with a graph capture, or with work that waited
--- uses: is_wanted, unrecorded_waits
+-- uses: device_key, device_trace_names, first_id, is_wanted, merged_intervals, unrecorded_waits
 --
 -- While a graph is captured, launches run no kernel. A thread captures from its call of StreamBeginCapture to
 -- its next call of StreamEndCapture.
@@ -28,60 +28,58 @@ CREATE MACRO unrecorded_work(
             u.run,
             u.worker,
             u.span,
-            u.device_id,
+            device_key(any_value(t.names), u.run, u.worker, u.span, u.device_id) AS device_key,
             min(u.start_ns) FILTER (WHERE u.is_first) AS launched_ns,
             sum(u.end_ns - u.start_ns) AS queued_ns
         FROM unrecorded_waits(run, worker, span) AS u
+        CROSS JOIN device_trace_names(run, worker, span) AS t
         GROUP BY u.run, u.worker, u.span, u.device_id
+    ),
+
+    _traces AS MATERIALIZED (
+        SELECT DISTINCT
+            q.run,
+            q.worker,
+            q.span,
+            first_id(t.names, q.run, q.worker, q.span) >> 40 AS trace
+        FROM _queued AS q
+        CROSS JOIN device_trace_names(run, worker, span) AS t
     ),
 
     _work AS (
         SELECT
-            d.run,
-            d.worker,
-            d.span,
-            d.device_id,
+            device_key(t.names, d.run, d.worker, d.span, d.device_id) AS key,
             d.start_ns,
-            d.start_ns + d.duration_ns AS end_ns,
-            max(d.start_ns + d.duration_ns) OVER (
-                PARTITION BY d.run, d.worker, d.span, d.device_id
-                ORDER BY d.start_ns
-                ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
-            ) AS before_ns
+            d.duration_ns
         FROM device_events AS d
-        INNER JOIN (SELECT DISTINCT q.run, q.worker, q.span FROM _queued AS q) AS q
-            ON d.run = q.run AND d.worker = q.worker AND d.span = q.span
+        CROSS JOIN device_trace_names(run, worker, span) AS t
+        INNER JOIN _traces AS r
+            ON d.run = r.run AND d.worker = r.worker AND d.span = r.span
         WHERE d.kind IN ('compute', 'communication', 'memcpy', 'memset')
     ),
 
     _devices AS (
         SELECT
-            w.run,
-            w.worker,
-            w.span,
-            w.device_id,
-            min(w.start_ns) AS start_ns,
-            max(w.end_ns) AS end_ns,
-            sum(greatest(w.start_ns - w.before_ns, 0)) AS idle_ns
-        FROM _work AS w
-        GROUP BY w.run, w.worker, w.span, w.device_id
+            m.key,
+            min(m.start_ns) AS start_ns,
+            max(m.start_ns + m.duration_ns) AS end_ns,
+            max(m.start_ns + m.duration_ns) - min(m.start_ns) - sum(m.duration_ns) AS idle_ns
+        FROM merged_intervals('_work') AS m
+        GROUP BY m.key
     ),
 
     _waits AS (
         SELECT
-            e.run,
-            e.worker,
-            e.span,
+            r.run,
+            r.worker,
+            r.span,
             coalesce(sum(q.queued_ns), 0) AS queued_ns,
             sum(e.end_ns - least(e.start_ns, q.launched_ns)) AS window_ns,
-            coalesce(sum(e.idle_ns), 0)
-            + sum(e.start_ns - least(e.start_ns, q.launched_ns)) AS idle_ns
+            sum(e.idle_ns) + sum(e.start_ns - least(e.start_ns, q.launched_ns)) AS idle_ns
         FROM _devices AS e
-        LEFT JOIN _queued AS q
-            ON
-                e.run = q.run AND e.worker = q.worker AND e.span = q.span
-                AND e.device_id IS NOT DISTINCT FROM q.device_id
-        GROUP BY e.run, e.worker, e.span
+        INNER JOIN _traces AS r ON e.key >> 40 = r.trace
+        LEFT JOIN _queued AS q ON e.key = q.device_key
+        GROUP BY r.run, r.worker, r.span
     ),
 
     -- Few traces capture, and only for those it matters which call comes when.

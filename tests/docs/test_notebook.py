@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from html import unescape
 from pathlib import Path
+from textwrap import dedent
 from typing import Any
 
 import pytest
@@ -41,18 +42,25 @@ def quiet_jupyter(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 
 class Executed:
-    """A notebook after all its cells ran in `folder`."""
+    """A notebook after all its cells ran in `folder`, and in a kernel that has forgotten the one before."""
 
-    def __init__(self, name: str, folder: Path = NOTEBOOKS) -> None:
+    def __init__(self, kernel: Any, name: str, folder: Path = NOTEBOOKS, logs: object = "") -> None:
         # Slow to import, and every process of a test run collects this file.
         import nbformat
         from nbclient import NotebookClient
 
         notebook = nbformat.read(NOTEBOOKS / f"{name}.ipynb", as_version=4)
-        NotebookClient(
-            notebook, timeout=120, kernel_name="python3", resources={"metadata": {"path": folder}}
-        ).execute()
-        self.code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+        begin = f"""
+            import os
+            os.chdir({str(folder)!r})
+            os.environ["TRACEWH_LOGDIR"] = {str(logs)!r}
+            %reset_selective -f .
+            """
+        notebook.cells.insert(0, nbformat.v4.new_code_cell(dedent(begin)))
+        client = NotebookClient(notebook, km=kernel, timeout=120)
+        client.execute()
+        client.kc.stop_channels()
+        self.code = [cell for cell in notebook.cells[1:] if cell.cell_type == "code"]
 
     def _outputs(self, part: str, kind: str) -> list[str]:
         (cell,) = (cell for cell in self.code if part in cell.source)
@@ -94,7 +102,32 @@ def _value(text: str) -> Any:
     return float(text) if re.fullmatch(r"-?\d+(\.\d+)?(e[+-]?\d+)?", text) else text
 
 
-@pytest.mark.parametrize("path", sorted(NOTEBOOKS.glob("*.ipynb")), ids=lambda path: path.stem)
+@pytest.fixture(scope="module")
+def kernel(quiet_jupyter: None) -> Iterator[Any]:
+    """A kernel for all notebooks: it imports for three seconds."""
+    from jupyter_client.manager import KernelManager
+
+    kernel = KernelManager(kernel_name="python3")
+    yield kernel
+    kernel.shutdown_kernel(now=True)
+
+
+each_notebook = pytest.mark.parametrize(
+    "path", sorted(NOTEBOOKS.glob("*.ipynb")), ids=lambda path: path.stem
+)
+
+
+@each_notebook
+def test_each_sets_up_what_it_uses(path: Path) -> None:
+    """What the one before it set up in the kernel is still there."""
+    cells = json.loads(path.read_text("utf-8"))["cells"]
+    setup, *others = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+    assert 'alt.renderers.enable("svg")' in setup
+    of_sql = [code for code in others if "%sql" in code or "SqlMagic" in code]
+    assert of_sql[0].startswith("%load_ext sql\n") and "%sql connection" in of_sql[0]
+
+
+@each_notebook
 def test_outputs_are_not_committed(path: Path) -> None:
     import nbformat
 
@@ -106,8 +139,8 @@ def test_outputs_are_not_committed(path: Path) -> None:
 
 
 # %load_ext sql says nothing when the name `sql` leads to our folder of that name instead.
-def test_first_look() -> None:
-    done = Executed("first_look")
+def test_first_look(kernel: Any) -> None:
+    done = Executed(kernel, "first_look")
     listed = re.findall(r">(ddp_gloo|resnet_workers_[02])<", done.html("w.runs()"))
     assert listed == ["resnet_workers_2", "resnet_workers_0", "ddp_gloo"]
     assert "The data loader costs 9.9 ms of every step" in done.html("w.report(")
@@ -118,8 +151,8 @@ def test_first_look() -> None:
     assert "step_breakdown" in done.shown("FROM views()")
 
 
-def test_what_if() -> None:
-    done = Executed("what_if")
+def test_what_if(kernel: Any) -> None:
+    done = Executed(kernel, "what_if")
     best = done.rows("FROM what_if_best(")
     assert len(best) == 10 and best[0]["changed"] == "loader free"
     assert best[0]["gain_pct"] > 50 and best[0]["limited_by"] == "host"
@@ -131,8 +164,10 @@ def test_what_if() -> None:
     assert "2 predicted, loader free" in done.drawing("mark_tick")
 
 
-def test_bottleneck() -> None:
-    done = Executed("bottleneck", folder=ROOT)  # every notebook finds the samples from there, too
+def test_bottleneck(kernel: Any) -> None:
+    done = Executed(
+        kernel, "bottleneck", folder=ROOT
+    )  # every notebook finds the samples from there, too
     steps = done.rows("AS dataloader_pct")
     assert len(steps) == 10
     for step in steps:
@@ -156,8 +191,8 @@ def test_bottleneck() -> None:
     assert 0 < worth["without_waiting_ms"] < worth["now_ms"]
 
 
-def test_comparing_runs() -> None:
-    done = Executed("comparing_runs")
+def test_comparing_runs(kernel: Any) -> None:
+    done = Executed(kernel, "comparing_runs")
     (overview,) = done.rows("FROM diff_overview(")
     assert overview["baseline_steps"] == overview["experiment_steps"] == 10
     assert overview["delta_pct"] < -45 and overview["significant"] is True
@@ -189,8 +224,8 @@ def test_along_the_timeline_only_loading_gains(samples: tracewh.Warehouse) -> No
         assert loading < -8000 and max(abs(forward), abs(backward)) < 2000
 
 
-def test_many_ranks() -> None:
-    done = Executed("many_ranks")
+def test_many_ranks(kernel: Any) -> None:
+    done = Executed(kernel, "many_ranks")
     assert [(row["rank"], row["world_size"]) for row in done.rows("FROM topology(")] == [
         (0, 2), (1, 2),
     ]  # fmt: skip
@@ -232,9 +267,8 @@ def test_what_the_ranks_are_said_to_do(samples: tracewh.Warehouse) -> None:
     assert waits == [(True,), (True,), (False,)]
 
 
-def test_counters_of_a_real_trace(shared: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TRACEWH_LOGDIR", str(shared / "traces" / COUNTERS))
-    done = Executed("counters_and_roofline")
+def test_counters_of_a_real_trace(shared: Path, kernel: Any) -> None:
+    done = Executed(kernel, "counters_and_roofline", logs=shared / "traces" / COUNTERS)
     counters = {row["counter"]: row for row in done.rows("FROM cupti_counters(")}
     assert len(counters) == 9 and {row["kernels"] for row in counters.values()} == {77}
     assert {row["matched_by"] for row in done.rows("FROM kernel_counters(")} == {"order"}
@@ -250,9 +284,7 @@ def test_counters_of_a_real_trace(shared: Path, monkeypatch: pytest.MonkeyPatch)
     assert {row["could_save_us"] for row in done.rows("AS could_save_us")} == {None}
 
 
-def test_the_roofline_has_a_dot_per_kernel_with_all_counters(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_roofline_has_a_dot_per_kernel_with_all_counters(tmp_path: Path, kernel: Any) -> None:
     """As tests/views/roofline_v1.test draws it: gemm does 19.1 operations per byte, relu none."""
     kernels = {
         "gemm<float>": ("aten::mm", 39_000_000, 2_039_000),
@@ -277,8 +309,7 @@ def test_the_roofline_has_a_dot_per_kernel_with_all_counters(
     folder = tmp_path / "logdir" / "counters"
     folder.mkdir(parents=True)
     (folder / "worker0.pt.trace.json").write_text(json.dumps(trace), "utf-8")
-    monkeypatch.setenv("TRACEWH_LOGDIR", str(folder))
-    done = Executed("counters_and_roofline")
+    done = Executed(kernel, "counters_and_roofline", logs=folder)
     found = {row["kernel"]: row for row in done.rows("AS achieved_pct\nFROM")}
     assert [found[name]["bound"] for name in ("gemm", "relu")] == ["compute", "memory"]
     assert found["gemm"]["achieved_pct"] == found["relu"]["achieved_pct"] == 50

@@ -11,7 +11,6 @@ import json
 import os
 import re
 import shutil
-from collections import Counter
 from itertools import product, zip_longest
 from pathlib import Path
 from typing import Any
@@ -107,7 +106,8 @@ class Groups(CopiedTables):
     def parts(self, size: str) -> list[list[int]]:
         """The places of all traces in parts that cut no group of a size.
 
-        A few parts of many groups find what a query for each group finds, and take a fourth of the time. One
+        Two parts of many groups find what a query for each group finds, and take a fourth of the time: a group
+        is in another part than its neighbours of the same span, of the same worker and of the run's copy. One
         group is alone, so that a view that only looks for company is found, too.
         """
         keys = {"trace": 3, "worker": 2, "run": 1, "warehouse": 0}[size]
@@ -115,15 +115,14 @@ class Groups(CopiedTables):
         for place, trace in enumerate(self._traces, 1):
             groups.setdefault(trace[:keys], []).append(place)
         alone = next((name for name in groups if SIDES["baseline"] in name), ())
-        parts = [groups.pop(alone)]
-        of_runs: Counter[str] = Counter()
-        for name, places in groups.items():
-            run = name[0].removesuffix(" again")
-            of_runs[run] += 1
-            if of_runs[run] == len(parts):
-                parts.append([])
-            parts[of_runs[run]] += places
-        return parts
+        parts = [groups.pop(alone), [], []]
+        for (run, *names), places in groups.items():
+            of_run = [trace for trace in self._traces if trace[0] == run]
+            number = run.endswith(" again")
+            for key, name in enumerate(names, 1):
+                number += sorted({trace[key] for trace in of_run}).index(name)
+            parts[1 + number % 2] += places
+        return list(filter(None, parts))
 
     def ask_parts(self, view: Spec, arguments: dict[str, Any], size: str) -> Rows:
         """The rows of a view for each part, put together."""

@@ -188,6 +188,16 @@ def test_one_that_is_confined_reads_its_files_alone(root: Path, tmp_path: Path) 
             warehouse.connection.execute("SET allowed_directories = ['/']")
 
 
+@pytest.mark.parametrize(
+    "end",
+    ["", ";", " ;; ", "; -- é", ";\n-- one\n/* two; */ ; -- three;", " -- one;\n", " -- one\n;"],
+)
+def test_a_query_ends_where_its_statement_ends(root: Path, end: str) -> None:
+    with tracewh.open(root) as warehouse:
+        found = warehouse.sql("/* first; */ SELECT ';' AS semicolon" + end)
+        assert found.limit(1).fetchall() == [(";",)]
+
+
 def test_completion_knows_every_table_and_view(root: Path) -> None:
     with tracewh.open(root) as warehouse:
         registry = installed()

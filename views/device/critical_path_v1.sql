@@ -71,67 +71,88 @@ CREATE MACRO critical_path_v1(
 
     pieces AS MATERIALIZED (FROM critical_pieces('windows')),
 
+    -- Sorted before the windows, not by them: then the windows need no memory.
+    bounds AS (
+        SELECT b.chain, b.start_ns, b.end_ns
+        FROM (
+            SELECT p.chain, p.start_ns, p.end_ns
+            FROM pieces AS p
+            UNION ALL
+            SELECT w.chain, w.from_ns AS start_ns, w.from_ns AS end_ns
+            FROM windows AS w
+            UNION ALL
+            SELECT w.chain, w.to_ns AS start_ns, w.to_ns AS end_ns
+            FROM windows AS w
+        ) AS b
+        ORDER BY b.chain, b.start_ns, b.end_ns
+    ),
+
     -- Time that the chain leaves out is 'other', too.
     gaps AS (
         SELECT
-            p.chain,
-            NULL AS lane,
-            NULL AS event_id,
-            coalesce(
-                lag(p.end_ns) OVER (PARTITION BY p.chain ORDER BY p.start_ns, p.end_ns), p.from_ns
-            ) AS start_ns,
-            p.start_ns AS end_ns,
-            'other' AS bound
-        FROM (
-            SELECT w.chain, w.from_ns, p.start_ns, p.end_ns
-            FROM windows AS w
-            INNER JOIN pieces AS p ON w.chain = p.chain
-            UNION ALL
-            SELECT w.chain, w.from_ns, w.to_ns AS start_ns, w.to_ns AS end_ns
-            FROM windows AS w
-        ) AS p
+            b.chain,
+            lag(b.chain) OVER () AS chain_before,
+            lag(b.end_ns) OVER () AS start_ns,
+            b.start_ns AS end_ns
+        FROM bounds AS b
     ),
 
     parts AS (
-        SELECT p.chain, p.lane, p.event_id, p.start_ns, p.end_ns, p.bound
-        FROM pieces AS p
-        UNION ALL
-        SELECT g.chain, g.lane, g.event_id, g.start_ns, g.end_ns, g.bound
-        FROM gaps AS g
-        WHERE g.end_ns > g.start_ns
+        SELECT a.chain, a.event_id, a.start_ns, a.bound
+        FROM (
+            SELECT p.chain, p.event_id, p.start_ns, p.bound
+            FROM pieces AS p
+            UNION ALL
+            SELECT g.chain, NULL, g.start_ns, 'other'
+            FROM gaps AS g
+            WHERE g.end_ns > g.start_ns AND g.chain = g.chain_before
+        ) AS a
+        ORDER BY a.chain, a.start_ns
     ),
 
-    -- Adjacent pieces of one event are merged.
     marked AS (
         SELECT
-            p.*,
-            coalesce(
-                lag((p.event_id, p.bound)) OVER (PARTITION BY p.chain ORDER BY p.start_ns)
-                IS DISTINCT FROM (p.event_id, p.bound),
-                TRUE
-            ) AS is_new
+            p.chain,
+            p.event_id,
+            p.start_ns,
+            p.bound,
+            lag(p.chain) OVER () AS chain_before,
+            lag(p.event_id) OVER () AS event_before,
+            lag(p.bound) OVER () AS bound_before
         FROM parts AS p
     ),
 
-    numbered AS (
-        SELECT
-            m.*,
-            count_if(m.is_new) OVER (
-                PARTITION BY m.chain ORDER BY m.start_ns ROWS UNBOUNDED PRECEDING
-            ) AS number
+    -- Adjacent pieces of one event are merged. A chain has no gaps now, so a segment lasts until the next one.
+    begun AS (
+        SELECT m.chain, m.event_id, m.bound, m.start_ns
         FROM marked AS m
+        WHERE
+            m.chain_before IS DISTINCT FROM m.chain
+            OR m.event_before IS DISTINCT FROM m.event_id
+            OR m.bound_before IS DISTINCT FROM m.bound
+    ),
+
+    followed AS (
+        SELECT
+            b.chain,
+            b.event_id,
+            b.bound,
+            b.start_ns,
+            lead(b.chain) OVER () AS next_chain,
+            lead(b.start_ns) OVER () AS next_ns
+        FROM begun AS b
     ),
 
     segments AS MATERIALIZED (
         SELECT
-            n.chain,
-            n.number,
-            any_value(n.event_id) AS event_id,
-            any_value(n.bound) AS bound,
-            min(n.start_ns) AS start_ns,
-            sum(n.end_ns - n.start_ns)::BIGINT AS duration_ns
-        FROM numbered AS n
-        GROUP BY n.chain, n.number
+            f.chain,
+            f.event_id,
+            f.bound,
+            f.start_ns,
+            CASE WHEN f.next_chain = f.chain THEN f.next_ns ELSE w.to_ns END - f.start_ns
+                AS duration_ns
+        FROM followed AS f
+        INNER JOIN windows AS w ON f.chain = w.chain
     ),
 
     -- Through a list: the planner then expects few rows and hashes them, not all events.

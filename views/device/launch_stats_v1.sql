@@ -86,8 +86,7 @@ CREATE MACRO launch_stats_v1(
     launched AS (
         SELECT w.id, w.operator_id, w.name, w.start_ns, w.duration_ns
         FROM work AS w
-        LEFT JOIN several AS s ON w.id = s.id
-        WHERE s.id IS NULL
+        ANTI JOIN several AS s ON w.id = s.id
         UNION ALL
         SELECT
             w.id,
@@ -96,7 +95,7 @@ CREATE MACRO launch_stats_v1(
             min(w.start_ns),
             sum(w.duration_ns)::BIGINT
         FROM work AS w
-        INNER JOIN several AS s ON w.id = s.id
+        SEMI JOIN several AS s ON w.id = s.id
         GROUP BY w.id
     ),
 

@@ -8,7 +8,7 @@
 -- carries: spark
 -- needs: no_device_events
 -- empty: No part of the recording has a utilisation below {below_pct} %.
--- uses: is_wanted, percentage
+-- uses: device_key, device_trace_names, is_wanted, percentage
 -- example: drawn
 --
 -- The time of a device, from the start of its first work to the end of its last, is cut into `chunks` parts
@@ -59,9 +59,11 @@ CREATE MACRO low_utilization_periods_v1(
             d.worker,
             d.span,
             d.device_id,
+            device_key(t.names, d.run, d.worker, d.span, d.device_id) AS device_key,
             d.start_ns,
             d.start_ns + d.duration_ns AS end_ns
         FROM device_events AS d
+        CROSS JOIN device_trace_names(run, worker, span) AS t
         WHERE
             d.kind IN ('compute', 'communication', 'memcpy', 'memset')
             AND (SELECT c.is_allowed FROM checked AS c)
@@ -74,10 +76,11 @@ CREATE MACRO low_utilization_periods_v1(
             w.worker,
             w.span,
             w.device_id,
+            w.device_key,
             min(w.start_ns) AS first_ns,
             max(w.end_ns) AS last_ns
         FROM work AS w
-        GROUP BY w.run, w.worker, w.span, w.device_id
+        GROUP BY w.run, w.worker, w.span, w.device_id, w.device_key
     ),
 
     recordings AS (
@@ -86,6 +89,7 @@ CREATE MACRO low_utilization_periods_v1(
             u.worker,
             u.span,
             u.device_id,
+            u.device_key,
             u.first_ns,
             u.last_ns,
             (u.last_ns - u.first_ns + chunks - 1) // chunks AS chunk_ns
@@ -99,6 +103,7 @@ CREATE MACRO low_utilization_periods_v1(
             r.worker,
             r.span,
             r.device_id,
+            r.device_key,
             p.place,
             r.first_ns + p.place * r.chunk_ns AS start_ns,
             least(r.first_ns + (p.place + 1) * r.chunk_ns, r.last_ns) AS end_ns
@@ -110,10 +115,7 @@ CREATE MACRO low_utilization_periods_v1(
     -- The work of each part: what lies in several is there once for each.
     placed AS (
         SELECT
-            w.run,
-            w.worker,
-            w.span,
-            w.device_id,
+            w.device_key,
             w.start_ns,
             w.end_ns,
             unnest(range(
@@ -121,10 +123,7 @@ CREATE MACRO low_utilization_periods_v1(
                 (w.end_ns - 1 - r.first_ns) // r.chunk_ns + 1
             )) AS place
         FROM work AS w
-        INNER JOIN recordings AS r
-            ON
-                w.run = r.run AND w.worker = r.worker AND w.span = r.span
-                AND w.device_id IS NOT DISTINCT FROM r.device_id
+        INNER JOIN recordings AS r ON w.device_key = r.device_key
         WHERE w.end_ns > w.start_ns
     ),
 
@@ -147,11 +146,7 @@ CREATE MACRO low_utilization_periods_v1(
                 0
             ) AS busy_ns
         FROM parts AS p
-        LEFT JOIN placed AS w
-            ON
-                p.run = w.run AND p.worker = w.worker AND p.span = w.span
-                AND p.device_id IS NOT DISTINCT FROM w.device_id
-                AND p.place = w.place
+        LEFT JOIN placed AS w ON p.device_key = w.device_key AND p.place = w.place
         GROUP BY p.run, p.worker, p.span, p.device_id, p.place, p.start_ns, p.end_ns
     ),
 

@@ -8,7 +8,7 @@
 -- carries: spark
 -- needs: no_device_events
 -- empty: No kernel has blocks per multiprocessor, which are recorded on NVIDIA GPUs only.
--- uses: is_wanted
+-- uses: device_key, device_trace_names, is_wanted
 -- example: drawn
 --
 -- The value is the sum of the blocks per multiprocessor of all running kernels, at most 1. A piece begins
@@ -32,8 +32,17 @@ CREATE MACRO sm_efficiency_series_v1(
 ) AS TABLE
     WITH
     kernel_runs AS MATERIALIZED (
-        SELECT d.run, d.worker, d.span, d.device_id, d.start_ns, d.duration_ns, d.blocks_per_sm
+        SELECT
+            d.run,
+            d.worker,
+            d.span,
+            d.device_id,
+            device_key(t.names, d.run, d.worker, d.span, d.device_id) AS device_key,
+            d.start_ns,
+            d.duration_ns,
+            d.blocks_per_sm
         FROM device_events AS d
+        CROSS JOIN device_trace_names(run, worker, span) AS t
         WHERE
             d.kind IN ('compute', 'communication')
             AND d.blocks_per_sm > 0
@@ -42,38 +51,33 @@ CREATE MACRO sm_efficiency_series_v1(
     ),
 
     used_devices AS MATERIALIZED (
-        SELECT k.run, k.worker, k.span, k.device_id, row_number() OVER () AS number
+        SELECT DISTINCT k.run, k.worker, k.span, k.device_id, k.device_key
         FROM kernel_runs AS k
-        GROUP BY k.run, k.worker, k.span, k.device_id
     ),
 
     -- In 10^-9 of the device, because sums of whole numbers return to exactly 0. One kernel can fill a
     -- device only once, so a share above 1 counts as 1.
     changes AS (
         SELECT
-            u.number,
+            k.device_key,
             CASE WHEN e.is_start THEN k.start_ns ELSE k.start_ns + k.duration_ns END AS at_ns,
             CASE WHEN e.is_start THEN 1 ELSE -1 END
             * greatest(round(1e9 * least(k.blocks_per_sm, 1)), 1)::BIGINT AS change
         FROM kernel_runs AS k
-        INNER JOIN used_devices AS u
-            ON
-                k.run = u.run AND k.worker = u.worker AND k.span = u.span
-                AND k.device_id IS NOT DISTINCT FROM u.device_id
         CROSS JOIN (VALUES (TRUE), (FALSE)) AS e (is_start)
     ),
 
     -- Sorted before the window, not by it: then the sum needs no memory.
     in_order AS (
-        SELECT c.number, c.at_ns, c.change
+        SELECT c.device_key, c.at_ns, c.change
         FROM changes AS c
-        ORDER BY c.number, c.at_ns
+        ORDER BY c.device_key, c.at_ns
     ),
 
     -- The sum is back at 0 where a device ends.
     pieces AS (
         SELECT
-            o.number,
+            o.device_key,
             o.at_ns AS start_ns,
             lead(o.at_ns) OVER () - o.at_ns AS duration_ns,
             sum(o.change) OVER (ROWS UNBOUNDED PRECEDING) AS filled  -- noqa: PRS, CP02
@@ -89,6 +93,6 @@ CREATE MACRO sm_efficiency_series_v1(
         p.duration_ns / 1000.0 AS duration_us,
         100.0 * least(p.filled / 1e9, 1) AS value_pct
     FROM pieces AS p
-    INNER JOIN used_devices AS u ON p.number = u.number
+    INNER JOIN used_devices AS u ON p.device_key = u.device_key
     WHERE p.filled > 0 AND p.duration_ns > 0
     ORDER BY u.run, u.worker, u.span, u.device_id, p.start_ns;

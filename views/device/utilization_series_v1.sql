@@ -8,7 +8,7 @@
 -- carries: spark
 -- needs: no_device_events
 -- empty: The devices ran no kernels, only copies and memsets.
--- uses: interval_totals, is_wanted, percentage
+-- uses: device_key, device_trace_names, interval_totals, is_wanted, percentage
 -- example: drawn --buckets 3
 --
 -- The recording is cut into intervals of one length: the smallest power of ten of microseconds that gives
@@ -43,8 +43,16 @@ CREATE MACRO utilization_series_v1(
     ),
 
     kernel_runs AS MATERIALIZED (
-        SELECT d.run, d.worker, d.span, d.device_id, d.start_ns, d.duration_ns
+        SELECT
+            d.run,
+            d.worker,
+            d.span,
+            d.device_id,
+            device_key(t.names, d.run, d.worker, d.span, d.device_id) AS device_key,
+            d.start_ns,
+            d.duration_ns
         FROM device_events AS d
+        CROSS JOIN device_trace_names(run, worker, span) AS t
         WHERE
             d.kind IN ('compute', 'communication')
             AND is_wanted(d.run, d.worker, d.span, run, worker, span)
@@ -57,11 +65,11 @@ CREATE MACRO utilization_series_v1(
             k.worker,
             k.span,
             k.device_id,
+            k.device_key,
             min(k.start_ns) AS start_ns,
-            max(k.start_ns + k.duration_ns) AS end_ns,
-            row_number() OVER () AS number
+            max(k.start_ns + k.duration_ns) AS end_ns
         FROM kernel_runs AS k
-        GROUP BY k.run, k.worker, k.span, k.device_id
+        GROUP BY k.run, k.worker, k.span, k.device_id, k.device_key
     ),
 
     said AS (
@@ -119,7 +127,7 @@ CREATE MACRO utilization_series_v1(
             u.worker,
             u.span,
             u.device_id,
-            u.number,
+            u.device_key,
             1 + p.place AS slot,
             p.start_ns + p.place * p.bucket_ns AS start_ns,
             -- The last one is longer.
@@ -134,23 +142,19 @@ CREATE MACRO utilization_series_v1(
 
     intervals AS (
         SELECT
-            u.number AS key,
+            k.device_key AS key,
             0 AS slot,
             1::HUGEINT AS weight,
             k.start_ns,
             k.duration_ns
         FROM kernel_runs AS k
-        INNER JOIN used_devices AS u
-            ON
-                k.run = u.run AND k.worker = u.worker AND k.span = u.span
-                AND k.device_id IS NOT DISTINCT FROM u.device_id
         UNION ALL
-        SELECT s.number, s.slot, 0, s.start_ns, s.duration_ns
+        SELECT s.device_key, s.slot, 0, s.start_ns, s.duration_ns
         FROM stretches AS s
     ),
 
     busy AS (
-        SELECT t.key AS number, t.slot, sum(t.duration_ns) AS busy_ns
+        SELECT t.key AS device_key, t.slot, sum(t.duration_ns) AS busy_ns
         FROM interval_totals('intervals', least_slot := 1) AS t
         WHERE t.weight > 0
         GROUP BY t.key, t.slot
@@ -165,5 +169,5 @@ CREATE MACRO utilization_series_v1(
         s.duration_ns / 1000.0 AS duration_us,
         percentage(coalesce(b.busy_ns, 0), s.duration_ns) AS value_pct
     FROM stretches AS s
-    LEFT JOIN busy AS b ON s.number = b.number AND s.slot = b.slot
+    LEFT JOIN busy AS b ON s.device_key = b.device_key AND s.slot = b.slot
     ORDER BY s.run, s.worker, s.span, s.device_id, s.start_ns;

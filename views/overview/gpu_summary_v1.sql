@@ -8,7 +8,7 @@
 -- carries: spark
 -- needs: no_device_events
 -- empty: The devices ran no kernels, only copies and memsets.
--- uses: interval_totals, is_wanted, percentage, ratio
+-- uses: device_key, device_trace_names, interval_totals, is_wanted, percentage, ratio
 -- example: drawn
 --
 -- All figures cover the window from the start of the first step to the end of the last one. Steps are
@@ -64,6 +64,7 @@ CREATE MACRO gpu_summary_v1(
         SELECT
             w.trace,
             d.device_id,
+            device_key(t.names, d.run, d.worker, d.span, d.device_id) AS device_key,
             d.op_id,
             d.duration_ns,
             d.category = 'kernel' AS is_kernel,
@@ -75,6 +76,7 @@ CREATE MACRO gpu_summary_v1(
                 least(d.start_ns + d.duration_ns, w.end_ns) - greatest(d.start_ns, w.start_ns), 0
             ) AS cut_ns
         FROM device_events AS d
+        CROSS JOIN device_trace_names(run, worker, span) AS t
         INNER JOIN windows AS w
             ON d.run = w.run AND d.worker = w.worker AND d.span = w.span
         WHERE d.kind IN ('compute', 'communication')
@@ -84,7 +86,7 @@ CREATE MACRO gpu_summary_v1(
         SELECT
             k.trace,
             k.device_id,
-            row_number() OVER () AS number,
+            k.device_key,
             ratio(
                 sum(k.est_achieved_occupancy_pct * k.cut_ns),
                 sum(k.cut_ns) FILTER (WHERE k.est_achieved_occupancy_pct IS NOT NULL)
@@ -92,14 +94,14 @@ CREATE MACRO gpu_summary_v1(
                 AS occupancy_pct,
             bool_or(k.blocks_per_sm > 0 AND k.cut_ns > 0) AS has_blocks
         FROM kernel_runs AS k
-        GROUP BY k.trace, k.device_id
+        GROUP BY k.trace, k.device_id, k.device_key
     ),
 
     -- The high digits count the running kernels; the low ones add up the share of the device that each
     -- of them fills, in 10^-9. One kernel can fill a device only once, so a share above 1 counts as 1.
     intervals AS (
         SELECT
-            u.number AS key,
+            k.device_key AS key,
             0 AS slot,
             (1::HUGEINT << 60)
             + CASE
@@ -108,13 +110,11 @@ CREATE MACRO gpu_summary_v1(
             k.cut_start_ns AS start_ns,
             k.cut_ns AS duration_ns
         FROM kernel_runs AS k
-        INNER JOIN used_devices AS u
-            ON k.trace = u.trace AND k.device_id IS NOT DISTINCT FROM u.device_id
     ),
 
     busy AS (
         SELECT
-            p.key AS number,
+            p.key AS device_key,
             sum(p.duration_ns) AS busy_ns,
             sum(p.duration_ns * least((p.weight & ((1::HUGEINT << 60) - 1)) / 1e9, 1)) AS filled_ns
         FROM interval_totals('intervals') AS p
@@ -129,36 +129,49 @@ CREATE MACRO gpu_summary_v1(
         WHERE h.category = 'user_annotation'
     ),
 
-    -- Moves kernel time up from annotations, which launch nothing themselves, to an operator.
-    launched AS (
+    -- Whatever launches work is an operator or an annotation. Few have an annotation as the nearest.
+    annotated AS (
         SELECT
             k.trace,
-            k.device_id,
-            k.op_id,
+            k.device_key,
+            a.parent_op_id AS op_id,
             sum(k.duration_ns) AS kernel_ns,
             coalesce(sum(k.duration_ns) FILTER (WHERE k.uses_tensor_cores), 0) AS tensor_core_ns,
             coalesce(sum(k.duration_ns) FILTER (WHERE k.uses_tensor_cores IS NULL), 0)
                 AS unknown_ns
         FROM kernel_runs AS k
-        WHERE k.op_id IS NOT NULL AND k.is_kernel
-        GROUP BY k.trace, k.device_id, k.op_id
+        INNER JOIN annotations AS a ON k.trace = a.trace AND k.op_id = a.event_id
+        WHERE k.is_kernel AND a.parent_op_id IS NOT NULL
+        GROUP BY k.trace, k.device_key, a.parent_op_id
         UNION ALL
-        SELECT l.trace, l.device_id, a.parent_op_id, l.kernel_ns, l.tensor_core_ns, l.unknown_ns
-        FROM launched AS l
+        SELECT l.trace, l.device_key, a.parent_op_id, l.kernel_ns, l.tensor_core_ns, l.unknown_ns
+        FROM annotated AS l
         INNER JOIN annotations AS a ON l.trace = a.trace AND l.op_id = a.event_id
         WHERE a.parent_op_id IS NOT NULL
     ),
 
+    launched AS (
+        SELECT
+            k.device_key,
+            k.duration_ns AS kernel_ns,
+            CASE WHEN k.uses_tensor_cores THEN k.duration_ns ELSE 0 END AS tensor_core_ns,
+            CASE WHEN k.uses_tensor_cores IS NULL THEN k.duration_ns ELSE 0 END AS unknown_ns
+        FROM kernel_runs AS k
+        ANTI JOIN annotations AS a ON k.trace = a.trace AND k.op_id = a.event_id
+        WHERE k.op_id IS NOT NULL AND k.is_kernel
+        UNION ALL
+        SELECT l.device_key, l.kernel_ns, l.tensor_core_ns, l.unknown_ns
+        FROM annotated AS l
+        ANTI JOIN annotations AS a ON l.trace = a.trace AND l.op_id = a.event_id
+    ),
+
     tensor_cores AS (
         SELECT
-            l.trace,
-            l.device_id,
+            l.device_key,
             percentage(sum(l.tensor_core_ns), sum(l.kernel_ns)) AS time_pct,
             percentage(sum(l.unknown_ns), sum(l.kernel_ns)) AS unknown_pct
         FROM launched AS l
-        -- Whatever launches work is an operator or an annotation.
-        ANTI JOIN annotations AS a ON l.trace = a.trace AND l.op_id = a.event_id
-        GROUP BY l.trace, l.device_id
+        GROUP BY l.device_key
     )
 
     SELECT
@@ -178,11 +191,10 @@ CREATE MACRO gpu_summary_v1(
         c.unknown_pct AS tensor_core_unknown_pct
     FROM used_devices AS u
     INNER JOIN windows AS w ON u.trace = w.trace
-    LEFT JOIN busy AS b ON u.number = b.number
+    LEFT JOIN busy AS b ON u.device_key = b.device_key
     LEFT JOIN devices AS d
         ON
             w.run = d.run AND w.worker = d.worker AND w.span = d.span
             AND u.device_id = d.device_id
-    LEFT JOIN tensor_cores AS c
-        ON u.trace = c.trace AND u.device_id IS NOT DISTINCT FROM c.device_id
+    LEFT JOIN tensor_cores AS c ON u.device_key = c.device_key
     ORDER BY w.run, w.worker, w.span, u.device_id;

@@ -8,7 +8,7 @@
 -- carries: spark
 -- needs: no_steps
 -- empty: The trace has no numbered steps.
--- uses: is_wanted
+-- uses: first_id, is_wanted, trace_names
 -- example: samples --run ddp_gloo
 -- reading: Forward and backward take most of a step; the interval before them is the wait for data.
 --
@@ -38,6 +38,7 @@ CREATE MACRO step_phases_v1(
     run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
 ) AS TABLE
     WITH
+    -- Steps that start at once have the same place in time, and each a number of its own.
     numbered AS MATERIALIZED (
         SELECT
             s.run,
@@ -47,16 +48,18 @@ CREATE MACRO step_phases_v1(
             s.event_id,
             s.start_ns,
             s.end_ns,
-            s.is_tail
+            s.is_tail,
+            first_id(t.names, s.run, s.worker, s.span) AS first_id,
+            dense_rank() OVER (ORDER BY s.run, s.worker, s.span, s.start_ns) AS place,
+            row_number() OVER (ORDER BY s.run, s.worker, s.span, s.start_ns) AS number
         FROM steps AS s
+        CROSS JOIN trace_names(run, worker, span) AS t
         WHERE s.step IS NOT NULL AND is_wanted(s.run, s.worker, s.span, run, worker, span)
     ),
 
     marks AS (
         SELECT
-            h.run,
-            h.worker,
-            h.span,
+            first_id(t.names, h.run, h.worker, h.span) AS first_id,
             h.start_ns,
             h.start_ns + h.duration_ns AS end_ns,
             CASE
@@ -70,8 +73,9 @@ CREATE MACRO step_phases_v1(
                     THEN 'backward'
                 ELSE 'operator'
             END AS role,
-            NULL::BIGINT AS step_start_ns
+            NULL::BIGINT AS place
         FROM host_events AS h
+        CROSS JOIN trace_names(run, worker, span) AS t
         WHERE
             (
                 h.category = 'cpu_op'
@@ -79,98 +83,60 @@ CREATE MACRO step_phases_v1(
             )
             AND is_wanted(h.run, h.worker, h.span, run, worker, span)
         UNION ALL
-        SELECT
-            n.run,
-            n.worker,
-            n.span,
-            n.start_ns,
-            n.end_ns,
-            NULL AS role,
-            n.start_ns AS step_start_ns
+        SELECT n.first_id, n.start_ns, n.end_ns, NULL AS role, n.place
         FROM numbered AS n
     ),
 
-    -- One sort puts each event into the step before it.
+    -- A step comes before the events that start with it. Sorted before the window, not by it: then the window
+    -- needs no memory.
+    in_order AS (
+        SELECT m.first_id, m.start_ns, m.end_ns, m.role, m.place
+        FROM marks AS m
+        ORDER BY m.first_id ASC, m.start_ns ASC, m.place ASC NULLS LAST
+    ),
+
     placed AS (
         SELECT
-            m.run,
-            m.worker,
-            m.span,
-            m.start_ns,
-            m.end_ns,
-            m.role,
-            max(m.step_start_ns) OVER (
-                PARTITION BY m.run, m.worker, m.span
-                ORDER BY m.start_ns, CASE WHEN m.role IS NULL THEN 0 ELSE 1 END
-                ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
-            ) AS step_start_ns
-        FROM marks AS m
+            o.first_id,
+            o.start_ns,
+            o.end_ns,
+            o.role,
+            max(o.place) OVER (ROWS UNBOUNDED PRECEDING) AS place  -- noqa: PRS, CP02
+        FROM in_order AS o
     ),
 
     inside AS (
         SELECT
-            n.run,
-            n.worker,
-            n.span,
-            n.event_id,
-            n.start_ns AS step_start_ns,
+            n.number,
             p.start_ns,
             p.end_ns,
             p.role
         FROM placed AS p
-        INNER JOIN numbered AS n
-            ON
-                p.run = n.run AND p.worker = n.worker AND p.span = n.span
-                AND p.step_start_ns = n.start_ns
+        INNER JOIN numbered AS n ON p.place = n.place AND p.first_id = n.first_id
         WHERE p.role IS NOT NULL AND p.start_ns < n.end_ns
     ),
 
     backwards AS (
-        SELECT
-            i.run,
-            i.worker,
-            i.span,
-            i.event_id,
-            min(i.start_ns) AS start_ns,
-            max(i.end_ns) AS end_ns
+        SELECT i.number, min(i.start_ns) AS start_ns, max(i.end_ns) AS end_ns
         FROM inside AS i
         WHERE i.role = 'backward'
-        GROUP BY i.run, i.worker, i.span, i.event_id
+        GROUP BY i.number
     ),
 
     loaded AS (
-        SELECT
-            b.run,
-            b.worker,
-            b.span,
-            b.event_id,
-            b.start_ns,
-            b.end_ns,
-            max(i.end_ns) AS loaded_ns
+        SELECT b.number, b.end_ns, max(i.end_ns) AS loaded_ns
         FROM backwards AS b
         LEFT JOIN inside AS i
-            ON
-                b.run = i.run AND b.worker = i.worker AND b.span = i.span
-                AND b.event_id = i.event_id
-                AND i.role = 'dataloader' AND i.start_ns < b.start_ns
-        GROUP BY b.run, b.worker, b.span, b.event_id, b.start_ns, b.end_ns
+            ON b.number = i.number AND i.role = 'dataloader' AND i.start_ns < b.start_ns
+        GROUP BY b.number, b.end_ns
     ),
 
     found AS (
-        SELECT
-            l.run,
-            l.worker,
-            l.span,
-            l.event_id,
-            min(i.start_ns) AS fp_ns,
-            l.end_ns AS bp_ns
+        SELECT l.number, min(i.start_ns) AS fp_ns, l.end_ns AS bp_ns
         FROM loaded AS l
-        INNER JOIN inside AS i
-            ON
-                l.run = i.run AND l.worker = i.worker AND l.span = i.span
-                AND l.event_id = i.event_id
+        INNER JOIN inside AS i ON l.number = i.number
         WHERE i.role <> 'dataloader' AND i.start_ns >= coalesce(l.loaded_ns, i.start_ns)
-        GROUP BY l.run, l.worker, l.span, l.event_id, l.end_ns
+        GROUP BY l.number, l.end_ns
     ),
 
     recorded AS (
@@ -206,10 +172,7 @@ CREATE MACRO step_phases_v1(
             ON
                 n.run = r.run AND n.worker = r.worker AND n.span = r.span
                 AND n.event_id = r.event_id
-        LEFT JOIN found AS f
-            ON
-                n.run = f.run AND n.worker = f.worker AND n.span = f.span
-                AND n.event_id = f.event_id
+        LEFT JOIN found AS f ON n.number = f.number
     )
 
     SELECT

@@ -403,6 +403,52 @@ def test_an_interrupt_ends_what_duckdb_does_not_notice(
     assert list(tmp_path.iterdir()) == []
 
 
+#: The command line, but what every command asks for first is a query that takes hours and no interrupt ends.
+ENDLESS = """
+import pathlib, sys
+from tracewh.cli.app import main
+from tracewh.views.warehouse import Warehouse
+
+begun = pathlib.Path(sys.argv.pop())
+
+def endless(self, *_):
+    begun.touch()
+    self._con.execute("SELECT levenshtein(repeat('a', 4000000), repeat('b', 4000000))")
+
+Warehouse.resolve = Warehouse.select_traces = endless
+main()
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sends SIGINT")
+@pytest.mark.parametrize(
+    "command",
+    ["summary", "what-if bench free=mm -o x", "diff bench bench -o x", "report bench -o x.html"],
+)
+def test_an_interrupt_ends_any_command(warehouse: Path, tmp_path: Path, command: str) -> None:
+    import signal
+    import time
+
+    begun = tmp_path / "begun"
+    words = [sys.executable, "-c", ENDLESS, *command.split(), "-w", str(warehouse), str(begun)]
+    process = subprocess.Popen(
+        words,
+        cwd=tmp_path,
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    while not begun.exists() and process.poll() is None:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    try:
+        out, err = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert (process.returncode, out, err) == (130, b"", b"tracewh: interrupted\n")
+    assert list(tmp_path.iterdir()) == [begun]
+
+
 def test_a_bug_keeps_its_traceback(
     tracewh: Command, warehouse: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
