@@ -150,7 +150,7 @@ def test_too_many_rows_are_not_kept(graphs: Path, monkeypatch: pytest.MonkeyPatc
     with tracewh.open(graphs) as warehouse:
         assert len(warehouse.operator_stats().fetchall()) == 2
         assert tables(warehouse) == {}
-        written = []
+        written: list[object] = []
         monkeypatch.setattr(kept_blocks, "passed", written.append)  # what is written is named first
         assert len(warehouse.operator_stats().fetchall()) == 2
         assert written == []  # nobody tries again
