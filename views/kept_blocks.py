@@ -57,6 +57,8 @@ class _Table:
     wanted: Wanted
     versions: Mapping[TraceKeys, str] | None = None
     rows: int = 0
+    #: The versions of the traces that have too many rows.
+    too_large: Mapping[TraceKeys, str] | None = None
 
 
 @dataclass(slots=True)
@@ -88,6 +90,7 @@ class KeptBlocks:
         self._versions = versions
         self._tables: dict[tuple[str, Wanted], _Table] = {}  # the one that was used last is last
         self._schemas: dict[tuple[Wanted, ...], _Schema] = {}
+        self._has_function = False
 
     def query(self, query: str, wanted: Iterable[Wanted], without: Collection[str]) -> str:
         """Return a query with the same rows that reads the tables, and write those that it needs.
@@ -126,7 +129,7 @@ class KeptBlocks:
             self._remove(table)
 
     def _schema(self, sides: tuple[Wanted, ...]) -> _Schema:
-        if not self._schemas:
+        if not self._has_function:
             self._con.execute("CREATE SCHEMA IF NOT EXISTS kept")
             me = weakref.ref(self)  # the connection keeps the function
 
@@ -135,6 +138,7 @@ class KeptBlocks:
                 return kept is not None and kept._is_kept(name)
 
             self._con.create_function(_IS_KEPT, is_kept, ["VARCHAR"], "BOOLEAN", side_effects=True)
+            self._has_function = True
         if sides not in self._schemas:
             name = f"kept_{len(self._schemas)}"
             self._con.execute(f"CREATE SCHEMA IF NOT EXISTS {name}")
@@ -144,7 +148,10 @@ class KeptBlocks:
     def _is_kept(self, name: str) -> bool:
         """Whether a table has the rows of the traces as they are now. DuckDB calls it when it plans a query."""
         (table,) = (table for table in self._tables.values() if table.name == name)
-        return table.versions is not None and table.versions == self._now(table)
+        try:
+            return table.versions is not None and table.versions == self._now(table)
+        except OSError:  # the query itself says it
+            return False
 
     def _now(self, table: _Table) -> Mapping[TraceKeys, str]:
         run = table.wanted[0]
@@ -156,7 +163,7 @@ class KeptBlocks:
         table = table or _Table(f"{block}_{len(self._tables)}", wanted)
         self._tables[block, wanted] = table
         now = self._now(table)
-        if table.versions == now:
+        if now in (table.versions, table.too_large):
             return table
         self._remove(table)
         if sum(_is_among(keys, wanted) for keys in now) > MOST_TRACES:
@@ -168,11 +175,15 @@ class KeptBlocks:
                 f"CREATE OR REPLACE VIEW {source} AS FROM main.{block}({passed(wanted)})"
             )
             [(table.rows,)] = self._con.execute(
-                f"CREATE OR REPLACE TABLE kept.{table.name} AS FROM {source}"
+                f"CREATE OR REPLACE TABLE kept.{table.name} AS FROM {source} LIMIT {MOST_ROWS + 1}"
             ).fetchall()
         except duckdb.InterruptException:
             raise
         except duckdb.Error:  # the query itself says it, in its own words
+            return table
+        if table.rows > MOST_ROWS:
+            self._remove(table)
+            table.too_large = now
             return table
         table.versions = now
         self._remove_oldest()
