@@ -7,7 +7,7 @@ import functools
 import os
 import shutil
 import signal
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from ctypes.util import find_library
 from fnmatch import fnmatch
 from pathlib import Path
@@ -18,12 +18,15 @@ import pytest
 from _pytest._code.code import TerminalRepr
 
 from tests.given import Case, Mismatch, Tables, cases
+from tests.quick_ingest import is_any, kept_databases, without_database
 from tracewh.views import ViewError
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
     import tracewh
+
+__all__ = ["kept_databases", "without_database"]
 
 ROOT = Path(__file__).parents[1]
 
@@ -141,13 +144,8 @@ QUICK = (
 )
 
 
-def _is_any(path: Path, patterns: Iterable[str]) -> bool:
-    name = path.relative_to(Path(__file__).parent).as_posix()
-    return any(fnmatch(name, pattern) for pattern in patterns)
-
-
 def _is_quick(path: Path) -> bool:
-    return _is_any(path, QUICK)
+    return is_any(path, QUICK)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -290,39 +288,6 @@ def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path],
             make(folder)
             made.write("made")
     return folder
-
-
-#: The tests that look at tracewh.duckdb, by path.
-WITH_DATABASE = (
-    "cli/commands/test_check.py",
-    "cli/commands/test_commands.py",
-    "docs/*",
-    "ingest/test_watch.py",
-    "spark/*",
-    "storage/*",
-    "views/test_database.py",
-    "views/test_database_shell.py",
-    "views/test_warehouse.py",
-)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def without_database(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Ingest without tracewh.duckdb in all other tests: writing it takes longer than most of their traces.
-
-    What all tests share has it.
-    """
-    from tracewh.views import database
-
-    write = database.ensure_database
-
-    def ensure(path: Any, *prepared: Any) -> bool:
-        return (Path(path).parent / ".made").exists() and write(path, *prepared)
-
-    with pytest.MonkeyPatch.context() as patch:
-        if not _is_any(request.path, WITH_DATABASE):
-            patch.setattr(database, "ensure_database", ensure)
-        yield
 
 
 @pytest.fixture(scope="session")

@@ -46,16 +46,20 @@ CREATE MACRO event_steps(
         FROM _steps AS s
     ),
 
+    -- Sorted before the window, not by it: then the window needs no memory.
+    _in_order AS (
+        SELECT t.trace, t.start_ns, t.id, t.number
+        FROM _timeline AS t
+        ORDER BY t.trace ASC, t.start_ns ASC, t.id ASC NULLS FIRST
+    ),
+
     _placed AS (
         SELECT
-            t.trace,
-            t.start_ns,
-            t.id,
-            max(t.number) OVER (
-                ORDER BY t.trace, t.start_ns, t.id NULLS FIRST
-                ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
-            ) AS number
-        FROM _timeline AS t
+            o.trace,
+            o.start_ns,
+            o.id,
+            max(o.number) OVER (ROWS UNBOUNDED PRECEDING) AS number  -- noqa: PRS, CP02
+        FROM _in_order AS o
     )
 
     SELECT

@@ -130,6 +130,23 @@ CREATE MACRO timeline_blocks(
         CROSS JOIN (VALUES (TRUE), (FALSE)) AS e (is_start)
     ),
 
+    -- Sorted before the windows, here and below, not by them: then the windows need no memory.
+    _work AS (
+        SELECT d.launched_ns, d.start_ns, d.end_ns, d.is_replayed
+        FROM _device AS d
+        ORDER BY d.start_ns, d.event_id
+    ),
+
+    _reached AS (
+        SELECT
+            w.launched_ns,
+            w.start_ns,
+            w.end_ns,
+            w.is_replayed,
+            max(w.end_ns) OVER (ROWS UNBOUNDED PRECEDING) AS reached_ns  -- noqa: PRS, CP02
+        FROM _work AS w
+    ),
+
     -- The part of each piece of work that no earlier piece covers.
     _own AS MATERIALIZED (
         SELECT
@@ -141,23 +158,17 @@ CREATE MACRO timeline_blocks(
             CASE WHEN d.is_replayed THEN d.end_ns - d.start_ns ELSE 0 END AS replayed_ns
         FROM (
             SELECT
-                w.launched_ns,
-                w.start_ns,
-                w.end_ns,
-                w.is_replayed,
-                max(w.end_ns) OVER (
-                    ORDER BY w.start_ns, w.event_id
-                    ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
-                ) AS busy_until_ns
-            FROM _device AS w
+                r.launched_ns,
+                r.start_ns,
+                r.end_ns,
+                r.is_replayed,
+                lag(r.reached_ns) OVER () AS busy_until_ns
+            FROM _reached AS r
         ) AS d
     ),
 
-    -- How long the device had worked until each point.
-    _busy AS (
-        SELECT
-            e.point,
-            sum(e.own_ns) OVER so_far - greatest(0, max(e.end_ns) OVER so_far - e.at_ns) AS busy_ns
+    _starts AS (
+        SELECT e.point, e.at_ns, e.own_ns, e.end_ns
         FROM (
             SELECT
                 p.point,
@@ -173,7 +184,45 @@ CREATE MACRO timeline_blocks(
                 o.end_ns
             FROM _own AS o
         ) AS e
-        WINDOW so_far AS (ORDER BY e.at_ns ROWS UNBOUNDED PRECEDING)
+        ORDER BY e.at_ns
+    ),
+
+    _sums AS (
+        SELECT
+            s.point,
+            s.at_ns,
+            sum(s.own_ns) OVER (ROWS UNBOUNDED PRECEDING) AS own_ns,  -- noqa: PRS, CP02
+            max(s.end_ns) OVER (ROWS UNBOUNDED PRECEDING) AS reached_ns  -- noqa: PRS, CP02
+        FROM _starts AS s
+    ),
+
+    -- How long the device had worked until each point.
+    _busy AS (
+        SELECT u.point, u.own_ns - greatest(0, u.reached_ns - u.at_ns) AS busy_ns
+        FROM _sums AS u
+    ),
+
+    _launches AS (
+        SELECT e.point, e.own_ns, e.duration_ns, e.replayed_ns
+        FROM (
+            SELECT
+                p.point,
+                p.at_ns,
+                NULL AS own_ns,
+                NULL AS duration_ns,
+                NULL AS replayed_ns
+            FROM _points AS p
+            WHERE p.block_id IS NOT NULL
+            UNION ALL
+            SELECT
+                NULL,
+                o.launched_ns,
+                o.own_ns,
+                o.duration_ns,
+                o.replayed_ns
+            FROM _own AS o
+        ) AS e
+        ORDER BY e.at_ns ASC, e.point ASC NULLS LAST
     ),
 
     _launched AS (
@@ -185,30 +234,11 @@ CREATE MACRO timeline_blocks(
             count(*) AS launches
         FROM (
             SELECT
-                last_value(e.point IGNORE NULLS) OVER (
-                    ORDER BY e.at_ns, e.point NULLS LAST ROWS UNBOUNDED PRECEDING
-                ) AS point,
-                e.own_ns,
-                e.duration_ns,
-                e.replayed_ns
-            FROM (
-                SELECT
-                    p.point,
-                    p.at_ns,
-                    NULL AS own_ns,
-                    NULL AS duration_ns,
-                    NULL AS replayed_ns
-                FROM _points AS p
-                WHERE p.block_id IS NOT NULL
-                UNION ALL
-                SELECT
-                    NULL,
-                    o.launched_ns,
-                    o.own_ns,
-                    o.duration_ns,
-                    o.replayed_ns
-                FROM _own AS o
-            ) AS e
+                max(n.point) OVER (ROWS UNBOUNDED PRECEDING) AS point,  -- noqa: PRS, CP02
+                n.own_ns,
+                n.duration_ns,
+                n.replayed_ns
+            FROM _launches AS n
         ) AS l
         WHERE l.own_ns IS NOT NULL
         GROUP BY l.point

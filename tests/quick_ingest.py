@@ -1,0 +1,87 @@
+"""What makes the ingests of tests quick; tests/conftest.py has it in all tests but those listed here."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Iterator
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from tracewh.quoting import quote_literal
+
+
+def is_any(path: Path, patterns: Iterable[str]) -> bool:
+    """Whether a file of tests has one of these names."""
+    name = path.relative_to(Path(__file__).parent).as_posix()
+    return any(fnmatch(name, pattern) for pattern in patterns)
+
+
+#: The tests that look at tracewh.duckdb, by path.
+WITH_DATABASE = (
+    "cli/commands/test_check.py",
+    "cli/commands/test_commands.py",
+    "docs/*",
+    "ingest/test_watch.py",
+    "spark/*",
+    "storage/*",
+    "views/test_database.py",
+    "views/test_database_shell.py",
+    "views/test_warehouse.py",
+)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def without_database(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Ingest without tracewh.duckdb in all other tests: writing it takes longer than most of their traces.
+
+    What all tests share has it.
+    """
+    from tracewh.views import database
+
+    write = database.ensure_database
+
+    def ensure(path: Any, *prepared: Any) -> bool:
+        return (Path(path).parent / ".made").exists() and write(path, *prepared)
+
+    with pytest.MonkeyPatch.context() as patch:
+        if not is_any(request.path, WITH_DATABASE):
+            patch.setattr(database, "ensure_database", ensure)
+        yield
+
+
+#: The tests of how an ingest opens databases, by path.
+OPENS_DATABASES = ("ingest/test_database_pool.py", "ingest/test_spill.py")
+#: By their limits: databases of ingests that no trace has used.
+_kept: dict[Any, list[duckdb.DuckDBPyConnection]] = {}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def kept_databases(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Let the database of an ingest serve the next ingest, too, as it serves the next trace.
+
+    Opening one takes a fourth of the time of a small ingest.
+    """
+    from tracewh.ingest.database_pool import DatabasePool
+
+    open_new = DatabasePool._open
+
+    def open_one(self: DatabasePool) -> tuple[duckdb.DuckDBPyConnection, Path]:
+        if not _kept.get(self.limits):
+            return open_new(self)
+        con = _kept[self.limits].pop()
+        spill = self.session.path / f"{uuid.uuid4().hex}-spill"
+        con.execute(f"SET temp_directory = {quote_literal(str(spill))}")
+        return con, spill
+
+    def keep(self: DatabasePool, *exception: object) -> None:
+        _kept.setdefault(self.limits, []).extend(con for con, _ in self._idle)
+
+    with pytest.MonkeyPatch.context() as patch:
+        if not is_any(request.path, OPENS_DATABASES):
+            patch.setattr(DatabasePool, "_open", open_one)
+            patch.setattr(DatabasePool, "__exit__", keep)
+        yield
