@@ -60,6 +60,7 @@ class CopiedWarehouse(tracewh.Warehouse):
         first: Callable[[TraceKeys], bool] | None = None,
         runs: Collection[str] | None = None,
         kept: object = None,
+        notes: object = (),
     ) -> duckdb.DuckDBPyRelation:
         """Ask at once, and plan once: DuckDB binds a relation when it is made and again when it is asked.
 

@@ -92,19 +92,25 @@ class KeptBlocks:
         self._schemas: dict[tuple[Wanted, ...], _Schema] = {}
         self._has_function = False
 
-    def query(self, query: str, wanted: Iterable[Wanted], without: Collection[str]) -> str:
+    def query(
+        self,
+        query: str,
+        wanted: Iterable[Wanted],
+        without: Collection[str],
+        notes: Iterable[str] = (),
+    ) -> str:
         """Return a query with the same rows that reads the tables, and write those that it needs.
 
         Args:
             query: Calls a view or block for some traces, and no other.
             wanted: The traces.
             without: Blocks that have no rows for them, which are not kept.
+            notes: Blocks that will be queried next for the same traces.
 
         Raises:
             duckdb.InterruptException: `interrupt` was called. What is not complete is written again next time.
         """
-        needed = self._registry.needs(query, without)
-        blocks = [block for block in KEPT if block in needed]
+        blocks = self._to_keep(query, without, notes)
         if not blocks:
             return query
         sides = tuple(dict.fromkeys(wanted))
@@ -122,6 +128,16 @@ class KeptBlocks:
             self._con.execute(f"CREATE OR REPLACE VIEW {name} AS {query}")
             schema.queries[query] = f"FROM {name}"
         return schema.queries[query]
+
+    def _to_keep(self, query: str, without: Collection[str], notes: Iterable[str]) -> list[str]:
+        """Return the blocks that are needed, except one that a single other one calls."""
+        needed = self._registry.needs(" ".join([query, *(f"{note}()" for note in notes)]), without)
+        kept = []
+        for block in KEPT:
+            callers = [name for name in needed if block in self._registry.calls(name)]
+            if block in needed and not (len(callers) == 1 and callers[0] in KEPT):
+                kept.append(block)
+        return kept
 
     def clear(self) -> None:
         """Remove all tables."""
@@ -168,12 +184,13 @@ class KeptBlocks:
         self._remove(table)
         if sum(_is_among(keys, wanted) for keys in now) > MOST_TRACES:
             return table
-        source = f"{schema.name}.source"
+        source = f"main.{block}({passed(wanted)})"
         try:
-            # A view, so that it reads the tables of the blocks that this one calls.
-            self._con.execute(
-                f"CREATE OR REPLACE VIEW {source} AS FROM main.{block}({passed(wanted)})"
-            )
+            if (
+                schema.macros
+            ):  # a view, so that it reads the tables of the blocks that this one calls
+                self._con.execute(f"CREATE OR REPLACE VIEW {schema.name}.source AS FROM {source}")
+                source = f"{schema.name}.source"
             [(table.rows,)] = self._con.execute(
                 f"CREATE OR REPLACE TABLE kept.{table.name} AS FROM {source} LIMIT {MOST_ROWS + 1}"
             ).fetchall()

@@ -178,6 +178,10 @@ class Registry:
                 todo += graph[name]
         return list(TopologicalSorter(graph).static_order())
 
+    def calls(self, name: str) -> set[str]:
+        """Return what an object that `needs` returned names itself: tables, slices, functions, blocks and views."""
+        return self._needs[name]
+
     def create(self, con: duckdb.DuckDBPyConnection, names: Iterable[str]) -> None:
         """Create objects and their comments in the main schema of a connection, or replace them.
 

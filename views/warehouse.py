@@ -196,6 +196,7 @@ class Warehouse:
             needed_traces(view, whole),
             names.named_runs(whole),
             wanted_traces(whole),
+            view.notes,
         )
         _ORIGINS[found] = Origin(self, view, whole, call.sql)
         return found
@@ -389,11 +390,13 @@ class Warehouse:
         first: Callable[[TraceKeys], bool] | None = None,
         runs: Collection[str] | None = None,
         kept: list[Wanted] | None = None,
+        notes: Iterable[str] = (),
     ) -> duckdb.DuckDBPyRelation:
         query = without_end(query)
         self._prepare(None if _INTROSPECTION.search(query) else query, True, first, runs)
         if kept:
-            query = self._kept.query(query, kept, [b for blocks in self._without for b in blocks])
+            without = [block for blocks in self._without for block in blocks]
+            query = self._kept.query(query, kept, without, notes)
         try:
             return self._con.sql(query, params=params)
         except duckdb.CatalogException:  # create all, so that DuckDB can suggest a name

@@ -74,7 +74,7 @@ def test_rows_are_found_once_for_a_view_its_notes_and_other_views(graphs: Path) 
     with tracewh.open(graphs) as warehouse:
         assert replayed(warehouse.operator_stats(run="serve")) == [("aten::mm", 3.0)]
         first = tables(warehouse)
-        assert first.keys() == {"replay_matches_0", "replayed_events_1", "replayed_costs_2"}
+        assert first.keys() == {"replayed_events_0", "replayed_costs_1"}
         view = warehouse.registry.get("operator_stats")
         assert warehouse.notes(view, {"run": "serve"}) == []
         assert replayed(warehouse.operator_stats(run="serve", per_span=True)) == [("aten::mm", 3.0)]
@@ -132,14 +132,13 @@ def test_relations_of_two_runs_each_have_their_rows(graphs: Path) -> None:
 
 
 def test_the_newest_tables_alone_are_kept(graphs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kept_blocks, "MOST_ROWS", 3)
+    monkeypatch.setattr(kept_blocks, "MOST_ROWS", 2)
     with tracewh.open(graphs) as warehouse:
         serve = warehouse.operator_stats(run="serve")
         other = warehouse.operator_stats(run="other")
         assert tables(warehouse).keys() == {
-            "replay_matches_3",
-            "replayed_events_4",
-            "replayed_costs_5",
+            "replayed_events_2",
+            "replayed_costs_3",
         }
         assert replayed(serve) == [("aten::mm", 3.0)]
         assert replayed(other) == [("aten::mm", 4.0)]
@@ -162,7 +161,7 @@ def test_too_many_traces_are_not_kept(graphs: Path, monkeypatch: pytest.MonkeyPa
         assert len(warehouse.operator_stats().fetchall()) == 2
         assert tables(warehouse) == {}
         assert replayed(warehouse.operator_stats(run="other")) == [("aten::mm", 4.0)]
-        assert len(tables(warehouse)) == 3
+        assert len(tables(warehouse)) == 2
 
 
 def test_a_selection_of_traces_keeps_nothing_of_the_last_one(graphs: Path) -> None:
@@ -234,7 +233,7 @@ def test_one_that_is_confined_keeps_them_too(graphs: Path) -> None:
     with tracewh.open(graphs) as warehouse:
         warehouse.confine(500)
         assert replayed(warehouse.operator_stats(run="serve")) == [("aten::mm", 3.0)]
-        assert len(tables(warehouse)) == 3
+        assert len(tables(warehouse)) == 2
 
 
 #: Views that are made of the others, which take longest to plan.
@@ -270,12 +269,20 @@ def test_every_view_has_the_rows_that_it_has_without(tmp_path: Path) -> None:
 def test_parameters_of_a_kept_view_are_filters(graphs: Path) -> None:
     with tracewh.open(graphs) as warehouse:
         (step,) = warehouse.serving_steps(run="serve").fetchall()
-        assert tables(warehouse).keys() >= {"serving_work_2", "serving_steps_v1_3"}
+        assert tables(warehouse).keys() == {"replayed_events_0", "serving_steps_v1_1"}
         number = step[3]
         assert warehouse.serving_steps(run="serve", step=number).fetchall() == [step]
         assert warehouse.serving_steps(run="serve", step=number + 1).fetchall() == []
         assert warehouse.serving_steps(run="serve", phase="decode").fetchall() == [step]
         assert warehouse.serving_steps(run="serve", phase="prefill").fetchall() == []
+
+
+def test_what_one_kept_block_alone_calls_is_not_kept(graphs: Path) -> None:
+    with tracewh.open(graphs) as warehouse:
+        warehouse.graph_kernels(run="serve").fetchall()
+        assert tables(warehouse).keys() == {"replayed_events_0"}
+        warehouse.graph_replays(run="serve").fetchall()  # looks at the matches itself
+        assert tables(warehouse).keys() == {"replayed_events_0", "replay_matches_1"}
 
 
 def test_kept_blocks_take_names_of_traces_and_filters() -> None:
