@@ -59,6 +59,7 @@ class Executed:
         notebook.cells.insert(0, nbformat.v4.new_code_cell(dedent(begin)))
         client = NotebookClient(notebook, km=kernel, timeout=120)
         client.execute()
+        assert client.kc is not None
         client.kc.stop_channels()
         self.code = [cell for cell in notebook.cells[1:] if cell.cell_type == "code"]
 

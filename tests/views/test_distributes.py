@@ -118,7 +118,7 @@ class Groups(CopiedTables):
         parts = [groups.pop(alone), [], []]
         for (run, *names), places in groups.items():
             of_run = [trace for trace in self._traces if trace[0] == run]
-            number = run.endswith(" again")
+            number = int(run.endswith(" again"))
             for key, name in enumerate(names, 1):
                 number += sorted({trace[key] for trace in of_run}).index(name)
             parts[1 + number % 2] += places
