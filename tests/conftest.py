@@ -18,7 +18,7 @@ import pytest
 from _pytest._code.code import TerminalRepr
 
 from tests.given import Case, Mismatch, Tables, cases
-from tests.quick_ingest import is_any, kept_databases, without_database
+from tests.quick_ingest import kept_databases, without_database
 from tracewh.views import ViewError
 
 if TYPE_CHECKING:
@@ -145,7 +145,8 @@ QUICK = (
 
 
 def _is_quick(path: Path) -> bool:
-    return is_any(path, QUICK)
+    name = path.relative_to(Path(__file__).parent).as_posix()
+    return any(fnmatch(name, pattern) for pattern in QUICK)
 
 
 def pytest_configure(config: pytest.Config) -> None:

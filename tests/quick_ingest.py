@@ -14,10 +14,8 @@ import pytest
 from tracewh.quoting import quote_literal
 
 
-def is_any(path: Path, patterns: Iterable[str]) -> bool:
-    """Whether a file of tests has one of these names."""
-    name = path.relative_to(Path(__file__).parent).as_posix()
-    return any(fnmatch(name, pattern) for pattern in patterns)
+def _is_any(path: Path, patterns: Iterable[str]) -> bool:
+    return any(fnmatch(str(path), f"*/tests/{pattern}") for pattern in patterns)
 
 
 #: The tests that look at tracewh.duckdb, by path.
@@ -48,7 +46,7 @@ def without_database(request: pytest.FixtureRequest) -> Iterator[None]:
         return (Path(path).parent / ".made").exists() and write(path, *prepared)
 
     with pytest.MonkeyPatch.context() as patch:
-        if not is_any(request.path, WITH_DATABASE):
+        if not _is_any(request.path, WITH_DATABASE):
             patch.setattr(database, "ensure_database", ensure)
         yield
 
@@ -81,7 +79,7 @@ def kept_databases(request: pytest.FixtureRequest) -> Iterator[None]:
         _kept.setdefault(self.limits, []).extend(con for con, _ in self._idle)
 
     with pytest.MonkeyPatch.context() as patch:
-        if not is_any(request.path, OPENS_DATABASES):
+        if not _is_any(request.path, OPENS_DATABASES):
             patch.setattr(DatabasePool, "_open", open_one)
             patch.setattr(DatabasePool, "__exit__", keep)
         yield
