@@ -45,6 +45,8 @@ KEPT = {
 MOST_ROWS = 4_000_000
 #: The most traces whose rows are kept in one table.
 MOST_TRACES = 16
+#: The most schemas that a new selection of traces leaves. A server would have one for each trace and filter.
+MOST_SCHEMAS = 100
 
 _IS_KEPT = "tracewh_is_kept"
 
@@ -140,9 +142,14 @@ class KeptBlocks:
         return kept
 
     def clear(self) -> None:
-        """Remove all tables."""
+        """Remove all tables, and the schemas if there are many; relations that were made before are then of no use."""
         for table in self._tables.values():
             self._remove(table)
+        if len(self._schemas) > MOST_SCHEMAS:
+            for schema in self._schemas.values():
+                self._con.execute(f"DROP SCHEMA {schema.name} CASCADE")
+            self._schemas.clear()
+            self._tables.clear()
 
     def _schema(self, sides: tuple[Wanted, ...]) -> _Schema:
         if not self._has_function:
@@ -186,9 +193,7 @@ class KeptBlocks:
             return table
         source = f"main.{block}({passed(wanted)})"
         try:
-            if (
-                schema.macros
-            ):  # a view, so that it reads the tables of the blocks that this one calls
+            if schema.macros:  # by a view, which reads the tables of the blocks that this one calls
                 self._con.execute(f"CREATE OR REPLACE VIEW {schema.name}.source AS FROM {source}")
                 source = f"{schema.name}.source"
             [(table.rows,)] = self._con.execute(

@@ -164,6 +164,24 @@ def test_too_many_traces_are_not_kept(graphs: Path, monkeypatch: pytest.MonkeyPa
         assert len(tables(warehouse)) == 2
 
 
+def test_a_server_of_many_traces_does_not_grow(
+    graphs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kept_blocks, "MOST_SCHEMAS", 2)
+    view = installed().get("kernel_stats")
+    filters: list[dict[str, Any]] = [{}, {"run": "serve"}, {"run": "other"}, {"worker": "w"}]
+    with tracewh.open(graphs) as warehouse:
+        first = [warehouse.view("kernel_stats", **given).fetchall() for given in filters]
+        for _ in range(3):
+            for given, rows in zip(filters, first, strict=True):
+                warehouse.select_traces(view, given)
+                assert warehouse.view("kernel_stats", **given).fetchall() == rows
+                [(schemas,)] = warehouse._con.execute(
+                    "SELECT count(*) FROM duckdb_schemas() WHERE schema_name LIKE 'kept\\_%' ESCAPE '\\'"
+                ).fetchall()
+                assert schemas <= 3
+
+
 def test_a_selection_of_traces_keeps_nothing_of_the_last_one(graphs: Path) -> None:
     with tracewh.open(graphs) as warehouse:
         view = warehouse.registry.get("operator_stats")

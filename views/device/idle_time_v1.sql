@@ -125,15 +125,16 @@ CREATE MACRO idle_time_v1(
                 AND u.device_id IS NOT DISTINCT FROM s.device_id
     ),
 
-    -- All of a device waits, so a wait lies in one gap of a stream, or in none.
+    -- No work of the device is in such a wait, which takes more than 1 ms. So a gap that meets it contains it.
     waited AS (
         SELECT
             g.number,
             g.end_ns,
             sum(least(g.end_ns, w.end_ns) - greatest(g.start_ns, w.start_ns)) AS wait_ns
-        FROM waits AS w
-        ASOF INNER JOIN gaps AS g ON w.number = g.number AND w.start_ns >= g.start_ns
-        WHERE g.end_ns > w.start_ns
+        FROM gaps AS g
+        INNER JOIN waits AS w
+            ON g.number = w.number AND g.start_ns < w.end_ns AND g.end_ns > w.start_ns
+        WHERE g.end_ns - g.start_ns > 1000000
         GROUP BY g.number, g.end_ns
     ),
 
