@@ -13,15 +13,18 @@
 --   run, worker, span
 -- columns
 --   run, worker, span
---   device_id  INTEGER  key  Number of the device on its host.
---   event_id   BIGINT   key  Work that waited, in device_events.
---   is_first   BOOLEAN  -    Whether it is the first work of the device.
---   start_ns   BIGINT   ns   Start of the wait: the end of the launch call, or of the work before it.
---   end_ns     BIGINT   ns   End of the wait: the start of the work.
+--   device_id   INTEGER  key  Number of the device on its host.
+--   device_key  BIGINT   key  Number that no other device has, as device_key gives it.
+--   event_id    BIGINT   key  Work that waited, in device_events.
+--   is_first    BOOLEAN  -    Whether it is the first work of the device.
+--   start_ns    BIGINT   ns   Start of the wait: the end of the launch call, or of the work before it.
+--   end_ns      BIGINT   ns   End of the wait: the start of the work.
 CREATE MACRO unrecorded_waits(
     run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
 ) AS TABLE
     WITH
+    _names AS MATERIALIZED (FROM device_trace_names(run, worker, span)),
+
     _work AS (
         SELECT
             device_key(t.names, d.run, d.worker, d.span, d.device_id) AS device_key,
@@ -31,7 +34,7 @@ CREATE MACRO unrecorded_waits(
             d.start_ns,
             d.start_ns + d.duration_ns AS end_ns
         FROM device_events AS d
-        CROSS JOIN device_trace_names(run, worker, span) AS t
+        CROSS JOIN _names AS t
         WHERE
             d.kind IN ('compute', 'communication', 'memcpy', 'memset')
             AND is_wanted(d.run, d.worker, d.span, run, worker, span)
@@ -59,6 +62,7 @@ CREATE MACRO unrecorded_waits(
 
     _followed AS (
         SELECT
+            r.device_key,
             r.launch_id,
             r.device_id,
             r.event_id,
@@ -70,6 +74,7 @@ CREATE MACRO unrecorded_waits(
 
     _gaps AS (
         SELECT
+            f.device_key,
             f.launch_id,
             f.device_id,
             f.event_id,
@@ -83,7 +88,7 @@ CREATE MACRO unrecorded_waits(
 
     -- Of all gaps only those of more than 1 ms can hold such a wait, and the time before the first work.
     _long AS (
-        SELECT g.launch_id, g.device_id, g.event_id, g.start_ns, g.before_ns
+        SELECT g.device_key, g.launch_id, g.device_id, g.event_id, g.start_ns, g.before_ns
         FROM _gaps AS g
         WHERE g.before_ns IS NULL OR g.start_ns - g.before_ns > 1000000
     ),
@@ -96,7 +101,7 @@ CREATE MACRO unrecorded_waits(
             first_id(t.names, h.run, h.worker, h.span) + h.event_id AS id,
             h.start_ns + h.duration_ns AS end_ns
         FROM host_events AS h
-        CROSS JOIN device_trace_names(run, worker, span) AS t
+        CROSS JOIN _names AS t
         WHERE is_wanted(h.run, h.worker, h.span, run, worker, span)
     )
 
@@ -105,6 +110,7 @@ CREATE MACRO unrecorded_waits(
         c.worker,
         c.span,
         w.device_id,
+        w.device_key,
         w.event_id,
         w.before_ns IS NULL AS is_first,
         greatest(w.before_ns, c.end_ns) AS start_ns,

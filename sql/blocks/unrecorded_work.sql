@@ -2,7 +2,7 @@
 -- since: 0.1
 -- summary: What keeps a trace from telling how busy its devices were.
 -- grain: one row per trace with a graph capture, or with work that waited
--- uses: device_key, device_trace_names, first_id, is_wanted, merged_intervals, unrecorded_waits
+-- uses: device_key, device_trace_names, is_wanted, merged_intervals, unrecorded_waits
 --
 -- While a graph is captured, launches run no kernel. A thread captures from its call of StreamBeginCapture to
 -- its next call of StreamEndCapture.
@@ -28,22 +28,16 @@ CREATE MACRO unrecorded_work(
             u.run,
             u.worker,
             u.span,
-            device_key(any_value(t.names), u.run, u.worker, u.span, u.device_id) AS device_key,
+            u.device_key,
             min(u.start_ns) FILTER (WHERE u.is_first) AS launched_ns,
             sum(u.end_ns - u.start_ns) AS queued_ns
         FROM unrecorded_waits(run, worker, span) AS u
-        CROSS JOIN device_trace_names(run, worker, span) AS t
-        GROUP BY u.run, u.worker, u.span, u.device_id
+        GROUP BY u.run, u.worker, u.span, u.device_key
     ),
 
     _traces AS MATERIALIZED (
-        SELECT DISTINCT
-            q.run,
-            q.worker,
-            q.span,
-            first_id(t.names, q.run, q.worker, q.span) >> 40 AS trace
+        SELECT DISTINCT q.run, q.worker, q.span, q.device_key >> 40 AS trace
         FROM _queued AS q
-        CROSS JOIN device_trace_names(run, worker, span) AS t
     ),
 
     _work AS (
