@@ -59,7 +59,7 @@ class CopiedWarehouse(tracewh.Warehouse):
         params: object,
         first: Callable[[TraceKeys], bool] | None = None,
         runs: Collection[str] | None = None,
-        kept: object = None,
+        cached: object = None,
         notes: object = (),
     ) -> duckdb.DuckDBPyRelation:
         """Ask at once, and plan once: DuckDB binds a relation when it is made and again when it is asked.

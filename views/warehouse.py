@@ -28,8 +28,8 @@ from tracewh.storage.layout import TraceKeys, replaying_run
 from tracewh.storage.remote import is_url
 from tracewh.temporary import Temporary
 from tracewh.views import names
+from tracewh.views.block_cache import BlockCache
 from tracewh.views.empty_blocks import RARE, empty_macro
-from tracewh.views.kept_blocks import KeptBlocks
 from tracewh.views.listing import Listing
 from tracewh.views.local_tables import LocalTables, Pattern
 from tracewh.views.needed_traces import Wanted, needed_traces, passed, wanted_traces
@@ -95,8 +95,8 @@ class Warehouse:
         warehouse.report("resnet").save("report.html")
         warehouse.chart("step_breakdown", "resnet")
 
-    What several views need and takes long to find is found when such a relation is made, and kept for the next ones
-    of the same traces (views/kept_blocks.py): the captured calls of graphs, the work of serving steps, the blocks of a
+    What several views need and takes long to find is found when such a relation is made, and cached for the next ones
+    of the same traces (views/block_cache.py): the captured calls of graphs, the work of serving steps, the blocks of a
     timeline, and what the rules of `recommendations` measure. A trace that is replaced has its new rows.
 
     A query sees the traces that exist when it starts. A trace that is ingested while a query runs is in all of
@@ -136,7 +136,7 @@ class Warehouse:
         )
         plan_without(self._con, SLOW_OPTIMIZER)
         sort_asof_joins(self._con)
-        self._kept = KeptBlocks(self._con, self.registry, self.versions)
+        self._block_cache = BlockCache(self._con, self.registry, self.versions)
         if memory_mb is not None:
             self.limit_memory(memory_mb)
         if "IPython" in sys.modules:
@@ -220,7 +220,7 @@ class Warehouse:
                         f"SELECT run, worker, span, message FROM {block}({traces}) ORDER BY ALL",
                         None,
                         runs=runs,
-                        kept=[wanted],
+                        cached=[wanted],
                     ).fetchall()
                     known = versions, [((r, w, s), message) for r, w, s, message in rows]
                     self._notes[block, traces] = known
@@ -261,7 +261,7 @@ class Warehouse:
         self._select(wanted)
 
     def _select(self, wanted: Callable[[TraceKeys], bool] | None) -> None:
-        self._kept.clear()
+        self._block_cache.clear()
         if isinstance(self._all, LocalTables):
             self._all.select(wanted)
             return
@@ -389,14 +389,14 @@ class Warehouse:
         params: object,
         first: Callable[[TraceKeys], bool] | None = None,
         runs: Collection[str] | None = None,
-        kept: list[Wanted] | None = None,
+        cached: list[Wanted] | None = None,
         notes: Iterable[str] = (),
     ) -> duckdb.DuckDBPyRelation:
         query = without_end(query)
         self._prepare(None if _INTROSPECTION.search(query) else query, True, first, runs)
-        if kept:
+        if cached:
             without = [block for blocks in self._without for block in blocks]
-            query = self._kept.query(query, kept, without, notes)
+            query = self._block_cache.query(query, cached, without, notes)
         try:
             return self._con.sql(query, params=params)
         except duckdb.CatalogException:  # create all, so that DuckDB can suggest a name

@@ -1,4 +1,4 @@
-"""Blocks whose rows a Warehouse keeps: they are written once, and are always those of the traces as they are."""
+"""Blocks whose rows a Warehouse caches: they are written once, and are always those of the traces as they are."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ import duckdb
 import pytest
 
 import tracewh
-from tracewh.views import kept_blocks
-from tracewh.views.kept_blocks import KEPT
+from tracewh.views import block_cache
+from tracewh.views.block_cache import CACHED
 from tracewh.views.needed_traces import wanted_traces
 from tracewh.views.registry import installed
 
@@ -63,9 +63,9 @@ def replayed(relation: duckdb.DuckDBPyRelation) -> Rows:
 
 
 def tables(warehouse: tracewh.Warehouse) -> dict[str, int]:
-    """The kept tables, each with a number that changes when it is written again."""
+    """The cached tables, each with a number that changes when it is written again."""
     con = warehouse.sql(
-        "SELECT table_name, table_oid FROM duckdb_tables() WHERE schema_name = 'kept'"
+        "SELECT table_name, table_oid FROM duckdb_tables() WHERE schema_name = 'cache'"
     )
     return dict(con.fetchall())
 
@@ -82,7 +82,7 @@ def test_rows_are_found_once_for_a_view_its_notes_and_other_views(graphs: Path) 
         assert tables(warehouse) == first
 
 
-def test_nothing_is_kept_where_no_graph_was_launched(graphs: Path) -> None:
+def test_nothing_is_cached_where_no_graph_was_launched(graphs: Path) -> None:
     with tracewh.open(graphs) as warehouse:
         warehouse.step_breakdown(run="serve").fetchall()
         assert tables(warehouse) == {}
@@ -131,8 +131,15 @@ def test_relations_of_two_runs_each_have_their_rows(graphs: Path) -> None:
         )
 
 
-def test_the_newest_tables_alone_are_kept(graphs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kept_blocks, "MOST_ROWS", 2)
+def test_nothing_is_cached_for_one_figure_of_many(graphs: Path) -> None:
+    with tracewh.open(graphs) as warehouse:
+        assert "replayed_costs" in warehouse.registry.needs("trend_v1()")
+        warehouse.trend(figure="step_us").fetchall()
+        assert not tables(warehouse)
+
+
+def test_the_newest_tables_alone_are_cached(graphs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(block_cache, "MOST_ROWS", 2)
     with tracewh.open(graphs) as warehouse:
         serve = warehouse.operator_stats(run="serve")
         other = warehouse.operator_stats(run="other")
@@ -144,19 +151,19 @@ def test_the_newest_tables_alone_are_kept(graphs: Path, monkeypatch: pytest.Monk
         assert replayed(other) == [("aten::mm", 4.0)]
 
 
-def test_too_many_rows_are_not_kept(graphs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kept_blocks, "MOST_ROWS", 1)
+def test_too_many_rows_are_not_cached(graphs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(block_cache, "MOST_ROWS", 1)
     with tracewh.open(graphs) as warehouse:
         assert len(warehouse.operator_stats().fetchall()) == 2
         assert tables(warehouse) == {}
         written: list[object] = []
-        monkeypatch.setattr(kept_blocks, "passed", written.append)  # what is written is named first
+        monkeypatch.setattr(block_cache, "passed", written.append)  # what is written is named first
         assert len(warehouse.operator_stats().fetchall()) == 2
         assert written == []  # nobody tries again
 
 
-def test_too_many_traces_are_not_kept(graphs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kept_blocks, "MOST_TRACES", 1)
+def test_too_many_traces_are_not_cached(graphs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(block_cache, "MOST_TRACES", 1)
     with tracewh.open(graphs) as warehouse:
         assert len(warehouse.operator_stats().fetchall()) == 2
         assert tables(warehouse) == {}
@@ -167,7 +174,7 @@ def test_too_many_traces_are_not_kept(graphs: Path, monkeypatch: pytest.MonkeyPa
 def test_a_server_of_many_traces_does_not_grow(
     graphs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kept_blocks, "MOST_SCHEMAS", 2)
+    monkeypatch.setattr(block_cache, "MOST_SCHEMAS", 2)
     view = installed().get("kernel_stats")
     filters: list[dict[str, Any]] = [{}, {"run": "serve"}, {"run": "other"}, {"worker": "w"}]
     with tracewh.open(graphs) as warehouse:
@@ -177,12 +184,12 @@ def test_a_server_of_many_traces_does_not_grow(
                 warehouse.select_traces(view, given)
                 assert warehouse.view("kernel_stats", **given).fetchall() == rows
                 [(schemas,)] = warehouse._con.execute(
-                    "SELECT count(*) FROM duckdb_schemas() WHERE schema_name LIKE 'kept\\_%' ESCAPE '\\'"
+                    "SELECT count(*) FROM duckdb_schemas() WHERE schema_name LIKE 'cache\\_%' ESCAPE '\\'"
                 ).fetchall()
                 assert schemas <= 3
 
 
-def test_a_selection_of_traces_keeps_nothing_of_the_last_one(graphs: Path) -> None:
+def test_a_selection_of_traces_caches_nothing_of_the_last_one(graphs: Path) -> None:
     with tracewh.open(graphs) as warehouse:
         view = warehouse.registry.get("operator_stats")
         all_of_them = warehouse.operator_stats()
@@ -247,7 +254,7 @@ def test_a_warehouse_that_nobody_uses_is_given_up(graphs: Path) -> None:
     assert known() is None
 
 
-def test_one_that_is_confined_keeps_them_too(graphs: Path) -> None:
+def test_one_that_is_confined_caches_them_too(graphs: Path) -> None:
     with tracewh.open(graphs) as warehouse:
         warehouse.confine(500)
         assert replayed(warehouse.operator_stats(run="serve")) == [("aten::mm", 3.0)]
@@ -259,7 +266,7 @@ MADE_OF_OTHERS = {"diff_overview", "diff_verdict", "recommendations", "trend", "
 
 
 def test_every_view_has_the_rows_that_it_has_without(tmp_path: Path) -> None:
-    """SQL keeps nothing. Of two workers and of the two sides of a comparison, each has its own."""
+    """SQL caches nothing. Of two workers and of the two sides of a comparison, each has its own."""
     ingest(tmp_path, "serve", "v", 5)
     ingest(tmp_path, "serve", "w", 3)
     path = ingest(tmp_path, "other", "w", 4)
@@ -277,14 +284,14 @@ def test_every_view_has_the_rows_that_it_has_without(tmp_path: Path) -> None:
             is_diff = "baseline" in {param.name for param in view.params}
             arguments = (sides if is_diff else asked)[number % 2]
             sql = warehouse.registry.call(view.name, view.version, **arguments).sql
-            kept = warehouse.view(view.name, view.version, **arguments).fetchall()
-            assert kept == warehouse.sql(sql).fetchall(), f"{view.name} {arguments}"
-            if kept:
+            found = warehouse.view(view.name, view.version, **arguments).fetchall()
+            assert found == warehouse.sql(sql).fetchall(), f"{view.name} {arguments}"
+            if found:
                 compared.add(view.name)
     assert len(compared) > 13, compared
 
 
-def test_parameters_of_a_kept_view_are_filters(graphs: Path) -> None:
+def test_parameters_of_a_cached_view_are_filters(graphs: Path) -> None:
     with tracewh.open(graphs) as warehouse:
         (step,) = warehouse.serving_steps(run="serve").fetchall()
         assert tables(warehouse).keys() == {"replayed_events_0", "serving_steps_v1_1"}
@@ -295,7 +302,7 @@ def test_parameters_of_a_kept_view_are_filters(graphs: Path) -> None:
         assert warehouse.serving_steps(run="serve", phase="prefill").fetchall() == []
 
 
-def test_what_one_kept_block_alone_calls_is_not_kept(graphs: Path) -> None:
+def test_what_one_cached_block_alone_calls_is_not_cached(graphs: Path) -> None:
     with tracewh.open(graphs) as warehouse:
         warehouse.graph_kernels(run="serve").fetchall()
         assert tables(warehouse).keys() == {"replayed_events_0"}
@@ -303,8 +310,8 @@ def test_what_one_kept_block_alone_calls_is_not_kept(graphs: Path) -> None:
         assert tables(warehouse).keys() == {"replayed_events_0", "replay_matches_1"}
 
 
-def test_kept_blocks_take_names_of_traces_and_filters() -> None:
-    for name in KEPT:
+def test_block_cache_take_names_of_traces_and_filters() -> None:
+    for name in CACHED:
         spec = installed().named(name)
         names = [param.name for param in spec.params]
         assert names[:3] == ["run", "worker", "span"]

@@ -1,11 +1,11 @@
-"""Blocks whose rows a Warehouse keeps between queries, because finding them takes longer than the rest.
+"""Blocks whose rows a Warehouse caches between queries, because finding them takes longer than the rest.
 
 A view that calls such a block often calls it several times, as do its notes and other views of the same traces. So
-`KeptBlocks` writes the rows of the block into a table, once for each version of the traces, and runs the view in a
+`BlockCache` writes the rows of the block into a table, once for each version of the traces, and runs the view in a
 schema where a macro that reads the table stands before the block:
 
-    kept_1.replayed_events(...)    # the macro: reads kept.replayed_events_1, filtered by its arguments
-    kept_1.answer_1                # the view: FROM operator_stats_v1(run := 'serve')
+    cache_1.replayed_events(...)    # the macro: reads cache.replayed_events_1, filtered by its arguments
+    cache_1.answer_1                # the view: FROM operator_stats_v1(run := 'serve')
 
 DuckDB looks for what a view calls in the schema of the view first, also for what macros call in turn. Each time
 that it plans the query, the macro asks whether the table is that of the traces as they are now, and calls the block
@@ -29,7 +29,7 @@ from tracewh.views.spec import Spec
 
 #: The blocks, each after those that it calls, and whether their rows depend on all the traces that are named.
 #: Of the others, the rows of some traces are a part of the rows of more traces.
-KEPT = {
+CACHED = {
     "replay_matches": False,
     "replayed_events": False,
     "replayed_costs": False,
@@ -41,14 +41,17 @@ KEPT = {
     "timeline_blocks": True,  # chooses one trace
 }
 
+#: Views that report one figure of many. DuckDB leaves out the blocks of the others, so none are cached for them.
+PRUNED = ("trend_v1",)
+
 #: Rows that all tables have together at most.
 MOST_ROWS = 4_000_000
-#: The most traces whose rows are kept in one table.
+#: The most traces whose rows are cached in one table.
 MOST_TRACES = 16
 #: The most schemas that a new selection of traces leaves. A server would have one for each trace and filter.
 MOST_SCHEMAS = 100
 
-_IS_KEPT = "tracewh_is_kept"
+_IS_CACHED = "tracewh_is_cached"
 
 
 @dataclass(slots=True)
@@ -72,7 +75,7 @@ class _Schema:
     queries: dict[str, str] = field(default_factory=dict)
 
 
-class KeptBlocks:
+class BlockCache:
     """The tables of the blocks, and the queries that read them.
 
     Args:
@@ -106,19 +109,19 @@ class KeptBlocks:
         Args:
             query: Calls a view or block for some traces, and no other.
             wanted: The traces.
-            without: Blocks that have no rows for them, which are not kept.
+            without: Blocks that have no rows for them, which are not cached.
             notes: Blocks that will be queried next for the same traces.
 
         Raises:
             duckdb.InterruptException: `interrupt` was called. What is not complete is written again next time.
         """
-        blocks = self._to_keep(query, without, notes)
+        blocks = self._to_cache(query, without, notes)
         if not blocks:
             return query
         sides = tuple(dict.fromkeys(wanted))
         schema = self._schema(sides)
         for block in blocks:
-            parts = sides if KEPT[block] else _apart(sides)
+            parts = sides if CACHED[block] else _apart(sides)
             tables = [self._filled(block, part, schema) for part in parts]
             if block not in schema.macros and all(table.versions for table in tables):
                 self._con.execute(_macro(self._registry.named(block), schema.name, tables))
@@ -131,15 +134,17 @@ class KeptBlocks:
             schema.queries[query] = f"FROM {name}"
         return schema.queries[query]
 
-    def _to_keep(self, query: str, without: Collection[str], notes: Iterable[str]) -> list[str]:
+    def _to_cache(self, query: str, without: Collection[str], notes: Iterable[str]) -> list[str]:
         """Return the blocks that are needed, except one that a single other one calls."""
         needed = self._registry.needs(" ".join([query, *(f"{note}()" for note in notes)]), without)
-        kept = []
-        for block in KEPT:
+        if not set(PRUNED).isdisjoint(needed):
+            return []
+        cached = []
+        for block in CACHED:
             callers = [name for name in needed if block in self._registry.calls(name)]
-            if block in needed and not (len(callers) == 1 and callers[0] in KEPT):
-                kept.append(block)
-        return kept
+            if block in needed and not (len(callers) == 1 and callers[0] in CACHED):
+                cached.append(block)
+        return cached
 
     def clear(self) -> None:
         """Remove all tables, and the schemas if there are many; relations that were made before are then of no use."""
@@ -153,22 +158,24 @@ class KeptBlocks:
 
     def _schema(self, sides: tuple[Wanted, ...]) -> _Schema:
         if not self._has_function:
-            self._con.execute("CREATE SCHEMA IF NOT EXISTS kept")
+            self._con.execute("CREATE SCHEMA IF NOT EXISTS cache")
             me = weakref.ref(self)  # the connection keeps the function
 
-            def is_kept(name: str) -> bool:
-                kept = me()
-                return kept is not None and kept._is_kept(name)
+            def is_cached(name: str) -> bool:
+                cache = me()
+                return cache is not None and cache._is_cached(name)
 
-            self._con.create_function(_IS_KEPT, is_kept, ["VARCHAR"], "BOOLEAN", side_effects=True)
+            self._con.create_function(
+                _IS_CACHED, is_cached, ["VARCHAR"], "BOOLEAN", side_effects=True
+            )
             self._has_function = True
         if sides not in self._schemas:
-            name = f"kept_{len(self._schemas)}"
+            name = f"cache_{len(self._schemas)}"
             self._con.execute(f"CREATE SCHEMA IF NOT EXISTS {name}")
             self._schemas[sides] = _Schema(name)
         return self._schemas[sides]
 
-    def _is_kept(self, name: str) -> bool:
+    def _is_cached(self, name: str) -> bool:
         """Whether a table has the rows of the traces as they are now. DuckDB calls it when it plans a query."""
         (table,) = (table for table in self._tables.values() if table.name == name)
         try:
@@ -197,7 +204,7 @@ class KeptBlocks:
                 self._con.execute(f"CREATE OR REPLACE VIEW {schema.name}.source AS FROM {source}")
                 source = f"{schema.name}.source"
             [(table.rows,)] = self._con.execute(
-                f"CREATE OR REPLACE TABLE kept.{table.name} AS FROM {source} LIMIT {MOST_ROWS + 1}"
+                f"CREATE OR REPLACE TABLE cache.{table.name} AS FROM {source} LIMIT {MOST_ROWS + 1}"
             ).fetchall()
         except duckdb.InterruptException:
             raise
@@ -222,7 +229,7 @@ class KeptBlocks:
 
     def _remove(self, table: _Table) -> None:
         table.versions, table.rows = None, 0
-        self._con.execute(f"DROP TABLE IF EXISTS kept.{table.name}")
+        self._con.execute(f"DROP TABLE IF EXISTS cache.{table.name}")
 
 
 def _macro(spec: Spec, schema: str, tables: Iterable[_Table]) -> str:
@@ -232,22 +239,22 @@ def _macro(spec: Spec, schema: str, tables: Iterable[_Table]) -> str:
     """
 
     def rows(table: _Table) -> str:
-        kept = quote_literal(f"FROM kept.{table.name}")
+        cached = quote_literal(f"FROM cache.{table.name}")
         found = quote_literal(f"FROM main.{spec.object_name}({passed(table.wanted)})")
-        is_kept = f"{_IS_KEPT}({quote_literal(table.name)})"
+        is_cached = f"{_IS_CACHED}({quote_literal(table.name)})"
         asked = zip(KEYS, table.wanted, strict=True)
         is_asked = [
             f"{key} IS NOT DISTINCT FROM {quote_literal(name) if name is not None else 'NULL'}"
             for key, name in asked
         ]
         return f"""
-            FROM query(CASE WHEN {is_kept} THEN {kept} ELSE {found} END)
-            {"WHERE " + " AND ".join(is_asked) if KEPT[spec.object_name] else ""}
+            FROM query(CASE WHEN {is_cached} THEN {cached} ELSE {found} END)
+            {"WHERE " + " AND ".join(is_asked) if CACHED[spec.object_name] else ""}
         """
 
     signature = spec.signature.replace(spec.object_name, f"{schema}.{spec.object_name}", 1)
     where = ["is_wanted(k.run, k.worker, k.span, run, worker, span)"]
-    if KEPT[spec.object_name]:
+    if CACHED[spec.object_name]:
         where = []
     where += [
         f"({param.name} IS NULL OR k.{param.name} = {param.name})"
