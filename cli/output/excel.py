@@ -12,6 +12,7 @@ import tempfile
 from decimal import Decimal
 from typing import IO, TYPE_CHECKING, Any
 
+from tracewh.arrow_batches import read_batches
 from tracewh.cli.diagnostics.errors import CliError
 from tracewh.cli.output.column_types import NUMERIC
 from tracewh.cli.output.text_formats import BATCH_ROWS
@@ -57,7 +58,7 @@ def _fill(result: duckdb.DuckDBPyRelation, file: IO[bytes]) -> int:
         sheet.set_column(column, column, max(10, len(name) + 3))
     row = 0
     try:
-        for batch in _plain(result).to_arrow_reader(BATCH_ROWS):
+        for batch in read_batches(_plain(result).to_arrow_reader(BATCH_ROWS)):
             columns = [column.to_pylist() for column in batch.columns]
             for values in zip(*columns, strict=True):
                 row += 1

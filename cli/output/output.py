@@ -17,6 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
+from tracewh.arrow_batches import read_batches
 from tracewh.cli import diagnostics
 from tracewh.cli.diagnostics.errors import CliError
 from tracewh.cli.output.column_types import NUMERIC
@@ -217,10 +218,10 @@ def write_parquet(result: duckdb.DuckDBPyRelation, sink: IO[bytes]) -> int:
     from pyarrow.parquet import ParquetWriter
 
     rows = 0
-    batches = result.to_arrow_reader()
+    reader = result.to_arrow_reader()
     try:
-        with ParquetWriter(sink, batches.schema, compression="zstd") as writer:
-            for batch in batches:
+        with ParquetWriter(sink, reader.schema, compression="zstd") as writer:
+            for batch in read_batches(reader):
                 writer.write_batch(batch)
                 rows += batch.num_rows
     except NotImplementedError as error:

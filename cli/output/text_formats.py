@@ -10,6 +10,7 @@ import json as _json
 import re
 from typing import IO, TYPE_CHECKING
 
+from tracewh.arrow_batches import read_batches
 from tracewh.cli.output.column_types import NUMERIC
 
 if TYPE_CHECKING:
@@ -112,7 +113,7 @@ def _blocks(result: duckdb.DuckDBPyRelation, line: str) -> Iterator[tuple[int, m
     import pyarrow
 
     texts = result.project(f"{line} AS line")  # `query` would plan the query three times more
-    for batch in texts.to_arrow_reader(BATCH_ROWS):
+    for batch in read_batches(texts.to_arrow_reader(BATCH_ROWS)):
         column = batch.column(0).cast(pyarrow.large_string())
         _, offsets, data = column.buffers()
         ends = memoryview(offsets).cast("q")

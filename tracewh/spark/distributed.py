@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 
+from tracewh.arrow_batches import read_batches
 from tracewh.storage.layout import KEYS, replaying_run
 from tracewh.temporary import temporary
 from tracewh.views.listing import Listing, Trace
@@ -157,7 +158,7 @@ def run_query(sql: str, settings: Settings, listing: Listing) -> Iterator[pa.Rec
     """The rows of a query over the traces of a listing, in their order."""
     with _connected(settings) as con:
         create(con, installed(), installed().needs(sql), listing)
-        yield from con.sql(sql).to_arrow_reader(ROWS)
+        yield from read_batches(con.sql(sql).to_arrow_reader(ROWS))
 
 
 def partial_schema(call: Call) -> pa.Schema:
@@ -174,7 +175,7 @@ def partial_rows(call: Call, settings: Settings, listing: Listing) -> Iterator[p
     """
     with _connected(settings) as con:
         create(con, installed(), installed().needs(" ".join(call.view.combines)), listing)
-        yield from con.sql(_partial_sql(con, call)).to_arrow_reader(ROWS)
+        yield from read_batches(con.sql(_partial_sql(con, call)).to_arrow_reader(ROWS))
 
 
 def combine(
@@ -206,7 +207,7 @@ def combine(
         for number, name in enumerate(given):
             con.execute(_create_from_parts(installed().named(name), f"part_{number}"))
         create(con, installed(), installed().needs(call.sql, given), listing)
-        yield from con.sql(call.sql).to_arrow_reader(ROWS)
+        yield from read_batches(con.sql(call.sql).to_arrow_reader(ROWS))
 
 
 def sort_rows(
