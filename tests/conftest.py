@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import functools
+import gc
 import os
 import shutil
 import signal
@@ -36,6 +37,9 @@ SHARED = Path(os.environ.get("TRACEWH_SHARED", ROOT.parent / "shared")).resolve(
 
 # What a shell runs in the background ignores interrupts, and so would all that tests start and interrupt.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# Plain recomputations read millions of JSON values: looking for cycles among them takes a tenth of the time.
+gc.set_threshold(100_000, 50, 100)
 
 # pytest_xdist_setupnodes sets it for this process only: what the tests start runs without it, as for users.
 if "PYTEST_XDIST_WORKER" in os.environ:
