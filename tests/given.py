@@ -88,6 +88,7 @@ class Tables:
             where: The condition on `run` of the traces that it is about.
         """
         needed = set(self.registry.needs(sql))
+        self.prepare(" ".join(RARE.values()))
         return [
             name
             for blocks, found in RARE.items()

@@ -21,6 +21,9 @@ OF_GRAPHS = (
     "replayed_stacks",
 )
 
+#: Blocks that have rows only where graphs were captured. Many traces of servers begin when all are captured.
+OF_CAPTURES = ("replay_candidates", "replayed_costs", "replayed_modules", "split_replays")
+
 #: Blocks that have rows only for traces with the steps of a serving framework, or that launch a graph.
 OF_SERVING = ("serving_advice", "serving_verdict")
 
@@ -33,12 +36,16 @@ OF_LOADERS = ("data_advice",)
 #: Blocks that have rows only for traces of MindSpore.
 OF_MINDSPORE = ("recorded_intervals",)
 
-#: These blocks, and the query that finds a trace for which they have rows. `AND` and a condition may follow it.
+#: These blocks, and the query that finds a trace for which they have rows. `AND` and a condition on `run` may
+#: follow it. What calls others stands before them.
 RARE = {
     OF_PIPELINES: "FROM traces WHERE source = 'pipeline'",
     OF_MINDSPORE: "FROM traces WHERE source = 'mindspore'",
     OF_LOADERS: "FROM data_pipeline_batches WHERE TRUE",
     OF_GRAPHS: "FROM graphs WHERE role = 'launch'",
+    OF_CAPTURES: """
+        FROM (SELECT replaying_run(g.run) AS run FROM graphs AS g WHERE g.role = 'capture') WHERE TRUE
+    """,
     OF_SERVING: """
         FROM (
             SELECT g.run FROM graphs AS g WHERE g.role = 'launch'

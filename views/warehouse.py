@@ -127,7 +127,7 @@ class Warehouse:
         # By block and traces: the versions of the traces that were read, and the notes on them.
         self._notes: dict[tuple[str, str], tuple[_Versions, list[tuple[TraceKeys, str]]]] = {}
         # Nothing is added again: a relation that was made for a trace with graphs may run later.
-        self._without = set(RARE)
+        self._without = dict(RARE)
         # By default DuckDB spills into the current folder, and two databases may not share a folder.
         spill = Temporary()
         self._remove = weakref.finalize(self, spill.close)
@@ -416,13 +416,19 @@ class Warehouse:
         show one trace instead of thousands while objects are created.
         """
         needed = set(self.registry.needs(sql))
-        for blocks in [blocks for blocks in self._without if not needed.isdisjoint(blocks)]:
-            if self._has_rare(RARE[blocks], sql, runs):
-                self._without.discard(blocks)
+        given: list[str] = []
+        asked = needed  # what those without rows do not call alone
+        for blocks, query in [*self._without.items()]:
+            if asked.isdisjoint(blocks):
+                given += blocks
+            elif not self._has_rare(query, sql, runs):
+                given += blocks
+                asked = set(self.registry.needs(sql, given))
+            else:
+                del self._without[blocks]
                 for name in [name for name in blocks if name in self._created]:
                     self._con.execute(f"DROP MACRO TABLE {name}")
                     self._created.remove(name)
-        given = [name for blocks in self._without for name in blocks]
         missing = [name for name in self.registry.needs(sql, given) if name not in self._created]
         self._create_empty(name for name in given if name in needed and name not in self._created)
         if isinstance(self._files, LocalTables):
@@ -437,10 +443,11 @@ class Warehouse:
             self._create(missing)
 
     def _has_rare(self, query: str, sql: str | None, runs: Collection[str] | None) -> bool:
-        """Whether a query finds something of some runs; of any run for None."""
+        """Whether a query finds something of some runs and of those whose graphs they capture; of any run for None."""
         if sql is None:
             return True
-        of_runs = f" AND run IN ({', '.join(map(quote_literal, runs))})" if runs else ""
+        owners = {*(runs or ()), *map(replaying_run, runs or ())}
+        of_runs = f" AND run IN ({', '.join(map(quote_literal, owners))})" if runs else ""
         query = f"SELECT 1 {query}{of_runs} LIMIT 1"
         self._prepare(query)
         return self._con.execute(query).fetchone() is not None

@@ -189,3 +189,16 @@ def test_notes_are_asked_once_until_a_capture_is_linked(
         main(["link-captures", "serve", "warmup", "-w", str(warehouse)])
         assert opened.notes(view, {"run": "serve"}) == []
         assert len(asked) == 2
+
+
+def test_a_view_that_found_no_captures_finds_those_of_other_runs_and_those_that_come(
+    warehouse: Path,
+) -> None:
+    """Without captures, the blocks that look for them are empty."""
+    with tracewh.open(warehouse) as opened:
+        operators = "name, replayed_us"
+        assert opened.operator_stats(run="serve").project(operators).fetchall() == []
+        main(["link-captures", "serve", "warmup", "-w", str(warehouse)])
+        assert opened.operator_stats(run="serve").project(operators).fetchall() == [
+            ("aten::mm", 3.0)
+        ]
