@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 
 import tracewh
 from docs.transcripts import WRITTEN
@@ -100,6 +99,9 @@ def test_sql(blocks: list[str]) -> None:
 @pytest.mark.filterwarnings("ignore::UserWarning:torch.profiler")
 @pytest.mark.parametrize("blocks", with_blocks("python"))
 def test_python(blocks: list[str]) -> None:
+    # Slow to import, and every process of a test run collects this file.
+    import torch
+
     names: dict[str, Any] = {}
     exec(f"{READERS}from torch.utils.data import DataLoader", names)  # noqa: S102
     for text in blocks:

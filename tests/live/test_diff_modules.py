@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 import tracewh
-from tests.live.layers import STEPS, VARIANTS
 from tests.views.test_diff_modules import assert_adds_up, assert_is_whole, assert_same, rows_of
 
 HERE = Path(__file__).parent
@@ -42,6 +41,9 @@ def named(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def test_a_run_does_not_differ_from_itself(warehouse: tracewh.Warehouse) -> None:
+    # It imports torch, and every process of a test run collects this file.
+    from tests.live.layers import STEPS
+
     rows = ask(warehouse, "base")
     assert_same(rows)
     assert Counter((row["kind"], row["name"]) for row in named(rows)) == {
@@ -65,6 +67,8 @@ def test_the_same_network_has_the_same_blocks(warehouse: tracewh.Warehouse) -> N
 
 
 def test_one_layer_more(warehouse: tracewh.Warehouse) -> None:
+    from tests.live.layers import STEPS
+
     new = [row for row in named(ask(warehouse, "layer")) if not row["matched"]]
     assert all(row["baseline_us"] is None and row["delta_us"] > 0 for row in new)
     assert sorted((row["name"], row["path"].count("/")) for row in new) == sorted(
@@ -75,6 +79,8 @@ def test_one_layer_more(warehouse: tracewh.Warehouse) -> None:
 
 def test_a_larger_batch(warehouse: tracewh.Warehouse) -> None:
     """A hundred times the rows: the layers that multiply them take the time."""
+    from tests.live.layers import STEPS, VARIANTS
+
     assert VARIANTS["batch"][0] > 100 * VARIANTS["base"][0]
     rows = ask(warehouse, "batch")
     assert all(row["matched"] for row in named(rows))

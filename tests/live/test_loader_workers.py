@@ -8,10 +8,12 @@ from pathlib import Path
 
 import tracewh
 from tests.conftest import ROOT
-from tests.live.record_loader_workers import BATCH, BATCHES, WORKERS
 
 
 def test_each_worker_process_is_a_worker_of_a_run(tmp_path: Path) -> None:
+    # It imports torch, and every process of a test run collects this file.
+    from tests.live.record_loader_workers import BATCH, BATCHES, WORKERS
+
     subprocess.run(
         [sys.executable, "-m", "tests.live.record_loader_workers", tmp_path / "log"],
         cwd=ROOT,
