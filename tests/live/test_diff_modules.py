@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +10,7 @@ from typing import Any
 import pytest
 
 import tracewh
+from tests.torch_forks import run_with_torch
 from tests.views.test_diff_modules import assert_adds_up, assert_is_whole, assert_same, rows_of
 
 HERE = Path(__file__).parent
@@ -20,9 +19,7 @@ HERE = Path(__file__).parent
 @pytest.fixture(scope="module")
 def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tracewh.Warehouse]:
     folder = tmp_path_factory.mktemp("layers")
-    subprocess.run(
-        [sys.executable, "layers.py", folder / "traces"], cwd=HERE, check=True, capture_output=True
-    )
+    run_with_torch(HERE / "layers.py", folder / "traces")
     tracewh.ingest([folder / "traces"], folder / "warehouse")
     with tracewh.open(folder / "warehouse") as opened:
         yield opened

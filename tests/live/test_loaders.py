@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 import socket
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +12,7 @@ import pytest
 
 import tracewh
 from tests.conftest import ROOT
+from tests.torch_forks import run_with_torch
 
 Row = dict[str, Any]
 LOADERS = ("decoding", "reading", "healthy")
@@ -33,12 +32,7 @@ def warehouse(
 ) -> Iterator[tracewh.Warehouse]:
     assert tuple(recorder.LOADERS) == LOADERS
     folder = tmp_path_factory.mktemp("loaders")
-    subprocess.run(
-        [sys.executable, "-m", "tests.live.record_loaders", folder / "traces"],
-        cwd=ROOT,
-        check=True,
-        capture_output=True,
-    )
+    run_with_torch(Path(recorder.__file__), folder / "traces")
     results = tracewh.ingest([folder / "traces"], folder / "warehouse")
     assert {result.status for result in results} == {"ingested"} and len(results) == len(LOADERS)
     with tracewh.open(folder / "warehouse") as opened:

@@ -16,6 +16,7 @@ import pytest
 
 import tracewh
 from tests.live.compare_recordings import CHECKS, Difference, Recording, compare
+from tests.torch_forks import run_with_torch
 
 RECORDER = Path(__file__).parents[2] / "samples" / "record_gpu.py"
 #: On a CPU, where compiling takes minutes, two that have everything the others have.
@@ -44,9 +45,12 @@ def recorded(
     folder = tmp_path_factory.mktemp(device)
     only = [f"--only={name}" for name in [*ON_CPU, *sorted(NEEDS_GPU)]] if device == "cpu" else []
     limits = ["--seconds=300", "--minutes=15"]
-    command = [sys.executable, str(RECORDER), str(folder / "out"), f"--device={device}"]
-    # On a GPU, NCCL and the driver may refuse a sample each; that is in the report.
-    subprocess.run([*command, *limits, *only], check=device == "cpu", capture_output=True)
+    words = [str(folder / "out"), f"--device={device}", *limits, *only]
+    if device == "cpu":
+        run_with_torch(RECORDER, *words)
+    else:
+        # NCCL and the driver may refuse a sample each; that is in the report.
+        subprocess.run([sys.executable, str(RECORDER), *words], check=False, capture_output=True)
     tracewh.ingest([folder / "out" / "traces"], folder / "warehouse")
     with tracewh.open(folder / "warehouse") as warehouse:
         yield Recorded(folder / "out", warehouse, device)

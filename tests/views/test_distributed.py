@@ -6,8 +6,6 @@ import gzip
 import importlib.util
 import json
 import re
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import tracewh
+from tests.torch_forks import run_with_torch
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 HOUR_NS = 3600 * 10**9
@@ -22,7 +21,7 @@ HOUR_NS = 3600 * 10**9
 
 def run(script: str, *arguments: str | Path, cwd: Path) -> None:
     """Run a script that records."""
-    subprocess.run([sys.executable, script, *arguments], cwd=cwd, check=True, capture_output=True)
+    run_with_torch(cwd / script, *arguments, cwd=cwd)
 
 
 def test_each_collective_of_gloo_is_found_sized_and_matched(tmp_path: Path) -> None:
