@@ -13,7 +13,7 @@ import pytest
 
 import tracewh
 from docs.transcripts import WRITTEN
-from tests.cli.report.conftest import panels_only
+from tests.cli.report.parts import panels_only
 from tests.docs.test_readme import fenced
 from tracewh.cli.app import main
 from tracewh.views import Spec
