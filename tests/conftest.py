@@ -148,6 +148,7 @@ QUICK = (
 )
 
 
+@functools.cache
 def _is_quick(path: Path) -> bool:
     name = path.relative_to(Path(__file__).parent).as_posix()
     return any(fnmatch(name, pattern) for pattern in QUICK)
@@ -177,9 +178,14 @@ LONGEST = (
 )
 
 
-def _place(item: pytest.Item) -> int:
-    name = item.path.relative_to(Path(__file__).parent).as_posix()
+@functools.cache
+def _place_of(path: Path) -> int:
+    name = path.relative_to(Path(__file__).parent).as_posix()
     return next((n for n, pattern in enumerate(LONGEST) if fnmatch(name, pattern)), len(LONGEST))
+
+
+def _place(item: pytest.Item) -> int:
+    return _place_of(item.path)
 
 
 def _mark_quick(items: list[pytest.Item]) -> None:

@@ -6,10 +6,9 @@ What is wrong carries the error that mypy has to find: an ignore that nothing ne
 from __future__ import annotations
 
 from pathlib import Path
-from typing import assert_type
+from typing import TYPE_CHECKING, assert_type
 
 from duckdb import DuckDBPyRelation
-from pyspark.sql import DataFrame, SparkSession
 
 import tracewh
 import tracewh.spark
@@ -22,6 +21,9 @@ from tracewh import (
     WarehouseError,
     notebook,
 )
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
 
 
 def report(result: FileResult) -> None:

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).parent
+#: With the one plugin that matters here: some import for long.
+PYTEST = (sys.executable, "-m", "pytest", "-p", "xdist", "-p", "no:cacheprovider")
 
 TEST = """\
 # A comment, also inside a paragraph.
@@ -84,13 +86,14 @@ def run(
     shutil.copy(HERE / "conftest.py", folder)
     (folder / "allowed_skips.txt").write_text(allowed, "utf-8")
     return subprocess.run(
-        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-q", "--rootdir=.", *options],
+        [*PYTEST, "-q", "--rootdir=.", *options],
         cwd=folder,
         env={
             **environ,
             "CI": str(ci).lower(),
             "PYTHONPATH": str(HERE.parent),
             "PYTEST_ADDOPTS": "",  # of whoever runs this
+            "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
         },
         capture_output=True,
         text=True,

@@ -55,6 +55,11 @@ class Executed:
             os.chdir({str(folder)!r})
             os.environ["TRACEWH_LOGDIR"] = {str(logs)!r}
             %reset_selective -f .
+            import sys
+            sys.path.insert(0, {str(ROOT)!r})
+            from tests.cli.report.parts import panels_only
+            _parts = panels_only("steps")  # test_report.py looks at whole pages
+            _parts.__enter__()
             """
         notebook.cells.insert(0, nbformat.v4.new_code_cell(dedent(begin)))
         client = NotebookClient(notebook, km=kernel, timeout=120)

@@ -10,11 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 
 import tracewh
 from docs.transcripts import WRITTEN
-from tests.cli.report.conftest import panels_only
+from tests.cli.report.parts import panels_only
 from tests.docs.test_readme import fenced
 from tracewh.cli.app import main
 from tracewh.views import Spec
@@ -100,6 +99,9 @@ def test_sql(blocks: list[str]) -> None:
 @pytest.mark.filterwarnings("ignore::UserWarning:torch.profiler")
 @pytest.mark.parametrize("blocks", with_blocks("python"))
 def test_python(blocks: list[str]) -> None:
+    # Slow to import, and every process of a test run collects this file.
+    import torch
+
     names: dict[str, Any] = {}
     exec(f"{READERS}from torch.utils.data import DataLoader", names)  # noqa: S102
     for text in blocks:

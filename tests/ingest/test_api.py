@@ -10,9 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
-import polars
 import pyarrow as pa
-import pyarrow.dataset
 import pyarrow.parquet as pq
 import pytest
 
@@ -292,16 +290,20 @@ def test_any_name_is_kept_and_read_by_others(write: Write, warehouse: Path, run:
     [outcome] = ingest([write("x/w.json")], warehouse, run=run)
     assert outcome.run == run
     [folder] = warehouse.glob("data/*/*/*")
+    # Slow to import, and every process of a test run collects this file.
+    import polars
+    from pyarrow import dataset
+
     assert folder.parents[2] == warehouse / "data"
     assert inside(warehouse) == {(run, "w", "default"): "aten::mm"}
     [again] = ingest([str(outcome.source)], warehouse, run=run)
     assert again.status == "unchanged"
 
     keys = pa.schema([(key, pa.string()) for key in ("run", "worker", "span")])
-    partitioning = pa.dataset.partitioning(keys, flavor="hive")
-    data = pa.dataset.dataset(warehouse / "data", partitioning=partitioning, format="parquet")
+    partitioning = dataset.partitioning(keys, flavor="hive")
+    data = dataset.dataset(warehouse / "data", partitioning=partitioning, format="parquet")
     host = [file for file in data.files if file.endswith("/host_events.parquet")]
-    table = pa.dataset.dataset(
+    table = dataset.dataset(
         host, partitioning=partitioning, partition_base_dir=str(warehouse / "data")
     )
     assert table.to_table(columns=["run", "worker", "span", "name"]).to_pylist() == [

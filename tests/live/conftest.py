@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +12,7 @@ import pytest
 
 import tracewh
 from tests.conftest import made_once
+from tests.torch_forks import run_with_torch
 
 HERE = Path(__file__).parent
 
@@ -68,8 +67,7 @@ class Live:
 @pytest.fixture(scope="session")
 def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
     def record(folder: Path) -> None:
-        command: list[str | Path] = [sys.executable, "record.py", folder]
-        subprocess.run(command, cwd=HERE, check=True, capture_output=True)
+        run_with_torch(HERE / "record.py", folder)
         tracewh.ingest([folder / "traces"], folder / "warehouse")
 
     folder = made_once(tmp_path_factory, "live", record)

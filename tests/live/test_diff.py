@@ -6,16 +6,15 @@ The comparison has to name that thing, and nothing else.
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import tracewh
-from tests.conftest import ROOT
 from tests.live.variants import BATCH, LARGE_BATCH, STEPS, VARIANTS, WIDE, WIDTH
+from tests.torch_forks import run_with_torch
 
 Row = dict[str, Any]
 
@@ -23,12 +22,7 @@ Row = dict[str, Any]
 @pytest.fixture(scope="module")
 def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tracewh.Warehouse]:
     folder = tmp_path_factory.mktemp("variants")
-    subprocess.run(
-        [sys.executable, "-m", "tests.live.record_variants", folder / "traces"],
-        cwd=ROOT,
-        check=True,
-        capture_output=True,
-    )
+    run_with_torch(Path(__file__).parent / "record_variants.py", folder / "traces")
     tracewh.ingest([folder / "traces"], folder / "warehouse")
     with tracewh.open(folder / "warehouse") as opened:
         yield opened

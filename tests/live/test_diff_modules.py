@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +10,7 @@ from typing import Any
 import pytest
 
 import tracewh
-from tests.live.layers import STEPS, VARIANTS
+from tests.torch_forks import run_with_torch
 from tests.views.test_diff_modules import assert_adds_up, assert_is_whole, assert_same, rows_of
 
 HERE = Path(__file__).parent
@@ -21,9 +19,7 @@ HERE = Path(__file__).parent
 @pytest.fixture(scope="module")
 def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tracewh.Warehouse]:
     folder = tmp_path_factory.mktemp("layers")
-    subprocess.run(
-        [sys.executable, "layers.py", folder / "traces"], cwd=HERE, check=True, capture_output=True
-    )
+    run_with_torch(HERE / "layers.py", folder / "traces")
     tracewh.ingest([folder / "traces"], folder / "warehouse")
     with tracewh.open(folder / "warehouse") as opened:
         yield opened
@@ -42,6 +38,9 @@ def named(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def test_a_run_does_not_differ_from_itself(warehouse: tracewh.Warehouse) -> None:
+    # It imports torch, and every process of a test run collects this file.
+    from tests.live.layers import STEPS
+
     rows = ask(warehouse, "base")
     assert_same(rows)
     assert Counter((row["kind"], row["name"]) for row in named(rows)) == {
@@ -65,6 +64,8 @@ def test_the_same_network_has_the_same_blocks(warehouse: tracewh.Warehouse) -> N
 
 
 def test_one_layer_more(warehouse: tracewh.Warehouse) -> None:
+    from tests.live.layers import STEPS
+
     new = [row for row in named(ask(warehouse, "layer")) if not row["matched"]]
     assert all(row["baseline_us"] is None and row["delta_us"] > 0 for row in new)
     assert sorted((row["name"], row["path"].count("/")) for row in new) == sorted(
@@ -75,6 +76,8 @@ def test_one_layer_more(warehouse: tracewh.Warehouse) -> None:
 
 def test_a_larger_batch(warehouse: tracewh.Warehouse) -> None:
     """A hundred times the rows: the layers that multiply them take the time."""
+    from tests.live.layers import STEPS, VARIANTS
+
     assert VARIANTS["batch"][0] > 100 * VARIANTS["base"][0]
     rows = ask(warehouse, "batch")
     assert all(row["matched"] for row in named(rows))

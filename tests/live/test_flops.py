@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 import tracewh
+from tests.torch_forks import run_with_torch
 
 HERE = Path(__file__).parent
 CPU_ATTENTION = "aten::_scaled_dot_product_flash_attention_for_cpu"
@@ -42,7 +41,7 @@ class Recorded:
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
     folder = tmp_path_factory.mktemp("flops")
-    subprocess.run([sys.executable, "flops.py", folder], cwd=HERE, check=True, capture_output=True)
+    run_with_torch(HERE / "flops.py", folder)
     tracewh.ingest([folder / "traces"], folder / "warehouse")
     ours: Counts = {}
     with tracewh.open(folder / "warehouse") as warehouse:

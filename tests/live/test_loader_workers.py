@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import tracewh
-from tests.conftest import ROOT
-from tests.live.record_loader_workers import BATCH, BATCHES, WORKERS
+from tests.torch_forks import run_with_torch
 
 
 def test_each_worker_process_is_a_worker_of_a_run(tmp_path: Path) -> None:
-    subprocess.run(
-        [sys.executable, "-m", "tests.live.record_loader_workers", tmp_path / "log"],
-        cwd=ROOT,
-        check=True,
-        capture_output=True,
-    )
+    # It imports torch, and every process of a test run collects this file.
+    from tests.live.record_loader_workers import BATCH, BATCHES, WORKERS
+
+    run_with_torch(Path(__file__).parent / "record_loader_workers.py", tmp_path / "log")
     results = tracewh.ingest([tmp_path / "log"], tmp_path / "warehouse")
     assert [result.status for result in results] == ["ingested"] * WORKERS
     with tracewh.open(tmp_path / "warehouse") as warehouse:

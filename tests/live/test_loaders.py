@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 import socket
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,22 +12,27 @@ import pytest
 
 import tracewh
 from tests.conftest import ROOT
-from tests.live.record_loaders import BATCH, LOADERS, STEPS, WORKERS
+from tests.torch_forks import run_with_torch
 
 Row = dict[str, Any]
-#: Steps that are recorded: all but the first ones of the schedule.
-RECORDED = STEPS - 4
+LOADERS = ("decoding", "reading", "healthy")
 
 
 @pytest.fixture(scope="module")
-def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tracewh.Warehouse]:
+def recorder() -> Any:
+    """The script that records, which imports torch: every process of a test run collects this file."""
+    from tests.live import record_loaders
+
+    return record_loaders
+
+
+@pytest.fixture(scope="module")
+def warehouse(
+    recorder: Any, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tracewh.Warehouse]:
+    assert tuple(recorder.LOADERS) == LOADERS
     folder = tmp_path_factory.mktemp("loaders")
-    subprocess.run(
-        [sys.executable, "-m", "tests.live.record_loaders", folder / "traces"],
-        cwd=ROOT,
-        check=True,
-        capture_output=True,
-    )
+    run_with_torch(Path(recorder.__file__), folder / "traces")
     results = tracewh.ingest([folder / "traces"], folder / "warehouse")
     assert {result.status for result in results} == {"ingested"} and len(results) == len(LOADERS)
     with tracewh.open(folder / "warehouse") as opened:
@@ -97,24 +100,30 @@ def test_a_healthy_loader_is_not_blamed(warehouse: tracewh.Warehouse) -> None:
 
 
 @pytest.mark.parametrize("run", LOADERS)
-def test_every_recorded_batch_has_its_times(warehouse: tracewh.Warehouse, run: str) -> None:
+def test_every_recorded_batch_has_its_times(
+    warehouse: tracewh.Warehouse, recorder: Any, run: str
+) -> None:
+    # All steps but the first ones of the schedule are recorded.
+    recorded, workers = recorder.STEPS - 4, recorder.WORKERS
     batches = warehouse.data_pipeline_batches.filter(f"run = '{run}'").fetchall()
     names = warehouse.data_pipeline_batches.columns
     found = [dict(zip(names, row, strict=True)) for row in batches]
-    assert len(found) >= RECORDED - 1
-    assert {row["samples"] for row in found} == {BATCH}
-    assert {row["loader_worker"] for row in found} == set(range(WORKERS))
-    assert len({row["loader_pid"] for row in found}) == WORKERS
+    assert len(found) >= recorded - 1
+    assert {row["samples"] for row in found} == {recorder.BATCH}
+    assert {row["loader_worker"] for row in found} == set(range(workers))
+    assert len({row["loader_pid"] for row in found}) == workers
     for row in found:
         assert 0 < row["collate_ns"] < row["fetch_ns"] and row["cpu_ns"] > 0
         assert row["fetch_start_ns"] + row["fetch_ns"] <= row["time_ns"] + 1_000_000
-        assert row["queue_capacity"] == 2 * WORKERS >= row["queue_size"] >= 0
+        assert row["queue_capacity"] == 2 * workers >= row["queue_size"] >= 0
     slow = [row for row in found if row["get_ns"] > 20_000_000]
     assert not slow or run != "healthy" or len(slow) < 4
 
 
 @pytest.mark.parametrize("run", LOADERS)
-def test_the_clocks_of_recording_and_trace_agree(warehouse: tracewh.Warehouse, run: str) -> None:
+def test_the_clocks_of_recording_and_trace_agree(
+    warehouse: tracewh.Warehouse, recorder: Any, run: str
+) -> None:
     """Each wait that was recorded lies in the annotation that the profiler has for the same call."""
     apart = warehouse.sql(
         """
@@ -126,14 +135,14 @@ def test_the_clocks_of_recording_and_trace_agree(warehouse: tracewh.Warehouse, r
         """,
         {"run": run},
     ).fetchall()
-    assert len(apart) >= RECORDED - 1
+    assert len(apart) >= recorder.STEPS - 4 - 1
     assert sorted(ns for (ns,) in apart)[len(apart) // 2] < 1_000_000
 
 
-def test_the_cpus_are_sampled(warehouse: tracewh.Warehouse) -> None:
+def test_the_cpus_are_sampled(warehouse: tracewh.Warehouse, recorder: Any) -> None:
     found = rows(warehouse, "cpu_utilization", run="decoding", group_by="trace")
     scopes = [row["scope"] for row in found]
-    assert scopes == ["host", "process", *["child_process"] * WORKERS]
+    assert scopes == ["host", "process", *["child_process"] * recorder.WORKERS]
     host, process, *children = found
     shares = ("user_pct", "system_pct", "io_wait_pct", "idle_pct")
     assert 95 < sum(host[name] for name in shares) < 101  # the rest is steal
@@ -143,10 +152,11 @@ def test_the_cpus_are_sampled(warehouse: tracewh.Warehouse) -> None:
     assert by_worker[1] > 3 * by_worker[0]
 
 
-def test_the_pipeline_has_three_operators(warehouse: tracewh.Warehouse) -> None:
+def test_the_pipeline_has_three_operators(warehouse: tracewh.Warehouse, recorder: Any) -> None:
+    workers = recorder.WORKERS
     found = rows(warehouse, "data_pipeline", run="reading")
     assert [row["operator"] for row in found] == ["DataLoader", "Collate", "Dataset"]
-    assert [row["workers"] for row in found] == [0, WORKERS, WORKERS]
+    assert [row["workers"] for row in found] == [0, workers, workers]
     loader, collate, dataset = found
     assert dataset["time_per_batch_us"] > 50_000 > collate["time_per_batch_us"]
     assert loader["queue_used_pct"] < 60

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 import tracewh
+from tests.torch_forks import run_with_torch
 
 HERE = Path(__file__).parent
 #: A peak that no step here reaches, in 10^12 operations per second.
@@ -33,9 +32,7 @@ class Recorded:
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
     folder = tmp_path_factory.mktemp("mfu")
-    subprocess.run(
-        [sys.executable, "record_gpt.py", folder], cwd=HERE, check=True, capture_output=True
-    )
+    run_with_torch(HERE / "record_gpt.py", folder)
     tracewh.ingest([folder / "gpt.1.pt.trace.json"], folder / "warehouse", run="gpt")
     with tracewh.open(folder / "warehouse") as warehouse:
         rows = warehouse.view("mfu", run="gpt", peak_tflops=PEAK)

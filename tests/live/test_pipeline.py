@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import tracewh
+from tests.torch_forks import run_with_torch
 from tracewh.views.registry import installed
 
 HERE = Path(__file__).parent
@@ -20,9 +19,7 @@ STAGES, MICROBATCHES = 4, 4
 @pytest.fixture(scope="module")
 def traces(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("pipeline")
-    subprocess.run(
-        [sys.executable, "record_pipeline.py", folder], cwd=HERE, check=True, capture_output=True
-    )
+    run_with_torch(HERE / "record_pipeline.py", folder)
     return folder
 
 

@@ -11,14 +11,25 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from torch.utils.data import DataLoader, IterableDataset
 
 import tracewh.record
 
 
-class Numbers(IterableDataset[int]):
-    def __iter__(self) -> Iterator[int]:
-        return iter(range(10))
+# torch is slow to import, and every process of a test run collects this file.
+def torch_loader(items: Any, *arguments: Any, **options: Any) -> Any:
+    from torch.utils.data import DataLoader
+
+    return DataLoader(items, *arguments, **options)
+
+
+def numbers() -> Any:
+    from torch.utils.data import IterableDataset
+
+    class Numbers(IterableDataset[int]):
+        def __iter__(self) -> Iterator[int]:
+            return iter(range(10))
+
+    return Numbers()
 
 
 def lines(folder: Path) -> list[dict[str, Any]]:
@@ -29,14 +40,16 @@ def lines(folder: Path) -> list[dict[str, Any]]:
 @pytest.mark.parametrize(
     ("made", "batches"),
     [
-        (lambda: DataLoader(range(5), 2), [[0, 1], [2, 3], [4]]),  # type: ignore[arg-type]
-        (lambda: DataLoader(range(5), 2, num_workers=2), [[0, 1], [2, 3], [4]]),  # type: ignore[arg-type]
-        (lambda: DataLoader(Numbers(), 4), [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9]]),
-        (lambda: DataLoader(range(3), None), [0, 1, 2]),  # type: ignore[arg-type]
+        (lambda: torch_loader(range(5), 2), [[0, 1], [2, 3], [4]]),
+        (lambda: torch_loader(range(5), 2, num_workers=2), [[0, 1], [2, 3], [4]]),
+        (lambda: torch_loader(numbers(), 4), [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9]]),
+        (lambda: torch_loader(range(3), None), [0, 1, 2]),
         (lambda: [7, 8], [7, 8]),
     ],
 )
 def test_the_batches_do_not_change(made: Any, batches: list[Any], tmp_path: Path) -> None:
+    from torch.utils.data import DataLoader
+
     loader = made()
     recorded = tracewh.record.dataloader(loader, tmp_path, "w")
     assert isinstance(recorded, DataLoader) == isinstance(loader, DataLoader)
@@ -51,10 +64,10 @@ def test_the_batches_do_not_change(made: Any, batches: list[Any], tmp_path: Path
 
 
 def test_a_copy_is_not_recorded(tmp_path: Path) -> None:
-    loader: Any = DataLoader(range(4), 2)  # type: ignore[arg-type]
+    loader = torch_loader(range(4), 2)
     tracewh.record.dataloader(loader, tmp_path, "w")
     copy = pickle.loads(pickle.dumps(loader))
-    assert type(copy) is DataLoader and copy.worker_init_fn is None
+    assert type(copy) is type(torch_loader([])) and copy.worker_init_fn is None
     assert [batch.tolist() for batch in copy] == [[0, 1], [2, 3]]
     assert len(lines(tmp_path)) == 1  # the header
 

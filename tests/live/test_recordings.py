@@ -13,19 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 
 import tracewh
 from tests.live.compare_recordings import CHECKS, Difference, Recording, compare
+from tests.torch_forks import run_with_torch
 
 RECORDER = Path(__file__).parents[2] / "samples" / "record_gpu.py"
-DEVICES = [
-    "cpu",
-    pytest.param(
-        "cuda",
-        marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no NVIDIA GPU"),
-    ),
-]
 #: On a CPU, where compiling takes minutes, two that have everything the others have.
 ON_CPU = ["gpt_eager", "ddp_gloo"]
 NEEDS_GPU = {"cuda_graph", "roofline", "memory_snapshot", "ddp_nccl"}
@@ -39,23 +32,33 @@ class Recorded:
         self.report: dict[str, Any] = json.loads((folder / "report.json").read_text())
 
 
-@pytest.fixture(scope="module", params=DEVICES)
+@pytest.fixture(scope="module", params=["cpu", "cuda"])
 def recorded(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Recorded]:
+    # Slow to import, and every process of a test run collects this file.
+    import torch
+
     device = request.param
+    if device == "cuda" and not torch.cuda.is_available():
+        pytest.skip("there is no NVIDIA GPU")
     folder = tmp_path_factory.mktemp(device)
     only = [f"--only={name}" for name in [*ON_CPU, *sorted(NEEDS_GPU)]] if device == "cpu" else []
     limits = ["--seconds=300", "--minutes=15"]
-    command = [sys.executable, str(RECORDER), str(folder / "out"), f"--device={device}"]
-    # On a GPU, NCCL and the driver may refuse a sample each; that is in the report.
-    subprocess.run([*command, *limits, *only], check=device == "cpu", capture_output=True)
+    words = [str(folder / "out"), f"--device={device}", *limits, *only]
+    if device == "cpu":
+        run_with_torch(RECORDER, *words)
+    else:
+        # NCCL and the driver may refuse a sample each; that is in the report.
+        subprocess.run([sys.executable, str(RECORDER), *words], check=False, capture_output=True)
     tracewh.ingest([folder / "out" / "traces"], folder / "warehouse")
     with tracewh.open(folder / "warehouse") as warehouse:
         yield Recorded(folder / "out", warehouse, device)
 
 
 def test_all_is_recorded_or_has_a_reason(recorded: Recorded) -> None:
+    import torch
+
     missing = {name for name, of in recorded.report.items() if of["not_recorded"]}
     if recorded.device == "cpu":
         assert recorded.report.keys() == {*ON_CPU, *NEEDS_GPU}

@@ -9,23 +9,16 @@ prediction keeps.
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import tracewh
-from tests.conftest import ROOT
+from tests.torch_forks import run_with_torch
 
 TURNS = 3
 
 
 def test_a_free_loader_gives_what_was_predicted(tmp_path: Path) -> None:
-    subprocess.run(
-        [sys.executable, "-m", "tests.live.record_what_if", tmp_path / "traces", str(TURNS)],
-        cwd=ROOT,
-        check=True,
-        capture_output=True,
-    )
+    run_with_torch(Path(__file__).parent / "record_what_if.py", tmp_path / "traces", TURNS)
     tracewh.ingest([tmp_path / "traces"], tmp_path / "warehouse")
     recorded, predicted, measured = [], [], []
     with tracewh.open(tmp_path / "warehouse") as opened:

@@ -6,8 +6,6 @@ import gzip
 import importlib.util
 import json
 import re
-import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 from types import ModuleType
@@ -16,6 +14,7 @@ from typing import Any
 import pytest
 
 import tracewh
+from tests.torch_forks import run_with_torch
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 TRACES = sorted(SAMPLES.glob("*/*.pt.trace.json.gz"))
@@ -161,12 +160,8 @@ def test_nothing_that_can_be_recorded_on_a_cpu_is_missing(samples: tracewh.Wareh
 
 
 def test_recording_anew_gives_the_same_calls(tmp_path: Path, samples: tracewh.Warehouse) -> None:
-    subprocess.run(
-        [sys.executable, "record.py", "--only", "resnet_workers_0", "--output", tmp_path],
-        cwd=SAMPLES,
-        check=True,
-        capture_output=True,
-    )
+    words = ("--only", "resnet_workers_0", "--output", tmp_path)
+    run_with_torch(SAMPLES / "record.py", *words, cwd=SAMPLES)
     tracewh.ingest([tmp_path], tmp_path / "warehouse")
     question = """
         SELECT span, name, calls FROM operator_stats(run := 'resnet_workers_0', per_span := TRUE) ORDER BY ALL

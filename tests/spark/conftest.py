@@ -11,10 +11,10 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pyspark
 import pytest
 
 from tests.conftest import ROOT
@@ -25,7 +25,10 @@ __all__ = ["s3_server"]
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-HOME = Path(pyspark.__file__).parent
+# Found and not imported: every process of a test run collects this file.
+FOUND = find_spec("pyspark")
+assert FOUND is not None and FOUND.origin is not None
+HOME = Path(FOUND.origin).parent
 
 #: For what lives a minute: one quick compiler, and one thread that collects garbage.
 JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData"

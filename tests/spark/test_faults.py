@@ -12,13 +12,13 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from functools import partial
+from operator import methodcaller
 from pathlib import Path
 from socket import gethostname
 from typing import TYPE_CHECKING
 
 import pytest
 from pyarrow.fs import FileSelector
-from pyspark.sql import DataFrame
 
 import tracewh
 import tracewh.spark
@@ -209,7 +209,7 @@ def test_files_and_folders_that_executors_do_not_see(
     elsewhere = Job(store, tmp_path / "wh" / ".staging" / "of the driver" / "lock", None)
     frame = one_per_task(spark, partial(ingest_task, elsewhere), items, "result string")
     with pytest.raises(SparkError) as raised:
-        collect(frame, DataFrame.collect)
+        collect(frame, methodcaller("collect"))
     assert str(raised.value) == (
         f"on {gethostname()}: {tmp_path}/wh is not the folder in which the ingest was started; the "
         "warehouse must be in a folder that all machines share, or in a store: s3://BUCKET/PATH"

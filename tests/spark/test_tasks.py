@@ -7,14 +7,13 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from importlib.metadata import version
+from operator import methodcaller
 from pathlib import Path
 from socket import gethostname
 from typing import TYPE_CHECKING
 
 import pytest
 from pyarrow import RecordBatch
-from pyspark.errors import PySparkRuntimeError
-from pyspark.sql import DataFrame
 
 from tests.storage.remote.conftest import Store
 from tracewh.spark import SparkError
@@ -50,7 +49,7 @@ def test_each_argument_has_a_task_of_its_own(spark: SparkSession) -> None:
 def refusal(spark: SparkSession) -> str:
     with pytest.raises(SparkError) as raised:
         frame = one_per_task(spark, upper, ["a"], "word string, task long, parent long")
-        collect(frame, DataFrame.collect)
+        collect(frame, methodcaller("collect"))
     return str(raised.value)
 
 
@@ -81,7 +80,7 @@ def test_an_error_that_nobody_foresaw_is_one_line(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(SparkError) as raised:
-        collect(one_per_task(spark, fail, ["a word"], "word string"), DataFrame.collect)
+        collect(one_per_task(spark, fail, ["a word"], "word string"), methodcaller("collect"))
     assert (
         str(raised.value)
         == "Spark failed: ValueError: a word (set TRACEWH_DEBUG=1 for the full error)"
@@ -89,6 +88,8 @@ def test_an_error_that_nobody_foresaw_is_one_line(
 
 
 def test_what_spark_says_of_what_no_machine_here_has() -> None:
+    from pyspark.errors import PySparkRuntimeError
+
     mismatch = PySparkRuntimeError(
         errorClass="PYTHON_VERSION_MISMATCH",
         messageParameters={"worker_version": "3.12", "driver_version": "3.11"},

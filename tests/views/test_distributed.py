@@ -6,17 +6,14 @@ import gzip
 import importlib.util
 import json
 import re
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from torch.nn.parameter import Parameter
 
 import tracewh
-from tests.views.gloo_pair import ELEMENTS, RANKS
+from tests.torch_forks import run_with_torch
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 HOUR_NS = 3600 * 10**9
@@ -24,10 +21,13 @@ HOUR_NS = 3600 * 10**9
 
 def run(script: str, *arguments: str | Path, cwd: Path) -> None:
     """Run a script that records."""
-    subprocess.run([sys.executable, script, *arguments], cwd=cwd, check=True, capture_output=True)
+    run_with_torch(cwd / script, *arguments, cwd=cwd)
 
 
 def test_each_collective_of_gloo_is_found_sized_and_matched(tmp_path: Path) -> None:
+    # It imports torch, and every process of a test run collects this file.
+    from tests.views.gloo_pair import ELEMENTS, RANKS
+
     folder = tmp_path / "pair"
     folder.mkdir()
     run("gloo_pair.py", folder, cwd=Path(__file__).parent)
@@ -73,6 +73,8 @@ def test_each_collective_of_gloo_is_found_sized_and_matched(tmp_path: Path) -> N
 
 
 def test_a_recorded_training_run_averages_its_gradients_once_a_step(tmp_path: Path) -> None:
+    from torch.nn.parameter import Parameter
+
     run("record.py", "--only", "ddp_gloo", "--output", tmp_path, cwd=SAMPLES)
     tracewh.ingest([tmp_path], tmp_path / "warehouse")
     spec = importlib.util.spec_from_file_location("record", SAMPLES / "record.py")

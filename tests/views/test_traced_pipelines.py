@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 
 import tracewh
 from tests.views.drawn_jobs import Drawing
-from tests.views.drawn_pipelines import expected_table, name_operations, traces_of
+from tests.views.drawn_pipelines import Named, expected_table, name_operations, traces_of
 from tests.views.pipeline_reference import Operation
 from tests.views.test_stragglers import ask, insert
 from tracewh.cli.app import main
@@ -28,7 +29,6 @@ DRAWINGS = {
         stages=4, chunks=2, microbatches=8, steps=2, overlaps=True, slow=(1, 2)
     ),
 }
-NAMED = {name: name_operations(drawing) for name, drawing in DRAWINGS.items()}
 COLUMNS = "dp_rank, stage, rank, step, optype, start_ts, duration, seq_id, mc, mb_id, gmc"
 VIEWS = (
     "straggler_what_if",
@@ -36,6 +36,12 @@ VIEWS = (
     "straggler_what_if_parts",
     "straggler_workers",
 )
+
+
+@functools.cache
+def named(name: str) -> list[Named]:
+    return name_operations(DRAWINGS[name])
+
 
 each_drawing = pytest.mark.parametrize("name", DRAWINGS)
 
@@ -46,7 +52,7 @@ def drawn(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tracewh.Warehous
     folder = tmp_path_factory.mktemp("drawn_pipelines")
     for name, drawing in DRAWINGS.items():
         (folder / name).mkdir()
-        for rank, trace in traces_of(drawing, NAMED[name]).items():
+        for rank, trace in traces_of(drawing, named(name)).items():
             (folder / name / f"rank{rank}.1.pt.trace.json").write_text(json.dumps(trace))
     tracewh.ingest([folder / name for name in DRAWINGS], folder / "warehouse")
     with tracewh.open(folder / "warehouse") as warehouse:
@@ -59,7 +65,7 @@ def test_the_traces_give_the_table_that_they_were_drawn_from(
 ) -> None:
     rows = drawn.view("pipeline_operation_table", run=name)
     found = sorted(rows.select(COLUMNS).fetchall())
-    expected = sorted(expected_table(DRAWINGS[name], NAMED[name]))
+    expected = sorted(expected_table(DRAWINGS[name], named(name)))
     assert found == expected
     assert any(row[6] == 0 for row in found) == (DRAWINGS[name].chunks > 1)
 
@@ -75,7 +81,7 @@ def test_the_views_on_stragglers_say_the_same_of_both(
     assert main([*shown, "--format", "parquet", "-o", str(file)]) == 0
     assert main(["ingest", str(file), *where]) == 0
     expected = [
-        Operation._make((*row[:9], row[10])) for row in expected_table(DRAWINGS[name], NAMED[name])
+        Operation._make((*row[:9], row[10])) for row in expected_table(DRAWINGS[name], named(name))
     ]
     insert(tables, expected)
     with tracewh.open(tmp_path / "ingested") as warehouse:

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Command, Rows
+from tests.cli.report.parts import panels_only
 from tracewh.cli.output.progress import format_bytes
 
 SAMPLES = Path(__file__).parents[3] / "samples"
@@ -323,7 +324,8 @@ def test_demo_shows_the_way_and_what_it_names_works(
         if "shell" not in line:
             import shlex
 
-            again = tracewh(*shlex.split(line)[1:])
+            with panels_only("steps"):
+                again = tracewh(*shlex.split(line)[1:])
             assert again.code == 0
             if "report" in line:
                 assert again.err.startswith("tracewh: wrote report.html, ")

@@ -9,7 +9,7 @@ import pytest
 
 import tracewh as python
 from tests.cli.conftest import Command, Done, Rows
-from tests.cli.report.conftest import panels_only
+from tests.cli.report.parts import panels_only
 from tracewh.views import ViewError
 from tracewh.views.listing import Listing
 from tracewh.views.warehouse import Warehouse

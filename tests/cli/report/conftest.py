@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +17,6 @@ import tracewh
 from tests.cli.report.servers import started, stop, visitor
 from tests.conftest import made_once
 from tests.views.drawn_jobs import Drawing, write_csv
-from tracewh.cli.report import page
-from tracewh.cli.report.panels import COMPARED, SECTIONS, VERDICT, Section
 from tracewh.cli.report.write import write_report
 
 # A machine may be busy: what never comes is waited for longer than what comes late.
@@ -60,26 +57,6 @@ def data_of(page: Path) -> dict[str, Any]:
     assert found is not None
     read: dict[str, Any] = json.loads(found[1])
     return read
-
-
-@contextmanager
-def panels_only(*names: str) -> Iterator[None]:
-    """Write pages with the verdict, the timeline and these panels: all others take seconds.
-
-    test_report.py and test_accessibility.py look at whole pages.
-    """
-
-    def part(section: Section) -> Section:
-        kept = tuple(panel for panel in section.panels if panel.id in names)
-        return section if section is VERDICT else replace(section, panels=kept)
-
-    known = {panel.id for section in (COMPARED, *SECTIONS) for panel in section.panels}
-    assert known.issuperset(names)
-    some = [part(section) for section in SECTIONS]
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(page, "SECTIONS", tuple(section for section in some if section.panels))
-        patched.setattr(page, "COMPARED", part(COMPARED))
-        yield
 
 
 @pytest.fixture

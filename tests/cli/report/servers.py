@@ -7,7 +7,7 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from http.client import HTTPConnection
 from typing import Any
@@ -37,13 +37,15 @@ def visitor(
         yield TestClient(app, base_url="http://127.0.0.1:8765")
 
 
-def started(samples: tracewh.Warehouse, *options: str) -> tuple[subprocess.Popen[str], str]:
-    """A server of its own process, and where it listens."""
-    command = [
-        sys.executable,
-        "-c",
-        "import sys; from tracewh.cli.app import main; sys.exit(main())",
-    ]
+def started(
+    samples: tracewh.Warehouse, *options: str, panels: Sequence[str] | None = None
+) -> tuple[subprocess.Popen[str], str]:
+    """A server of its own process, and where it listens; its pages may have these panels only."""
+    some = f"with panels_only(*{[*panels]}): " if panels is not None else ""
+    code = f"import sys; from tracewh.cli.app import main\n{some}sys.exit(main())"
+    if some:
+        code = f"from tests.cli.report.parts import panels_only; {code}"
+    command = [sys.executable, "-c", code]
     server = subprocess.Popen(
         [*command, "serve", "--port", "0", "-w", str(samples.path), *options],
         stderr=subprocess.PIPE,

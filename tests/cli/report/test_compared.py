@@ -13,7 +13,8 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 import tracewh
-from tests.cli.report.conftest import Visit, panels_only
+from tests.cli.report.conftest import Visit
+from tests.cli.report.parts import panels_only
 from tests.cli.report.servers import started
 from tracewh.cli.report.panels import COMPARED
 from tracewh.cli.report.write import write_report
@@ -75,7 +76,8 @@ def file(pair: tracewh.Warehouse) -> str:
 @pytest.fixture(scope="module")
 def server(pair: tracewh.Warehouse) -> Iterator[str]:
     """The address of the same page on a server."""
-    process, address = started(pair, "--time-limit", "600")
+    panels = [panel.id for panel in COMPARED.panels]
+    process, address = started(pair, "--time-limit", "600", panels=panels)
     yield f"{address}?run=after&baseline=before"
     process.send_signal(signal.SIGINT)
     assert process.stderr is not None

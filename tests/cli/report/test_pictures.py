@@ -14,8 +14,10 @@ from IPython.core.interactiveshell import InteractiveShell
 from playwright.sync_api import expect
 
 import tracewh
-from tests.cli.report.conftest import Visit, data_of, panels_only
+from tests.cli.report.conftest import Visit, data_of
+from tests.cli.report.parts import panels_only
 from tracewh.cli.report import libraries
+from tracewh.cli.report.write import write_report
 from tracewh.notebook import Page, PictureError, report
 from tracewh.notebook.pictures import CHARTS, relation_html
 
@@ -36,12 +38,14 @@ def texts(html: str) -> list[str]:
     return [unescape(text) for text in re.findall(r">([^<]+)<", html)]
 
 
-def test_a_report_is_that_of_the_command(
-    samples: tracewh.Warehouse, tmp_path: Path, report: Path
-) -> None:
-    page = samples.report(RUN, span="1")
-    assert repr(page) == f"Page(title='report of run {RUN}, worker worker0, span 1')"
-    assert page.save(tmp_path / "page.html").read_text("utf-8") == report.read_text("utf-8")
+def test_a_report_is_that_of_the_command(samples: tracewh.Warehouse, tmp_path: Path) -> None:
+    report, saved = tmp_path / "report.html", tmp_path / "page.html"
+    with panels_only("steps"):
+        write_report(str(samples.path), RUN, None, "1", report)
+        page = samples.report(RUN, span="1")
+        assert repr(page) == f"Page(title='report of run {RUN}, worker worker0, span 1')"
+        page.save(saved)
+    assert saved.read_text("utf-8") == report.read_text("utf-8")
 
 
 def test_ipython_draws_what_views_return(

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 import tracewh
-from tests.cli.report.conftest import Visit, panels_only
+from tests.cli.report.conftest import Visit
+from tests.cli.report.parts import panels_only
 from tracewh.cli.report import timeline
 from tracewh.cli.report.page import panel_data
 from tracewh.cli.report.panels import SECTIONS

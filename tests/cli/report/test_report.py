@@ -14,27 +14,25 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 import tracewh
-from tests.cli.report.conftest import Visit, data_of, panels_only
+from tests.cli.report.conftest import Visit, data_of
+from tests.cli.report.parts import panels_only
 from tracewh.cli.app import main
 from tracewh.cli.report.panels import COMPARED, SECTIONS
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>"
 
 
-@pytest.mark.parametrize("page", ["report", "compared"])
-def test_it_needs_nothing_but_itself(
-    visit: Visit, page: str, request: pytest.FixtureRequest
-) -> None:
-    report = request.getfixturevalue(page)
+def test_it_needs_nothing_but_itself(visit: Visit, compared: Path) -> None:
+    """The page of two runs has all panels of the page of one, and those of the comparison."""
     started = time.perf_counter()
-    visit.page.goto(report.as_uri())
+    visit.page.goto(compared.as_uri())
     visit.panel("recommendations")
     assert time.perf_counter() - started < 20  # a hang, not a speed
     visit.all_panels()
     visit.page.get_by_role("button", name="Dark").click()
     visit.all_panels()
     assert visit.page.evaluate("document.documentElement.dataset.theme") == "dark"
-    assert visit.requests == [report.as_uri()]
+    assert visit.requests == [compared.as_uri()]
 
 
 def test_panels_show_what_their_sql_gives(samples: tracewh.Warehouse, compared: Path) -> None:

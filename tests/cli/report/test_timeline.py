@@ -13,7 +13,8 @@ import pytest
 from playwright.sync_api import expect
 
 import tracewh
-from tests.cli.report.conftest import Visit, panels_only
+from tests.cli.report.conftest import Visit
+from tests.cli.report.parts import panels_only
 from tests.cli.report.servers import ENDLESS, answer_of, sent, started
 from tracewh.cli.report.timeline import critical_path_at
 from tracewh.cli.report.write import choose_trace, write_report
@@ -144,7 +145,7 @@ def report(visit: Visit, page: Path) -> Drawn:
 @pytest.fixture(scope="module")
 def address(warehouse: Path) -> Iterator[str]:
     with tracewh.open(warehouse) as opened:
-        server, address = started(opened, "--time-limit", "600")
+        server, address = started(opened, "--time-limit", "600", panels=["steps"])
     yield address
     server.terminate()
     server.communicate(timeout=60)
@@ -417,7 +418,7 @@ def test_a_step_of_the_verdict_is_shown(report: Drawn) -> None:
 
 def test_fifty_zoom_while_a_query_never_ends(warehouse: Path) -> None:
     with tracewh.open(warehouse) as opened:
-        server, address = started(opened, "--time-limit", "600")
+        server, address = started(opened, "--time-limit", "600", panels=["steps"])
     path = "api/timeline/rectangles?start=0&end=20000000&pixels=100"
     try:
         endless = sent(address, ENDLESS)

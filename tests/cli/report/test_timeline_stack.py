@@ -11,7 +11,8 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 import tracewh
-from tests.cli.report.conftest import Visit, panels_only
+from tests.cli.report.conftest import Visit
+from tests.cli.report.parts import panels_only
 from tests.cli.report.servers import started
 from tests.cli.report.test_accessibility import axe, violations
 from tests.cli.report.test_timeline import MS, Drawn, drag, event, events, picture
@@ -86,7 +87,7 @@ def compared_page(warehouse: Path) -> Path:
 @pytest.fixture(scope="module")
 def address(warehouse: Path) -> Iterator[str]:
     with tracewh.open(warehouse) as opened:
-        server, where = started(opened)
+        server, where = started(opened, panels=[])
     yield where
     server.terminate()
     server.communicate(timeout=60)

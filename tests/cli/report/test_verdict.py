@@ -8,18 +8,23 @@ import pytest
 from playwright.sync_api import expect
 
 import tracewh
-from tests.cli.report.conftest import Visit, data_of, panels_only
+from tests.cli.report.conftest import Visit, data_of
+from tests.cli.report.parts import panels_only
 from tracewh.cli.report import page
 from tracewh.cli.report.first_screens import note
 from tracewh.cli.report.write import choose_trace, write_report
 from tracewh.views.queries import run_query
+
+#: Where the findings of the page lead.
+LINKED = ("steps", "overlap")
 
 
 @pytest.fixture(scope="module")
 def gloo(samples: tracewh.Warehouse, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The page of a run with two workers."""
     path = tmp_path_factory.mktemp("verdict") / "report.html"
-    write_report(str(samples.path), "ddp_gloo", None, None, path)
+    with panels_only("workers", *LINKED):
+        write_report(str(samples.path), "ddp_gloo", None, None, path)
     return path
 
 

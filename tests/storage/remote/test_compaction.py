@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
-import pyarrow.dataset
 import pytest
 
 import tracewh
@@ -242,12 +241,15 @@ def test_old_copies_stay_for_a_day(tmp_path: Path, logs: list[Path]) -> None:
 
 
 def test_other_readers_see_none(tmp_path: Path, logs: list[Path]) -> None:
+    # Slow to import, and every process of a test run collects this file.
+    from pyarrow import dataset
+
     warehouse = tmp_path / "wh"
     tracewh.ingest(logs, warehouse)
 
     def counts() -> list[Any]:
         glob = f"{warehouse}/data/*/*/*/host_events.parquet"
-        found = pyarrow.dataset.dataset(
+        found = dataset.dataset(
             warehouse / "data", partitioning="hive", exclude_invalid_files=False
         ).files
         with duckdb.connect(warehouse / "tracewh.duckdb", read_only=True) as con:
