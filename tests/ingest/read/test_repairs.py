@@ -11,13 +11,17 @@ import duckdb
 import pytest
 
 from tests.ingest.conftest import canonical
-from tests.ingest.whole import Whole, whole
+from tests.ingest.whole import Whole, whole, whole_of_each
 from tracewh.ingest.parse.fast_parser import FastParser, is_available
 from tracewh.ingest.parse.sql_parser import create_raw_tables
 from tracewh.ingest.read.reader import TraceReader
 
 ONE = b'{"ph": "X", "cat": "cpu_op", "name": "one", "pid": 1, "tid": 2, "ts": 5, "dur": 3}'
 TWO = b'{"ph": "X", "cat": "cpu_op", "name": "two", "pid": 1, "tid": 2, "ts": 9, "dur": 1}'
+
+
+#: What is held of a file, by the name of its case.
+Ingested = dict[str, Whole | str]
 
 
 def op(name: bytes, args: bytes = b'{"External id": 7}') -> bytes:
@@ -118,10 +122,9 @@ REPAIRED = {
 
 
 @pytest.mark.parametrize("case", REPAIRED)
-def test_repaired(tmp_path: Path, case: str) -> None:
-    damaged, repaired, causes = REPAIRED[case]
-    found = whole(tmp_path, trace(ONE, damaged, TWO, damaged))
-    assert found == kept(ONE, repaired, TWO, repaired, **dict.fromkeys(causes, 2))
+def test_repaired(ingested: Ingested, case: str) -> None:
+    _, repaired, causes = REPAIRED[case]
+    assert ingested[case] == kept(ONE, repaired, TWO, repaired, **dict.fromkeys(causes, 2))
 
 
 @pytest.mark.parametrize(
@@ -161,10 +164,9 @@ ODD = {
 
 
 @pytest.mark.parametrize("case", ODD)
-def test_odd(tmp_path: Path, case: str) -> None:
+def test_odd(ingested: Ingested, case: str) -> None:
     odd, causes = ODD[case]
-    found = whole(tmp_path, trace(ONE, odd, TWO, odd))
-    assert found == kept(ONE, odd, TWO, odd, **dict.fromkeys(causes, 2))
+    assert ingested[case] == kept(ONE, odd, TWO, odd, **dict.fromkeys(causes, 2))
 
 
 def test_a_key_twice(tmp_path: Path) -> None:
@@ -175,9 +177,8 @@ def test_a_key_twice(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("case", SOUND)
-def test_sound(tmp_path: Path, case: str) -> None:
-    found = whole(tmp_path, trace(TWO, SOUND[case], ONE))
-    assert found == kept(TWO, SOUND[case], ONE)
+def test_sound(ingested: Ingested, case: str) -> None:
+    assert ingested[case] == kept(TWO, SOUND[case], ONE)
 
 
 #: What stands between ONE and TWO and cannot be read, events left out, and the causes.
@@ -203,11 +204,10 @@ LEFT_OUT = {
 
 
 @pytest.mark.parametrize("case", LEFT_OUT)
-def test_left_out(tmp_path: Path, case: str) -> None:
+def test_left_out(ingested: Ingested, case: str) -> None:
     damaged, skipped, reasons = LEFT_OUT[case]
     extra = [op(b'"a"')] if op(b'"a"') in damaged and not skipped else []
-    found = whole(tmp_path, trace(ONE, damaged, TWO, ONE))
-    assert found == kept(ONE, *extra, TWO, ONE, skipped=skipped, **reasons)
+    assert ingested[case] == kept(ONE, *extra, TWO, ONE, skipped=skipped, **reasons)
 
 
 WHOLE = (
@@ -366,9 +366,23 @@ FILES = {
 
 
 @pytest.mark.parametrize("case", FILES)
-def test_files(tmp_path: Path, case: str) -> None:
-    content, expected = FILES[case]
-    assert whole(tmp_path, content) == expected
+def test_files(ingested: Ingested, case: str) -> None:
+    assert ingested[case] == FILES[case][1]
+
+
+@pytest.fixture(scope="module")
+def ingested(tmp_path_factory: pytest.TempPathFactory) -> Ingested:
+    """What is held of each case above, of one ingest. The tests below ingest one file at a time."""
+    cases = [
+        *((case, trace(ONE, damaged, TWO, damaged)) for case, (damaged, *_) in REPAIRED.items()),
+        *((case, trace(ONE, odd, TWO, odd)) for case, (odd, _) in ODD.items()),
+        *((case, trace(TWO, sound, ONE)) for case, sound in SOUND.items()),
+        *((case, trace(ONE, damaged, TWO, ONE)) for case, (damaged, *_) in LEFT_OUT.items()),
+        *((case, content) for case, (content, _) in FILES.items()),
+    ]
+    contents = dict(cases)
+    assert len(contents) == len(cases)
+    return whole_of_each(tmp_path_factory.mktemp("repairs"), contents)
 
 
 @pytest.mark.parametrize("cut", [len(ZIPPED) // 4, len(ZIPPED) // 2, len(ZIPPED) - 30])
