@@ -30,19 +30,23 @@ CREATE MACRO open_around(around VARCHAR, events VARCHAR) AS TABLE
         WHERE o.until_ns > o.start_ns
     ),
 
+    -- Sorted before the window, not by it: then the window needs no memory. The level is back at 0 where a lane ends.
+    _in_order AS (
+        SELECT b.lane, b.at_ns, b.turn, b.tie, b.id, b.part
+        FROM _bounds AS b
+        ORDER BY b.lane, b.at_ns, b.turn, b.tie, b.id, b.part
+    ),
+
     _levels AS (
         SELECT
-            b.lane,
-            b.at_ns,
-            b.turn,
-            b.tie,
-            b.id,
-            b.part,
-            sum(b.part - 1) OVER (
-                PARTITION BY b.lane ORDER BY b.at_ns, b.turn, b.tie, b.id, b.part
-                ROWS UNBOUNDED PRECEDING
-            ) AS level
-        FROM _bounds AS b
+            o.lane,
+            o.at_ns,
+            o.turn,
+            o.tie,
+            o.id,
+            o.part,
+            sum(o.part - 1) OVER (ROWS UNBOUNDED PRECEDING) AS level  -- noqa: PRS, CP02
+        FROM _in_order AS o
     ),
 
     -- The event around is the one that started last on the open level.

@@ -94,7 +94,8 @@ CREATE MACRO memory_at_peak_v1(
             h.span,
             h.device,
             h.total_allocated_bytes,
-            min({ 'time_ns': r.time_ns, 'event_id': r.event_id }) AS at
+            min({ 'time_ns': r.time_ns, 'event_id': r.event_id }) AS at,
+            row_number() OVER () AS number
         FROM highest AS h
         INNER JOIN records AS r
             ON
@@ -106,6 +107,7 @@ CREATE MACRO memory_at_peak_v1(
     placed AS (
         SELECT
             r.*,
+            p.number,
             r.time_ns < p.at.time_ns
             OR (r.time_ns = p.at.time_ns AND r.event_id <= p.at.event_id) AS is_by_then
         FROM records AS r
@@ -116,16 +118,25 @@ CREATE MACRO memory_at_peak_v1(
         WHERE r.address IS NOT NULL
     ),
 
+    -- Sorted before the window, not by it: then the window needs no memory.
+    in_order AS (
+        SELECT p.*
+        FROM placed AS p
+        ORDER BY p.number, p.address, p.time_ns, p.event_id
+    ),
+
     neighbours AS (
         SELECT
-            b.*,
-            lag(b.bytes) OVER of_address AS previous_bytes,
-            lead(b.is_by_then) OVER of_address AS is_next_by_then
-        FROM placed AS b
-        WINDOW of_address AS (
-            PARTITION BY b.run, b.worker, b.span, b.device, b.address
-            ORDER BY b.time_ns, b.event_id
-        )
+            o.*,
+            CASE
+                WHEN lag((o.number, o.address)) OVER () = (o.number, o.address)
+                    THEN lag(o.bytes) OVER ()
+            END AS previous_bytes,
+            CASE
+                WHEN lead((o.number, o.address)) OVER () = (o.number, o.address)
+                    THEN lead(o.is_by_then) OVER ()
+            END AS is_next_by_then
+        FROM in_order AS o
     ),
 
     alive AS MATERIALIZED (
