@@ -7,6 +7,7 @@ import fcntl
 import os
 import pty
 import re
+import shlex
 import struct
 import subprocess
 import sys
@@ -17,6 +18,7 @@ from typing import Any
 import pytest
 
 import tracewh
+from tracewh.cli.app import main
 from tracewh.views import GROUPS
 from tracewh.views.registry import installed
 
@@ -67,7 +69,9 @@ def test_the_readme_from_top_to_bottom(folder: Path) -> None:
                     assert warehouse.sql(statement.rstrip(";\n")).fetchall(), statement
         elif language == "sh":
             for line in text.splitlines():
-                if not line.startswith("pip install"):
+                if line.startswith("tracewh "):  # in this process, where all is imported
+                    assert main(shlex.split(line, comments=True)[1:]) == 0, line
+                elif not line.startswith("pip install"):
                     run_command(line)
         else:
             continue
