@@ -24,20 +24,23 @@ FORKS.set_forkserver_preload(list(IMPORTED))
 
 
 def start_forked(log: Path, *words: object) -> ForkServerProcess:
-    """Run `tracewh`.
+    """Run `tracewh` in the environment of this process.
 
     Args:
         log: The file that it writes its output to.
         *words: Its arguments.
     """
-    process = FORKS.Process(target=_run, args=(log, [str(word) for word in words]))
+    given = (log, [str(word) for word in words], dict(os.environ))
+    process = FORKS.Process(target=_run, args=given)
     process.start()
     return process
 
 
-def _run(log: Path, words: list[str]) -> None:
+def _run(log: Path, words: list[str], environ: dict[str, str]) -> None:
     from tracewh.cli.app import main
 
+    os.environ.clear()
+    os.environ.update(environ)
     with log.open("wb") as out:
         os.dup2(out.fileno(), 1)
         os.dup2(out.fileno(), 2)

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from tests.fuzz.grammar import Trace, damaged, trace
 from tests.ingest.conftest import canonical
-from tests.ingest.whole import LEFT_OUT, Whole, whole
+from tests.ingest.whole import LEFT_OUT, Whole, whole_of_each
 from tracewh.errors import RefusedError
 from tracewh.ingest.parse import fast_parser
 from tracewh.ingest.parse.fast_parser import FastParser
@@ -135,19 +135,22 @@ def read(file: Path) -> Whole | str:
 
 @settings(
     phases=[Phase.generate],
-    max_examples=EXAMPLES or 25,
+    max_examples=EXAMPLES or 5,
     deadline=None,
     derandomize=not EXAMPLES,
     suppress_health_check=[HealthCheck.too_slow],
 )
-@given(data=st.data(), before=trace(most=30))
+@given(data=st.data(), traces=st.lists(trace(most=30), min_size=5, max_size=5))
 def test_ingest(
-    tmp_path_factory: pytest.TempPathFactory, before: Trace, data: st.DataObject
+    tmp_path_factory: pytest.TempPathFactory, traces: list[Trace], data: st.DataObject
 ) -> None:
-    """All of ingest, and the events rebuilt."""
-    content, untouched = data.draw(damaged(before), "damaged")
-    assume(not ODD_SPELLINGS.search(content))
+    """All of ingest, of several files at once, and the events rebuilt."""
+    files = [(before, *data.draw(damaged(before), "damaged")) for before in traces]
+    files = [each for each in files if not ODD_SPELLINGS.search(each[1])]
+    assume(files)
     started = time.monotonic()
-    found = whole(tmp_path_factory.mktemp("ingest"), content)
+    contents = {str(number): content for number, (_, content, _) in enumerate(files)}
+    found = whole_of_each(tmp_path_factory.mktemp("ingest"), contents)
     assert time.monotonic() - started < HANG_SECONDS
-    check(found, before, content, untouched)
+    for number, each in enumerate(files):
+        check(found[str(number)], *each)

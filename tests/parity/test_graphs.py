@@ -11,6 +11,7 @@ import pytest
 
 import tracewh
 from tests.conftest import made_once
+from tests.copied import CopiedWarehouse
 from tracewh.cli.app import main
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ def inference(
         tracewh.ingest(folders, folder / "warehouse")
 
     path = made_once(tmp_path_factory, "inference", fill) / "warehouse"
-    with tracewh.open(path) as warehouse:
+    with CopiedWarehouse(path) as warehouse:
         yield warehouse
 
 

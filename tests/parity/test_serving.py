@@ -152,18 +152,15 @@ def test_a_device_that_works_on_something_else_is_not_called_idle(
     )
     assert causes["unrecorded_work"] == pytest.approx(463251.758)
     assert causes["host_wait"] < 3000
-    [(headline,)] = inference.sql(
-        "SELECT text FROM verdict(run := 'sglang_decode') WHERE part = 'headline'"
+    said = inference.sql(
+        "SELECT part, name, text, detail FROM verdict(run := 'sglang_decode')"
     ).fetchall()
+    [headline] = [text for part, _, text, _ in said if part == "headline"]
     assert headline == (
         "10.5 ms per decode step at batch 32: the GPU limits it, 94 % busy. After a call that blocks, "
         "the GPU waits for launches for up to 377 us of every step (3.6 %)."
     )
-    cards = dict(
-        inference.sql(
-            "SELECT name, detail FROM verdict(run := 'sglang_decode') WHERE part = 'card'"
-        ).fetchall()
-    )
+    cards = {name: detail for part, name, _, detail in said if part == "card"}
     assert cards["step_time"] == "one step, 3,274 tokens per second"
     assert (
         cards["gpu_busy"]

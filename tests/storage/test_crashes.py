@@ -138,8 +138,7 @@ def test_an_interrupted_ingest_leaves_nothing(
         path.unlink()
         assert path.with_suffix("").stat().st_size > SMALL_BYTES
     for run in list(logs.iterdir()):
-        for number in range(2):
-            shutil.copytree(run, logs / f"{run.name}{number}")
+        shutil.copytree(run, logs / f"{run.name} again")
     warehouse = tmp_path / "wh"
     process = start("ingest", logs, "-w", warehouse, "--jobs", "2")
     while not any(warehouse.glob("data/*/*/*/_manifest.json")):
@@ -154,9 +153,9 @@ def test_an_interrupted_ingest_leaves_nothing(
     )
     assert all(": ingested " in line for line in files)
     assert list((warehouse / ".staging").iterdir()) == []
-    assert 0 < len(rows(warehouse)) < 12
+    assert 0 < len(rows(warehouse)) < 8
     _, err = start("ingest", logs, "-w", warehouse).communicate()
-    assert len(rows(warehouse)) == 12
+    assert len(rows(warehouse)) == 8
 
 
 def test_an_interrupt_ends_what_the_database_is_doing(tmp_path: Path) -> None:

@@ -61,13 +61,14 @@ def test_there_are_later_tables() -> None:
     assert "data_pipeline_batches" in LATER and "host_events" not in LATER
 
 
-@pytest.mark.parametrize("table", LATER)
-def test_the_table_is_empty(old: Path, table: str) -> None:
+def test_the_tables_are_empty(old: Path) -> None:
     write_database(old)
-    assert rows(old, f"SELECT count(*) FROM {table}") == [(0,)]
-    assert outside(old, f"SELECT count(*) FROM {table}") == [(0,)]
+    for table in LATER:
+        assert rows(old, f"SELECT count(*) FROM {table}") == [(0,)]
+        assert outside(old, f"SELECT count(*) FROM {table}") == [(0,)]
     with tracewh.open(old) as warehouse:
-        assert warehouse.connection.execute(f"FROM {table}").fetchall() == []
+        for table in LATER:
+            assert warehouse.connection.execute(f"FROM {table}").fetchall() == []
         assert warehouse.files(table) == []
 
 

@@ -42,7 +42,7 @@ def test_every_name_is_read_as_it_was_given(tmp_path: Path, logs: Path) -> None:
     with tracewh.open(warehouse) as opened:
         assert sorted(opened.sql(select).fetchall()) == expected
         for name in NAMES:
-            rows = opened.view("operator_stats", run=name, worker=NULL).project("run, worker")
+            rows = opened.view("step_breakdown", run=name, worker=NULL).project("run, worker")
             assert rows.fetchall() == [(name, NULL)]
     with duckdb.connect(str(write_database(warehouse)), read_only=True) as con:
         assert sorted(con.execute(select).fetchall()) == expected

@@ -159,10 +159,12 @@ def assert_same(rows: list[dict[str, Any]]) -> None:
 def test_every_trace_of_the_corpus_against_itself_and_the_next(corpus: tracewh.Warehouse) -> None:
     traces = corpus.sql("SELECT run, worker, span FROM traces ORDER BY ALL").fetchall()
     assert len(traces) >= 25
+    firsts = {trace[0]: trace for trace in reversed(traces)}
     for trace, other in zip(traces, [*traces[1:], traces[0]], strict=True):
-        itself = _diff(corpus, trace, trace)
-        assert_same(itself)
-        assert_adds_up(itself)
+        if trace == firsts[trace[0]]:  # the others of a run have the same modules
+            itself = _diff(corpus, trace, trace)
+            assert_same(itself)
+            assert_adds_up(itself)
         rows = _diff(corpus, trace, other)
         assert_adds_up(rows)
         [whole] = [row for row in rows if row["path"] == "/"]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,6 +10,7 @@ import pytest
 import tracewh
 from tests.conftest import made_once
 from tests.nsys_exports import tiny, write_sqlite
+from tracewh.cli.app import main
 
 PAIR = Path(__file__).parents[2] / "samples" / "ddp_gloo"
 
@@ -47,14 +46,13 @@ def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "export {0} -o {1}.json.gz",
     ],
 )
-def test_every_page(warehouse: Path, tmp_path: Path, source: str, command: str) -> None:
-    program = shutil.which("tracewh")
-    assert program is not None
+def test_every_page(
+    warehouse: Path, tmp_path: Path, source: str, command: str, capfd: pytest.CaptureFixture[str]
+) -> None:
     words = command.format(source, tmp_path / "out").split()
-    done = subprocess.run(
-        [program, *words, "-w", str(warehouse)], check=False, capture_output=True, text=True
-    )
-    assert (done.returncode, "Traceback" in done.stderr) == (0, False), done.stderr
+    code = main([*words, "-w", str(warehouse)])
+    err = capfd.readouterr().err
+    assert (code, "Traceback" in err) == (0, False), err
 
 
 def test_what_nsight_systems_needs_is_said_in_its_own_words(warehouse: Path) -> None:

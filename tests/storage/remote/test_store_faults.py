@@ -18,8 +18,8 @@ from urllib.request import Request, urlopen
 import pytest
 
 import tracewh
+from tests.forked import start_forked
 from tests.storage.remote.test_object_store import OBJECTS, names, operators, trace
-from tests.storage.test_crashes import start
 from tracewh.ingest import ingest_trace
 from tracewh.ingest.api import FileResult, IngestError
 from tracewh.schema import tables
@@ -184,16 +184,18 @@ def test_kills_while_it_uploads(
     for turn in range(KILLS):
         moment = moments.randrange(1, 2 * OBJECTS)
         force = ["--force"] if turn % 2 else []
-        process = start("ingest", logs[0].parent, "-w", url, "--jobs", "2", *force)
+        process = start_forked(
+            tmp_path / "log", "ingest", logs[0].parent, "-w", url, "--jobs", "2", *force
+        )
         with s3.log.open("rb") as log:
             log.seek(0, os.SEEK_END)
             uploads = 0
-            while uploads < moment and process.poll() is None:
+            while uploads < moment and process.is_alive():
                 uploads += log.read().count(b'"PUT ')
                 time.sleep(0.005)
         process.kill()
-        process.communicate()
-        killed += process.returncode == -signal.SIGKILL
+        process.join()
+        killed += process.exitcode == -signal.SIGKILL
         if any("_manifest" in name for name in names(s3, "killed")):
             assert all(one.files.keys() == tables().keys() for one in Listing.of(url).traces), seed
             seen = operators(url)
