@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -336,117 +333,6 @@ def test_exit_codes_are_on_the_front_page(tracewh: Command) -> None:
     for code, text in EXIT_CODES:
         assert f"{code:>3}  {text}\n" in page
     assert [code for code, _ in EXIT_CODES] == [0, 1, 2, 3, 4, 130, 143]
-
-
-def _start(*words: str, **options: object) -> subprocess.Popen[bytes]:
-    command = [
-        sys.executable,
-        "-c",
-        "import sys; from tracewh.cli.app import main; sys.exit(main())",
-    ]
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    return subprocess.Popen([*command, *words], **(pipes | options))  # type: ignore[call-overload,no-any-return]
-
-
-@pytest.mark.parametrize("format", ["table", "csv", "json", "parquet"])
-def test_a_reader_that_leaves_ends_it_quietly(warehouse: Path, format: str) -> None:
-    """As `tracewh query ... | head -1` does. The result is larger than any pipe holds."""
-    process = _start("query", "SELECT range AS i, 'x' AS s FROM range(200000)", "--format", format)
-    assert process.stdout and process.stderr
-    process.stdout.read(4)
-    process.stdout.close()
-    assert process.stderr.read() == b""
-    assert process.wait() == 0
-    process.stderr.close()
-
-
-@pytest.mark.skipif(os.name != "posix", reason="sends SIGINT")
-def test_an_interrupt_is_one_line_and_130(warehouse: Path) -> None:
-    import fcntl
-    import signal
-    import termios
-    import time
-
-    process = _start("query", "-", stdin=subprocess.PIPE)  # waits for a query that never ends
-    assert process.stdin
-    process.stdin.write(b"SELECT")
-    process.stdin.flush()
-    while fcntl.ioctl(process.stdin, termios.FIONREAD, bytes(4)) != bytes(4):
-        time.sleep(0.01)
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
-    assert (process.returncode, out, err) == (130, b"", b"tracewh: interrupted\n")
-
-
-@pytest.mark.skipif(os.name != "posix", reason="sends SIGINT")
-@pytest.mark.parametrize("interrupts", [1, 2])
-def test_an_interrupt_ends_what_duckdb_does_not_notice(
-    warehouse: Path, tmp_path: Path, interrupts: int
-) -> None:
-    """One function call that takes hours; nothing is left behind."""
-    import signal
-    import time
-
-    sql = "SELECT levenshtein(repeat('a', 4000000), repeat('b', 4000000))"
-    environment = {**os.environ, "TMPDIR": str(tmp_path)}
-    process = _start("query", sql, "-o", str(tmp_path / "x"), env=environment)
-    words = ["ps", "-o", "cputimes=", "-p", str(process.pid)]
-    while not [*tmp_path.glob(".x.*.part")]:  # from then on only the function takes time
-        time.sleep(0.01)
-    used = int(subprocess.check_output(words))
-    while int(subprocess.check_output(words)) < used + 2:
-        time.sleep(0.01)
-    for _ in range(interrupts):
-        process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=120)
-    assert (process.returncode, out, err) == (130, b"", b"tracewh: interrupted\n")
-    assert list(tmp_path.iterdir()) == []
-
-
-#: The command line, but what every command asks for first is a query that takes hours and no interrupt ends.
-ENDLESS = """
-import pathlib, sys
-from tracewh.cli.app import main
-from tracewh.views.warehouse import Warehouse
-
-begun = pathlib.Path(sys.argv.pop())
-
-def endless(self, *_):
-    begun.touch()
-    self._con.execute("SELECT levenshtein(repeat('a', 4000000), repeat('b', 4000000))")
-
-Warehouse.resolve = Warehouse.select_traces = endless
-main()
-"""
-
-
-@pytest.mark.skipif(os.name != "posix", reason="sends SIGINT")
-@pytest.mark.parametrize(
-    "command",
-    ["summary", "what-if bench free=mm -o x", "diff bench bench -o x", "report bench -o x.html"],
-)
-def test_an_interrupt_ends_any_command(warehouse: Path, tmp_path: Path, command: str) -> None:
-    import signal
-    import time
-
-    begun = tmp_path / "begun"
-    words = [sys.executable, "-c", ENDLESS, *command.split(), "-w", str(warehouse), str(begun)]
-    process = subprocess.Popen(
-        words,
-        cwd=tmp_path,
-        env={**os.environ, "TMPDIR": str(tmp_path)},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
-    while not begun.exists() and process.poll() is None:
-        time.sleep(0.01)
-    process.send_signal(signal.SIGINT)
-    try:
-        out, err = process.communicate(timeout=60)
-    finally:
-        process.kill()
-    assert (process.returncode, out, err) == (130, b"", b"tracewh: interrupted\n")
-    assert list(tmp_path.iterdir()) == [begun]
 
 
 def test_a_bug_keeps_its_traceback(
