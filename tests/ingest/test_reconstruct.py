@@ -58,11 +58,13 @@ def events(keys: list[str]) -> st.SearchStrategy[list[Row]]:
     }
     optional = {key: fields.pop(key) for key in ("id", "bp", "s", "tts")}
     whole = st.fixed_dictionaries(fields, optional=optional)
-    return st.lists(whole | st.fixed_dictionaries({}, optional=fields | optional), max_size=30)
+    return st.lists(
+        whole | st.fixed_dictionaries({}, optional=fields | optional), min_size=8, max_size=40
+    )
 
 
 # Shrinking would take minutes of ingests; the difference names the event.
-@settings(phases=[Phase.generate], max_examples=20, deadline=None, derandomize=True)
+@settings(phases=[Phase.generate], max_examples=10, deadline=None, derandomize=True)
 @given(events=events(TODAY) | events(TODAY + 5 * OLDER))
 def test_any_events(ingest_events: IngestEvents, events: list[Row]) -> None:
     trace = ingest_events(events, {"baseTimeNanoseconds": BASE_NS})

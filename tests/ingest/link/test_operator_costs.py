@@ -154,7 +154,7 @@ def test_a_tree_as_deep_as_the_trace_is_long(ingest_events: IngestEvents) -> Non
 
 
 # Shrinking would take minutes of ingests; the difference names the event.
-@settings(phases=[Phase.generate], max_examples=15, deadline=None, derandomize=True)
+@settings(phases=[Phase.generate], max_examples=8, deadline=None, derandomize=True)
 @given(
     st.lists(
         st.builds(
@@ -165,6 +165,7 @@ def test_a_tree_as_deep_as_the_trace_is_long(ingest_events: IngestEvents) -> Non
             st.sampled_from([0, 1, 2, 3, 5, 8, 13, 21]),
             st.integers(1, 4),
         ),
+        min_size=10,
         max_size=60,
     ),
     st.lists(

@@ -19,13 +19,14 @@ events = st.lists(
         st.sampled_from([0, 1, 2, 3, 5, 8, 13, 21]),
         st.integers(1, 2),
     ),
+    min_size=8,
     max_size=40,
 )
 records = st.lists(st.builds(memory, st.integers(0, 40), st.integers(1, 3)), max_size=6)
 
 
 # Shrinking would take minutes of ingests; the difference names the event.
-@settings(phases=[Phase.generate], max_examples=15, deadline=None, derandomize=True)
+@settings(phases=[Phase.generate], max_examples=8, deadline=None, derandomize=True)
 @given(events=events, records=records)
 def test_any_host_events(
     ingest_events: IngestEvents, events: list[Row], records: list[Row]
