@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -230,6 +231,7 @@ def test_what_it_says(
 ) -> None:
     """A line for what is taken in and what is left alone; errors once; then it goes on."""
     from tracewh.cli.app import main
+    from tracewh.cli.commands import watch as command
 
     logs, warehouse = tmp_path / "logs", tmp_path / "wh"
     (logs / "run").mkdir(parents=True)
@@ -237,19 +239,20 @@ def test_what_it_says(
     good.write_text(TEXT)
     bad.write_text("{}")
     real: Callable[[Watch], list[FileResult]] = Watch.scan
-    turns: list[int] = []
+    slept: list[int] = []
 
     def scan(self: Watch) -> list[FileResult]:
-        turns.append(1)
-        if len(turns) == 6:
+        if len(slept) == 5:
             raise KeyboardInterrupt
-        if len(turns) in (3, 4):
+        if len(slept) in (2, 3):
             raise IngestError("cannot write the warehouse")
         return real(self)
 
     monkeypatch.setattr(Watch, "scan", scan)
-    monkeypatch.setattr(time, "sleep", lambda seconds: turns.extend([] if seconds == 7 else [9]))
+    # Not time.sleep itself, which other threads call, too.
+    monkeypatch.setattr(command, "time", SimpleNamespace(sleep=slept.append))
     assert main(["watch", str(logs), "-w", str(warehouse), "--interval", "7"]) == 0
+    assert slept == [7] * 5
     out, err = capsys.readouterr()
     first, second, third, fourth, last = err.splitlines()
     assert (out, last) == ("", "tracewh: stopped")
