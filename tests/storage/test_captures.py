@@ -202,3 +202,16 @@ def test_a_view_that_found_no_captures_finds_those_of_other_runs_and_those_that_
         assert opened.operator_stats(run="serve").project(operators).fetchall() == [
             ("aten::mm", 3.0)
         ]
+
+
+def test_a_run_of_captures_that_replays_one_of_its_owner(tmp_path: Path) -> None:
+    """Graphs that `serve` captured are candidates for the launches of serve/capture_traces."""
+    for run, events in (("serve", CAPTURE), ("warmup", REPLAY)):
+        path = tmp_path / run / "w.json"
+        path.parent.mkdir()
+        path.write_text(json.dumps({"traceEvents": events}))
+        tracewh.ingest([path], tmp_path / "warehouse")
+    assert main(["link-captures", "serve", "warmup", "-w", str(tmp_path / "warehouse")]) == 0
+    with tracewh.open(tmp_path / "warehouse") as opened:
+        found = opened.operator_stats(run="serve/capture_traces").project("name, replayed_us")
+        assert found.fetchall() == [("aten::mm", 3.0)]
