@@ -21,7 +21,7 @@ OF_GRAPHS = (
     "replayed_stacks",
 )
 
-#: Blocks that have rows only where graphs were captured. Many traces of servers begin when all are captured.
+#: Blocks that have rows only where graphs were captured. Many traces of a server begin after that.
 OF_CAPTURES = ("replay_candidates", "replayed_costs", "replayed_modules", "split_replays")
 
 #: Blocks that have rows only for traces with the steps of a serving framework, or that launch a graph.
@@ -37,7 +37,7 @@ OF_LOADERS = ("data_advice",)
 OF_MINDSPORE = ("recorded_intervals",)
 
 #: These blocks, and the query that finds a trace for which they have rows. `AND` and a condition on `run` may
-#: follow it. What calls others stands before them.
+#: follow it. A block stands before those that it calls.
 RARE = {
     OF_PIPELINES: "FROM traces WHERE source = 'pipeline'",
     OF_MINDSPORE: "FROM traces WHERE source = 'mindspore'",

@@ -417,7 +417,7 @@ class Warehouse:
         """
         needed = set(self.registry.needs(sql))
         given: list[str] = []
-        asked = needed  # what those without rows do not call alone
+        asked = needed  # later without what only empty blocks call
         for blocks, query in [*self._without.items()]:
             if asked.isdisjoint(blocks):
                 given += blocks
@@ -443,7 +443,7 @@ class Warehouse:
             self._create(missing)
 
     def _has_rare(self, query: str, sql: str | None, runs: Collection[str] | None) -> bool:
-        """Whether a query finds something of some runs and of those whose graphs they capture; of any run for None."""
+        """Whether a query finds something of some runs, or of the runs that these are captures of; of any run for None."""
         if sql is None:
             return True
         owners = {*(runs or ()), *map(replaying_run, runs or ())}

@@ -191,9 +191,7 @@ def test_notes_are_asked_once_until_a_capture_is_linked(
         assert len(asked) == 2
 
 
-def test_a_view_that_found_no_captures_finds_those_of_other_runs_and_those_that_come(
-    warehouse: Path,
-) -> None:
+def test_captures_that_come_later_are_found(warehouse: Path) -> None:
     """Without captures, the blocks that look for them are empty."""
     with tracewh.open(warehouse) as opened:
         operators = "name, replayed_us"
