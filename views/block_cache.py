@@ -23,7 +23,7 @@ import duckdb
 
 from tracewh.quoting import quote_literal
 from tracewh.storage.layout import KEYS, TraceKeys
-from tracewh.views.needed_traces import Wanted, passed
+from tracewh.views.needed_traces import Wanted, is_among, passed
 from tracewh.views.registry import Registry
 from tracewh.views.spec import Spec
 
@@ -196,7 +196,7 @@ class BlockCache:
         if now in (table.versions, table.too_large):
             return table
         self._remove(table)
-        if sum(_is_among(keys, wanted) for keys in now) > MOST_TRACES:
+        if sum(is_among(keys, wanted) for keys in now) > MOST_TRACES:
             return table
         source = f"main.{block}({passed(wanted)})"
         try:
@@ -275,7 +275,3 @@ def _apart(wanted: Iterable[Wanted]) -> tuple[Wanted, ...]:
         return ((None,) * len(KEYS),)
     whole = ((side[0], None, None) if runs.count(side[0]) > 1 else side for side in sides)
     return tuple(dict.fromkeys(whole))
-
-
-def _is_among(keys: TraceKeys, wanted: Wanted) -> bool:
-    return all(name in (None, key) for name, key in zip(wanted, keys, strict=True))

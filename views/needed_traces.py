@@ -26,6 +26,11 @@ def wanted_traces(arguments: Mapping[str, Any]) -> list[Wanted]:
     return [tuple(map(arguments.get, keys)) for keys in compared or [KEYS]]
 
 
+def is_among(keys: TraceKeys, wanted: Wanted) -> bool:
+    """Whether a trace has the names that are wanted."""
+    return all(name in (None, key) for name, key in zip(wanted, keys, strict=True))
+
+
 def passed(wanted: Wanted) -> str:
     """Return names of traces as arguments of a macro."""
     named = zip(KEYS, wanted, strict=True)

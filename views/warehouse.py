@@ -12,6 +12,7 @@ import inspect
 import os
 import re
 import sys
+import tempfile
 import threading
 import weakref
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -106,12 +107,15 @@ class Warehouse:
     Args:
         path: Folder of the warehouse, or its URL in an object store; or a `Listing` of either, for some
             of its traces (tracewh/views/listing.py).
+        spill_in: Folder for temporary files; None for the system's.
 
     Raises:
         WarehouseError: There is no warehouse, or it holds no traces.
     """
 
-    def __init__(self, path: str | os.PathLike[str] | Listing) -> None:
+    def __init__(
+        self, path: str | os.PathLike[str] | Listing, *, spill_in: Path | None = None
+    ) -> None:
         self._files: LocalTables | Listing
         if isinstance(path, Listing):
             self._files = path
@@ -129,7 +133,8 @@ class Warehouse:
         # Nothing is added again: a relation that was made for a trace with graphs may run later.
         self._without = dict(RARE)
         # By default DuckDB spills into the current folder, and two databases may not share a folder.
-        spill = Temporary()
+        spill = Temporary(spill_in)
+        self._temporary = spill.path
         self._remove = weakref.finalize(self, spill.close)
         self._con = duckdb.connect(
             config={"python_scan_all_frames": True, "temp_directory": str(spill.path / "spill")}
@@ -244,7 +249,7 @@ class Warehouse:
 
     def select_runs(self, runs: Collection[str]) -> None:
         """Open only the files of some runs, until the next `select_traces`."""
-        self._select(lambda keys: keys[0] in runs)
+        self.select(lambda keys: keys[0] in runs)
 
     def select_traces(self, view: Spec | None, arguments: Mapping[str, Any]) -> None:
         """Open only the files of the traces that a view needs, until the next call.
@@ -258,10 +263,12 @@ class Warehouse:
         wanted = needed_traces(view, arguments)
         if wanted is not None and not any(map(wanted, self.names())):
             wanted = None
-        self._select(wanted)
+        self.select(wanted)
 
-    def _select(self, wanted: Callable[[TraceKeys], bool] | None) -> None:
+    def select(self, wanted: Callable[[TraceKeys], bool] | None) -> None:
+        """Open only the files of the traces that match a filter, until the next call; None for all."""
         self._block_cache.clear()
+        self._notes.clear()
         if isinstance(self._all, LocalTables):
             self._all.select(wanted)
             return
@@ -293,6 +300,30 @@ class Warehouse:
         """
         self._con.execute(f"SET memory_limit = '{memory_mb}MB'")
 
+    def part(self, parts: int) -> Warehouse:
+        """Open the warehouse once more, for another thread, with a part of the cores and of the memory.
+
+        Close it before this one: its temporary files are among those of this one.
+
+        Args:
+            parts: The number of parts.
+        """
+        path = self._all if isinstance(self._all, Listing) else self.path
+        part = Warehouse(path, spill_in=self._temporary)
+        threads, memory = self._limits()
+        part._con.execute(f"SET threads = {max(threads // parts, 1)}")
+        part._con.execute(f"SET memory_limit = '{memory // parts}B'")
+        return part
+
+    def most_parts(self, least_mb: int) -> int:
+        """Return the number of parts that have a core and this much memory each; at least 1."""
+        threads, memory = self._limits()
+        return max(min(threads, memory // (least_mb * 10**6)), 1)
+
+    def temporary_folder(self) -> Path:
+        """Return a new folder that is removed when the warehouse is closed."""
+        return Path(tempfile.mkdtemp(dir=self._temporary))
+
     def share_memory(self, processes: int, least_mb: int) -> None:
         """Let this be one of several processes that together keep to the limit of one.
 
@@ -300,12 +331,17 @@ class Warehouse:
             processes: Their number.
             least_mb: A limit in MB that each may have, however many there are.
         """
-        [(limit,)] = self._con.execute(
-            "SELECT parse_formatted_bytes(current_setting('memory_limit'))"
-        ).fetchall()
+        _, limit = self._limits()
         shared = max(limit // processes, least_mb * 10**6)
         if shared < limit:
             self._con.execute(f"SET memory_limit = '{shared}B'")
+
+    def _limits(self) -> tuple[int, int]:
+        """Return the number of threads and the memory limit in bytes."""
+        [limits] = self._con.execute(
+            "SELECT current_setting('threads'), parse_formatted_bytes(current_setting('memory_limit'))"
+        ).fetchall()
+        return limits
 
     def confine(self, memory_mb: int | None = None) -> None:
         """Restrict queries to the files of the warehouse, and lock the settings.

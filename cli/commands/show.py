@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -17,8 +17,8 @@ from tracewh.cli.output import Format, Output, parse_integer
 from tracewh.cli.output.empty_result import SOURCE
 
 if TYPE_CHECKING:
+    from tracewh.storage.layout import TraceKeys
     from tracewh.views import Column, Param, Registry, Spec
-    from tracewh.views.warehouse import Warehouse
 
 
 #: Titles of sections on the help page of a view.
@@ -163,8 +163,18 @@ def show(
         if view.notes:
             with tracewh.open(warehouse) as opened:
                 opened.select_traces(view, arguments)
-                _write_notes(opened, view, arguments)
+                _write_notes(opened.notes(view, arguments))
         return
+
+    from tracewh.views.trace_groups import Result, run_in_groups
+
+    in_groups: Result | None = None
+
+    def run() -> duckdb.DuckDBPyRelation:
+        nonlocal in_groups
+        if (in_groups := run_in_groups(opened, view, arguments)) is not None:
+            return in_groups.rows
+        return opened.view(view.name, view.version, **arguments)
 
     with output.open_warehouse(warehouse) as opened:
         if memory_mb is not None:
@@ -172,20 +182,18 @@ def show(
         arguments = opened.resolve(arguments)
         opened.select_traces(view, arguments)
         try:
-            rows = output.write_with_retry(
-                lambda: opened.view(view.name, view.version, **arguments), view.keys, only
-            )
+            rows = output.write_with_retry(run, view.keys, only)
         except duckdb.InvalidInputException as error:  # a view rejects a value with error('...')
             if diagnostics.is_damage(error):
                 raise
             diagnostics.usage_error(str(error).removeprefix("Invalid Input Error: "))
         if not rows:
             empty_result.explain(opened.view, opened.names(), view, arguments)
-        _write_notes(opened, view, arguments)
+        _write_notes(in_groups.notes if in_groups else opened.notes(view, arguments))
 
 
-def _write_notes(opened: Warehouse, view: Spec, arguments: dict[str, Any]) -> None:
-    for trace, message in opened.notes(view, arguments):
+def _write_notes(notes: Iterable[tuple[TraceKeys, str]]) -> None:
+    for trace, message in notes:
         diagnostics.note(f"{'/'.join(trace)}: {message}")
 
 

@@ -90,6 +90,9 @@ class Output:
             keys: Columns that identify a row; a table that continues in blocks repeats them.
             only: Columns that a table on a terminal shows, one line per row; () for all columns.
         """
+        from tracewh.views.trace_groups import is_stored
+
+        stored = is_stored(result)
         if len(set(result.columns)) < len(result.columns):
             result = result.project("*")  # makes duplicate names unique
         if self.sort:
@@ -99,7 +102,13 @@ class Output:
 
             with self.sink() as sink:
                 return write_table(
-                    result, sink, self.limit, keys=keys, only=only, full_names=self.full_names
+                    result,
+                    sink,
+                    self.limit,
+                    keys=keys,
+                    only=only,
+                    full_names=self.full_names,
+                    stored=stored,
                 )
         if self.limit:
             result = result.limit(self.limit)

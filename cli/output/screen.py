@@ -39,6 +39,7 @@ def write_table(
     keys: Sequence[str] = (),
     only: Sequence[str] = (),
     full_names: bool = False,
+    stored: bool = False,
 ) -> int:
     """Write a table to a terminal or a file and return the number of rows of the whole result.
 
@@ -47,13 +48,14 @@ def write_table(
         keys: See `tracewh.cli.output.output.Output.write`.
         only: See `tracewh.cli.output.output.Output.write`.
         full_names: See `tracewh.cli.output.output.Output`.
+        stored: Whether the rows are stored, and can be read twice.
     """
     on_screen = sink.isatty()
     only = only if on_screen else ()
     left_out = [name for name in result.columns if only and name not in only]
     result = result.project(", ".join(only)) if only else result
     most = limit if limit is not None else SCREENFUL if on_screen else 0
-    rows, total = _fetch(result, most)
+    rows, total = _fetch(result, most, stored)
     numeric = [NUMERIC.fullmatch(str(kind)) is not None for kind in result.types]
 
     def drawn(rows: list[tuple[Any, ...]]) -> list[str]:
@@ -165,7 +167,9 @@ def _escape(on: str, off: str) -> Callable[[str], str]:
     return lambda text: f"\x1b[{on}m{text}\x1b[{off}m"
 
 
-def _fetch(result: duckdb.DuckDBPyRelation, limit: int) -> tuple[list[tuple[Any, ...]], int]:
+def _fetch(
+    result: duckdb.DuckDBPyRelation, limit: int, stored: bool
+) -> tuple[list[tuple[Any, ...]], int]:
     """Return the first rows and the number of all rows; values other than numbers as DuckDB's text."""
     kinds = [str(kind) for kind in result.types]
     picked = ", ".join(
@@ -173,5 +177,7 @@ def _fetch(result: duckdb.DuckDBPyRelation, limit: int) -> tuple[list[tuple[Any,
         for n, kind in enumerate(kinds, 1)
     )
     texts = result.project(picked)  # `query` would plan the query three times more
+    if stored and limit:
+        return texts.limit(limit).fetchall(), result.shape[0]
     held = texts.materialize()  # in columns, so rows that are only counted are cheap
     return (held.limit(limit) if limit else held).fetchall(), held.shape[0]

@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from itertools import chain, groupby
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +26,8 @@ from tracewh.temporary import temporary
 from tracewh.views.listing import Listing, Trace
 from tracewh.views.needed_traces import reads_captures
 from tracewh.views.registry import ArgumentError, Call, installed
-from tracewh.views.spec import SIZES, Spec
+from tracewh.views.spec import Spec
+from tracewh.views.trace_groups import divide, group_keys, groups_of
 from tracewh.views.warehouse import SLOW_OPTIMIZER, create, plan_without
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def select_traces(call: Call, listing: Listing) -> Listing:
             )
         ]
     else:
-        keys = _group_keys(call.distributes)
+        keys = group_keys(call.distributes)
         traces = [
             trace
             for trace in listing.traces
@@ -97,25 +98,13 @@ def split_into_tasks(
         most: Maximum number of tasks.
         call: The call; if its view reads captured graphs, a run and its captures are one group.
     """
-    keys = len(_group_keys(size))
-    has_captures = (
-        call
-        and reads_captures(call.view.object_name)
-        and any(replaying_run(trace.run) != trace.run for trace in listing.traces)
-    )
 
-    def group_of(trace: Trace) -> tuple[str, ...]:
-        return (replaying_run(trace.run),) if has_captures and keys else trace.keys[:keys]
+    def weight(group: list[Trace]) -> int:
+        return 1 + sum(file.bytes for trace in group for file in trace.files.values())
 
-    groups = [list(g) for _, g in groupby(sorted(listing.traces, key=group_of), group_of)]
-    weights = [1 + sum(f.bytes for trace in g for f in trace.files.values()) for g in groups]
-    tasks: dict[int, list[Trace]] = {}
-    before = 0
-    for group, weight in zip(groups, weights, strict=True):
-        middle = before + weight / 2  # position of the middle of the group, in bytes
-        tasks.setdefault(int(most * middle / sum(weights)), []).extend(group)
-        before += weight
-    return [listing.only(task) for task in tasks.values()]
+    view = call.view if call else None
+    groups = groups_of(listing.traces, lambda trace: trace.keys, size, view)
+    return [listing.only(chain(*part)) for part in divide(groups, weight, most)]
 
 
 def restrict_to_tables(sql: str, listing: Listing, given: Iterable[str] = ()) -> Listing:
@@ -288,8 +277,3 @@ def _matches(
 ) -> bool:
     """Whether a trace has the names in the arguments, compared for some of the keys."""
     return all(values.get(prefix + key) in (None, getattr(trace, key)) for key in keys)
-
-
-def _group_keys(size: str) -> tuple[str, ...]:
-    """The keys that identify a group of a size."""
-    return KEYS[: len(KEYS) - list(SIZES).index(size)]

@@ -85,18 +85,51 @@ Warehouse.resolve = Warehouse.select_traces = endless
 main()
 """
 
+#: `show` of groups of traces, but the query of each takes hours.
+ENDLESS_GROUPS = """
+import pathlib, sys
+from tracewh.cli.app import main
+from tracewh.views import trace_groups
+from tracewh.views.warehouse import Warehouse
+
+begun, sql = pathlib.Path(sys.argv.pop()), sys.argv.pop()
+
+def endless(self, *_, **__):
+    begun.touch()
+    return self.sql(sql)
+
+trace_groups.UNSORTED_TASK_EVENTS = 1
+Warehouse.view = endless
+sys.exit(main())
+"""
+
 
 @pytest.mark.parametrize(
     "command",
     ["summary", "what-if bench free=mm -o x", "diff bench bench -o x", "report bench -o x.html"],
 )
 def test_an_interrupt_ends_any_command(warehouse: Path, tmp_path: Path, command: str) -> None:
-    begun = tmp_path / "begun"
-    words = [sys.executable, "-c", ENDLESS, *command.split(), "-w", str(warehouse), str(begun)]
+    _interrupt(ENDLESS, *command.split(), "-w", str(warehouse), folder=tmp_path)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT count(*) FROM range(1000000000000)",  # ends at once
+        "SELECT levenshtein(repeat('a', 4000000), repeat('b', 4000000))",  # does not notice it
+    ],
+)
+def test_an_interrupt_ends_all_groups_of_traces(warehouse: Path, tmp_path: Path, sql: str) -> None:
+    _interrupt(ENDLESS_GROUPS, "show", "runs", "-w", str(warehouse), sql, folder=tmp_path)
+
+
+def _interrupt(script: str, *words: str, folder: Path) -> None:
+    """Start a script that touches a file once it has begun, and check how an interrupt ends it."""
+    begun = folder / "begun"
     process = subprocess.Popen(
-        words,
-        cwd=tmp_path,
-        env={**os.environ, "TMPDIR": str(tmp_path)},
+        [sys.executable, "-c", script, *words, str(begun)],
+        cwd=folder,
+        env={**os.environ, "TMPDIR": str(folder)},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     )
@@ -108,4 +141,4 @@ def test_an_interrupt_ends_any_command(warehouse: Path, tmp_path: Path, command:
     finally:
         process.kill()
     assert (process.returncode, out, err) == (130, b"", b"tracewh: interrupted\n")
-    assert list(tmp_path.iterdir()) == [begun]
+    assert list(folder.iterdir()) == [begun]

@@ -1,0 +1,226 @@
+"""`tracewh show` of many traces: the view runs on some after the others, and the rows are those of one query."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from tests.cli.conftest import Command, Rows
+from tests.storage.test_captures import ingested
+from tracewh.views import trace_groups
+from tracewh.views.warehouse import Warehouse
+
+Write = Callable[..., Path]
+Tasks = list[frozenset[tuple[str, str, str]]]
+
+EVENTS = ("TASK_EVENTS", "UNSORTED_TASK_EVENTS")
+
+
+def write(path: Path, make_trace: Callable[..., Rows], write_trace: Write) -> Path:
+    lengths = iter((300, 700, 100, 500, 900, 200, 800, 400))
+    for run in ("b", "a"):
+        for worker, span in (("2", "1"), ("10", "1"), ("1", "2"), ("1", "1")):
+            rows = make_trace(run, kernel_ns=next(lengths), memory=True)
+            rows["traces"][0]["hostname"] = "host"
+            write_trace(path, rows, run, worker, span)
+    return path
+
+
+@pytest.fixture
+def many(tmp_path: Path, make_trace: Callable[..., Rows], write_trace: Write) -> Path:
+    """Two runs of three workers, of which one was recorded twice. Each has a kernel of another length."""
+    return write(tmp_path / "wh", make_trace, write_trace)
+
+
+@pytest.fixture
+def tasks(monkeypatch: pytest.MonkeyPatch) -> Tasks:
+    """The traces of the tasks of the last call; each group is a task of its own."""
+    for name in EVENTS:
+        monkeypatch.setattr(trace_groups, name, 1)
+    last: Tasks = []
+    divided = trace_groups._divided
+
+    def note(*arguments: Any) -> Tasks:
+        last[:] = divided(*arguments)
+        return last
+
+    monkeypatch.setattr(trace_groups, "_divided", note)
+    return last
+
+
+@contextmanager
+def one_query() -> Iterator[None]:
+    """Within the context, all traces are one task."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in EVENTS:
+            patch.setattr(trace_groups, name, 1_000)
+        yield
+
+
+@pytest.mark.parametrize(
+    ("view", "groups"),
+    [
+        ("gpu_time", 8),  # in the order of the traces
+        ("kernel_type_breakdown", 8),  # in another order
+        ("operator_calls", 8),  # has JSON
+        ("memory_events", 8),
+        ("queue_length", 8),
+        ("what_if", 8),  # has a map
+        ("kernel_stats", 6),  # one row for both recordings of a worker
+        ("topology", 6),
+        ("workers", 2),
+        ("runs", 2),
+    ],
+)
+def test_the_rows_are_those_of_one_query(
+    tracewh: Command, many: Path, tasks: Tasks, view: str, groups: int
+) -> None:
+    found = tracewh("show", view, "--format", "json", "-w", many)
+    assert (found.code, found.err, len(tasks)) == (0, "", groups)
+    with one_query():
+        whole = tracewh("show", view, "--format", "json", "-w", many)
+    assert tasks == []
+    assert found.out == whole.out
+    assert found.out.count("\n") > 3
+
+
+def test_a_table_shows_the_first_rows_and_counts_all(
+    tracewh: Command, many: Path, tasks: Tasks
+) -> None:
+    for options in ((), ("--sort", "busy_us")):
+        found = tracewh("show", "gpu_time", "--limit", "3", *options, "-w", many)
+        assert len(tasks) == 8
+        assert found.err == "tracewh: 3 of 8 rows; --limit 0 shows all, --limit N more\n"
+        with one_query():
+            assert (
+                found.out == tracewh("show", "gpu_time", "--limit", "3", *options, "-w", many).out
+            )
+
+
+@pytest.mark.parametrize(
+    ("options", "groups"),
+    [
+        (("gpu_time", "--run", "a"), 4),
+        (("gpu_time", "--worker", "1"), 4),
+        (("gpu_time", "--run", "a", "--worker", "10"), 0),
+        (("kernel_stats", "--run", "a", "--worker", "1"), 0),
+        (("kernel_stats", "--worker", "1"), 2),
+        (("kernel_stats", "--span", "2"), 2),
+        (("kernel_stats", "--combine-workers"), 2),
+        (("kernel_stats", "--combine-workers", "--run", "a"), 0),
+        (("diff_overview", "--baseline", "a", "--experiment", "b"), 0),
+        (("step_breakdown",), 0),  # reads no events
+    ],
+)
+def test_one_group_is_one_query(
+    tracewh: Command, many: Path, tasks: Tasks, options: tuple[str, ...], groups: int
+) -> None:
+    assert tracewh("show", *options, "-w", many).code == 0
+    assert len(tasks) == groups
+
+
+def test_a_task_has_several_groups_in_order(
+    tracewh: Command, many: Path, tasks: Tasks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trace_groups, "TASK_EVENTS", 10)  # each trace has 4
+    found = tracewh("show", "gpu_time", "--format", "csv", "-w", many)
+    keys = [tuple(line.split(",")[:3]) for line in found.out.splitlines()[1:]]
+    assert keys == sorted(keys) and len(keys) == 8
+    assert [sorted(each) for each in tasks] == [keys[:2], keys[2:4], keys[4:6], keys[6:]]
+
+
+def test_without_memory_for_several_tasks_they_run_one_by_one(
+    tracewh: Command, many: Path, tasks: Tasks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A task that fails beside another for want of memory runs again, alone."""
+    parts: list[int] = []
+    part, view = Warehouse.part, Warehouse.view
+
+    def counted(self: Warehouse, number: int) -> Warehouse:
+        parts.append(number)
+        return part(self, number)
+
+    def fails(self: Warehouse, *names: Any, **arguments: Any) -> Any:
+        if parts[-1] > 1:
+            raise duckdb.OutOfMemoryException("too large")
+        return view(self, *names, **arguments)
+
+    monkeypatch.setattr(Warehouse, "part", counted)
+    monkeypatch.setattr(Warehouse, "most_parts", lambda self, least: 3)
+    monkeypatch.setattr(Warehouse, "view", fails)
+    found = tracewh("show", "gpu_time", "--format", "csv", "-w", many)
+    assert (found.code, found.out.count("\n"), parts) == (0, 9, [3, 3, 3, 1])
+
+
+def test_a_task_that_fails_ends_all(
+    tracewh: Command, many: Path, tasks: Tasks, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "tmp"
+    folder.mkdir()
+    monkeypatch.setenv("TMPDIR", str(folder))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    [damaged] = many.glob("data/run=a/worker=10/*/device_events.parquet")
+    damaged.write_bytes(damaged.read_bytes()[:-9])
+    found = tracewh("show", "gpu_time", "-w", many)
+    with one_query():
+        assert found == tracewh("show", "gpu_time", "-w", many)
+    assert found.code == 1 and "a/10/1 is damaged: device_events.parquet" in found.err
+    assert [*folder.iterdir()] == []
+    # Whoever asks for others is not told.
+    assert tracewh("show", "gpu_time", "--run", "b", "-w", many).code == 0
+    assert len(tasks) == 4
+
+
+def test_a_view_that_rejects_an_argument(tracewh: Command, many: Path, tasks: Tasks) -> None:
+    found = tracewh("show", "kernel_stats", "--group-by", "colour", "-w", many)
+    assert len(tasks) == 6
+    with one_query():
+        assert found == tracewh("show", "kernel_stats", "--group-by", "colour", "-w", many)
+    assert found.code == 2
+
+
+def test_a_damaged_list_of_events_is_not_needed(tracewh: Command, many: Path, tasks: Tasks) -> None:
+    """How many events a trace has is in traces.parquet, which gpu_time does not read."""
+    [damaged] = many.glob("data/run=a/worker=10/*/traces.parquet")
+    damaged.write_bytes(b"PAR1")
+    assert tracewh("show", "gpu_time", "-w", many).code == 0
+
+
+def test_a_run_and_the_captures_of_its_graphs_are_one_group(
+    tracewh: Command, tmp_path: Path, tasks: Tasks
+) -> None:
+    """Their names are not next to each other: 'serve' < 'serve-2' < 'serve/capture_traces'."""
+    warehouse = ingested(tmp_path)
+    assert tracewh("link-captures", "serve", "warmup", "-w", warehouse).code == 0
+    shutil.copytree(warehouse / "data/run=warmup", warehouse / "data/run=serve-2")
+    for view in ("operator_stats", "graph_replays", "module_tree"):
+        found = tracewh("show", view, "--format", "csv", "-w", warehouse)
+        assert [{run for run, _, _ in each} for each in tasks] == [
+            {"serve", "serve/capture_traces"},
+            {"serve-2"},
+            {"warmup"},
+        ]
+        with one_query():
+            assert found == tracewh("show", view, "--format", "csv", "-w", warehouse)
+    assert tasks == []
+
+
+def test_notes_are_those_of_all_traces(tracewh: Command, tmp_path: Path, tasks: Tasks) -> None:
+    """Graphs that were captured before the recording began."""
+    warehouse = ingested(tmp_path)
+    shutil.copytree(warehouse / "data/run=serve", warehouse / "data/run=serve-2")
+    found = tracewh("show", "operator_stats", "-w", warehouse)
+    assert len(tasks) == 3
+    assert [line.split(": ")[1] for line in found.err.splitlines()] == [
+        "serve/w/default",
+        "serve-2/w/default",
+    ]
+    with one_query():
+        assert found == tracewh("show", "operator_stats", "-w", warehouse)
