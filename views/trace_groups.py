@@ -27,9 +27,15 @@ from tracewh.quoting import quote_identifier, quote_literal
 from tracewh.storage.layout import KEYS, TraceKeys, replaying_run
 from tracewh.views.empty_blocks import RARE
 from tracewh.views.needed_traces import is_among, needed_traces, reads_captures, wanted_traces
+from tracewh.views.partial_queries import combined, create_combined, partial_queries
 from tracewh.views.registry import Call, Registry
 from tracewh.views.spec import SIZES, Spec
-from tracewh.views.warehouse import Warehouse
+from tracewh.views.warehouse import (
+    SLOW_OPTIMIZER,
+    Warehouse,
+    plan_without,
+    sort_asof_joins,
+)
 
 T = TypeVar("T")
 
@@ -55,15 +61,20 @@ TASK_MB = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """The rows of a view in its order, in files that the warehouse removes when it is closed, and its notes."""
+    """The rows of a view in its order, in files that the warehouse removes when it is closed.
+
+    Attributes:
+        rows: The rows.
+        notes: The notes on the rows; None if they are still to be found.
+    """
 
     rows: duckdb.DuckDBPyRelation
-    notes: list[tuple[TraceKeys, str]]
+    notes: list[tuple[TraceKeys, str]] | None
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Task:
-    """The traces of a task, and the file with its rows."""
+    """The traces of a task, and the file for its rows."""
 
     traces: frozenset[TraceKeys]
     file: Path
@@ -116,6 +127,8 @@ def divide(groups: Iterable[T], weight: Callable[[T], float], most: int) -> list
 def run_in_groups(opened: Warehouse, view: Spec, arguments: Mapping[str, Any]) -> Result | None:
     """Run a view on groups of traces; return None if they are too small, or if there is only one.
 
+    A view with partial queries runs them on each trace, and combines their rows.
+
     Args:
         opened: The warehouse.
         view: The view.
@@ -125,20 +138,25 @@ def run_in_groups(opened: Warehouse, view: Spec, arguments: Mapping[str, Any]) -
         ViewError: See `Warehouse.view`.
         duckdb.Error: A task failed.
     """
-    traces = _divided(opened, view, arguments)
+    call = opened.registry.call(view.name, view.version, **arguments)
+    traces = _divided(opened, call)
     if not traces:
         return None
     folder = opened.temporary_folder()
     tasks = [_Task(each, folder / f"{number:06}.parquet") for number, each in enumerate(traces)]
-    notes = _run(opened, view, arguments, tasks)
-    keys = group_keys(opened.registry.call(view.name, view.version, **arguments).distributes)
-    in_order = view.order.split(", ")[: len(keys)] == list(keys)
-    if has_captures((keys for task in tasks for keys in task.traces), view):
-        in_order = False  # in the order of names, other runs may lie between a run and its captures
-    files = [task.file for task in tasks]
+    notes: list[tuple[TraceKeys, str]] | None = _run(opened, call, tasks)
+    files, in_order = [task.file for task in tasks], True
+    if partial_queries(call):
+        files, notes = [_combine(opened, call, files, folder)], None
+    else:
+        keys = group_keys(call.distributes)
+        # In the order of names, other runs may lie between a run and its captures.
+        in_order = view.order.split(", ")[: len(keys)] == list(keys) and not has_captures(
+            (keys for task in tasks for keys in task.traces), view
+        )
     rows = opened.sql(_rows(view, files, in_order))
     _STORED.add(rows)
-    return Result(rows, sorted(notes))
+    return Result(rows, notes if notes is None else sorted(notes))
 
 
 def is_stored(relation: duckdb.DuckDBPyRelation) -> bool:
@@ -146,15 +164,14 @@ def is_stored(relation: duckdb.DuckDBPyRelation) -> bool:
     return relation in _STORED
 
 
-def _divided(
-    opened: Warehouse, view: Spec, arguments: Mapping[str, Any]
-) -> list[frozenset[TraceKeys]]:
+def _divided(opened: Warehouse, call: Call) -> list[frozenset[TraceKeys]]:
     """Return the traces of each task, or none if one query is enough."""
-    call = opened.registry.call(view.name, view.version, **arguments)
+    combines = bool(partial_queries(call))
+    size = "trace" if combines else call.distributes
     task_events = _task_events(opened.registry, call)
-    if not task_events or not group_keys(call.distributes):
+    if not task_events or not group_keys(size):
         return []
-    is_needed = needed_traces(view, arguments) or (lambda keys: True)
+    is_needed = needed_traces(call.view, call.values) or (lambda keys: True)
     names = {keys for keys in opened.names() if is_needed(keys)}
     if len(names) < 2:
         return []
@@ -165,12 +182,10 @@ def _divided(
     events: dict[TraceKeys, int] = {
         (run, worker, span): number for run, worker, span, number in rows
     }
-    [wanted] = wanted_traces(arguments)
-    groups = [
-        group
-        for group in groups_of(events.keys() & names, lambda keys: keys, call.distributes, view)
-        if any(is_among(keys, wanted) for keys in group)
-    ]
+    groups = groups_of(events.keys() & names, lambda keys: keys, size, call.view)
+    if not combines:  # or else the rows of a trace depend on traces that are not reported, too
+        [wanted] = wanted_traces(call.values)
+        groups = [group for group in groups if any(is_among(keys, wanted) for keys in group)]
 
     def weight(group: list[TraceKeys]) -> int:
         return 1 + sum(events[keys] for keys in group)
@@ -193,14 +208,12 @@ def _task_events(registry: Registry, call: Call) -> int:
     return TASK_EVENTS if sorts else UNSORTED_TASK_EVENTS
 
 
-def _run(
-    opened: Warehouse, view: Spec, arguments: Mapping[str, Any], tasks: list[_Task]
-) -> list[tuple[TraceKeys, str]]:
+def _run(opened: Warehouse, call: Call, tasks: list[_Task]) -> list[tuple[TraceKeys, str]]:
     """Write the rows of all tasks, and return the notes of all traces."""
     notes: list[tuple[TraceKeys, str]] = []
     count = min(len(tasks), opened.most_parts(TASK_MB))
     while tasks:
-        too_large = _run_at_once(opened, view, arguments, tasks, count, notes)
+        too_large = _run_at_once(opened, call, tasks, count, notes)
         # With the memory of all, one after the other. An error there is that of the view.
         tasks, count = too_large if count > 1 else [], 1
     return notes
@@ -208,8 +221,7 @@ def _run(
 
 def _run_at_once(
     opened: Warehouse,
-    view: Spec,
-    arguments: Mapping[str, Any],
+    call: Call,
     tasks: list[_Task],
     count: int,
     notes: list[tuple[TraceKeys, str]],
@@ -218,14 +230,21 @@ def _run_at_once(
     waiting, ended = iter(tasks), threading.Event()
     too_large: list[_Task] = []
 
+    def write(part: Warehouse, task: _Task) -> None:
+        part.select(task.traces.__contains__)
+        if partial_queries(call):
+            part.partial_rows(call).write_parquet(str(task.file))
+            return
+        view = call.view
+        part.view(view.name, view.version, **call.values).write_parquet(str(task.file))
+        notes.extend(part.notes(view, call.values))
+
     def run(part: Warehouse) -> None:
         for task in waiting:
             if ended.is_set():
                 return
-            part.select(task.traces.__contains__)
             try:
-                part.view(view.name, view.version, **arguments).write_parquet(str(task.file))
-                notes.extend(part.notes(view, arguments))
+                write(part, task)
             except duckdb.OutOfMemoryException:
                 if count == 1:
                     raise
@@ -249,6 +268,24 @@ def _run_at_once(
     return too_large
 
 
+def _combine(opened: Warehouse, call: Call, files: list[Path], folder: Path) -> Path:
+    """Combine the partial rows of all tasks, and return a file with the rows of the view."""
+    registry, file = opened.registry, folder / "combined.parquet"
+    _, memory = opened.limits()
+    config: dict[str, str | bool | int | float | list[str]] = {
+        "temp_directory": str(folder / "spill"),
+        "memory_limit": f"{memory}B",
+    }
+    with duckdb.connect(config=config) as con:
+        plan_without(con, SLOW_OPTIMIZER)
+        sort_asof_joins(con)
+        con.execute(f"CREATE SCHEMA parts; CREATE VIEW parts.rows AS FROM {_read(files)}")
+        create_combined(con, registry, call)
+        registry.create(con, registry.needs(call.sql, combined(call)))
+        con.sql(call.sql).write_parquet(str(file))
+    return file
+
+
 def _rows(view: Spec, files: list[Path], in_order: bool) -> str:
     """Return a query of the rows of all tasks, in the order of the view."""
     columns = ", ".join(
@@ -256,7 +293,10 @@ def _rows(view: Spec, files: list[Path], in_order: bool) -> str:
         for column in view.columns
         for name in [quote_identifier(column.name)]
     )
-    paths = ", ".join(quote_literal(str(file)) for file in files)
-    rows = f"read_parquet([{paths}], filename = true, file_row_number = true)"
     order = "" if in_order else f" ORDER BY {view.order}, r.filename, r.file_row_number"
-    return f"SELECT {columns} FROM {rows} AS r{order}"
+    return f"SELECT {columns} FROM {_read(files, 'filename = true, file_row_number = true')} AS r{order}"
+
+
+def _read(files: list[Path], *options: str) -> str:
+    paths = ", ".join(quote_literal(str(file)) for file in files)
+    return f"read_parquet({', '.join([f'[{paths}]', *options])})"

@@ -34,8 +34,9 @@ from tracewh.views.empty_blocks import RARE, empty_macro
 from tracewh.views.listing import Listing
 from tracewh.views.local_tables import LocalTables, Pattern
 from tracewh.views.needed_traces import Wanted, needed_traces, passed, wanted_traces
+from tracewh.views.partial_queries import partial_sql
 from tracewh.views.read_only import without_end
-from tracewh.views.registry import Registry, did_you_mean, installed
+from tracewh.views.registry import Call, Registry, did_you_mean, installed
 from tracewh.views.spec import Spec
 
 #: Matches SQL that lists the catalog, for which all objects must exist.
@@ -141,7 +142,8 @@ class Warehouse:
         )
         plan_without(self._con, SLOW_OPTIMIZER)
         sort_asof_joins(self._con)
-        self._block_cache = BlockCache(self._con, self.registry, self.versions)
+        self._selected: Callable[[TraceKeys], bool] | None = None
+        self._block_cache = BlockCache(self._con, self.registry, self._selected_versions)
         if memory_mb is not None:
             self.limit_memory(memory_mb)
         if "IPython" in sys.modules:
@@ -206,6 +208,14 @@ class Warehouse:
         _ORIGINS[found] = Origin(self, view, whole, call.sql)
         return found
 
+    def partial_rows(self, call: Call) -> duckdb.DuckDBPyRelation:
+        """Run the partial queries of a view on the traces that are open (tracewh/views/partial_queries.py).
+
+        Args:
+            call: A call of the view.
+        """
+        return self._query(partial_sql(call), None, cached=[(None, None, None)])
+
     def notes(self, view: Spec, arguments: Mapping[str, Any]) -> list[tuple[TraceKeys, str]]:
         """What the rows of a view leave out, and why, by trace, for example device time without an operator.
 
@@ -247,6 +257,13 @@ class Warehouse:
         owners = {replaying_run(run) for run in runs}
         return self._all.versions(lambda run: replaying_run(run) in owners)
 
+    def _selected_versions(self, runs: Collection[str] | None) -> dict[TraceKeys, str]:
+        """Return the versions of the traces whose files are open."""
+        versions = self.versions(runs)
+        if self._selected is None:
+            return versions
+        return {keys: version for keys, version in versions.items() if self._selected(keys)}
+
     def select_runs(self, runs: Collection[str]) -> None:
         """Open only the files of some runs, until the next `select_traces`."""
         self.select(lambda keys: keys[0] in runs)
@@ -269,6 +286,7 @@ class Warehouse:
         """Open only the files of the traces that match a filter, until the next call; None for all."""
         self._block_cache.clear()
         self._notes.clear()
+        self._selected = wanted
         if isinstance(self._all, LocalTables):
             self._all.select(wanted)
             return
@@ -310,14 +328,14 @@ class Warehouse:
         """
         path = self._all if isinstance(self._all, Listing) else self.path
         part = Warehouse(path, spill_in=self._temporary)
-        threads, memory = self._limits()
+        threads, memory = self.limits()
         part._con.execute(f"SET threads = {max(threads // parts, 1)}")
         part._con.execute(f"SET memory_limit = '{memory // parts}B'")
         return part
 
     def most_parts(self, least_mb: int) -> int:
         """Return the number of parts that have a core and this much memory each; at least 1."""
-        threads, memory = self._limits()
+        threads, memory = self.limits()
         return max(min(threads, memory // (least_mb * 10**6)), 1)
 
     def temporary_folder(self) -> Path:
@@ -331,12 +349,12 @@ class Warehouse:
             processes: Their number.
             least_mb: A limit in MB that each may have, however many there are.
         """
-        _, limit = self._limits()
+        _, limit = self.limits()
         shared = max(limit // processes, least_mb * 10**6)
         if shared < limit:
             self._con.execute(f"SET memory_limit = '{shared}B'")
 
-    def _limits(self) -> tuple[int, int]:
+    def limits(self) -> tuple[int, int]:
         """Return the number of threads and the memory limit in bytes."""
         [limits] = self._con.execute(
             "SELECT current_setting('threads'), parse_formatted_bytes(current_setting('memory_limit'))"

@@ -189,7 +189,8 @@ def show(
             diagnostics.usage_error(str(error).removeprefix("Invalid Input Error: "))
         if not rows:
             empty_result.explain(opened.view, opened.names(), view, arguments)
-        _write_notes(in_groups.notes if in_groups else opened.notes(view, arguments))
+        notes = in_groups.notes if in_groups else None
+        _write_notes(opened.notes(view, arguments) if notes is None else notes)
 
 
 def _write_notes(notes: Iterable[tuple[TraceKeys, str]]) -> None:

@@ -4,13 +4,11 @@ The line `distributes:` in the header of a view names the group that its rows de
 `distributes: run`, the rows of a run depend only on the traces of that run. So each task can run the view on
 one run or several, and the results together are the whole result.
 
-The line `combines:` names the partial queries of a view: tables, and calls of blocks and views, that can run
-on each trace alone. The view then reads their rows instead of the trace files, with the same SQL.
+A view with partial queries (tracewh/views/partial_queries.py) combines their rows instead.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -25,6 +23,7 @@ from tracewh.storage.layout import KEYS, replaying_run
 from tracewh.temporary import temporary
 from tracewh.views.listing import Listing, Trace
 from tracewh.views.needed_traces import reads_captures
+from tracewh.views.partial_queries import KEY, combined, create_combined, partial_sql
 from tracewh.views.registry import ArgumentError, Call, installed
 from tracewh.views.spec import Spec
 from tracewh.views.trace_groups import divide, group_keys, groups_of
@@ -35,9 +34,6 @@ if TYPE_CHECKING:
 
 #: Rows per batch of a result.
 ROWS = 10_000
-
-#: The column of `partial_rows` with the group of a row.
-KEY = "key"
 
 #: Settings of DuckDB that limit its use of the machine.
 Settings = Mapping[str, Any]
@@ -69,11 +65,6 @@ def select_traces(call: Call, listing: Listing) -> Listing:
             found = con.execute(sql, [[trace.run for trace in traces], pattern]).fetchall()
         traces = [trace for trace in traces if trace.run in found[0][0]]
     return listing.only(traces)
-
-
-def partial_queries(call: Call) -> tuple[str, ...]:
-    """The queries to run on each trace alone. None if the call compares one block of two traces."""
-    return () if call.values.get("block") is not None else call.view.combines
 
 
 def first_traces(call: Call, listing: Listing) -> Listing:
@@ -124,7 +115,7 @@ def restrict_to_tables(sql: str, listing: Listing, given: Iterable[str] = ()) ->
 
 def files_to_combine(call: Call, listing: Listing) -> Listing:
     """The files that `combine` reads besides the partial rows."""
-    return restrict_to_tables(call.sql, listing, map(_callee, call.view.combines))
+    return restrict_to_tables(call.sql, listing, combined(call))
 
 
 def empty_result(call: Call) -> pa.Table:
@@ -154,17 +145,14 @@ def partial_schema(call: Call) -> pa.Schema:
     """The schema of `partial_rows`."""
     with _connected() as con:
         installed().create(con, installed().needs(" ".join(call.view.combines)))
-        return con.sql(_partial_sql(con, call)).to_arrow_table().schema
+        return con.sql(partial_sql(call)).to_arrow_table().schema
 
 
 def partial_rows(call: Call, settings: Settings, listing: Listing) -> Iterator[pa.RecordBatch]:
-    """The rows of all partial queries over the traces of a listing.
-
-    Each row has the row of one query in the column part_N, and its group in the column `key`.
-    """
+    """The rows of all partial queries over the traces of a listing; see `partial_sql`."""
     with _connected(settings) as con:
         create(con, installed(), installed().needs(" ".join(call.view.combines)), listing)
-        yield from read_batches(con.sql(_partial_sql(con, call)).to_arrow_reader(ROWS))
+        yield from read_batches(con.sql(partial_sql(call)).to_arrow_reader(ROWS))
 
 
 def combine(
@@ -192,10 +180,8 @@ def combine(
                 run for (run,) in con.execute(f"SELECT DISTINCT {KEY} FROM parts.rows").fetchall()
             }
             listing = listing.only(trace for trace in listing.traces if trace.run in runs)
-        given = [_callee(text) for text in call.view.combines]
-        for number, name in enumerate(given):
-            con.execute(_create_from_parts(installed().named(name), f"part_{number}"))
-        create(con, installed(), installed().needs(call.sql, given), listing)
+        create_combined(con, installed(), call)
+        create(con, installed(), installed().needs(call.sql, combined(call)), listing)
         yield from read_batches(con.sql(call.sql).to_arrow_reader(ROWS))
 
 
@@ -212,36 +198,6 @@ def sort_rows(
         f"SELECT {columns} FROM (SELECT *, row_number() OVER () AS place FROM answer)"
         f" ORDER BY {view.order}, place"
     )
-
-
-def _partial_sql(con: duckdb.DuckDBPyConnection, call: Call) -> str:
-    """Create the partial queries as macros, and return a query that unites their rows."""
-    declared = ", ".join(param.declaration for param in call.view.params)
-    arguments = call.sql.removeprefix(f"FROM {call.view.object_name}")
-    key = "''" if call.distributes == "warehouse" else f"r.{call.distributes}"
-    # A row without a part: without any row, Spark would run no task that combines the parts.
-    queries = [f"SELECT '' AS {KEY}"] if call.distributes == "warehouse" else []
-    for number, text in enumerate(call.view.combines):
-        con.execute(f"CREATE MACRO of_part_{number}({declared}) AS TABLE FROM {text}")
-        queries.append(
-            f"SELECT {key} AS {KEY}, r AS part_{number} FROM of_part_{number}{arguments} AS r"
-        )
-    return " UNION ALL BY NAME ".join(queries)
-
-
-def _create_from_parts(spec: Spec, part: str) -> str:
-    """SQL that creates a table, block or view with the rows of a part as its contents."""
-    columns = ", ".join(f"CAST(r.{part}.{c.name} AS {c.type}) AS {c.name}" for c in spec.columns)
-    rows = f"SELECT {columns} FROM parts.rows AS r WHERE r.{part} IS NOT NULL"
-    if spec.kind == "table":
-        return f"CREATE TABLE {spec.name} AS {rows}"
-    wanted = " AND ".join(f"({key} IS NULL OR p.{key} = {key})" for key in KEYS)
-    return f"{spec.signature} SELECT p.* FROM ({rows}) AS p WHERE {wanted}"
-
-
-def _callee(text: str) -> str:
-    """The table, block or view that a partial query reads."""
-    return re.split(r"\W", text, maxsplit=1)[0]
 
 
 @contextmanager

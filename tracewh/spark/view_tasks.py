@@ -18,6 +18,7 @@ from tracewh.spark.share import Share, local_folder
 from tracewh.spark.tasks import context_of, map_in_arrow, one_per_task
 from tracewh.views import names
 from tracewh.views.listing import Listing
+from tracewh.views.partial_queries import KEY, partial_queries
 from tracewh.views.registry import Call, UnknownViewError, did_you_mean, installed
 from tracewh.views.warehouse import WarehouseError, listed
 
@@ -51,7 +52,7 @@ def view(
     schema = from_arrow_schema(empty.schema)
     if not listing.traces:
         return _literal_rows(spark, empty, schema)
-    queries, size = distributed.partial_queries(call), call.distributes
+    queries, size = partial_queries(call), call.distributes
     if not queries:
         if size == "warehouse":
             listing = distributed.first_traces(call, listing)
@@ -69,7 +70,7 @@ def view(
         from_arrow_schema(distributed.partial_schema(call)),
     )
     runs = 1 if size == "warehouse" else len({trace.run for trace in listing.traces})
-    grouped = rows.repartition(min(runs, most), distributed.KEY)
+    grouped = rows.repartition(min(runs, most), KEY)
     return map_in_arrow(
         grouped, partial(_combine, call, distributed.files_to_combine(call, listing)), schema
     )
