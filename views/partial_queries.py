@@ -55,8 +55,8 @@ def _with_values(text: str, call: Call) -> str:
     values = {param.name: param.default for param in call.view.params}
     types = {param.name: param.type for param in call.view.params}
     values |= {name: literal(value, types[name]) for name, value in call.values.items()}
-    # Texts stay as they are, and so do the names of the parameters of what is called.
-    names = rf"'[^']*'|\b({'|'.join(values)})\b(?!\s*:=)"
+    # Texts stay as they are, and so do columns and the names of the parameters of what is called.
+    names = rf"'[^']*'|(?<!\.)\b({'|'.join(values)})\b(?!\s*:=)"
     return re.sub(names, lambda found: values.get(found[1], found[0]), text)
 
 

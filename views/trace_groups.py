@@ -171,6 +171,8 @@ def _divided(opened: Warehouse, call: Call) -> list[frozenset[TraceKeys]]:
     task_events = _task_events(opened.registry, call)
     if not task_events or not group_keys(size):
         return []
+    if combines and any(any(names[1:]) for names in wanted_traces(call.values)):
+        return []  # a query for some traces of a run reads less of the others than the partial queries
     is_needed = needed_traces(call.view, call.values) or (lambda keys: True)
     names = {keys for keys in opened.names() if is_needed(keys)}
     if len(names) < 2:
@@ -183,7 +185,7 @@ def _divided(opened: Warehouse, call: Call) -> list[frozenset[TraceKeys]]:
         (run, worker, span): number for run, worker, span, number in rows
     }
     groups = groups_of(events.keys() & names, lambda keys: keys, size, call.view)
-    if not combines:  # or else the rows of a trace depend on traces that are not reported, too
+    if not combines:
         [wanted] = wanted_traces(call.values)
         groups = [group for group in groups if any(is_among(keys, wanted) for keys in group)]
 

@@ -171,10 +171,14 @@ def show(
     in_groups: Result | None = None
 
     def run() -> duckdb.DuckDBPyRelation:
+        return run_here(view.name, view.version, **arguments)
+
+    def run_here(
+        name: str, version: int | None = None, **arguments: Any
+    ) -> duckdb.DuckDBPyRelation:
         nonlocal in_groups
-        if (in_groups := run_in_groups(opened, view, arguments)) is not None:
-            return in_groups.rows
-        return opened.view(view.name, view.version, **arguments)
+        in_groups = run_in_groups(opened, opened.registry.get(name, version), arguments)
+        return in_groups.rows if in_groups else opened.view(name, version, **arguments)
 
     with output.open_warehouse(warehouse) as opened:
         if memory_mb is not None:
@@ -187,9 +191,9 @@ def show(
             if diagnostics.is_damage(error):
                 raise
             diagnostics.usage_error(str(error).removeprefix("Invalid Input Error: "))
-        if not rows:
-            empty_result.explain(opened.view, opened.names(), view, arguments)
         notes = in_groups.notes if in_groups else None
+        if not rows:
+            empty_result.explain(run_here, opened.names(), view, arguments)
         _write_notes(opened.notes(view, arguments) if notes is None else notes)
 
 

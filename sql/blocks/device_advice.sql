@@ -108,6 +108,7 @@ CREATE MACRO device_advice(
         WHERE
             contains(h.name, 'emcpy')
             AND (ends_with(h.category, '_runtime') OR ends_with(h.category, '_driver'))
+            AND is_wanted(h.run, h.worker, h.span, run, worker, span)
     ),
 
     -- Calls that return before the copy is done, and copies that do not involve the host, block nobody.
@@ -129,10 +130,12 @@ CREATE MACRO device_advice(
             ON
                 c.run = d.run AND c.worker = d.worker AND c.span = d.span
                 AND c.event_id = d.launch_id AND d.kind = 'memcpy'
+                AND is_wanted(d.run, d.worker, d.span, run, worker, span)
         LEFT JOIN host_events AS o
             ON
                 c.run = o.run AND c.worker = o.worker AND c.span = o.span
                 AND c.op_id = o.event_id AND o.category = 'cpu_op'
+                AND is_wanted(o.run, o.worker, o.span, run, worker, span)
     ),
 
     _copied AS (

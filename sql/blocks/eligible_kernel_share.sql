@@ -55,7 +55,9 @@ CREATE MACRO eligible_kernel_share(
             h.tensor_core_eligible AS is_eligible
         FROM host_events AS h
         INNER JOIN _traces AS t ON h.run = t.run AND h.worker = t.worker AND h.span = t.span
-        WHERE h.category IN ('cpu_op', 'user_annotation')
+        WHERE
+            h.category IN ('cpu_op', 'user_annotation')
+            AND is_wanted(h.run, h.worker, h.span, run, worker, span)
     ),
 
     -- Kernel time, and the name of an eligible operator inside (if any), on the way up to a call.

@@ -89,6 +89,7 @@ CREATE MACRO profiled_kernels(
             (ends_with(h.category, '_runtime') OR ends_with(h.category, '_driver'))
             AND contains(h.name, 'Launch')
             AND (contains(h.name, 'Kernel') OR contains(h.name, 'Graph'))
+            AND is_wanted(h.run, h.worker, h.span, run, worker, span)
             AND (h.run, h.worker, h.span, h.event_id) NOT IN (
                 SELECT (r.run, r.worker, r.span, r.launch_id)
                 FROM _ranges AS r
@@ -189,7 +190,9 @@ CREATE MACRO profiled_kernels(
                 AND r.worker = d.worker
                 AND r.span = d.span
                 AND r.correlation_id = d.correlation_id
-        WHERE d.category = 'kernel'
+        WHERE
+            d.category = 'kernel'
+            AND is_wanted(d.run, d.worker, d.span, run, worker, span)
         GROUP BY r.run, r.worker, r.span, r.event_id
     )
 

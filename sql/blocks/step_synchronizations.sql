@@ -45,6 +45,7 @@ CREATE MACRO step_synchronizations(
         WHERE
             contains(h.name, 'Synchronize')
             AND (ends_with(h.category, '_runtime') OR ends_with(h.category, '_driver'))
+            AND is_wanted(h.run, h.worker, h.span, run, worker, span)
     ),
 
     _sums AS (
@@ -62,6 +63,7 @@ CREATE MACRO step_synchronizations(
             ON
                 w.run = o.run AND w.worker = o.worker AND w.span = o.span
                 AND w.op_id = o.event_id AND o.category = 'cpu_op'
+                AND is_wanted(o.run, o.worker, o.span, run, worker, span)
         GROUP BY w.run, w.worker, w.span
     )
 

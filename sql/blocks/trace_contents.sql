@@ -49,13 +49,16 @@ CREATE MACRO trace_contents(
                 AS is_lightning_frame
         FROM host_events AS h
         INNER JOIN _files AS f ON h.run = f.run AND h.worker = f.worker AND h.span = f.span
+        WHERE is_wanted(h.run, h.worker, h.span, run, worker, span)
     ),
 
     _device AS MATERIALIZED (
         SELECT f.first_id, f.first_id + d.launch_id AS launch_id, d.graph_id > 0 AS is_replay
         FROM device_events AS d
         INNER JOIN _files AS f ON d.run = f.run AND d.worker = f.worker AND d.span = f.span
-        WHERE d.kind IN ('compute', 'communication', 'memcpy', 'memset')
+        WHERE
+            d.kind IN ('compute', 'communication', 'memcpy', 'memset')
+            AND is_wanted(d.run, d.worker, d.span, run, worker, span)
     ),
 
     _host_facts AS (
@@ -78,7 +81,9 @@ CREATE MACRO trace_contents(
             SELECT DISTINCT f.first_id, h.pid, h.tid, h.overlap_start_ns
             FROM host_events AS h
             INNER JOIN _files AS f ON h.run = f.run AND h.worker = f.worker AND h.span = f.span
-            WHERE h.overlap_start_ns IS NOT NULL
+            WHERE
+                h.overlap_start_ns IS NOT NULL
+                AND is_wanted(h.run, h.worker, h.span, run, worker, span)
         ) AS c
         GROUP BY c.first_id
     ),

@@ -49,7 +49,9 @@ CREATE MACRO unrecorded_work(
         CROSS JOIN device_trace_names(run, worker, span) AS t
         INNER JOIN _traces AS r
             ON d.run = r.run AND d.worker = r.worker AND d.span = r.span
-        WHERE d.kind IN ('compute', 'communication', 'memcpy', 'memset')
+        WHERE
+            d.kind IN ('compute', 'communication', 'memcpy', 'memset')
+            AND is_wanted(d.run, d.worker, d.span, run, worker, span)
     ),
 
     _devices AS (
@@ -113,6 +115,7 @@ CREATE MACRO unrecorded_work(
                 OR contains(h.name, 'StreamBeginCapture')
                 OR contains(h.name, 'StreamEndCapture')
             )
+            AND is_wanted(h.run, h.worker, h.span, run, worker, span)
     ),
 
     _captures AS (
@@ -128,7 +131,9 @@ CREATE MACRO unrecorded_work(
             FROM device_events AS d
             INNER JOIN _capturing AS p
                 ON d.run = p.run AND d.worker = p.worker AND d.span = p.span
-            WHERE d.kind IN ('compute', 'communication', 'memcpy', 'memset')
+            WHERE
+                d.kind IN ('compute', 'communication', 'memcpy', 'memset')
+                AND is_wanted(d.run, d.worker, d.span, run, worker, span)
         ) AS w
             ON
                 c.run = w.run AND c.worker = w.worker AND c.span = w.span

@@ -352,3 +352,17 @@ def test_each_side_of_a_comparison_has_the_trace_that_it_chooses(tmp_path: Path)
 )
 def test_the_traces_that_arguments_name(arguments: dict[str, Any], wanted: Rows) -> None:
     assert wanted_traces(arguments) == wanted
+
+
+def test_traces_that_are_not_selected_do_not_count(
+    graphs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(block_cache, "MOST_TRACES", 1)
+    with tracewh.open(graphs) as warehouse:
+        assert replayed(warehouse.operator_stats()) == [("aten::mm", 4.0), ("aten::mm", 3.0)]
+        assert tables(warehouse) == {}
+        warehouse.select(lambda keys: keys[0] == "serve")
+        assert replayed(warehouse.operator_stats()) == [("aten::mm", 3.0)]
+        assert tables(warehouse)
+        warehouse.select(lambda keys: keys[0] == "other")
+        assert replayed(warehouse.operator_stats()) == [("aten::mm", 4.0)]

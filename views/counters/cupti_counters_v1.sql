@@ -8,7 +8,7 @@
 -- carries: spark
 -- needs: no_counters
 -- empty: No kernel has counters: {record counters}.
--- uses: counter_values
+-- uses: counter_values, is_wanted
 -- example: drawn --counter dram%
 --
 -- kernel_counters has the same counters as a map, and the operators that launched the kernel.
@@ -47,8 +47,11 @@ CREATE MACRO cupti_counters_v1(
     INNER JOIN device_events AS d
         ON c.run = d.run AND c.worker = d.worker AND c.span = d.span AND c.event_id = d.event_id
     WHERE
-        counter IS NULL
-        OR CASE
-            WHEN contains(counter, '%') THEN c.counter LIKE counter ELSE c.counter = counter
-        END
+        (
+            counter IS NULL
+            OR CASE
+                WHEN contains(counter, '%') THEN c.counter LIKE counter ELSE c.counter = counter
+            END
+        )
+        AND is_wanted(d.run, d.worker, d.span, run, worker, span)
     ORDER BY c.run, c.worker, c.span, c.event_id, c.counter;

@@ -74,7 +74,9 @@ CREATE MACRO kernel_counters_v1(
         INNER JOIN traces_counted AS c
             ON h.run = c.run AND h.worker = c.worker AND h.span = c.span
         CROSS JOIN traces_profiled AS t
-        WHERE h.category IN ('cpu_op', 'user_annotation')
+        WHERE
+            h.category IN ('cpu_op', 'user_annotation')
+            AND is_wanted(h.run, h.worker, h.span, run, worker, span)
     ),
 
     launching AS (

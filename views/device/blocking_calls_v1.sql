@@ -164,7 +164,9 @@ CREATE MACRO blocking_calls_v1(
         f.device_event_id
     FROM found AS f
     LEFT JOIN host_events AS o
-        ON f.run = o.run AND f.worker = o.worker AND f.span = o.span AND f.op_id = o.event_id
+        ON
+            f.run = o.run AND f.worker = o.worker AND f.span = o.span AND f.op_id = o.event_id
+            AND is_wanted(o.run, o.worker, o.span, run, worker, span)
     WHERE f.rule IS NOT NULL AND (rule = 'all' OR f.rule = rule)
     ORDER BY
         f.duration_ns DESC,

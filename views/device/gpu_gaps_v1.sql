@@ -171,9 +171,13 @@ CREATE MACRO gpu_gaps_v1(
     -- Both are there. An inner join could be reordered: where DuckDB expects no device events, it would
     -- join all of a trace with each other first.
     LEFT JOIN device_events AS b
-        ON g.run = b.run AND g.worker = b.worker AND g.span = b.span AND g.before_id = b.event_id
+        ON
+            g.run = b.run AND g.worker = b.worker AND g.span = b.span AND g.before_id = b.event_id
+            AND is_wanted(b.run, b.worker, b.span, run, worker, span)
     LEFT JOIN device_events AS a
-        ON g.run = a.run AND g.worker = a.worker AND g.span = a.span AND g.after_id = a.event_id
+        ON
+            g.run = a.run AND g.worker = a.worker AND g.span = a.span AND g.after_id = a.event_id
+            AND is_wanted(a.run, a.worker, a.span, run, worker, span)
     LEFT JOIN unrecorded_waits(run, worker, span) AS w
         ON g.run = w.run AND g.worker = w.worker AND g.span = w.span AND g.after_id = w.event_id
     LEFT JOIN slots AS s ON g.gap = s.gap

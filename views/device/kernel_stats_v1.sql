@@ -67,7 +67,7 @@ CREATE MACRO kernel_stats_v1(
                 AND s.span = h.span
                 AND s.start_ns <= h.start_ns
                 AND s.end_ns >= h.start_ns + h.duration_ns
-        WHERE s.step = step
+        WHERE s.step = step AND is_wanted(h.run, h.worker, h.span, run, worker, span)
     ),
 
     -- Only for grouping by launch: numbering the traces opens a file of each.

@@ -80,7 +80,9 @@ CREATE MACRO utilization_series_v1(
             min(o.time_ns) AS start_ns,
             max(o.time_ns + o.duration_ns) AS end_ns
         FROM other_events AS o
-        WHERE o.category = 'Trace' AND o.name = 'PyTorch Profiler (0)'
+        WHERE
+            o.category = 'Trace' AND o.name = 'PyTorch Profiler (0)'
+            AND is_wanted(o.run, o.worker, o.span, run, worker, span)
         GROUP BY o.run, o.worker, o.span
     ),
 

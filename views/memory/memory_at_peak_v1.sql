@@ -213,6 +213,7 @@ CREATE MACRO memory_at_peak_v1(
                 AND h.event_id = o.event_id
         WHERE
             (h.source_file IS NOT NULL OR h.call_stack IS NOT NULL)
+            AND is_wanted(h.run, h.worker, h.span, run, worker, span)
             -- An event may end after the event in which it starts: then that event is not around it.
             AND h.start_ns + h.duration_ns > o.time_ns
     ),

@@ -107,6 +107,7 @@ CREATE MACRO flamegraph_v1(
                 AND d.event_id = p.event_id
         WHERE
             metric = 'device' AND d.kind IN ('compute', 'communication', 'memcpy', 'memset')
+            AND is_wanted(d.run, d.worker, d.span, run, worker, span)
         UNION ALL
         SELECT
             m.run,
@@ -116,7 +117,9 @@ CREATE MACRO flamegraph_v1(
             '[' || concat_ws(':', m.device_type, m.device_id) || ']' AS leaf,
             m.bytes AS amount
         FROM memory_records AS m
-        WHERE metric = 'bytes' AND m.bytes > 0
+        WHERE
+            metric = 'bytes' AND m.bytes > 0
+            AND is_wanted(m.run, m.worker, m.span, run, worker, span)
     ),
 
     host AS (

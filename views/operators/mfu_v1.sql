@@ -94,6 +94,7 @@ CREATE MACRO mfu_v1(
                 k.run = h.run AND k.worker = h.worker AND k.span = h.span
                 AND k.launch_id = h.event_id
         CROSS JOIN trace_names(run, worker, span) AS t
+        WHERE is_wanted(h.run, h.worker, h.span, run, worker, span)
     ),
 
     starts AS (

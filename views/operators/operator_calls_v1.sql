@@ -127,7 +127,9 @@ CREATE MACRO operator_calls_v1(
                 first_id(n.names, d.run, d.worker, d.span) + d.op_id AS op_id
             FROM device_events AS d
             CROSS JOIN trace_names(run, worker, span) AS n
-            WHERE d.kind IN ('compute', 'communication') AND d.op_id IS NOT NULL
+            WHERE
+                d.kind IN ('compute', 'communication') AND d.op_id IS NOT NULL
+                AND is_wanted(d.run, d.worker, d.span, run, worker, span)
         ) AS d
         INNER JOIN tree AS t ON d.op_id = t.id
         GROUP BY t.call_id

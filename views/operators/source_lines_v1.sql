@@ -304,6 +304,7 @@ CREATE MACRO source_lines_v1(
             WHERE
                 d.kind IN ('compute', 'communication', 'memcpy', 'memset')
                 AND coalesce(d.launch_id, d.op_id) IS NOT NULL
+                AND is_wanted(d.run, d.worker, d.span, run, worker, span)
             UNION ALL
             SELECT
                 first_id(t.names, m.run, m.worker, m.span) AS first_id,
@@ -312,6 +313,7 @@ CREATE MACRO source_lines_v1(
                 greatest(m.bytes, 0) AS bytes
             FROM memory_records AS m
             CROSS JOIN trace_names(run, worker, span) AS t
+            WHERE is_wanted(m.run, m.worker, m.span, run, worker, span)
         ) AS r
         INNER JOIN with_lines AS w ON r.first_id = w.first_id
     ),

@@ -79,7 +79,9 @@ CREATE MACRO gpu_summary_v1(
         CROSS JOIN device_trace_names(run, worker, span) AS t
         INNER JOIN windows AS w
             ON d.run = w.run AND d.worker = w.worker AND d.span = w.span
-        WHERE d.kind IN ('compute', 'communication')
+        WHERE
+            d.kind IN ('compute', 'communication')
+            AND is_wanted(d.run, d.worker, d.span, run, worker, span)
     ),
 
     used_devices AS MATERIALIZED (
@@ -126,7 +128,9 @@ CREATE MACRO gpu_summary_v1(
         FROM host_events AS h
         INNER JOIN windows AS w
             ON h.run = w.run AND h.worker = w.worker AND h.span = w.span
-        WHERE h.category = 'user_annotation'
+        WHERE
+            h.category = 'user_annotation'
+            AND is_wanted(h.run, h.worker, h.span, run, worker, span)
     ),
 
     -- Whatever launches work is an operator or an annotation. Few have an annotation as the nearest.

@@ -79,10 +79,9 @@ def one_query() -> Iterator[None]:
         ("runs", 8),  # combines rows of each trace
         ("recommendations", 8),
         ("trace_quality", 8),
-        ("recommendations --run a --worker 10", 4),  # also reads the other ranks of the run
         ("trend --figure step_us", 8),
         ("diff_overview --baseline a --experiment b", 8),
-        ("diff_kernels --baseline a --experiment a --experiment-worker 1", 4),
+        ("diff_kernels --baseline a --experiment a", 4),
     ],
 )
 def test_the_rows_are_those_of_one_query(
@@ -125,6 +124,8 @@ def test_a_table_shows_the_first_rows_and_counts_all(
         (("diff_modules", "--baseline", "a", "--experiment", "b"), 0),
         (("diff_kernels", "--baseline", "a", "--experiment", "b", "--block", "/"), 0),
         (("step_breakdown",), 0),  # reads no events
+        (("recommendations", "--run", "a", "--worker", "10"), 0),
+        (("diff_kernels", "--baseline", "a", "--experiment", "b", "--baseline-worker", "1"), 0),
     ],
 )
 def test_one_group_is_one_query(
@@ -132,6 +133,17 @@ def test_one_group_is_one_query(
 ) -> None:
     assert tracewh("show", *options, "-w", many).code == 0
     assert len(tasks) == groups
+
+
+def test_why_there_are_no_rows_is_found_in_groups_too(
+    tracewh: Command, many: Path, tasks: Tasks
+) -> None:
+    """What the traces lack is what trace_quality says, which combines the rows of each trace."""
+    found = tracewh("show", "graph_replays", "-w", many)
+    assert (found.out, len(tasks)) == ("", 8)
+    assert "a/1/1, a/1/2, a/10/1 and 5 more: No graph was launched" in found.err
+    with one_query():
+        assert found == tracewh("show", "graph_replays", "-w", many)
 
 
 def test_a_task_has_several_groups_in_order(
@@ -208,7 +220,7 @@ def test_a_run_and_the_captures_of_its_graphs_are_one_group(
     warehouse = ingested(tmp_path)
     assert tracewh("link-captures", "serve", "warmup", "-w", warehouse).code == 0
     shutil.copytree(warehouse / "data/run=warmup", warehouse / "data/run=serve-2")
-    for view in ("operator_stats", "graph_replays", "module_tree"):
+    for view in ("operator_stats", "graph_replays", "graph_kernels"):
         found = tracewh("show", view, "--format", "csv", "-w", warehouse)
         assert [{run for run, _, _ in each} for each in tasks] == [
             {"serve", "serve/capture_traces"},
