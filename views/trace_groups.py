@@ -154,7 +154,7 @@ def run_in_groups(opened: Warehouse, view: Spec, arguments: Mapping[str, Any]) -
         in_order = view.order.split(", ")[: len(keys)] == list(keys) and not has_captures(
             (keys for task in tasks for keys in task.traces), view
         )
-    rows = opened.sql(_rows(view, files, in_order))
+    rows = opened.read_temporary(_rows(view, files, in_order))
     _STORED.add(rows)
     return Result(rows, notes if notes is None else sorted(notes))
 
@@ -178,7 +178,7 @@ def _divided(opened: Warehouse, call: Call) -> list[frozenset[TraceKeys]]:
     if len(names) < 2:
         return []
     try:
-        rows = opened.sql("SELECT run, worker, span, events FROM traces").fetchall()
+        rows = opened.sql("SELECT run, worker, span, coalesce(events, 0) FROM traces").fetchall()
     except duckdb.Error:  # damaged; the query of all traces says it if it needs what is damaged
         return []
     events: dict[TraceKeys, int] = {
@@ -273,12 +273,7 @@ def _run_at_once(
 def _combine(opened: Warehouse, call: Call, files: list[Path], folder: Path) -> Path:
     """Combine the partial rows of all tasks, and return a file with the rows of the view."""
     registry, file = opened.registry, folder / "combined.parquet"
-    _, memory = opened.limits()
-    config: dict[str, str | bool | int | float | list[str]] = {
-        "temp_directory": str(folder / "spill"),
-        "memory_limit": f"{memory}B",
-    }
-    with duckdb.connect(config=config) as con:
+    with duckdb.connect(config=opened.limits_of_another()) as con:
         plan_without(con, SLOW_OPTIMIZER)
         sort_asof_joins(con)
         con.execute(f"CREATE SCHEMA parts; CREATE VIEW parts.rows AS FROM {_read(files)}")

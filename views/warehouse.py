@@ -143,6 +143,7 @@ class Warehouse:
         plan_without(self._con, SLOW_OPTIMIZER)
         sort_asof_joins(self._con)
         self._selected: Callable[[TraceKeys], bool] | None = None
+        self._stored: duckdb.DuckDBPyConnection | None = None
         self._block_cache = BlockCache(self._con, self.registry, self._selected_versions)
         if memory_mb is not None:
             self.limit_memory(memory_mb)
@@ -342,6 +343,12 @@ class Warehouse:
         """Return a new folder that is removed when the warehouse is closed."""
         return Path(tempfile.mkdtemp(dir=self._temporary))
 
+    def read_temporary(self, query: str) -> duckdb.DuckDBPyRelation:
+        """Run a query over files in a temporary folder of this warehouse, which `confine` does not restrict."""
+        if self._stored is None:
+            self._stored = duckdb.connect(config=self.limits_of_another())
+        return self._stored.sql(query)
+
     def share_memory(self, processes: int, least_mb: int) -> None:
         """Let this be one of several processes that together keep to the limit of one.
 
@@ -360,6 +367,12 @@ class Warehouse:
             "SELECT current_setting('threads'), parse_formatted_bytes(current_setting('memory_limit'))"
         ).fetchall()
         return limits
+
+    def limits_of_another(self) -> dict[str, str | bool | int | float | list[str]]:
+        """Return the settings of a database with the same limits, which spills to a folder of its own."""
+        _, memory = self.limits()
+        folder = self.temporary_folder() / "spill"
+        return {"temp_directory": str(folder), "memory_limit": f"{memory}B"}
 
     def confine(self, memory_mb: int | None = None) -> None:
         """Restrict queries to the files of the warehouse, and lock the settings.
@@ -411,6 +424,8 @@ class Warehouse:
     def close(self) -> None:
         """Close the warehouse; its relations cannot be used any more."""
         self._con.close()
+        if self._stored is not None:
+            self._stored.close()
         self._remove()
 
     def __enter__(self) -> Self:

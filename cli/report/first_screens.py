@@ -7,9 +7,12 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 from tracewh.cli.report.row_json import by_column, embedded
-from tracewh.views.queries import query_text, run_query
+from tracewh.views.queries import run_query
+from tracewh.views.trace_groups import run_in_groups
 
 if TYPE_CHECKING:
+    import duckdb
+
     from tracewh.cli.report.report_trace import ReportTrace
     from tracewh.views.warehouse import Warehouse
 
@@ -31,9 +34,11 @@ def first_screens(warehouse: Warehouse, trace: ReportTrace, room: int) -> dict[s
     others = [name for name in names if name != own]
     if others:
         parts = {
-            "verdict": _by_trace(warehouse, trace.run, "all_verdicts"),
-            "steps": _by_trace(warehouse, trace.run, "all_steps"),
-            "mean": _by_trace(warehouse, trace.run, "all_mean_steps"),
+            "verdict": _by_trace(_verdicts(warehouse, trace.run)),
+            "steps": _by_trace(
+                run_query(warehouse, "report/all_steps", run=trace.run, most_rows=MOST_STEPS)
+            ),
+            "mean": _by_trace(run_query(warehouse, "report/all_mean_steps", run=trace.run)),
         }
     for worker, span in others:
         screen: dict[str, Any] = {"worker": worker, "span": span}
@@ -48,10 +53,16 @@ def first_screens(warehouse: Warehouse, trace: ReportTrace, room: int) -> dict[s
     return {"screens": screens, "left": len(others) + 1 - len(screens)}
 
 
-def _by_trace(warehouse: Warehouse, run: str, name: str) -> dict[tuple[str, str], list[list[Any]]]:
-    """Return the columns of a query after worker and span, for each of these."""
-    text = query_text(f"report/{name}", run=run, most_rows=MOST_STEPS)
-    workers, spans, *columns = by_column(warehouse.sql(text), {})["values"]
+def _verdicts(warehouse: Warehouse, run: str) -> duckdb.DuckDBPyRelation:
+    """Return the verdicts of all traces of a run, of a few traces at a time if they are large."""
+    found = run_in_groups(warehouse, warehouse.registry.get("verdict"), {"run": run})
+    rows = found.rows if found else warehouse.view("verdict", run=run)
+    return rows.project("worker, span, * EXCLUDE (run, worker, span)")
+
+
+def _by_trace(found: duckdb.DuckDBPyRelation) -> dict[tuple[str, str], list[list[Any]]]:
+    """Return the columns of a result after worker and span, for each of these."""
+    workers, spans, *columns = by_column(found, {})["values"]
     rows: dict[tuple[str, str], list[int]] = defaultdict(list)
     for row, key in enumerate(zip(workers, spans, strict=True)):
         rows[key].append(row)

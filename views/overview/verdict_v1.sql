@@ -4,8 +4,9 @@
 -- summary: The answer in sentences: one headline, six key figures, and what costs most.
 -- grain: one row per sentence, figure or finding of a trace
 -- distributes: run
+-- combines: traces; devices; device_words(); used_devices(); data_advice(); device_advice(); eligible_kernel_share(); frameworks(); memory_fullness(); recorded_intervals(); serving_advice(); small_launches(); step_synchronizations(); unrecorded_work(); gpu_summary_v1(); step_breakdown_summary_v1(); steps; recorded_kinds(); memory_peaks(); serving_verdict(); straggler_verdict(); comm_overlap_v1(); mfu_v1(); operator_stats_v1(per_span := TRUE); step_breakdown_v1()
 -- order: run, worker, span, list_position(['headline', 'gain', 'card', 'finding'], part), position
--- uses: as_bytes, as_digits, as_percent, as_time, device_words, finding_phrases, is_wanted, percentage, recording_hint, serving_verdict, straggler_verdict, unrecorded_work, comm_overlap_v1, gpu_summary_v1, memory_curve_v1, mfu_v1, operator_stats_v1, recommendations_v1, step_breakdown_summary_v1, step_breakdown_v1
+-- uses: as_bytes, as_digits, as_percent, as_time, device_words, finding_phrases, is_wanted, memory_peaks, percentage, recorded_kinds, recording_hint, serving_verdict, straggler_verdict, unrecorded_work, comm_overlap_v1, gpu_summary_v1, mfu_v1, operator_stats_v1, recommendations_v1, step_breakdown_summary_v1, step_breakdown_v1
 -- example: samples --run ddp_gloo --worker rank0
 -- reading: This rank waits for its data loader for a third of each step. Without that, a step would take 24 ms instead of 36 ms.
 --
@@ -166,17 +167,6 @@ CREATE MACRO verdict_v1(
         GROUP BY d.run, d.worker, d.span
     ),
 
-    device_peaks AS MATERIALIZED (
-        SELECT
-            m.run,
-            m.worker,
-            m.span,
-            m.device,
-            max(m.allocated_bytes)::DOUBLE AS peak_bytes
-        FROM memory_curve_v1(run := run, worker := worker, span := span) AS m
-        GROUP BY m.run, m.worker, m.span, m.device
-    ),
-
     -- The fullest device counts; the host only if no device recorded its memory.
     peaks AS (
         SELECT
@@ -187,7 +177,7 @@ CREATE MACRO verdict_v1(
                 { 'device': p.device, 'bytes': p.peak_bytes, 'capacity': d.total_memory_bytes },
                 (p.device <> 'cpu', coalesce(p.peak_bytes / d.total_memory_bytes, 0), p.peak_bytes)
             ) AS peak
-        FROM device_peaks AS p
+        FROM memory_peaks(run, worker, span) AS p
         LEFT JOIN devices AS d
             ON
                 p.run = d.run AND p.worker = d.worker AND p.span = d.span
@@ -196,24 +186,6 @@ CREATE MACRO verdict_v1(
                 AND d.total_memory_bytes > 0
         WHERE p.peak_bytes > 0
         GROUP BY p.run, p.worker, p.span
-    ),
-
-    remembered AS (
-        SELECT DISTINCT m.run, m.worker, m.span
-        FROM memory_records AS m
-        WHERE is_wanted(m.run, m.worker, m.span, run, worker, span)
-    ),
-
-    loaded AS (
-        SELECT DISTINCT b.run, b.worker, b.span
-        FROM data_pipeline_batches AS b
-        WHERE is_wanted(b.run, b.worker, b.span, run, worker, span)
-    ),
-
-    counted AS (
-        SELECT DISTINCT c.run, c.worker, c.span
-        FROM counters AS c
-        WHERE is_wanted(c.run, c.worker, c.span, run, worker, span)
     ),
 
     -- A message has what was measured, then a colon and what to change, and at last what it costs.
@@ -334,7 +306,7 @@ CREATE MACRO verdict_v1(
             -- The pipeline of MindSpore is recorded, and the loop that waits for it is not.
             coalesce(nullif(m.dataloader_us, 0), u.loading_us, m.dataloader_us) AS dataloader_us,
             p.peak,
-            x.run IS NOT NULL AS has_batches,
+            coalesce(k.has_batches, FALSE) AS has_batches,
             m.operators_pct,
             m.device_us,
             CASE WHEN m.host_us > 0 OR o.name IS NOT NULL THEN m.host_us END AS alone_us,
@@ -366,12 +338,12 @@ CREATE MACRO verdict_v1(
             percentage(o.device_us, m.device_us * greatest(s.steps, 1)) AS launched_pct,
             h.overlap_pct,
             l.devices AS listed_devices,
-            e.run IS NOT NULL AS has_memory,
+            coalesce(k.has_memory, FALSE) AS has_memory,
             u.waits_for_another,
             u.idle_gpus,
             g.mfu_pct,
             u.eligible_pct,
-            n.run IS NOT NULL AS has_counters,
+            coalesce(k.has_counters, FALSE) AS has_counters,
             coalesce(w.is_capture, FALSE) AS is_capture,
             coalesce(w.is_partial, FALSE) AS is_partial,
             w.queued_us,
@@ -408,9 +380,8 @@ CREATE MACRO verdict_v1(
         LEFT JOIN hidden AS h ON t.run = h.run AND t.worker = h.worker AND t.span = h.span
         LEFT JOIN listed_devices AS l ON t.run = l.run AND t.worker = l.worker AND t.span = l.span
         LEFT JOIN peaks AS p ON t.run = p.run AND t.worker = p.worker AND t.span = p.span
-        LEFT JOIN remembered AS e ON t.run = e.run AND t.worker = e.worker AND t.span = e.span
-        LEFT JOIN loaded AS x ON t.run = x.run AND t.worker = x.worker AND t.span = x.span
-        LEFT JOIN counted AS n ON t.run = n.run AND t.worker = n.worker AND t.span = n.span
+        LEFT JOIN recorded_kinds(run, worker, span) AS k
+            ON t.run = k.run AND t.worker = k.worker AND t.span = k.span
         LEFT JOIN unrecorded_work(run, worker, span) AS w
             ON t.run = w.run AND t.worker = w.worker AND t.span = w.span
         LEFT JOIN device_words(run, worker, span) AS z
