@@ -55,6 +55,8 @@ EVENT_TABLES = frozenset(
 )
 #: Matches SQL that sorts rows. The order of the result is not meant: it has few rows.
 _SORTS = re.compile(r"\bOVER\s*\(|\bASOF\b")
+#: The most traces whose events are counted. Of more traces, each of the others counts as their mean.
+MOST_COUNTED = 64
 #: The memory of a task in MB. Where there is less for each core, fewer tasks run at the same time.
 TASK_MB = 1_000
 
@@ -174,23 +176,22 @@ def _divided(opened: Warehouse, call: Call) -> list[frozenset[TraceKeys]]:
     if combines and any(any(names[1:]) for names in wanted_traces(call.values)):
         return []  # a query for some traces of a run reads less of the others than the partial queries
     is_needed = needed_traces(call.view, call.values) or (lambda keys: True)
-    names = {keys for keys in opened.names() if is_needed(keys)}
+    names = sorted({keys for keys in opened.names() if is_needed(keys)})
     if len(names) < 2:
         return []
+    counted = names[:: -(-len(names) // MOST_COUNTED)]
     try:
-        rows = opened.sql("SELECT run, worker, span, coalesce(events, 0) FROM traces").fetchall()
+        events = opened.events(counted)
     except duckdb.Error:  # damaged; the query of all traces says it if it needs what is damaged
         return []
-    events: dict[TraceKeys, int] = {
-        (run, worker, span): number for run, worker, span, number in rows
-    }
-    groups = groups_of(events.keys() & names, lambda keys: keys, size, call.view)
+    mean = sum(events.values()) // len(counted)
+    groups = groups_of(names, lambda keys: keys, size, call.view)
     if not combines:
         [wanted] = wanted_traces(call.values)
         groups = [group for group in groups if any(is_among(keys, wanted) for keys in group)]
 
     def weight(group: list[TraceKeys]) -> int:
-        return 1 + sum(events[keys] for keys in group)
+        return 1 + sum(events.get(keys, mean) for keys in group)
 
     most = sum(map(weight, groups)) // task_events
     if most < 2 or len(groups) < 2:

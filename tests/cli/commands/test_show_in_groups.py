@@ -159,6 +159,26 @@ def test_a_task_has_several_groups_in_order(
     assert [sorted(each) for each in tasks] == [keys[:2], keys[2:5], keys[5:]]
 
 
+def test_of_many_traces_some_are_counted(
+    tracewh: Command, many: Path, tasks: Tasks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every third of 8: a/1/1 and a/2 have 4 events, b/10 too. Then all have 4, and a task of 10 holds two."""
+    monkeypatch.setattr(trace_groups, "MOST_COUNTED", 3)
+    monkeypatch.setattr(trace_groups, "TASK_EVENTS", 10)
+    counted: list[list[tuple[str, str, str]]] = []
+    events = Warehouse.events
+
+    def note(self: Warehouse, traces: Any) -> Any:
+        counted.append(list(traces))
+        return events(self, counted[-1])
+
+    monkeypatch.setattr(Warehouse, "events", note)
+    found = tracewh("show", "gpu_time", "--format", "csv", "-w", many)
+    assert counted == [[("a", "1", "1"), ("a", "2", "1"), ("b", "10", "1")]]
+    assert [len(each) for each in tasks] == [2, 2, 2, 2]
+    assert found.out.count("\n") == 9
+
+
 def test_without_memory_for_several_tasks_they_run_one_by_one(
     tracewh: Command, many: Path, tasks: Tasks, monkeypatch: pytest.MonkeyPatch
 ) -> None:

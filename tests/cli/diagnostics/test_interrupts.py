@@ -120,7 +120,9 @@ def test_an_interrupt_ends_any_command(warehouse: Path, tmp_path: Path, command:
     ],
 )
 def test_an_interrupt_ends_all_groups_of_traces(warehouse: Path, tmp_path: Path, sql: str) -> None:
-    _interrupt(ENDLESS_GROUPS, "show", "runs", "-w", str(warehouse), sql, folder=tmp_path)
+    _interrupt(
+        ENDLESS_GROUPS, "show", "runtime_api_stats", "-w", str(warehouse), sql, folder=tmp_path
+    )
 
 
 def _interrupt(script: str, *words: str, folder: Path) -> None:
