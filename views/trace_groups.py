@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 import threading
+import time
 import weakref
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -232,6 +233,7 @@ def _run_at_once(
     """Run tasks, `count` at the same time; add their notes, and return those that need more memory."""
     waiting, ended = iter(tasks), threading.Event()
     too_large: list[_Task] = []
+    busy: set[Warehouse] = set()
 
     def write(part: Warehouse, task: _Task) -> None:
         part.select(task.traces.__contains__)
@@ -243,30 +245,37 @@ def _run_at_once(
         notes.extend(part.notes(view, call.values))
 
     def run(part: Warehouse) -> None:
-        for task in waiting:
-            if ended.is_set():
-                return
-            try:
-                write(part, task)
-            except duckdb.OutOfMemoryException:
-                if count == 1:
-                    raise
-                too_large.append(task)
-            except BaseException:
-                ended.set()
-                raise
+        busy.add(part)  # before it asks whether all has ended
+        try:
+            for task in waiting:
+                if ended.is_set():
+                    return
+                try:
+                    write(part, task)
+                except duckdb.OutOfMemoryException:
+                    if count == 1:
+                        raise
+                    too_large.append(task)
+        except BaseException:
+            ended.set()
+            raise
+        finally:
+            busy.remove(part)
 
     with ExitStack() as stack:
         parts = [stack.enter_context(opened.part(count)) for _ in range(count)]
         pool = stack.enter_context(ThreadPoolExecutor(count))
-        running = [pool.submit(run, part) for part in parts]
         try:
-            for each in running:
-                each.result()
+            for running in [pool.submit(run, part) for part in parts]:
+                running.result()
         except BaseException:
             ended.set()
-            for part in parts:
-                part.interrupt()
+            # Again and again: a query may begin after an interrupt. The pool does not know a thread whose start
+            # was interrupted.
+            while busy:
+                for part in parts:
+                    part.interrupt()
+                time.sleep(0.05)
             raise
     return too_large
 

@@ -82,7 +82,7 @@ def endless(self, *_):
     self._con.execute("SELECT levenshtein(repeat('a', 4000000), repeat('b', 4000000))")
 
 Warehouse.resolve = Warehouse.select_traces = endless
-main()
+sys.exit(main())
 """
 
 #: `show` of groups of traces, but the query of each takes hours.
