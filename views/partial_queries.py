@@ -39,14 +39,14 @@ def partial_sql(call: Call) -> str:
     return " UNION ALL BY NAME ".join(queries)
 
 
-def combined(call: Call) -> list[str]:
+def combined_names(call: Call) -> list[str]:
     """Return the tables, blocks and views that the partial queries of a call read."""
     return [re.split(r"\W", text, maxsplit=1)[0] for text in call.view.combines]
 
 
 def create_combined(con: duckdb.DuckDBPyConnection, registry: Registry, call: Call) -> None:
     """Create what the partial queries read, with the rows of the table `parts.rows` as its contents."""
-    for number, name in enumerate(combined(call)):
+    for number, name in enumerate(combined_names(call)):
         con.execute(_create_from_parts(registry.named(name), f"part_{number}"))
 
 

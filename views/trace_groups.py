@@ -28,7 +28,7 @@ from tracewh.quoting import quote_identifier, quote_literal
 from tracewh.storage.layout import KEYS, TraceKeys, replaying_run
 from tracewh.views.empty_blocks import RARE
 from tracewh.views.needed_traces import is_among, needed_traces, reads_captures, wanted_traces
-from tracewh.views.partial_queries import combined, create_combined, partial_queries
+from tracewh.views.partial_queries import combined_names, create_combined, partial_queries
 from tracewh.views.registry import Call, Registry
 from tracewh.views.spec import SIZES, Spec
 from tracewh.views.warehouse import (
@@ -288,7 +288,7 @@ def _combine(opened: Warehouse, call: Call, files: list[Path], folder: Path) -> 
         sort_asof_joins(con)
         con.execute(f"CREATE SCHEMA parts; CREATE VIEW parts.rows AS FROM {_read(files)}")
         create_combined(con, registry, call)
-        registry.create(con, registry.needs(call.sql, combined(call)))
+        registry.create(con, registry.needs(call.sql, combined_names(call)))
         con.sql(call.sql).write_parquet(str(file))
     return file
 

@@ -258,15 +258,19 @@ class Warehouse:
         owners = {replaying_run(run) for run in runs}
         return self._all.versions(lambda run: replaying_run(run) in owners)
 
-    def events(self, traces: Iterable[TraceKeys]) -> dict[TraceKeys, int]:
+    def events(self, traces: Collection[TraceKeys]) -> dict[TraceKeys, int]:
         """Return the number of events of traces; only their files are opened."""
-        selected = self._selected
-        self.select(set(traces).__contains__)
+        query = "SELECT run, worker, span, coalesce(events, 0) FROM traces"
+        selected, others = self._selected, set(self.names()).difference(traces)
+        if selected is not None:
+            others = set(filter(selected, others))
+        if others:  # not otherwise: a new selection removes what is cached
+            self.select(set(traces).__contains__)
         try:
-            query = "SELECT run, worker, span, coalesce(events, 0) FROM traces"
             return {(run, w, span): events for run, w, span, events in self.sql(query).fetchall()}
         finally:
-            self.select(selected)
+            if others:
+                self.select(selected)
 
     def _selected_versions(self, runs: Collection[str] | None) -> dict[TraceKeys, str]:
         """Return the versions of the traces whose files are open."""

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from tracewh.views.partial_queries import combined, partial_queries, partial_sql
+from tracewh.views.partial_queries import combined_names, partial_queries, partial_sql
 from tracewh.views.registry import installed
 
 
@@ -35,7 +35,7 @@ def test_one_block_of_two_traces_is_compared_as_a_whole(block: str | None, count
 
 
 def test_what_is_combined_is_named() -> None:
-    assert combined(installed().call("diff_kernels", baseline="a", experiment="b")) == [
+    assert combined_names(installed().call("diff_kernels", baseline="a", experiment="b")) == [
         "kernel_stats_v1",
         "kernel_steps",
         "steps",

@@ -23,7 +23,7 @@ from tracewh.storage.layout import KEYS, replaying_run
 from tracewh.temporary import temporary
 from tracewh.views.listing import Listing, Trace
 from tracewh.views.needed_traces import reads_captures
-from tracewh.views.partial_queries import KEY, combined, create_combined, partial_sql
+from tracewh.views.partial_queries import KEY, combined_names, create_combined, partial_sql
 from tracewh.views.registry import ArgumentError, Call, installed
 from tracewh.views.spec import Spec
 from tracewh.views.trace_groups import divide, group_keys, groups_of
@@ -115,7 +115,7 @@ def restrict_to_tables(sql: str, listing: Listing, given: Iterable[str] = ()) ->
 
 def files_to_combine(call: Call, listing: Listing) -> Listing:
     """The files that `combine` reads besides the partial rows."""
-    return restrict_to_tables(call.sql, listing, combined(call))
+    return restrict_to_tables(call.sql, listing, combined_names(call))
 
 
 def empty_result(call: Call) -> pa.Table:
@@ -181,7 +181,7 @@ def combine(
             }
             listing = listing.only(trace for trace in listing.traces if trace.run in runs)
         create_combined(con, installed(), call)
-        create(con, installed(), installed().needs(call.sql, combined(call)), listing)
+        create(con, installed(), installed().needs(call.sql, combined_names(call)), listing)
         yield from read_batches(con.sql(call.sql).to_arrow_reader(ROWS))
 
 

@@ -159,6 +159,43 @@ def test_a_task_has_several_groups_in_order(
     assert [sorted(each) for each in tasks] == [keys[:2], keys[2:5], keys[5:]]
 
 
+@pytest.mark.parametrize(("view", "groups"), [("gpu_time", 8), ("kernel_stats", 0)])
+def test_a_view_that_sorts_no_events_has_larger_tasks(
+    tracewh: Command,
+    many: Path,
+    tasks: Tasks,
+    monkeypatch: pytest.MonkeyPatch,
+    view: str,
+    groups: int,
+) -> None:
+    monkeypatch.setattr(trace_groups, "UNSORTED_TASK_EVENTS", 1_000)
+    assert tracewh("show", view, "-w", many).code == 0
+    assert len(tasks) == groups
+
+
+def test_parts_share_the_memory_and_what_is_cached_stays(many: Path) -> None:
+    with Warehouse(many) as warehouse:
+        warehouse.limit_memory(2_500)
+        threads, memory = warehouse.limits()
+        assert warehouse.most_parts(1_000) == min(threads, 2)
+        assert warehouse.most_parts(5_000) == 1
+        with warehouse.part(2) as part:
+            half_threads, half_memory = part.limits()
+        assert half_threads == max(threads // 2, 1)
+        assert half_memory == pytest.approx(
+            memory / 2, rel=0.1
+        )  # DuckDB reports one decimal of GiB
+        cleared: list[object] = []
+        warehouse._block_cache.clear = lambda: cleared.append(1)  # type: ignore[method-assign]
+        names = warehouse.names()
+        assert sum(warehouse.events(names).values()) == 4 * 7
+        warehouse.select(lambda keys: keys[0] == "a")
+        assert set(warehouse.events(names[:4])) == set(names[:4])
+        assert len(cleared) == 1  # by the selection
+        assert set(warehouse.events(names[:2])) == set(names[:2])
+        assert set(warehouse.events(names[:4])) == set(names[:4])
+
+
 def test_of_many_traces_some_are_counted(
     tracewh: Command, many: Path, tasks: Tasks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
