@@ -68,13 +68,15 @@ def test_readers_see_no_error_while_traces_arrive_and_are_replaced(tmp_path: Pat
 
 
 ARRIVALS = """
-import os, pathlib, sys, time
+import pathlib, sys, time
 staged, data = map(pathlib.Path, sys.argv[1:3])
 for number, folder in enumerate(sorted(staged.iterdir())):
+    if number % 10 == 0:  # each look sees ten of them come, spread over the time of the look before
+        pause = float(sys.stdin.readline()) / 10
     place = data / "run=new" / f"worker={number}" / "span=1"
     place.parent.mkdir(parents=True)
     folder.rename(place)
-    time.sleep(float(sys.argv[3]))
+    time.sleep(pause)
 """
 
 
@@ -85,16 +87,17 @@ def test_a_trace_that_arrives_is_in_all_tables_of_a_query_or_in_none(tmp_path: P
     staged = warehouse / ".staging" / "arrivals"
     for number in range(100):
         shutil.copytree(next(warehouse.glob("data/*/*/*")), staged / str(number))
-    began = time.monotonic()
-    rows(warehouse)
-    pause = 6 * (time.monotonic() - began) / 100  # a few looks see them come
-    arrivals = subprocess.Popen(
-        [sys.executable, "-c", ARRIVALS, str(staged), str(warehouse / "data"), str(pause)]
-    )
-    looks = 0
-    while arrivals.poll() is None:
-        for key, found in rows(warehouse).items():
-            assert key[0] == "ddp_gloo" or found == whole, key
-        looks += 1
+    with subprocess.Popen(
+        [sys.executable, "-c", ARRIVALS, str(staged), str(warehouse / "data")],
+        stdin=subprocess.PIPE, text=True, bufsize=1,
+    ) as arrivals:  # fmt: skip
+        assert arrivals.stdin is not None
+        took = 0.1
+        for _ in range(10):
+            arrivals.stdin.write(f"{took}\n")
+            began = time.monotonic()
+            for key, found in rows(warehouse).items():
+                assert key[0] == "ddp_gloo" or found == whole, key
+            took = time.monotonic() - began
     assert arrivals.returncode == 0
-    assert looks > 2
+    assert len(rows(warehouse)) == 102
