@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
 import subprocess
@@ -10,6 +11,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from http.client import HTTPConnection
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -19,6 +21,7 @@ import tracewh
 from tracewh.cli.report import serve
 
 TOKEN = "a-token"
+HERE = Path(__file__).parent
 
 
 #: A query that ends only when it is stopped, and one in which DuckDB does not notice an interrupt.
@@ -38,16 +41,24 @@ def visitor(
 
 
 def started(
-    samples: tracewh.Warehouse, *options: str, panels: Sequence[str] | None = None
+    samples: tracewh.Warehouse,
+    *options: str,
+    panels: Sequence[str] | None = None,
+    has_verdict: bool = True,
 ) -> tuple[subprocess.Popen[str], str]:
     """A server of its own process, and where it listens; its pages may have these panels only."""
-    some = f"with panels_only(*{[*panels]}): " if panels is not None else ""
-    code = f"import sys; from tracewh.cli.app import main\n{some}sys.exit(main())"
-    if some:
-        code = f"from tests.cli.report.parts import panels_only; {code}"
-    command = [sys.executable, "-c", code]
+    environment = dict(os.environ)
+    if panels is not None:
+        # Python imports the sitecustomize of the first folder that has one. The server hands its path on to the child
+        # processes that write its pages.
+        path = (HERE / "few_panels", HERE.parents[2], environment.get("PYTHONPATH", ""))
+        environment["PYTHONPATH"] = os.pathsep.join(filter(None, map(str, path)))
+        environment["PANELS"] = json.dumps([*panels])
+        environment |= {"VERDICT": "yes"} if has_verdict else {}
+    code = "import sys; from tracewh.cli.app import main; sys.exit(main())"
     server = subprocess.Popen(
-        [*command, "serve", "--port", "0", "-w", str(samples.path), *options],
+        [sys.executable, "-c", code, "serve", "--port", "0", "-w", str(samples.path), *options],
+        env=environment,
         stderr=subprocess.PIPE,
         text=True,
     )

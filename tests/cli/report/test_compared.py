@@ -68,7 +68,7 @@ def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tracewh.Warehouse
 def file(pair: tracewh.Warehouse) -> str:
     """The address of the report."""
     path = Path(pair.path).parent / "report.html"
-    with panels_only(*(panel.id for panel in COMPARED.panels)):
+    with panels_only(*(panel.id for panel in COMPARED.panels), has_verdict=False):
         write_report(str(pair.path), "after", None, None, path, "before")
     return path.as_uri()
 
@@ -77,7 +77,7 @@ def file(pair: tracewh.Warehouse) -> str:
 def server(pair: tracewh.Warehouse) -> Iterator[str]:
     """The address of the same page on a server."""
     panels = [panel.id for panel in COMPARED.panels]
-    process, address = started(pair, "--time-limit", "600", panels=panels)
+    process, address = started(pair, "--time-limit", "600", panels=panels, has_verdict=False)
     yield f"{address}?run=after&baseline=before"
     process.send_signal(signal.SIGINT)
     assert process.stderr is not None
@@ -258,6 +258,7 @@ def test_a_file_says_what_it_does_not_hold(visit: Visit, file: str) -> None:
 
 def test_a_server_shows_any_block(visit: Visit, server: str, pair: tracewh.Warehouse) -> None:
     visit.page.goto(server)
+    assert visit.page.locator("article[data-panel]").count() == len(COMPARED.panels)
     blocks = visit.panel("diff-modules")
     for name, n in (("ProfilerStep", 1), ("forward", 0), ("attention", 0)):
         parts(blocks, 0).and_(blocks.get_by_title(re.compile(f"^{name},"))).nth(n).click()
@@ -302,7 +303,7 @@ def test_on_a_phone(visit: Visit, file: str, theme: Any) -> None:
 
 def test_a_step_is_not_compared_with_a_recording(visit: Visit, pair: tracewh.Warehouse) -> None:
     path = Path(pair.path).parent / "bare.html"
-    with panels_only("diff-verdict", "diff-steps"):
+    with panels_only("diff-verdict", "diff-steps", has_verdict=False):
         write_report(str(pair.path), "bare", None, None, path, "before")
     visit.page.goto(path.as_uri())
     said = visit.panel("diff-verdict").locator(".headline").inner_text()

@@ -40,7 +40,7 @@ def texts(html: str) -> list[str]:
 
 def test_a_report_is_that_of_the_command(samples: tracewh.Warehouse, tmp_path: Path) -> None:
     report, saved = tmp_path / "report.html", tmp_path / "page.html"
-    with panels_only("steps"):
+    with panels_only("steps", has_verdict=False):
         write_report(str(samples.path), RUN, None, "1", report)
         page = samples.report(RUN, span="1")
         assert repr(page) == f"Page(title='report of run {RUN}, worker worker0, span 1')"
@@ -163,6 +163,6 @@ def test_a_run_that_does_not_exist(samples: tracewh.Warehouse) -> None:
 
 
 def test_the_functions_are_the_methods(samples: tracewh.Warehouse) -> None:
-    with panels_only():
+    with panels_only(has_verdict=False):
         assert isinstance(report(samples, RUN), Page)
     assert {"report", "chart"} <= set(dir(samples))

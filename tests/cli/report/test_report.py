@@ -82,7 +82,7 @@ def test_memory_without_addresses_is_memory(visit: Visit, tmp_path: Path) -> Non
     page = tmp_path / "report.html"
     with tracewh.open(tmp_path / "warehouse") as warehouse:
         [(run,)] = warehouse.sql("FROM traces SELECT run").fetchall()
-    with panels_only("memory-stats", "memory-events", "overlap"):
+    with panels_only("memory-stats", "memory-events", "overlap", has_verdict=False):
         assert main(["report", run, "-w", str(tmp_path / "warehouse"), "-o", str(page)]) == 0
     data = data_of(page)
     assert data["memory-stats"]["rows"] == 2 and data["memory-stats"]["empty"] == ""
@@ -264,7 +264,7 @@ def test_a_run_beside_itself(samples: tracewh.Warehouse, visit: Visit, tmp_path:
     page = tmp_path / "same.html"
     run = "resnet_workers_0"
     words = ["report", run, "--baseline", run, "-o", str(page), "-w", str(samples.path)]
-    with panels_only("steps", *(panel.id for panel in COMPARED.panels)):
+    with panels_only("steps", *(panel.id for panel in COMPARED.panels), has_verdict=False):
         assert main(words) == 0
     visit.page.goto(page.as_uri())
     visit.all_panels()
@@ -303,7 +303,7 @@ def test_what_is_left_out_is_said(visit: Visit, tmp_path: Path) -> None:
     trace.write_text(json.dumps({"traceEvents": events}), "utf-8")
     warehouse, page = str(tmp_path / "warehouse"), tmp_path / "report.html"
     assert main(["ingest", str(trace), "--run", "many", "-w", warehouse]) == 0
-    with panels_only("operators-table", "stacks", "lines"):
+    with panels_only("operators-table", "stacks", "lines", has_verdict=False):
         assert main(["report", "many", "-o", str(page), "-w", warehouse]) == 0
     visit.page.goto(page.as_uri())
     said = "The first 2,000 rows only, also in the chart."

@@ -71,7 +71,7 @@ def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def page(warehouse: Path) -> Path:
     path = warehouse.parent / "many.html"
-    with panels_only("workers"):
+    with panels_only("workers", has_verdict=False):
         write_report(str(warehouse), "many", None, None, path)
     return path
 
@@ -79,7 +79,7 @@ def page(warehouse: Path) -> Path:
 @pytest.fixture(scope="module")
 def compared_page(warehouse: Path) -> Path:
     path = warehouse.parent / "two.html"
-    with panels_only():
+    with panels_only(has_verdict=False):
         write_report(str(warehouse), "many", None, None, path, "slower")
     return path
 
@@ -87,7 +87,7 @@ def compared_page(warehouse: Path) -> Path:
 @pytest.fixture(scope="module")
 def address(warehouse: Path) -> Iterator[str]:
     with tracewh.open(warehouse) as opened:
-        server, where = started(opened, panels=[])
+        server, where = started(opened, panels=[], has_verdict=False)
     yield where
     server.terminate()
     server.communicate(timeout=60)

@@ -200,7 +200,7 @@ def test_what_does_not_fit_is_counted(
 ) -> None:
     path = tmp_path / "small.html"
     monkeypatch.setattr(page, "MOST_BYTES", 0)
-    with panels_only():
+    with panels_only(has_verdict=False):
         write_report(str(samples.path), "ddp_gloo", None, None, path)
     data = data_of(path)
     assert len(data["screens"]) == 1

@@ -78,7 +78,7 @@ def test_runs_appear_while_they_are_ingested(visit: Visit, tmp_path: Path) -> No
         assert process.stderr is not None
         assert "ddp_gloo" in process.stderr.readline()
         with tracewh.open(warehouse) as opened:
-            server, address = started(opened, panels=["operators-table"])
+            server, address = started(opened, panels=["operators-table"], has_verdict=False)
         home, run = visit.page, visit.page.context.new_page()
         run.on("pageerror", lambda error: visit.complaints.append(str(error)))
         try:
