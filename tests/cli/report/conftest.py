@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, ViewportSize, expect
 from starlette.testclient import TestClient
 
 import tracewh
@@ -59,10 +60,14 @@ def data_of(page: Path) -> dict[str, Any]:
     return read
 
 
-@pytest.fixture
-def visit(browser: Browser) -> Iterator[Visit]:
-    """A new window; that it complained of nothing is tested at the end."""
-    context = browser.new_context(viewport={"width": 1280, "height": 800})
+#: The size of a new window.
+SIZE: ViewportSize = {"width": 1280, "height": 800}
+
+
+@contextmanager
+def new_window(browser: Browser) -> Iterator[Visit]:
+    """A window that shares nothing with others."""
+    context = browser.new_context(viewport=SIZE)
     context.set_default_timeout(120_000)
     visited = Visit(context.new_page())
 
@@ -76,7 +81,38 @@ def visit(browser: Browser) -> Iterator[Visit]:
     visited.page.on("request", lambda request: visited.requests.append(request.url))
     yield visited
     context.close()
+
+
+@pytest.fixture
+def visit(browser: Browser) -> Iterator[Visit]:
+    """A new window; that it complained of nothing is tested at the end."""
+    with new_window(browser) as visited:
+        yield visited
     assert visited.complaints == []
+
+
+@pytest.fixture(scope="module")
+def window(browser: Browser) -> Iterator[Visit]:
+    """One window for all tests of a module."""
+    with new_window(browser) as visited:
+        yield visited
+
+
+@pytest.fixture
+def revisit(window: Visit) -> Iterator[Visit]:
+    """The window of the test before, as empty as a new one: it has compiled the scripts of reports already.
+
+    A module imports it as `visit` if its pages store nothing, and no test routes requests or adds scripts.
+    """
+    window.page.set_viewport_size(SIZE)
+    window.page.emulate_media(color_scheme="light")
+    window.page.mouse.move(0, 0)
+    window.requests.clear()
+    yield window
+    window.page.goto("about:blank")
+    complaints = [*window.complaints]
+    window.complaints.clear()
+    assert complaints == []
 
 
 @pytest.fixture(scope="session")

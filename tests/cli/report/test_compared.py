@@ -14,10 +14,13 @@ from playwright.sync_api import Locator, Page, expect
 
 import tracewh
 from tests.cli.report.conftest import Visit
+from tests.cli.report.conftest import revisit as visit
 from tests.cli.report.parts import panels_only
 from tests.cli.report.servers import started
 from tracewh.cli.report.panels import COMPARED
 from tracewh.cli.report.write import write_report
+
+__all__ = ["visit"]
 
 #: Per step, in us: the loader, the forward pass with one operator in it, and a log that only one run writes. The
 #: loader differs in each step, the forward pass by chance.

@@ -15,9 +15,12 @@ from playwright.sync_api import Locator, expect
 
 import tracewh
 from tests.cli.report.conftest import Visit, data_of
+from tests.cli.report.conftest import revisit as visit
 from tests.cli.report.parts import panels_only
 from tracewh.cli.app import main
 from tracewh.cli.report.panels import COMPARED, SECTIONS
+
+__all__ = ["visit"]
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>"
 

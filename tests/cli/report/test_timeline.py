@@ -14,10 +14,13 @@ from playwright.sync_api import expect
 
 import tracewh
 from tests.cli.report.conftest import Visit
+from tests.cli.report.conftest import revisit as visit
 from tests.cli.report.parts import panels_only
 from tests.cli.report.servers import ENDLESS, answer_of, sent, started
 from tracewh.cli.report.timeline import critical_path_at
 from tracewh.cli.report.write import choose_trace, write_report
+
+__all__ = ["visit"]
 
 MS = 1_000_000
 #: Two steps of 10 ms. The loader runs for 4 ms of each, then an operator launches a kernel of 3 ms; inside the

@@ -12,13 +12,14 @@ from playwright.sync_api import Browser, expect
 
 import tracewh
 from tests.cli.report.conftest import Visit
+from tests.cli.report.conftest import revisit as visit
 from tests.cli.report.parts import panels_only
 from tests.cli.report.servers import started
 from tests.cli.report.test_accessibility import axe, violations
 from tests.cli.report.test_timeline import MS, Drawn, drag, event, events, picture
 from tracewh.cli.report.write import write_report
 
-__all__ = ["axe"]
+__all__ = ["axe", "visit"]
 #: How far the clock of rank 2 is ahead, in us: it ran on another host.
 AHEAD = 5000
 #: By how much its four collectives end later than those of the others, in us: 0 in the lower median.

@@ -9,11 +9,14 @@ from playwright.sync_api import expect
 
 import tracewh
 from tests.cli.report.conftest import Visit, data_of
+from tests.cli.report.conftest import revisit as visit
 from tests.cli.report.parts import panels_only
 from tracewh.cli.report import page
 from tracewh.cli.report.first_screens import note
 from tracewh.cli.report.write import choose_trace, write_report
 from tracewh.views.queries import run_query
+
+__all__ = ["visit"]
 
 #: Where the findings of the page lead.
 LINKED = ("steps", "overlap")
