@@ -15,6 +15,7 @@ from playwright.sync_api import Browser, Locator, Page, ViewportSize, expect
 from starlette.testclient import TestClient
 
 import tracewh
+from tests.cli.report.parts import panels_only
 from tests.cli.report.servers import started, stop, visitor
 from tests.conftest import made_once
 from tests.views.drawn_jobs import Drawing, write_csv
@@ -117,17 +118,20 @@ def revisit(window: Visit) -> Iterator[Visit]:
 
 @pytest.fixture(scope="session")
 def report(samples: tracewh.Warehouse, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The page about a training loop on the CPU."""
+    """The page about a training loop on the CPU, with the panels that tests look at."""
+    overview = ("recommendations", "steps", "quality", "workers")
+    others = ("operators-table", "memory-curve", "memory-events", "stacks")
 
     def write(folder: Path) -> None:
-        write_report(str(samples.path), "resnet_workers_0", None, "1", folder / "report.html")
+        with panels_only(*overview, *others):
+            write_report(str(samples.path), "resnet_workers_0", None, "1", folder / "report.html")
 
     return made_once(tmp_path_factory, "report", write) / "report.html"
 
 
 @pytest.fixture(scope="session")
 def compared(samples: tracewh.Warehouse, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The same loop with more loader workers, beside that."""
+    """The same loop with more loader workers, beside that, with all panels: those of one run, too."""
 
     def write(folder: Path) -> None:
         path = folder / "compared.html"

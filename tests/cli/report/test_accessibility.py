@@ -82,15 +82,13 @@ def violations(
     context.close()
 
 
-@pytest.mark.parametrize(
-    ("page", "theme", "width"), [("report", "light", 1280), ("compared", "dark", 390)]
-)
+@pytest.mark.parametrize(("theme", "width"), [("light", 1280), ("dark", 390)])
 def test_axe_finds_no_fault(
-    browser: Browser, axe: str, page: str, theme: str, width: int, request: pytest.FixtureRequest
+    browser: Browser, axe: str, compared: Path, theme: str, width: int
 ) -> None:
     """The page of two runs has all panels of the page of one, and those of the comparison."""
     with violations(browser, axe, theme, width) as (visit, faults):
-        visit.page.goto(request.getfixturevalue(page).as_uri())
+        visit.page.goto(compared.as_uri())
         report(visit)
         assert faults() == []
 

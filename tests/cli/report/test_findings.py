@@ -9,10 +9,13 @@ from playwright.sync_api import expect
 from starlette.testclient import TestClient
 
 from tests.cli.report.conftest import Visit, data_of
+from tests.cli.report.conftest import revisit as visit
 from tests.given import Tables
 from tracewh.cli.report.panels import COMPARED, SECTIONS
 from tracewh.schema import SQL
 from tracewh.views.queries import query_text
+
+__all__ = ["visit"]
 
 PANELS = {panel.id: panel for section in (COMPARED, *SECTIONS) for panel in section.panels}
 MOST_ROWS = 8

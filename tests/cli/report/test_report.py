@@ -321,9 +321,9 @@ def test_what_is_left_out_is_said(visit: Visit, tmp_path: Path) -> None:
     assert all("op 20" in name for name in visit.column("operators-table", "name"))
 
 
-def test_without_a_mouse(visit: Visit, report: Path) -> None:
+def test_without_a_mouse(visit: Visit, compared: Path) -> None:
     """The first Tab stop skips the navigation; every picture has a name, every field a label."""
-    visit.page.goto(report.as_uri())
+    visit.page.goto(compared.as_uri())
     visit.page.keyboard.press("Tab")
     assert visit.page.evaluate("document.activeElement.textContent") == "Skip to the content"
     visit.page.keyboard.press("Enter")

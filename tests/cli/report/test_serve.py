@@ -178,15 +178,17 @@ def test_sql_only_reads_the_warehouse(client: TestClient) -> None:
     assert client.post("/api/sql", json={"sql": "SELECT 1"}).status_code == 200
 
 
-@pytest.mark.parametrize("sql", [ENDLESS, DEAF])
-def test_sql_may_not_take_forever(samples: tracewh.Warehouse, sql: str) -> None:
+def test_sql_may_not_take_forever(samples: tracewh.Warehouse) -> None:
     with visitor(samples, seconds=0.5) as client:
-        assert ask(client, sql) == (
-            "the query took more than 0.5 seconds and was stopped; "
-            "`tracewh serve --time-limit SECONDS` raises the limit"
-        )
-        client.app.state.site.queries._seconds = 60  # type: ignore[attr-defined]
-        assert client.post("/api/sql", json={"sql": "SELECT 1"}).json()["values"] == [[1]]
+        queries = client.app.state.site.queries  # type: ignore[attr-defined]
+        for sql in (ENDLESS, DEAF):
+            queries._seconds = 0.5
+            assert ask(client, sql) == (
+                "the query took more than 0.5 seconds and was stopped; "
+                "`tracewh serve --time-limit SECONDS` raises the limit"
+            )
+            queries._seconds = 60
+            assert client.post("/api/sql", json={"sql": "SELECT 1"}).json()["values"] == [[1]]
 
 
 def test_the_start_of_a_process_takes_no_time_from_a_query(
@@ -198,20 +200,15 @@ def test_the_start_of_a_process_takes_no_time_from_a_query(
         assert client.post("/api/sql", json={"sql": "SELECT 42"}).json()["values"] == [[42]]
 
 
-@pytest.mark.parametrize(
-    "sql",
-    [
-        "SELECT list(range) FROM range(200000000)",  # DuckDB counts this
-        "SELECT len(range(2000000000))",  # and this it does not
-    ],
-)
-def test_sql_may_not_take_all_memory(samples: tracewh.Warehouse, sql: str) -> None:
+def test_sql_may_not_take_all_memory(samples: tracewh.Warehouse) -> None:
+    """DuckDB counts that of the first query, and not that of the second."""
     with visitor(samples, seconds=60, memory_mb=100) as client:
-        assert ask(client, sql) == (
-            "the query needed more than 100 MB of memory and was stopped; "
-            "`tracewh serve --memory-limit MB` raises the limit"
-        )
-        assert client.post("/api/sql", json={"sql": "SELECT 1"}).json()["values"] == [[1]]
+        for sql in ("SELECT list(range) FROM range(200000000)", "SELECT len(range(2000000000))"):
+            assert ask(client, sql) == (
+                "the query needed more than 100 MB of memory and was stopped; "
+                "`tracewh serve --memory-limit MB` raises the limit"
+            )
+            assert client.post("/api/sql", json={"sql": "SELECT 1"}).json()["values"] == [[1]]
 
 
 def test_an_answer_has_a_limit_of_bytes(client: TestClient) -> None:
@@ -333,31 +330,26 @@ def until(condition: Callable[[], object]) -> None:
         time.sleep(0.02)
 
 
-def test_queries_run_side_by_side(samples: tracewh.Warehouse) -> None:
+def test_queries_run_side_by_side(address: str) -> None:
     """Beside queries that never end others are answered, and pages and panels as well."""
-    server, address = started(samples, "--time-limit", "3600")
-    try:
-        endless = [sent(address, sql) for sql in (ENDLESS, DEAF, ENDLESS)]
-        assert answer_of(sent(address, "SELECT 42"))["values"] == [[42]]
-        place = urlsplit(address)
-        for path in ["/", "/api/panel/steps?run=resnet_workers_2"] * 3:
-            client = HTTPConnection(str(place.hostname), place.port)
-            client.request("GET", path)
-            assert client.getresponse().status == 200
-            client.close()
-        for client in endless:
-            client.close()
-        # Those that left are no longer in the way: four more could not run beside them.
-        again = [sent(address, ENDLESS) for _ in range(3)]
-        assert answer_of(sent(address, "SELECT 42"))["values"] == [[42]]
-        for client in again:
-            client.close()
-    finally:
-        stop(server)
+    endless = [sent(address, sql) for sql in (ENDLESS, DEAF, ENDLESS)]
+    assert answer_of(sent(address, "SELECT 42"))["values"] == [[42]]
+    place = urlsplit(address)
+    for path in ["/", "/api/panel/steps?run=resnet_workers_2"] * 3:
+        client = HTTPConnection(str(place.hostname), place.port)
+        client.request("GET", path)
+        assert client.getresponse().status == 200
+        client.close()
+    for client in endless:
+        client.close()
+    # Those that left are no longer in the way: four more could not run beside them.
+    again = [sent(address, ENDLESS) for _ in range(3)]
+    assert answer_of(sent(address, "SELECT 42"))["values"] == [[42]]
+    for client in again:
+        client.close()
 
 
-def test_a_connection_outlives_the_pause_between_two_polls(samples: tracewh.Warehouse) -> None:
-    server, address = started(samples)
+def test_a_connection_outlives_the_pause_between_two_polls(address: str) -> None:
     place = urlsplit(address)
     with closing(HTTPConnection(place.hostname or "", place.port)) as client:
         client.request("GET", "/")
@@ -367,7 +359,6 @@ def test_a_connection_outlives_the_pause_between_two_polls(samples: tracewh.Ware
         client.request("GET", "/")
         assert client.getresponse().status == 200
         assert client.sock is connected
-    stop(server)
 
 
 def test_a_line_that_is_full_says_so(samples: tracewh.Warehouse) -> None:

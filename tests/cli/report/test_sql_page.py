@@ -14,7 +14,7 @@ from starlette.testclient import TestClient
 
 import tracewh
 from tests.cli.report.conftest import Visit
-from tests.cli.report.servers import ENDLESS, TOKEN, answer_of, sent, started, stop, visitor
+from tests.cli.report.servers import ENDLESS, TOKEN, answer_of, sent, visitor
 
 
 def export(client: TestClient, sql: str, kind: str) -> bytes:
@@ -259,37 +259,32 @@ def test_an_error_takes_the_rows_of_the_query_before_away(visit: Visit, address:
     visit.complaints.clear()
 
 
-def test_a_query_is_cancelled_from_its_page(visit: Visit, samples: tracewh.Warehouse) -> None:
+def test_a_query_is_cancelled_from_its_page(visit: Visit, address: str) -> None:
     """By the button, by Escape, by a new query and by leaving; each time its process is free again."""
-    server, address = started(samples, "--time-limit", "3600")
     page = visit.page
-    try:
-        page.goto(f"{address}sql")
-        cancel = page.get_by_role("button", name="Cancel", exact=True)
-        for _ in range(2):
-            for how in ("button", "key", "query", "leave"):
-                expect(cancel).to_be_hidden()
-                page.locator("#ask textarea").fill(ENDLESS)
-                page.get_by_role("button", name="Run", exact=True).click()
-                expect(cancel).to_be_visible()
-                expect(page.locator("#ask > .controls > .said")).to_have_text("Running…")
-                if how == "button":
-                    cancel.click()
-                elif how == "key":
-                    page.locator("#ask textarea").press("Escape")
-                elif how == "query":
-                    page.locator("#ask textarea").fill("SELECT 42 AS answer")
-                    page.locator("#ask textarea").press("Control+Enter")
-                    expect(page.locator("#ask tbody td")).to_have_text("42")
-                else:
-                    page.goto(f"{address}sql")
-                if how in ("button", "key"):
-                    expect(page.locator("#ask > .controls > .said")).to_have_text("Cancelled.")
-                expect(cancel).to_be_hidden()
-        assert answer_of(sent(address, "SELECT 42"))["values"] == [[42]]
-    finally:
-        page.goto("about:blank")
-        stop(server)
+    page.goto(f"{address}sql")
+    cancel = page.get_by_role("button", name="Cancel", exact=True)
+    for _ in range(2):
+        for how in ("button", "key", "query", "leave"):
+            expect(cancel).to_be_hidden()
+            page.locator("#ask textarea").fill(ENDLESS)
+            page.get_by_role("button", name="Run", exact=True).click()
+            expect(cancel).to_be_visible()
+            expect(page.locator("#ask > .controls > .said")).to_have_text("Running…")
+            if how == "button":
+                cancel.click()
+            elif how == "key":
+                page.locator("#ask textarea").press("Escape")
+            elif how == "query":
+                page.locator("#ask textarea").fill("SELECT 42 AS answer")
+                page.locator("#ask textarea").press("Control+Enter")
+                expect(page.locator("#ask tbody td")).to_have_text("42")
+            else:
+                page.goto(f"{address}sql")
+            if how in ("button", "key"):
+                expect(page.locator("#ask > .controls > .said")).to_have_text("Cancelled.")
+            expect(cancel).to_be_hidden()
+    assert answer_of(sent(address, "SELECT 42"))["values"] == [[42]]
 
 
 def test_large_integers_keep_their_digits_in_a_browser(visit: Visit, address: str) -> None:
