@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -83,13 +84,18 @@ DRAWN = {
 
 
 @pytest.fixture(scope="module")
-def drawn(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tracewh.Warehouse]:
+def drawn(
+    samples: tracewh.Warehouse, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tracewh.Warehouse]:
+    """The traces above, and the bundled samples: a view is planned once for both."""
+
     def draw(folder: Path) -> None:
         for name, events in DRAWN.items():
             file = folder / name / "w.pt.trace.json"
             file.parent.mkdir()
             file.write_text(json.dumps({"schemaVersion": 1, "traceEvents": events}))
         tracewh.ingest([folder], folder / "w")
+        shutil.copytree(Path(samples.path) / "data", folder / "w" / "data", dirs_exist_ok=True)
 
     with CopiedWarehouse(made_once(tmp_path_factory, "drawn_for_reasons", draw) / "w") as warehouse:
         yield warehouse
@@ -103,7 +109,7 @@ def traces(request: pytest.FixtureRequest) -> tracewh.Warehouse:
     return found
 
 
-everywhere = pytest.mark.parametrize("traces", ["drawn", "samples", "corpus"], indirect=True)
+everywhere = pytest.mark.parametrize("traces", ["drawn", "corpus"], indirect=True)
 each_view = pytest.mark.parametrize("view", OF_TRACES, ids=lambda view: view.object_name)
 
 
