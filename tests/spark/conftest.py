@@ -30,8 +30,9 @@ FOUND = find_spec("pyspark")
 assert FOUND is not None and FOUND.origin is not None
 HOME = Path(FOUND.origin).parent
 
-#: For what lives a minute: one quick compiler, and one thread that collects garbage.
-JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData"
+#: For what lives a minute: one quick compiler, with room for all that it compiles, and one thread that collects
+#: garbage.
+JAVA = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseSerialGC -XX:-UsePerfData"
 
 #: A core on each worker, so that two drivers can be there at once.
 DEFAULTS = """

@@ -89,6 +89,7 @@ def answers(warehouse: tracewh.Warehouse, tmp_path_factory: pytest.TempPathFacto
             f";INSERT OVERWRITE DIRECTORY '{folder}/store/runs' USING parquet SELECT * FROM runs_v1();"
         )
     settings = {
+        "spark.driver.extraJavaOptions": "-Xmn400m",  # collects garbage half as often
         "spark.ui.enabled": "false",
         "spark.sql.adaptive.enabled": "false",
         "spark.sql.catalogImplementation": "in-memory",

@@ -117,19 +117,19 @@ TAKEN_TOGETHER = {
 each_view = pytest.mark.parametrize("view", VIEWS, ids=lambda view: view.object_name)
 
 
-def _thinned(shared: Path, folder: Path) -> Path:
-    """Steps that replay a graph, and its capture without short frames, which would be most of all events."""
-    copy = folder / "sglang_decode"
-    (copy / "capture_traces").mkdir(parents=True)
-    for path in (shared / "data" / "inference" / "sglang_decode").rglob("*.gz"):
+def _thinned(run: Path, folder: Path) -> Path:
+    """A copy of a run without short frames of Python, which would be most of all events."""
+    copy = folder / run.name
+    for path in run.rglob("*.gz"):
         trace = json.loads(gzip.decompress(path.read_bytes()))
         trace["traceEvents"] = [
             event
             for event in trace["traceEvents"]
-            if event.get("cat") != "python_function" or event["dur"] >= 50
+            if event.get("cat") != "python_function" or event["dur"] >= 100
         ]
-        name = f"{path.parent.name}/{path.name}".removeprefix("sglang_decode/")
-        (copy / name).write_bytes(gzip.compress(json.dumps(trace).encode(), 1))
+        place = copy / path.relative_to(run)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(gzip.compress(json.dumps(trace).encode(), 1))
     return copy
 
 
@@ -142,8 +142,9 @@ def crowd_of(shared: Path, factory: pytest.TempPathFactory) -> Path:
     def fill(folder: Path) -> None:
         path = folder / "warehouse"
         tracewh.ingest([shared / "traces" / run for run in RUNS], path)
-        tracewh.ingest([PAIR], path)
-        tracewh.ingest([_thinned(shared, folder)], path)
+        # Steps that replay a graph, with its capture.
+        for run in (PAIR, shared / "data" / "inference" / "sglang_decode"):
+            tracewh.ingest([_thinned(run, folder)], path)
         tracewh.ingest([shared / "traces" / "other_tools" / "mindspore" / "minddata_2.0.0"], path)
         tracewh.ingest([LIGHTNING], path, run="lightning")
         counted = folder / "counted.pt.trace.json"
