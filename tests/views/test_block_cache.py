@@ -63,11 +63,14 @@ def replayed(relation: duckdb.DuckDBPyRelation) -> Rows:
 
 
 def tables(warehouse: tracewh.Warehouse) -> dict[str, int]:
-    """The cached tables, each with a number that changes when it is written again."""
-    con = warehouse.sql(
+    """The cached tables, each with a number that changes when it is written again.
+
+    For `Warehouse.sql` all objects would be created before the query.
+    """
+    found = warehouse._con.execute(
         "SELECT table_name, table_oid FROM duckdb_tables() WHERE schema_name = 'cache'"
     )
-    return dict(con.fetchall())
+    return dict(found.fetchall())
 
 
 def test_rows_are_found_once_for_a_view_its_notes_and_other_views(graphs: Path) -> None:
