@@ -128,13 +128,13 @@ def warehouse(_made_once: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return _made_once
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def write_trace() -> Callable[..., Path]:
     """Write one trace into a warehouse: `write_trace(folder, rows, run, worker, span)`."""
     return _write_trace
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def make_trace() -> Callable[..., Rows]:
     """The rows of the trace that is drawn above."""
     return trace
