@@ -17,9 +17,12 @@ import itertools
 import os
 import re
 import shlex
+import tempfile
 import textwrap
 from pathlib import Path
 from unittest.mock import patch
+
+import duckdb
 
 import tracewh
 from tests.given import Tables, paragraphs
@@ -118,11 +121,10 @@ def _drawn(text: str, view: Spec, warehouse: Path) -> Path:
     tables.fill(tuple(given), view.sql)
     con = tables.con
     keys = {
-        row
+        table.name: con.execute(f"SELECT DISTINCT run, worker, span FROM {table.name}").fetchall()
         for table in tables.registry.tables()
-        for row in con.execute(f"SELECT DISTINCT run, worker, span FROM {table.name}").fetchall()
     }
-    for key in keys:
+    for key in {*itertools.chain(*keys.values())}:
         run, worker, span = key
         folder = warehouse / "data" / f"run={run}" / f"worker={worker}" / f"span={span}"
         folder.mkdir(parents=True)
@@ -131,13 +133,28 @@ def _drawn(text: str, view: Spec, warehouse: Path) -> Path:
             " WHERE ($1, $2, $3) NOT IN (SELECT (run, worker, span) FROM traces)",
             key,
         )
-        for table in tables.registry.tables():
-            con.sql(
-                f"SELECT * EXCLUDE (run, worker, span) FROM {table.name}"
-                " WHERE (run, worker, span) = ($1, $2, $3)",
-                params=key,
-            ).write_parquet(str(folder / f"{table.name}.parquet"))
+        for name, of_table in keys.items():
+            file = folder / f"{name}.parquet"
+            if key in of_table or name == "traces":
+                con.sql(
+                    f"SELECT * EXCLUDE (run, worker, span) FROM {name}"
+                    " WHERE (run, worker, span) = ($1, $2, $3)",
+                    params=key,
+                ).write_parquet(str(file))
+            else:
+                file.write_bytes(_without_rows(con, name))
     return warehouse
+
+
+@functools.cache
+def _without_rows(con: duckdb.DuckDBPyConnection, table: str) -> bytes:
+    """A Parquet file of a table without rows: most tables of a test are."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "empty.parquet")
+        con.sql(f"SELECT * EXCLUDE (run, worker, span) FROM {table} LIMIT 0").write_parquet(
+            str(path)
+        )
+        return path.read_bytes()
 
 
 class _Screen(io.BytesIO):

@@ -197,16 +197,20 @@ def _calls(view: Spec, registry: Registry) -> str:
 
 def pages() -> dict[str, str]:
     """The current text of every generated page, by its path below docs/."""
-    registry = installed()
     with tempfile.TemporaryDirectory() as folder:
-        examples = Examples(Path(folder))
-        return {
-            **render(registry, examples.show),
-            **table_pages.render(registry, COMMAND),
-            "definitions.md": definitions.render(registry, COMMAND),
-            "differences.md": peers.render(COMMAND),
-            **transcripts.render(DOCS, examples),
-        }
+        return pages_with(Examples(Path(folder)))
+
+
+def pages_with(examples: Examples) -> dict[str, str]:
+    """The same; the examples run in their folder, and use the warehouses that are there."""
+    registry = installed()
+    return {
+        **render(registry, examples.show),
+        **table_pages.render(registry, COMMAND),
+        "definitions.md": definitions.render(registry, COMMAND),
+        "differences.md": peers.render(COMMAND),
+        **transcripts.render(DOCS, examples),
+    }
 
 
 def behind(docs: Path, wanted: dict[str, str]) -> list[str]:

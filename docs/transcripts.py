@@ -11,6 +11,7 @@ import functools
 import os
 import re
 import shlex
+from collections.abc import Callable
 from pathlib import Path
 from unittest.mock import patch
 
@@ -28,26 +29,29 @@ def render(docs: Path, examples: Examples) -> dict[str, str]:
         ExampleError: A command of a page does not work.
     """
     pages = {}
+    output = functools.cache(functools.partial(_output, examples=examples))  # pages show the same
     for path in sorted(docs.rglob("*.md")):
         name, text = path.relative_to(docs).as_posix(), path.read_text("utf-8")
         if WRITTEN not in text and BLOCK.search(text):
-            fill = functools.partial(_block, page=name, examples=examples)
-            pages[name] = BLOCK.sub(fill, text)
+            try:
+                pages[name] = BLOCK.sub(functools.partial(_block, output=output), text)
+            except ExampleError as error:
+                raise ExampleError(f"docs/{name}: {error}") from None
     return pages
 
 
-def _block(block: re.Match[str], page: str, examples: Examples) -> str:
+def _block(block: re.Match[str], output: Callable[[str], str]) -> str:
     commands = [found[1] for found in COMMAND.finditer(block[1])]
-    shown = "\n\n".join(f"$ {line}\n{_output(line, page, examples)}" for line in commands)
+    shown = "\n\n".join(f"$ {line}\n{output(line)}" for line in commands)
     return f"```console\n{shown}\n```"
 
 
-def _output(line: str, page: str, examples: Examples) -> str:
+def _output(line: str, examples: Examples) -> str:
     program, *words = shlex.split(line.replace("\\\n", ""))
     if program != "tracewh":
-        raise ExampleError(f"docs/{page}: `{line}` is not a command of tracewh")
+        raise ExampleError(f"`{line}` is not a command of tracewh")
     with patch.dict(os.environ, {"TRACEWH_WAREHOUSE": str(examples.warehouse("samples"))}):
         code, printed = in_terminal(words)
     if code:
-        raise ExampleError(f"docs/{page}: `{line}`: {printed.rstrip()}")
+        raise ExampleError(f"`{line}`: {printed.rstrip()}")
     return printed.rstrip()

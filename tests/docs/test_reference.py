@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
+import tracewh
 from docs import transcripts
 from docs.examples import ExampleError, Examples
-from docs.reference import DOCS, behind, main, pages, render, write
+from docs.reference import DOCS, behind, main, pages_with, render, write
 from tests.parity.differences import listed
 from tracewh.views import Registry
 from tracewh.views.registry import installed
@@ -168,8 +169,16 @@ def test_a_view_without_rules_or_parameters() -> None:
 
 
 @pytest.fixture(scope="module")
-def wanted() -> dict[str, str]:
-    return pages()
+def examples(samples: tracewh.Warehouse, tmp_path_factory: pytest.TempPathFactory) -> Examples:
+    """Examples with the samples that all tests share."""
+    folder = tmp_path_factory.mktemp("examples")
+    (folder / "samples").symlink_to(samples.path)
+    return Examples(folder)
+
+
+@pytest.fixture(scope="module")
+def wanted(examples: Examples) -> dict[str, str]:
+    return pages_with(examples)
 
 
 def test_the_pages_are_what_the_views_say_and_answer(wanted: dict[str, str]) -> None:
@@ -255,11 +264,11 @@ tracewh show kernel_stats: tracewh: kernel_stats has no rows for these parameter
         ),
     ],
 )
-def test_an_example_that_does_not_work(tmp_path: Path, example: str, message: str) -> None:
+def test_an_example_that_does_not_work(examples: Examples, example: str, message: str) -> None:
     view = installed().get("kernel_stats")
     text = view.sql.replace(f"-- example: {view.example}\n", example)
     with pytest.raises(ExampleError) as refused:
-        Examples(tmp_path).show(parse(text, view.path))
+        examples.show(parse(text, view.path))
     assert str(refused.value) == f"{view.path}: {message}"
 
 
@@ -346,17 +355,17 @@ $ left alone
 """
 
 
-def test_outputs_of_commands_are_filled_in(tmp_path: Path) -> None:
+def test_outputs_of_commands_are_filled_in(tmp_path: Path, examples: Examples) -> None:
     page = tmp_path / "docs" / "a.md"
     page.parent.mkdir()
     page.write_text(CONSOLE, "utf-8")
-    made = transcripts.render(page.parent, Examples(tmp_path))["a.md"]
+    made = transcripts.render(page.parent, examples)["a.md"]
     assert "--run ddp_gloo\nrun ddp_gloo\n\nhostname   worker " in made
     assert "stale" not in made
     assert made.startswith("Before.\n\n```console\n$ tracewh show topology \\\n")
     assert made.endswith("device_name\n```\n\n```sh\n$ left alone\n```\n")
     page.write_text(made, "utf-8")
-    assert transcripts.render(page.parent, Examples(tmp_path)) == {"a.md": made}
+    assert transcripts.render(page.parent, examples) == {"a.md": made}
 
 
 @pytest.mark.parametrize(
@@ -369,8 +378,10 @@ def test_outputs_of_commands_are_filled_in(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_a_command_on_a_page_that_does_not_work(tmp_path: Path, line: str, message: str) -> None:
+def test_a_command_on_a_page_that_does_not_work(
+    tmp_path: Path, examples: Examples, line: str, message: str
+) -> None:
     (tmp_path / "a.md").write_text(f"```console\n$ {line}\n```\n", "utf-8")
     with pytest.raises(ExampleError) as refused:
-        transcripts.render(tmp_path, Examples(tmp_path / "warehouses"))
+        transcripts.render(tmp_path, examples)
     assert str(refused.value) == f"docs/a.md: {message}"
