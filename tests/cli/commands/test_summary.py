@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 
 from tests.cli.conftest import Command, Rows
 from tests.conftest import made_once
+from tests.copied import CopiedWarehouse
 from tests.views.drawn_jobs import Drawing, write_csv
 from tracewh import ingest
 
@@ -72,6 +74,18 @@ def real(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made_once(tmp_path_factory, "summary", fill) / "warehouse"
 
 
+class OpenWarehouse(CopiedWarehouse):
+    """Stays open, and answers what was asked before."""
+
+    def __exit__(self, *exception: object) -> None: ...
+
+
+@pytest.fixture
+def open_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the commands of a test share a warehouse: they write the same rows in several ways."""
+    monkeypatch.setattr("tracewh.open", functools.cache(OpenWarehouse))
+
+
 def use_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make standard output a terminal with colors; the test calls it, since pytest replaces the output then."""
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
@@ -104,6 +118,7 @@ def test_one_of_several_traces(tracewh: Command, runs: Path) -> None:
     assert done.out.startswith("run pair  worker host_2  span 2  ")
 
 
+@pytest.mark.usefixtures("open_once")
 def test_a_page_on_a_terminal(
     tracewh: Command, warehouse: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -124,10 +139,20 @@ def test_a_page_on_a_terminal(
     assert tracewh("summary", "base").out == PAGE
 
 
+@pytest.fixture(scope="module")
+def opened(real: Path) -> OpenWarehouse:
+    return OpenWarehouse(real)
+
+
 @pytest.mark.parametrize("columns", [60, 80, 120])
 def test_the_page_is_as_wide_as_the_terminal(
-    tracewh: Command, real: Path, monkeypatch: pytest.MonkeyPatch, columns: int
+    tracewh: Command,
+    real: Path,
+    opened: OpenWarehouse,
+    monkeypatch: pytest.MonkeyPatch,
+    columns: int,
 ) -> None:
+    monkeypatch.setattr("tracewh.open", {str(real): opened}.__getitem__)
     use_terminal(monkeypatch)
     monkeypatch.setenv("COLUMNS", str(columns))
     done = tracewh("summary", "-w", real)
@@ -148,6 +173,7 @@ def test_the_page_is_as_wide_as_the_terminal(
     assert "Without it, " not in page
 
 
+@pytest.mark.usefixtures("open_once")
 def test_rows_for_programs(tracewh: Command, warehouse: Path, tmp_path: Path) -> None:
     done = tracewh("summary", "base", "--format", "json")
     shown = tracewh("show", "verdict", "--run", "base", "--format", "json")
@@ -173,6 +199,7 @@ def test_a_trace_without_anything(
     assert "Whole recording" not in done.out
 
 
+@pytest.mark.usefixtures("open_once")
 def test_a_table_without_events_has_no_cards(tracewh: Command, tmp_path: Path) -> None:
     ingest([write_csv(Drawing(), tmp_path / "job.csv")], tmp_path / "wh", run="job")
     done = tracewh("summary", "-w", tmp_path / "wh")
