@@ -77,6 +77,12 @@ class CopiedWarehouse(tracewh.Warehouse):
         return self._con.from_arrow(answer)
 
 
+class OpenWarehouse(CopiedWarehouse):
+    """Stays open, for several commands."""
+
+    def __exit__(self, *exception: object) -> None: ...
+
+
 def _fetch(con: duckdb.DuckDBPyConnection) -> pa.Table:
     """What a query answered."""
     with warnings.catch_warnings(action="ignore", category=UserWarning):  # of a copy of the rows

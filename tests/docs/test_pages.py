@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import shlex
 import shutil
@@ -14,6 +15,7 @@ import pytest
 import tracewh
 from docs.transcripts import WRITTEN
 from tests.cli.report.parts import panels_only
+from tests.copied import OpenWarehouse
 from tests.docs.test_readme import fenced
 from tracewh.cli.app import main
 from tracewh.views import Spec
@@ -64,6 +66,10 @@ def with_blocks(language: str) -> list[Any]:
     ]
 
 
+#: The warehouse that views are shown of; `tracewh query` locks the settings of its own.
+opened = functools.cache(OpenWarehouse)
+
+
 def check_command(line: str, capsys: pytest.CaptureFixture[str]) -> None:
     """A question is asked; of any other command the name and the options have to be there."""
     for placeholder, name in PLACEHOLDERS.items():
@@ -72,7 +78,10 @@ def check_command(line: str, capsys: pytest.CaptureFixture[str]) -> None:
     if program != "tracewh":
         return
     if words[0] in ("show", "query", "runs", "views") and "s3://" not in line:
-        code = main(words)
+        with pytest.MonkeyPatch.context() as patch:
+            if words[0] == "show":
+                patch.setattr("tracewh.open", opened)
+            code = main(words)
         assert code == 0, f"{line}\n{capsys.readouterr().err}"
         return
     command = words[:2] if words[0] == "show" else words[:1]

@@ -8,6 +8,7 @@ import os
 import pty
 import re
 import shlex
+import shutil
 import struct
 import subprocess
 import sys
@@ -45,7 +46,7 @@ def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def folder(bare: Path, samples: tracewh.Warehouse) -> Path:
     """A working folder in which the samples are in ./tracewh-warehouse."""
-    tracewh.ingest([ROOT / "samples"], bare / "tracewh-warehouse")
+    shutil.copytree(samples.path, bare / "tracewh-warehouse")
     return bare
 
 

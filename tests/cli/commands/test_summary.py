@@ -11,7 +11,7 @@ import pytest
 
 from tests.cli.conftest import Command, Rows
 from tests.conftest import made_once
-from tests.copied import CopiedWarehouse
+from tests.copied import OpenWarehouse
 from tests.views.drawn_jobs import Drawing, write_csv
 from tracewh import ingest
 
@@ -72,12 +72,6 @@ def real(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         ingest([run], folder / "warehouse")
 
     return made_once(tmp_path_factory, "summary", fill) / "warehouse"
-
-
-class OpenWarehouse(CopiedWarehouse):
-    """Stays open, and answers what was asked before."""
-
-    def __exit__(self, *exception: object) -> None: ...
 
 
 @pytest.fixture
