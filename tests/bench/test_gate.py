@@ -11,7 +11,7 @@ from bench import gate
 
 #: Imported by the only part that is measured: so many rounds of a loop.
 WORK = "for _ in range({}): pass\n"
-MANY = 3_000_000
+MANY = 1_500_000
 
 
 @pytest.fixture

@@ -208,6 +208,7 @@ def test_a_query_of_serve_spills(large: Path, temporary: Path) -> None:
         seen = False
         while not counted.done():
             seen = seen or any(temporary.glob("tracewh-tmp-*/*/tracewh-tmp-*/spill/*"))
+            time.sleep(0.01)
         assert (counted.result()["values"], seen) == ([[7_000_000]], True)
     assert [*temporary.iterdir()] == []
 
