@@ -25,6 +25,8 @@ from mkdocs.structure.pages import Page
 ROOT = Path(__file__).parents[1]
 #: A link of Markdown that is no URL, in three parts: up to the path, the path, and the anchor.
 LINK = re.compile(r"(\]\()(?![a-z][a-z0-9+.-]*:|#)([^)#\s]+)((?:#[^)\s]*)?\))")
+#: A tag of a page, and the text after it.
+TAG = re.compile(r"<[a-zA-Z](?:[^<]|<(?![a-zA-Z/!]))*")
 CODE = re.compile(r"^(```+).*?^\1", re.MULTILINE | re.DOTALL)
 #: How the pages of files are coloured; what is none of these and no page is copied as it is.
 LANGUAGES = {".sql": "sql", ".test": "text", ".txt": "text", ".py": "python", "": "text"}
@@ -115,10 +117,16 @@ def loads(path: Path) -> list[str]:
         text = path.read_text("utf-8")
         return re.findall(r"""(?:url\(|@import)\s*["']?((?:https?:)?//[^"')\s]+)""", text)
     if path.suffix == ".html":
-        parser = _Loads()
-        parser.feed(path.read_text("utf-8"))
-        return parser.urls
+        # Only tags with a URL of another host in them: a page has thousands of others.
+        tags = TAG.findall(path.read_text("utf-8"))
+        return [url for tag in tags if "//" in tag for url in _loads(tag)]
     return []
+
+
+def _loads(tag: str) -> list[str]:
+    parser = _Loads()
+    parser.feed(tag)
+    return parser.urls
 
 
 class _Loads(HTMLParser):

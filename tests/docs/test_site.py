@@ -108,9 +108,10 @@ def test_what_a_file_loads(tmp_path: Path) -> None:
     page.write_text(
         '<a href="https://x.org/">a link is no load</a><script src="//x.org/a.js"></script>'
         '<link rel="stylesheet" href="https://x.org/a.css"><img src="a.png"><img srcset="b.png">'
+        '<img alt="1 < 2 > 1" src="https://x.org/b.png"> // <img src="c.png">'
     )
     style.write_text('@import "https://x.org/b.css"; a { b: url(//x.org/c.woff); c: url(d.png) }')
-    assert hooks.loads(page) == ["//x.org/a.js", "https://x.org/a.css"]
+    assert hooks.loads(page) == ["//x.org/a.js", "https://x.org/a.css", "https://x.org/b.png"]
     assert hooks.loads(style) == ["https://x.org/b.css", "//x.org/c.woff"]
     assert hooks.loads(tmp_path / "a.js") == []
 
