@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -21,6 +21,7 @@ from typing import Any
 
 import duckdb
 import pytest
+import typer
 
 from tests.derived_tables import DERIVED, STEP_ROLES, fill_derived_tables
 from tracewh.cli.app import main
@@ -111,6 +112,14 @@ def _files(rows: str) -> dict[str, bytes]:
                 f"TO '{folder}/{table.name}.parquet' (FORMAT parquet)"
             )
         return {path.name: path.read_bytes() for path in Path(folder).iterdir()}
+
+
+@pytest.fixture(scope="session", autouse=True)
+def made_command() -> Iterator[None]:
+    """Let typer make the commands and their options once for all command lines of tests, not for each."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(typer.main, "get_command", functools.cache(typer.main.get_command))
+        yield
 
 
 @pytest.fixture(scope="session")
