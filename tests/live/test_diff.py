@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import tracewh
+from tests.copied import CopiedWarehouse
 from tests.live.variants import BATCH, LARGE_BATCH, STEPS, VARIANTS, WIDE, WIDTH
 from tests.torch_forks import run_with_torch
 
@@ -24,7 +25,7 @@ def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tracewh.Ware
     folder = tmp_path_factory.mktemp("variants")
     run_with_torch(Path(__file__).parent / "record_variants.py", folder / "traces")
     tracewh.ingest([folder / "traces"], folder / "warehouse")
-    with tracewh.open(folder / "warehouse") as opened:
+    with CopiedWarehouse(folder / "warehouse") as opened:
         yield opened
 
 
