@@ -308,7 +308,7 @@ def test_a_view_that_rejects_an_argument(tracewh: Command, many: Path, tasks: Ta
 def test_a_damaged_list_of_events_is_not_needed(
     tracewh: Command, copied: Path, tasks: Tasks
 ) -> None:
-    """How copied events a trace has is in traces.parquet, which gpu_time does not read."""
+    """How many events a trace has is in traces.parquet, which gpu_time does not read."""
     [damaged] = copied.glob("data/run=a/worker=10/*/traces.parquet")
     damaged.write_bytes(b"PAR1")
     assert tracewh("show", "gpu_time", "-w", copied).code == 0
