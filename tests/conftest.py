@@ -19,7 +19,7 @@ import pytest
 from _pytest._code.code import TerminalRepr
 
 from tests.given import Case, Mismatch, Tables, cases
-from tests.quick_ingest import kept_databases, without_database
+from tests.quick_ingest import kept_databases, kept_readers, without_database
 from tracewh.views import ViewError
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     import tracewh
 
-__all__ = ["kept_databases", "without_database"]
+__all__ = ["kept_databases", "kept_readers", "without_database"]
 
 ROOT = Path(__file__).parents[1]
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 import uuid
 from collections.abc import Iterable, Iterator
 from fnmatch import fnmatch
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, Self
 
 import duckdb
 import pytest
 
 from tracewh.quoting import quote_literal
+from tracewh.schema import tables
 
 
 def _is_any(path: Path, patterns: Iterable[str]) -> bool:
@@ -82,4 +85,59 @@ def kept_databases(request: pytest.FixtureRequest) -> Iterator[None]:
         if not _is_any(request.path, OPENS_DATABASES):
             patch.setattr(DatabasePool, "_open", open_one)
             patch.setattr(DatabasePool, "__exit__", keep)
+        yield
+
+
+@functools.cache
+def _checking() -> duckdb.DuckDBPyConnection:
+    return duckdb.connect()
+
+
+_rebuilds: list[Rebuild] = []
+
+
+class Rebuild:
+    """A database that rebuilds events of one trace after another; each finds it without tables."""
+
+    def __init__(self) -> None:
+        self.con = duckdb.connect()
+        self.derived: set[str] = set()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        for name in tables():
+            self.con.execute(f"DROP VIEW IF EXISTS {name}")
+        _rebuilds.append(self)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.con, name)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def kept_readers() -> Iterator[None]:
+    """Let the database that checks or rebuilds the events of a trace serve the next trace, too.
+
+    Opening one takes longer than the events of most tests.
+    """
+    from tracewh import sql_files
+    from tracewh.ingest import reconstruct
+    from tracewh.ingest.read import chunks
+
+    def check() -> duckdb.DuckDBPyConnection:
+        return _checking().cursor()
+
+    def rebuild() -> Rebuild:
+        return _rebuilds.pop() if _rebuilds else Rebuild()
+
+    def derive_once(con: Any, name: str) -> None:
+        if name not in con.derived:
+            sql_files.derive(con.con, name)
+            con.derived.add(name)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(chunks, "duckdb", SimpleNamespace(connect=check))
+        patch.setattr(reconstruct, "duckdb", SimpleNamespace(connect=rebuild))
+        patch.setattr(reconstruct, "derive", derive_once)
         yield
