@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import gzip
 import json
 import os
@@ -18,7 +17,7 @@ from pathlib import Path
 import pytest
 
 import tracewh
-from tests.forked import start_forked
+from tests.forked import run_forked, said, start_forked
 from tracewh.ingest.plan import SMALL_BYTES
 from tracewh.schema import tables
 from tracewh.storage.checks import check, left_behind
@@ -28,15 +27,6 @@ SAMPLES = Path(__file__).parents[2] / "samples"
 KILLS = 30
 #: Rows of a trace, by table.
 Rows = dict[str, int]
-
-
-def start(*words: object, **options: object) -> subprocess.Popen[str]:
-    """Run `tracewh` with its output on pipes."""
-    main = "import sys; from tracewh.cli.app import main; sys.exit(main())"
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    return subprocess.Popen(  # type: ignore[call-overload,no-any-return]
-        [sys.executable, "-c", main, *map(str, words)], **(pipes | options)
-    )
 
 
 def rows(warehouse: Path) -> dict[tuple[str, str, str], Rows]:
@@ -94,7 +84,7 @@ def test_kill_at_random_moments(logs: Path, tmp_path: Path) -> None:
     process = start_forked(log, "ingest", logs, "-w", tmp_path / "whole", "--jobs", "2")
     process.join()
     duration = time.monotonic() - began
-    assert process.exitcode == 0, log.read_text()
+    assert process.exitcode == 0, said(log)
     expected = rows(tmp_path / "whole")
     assert len(expected) == 3
     seed = random.randrange(10**6)
@@ -113,7 +103,7 @@ def test_kill_at_random_moments(logs: Path, tmp_path: Path) -> None:
         if process.exitcode == 0:
             finished += 1
             duration = moment  # the machine is less busy than it was
-        assert process.exitcode in (0, -signal.SIGKILL), (seed, turn, log.read_text())
+        assert process.exitcode in (0, -signal.SIGKILL), (seed, turn, said(log))
         seen = rows(warehouse)
         assert all(expected[key] == found for key, found in seen.items()), (seed, turn)
         left += any(warehouse.glob(".staging/*"))
@@ -122,7 +112,7 @@ def test_kill_at_random_moments(logs: Path, tmp_path: Path) -> None:
     assert left > KILLS / 5, f"seed {seed}: only {left} left something behind"
     process = start_forked(log, "ingest", logs, "-w", warehouse)
     process.join()
-    assert process.exitcode == 0, (seed, log.read_text())
+    assert process.exitcode == 0, (seed, said(log))
     assert rows(warehouse) == expected, seed
     assert is_clean(warehouse), seed
 
@@ -139,22 +129,23 @@ def test_an_interrupted_ingest_leaves_nothing(
         assert path.with_suffix("").stat().st_size > SMALL_BYTES
     for run in list(logs.iterdir()):
         shutil.copytree(run, logs / f"{run.name} again")
-    warehouse = tmp_path / "wh"
-    process = start("ingest", logs, "-w", warehouse, "--jobs", "2")
+    warehouse, log = tmp_path / "wh", tmp_path / "log"
+    process = start_forked(log, "ingest", logs, "-w", warehouse, "--jobs", "2")
     while not any(warehouse.glob("data/*/*/*/_manifest.json")):
-        assert process.poll() is None
+        assert process.is_alive(), said(log)
         time.sleep(0.01)
-    process.send_signal(sent)
-    _, err = process.communicate(timeout=60)
-    assert process.returncode == code
-    *files, last = err.splitlines()
+    assert process.pid is not None
+    os.kill(process.pid, sent)
+    process.join(60)
+    assert process.exitcode == code
+    *files, last = said(log).splitlines()
     assert (
         last == "tracewh: interrupted; ingested traces are kept, run the command again to continue"
     )
     assert all(": ingested " in line for line in files)
     assert list((warehouse / ".staging").iterdir()) == []
     assert 0 < len(rows(warehouse)) < 8
-    _, err = start("ingest", logs, "-w", warehouse).communicate()
+    assert run_forked(log, "ingest", logs, "-w", warehouse)[0] == 0
     assert len(rows(warehouse)) == 8
 
 
@@ -315,30 +306,22 @@ sys.exit(main(["ingest", "{tmp_path / "w.json"}", "-w", "wh"]))' > $OUT/table 2>
     assert (out / "list").read_text().split() == ["wh", "wh/.lock", "wh/.staging", "wh/data"]
 
 
-def without_roots_rights() -> None:
-    """For a child that root starts: the bits of files hold for it as for anyone."""
-    prctl, drop_capability = ctypes.CDLL(None).prctl, 24
-    for capability in (1, 2):  # CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH
-        prctl(drop_capability, capability, 0, 0, 0)
-
-
-def ingest_as_anyone(*words: object) -> tuple[int, list[str]]:
+def ingest_as_anyone(log: Path, *words: object) -> tuple[int | None, list[str]]:
     """Exit code and lines on stderr."""
-    process = start("ingest", *words, preexec_fn=without_roots_rights)
-    _, err = process.communicate()
-    return process.returncode, err.splitlines()
+    code, err = run_forked(log, "ingest", *words, as_anyone=True)
+    return code, err.splitlines()
 
 
 @pytest.mark.parametrize("folder", ["wh", "wh/.staging", "wh/data"])
 def test_a_warehouse_that_may_not_be_written(logs: Path, tmp_path: Path, folder: str) -> None:
     warehouse = tmp_path / "wh"
     tracewh.ingest(logs / "ddp_gloo", warehouse)
-    before = rows(warehouse)
+    before, log = rows(warehouse), tmp_path / "log"
     (tmp_path / folder).chmod(0o500)
     if folder == "wh":
         (warehouse / ".lock").unlink()
     try:
-        code, lines = ingest_as_anyone(logs, "-w", warehouse)
+        code, lines = ingest_as_anyone(log, logs, "-w", warehouse)
     finally:
         (tmp_path / folder).chmod(0o700)
     if folder == "wh/data":
@@ -354,7 +337,7 @@ def test_a_warehouse_that_may_not_be_written(logs: Path, tmp_path: Path, folder:
         )
     assert rows(warehouse) == before
     assert list((warehouse / ".staging").iterdir()) == []
-    assert ingest_as_anyone(logs, "-w", warehouse)[0] == 0
+    assert ingest_as_anyone(log, logs, "-w", warehouse)[0] == 0
     assert len(rows(warehouse)) == 4
     assert is_clean(warehouse)
 
@@ -362,7 +345,9 @@ def test_a_warehouse_that_may_not_be_written(logs: Path, tmp_path: Path, folder:
 def test_a_file_that_may_not_be_read(logs: Path, tmp_path: Path) -> None:
     first, second = sorted((logs / "ddp_gloo").iterdir())
     first.chmod(0)
-    code, lines = ingest_as_anyone(logs / "ddp_gloo", "-w", tmp_path / "wh", "--jobs", "1")
+    code, lines = ingest_as_anyone(
+        tmp_path / "log", logs / "ddp_gloo", "-w", tmp_path / "wh", "--jobs", "1"
+    )
     assert code == 3
     assert f"{first}: refused: Permission denied: {first}" in lines
     assert any(line.startswith(f"{second}: ingested ") for line in lines)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import io
 import os
-import subprocess
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -15,6 +14,7 @@ from unittest.mock import Mock
 import pytest
 
 import tracewh
+from tests.forked import run_forked
 from tracewh.errors import IngestError
 from tracewh.ingest.sources import files
 from tracewh.ingest.sources.discover import discover
@@ -31,11 +31,10 @@ UNPADDED = (
 ).encode()
 
 
-def ingest(stdin: bytes, warehouse: Path, *words: str) -> subprocess.CompletedProcess[bytes]:
-    """What the command line makes of a pipe."""
-    code = "import sys; from tracewh.cli.app import main; sys.exit(main())"
-    command = [sys.executable, "-c", code, "ingest", "-", "-w", str(warehouse), *words]
-    return subprocess.run(command, input=stdin, capture_output=True, check=False)
+def ingest(stdin: bytes, warehouse: Path, *words: str) -> tuple[int | None, str]:
+    """What the command line makes of a pipe: its exit code, and what it says on stderr."""
+    log = warehouse.with_name("log")
+    return run_forked(log, "ingest", "-", "-w", warehouse, *words, stdin=stdin)
 
 
 def rows(warehouse: Path) -> list[tuple[object, ...]]:
@@ -47,24 +46,24 @@ def rows(warehouse: Path) -> list[tuple[object, ...]]:
 @pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "gzip"])
 def test_stdin(tmp_path: Path, pack: Callable[[bytes], bytes]) -> None:
     stored = pack(TRACE)
-    done = ingest(stored, tmp_path / "wh")
-    assert (done.returncode, done.stderr.splitlines()[-1][:19]) == (0, b"tracewh: 1 ingested")
+    code, said = ingest(stored, tmp_path / "wh")
+    assert (code, said.splitlines()[-1][:19]) == (0, "tracewh: 1 ingested")
     assert rows(tmp_path / "wh") == [("stdin", "stdin", "default", "stdin", len(stored), 1)]
-    assert b"1 unchanged" in ingest(stored, tmp_path / "wh").stderr
-    assert ingest(stored, tmp_path / "wh", "--run", "mine").returncode == 0
+    assert "1 unchanged" in ingest(stored, tmp_path / "wh")[1]
+    assert ingest(stored, tmp_path / "wh", "--run", "mine")[0] == 0
     assert [run for run, *_ in rows(tmp_path / "wh")] == ["mine", "stdin"]
     assert list((tmp_path / "wh" / ".staging").iterdir()) == []
 
 
 def test_another_trace_through_stdin_is_another_span(tmp_path: Path) -> None:
     for text in (TRACE, TRACE.replace(b"5", b"6"), TRACE):
-        assert ingest(text, tmp_path / "wh").returncode == 0
+        assert ingest(text, tmp_path / "wh")[0] == 0
     assert [span for _, _, span, *_ in rows(tmp_path / "wh")] == ["2", "default"]
 
 
 def test_stdin_that_is_read_twice(tmp_path: Path) -> None:
-    done = ingest(UNPADDED, tmp_path / "wh")
-    assert done.returncode == 0, done.stderr
+    code, said = ingest(UNPADDED, tmp_path / "wh")
+    assert code == 0, said
     with tracewh.open(tmp_path / "wh") as warehouse:
         found = warehouse.sql(
             "FROM host_events SELECT start_ns % 1000 ORDER BY start_ns"
@@ -73,9 +72,9 @@ def test_stdin_that_is_read_twice(tmp_path: Path) -> None:
 
 
 def test_stdin_that_is_no_trace(tmp_path: Path) -> None:
-    done = ingest(b"", tmp_path / "wh")
-    assert done.returncode == 1
-    assert b"stdin: refused: not a Kineto trace: the file is empty" in done.stderr
+    code, said = ingest(b"", tmp_path / "wh")
+    assert code == 1
+    assert "stdin: refused: not a Kineto trace: the file is empty" in said
 
 
 def test_stdin_that_is_a_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
