@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -62,14 +63,19 @@ def ingested(folder: Path) -> Path:
     return folder / "warehouse"
 
 
+@pytest.fixture(scope="module")
+def first(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return ingested(tmp_path_factory.mktemp("first"))
+
+
 @pytest.fixture
-def warehouse(tmp_path: Path) -> Path:
-    return ingested(tmp_path)
+def warehouse(first: Path, tmp_path: Path) -> Path:
+    return shutil.copytree(first, tmp_path / "warehouse")
 
 
 @pytest.fixture(scope="module")
-def linked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tracewh.Warehouse]:
-    path = ingested(tmp_path_factory.mktemp("linked"))
+def linked(first: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tracewh.Warehouse]:
+    path = shutil.copytree(first, tmp_path_factory.mktemp("linked") / "warehouse")
     assert main(["link-captures", "serve", "warmup", "-w", str(path)]) == 0
     with CopiedWarehouse(path) as warehouse:
         yield warehouse

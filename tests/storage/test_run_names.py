@@ -12,6 +12,7 @@ from tracewh.errors import IngestError
 from tracewh.ingest.api import drop, ingest, names
 from tracewh.storage import layout
 from tracewh.storage.checks import check
+from tracewh.views import database
 from tracewh.views.database import write_database
 
 TRACE = '{"traceEvents": [{"ph": "X", "cat": "cpu_op", "name": "a", "pid": 1, "tid": 1, "ts": 1, "dur": 5}]}'
@@ -32,12 +33,18 @@ def logs(tmp_path: Path) -> Path:
     return folder
 
 
-def test_every_name_is_read_as_it_was_given(tmp_path: Path, logs: Path) -> None:
+def test_every_name_is_read_as_it_was_given(
+    tmp_path: Path, logs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """From Python, in tracewh.duckdb, by `check` and by `drop`."""
     warehouse = tmp_path / "wh"
-    for name in NAMES:
-        assert {outcome.status for outcome in ingest([logs], warehouse, run=name)} == {"ingested"}
-    expected = sorted((name, worker, "default") for name in NAMES for worker in (NULL, "w"))
+    monkeypatch.setattr(database, "ensure_database", lambda *_: False)  # it is written below, once
+    traces = [(name, NULL, "default") for name in NAMES]
+    for name, worker, _ in traces:
+        [outcome] = ingest([logs / f"{worker}.json"], warehouse, run=name)
+        assert outcome.status == "ingested"
+    [outcome] = ingest([logs / "w.json"], warehouse, run=NULL)
+    expected = sorted([*traces, (NULL, "w", "default")])
     select = "FROM traces SELECT run, worker, span"
     with tracewh.open(warehouse) as opened:
         assert sorted(opened.sql(select).fetchall()) == expected
@@ -48,9 +55,10 @@ def test_every_name_is_read_as_it_was_given(tmp_path: Path, logs: Path) -> None:
         assert sorted(con.execute(select).fetchall()) == expected
     assert sorted(names(warehouse)) == expected
     assert not any(each.problems for each in check(warehouse))
-    for name in NAMES:
-        assert drop(warehouse, name, NULL) == 1
-        assert drop(warehouse, name) == 1
+    assert drop(warehouse, NULL, NULL) == 1
+    assert sorted(names(warehouse)) == sorted({*expected} - {(NULL, NULL, "default")})
+    for number, name in enumerate(NAMES):
+        assert drop(warehouse, name, *[NULL][: number % 2]) == 1
     assert names(warehouse) == []
 
 
