@@ -59,8 +59,9 @@ class Replay:
         ).fetchall()
         starts = [e.start for e in self.events] + [w.start for w in self.work]
         self.zero = min(starts + [s[3] for s in self.steps])
-        self.events = [self._moved(e) for e in self.events]
-        self.work = [self._moved(w) for w in self.work]
+        zero = self.zero
+        self.events = [e._replace(start=e.start - zero, end=e.end - zero) for e in self.events]
+        self.work = [w._replace(start=w.start - zero, end=w.end - zero) for w in self.work]
         self.steps = [(i, (p, t), s - self.zero, e - self.zero) for i, p, t, s, e in self.steps]
         self.backward_edges = 0
         self._launches()
@@ -72,10 +73,6 @@ class Replay:
         self._queue_edges()
         self._own_and_rest()
         self._inferred()
-
-    def _moved(self, item: Any) -> Any:
-        values = dict(vars(item))
-        return type(item)(**values | {"start": item.start - self.zero, "end": item.end - self.zero})
 
     def _launches(self) -> None:
         """Which calls launched work, and the median times."""
@@ -368,15 +365,21 @@ class Replay:
         for change in changes:
             for event in change.work:
                 factors[event] *= change.factor
+        on_thread = {
+            lane: [change for change in changes if change.host or lane in change.times]
+            for lane in {node.lane for node in self.nodes}
+            if lane[0] != "device"
+        }
         ends: dict[int, int] = {}
         for node in self.nodes:
             reached = [ends[source.place] + lag for source, lag in node.edges]
             if node.before:
                 own, length = node.own, node.at - node.before.end
-                if node.lane[0] != "device" and length:
+                here = on_thread.get(node.lane)
+                if here and length:
                     saved = sum(
                         inside * (node.own / length) * (1 - factor)
-                        for inside, factor in pieces(changes, node.lane, node.before.end, node.at)
+                        for inside, factor in pieces(here, node.lane, node.before.end, node.at)
                     )
                     own -= scaled(saved, 1)
                 reached.append(ends[node.before.place] + own)

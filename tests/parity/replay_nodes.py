@@ -8,12 +8,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 Interval = tuple[int, int]
 
 
-@dataclass
+@dataclass(slots=True)
 class Node:
     """An instant of a thread, or work on a stream, which also has a duration.
 
@@ -43,8 +43,7 @@ class Node:
         return self.at + self.duration
 
 
-@dataclass(frozen=True)
-class Event:
+class Event(NamedTuple):
     id: int
     lane: tuple[Any, ...]
     name: str
@@ -54,8 +53,7 @@ class Event:
     end: int
 
 
-@dataclass(frozen=True)
-class Work:
+class Work(NamedTuple):
     id: int
     lane: tuple[Any, ...]
     kind: str
@@ -93,7 +91,7 @@ def scaled(value: float, factor: float) -> int:
 
 
 def overlap(intervals: list[Interval], start: int, end: int) -> int:
-    place = max(bisect_right(intervals, start, key=lambda i: i[0]) - 1, 0)
+    place = max(bisect_right(intervals, (start, math.inf)) - 1, 0)
     total = 0
     for a, b in intervals[place:]:
         if a >= end:
@@ -109,11 +107,17 @@ def pieces(
     cuts = {start, end}
     named: list[tuple[float, list[Interval]]] = []
     for change in changes:
-        spans = [(start, end)] if change.host else change.times.get(lane, [])
-        place = max(bisect_right(spans, start, key=lambda i: i[0]) - 1, 0)
-        until = bisect_right(spans, end, key=lambda i: i[0])
-        named.append((change.factor, spans[place:until]))
-        cuts |= {at for span in spans[place:until] for at in span if start < at < end}
+        spans = [(start, end)] if change.host else change.times.get(lane)
+        if not spans:
+            continue
+        place = max(bisect_right(spans, (start, math.inf)) - 1, 0)
+        until = bisect_right(spans, (end, math.inf))
+        inside = [(a, b) for a, b in spans[place:until] if a < end and b > start]
+        if inside:
+            named.append((change.factor, inside))
+            cuts |= {at for span in inside for at in span if start < at < end}
+    if not named:
+        return
     marks = sorted(cuts)
     lengths: dict[tuple[bool, ...], int] = defaultdict(int)
     for a, b in pairwise(marks):

@@ -131,6 +131,7 @@ class Named:
             self.spans[f"module {path}"].append((lane, start, end))
 
     @staticmethod
+    @cache  # the frames of a stack are those of all operators in it
     def place(frame: str) -> str:
         """FILE:LINE of 'path/FILE(LINE): function'."""
         found = re.fullmatch(r"(?:.*/)?([^/]*)\((\d+)\): .*", frame)
