@@ -75,4 +75,5 @@ def _keys(corpus: tracewh.Warehouse) -> Iterable[tuple[str, str, str]]:
 
 
 def _events(folder: Path) -> list[dict[str, Any]]:
-    return [json.loads(text) for text in events(folder)]
+    found: list[dict[str, Any]] = json.loads(f"[{','.join(events(folder))}]")
+    return found

@@ -11,6 +11,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import orjson
 import pytest
 
 from tracewh.ingest.api import ingest
@@ -48,8 +49,8 @@ def traces(corpus: tracewh.Warehouse) -> Iterator[tuple[Key, dict[str, Any]]]:
     )
     for *key, path in found.fetchall():
         stored = Path(path).read_bytes()
-        text = gzip.decompress(stored) if path.endswith(".gz") else stored
-        file = json.loads(text, parse_float=Decimal)
+        content = gzip.decompress(stored) if path.endswith(".gz") else stored
+        file = json.loads(content, parse_float=Decimal)
         yield (key[0], key[1], key[2]), {"traceEvents": file} if isinstance(file, list) else file
 
 
@@ -67,6 +68,18 @@ def number(value: Any) -> Any:
 def exact(event: dict[str, Any]) -> dict[str, Any]:
     """An event with its times as they are written and its arguments as JSON numbers."""
     return {**event, "args": number(event["args"])} if "args" in event else event
+
+
+def alike(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    """Whether two events are the same; where they are, their texts mostly say it, and much faster."""
+    if one == other and text(one) == text(other):  # true and 1 are equal, and their texts are not
+        return True
+    return exact(one) == exact(other)
+
+
+def text(event: dict[str, Any]) -> bytes:
+    """An event with its keys in order, and its decimals as doubles."""
+    return orjson.dumps(event, default=float, option=orjson.OPT_SORT_KEYS)
 
 
 def test_every_trace_is_in(corpus: tracewh.Warehouse, shared: Path) -> None:
@@ -114,9 +127,10 @@ def events_in_order(
     corpus: tracewh.Warehouse, key: Key, file: dict[str, Any]
 ) -> dict[str, Any] | None:
     rebuilt = events(LocalStore(Path(corpus.path)).folder(*key))
-    for position, (want, text) in enumerate(zip_longest(file["traceEvents"], rebuilt)):
-        got = json.loads(text, parse_float=Decimal) if text else None
-        if want is None or got is None or exact(got) != exact(want):
+    read = json.JSONDecoder(parse_float=Decimal).decode
+    for position, (want, line) in enumerate(zip_longest(file["traceEvents"], rebuilt)):
+        got = read(line) if line else None
+        if want is None or got is None or not alike(got, want):
             return {"position": position, "want": want, "got": got}
     return None
 
