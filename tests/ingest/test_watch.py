@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
@@ -199,22 +199,33 @@ def events(path: Path) -> int:
     return len(json.loads(text)["traceEvents"])
 
 
-@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM], ids=["SIGINT", "SIGTERM"])
-def test_a_training_job(tmp_path: Path, sent: signal.Signals) -> None:
-    """torch writes traces, plain and gzip, while the command watches; then it is ended."""
-    logs, warehouse = tmp_path / "logs" / "run", tmp_path / "wh"
+@pytest.fixture
+def watching(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
+    """The command, which watches the folder logs/."""
     main = "import sys; from tracewh.cli.app import main; sys.exit(main())"
+    logs, warehouse = tmp_path / "logs", tmp_path / "wh"
     watching = subprocess.Popen(
-        [sys.executable, "-c", main, "watch", logs.parent, "-w", warehouse, "--interval", "1"],
+        [sys.executable, "-c", main, "watch", logs, "-w", warehouse, "--interval", "1"],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     assert watching.stderr is not None
-    first = watching.stderr.readline()
-    assert first == f"tracewh: watching {logs.parent}, every 1 s; press Ctrl-C to stop\n"
+    try:
+        first = watching.stderr.readline()
+        assert first == f"tracewh: watching {logs}, every 1 s; press Ctrl-C to stop\n"
+        yield watching
+    finally:
+        watching.kill()
+        watching.communicate()
+
+
+def test_a_training_job(tmp_path: Path, watching: subprocess.Popen[str]) -> None:
+    """torch writes traces, plain and gzip, while the command watches; then it is interrupted."""
+    logs, warehouse = tmp_path / "logs" / "run", tmp_path / "wh"
+    assert watching.stderr is not None
     subprocess.run([sys.executable, "-c", TRAIN, logs], check=True, capture_output=True)
     lines = [watching.stderr.readline() for _ in range(4)]
     time.sleep(0.5)
-    watching.send_signal(sent)
+    watching.send_signal(signal.SIGINT)
     out, err = watching.communicate(timeout=60)
     assert (watching.returncode, out, err) == (0, "", "tracewh: stopped\n")
     written = sorted(logs.iterdir())
@@ -224,6 +235,22 @@ def test_a_training_job(tmp_path: Path, sent: signal.Signals) -> None:
         found = opened.sql("SELECT source_path, events FROM traces ORDER BY ALL").fetchall()
     assert found == [(str(path), events(path)) for path in written]
     assert all(each.status == "unchanged" for each in ingest([logs], warehouse))
+
+
+def test_it_can_be_terminated(tmp_path: Path, watching: subprocess.Popen[str]) -> None:
+    """As the system does when a job ends."""
+    assert watching.stderr is not None
+    path = tmp_path / "logs" / "run" / "w.json"
+    path.parent.mkdir(parents=True)
+    path.write_text(TEXT)
+    assert watching.stderr.readline().startswith(f"{path}: ingested 200 events, ")
+    while not (tmp_path / "wh" / "tracewh.duckdb").exists():
+        time.sleep(0.01)
+    time.sleep(0.5)
+    watching.send_signal(signal.SIGTERM)
+    out, err = watching.communicate(timeout=60)
+    assert (watching.returncode, out, err) == (0, "", "tracewh: stopped\n")
+    assert [each.status for each in ingest([path], tmp_path / "wh")] == ["unchanged"]
 
 
 def test_what_it_says(
