@@ -71,7 +71,7 @@ def test_of_the_launches_that_hta_knows_it_says_the_same(trace: str, shared: Pat
 def _series(path: Path, names: tuple[str, ...] | None = None) -> Series:
     """The queue of each stream, with no SQL; of calls with some names only, where these are given."""
     with gzip.open(path) as file:
-        trace = json.load(file, parse_float=Decimal, parse_int=Decimal)
+        trace = json.load(file, parse_float=Decimal)
     base = int(trace.get("baseTimeNanoseconds", 0))
     calls: dict[Decimal, list[tuple[int, str]]] = defaultdict(list)
     for event in trace["traceEvents"]:

@@ -25,7 +25,7 @@ def test_every_nanosecond_is_that_of_the_raw_file(corpus: tracewh.Warehouse) -> 
         if not path.endswith(".gz"):
             continue  # another tool's list of events, without steps
         with gzip.open(path) as file:
-            events = json.load(file, parse_float=Decimal, parse_int=Decimal)["traceEvents"]
+            events = json.load(file, parse_float=Decimal)["traceEvents"]
         relation = corpus.step_breakdown(run=run, worker=worker, span=span)
         rows = [dict(zip(relation.columns, row, strict=True)) for row in relation.fetchall()]
         ours = [
