@@ -54,4 +54,5 @@ FROM (
     FROM linked_stacks AS s
     INNER JOIN raw_host AS h ON s.place = h.rowid
 ) AS n
-LEFT JOIN linked_stacks AS o ON n.outer_hash = o.stack_hash;
+LEFT JOIN linked_stacks AS o ON n.outer_hash = o.stack_hash
+ORDER BY n.trace, n.stack_id;

@@ -143,8 +143,8 @@ def crowd_of(shared: Path, factory: pytest.TempPathFactory) -> Path:
         path = folder / "warehouse"
         tracewh.ingest([shared / "traces" / run for run in RUNS], path)
         # Steps that replay a graph, with its capture.
-        for run in (PAIR, shared / "data" / "inference" / "sglang_decode"):
-            tracewh.ingest([_thinned(run, folder)], path)
+        for thinned in (PAIR, shared / "data" / "inference" / "sglang_decode"):
+            tracewh.ingest([_thinned(thinned, folder)], path)
         tracewh.ingest([shared / "traces" / "other_tools" / "mindspore" / "minddata_2.0.0"], path)
         tracewh.ingest([LIGHTNING], path, run="lightning")
         counted = folder / "counted.pt.trace.json"

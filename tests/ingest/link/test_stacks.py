@@ -5,16 +5,41 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+import duckdb
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.ingest.conftest import IngestEvents, host, memory
+from tracewh.ingest.link import create_link_macros
 from tracewh.ingest.link.nesting import find_enclosing
 from tracewh.ingest.link.stacks import NONE, covered_time, find_containing, stack_hashes
+from tracewh.ingest.parse import create_raw_tables
+from tracewh.sql_files import derive
 
 #: Start and end, in the order of nesting.
 Rows = Sequence[tuple[int, int]]
+
+
+def test_stacks_are_in_their_order_whatever_thread_joins_them_first() -> None:
+    """So a trace that is ingested again becomes the same file."""
+    with duckdb.connect(config={"threads": 2}) as con:
+        create_raw_tables(con)
+        create_link_macros(con)
+        con.execute(
+            """
+            INSERT INTO raw_host (event_id, category, name)
+            SELECT i, 'cpu_op', 'op' FROM range(400_000) AS r (i);
+            CREATE TABLE family AS
+            SELECT
+                h.event_id, h.rowid AS place, FALSE AS is_memory, h.event_id::UBIGINT AS stack_hash,
+                NULL::UBIGINT AS outer_hash, 1 AS innermost_ns
+            FROM raw_host AS h
+            """
+        )
+        derive(con, "stacks")
+        found = con.execute("SELECT stack_id FROM out_stacks").fetchnumpy()["stack_id"]
+    assert np.array_equal(found, np.arange(1, 400_001))
 
 
 def told(rows: Rows) -> tuple[list[int], list[int]]:
