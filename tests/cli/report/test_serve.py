@@ -182,11 +182,15 @@ def test_sql_may_not_take_forever(samples: tracewh.Warehouse) -> None:
     with visitor(samples, seconds=0.5) as client:
         queries = client.app.state.site.queries  # type: ignore[attr-defined]
         for sql in (ENDLESS, DEAF):
+            before = {worker._process.pid for worker in queries._workers}
             queries._seconds = 0.5
             assert ask(client, sql) == (
                 "the query took more than 0.5 seconds and was stopped; "
                 "`tracewh serve --time-limit SECONDS` raises the limit"
             )
+            # The process ends only if DuckDB does not notice the interrupt.
+            after = {worker._process.pid for worker in queries._workers}
+            assert (after != before) == (sql == DEAF)
             queries._seconds = 60
             assert client.post("/api/sql", json={"sql": "SELECT 1"}).json()["values"] == [[1]]
 
