@@ -2,7 +2,7 @@
 -- since: 0.2
 -- summary: Each collective of each worker with its process group, named or detected.
 -- grain: one row per collective and worker
--- uses: detected_groups, exposed_calls, is_wanted, matched_collectives
+-- uses: detected_groups, exposed_collectives, is_wanted, matched_collectives
 --
 -- Groups without a name are those of detected_groups. There, collectives are matched by their place on the stream,
 -- because matched_collectives takes equal collectives of all groups without a name for one. Where detected_groups
@@ -59,23 +59,6 @@ CREATE MACRO grouped_collectives(run VARCHAR := NULL, span VARCHAR := NULL) AS T
         WHERE is_wanted(t.run, t.worker, t.span, run, NULL, span)
     ),
 
-    _kernels AS MATERIALIZED (
-        SELECT
-            w.trace_id,
-            d.event_id,
-            d.kind,
-            d.stream_id,
-            d.group_description,
-            d.group_ranks,
-            d.start_ns,
-            d.duration_ns
-        FROM device_events AS d
-        INNER JOIN _workers AS w ON d.run = w.run AND d.worker = w.worker AND d.span = w.span
-        WHERE
-            is_wanted(d.run, d.worker, d.span, run, NULL, span)
-            AND d.kind IN ('compute', 'communication')
-    ),
-
     _matched AS MATERIALIZED (
         SELECT
             m.*,
@@ -85,12 +68,15 @@ CREATE MACRO grouped_collectives(run VARCHAR := NULL, span VARCHAR := NULL) AS T
             w."rank",
             coalesce(k.group_description, w.description) AS description,
             coalesce(k.group_ranks, w.ranks) AS group_ranks,
+            k.exposed_ns,
             row_number() OVER (ORDER BY w.trace_id, m.on_device, m.start_ns, m.event_id) AS id,
             dense_rank() OVER (ORDER BY w.trace_id, m.device_id, k.stream_id) AS member_id
         FROM matched_collectives(run, NULL, span) AS m
         INNER JOIN _workers AS w ON m.run = w.run AND m.worker = w.worker AND m.span = w.span
-        LEFT JOIN _kernels AS k
-            ON w.trace_id = k.trace_id AND m.event_id = k.event_id AND m.on_device
+        LEFT JOIN exposed_collectives(run, NULL, span) AS k
+            ON
+                m.run = k.run AND m.worker = k.worker AND m.span = k.span
+                AND m.event_id = k.event_id AND m.on_device
     ),
 
     -- In the order of their stream.
@@ -153,22 +139,6 @@ CREATE MACRO grouped_collectives(run VARCHAR := NULL, span VARCHAR := NULL) AS T
         HAVING count(*) > 1
     ),
 
-    _calls AS (
-        SELECT
-            m.id,
-            m.trace_id AS key,
-            m.start_ns,
-            m.duration_ns
-        FROM _matched AS m
-        WHERE m.on_device
-    ),
-
-    _computed AS (
-        SELECT k.trace_id AS key, k.start_ns, k.duration_ns
-        FROM _kernels AS k
-        WHERE k.kind = 'compute'
-    ),
-
     _of_groups AS MATERIALIZED (
         SELECT
             m.*,
@@ -179,7 +149,6 @@ CREATE MACRO grouped_collectives(run VARCHAR := NULL, span VARCHAR := NULL) AS T
                 WHEN g.member_id IS NULL THEN m.transfer_ns
                 WHEN m.name NOT IN ('send', 'recv', 'send_recv') THEN s.transfer_ns
             END AS shared_ns,
-            e.exposed_ns,
             dense_rank() OVER (
                 ORDER BY m.run, m.span, m.group_name, m.group_ranks, g.list_id, g.group_id
             ) AS group_number
@@ -187,7 +156,6 @@ CREATE MACRO grouped_collectives(run VARCHAR := NULL, span VARCHAR := NULL) AS T
         LEFT JOIN _unnamed AS u ON m.id = u.id
         LEFT JOIN _detected AS g ON u.member_id = g.member_id
         LEFT JOIN _shortest AS s ON g.group_id = s.group_id AND u.place = s.place
-        LEFT JOIN exposed_calls('_calls', '_computed') AS e ON m.id = e.id
     ),
 
     _sizes AS (

@@ -4,6 +4,7 @@
 -- summary: Process groups of a job: their ranks, what they are for, and what their communication costs.
 -- grain: one row per process group of a recording
 -- distributes: run
+-- combines: traces; collective_calls(); exposed_collectives()
 -- order: run, span, exposed_us DESC NULLS LAST, total_us DESC, first_worker, group_name, ranks
 -- empty: No collective was recorded, on a device or on the host: a job of one process has none; for those on a device {record device}.
 -- uses: grouped_collectives, ratio
