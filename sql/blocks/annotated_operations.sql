@@ -71,7 +71,12 @@ CREATE MACRO annotated_operations(run VARCHAR := NULL, span VARCHAR := NULL) AS 
                 AS is_reduce_scatter,
             d.start_ns AS work_start_ns,
             d.start_ns + d.duration_ns AS work_end_ns
-        FROM device_events AS d
+        FROM (
+            -- Most jobs have no pipeline, and none of their events are needed.
+            SELECT e.*
+            FROM device_events AS e
+            SEMI JOIN _actions AS a ON e.run = a.run AND e.worker = a.worker AND e.span = a.span
+        ) AS d
         INNER JOIN host_events AS h
             ON
                 d.run = h.run AND d.worker = h.worker AND d.span = h.span
