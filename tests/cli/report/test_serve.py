@@ -188,9 +188,9 @@ def test_sql_may_not_take_forever(samples: tracewh.Warehouse) -> None:
                 "the query took more than 0.5 seconds and was stopped; "
                 "`tracewh serve --time-limit SECONDS` raises the limit"
             )
-            # The process ends only if DuckDB does not notice the interrupt.
+            # A process in which DuckDB does not notice the interrupt has to end.
             after = {worker._process.pid for worker in queries._workers}
-            assert (after != before) == (sql == DEAF)
+            assert sql != DEAF or after.isdisjoint(before)
             queries._seconds = 60
             assert client.post("/api/sql", json={"sql": "SELECT 1"}).json()["values"] == [[1]]
 
