@@ -50,9 +50,6 @@ class CopiedWarehouse(tracewh.Warehouse):
         self._files = Listing.of(path)  # is never read again
         self._answers: dict[str, pa.Table] = {}
 
-    def _select(self, wanted: Callable[[TraceKeys], bool] | None) -> None:
-        """No file is open."""
-
     def _query(
         self,
         query: str,
