@@ -18,16 +18,9 @@
 --   latest_ns    BIGINT  ns    Time of that row.
 CREATE MACRO latest_before(rows VARCHAR, wanted VARCHAR) AS TABLE
     WITH
-    _sorted AS (
-        SELECT
-            r.lane,
-            r.wanted_id,
-            last_value(
-                CASE WHEN r.wanted_id IS NULL THEN { 'id': r.id, 'at_ns': r.at_ns } END IGNORE NULLS
-            ) OVER (
-                PARTITION BY r.lane ORDER BY r.at_ns ASC, r.wanted_id ASC NULLS FIRST, r.id ASC
-                ROWS UNBOUNDED PRECEDING
-            ) AS latest
+    -- Sorted before the window, not by it: then the window needs no memory.
+    _in_order AS (
+        SELECT r.lane, r.at_ns, r.id, r.wanted_id
         FROM (
             SELECT o.lane, o.at_ns, o.id, NULL AS wanted_id
             FROM query_table(rows) AS o
@@ -35,8 +28,22 @@ CREATE MACRO latest_before(rows VARCHAR, wanted VARCHAR) AS TABLE
             SELECT a.lane, a.at_ns, NULL, a.id
             FROM query_table(wanted) AS a
         ) AS r
+        ORDER BY r.lane ASC, r.at_ns ASC, r.wanted_id ASC NULLS FIRST, r.id ASC
+    ),
+
+    _found AS (
+        SELECT
+            o.lane,
+            o.wanted_id,
+            last_value(
+                CASE
+                    WHEN o.wanted_id IS NULL
+                        THEN { 'lane': o.lane, 'id': o.id, 'at_ns': o.at_ns }
+                END IGNORE NULLS
+            ) OVER (ROWS UNBOUNDED PRECEDING) AS latest  -- noqa: PRS, CP02
+        FROM _in_order AS o
     )
 
-    SELECT s.wanted_id AS id, s.lane, s.latest.id AS latest_id, s.latest.at_ns AS latest_ns
-    FROM _sorted AS s
-    WHERE s.wanted_id IS NOT NULL AND s.latest IS NOT NULL;
+    SELECT f.wanted_id AS id, f.lane, f.latest.id AS latest_id, f.latest.at_ns AS latest_ns
+    FROM _found AS f
+    WHERE f.wanted_id IS NOT NULL AND f.latest.lane = f.lane;

@@ -52,30 +52,32 @@ CREATE MACRO replay_changes(graph VARCHAR, targets VARCHAR, factors VARCHAR) AS 
             ON p.sets = n.sets AND s.numbers = n.numbers
     ),
 
-    -- Each set of changes divides a thread into pieces; a bit tells which changes name the piece.
+    _bounds AS (
+        SELECT p.sets, e.lane, e.at_ns, sum(e.sign * (1::BIGINT << p.position)) AS bits
+        FROM (
+            SELECT t.number, t.lane, t.start_ns AS at_ns, 1 AS sign
+            FROM query_table(targets) AS t
+            WHERE t.lane IS NOT NULL
+            UNION ALL
+            SELECT t.number, t.lane, t.end_ns, -1
+            FROM query_table(targets) AS t
+            WHERE t.lane IS NOT NULL
+        ) AS e
+        INNER JOIN _positions AS p ON e.number = p.number
+        GROUP BY p.sets, e.lane, e.at_ns
+        ORDER BY p.sets, e.lane, e.at_ns
+    ),
+
+    -- Each set of changes divides a thread into pieces; a bit tells which changes name the piece. After the last piece of
+    -- a thread no bit is left.
     _pieces AS MATERIALIZED (
         SELECT
             b.sets,
             b.lane,
             b.at_ns AS start_ns,
-            lead(b.at_ns) OVER (PARTITION BY b.sets, b.lane ORDER BY b.at_ns) AS end_ns,
-            sum(b.bits) OVER (
-                PARTITION BY b.sets, b.lane ORDER BY b.at_ns ROWS UNBOUNDED PRECEDING
-            )::BIGINT AS bits
-        FROM (
-            SELECT p.sets, e.lane, e.at_ns, sum(e.sign * (1::BIGINT << p.position)) AS bits
-            FROM (
-                SELECT t.number, t.lane, t.start_ns AS at_ns, 1 AS sign
-                FROM query_table(targets) AS t
-                WHERE t.lane IS NOT NULL
-                UNION ALL
-                SELECT t.number, t.lane, t.end_ns, -1
-                FROM query_table(targets) AS t
-                WHERE t.lane IS NOT NULL
-            ) AS e
-            INNER JOIN _positions AS p ON e.number = p.number
-            GROUP BY p.sets, e.lane, e.at_ns
-        ) AS b
+            lead(b.at_ns) OVER () AS end_ns,
+            sum(b.bits) OVER (ROWS UNBOUNDED PRECEDING)::BIGINT AS bits  -- noqa: PRS, CP02
+        FROM _bounds AS b
     ),
 
     _groups AS MATERIALIZED (

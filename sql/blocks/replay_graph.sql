@@ -57,6 +57,28 @@ CREATE MACRO replay_graph(events VARCHAR, work VARCHAR) AS TABLE
         GROUP BY k.target_place
     ),
 
+    -- Sorted before the windows, not by them: then they need no memory.
+    _in_order AS (
+        SELECT n.*
+        FROM _places AS n
+        ORDER BY n.lane, n.place
+    ),
+
+    _followed AS (
+        SELECT
+            o.*,
+            CASE
+                WHEN lag(o.lane) OVER () = o.lane THEN lag(o.at_ns + o.duration_ns) OVER ()
+            END AS before_ns
+        FROM _in_order AS o
+    ),
+
+    _firsts AS (
+        SELECT n.trace, min(n.at_ns) AS first_ns
+        FROM _places AS n
+        GROUP BY n.trace
+    ),
+
     _linked AS MATERIALIZED (
         SELECT
             n.place,
@@ -65,9 +87,9 @@ CREATE MACRO replay_graph(events VARCHAR, work VARCHAR) AS TABLE
             n.id,
             w.kind,
             n.at_ns,
-            n.first_ns,
+            f.first_ns,
             n.duration_ns,
-            lag(n.at_ns + n.duration_ns) OVER (PARTITION BY n.lane ORDER BY n.place) AS before_ns,
+            n.before_ns,
             CASE WHEN n.lane < 0 THEN g.gap_ns ELSE l.own_ns END AS longest_ns,
             c.place AS call_place,
             c.at_ns AS call_ns,
@@ -76,7 +98,8 @@ CREATE MACRO replay_graph(events VARCHAR, work VARCHAR) AS TABLE
             END AS launch_ns,
             l.sources,
             l.reached_ns
-        FROM _places AS n
+        FROM _followed AS n
+        INNER JOIN _firsts AS f ON n.trace = f.trace
         LEFT JOIN query_table(work) AS w ON n.lane < 0 AND n.id = w.id * 8
         LEFT JOIN replay_lags(work) AS g ON n.trace = g.trace
         LEFT JOIN _places AS c ON w.call_id * 8 = c.id AND c.place < n.place
@@ -107,6 +130,28 @@ CREATE MACRO replay_graph(events VARCHAR, work VARCHAR) AS TABLE
         WHERE e.is_loading
     ),
 
+    _ends_in_order AS (
+        SELECT x.trace, x.lane, x.id, x.place, x.at_ns, x.at_ns + x.duration_ns AS end_ns
+        FROM _explained AS x
+        WHERE x.lane < 0
+        ORDER BY x.trace, x.at_ns + x.duration_ns, x.at_ns, x.id
+    ),
+
+    -- The end before, where it is on another stream.
+    _changed AS (
+        SELECT
+            o.*,
+            CASE
+                WHEN lag(o.trace) OVER () = o.trace AND lag(o.lane) OVER () <> o.lane
+                    THEN {
+                        'trace': o.trace,
+                        'place': lag(o.place) OVER (),
+                        'end_ns': lag(o.end_ns) OVER ()
+                    }
+            END AS changed
+        FROM _ends_in_order AS o
+    ),
+
     -- The last ends of two streams: of the last one that ended, and of the last on any other.
     _ends AS (
         SELECT
@@ -117,39 +162,10 @@ CREATE MACRO replay_graph(events VARCHAR, work VARCHAR) AS TABLE
             max((e.at_ns, e.id, e.other))[3] AS other
         FROM (
             SELECT
-                f.*,
-                last_value(f.changed IGNORE NULLS) OVER (
-                    PARTITION BY f.trace ORDER BY f.end_ns, f.at_ns, f.id
-                    ROWS UNBOUNDED PRECEDING
-                ) AS other
-            FROM (
-                SELECT
-                    x.trace,
-                    x.lane,
-                    x.id,
-                    x.place,
-                    x.at_ns,
-                    x.at_ns + x.duration_ns AS end_ns,
-                    CASE
-                        WHEN
-                            lag(x.lane) OVER (
-                                PARTITION BY x.trace
-                                ORDER BY x.at_ns + x.duration_ns, x.at_ns, x.id
-                            ) <> x.lane
-                            THEN {
-                                'place': lag(x.place) OVER (
-                                    PARTITION BY x.trace
-                                    ORDER BY x.at_ns + x.duration_ns, x.at_ns, x.id
-                                ),
-                                'end_ns': lag(x.at_ns + x.duration_ns) OVER (
-                                    PARTITION BY x.trace
-                                    ORDER BY x.at_ns + x.duration_ns, x.at_ns, x.id
-                                )
-                            }
-                    END AS changed
-                FROM _explained AS x
-                WHERE x.lane < 0
-            ) AS f
+                c.*,
+                last_value(c.changed IGNORE NULLS)
+                    OVER (ROWS UNBOUNDED PRECEDING) AS other  -- noqa: PRS, CP02
+            FROM _changed AS c
         ) AS e
         GROUP BY e.trace, e.end_ns
     ),
@@ -162,7 +178,8 @@ CREATE MACRO replay_graph(events VARCHAR, work VARCHAR) AS TABLE
                 x.at_ns,
                 CASE
                     WHEN e.lane <> x.lane THEN { 'place': e.place, 'end_ns': e.end_ns }
-                    ELSE e.other
+                    WHEN e.other.trace = e.trace
+                        THEN { 'place': e.other.place, 'end_ns': e.other.end_ns }
                 END AS source
             FROM _explained AS x
             ASOF INNER JOIN _ends AS e ON x.trace = e.trace AND x.at_ns >= e.end_ns

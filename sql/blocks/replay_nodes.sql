@@ -25,31 +25,53 @@
 --   lane         BIGINT  -     Thread, or stream if below 0.
 --   id           BIGINT  key   Number of the node.
 --   at_ns        BIGINT  ns    When it is or starts.
---   first_ns     BIGINT  ns    When the first node of the trace is.
 --   duration_ns  BIGINT  ns    Duration of the work; 0 for an instant.
 --   source_id    BIGINT  -     For the start of an event that was handed over to: the node that it waited for.
 CREATE MACRO replay_nodes(events VARCHAR, work VARCHAR, queues VARCHAR) AS TABLE
     WITH
-    _ordered AS (
-        SELECT
-            e.trace,
-            e.process,
-            e.lane,
-            e.id,
-            e.start_ns,
-            max(e.end_ns) OVER (
-                PARTITION BY e.lane ORDER BY e.start_ns ASC, e.end_ns DESC, e.id ASC
-                ROWS UNBOUNDED PRECEDING
-            ) AS until_ns,
-            max(e.end_ns) OVER (
-                PARTITION BY e.lane ORDER BY e.start_ns ASC, e.end_ns DESC, e.id ASC
-                ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
-            ) AS before_ns
+    -- Sorted before the windows, not by them: then they take a tenth of the time. Thread and end are one number, because
+    -- the largest end so far must not be that of another thread.
+    _in_order AS (
+        SELECT e.trace, e.process, e.lane, e.id, e.start_ns, e.end_ns
         FROM query_table(events) AS e
         WHERE NOT e.is_step
+        ORDER BY e.lane ASC, e.start_ns ASC, e.end_ns DESC, e.id ASC
     ),
 
-    -- Outermost events, with the end of all that starts in them: the time before the next one.
+    _reached AS (
+        SELECT
+            o.trace,
+            o.process,
+            o.lane,
+            o.id,
+            o.start_ns,
+            max((o.lane::HUGEINT << 64) + o.end_ns)
+                OVER (ROWS UNBOUNDED PRECEDING) AS reached,  -- noqa: PRS, CP02
+            lag(o.lane) OVER () AS lane_before
+        FROM _in_order AS o
+    ),
+
+    _after AS (
+        SELECT
+            r.trace,
+            r.process,
+            r.lane,
+            r.id,
+            r.start_ns,
+            CASE
+                WHEN r.lane_before = r.lane
+                    THEN (lag(r.reached) OVER () - (r.lane::HUGEINT << 64))::BIGINT
+            END AS before_ns
+        FROM _reached AS r
+    ),
+
+    -- Outermost events, with the end of all that starts in them: the time before the next one of the thread.
+    _outermost AS (
+        SELECT a.*, lead(a.before_ns) OVER () AS end_ns
+        FROM _after AS a
+        WHERE a.before_ns IS NULL OR a.start_ns >= a.before_ns
+    ),
+
     _tops AS MATERIALIZED (
         SELECT
             o.trace,
@@ -58,15 +80,15 @@ CREATE MACRO replay_nodes(events VARCHAR, work VARCHAR, queues VARCHAR) AS TABLE
             o.id,
             o.start_ns,
             o.before_ns,
-            coalesce(
-                lead(o.before_ns) OVER (PARTITION BY o.lane ORDER BY o.start_ns, o.id),
-                max(o.last_ns) OVER (PARTITION BY o.lane)
-            ) AS end_ns
-        FROM (
-            SELECT o.*, max(o.until_ns) OVER (PARTITION BY o.lane) AS last_ns
-            FROM _ordered AS o
-        ) AS o
-        WHERE o.before_ns IS NULL OR o.start_ns >= o.before_ns
+            coalesce(o.end_ns, l.end_ns) AS end_ns
+        FROM _outermost AS o
+        INNER JOIN (
+            SELECT e.lane, max(e.end_ns) AS end_ns
+            FROM query_table(events) AS e
+            WHERE NOT e.is_step
+            GROUP BY e.lane
+        ) AS l
+            ON o.lane = l.lane
     ),
 
     -- The number of a thread counts before that of an event; lanes here are processes.
@@ -148,7 +170,6 @@ CREATE MACRO replay_nodes(events VARCHAR, work VARCHAR, queues VARCHAR) AS TABLE
         n.lane,
         n.id,
         n.at_ns,
-        min(n.at_ns) OVER (PARTITION BY n.trace) AS first_ns,
         n.duration_ns,
         h.source_id * 8 + 3 AS source_id
     FROM _nodes AS n

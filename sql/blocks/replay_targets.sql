@@ -2,7 +2,7 @@
 -- since: 0.1
 -- summary: What the changes of a replay name: time of threads, and work on devices.
 -- grain: one row per change, and work or range of time on a thread
--- uses: first_id, is_wanted, trace_names
+-- uses: first_id, is_wanted, merged_intervals, trace_names
 --
 -- - kernels: kernels other than collectives whose name matches the pattern. collectives and device: likewise,
 --   collectives and all work.
@@ -171,7 +171,7 @@ CREATE MACRO replay_targets(
     ),
 
     _times AS (
-        SELECT o.number, e.trace, e.lane, o.start_ns, o.end_ns, TRUE AS takes_work
+        SELECT o.number, e.lane, o.start_ns, o.end_ns
         FROM _opened AS o
         INNER JOIN (
             SELECT DISTINCT e.trace, e.lane, e.pid, e.tid FROM query_table(events) AS e
@@ -181,50 +181,45 @@ CREATE MACRO replay_targets(
                 AND o.pid IS NOT DISTINCT FROM e.pid
                 AND o.tid IS NOT DISTINCT FROM e.tid
         UNION ALL
-        SELECT c.number, e.trace, e.lane, e.start_ns, e.end_ns, FALSE
+        SELECT c.number, e.lane, e.start_ns, e.end_ns
         FROM _changes AS c
         INNER JOIN query_table(events) AS e ON e.is_loading
         WHERE c.change = 'loader' AND coalesce(c.trace = e.trace, TRUE)
         UNION ALL
-        SELECT DISTINCT c.number, w.trace, w.call_lane, w.call_ns, w.call_end_ns, FALSE
+        SELECT DISTINCT c.number, w.call_lane, w.call_ns, w.call_end_ns
         FROM _changes AS c
         INNER JOIN query_table(work) AS w ON w.call_id IS NOT NULL
         WHERE c.change = 'launches' AND coalesce(c.trace = w.trace, TRUE)
         UNION ALL
-        SELECT c.number, e.trace, e.lane, min(e.start_ns), max(e.end_ns), FALSE
+        SELECT c.number, e.lane, min(e.start_ns), max(e.end_ns)
         FROM _changes AS c
         CROSS JOIN query_table(events) AS e
         WHERE c.change = 'host' AND coalesce(c.trace = e.trace, TRUE)
-        GROUP BY c.number, e.trace, e.lane
+        GROUP BY c.number, e.lane
+    ),
+
+    -- Change and thread are one number.
+    _intervals AS (
+        SELECT
+            (t.number::BIGINT << 32) + t.lane AS key,
+            t.start_ns,
+            t.end_ns - t.start_ns AS duration_ns
+        FROM _times AS t
+        WHERE t.end_ns > t.start_ns
     ),
 
     _merged AS MATERIALIZED (
         SELECT
-            n.number,
-            n.trace,
-            n.lane,
-            min(n.start_ns) AS start_ns,
-            max(n.end_ns) AS end_ns,
-            bool_or(n.takes_work) AS takes_work
-        FROM (
-            SELECT
-                t.*,
-                count_if(t.is_new) OVER (
-                    PARTITION BY t.number, t.lane ORDER BY t.start_ns, t.end_ns
-                    ROWS UNBOUNDED PRECEDING
-                ) AS stretch
-            FROM (
-                SELECT
-                    t.*,
-                    coalesce(t.start_ns > max(t.end_ns) OVER (
-                        PARTITION BY t.number, t.lane ORDER BY t.start_ns, t.end_ns
-                        ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
-                    ), TRUE) AS is_new
-                FROM _times AS t
-                WHERE t.end_ns > t.start_ns
-            ) AS t
-        ) AS n
-        GROUP BY n.number, n.trace, n.lane, n.stretch
+            c.number,
+            l.trace,
+            l.lane,
+            m.start_ns,
+            m.start_ns + m.duration_ns AS end_ns,
+            c.change IN ('operators', 'module', 'line') AS takes_work
+        FROM merged_intervals('_intervals') AS m
+        INNER JOIN (SELECT DISTINCT e.trace, e.lane FROM query_table(events) AS e) AS l
+            ON m.key & (1::BIGINT << 32) - 1 = l.lane
+        INNER JOIN _changes AS c ON m.key >> 32 = c.number AND coalesce(c.trace = l.trace, TRUE)
     ),
 
     _launched AS (
