@@ -2,11 +2,11 @@
 -- since: 0.1
 -- summary: The change that gains most in a replay of a trace, as a sentence.
 -- grain: one row per trace with steps, if a change gains something and nearly all of the step is explained
--- uses: as_percent, as_time, percentage, what_if_v1
+-- uses: as_percent, as_time, percentage, replay_gains
 --
 -- Of a free data loader, free launches and free collectives it is the one that gains most. If none gains 5 % of the
--- step, it is half the time of the device or of the host, whichever gains more, if a device was recorded. There is no row where nothing gains
--- 5 %, and none where a replay does not explain 5 % of the step or more.
+-- step, it is half the time of the device or of the host, whichever gains more, if a device was recorded. There is no row
+-- where nothing gains 5 %, and none where a replay does not explain 5 % of the step or more.
 --
 -- params
 --   run, worker, span
@@ -18,31 +18,41 @@ CREATE MACRO replay_advice(
     run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
 ) AS TABLE
     WITH
+    _advised AS (
+        SELECT c.number, c.change, c.factor, NULL::VARCHAR AS target, NULL::BIGINT AS trace
+        FROM (
+            VALUES
+            (1, 'loader', 0),
+            (2, 'launches', 0),
+            (3, 'collectives', 0),
+            (4, 'device', 0.5),
+            (5, 'host', 0.5)
+        ) AS c (number, change, factor)
+    ),
+
+    _advised_factors AS (
+        SELECT 1 + c.number AS scenario, c.number, c.factor, c.change = 'loader' AS loads
+        FROM _advised AS c
+    ),
+
     _gains AS (
         SELECT
             w.run,
             w.worker,
             w.span,
             w.number,
-            w.drained_us,
-            w.new_drained_us,
-            w.gain_us,
-            w.unexplained_us,
+            w.drained_ns / 1000.0 AS drained_us,
+            w.new_drained_ns / 1000.0 AS new_drained_us,
+            (w.drained_ns - w.new_drained_ns) / 1000.0 AS gain_us,
+            w.unexplained_ns / 1000.0 AS unexplained_us,
             bool_or(w.number = 4) OVER (PARTITION BY w.run, w.worker, w.span) AS has_device,
             row_number() OVER (
                 PARTITION BY w.run, w.worker, w.span
-                ORDER BY w.number <= 3 AND w.gain_us >= 0.05 * w.drained_us DESC, w.gain_us DESC
+                ORDER BY
+                    w.number <= 3 AND w.drained_ns - w.new_drained_ns >= 0.05 * w.drained_ns DESC,
+                    w.drained_ns - w.new_drained_ns DESC
             ) AS place
-        FROM
-            what_if_v1(
-                run := run,
-                worker := worker,
-                span := span,
-                changes := [
-                    'loader free', 'launches free', 'collectives free', 'device x0.5', 'host x0.5'
-                ]
-            ) AS w
-        WHERE w.is_mean AND w.number > 0 AND w.named > 0
+        FROM replay_gains('_advised', '_advised_factors', run, worker, span) AS w
     )
 
     SELECT

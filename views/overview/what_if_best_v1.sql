@@ -6,7 +6,7 @@
 -- distributes: trace
 -- order: gain_us DESC, run, worker, span, changed
 -- empty: No event with a duration was recorded on a thread: {record operators}.
--- uses: costliest_parts, ratio, replay_changes, replay_events, replay_graph, replay_steps, replay_targets, replay_work
+-- uses: costliest_parts, is_wanted, ratio, replay_gains
 -- example: samples --run resnet_workers_0 --span 1 --limit 12
 -- reading: Half the time of the data loader gains more than convolutions that take no time.
 --
@@ -45,12 +45,6 @@ CREATE MACRO what_if_best_v1(
     most BIGINT := 10
 ) AS TABLE
     WITH
-    events AS MATERIALIZED (FROM replay_events(run, worker, span)),
-
-    work AS MATERIALIZED (FROM replay_work('events', run, worker, span)),
-
-    graph AS MATERIALIZED (FROM replay_graph('events', 'work')),
-
     -- Each trace has its own parts of one number.
     parts AS MATERIALIZED (
         SELECT
@@ -66,76 +60,48 @@ CREATE MACRO what_if_best_v1(
         SELECT NULL, 'launches', NULL, NULL, 2
     ),
 
-    targets AS MATERIALIZED (
-        FROM replay_targets('parts', 'events', 'work', run, worker, span)
-    ),
-
-    -- Scenario 1 has no change, and no unexplained time.
     factors AS MATERIALIZED (
         SELECT
             2 * n.number + f.odd AS scenario,
             n.number,
-            f.factor::DOUBLE AS factor,
+            f.factor,
             n.number = 1 AS loads
-        FROM (SELECT DISTINCT t.number FROM targets AS t) AS n
+        FROM (SELECT DISTINCT p.number FROM parts AS p) AS n
         CROSS JOIN (VALUES (0, 0), (1, 0.5)) AS f (odd, factor)
     ),
 
-    scenarios AS MATERIALIZED (
-        SELECT 1 AS scenario, FALSE AS keeps_rests
-        UNION ALL
-        SELECT f.scenario, TRUE
-        FROM factors AS f
-    ),
-
-    changed AS MATERIALIZED (FROM replay_changes('graph', 'targets', 'factors')),
-
-    means AS MATERIALIZED (
-        SELECT s.*
-        FROM replay_steps('work', 'graph', 'scenarios', 'changed', run, worker, span) AS s
-        WHERE s.is_mean
-    ),
-
-    named AS (SELECT DISTINCT t.trace, t.number FROM targets AS t),
-
     step_counts AS (
-        SELECT m.trace, greatest(count(s.step), 1) AS steps
-        FROM means AS m
-        LEFT JOIN steps AS s
-            ON m.run = s.run AND m.worker = s.worker AND m.span = s.span
-        WHERE m.scenario = 0
-        GROUP BY m.trace
+        SELECT s.run, s.worker, s.span, greatest(count(s.step), 1) AS steps
+        FROM steps AS s
+        WHERE is_wanted(s.run, s.worker, s.span, run, worker, span)
+        GROUP BY s.run, s.worker, s.span
     ),
 
     answers AS (
         SELECT
-            n.run,
-            n.worker,
-            n.span,
+            g.run,
+            g.worker,
+            g.span,
             p.change AS kind,
             p.target,
-            f.factor,
+            g.factor,
             p.change
             || CASE
                 WHEN p.target IS NULL THEN ''
                 WHEN p.change IN ('module', 'line') THEN ' ' || p.target
                 ELSE ' LIKE "' || p.target || '"'
             END
-            || CASE WHEN f.factor = 0 THEN ' free' ELSE ' x0.5' END AS changed,
-            p.cost_ns / 1000.0 / c.steps AS cost_us,
-            r.drained_ns / 1000.0 AS drained_us,
-            n.drained_ns / 1000.0 AS new_drained_us,
-            (r.drained_ns - n.drained_ns) / 1000.0 AS gain_us,
-            ratio(100.0 * (r.drained_ns - n.drained_ns), r.drained_ns) AS gain_pct,
-            (r.drained_ns - e.drained_ns) / 1000.0 AS unexplained_us,
-            n.limited_by
-        FROM means AS n
-        INNER JOIN factors AS f ON n.scenario = f.scenario
-        INNER JOIN named AS t ON n.trace = t.trace AND f.number = t.number
-        INNER JOIN parts AS p ON f.number = p.number AND coalesce(p.trace = n.trace, TRUE)
-        INNER JOIN means AS r ON n.trace = r.trace AND r.scenario = 0
-        INNER JOIN means AS e ON n.trace = e.trace AND e.scenario = 1
-        INNER JOIN step_counts AS c ON n.trace = c.trace
+            || CASE WHEN g.factor = 0 THEN ' free' ELSE ' x0.5' END AS changed,
+            p.cost_ns / 1000.0 / coalesce(c.steps, 1) AS cost_us,
+            g.drained_ns / 1000.0 AS drained_us,
+            g.new_drained_ns / 1000.0 AS new_drained_us,
+            (g.drained_ns - g.new_drained_ns) / 1000.0 AS gain_us,
+            ratio(100.0 * (g.drained_ns - g.new_drained_ns), g.drained_ns) AS gain_pct,
+            g.unexplained_ns / 1000.0 AS unexplained_us,
+            g.limited_by
+        FROM replay_gains('parts', 'factors', run, worker, span) AS g
+        INNER JOIN parts AS p ON g.number = p.number AND coalesce(p.trace = g.trace, TRUE)
+        LEFT JOIN step_counts AS c ON g.run = c.run AND g.worker = c.worker AND g.span = c.span
     )
 
     SELECT
