@@ -37,9 +37,20 @@ CREATE MACRO replayed_events(
     WITH
     _matches AS MATERIALIZED (FROM replay_matches(run, worker, span)),
 
+    -- What a graph was chosen for, or several that may agree. For the others there is nothing to compare.
     _launches AS (
         SELECT m.run, m.worker, m.span, m.launch_id AS event_id
         FROM _matches AS m
+        WHERE m.capture_id IS NOT NULL OR (m.rest IS NOT NULL AND NOT m.is_torn)
+    ),
+
+    _other_launches AS (
+        SELECT m.run, m.worker, m.span, m.launch_id AS event_id
+        FROM _matches AS m
+        ANTI JOIN _launches AS l
+            ON
+                m.run = l.run AND m.worker = l.worker AND m.span = l.span
+                AND m.launch_id = l.event_id
     ),
 
     -- Positions of the first and the last node that an event can be.
@@ -251,4 +262,30 @@ CREATE MACRO replayed_events(
     LEFT JOIN _shared AS a
         ON
             p.is_ambiguous AND p.capture_id IS NULL AND p.alike = a.alike
-            AND p.position = a.position;
+            AND p.position = a.position
+    UNION ALL
+    SELECT
+        i.run,
+        i.worker,
+        i.span,
+        i.event_id,
+        i.launch_id,
+        i.position,
+        i.stream,
+        i.start_ns,
+        i.duration_ns,
+        i.uses_tensor_cores,
+        NULL,
+        NULL,
+        NULL,
+        NULL,
+        NULL,
+        NULL,
+        NULL,
+        NULL,
+        m.reason
+    FROM replay_items('_other_launches') AS i
+    INNER JOIN _matches AS m
+        ON
+            i.run = m.run AND i.worker = m.worker AND i.span = m.span
+            AND i.launch_id = m.launch_id;
