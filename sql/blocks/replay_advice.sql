@@ -31,7 +31,7 @@ CREATE MACRO replay_advice(
     ),
 
     _advised_factors AS (
-        SELECT 1 + c.number AS scenario, c.number, c.factor, c.change = 'loader' AS loads
+        SELECT 1 + c.number AS scenario, c.number, c.factor
         FROM _advised AS c
     ),
 

@@ -6,13 +6,13 @@
 --
 -- Work takes its duration times the factor. On a thread, the time from one instant to the next changes by
 -- the share of it that the ranges of a change cover; the rest is kept. What several changes of a scenario
--- name takes the product of their factors.
+-- name takes the product of their factors. Data loading is shorter where the ranges cover it, whatever they name.
 --
 -- params
 --   name     type     unit  default  meaning
 --   graph    VARCHAR  -     -        Name of a relation, as of replay_graph.
 --   targets  VARCHAR  -     -        Name of a relation, as of replay_targets.
---   factors  VARCHAR  -     -        Name of a relation with scenario, number, factor, and loads (whether the change is of data loading): one row per change of a scenario, up to 60 each.
+--   factors  VARCHAR  -     -        Name of a relation with scenario, number and factor: one row per change of a scenario, up to 60 each.
 -- columns
 --   name        type    unit  meaning
 --   scenario    BIGINT  key   As given.
@@ -40,7 +40,7 @@ CREATE MACRO replay_changes(graph VARCHAR, targets VARCHAR, factors VARCHAR) AS 
     ),
 
     _factors AS MATERIALIZED (
-        SELECT f.scenario, f.factor, f.loads, p.sets, p.position
+        SELECT f.scenario, f.factor, p.sets, p.position
         FROM query_table(factors) AS f
         INNER JOIN _scenarios AS s ON f.scenario = s.scenario
         INNER JOIN _positions AS p ON f.number = p.number
@@ -63,13 +63,20 @@ CREATE MACRO replay_changes(graph VARCHAR, targets VARCHAR, factors VARCHAR) AS 
             FROM query_table(targets) AS t
             WHERE t.lane IS NOT NULL
         ) AS e
-        INNER JOIN _positions AS p ON e.number = p.number
+        INNER JOIN (
+            SELECT c.sets, c.position, c.number
+            FROM _positions AS c
+            UNION ALL
+            SELECT DISTINCT c.sets, 0, 0
+            FROM _positions AS c
+        ) AS p
+            ON e.number = p.number
         GROUP BY p.sets, e.lane, e.at_ns
         ORDER BY p.sets, e.lane, e.at_ns
     ),
 
-    -- Each set of changes divides a thread into pieces; a bit tells which changes name the piece. After the last piece of
-    -- a thread no bit is left.
+    -- Each set of changes divides a thread into pieces; a bit tells which changes name the piece, and the first one whether
+    -- the thread loads data. After the last piece of a thread no bit is left.
     _pieces AS MATERIALIZED (
         SELECT
             b.sets,
@@ -82,7 +89,7 @@ CREATE MACRO replay_changes(graph VARCHAR, targets VARCHAR, factors VARCHAR) AS 
 
     _groups AS MATERIALIZED (
         SELECT d.sets, d.bits, row_number() OVER (ORDER BY d.sets, d.bits) AS scenario
-        FROM (SELECT DISTINCT p.sets, p.bits FROM _pieces AS p WHERE p.bits > 0) AS d
+        FROM (SELECT DISTINCT p.sets, p.bits FROM _pieces AS p WHERE p.bits > 1) AS d
     ),
 
     _covering AS (
@@ -96,10 +103,10 @@ CREATE MACRO replay_changes(graph VARCHAR, targets VARCHAR, factors VARCHAR) AS 
             g.scenario AS group_number,
             f.scenario,
             product(f.factor) AS factor,
-            bool_or(f.loads) AS loads
+            g.bits & 1 = 1 AS loads
         FROM _groups AS g
         INNER JOIN _factors AS f ON g.sets = f.sets AND (g.bits >> f.position) & 1 = 1
-        GROUP BY g.scenario, f.scenario
+        GROUP BY g.scenario, g.bits, f.scenario
     ),
 
     -- Half nanoseconds are rounded up. What is added is more, so that the order in which fractions are added or

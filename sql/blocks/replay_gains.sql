@@ -9,7 +9,7 @@
 -- params
 --   name     type     unit  default  meaning
 --   changes  VARCHAR  -     -        Name of a relation with number, change, target and trace, as for replay_targets.
---   factors  VARCHAR  -     -        Name of a relation with scenario (2 or more), number, factor and loads, as for replay_changes: one row per scenario.
+--   factors  VARCHAR  -     -        Name of a relation with scenario (2 or more), number and factor, as for replay_changes: one row per scenario.
 --   run, worker, span
 -- columns
 --   run, worker, span
@@ -42,7 +42,7 @@ CREATE MACRO replay_gains(
     _named AS MATERIALIZED (SELECT DISTINCT t.trace, t.number FROM _given_targets AS t),
 
     _given_factors AS MATERIALIZED (
-        SELECT f.scenario, f.number, f.factor::DOUBLE AS factor, f.loads
+        SELECT f.scenario, f.number, f.factor::DOUBLE AS factor
         FROM query_table(factors) AS f
         SEMI JOIN _named AS n ON f.number = n.number
     ),

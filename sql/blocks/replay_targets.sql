@@ -22,13 +22,13 @@
 --
 -- params
 --   name     type     unit  default  meaning
---   changes  VARCHAR  -     -        Name of a relation with number, change and target, as of parsed_changes, and trace: the only trace that changes, or NULL for all.
+--   changes  VARCHAR  -     -        Name of a relation with number (1 or more), change and target, as of parsed_changes, and trace: the only trace that changes, or NULL for all.
 --   events   VARCHAR  -     -        Name of a relation, as of replay_events.
 --   work     VARCHAR  -     -        Name of a relation, as of replay_work.
 --   run, worker, span
 -- columns
 --   name      type    unit  meaning
---   number    BIGINT  key   As given.
+--   number    BIGINT  key   As given; 0 for the time in which a thread loads data.
 --   trace     BIGINT  -     Number of the trace, as in trace_names.
 --   lane      BIGINT  key   Thread; NULL for work.
 --   start_ns  BIGINT  ns    Start of the range; NULL for work.
@@ -53,6 +53,8 @@ CREATE MACRO replay_targets(
             || '(_\d+)?$' AS path,
             regexp_extract(c.target, '^(.+):([0-9]+)$', ['file', 'line']) AS place
         FROM query_table(changes) AS c
+        UNION ALL
+        SELECT 0, NULL, 'loading', NULL, NULL, NULL
     ),
 
     _stacks AS MATERIALIZED (
@@ -184,7 +186,7 @@ CREATE MACRO replay_targets(
         SELECT c.number, e.lane, e.start_ns, e.end_ns
         FROM _changes AS c
         INNER JOIN query_table(events) AS e ON e.is_loading
-        WHERE c.change = 'loader' AND coalesce(c.trace = e.trace, TRUE)
+        WHERE c.change IN ('loader', 'loading') AND coalesce(c.trace = e.trace, TRUE)
         UNION ALL
         SELECT DISTINCT c.number, w.call_lane, w.call_ns, w.call_end_ns
         FROM _changes AS c

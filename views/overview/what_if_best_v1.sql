@@ -64,8 +64,7 @@ CREATE MACRO what_if_best_v1(
         SELECT
             2 * n.number + f.odd AS scenario,
             n.number,
-            f.factor,
-            n.number = 1 AS loads
+            f.factor
         FROM (SELECT DISTINCT p.number FROM parts AS p) AS n
         CROSS JOIN (VALUES (0, 0), (1, 0.5)) AS f (odd, factor)
     ),

@@ -109,7 +109,7 @@ CREATE MACRO what_if_v1(
     ),
 
     factors AS MATERIALIZED (
-        SELECT s.scenario, g.number, g.factor, g.change = 'loader' AS loads
+        SELECT s.scenario, g.number, g.factor
         FROM scenarios AS s
         INNER JOIN given AS g ON s.scenario IN (2, 2 + g.number)
     ),
