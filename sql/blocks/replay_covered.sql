@@ -9,7 +9,7 @@
 -- params
 --   name       type     unit  default  meaning
 --   nodes      VARCHAR  -     -        Name of a relation with place, lane, before_ns and at_ns: time from the node before to this one.
---   intervals  VARCHAR  -     -        Name of a relation with scenario, lane, start_ns and end_ns; numbers of 0 or more.
+--   intervals  VARCHAR  -     -        Name of a relation with scenario, lane, start_ns and end_ns. Scenario and lane are 0 or more.
 -- columns
 --   name        type    unit  meaning
 --   scenario    BIGINT  key   As given.

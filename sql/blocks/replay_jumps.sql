@@ -68,6 +68,7 @@ CREATE MACRO replay_jumps(
 
     -- Sorted before the window, not by it: then the window takes a tenth of the time. The sums continue from lane to
     -- lane, so only the difference between two nodes of one lane means something. A lane starts and ends with a jump.
+    -- The jumps are numbered: jump is the number of the last one until the node.
     _in_order AS (
         SELECT m.*
         FROM _marked AS m

@@ -54,6 +54,7 @@ CREATE MACRO replay_targets(
             regexp_extract(c.target, '^(.+):([0-9]+)$', ['file', 'line']) AS place
         FROM query_table(changes) AS c
         UNION ALL
+        -- For replay_changes, which asks where a change covers data loading.
         SELECT 0, NULL, 'loading', NULL, NULL, NULL
     ),
 

@@ -37,7 +37,8 @@ CREATE MACRO replayed_events(
     WITH
     _matches AS MATERIALIZED (FROM replay_matches(run, worker, span)),
 
-    -- What a graph was chosen for, or several that may agree. For the others there is nothing to compare.
+    -- Launches for which a graph was chosen, or of which several graphs may say the same. The others have nothing to
+    -- be compared with.
     _launches AS (
         SELECT m.run, m.worker, m.span, m.launch_id AS event_id
         FROM _matches AS m

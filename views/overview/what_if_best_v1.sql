@@ -17,8 +17,8 @@
 -- Gains do not add up: the time of a module is also that of its operators, and when one part no longer holds
 -- the step up, another one does. `tracewh what-if` makes several changes in one replay.
 --
--- Every part is two replays: ten of each kind take 8 CPU seconds and 1.7 GB for a million events. Of a loop that waits for
--- the device all the time they take 22 s and 3.5 GB. A lower value of most takes less.
+-- Every part is two replays: ten of each kind take 8 CPU seconds and 1.7 GB for a million events. If the loop
+-- waits for the device all the time, they take 22 s and 3.5 GB. A lower value of most takes less.
 --
 -- params
 --   run, worker, span
@@ -91,7 +91,7 @@ CREATE MACRO what_if_best_v1(
                 ELSE ' LIKE "' || p.target || '"'
             END
             || CASE WHEN g.factor = 0 THEN ' free' ELSE ' x0.5' END AS changed,
-            p.cost_ns / 1000.0 / coalesce(c.steps, 1) AS cost_us,
+            p.cost_ns / 1000.0 / c.steps AS cost_us,
             g.drained_ns / 1000.0 AS drained_us,
             g.new_drained_ns / 1000.0 AS new_drained_us,
             (g.drained_ns - g.new_drained_ns) / 1000.0 AS gain_us,
@@ -100,7 +100,7 @@ CREATE MACRO what_if_best_v1(
             g.limited_by
         FROM replay_gains('parts', 'factors', run, worker, span) AS g
         INNER JOIN parts AS p ON g.number = p.number AND coalesce(p.trace = g.trace, TRUE)
-        LEFT JOIN step_counts AS c ON g.run = c.run AND g.worker = c.worker AND g.span = c.span
+        INNER JOIN step_counts AS c ON g.run = c.run AND g.worker = c.worker AND g.span = c.span
     )
 
     SELECT
