@@ -63,7 +63,7 @@ class FastParser:
                 if not is_whole and not last and len(buffer) - at <= EVENT_BYTES:
                     break
             if commas is None:
-                commas = find_separators(np.frombuffer(buffer, np.uint8))
+                commas = find_separators(np.frombuffer(buffer, np.uint8)[at:]) + at
             walk = self.resync.walk(buffer, at, commas, last)
             for event in walk.events:
                 self._reader.add(event)

@@ -12,8 +12,6 @@ from tracewh.ingest.read.buffers import BLANKS, TextBuffer
 from tracewh.ingest.read.json_check import is_strict
 from tracewh.ingest.read.json_repair import IncompleteError, Scanner, UnreadableError
 
-WHITESPACE = b" \t\r\n"
-
 #: The most bytes to read before the events, or after them. No trace has more.
 MOST_BYTES = 64 << 20
 

@@ -8,6 +8,7 @@ bytes, without a Python object per event. The text before and after the events i
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -20,7 +21,6 @@ from tracewh.ingest.read.buffers import BLANKS, Blanks, TextBuffer
 from tracewh.ingest.read.chunks import Block, Splitter, TextSplitter
 from tracewh.ingest.read.decompress import decompress
 from tracewh.ingest.read.metadata import (
-    WHITESPACE,
     describe_file,
     find_events,
     is_list_of_events,
@@ -35,6 +35,10 @@ FIRST_BYTES = 2 << 20
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _BARE = b"["
+#: Searched for at the start of a buffer, which `strip` would copy.
+_ONLY_BLANKS = re.compile(rb"[\x00-\x20]*+\Z")
+_PADDING = re.compile(rb"\x00+")
+_FIRST = re.compile(rb"[ \t\r\n]*+(.)", re.DOTALL)
 
 
 @dataclass(slots=True)
@@ -112,13 +116,15 @@ class TraceReader:
 
     def _head(self, text: TextBuffer) -> bytes:
         """Take the text up to the `[` of the events from the buffer."""
-        while text.grow() and not text.buffer.strip(BLANKS):
+        while text.grow() and _ONLY_BLANKS.match(text.buffer):
             pass
-        text.drop(len(text.buffer) - len(text.buffer.lstrip(b"\0")))  # padding
+        if padding := _PADDING.match(text.buffer):
+            text.drop(padding.end())
         if text.buffer.startswith(_BYTE_ORDER_MARK):
             text.drop(len(_BYTE_ORDER_MARK))
             self.reasons["byte_order_mark"] += 1
-        start = text.buffer.lstrip(WHITESPACE)[:1]
+        found = _FIRST.match(text.buffer)
+        start = found[1] if found else b""
         if start == b"{" and (end := find_events(text)):
             return text.take(end)
         if start == _BARE and is_list_of_events(text):
