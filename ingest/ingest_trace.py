@@ -36,7 +36,7 @@ from tracewh.ingest.sources.source import KINETO
 from tracewh.storage.staging import Session
 
 #: Number of traces of a batch to commit at the same time. More threads wait for each other in Python.
-COMMITS_AT_ONCE = 4
+COMMITS_AT_ONCE = 2
 #: The most memory that linking needs per host event: that of an operator nested in many others.
 HOST_EVENT_BYTES = 800
 

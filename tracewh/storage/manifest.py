@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from dataclasses import asdict, dataclass
-from io import BufferedIOBase
+from io import BufferedIOBase, RawIOBase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -120,11 +121,13 @@ def origin_of(traces: Path | str, filesystem: FileSystem | None = None) -> Origi
 
 def part(path: Path) -> Part:
     """The manifest entry of a Parquet file."""
-    blake2b = content_hash(path)
+    with path.open("rb", buffering=0) as file:  # a buffer would need more system calls
+        blake2b = stream_hash(file)
+        size = os.fstat(file.fileno()).st_size
     count = 0 if blake2b in _EMPTY else rows(path)
     if not count:
         _EMPTY.add(blake2b)
-    return Part(count, path.stat().st_size, blake2b)
+    return Part(count, size, blake2b)
 
 
 def rows(path: Path) -> int:
@@ -138,6 +141,6 @@ def content_hash(path: File) -> str:
         return stream_hash(file)
 
 
-def stream_hash(file: BufferedIOBase) -> str:
+def stream_hash(file: BufferedIOBase | RawIOBase) -> str:
     """The same hash as `content_hash`, of an open file."""
     return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=32)).hexdigest()
