@@ -16,6 +16,7 @@ import shutil
 import uuid
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 
 import duckdb
@@ -36,8 +37,16 @@ FINGERPRINT = ".tracewh.duckdb.origin"
 _BYTES = "sha256 "
 
 
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A new database with every object except the views, and a connection with an open transaction on it."""
+
+    path: Path
+    con: duckdb.DuckDBPyConnection
+
+
 def ensure_database(
-    path: str | os.PathLike[str], prepared: Callable[[], Path | None] = lambda: None
+    path: str | os.PathLike[str], prepared: Callable[[], Prepared | None] = lambda: None
 ) -> bool:
     """Write tracewh.duckdb unless it exists and is up to date.
 
@@ -63,25 +72,31 @@ def ensure_database(
 
 
 @contextlib.contextmanager
-def prepare_in_background(path: str | os.PathLike[str]) -> Iterator[Callable[[], Path | None]]:
+def prepare_in_background(
+    path: str | os.PathLike[str],
+) -> Iterator[Callable[[], Prepared | None]]:
     """Prepare most of tracewh.duckdb in a thread, while traces are ingested.
 
     Creating the macros takes longer than the ingest of a small trace, and does not depend on traces.
     """
     with contextlib.ExitStack() as stack:
-        made: Future[Path] | None = None
+        made: Future[Prepared] | None = None
         if not is_url(path) and not _is_current(Path(os.path.abspath(path))):
             with contextlib.suppress(OSError):  # disk full: it is written in place later
                 folder = stack.enter_context(temporary())
                 pool = stack.enter_context(ThreadPoolExecutor(1))
-                made = pool.submit(_create_macros, Path(folder, DATABASE))
+                made = pool.submit(_prepare, Path(folder, DATABASE))
 
-        def prepared() -> Path | None:
+        def prepared() -> Prepared | None:
             with contextlib.suppress(OSError, duckdb.Error):
                 return made.result() if made else None
             return None
 
-        yield prepared
+        try:
+            yield prepared
+        finally:
+            if found := prepared():
+                found.con.close()
 
 
 def write_database(path: str | os.PathLike[str]) -> Path:
@@ -157,18 +172,17 @@ def _only_writer(root: Path) -> Iterator[int]:
         raise WarehouseError(f"cannot write {root / DATABASE}: {reason}") from None
 
 
-def _write(root: Path, origin: int, prepared: Path | None = None) -> None:
+def _write(root: Path, origin: int, prepared: Prepared | None = None) -> None:
     os.ftruncate(
         origin, 0
     )  # marks the database as unfinished: if the process dies, the next ingest starts again
     new, log = root / f".{DATABASE}.new", root / f".{DATABASE}.new.wal"
     _remove(new, log)
     try:
-        if prepared:
-            shutil.copyfile(prepared, new)
+        if prepared and _created_views(root, prepared):
+            shutil.copyfile(prepared.path, new)
         else:
-            _create_macros(new)
-        _create_views(root, new)
+            _create_views(root, _prepare(new).con)
         digest = _digest(new)
         os.replace(new, root / DATABASE)
     finally:
@@ -188,13 +202,16 @@ def _create_macros(database: Path) -> Path:
     takes a second, so the result is cached for the next warehouse.
     """
     kept = _kept()
+    cached = b""
     with contextlib.suppress(OSError):
-        digest, made = (data := kept.read_bytes())[:_DIGEST], data[_DIGEST:]
-        if hashlib.sha256(made).digest() == digest:
-            database.write_bytes(made)
-            return database
-    with _attached(database) as con:
+        cached = kept.read_bytes()
+    digest, made = cached[:_DIGEST], cached[_DIGEST:]
+    if cached and hashlib.sha256(made).digest() == digest:
+        database.write_bytes(made)
+        return database
+    with _open(database) as con:
         installed().create(con, installed().needs())
+        _commit(con)
     with contextlib.suppress(OSError):  # disk full or no home folder: it is not cached
         _keep(database.read_bytes(), kept)
     return database
@@ -220,28 +237,44 @@ def _keep(made: bytes, kept: Path) -> None:
         _remove(*(path for path in kept.parent.glob("macros-*") if path != kept))
 
 
-def _create_views(root: Path, database: Path) -> None:
-    """Replace the empty tables by views over the files of a warehouse."""
-    with _attached(database) as con:
+def _prepare(database: Path) -> Prepared:
+    """Create a database with every object, and open it for `_create_views`."""
+    return Prepared(database, _open(_create_macros(database)))
+
+
+def _created_views(root: Path, prepared: Prepared) -> bool:
+    """Create the views in a prepared database; False if that fails, as where the disk with it is full."""
+    with contextlib.suppress(OSError, duckdb.Error):
+        _create_views(root, prepared.con)
+        return True
+    return False
+
+
+def _create_views(root: Path, con: duckdb.DuckDBPyConnection) -> None:
+    """Replace the empty tables by views over the files of a warehouse, and close the database."""
+    with con:
         for table in installed().tables():
             con.execute(f"DROP TABLE {table.name}")
             create(con, installed(), [table.name], Pattern(root))
-            for column in table.columns:
-                target = f"{table.name}.{column.name}"
-                con.execute(f"COMMENT ON COLUMN {target} IS {quote_literal(column.meaning)}")
+            comments = (
+                f"COMMENT ON COLUMN {table.name}.{column.name} IS {quote_literal(column.meaning)}"
+                for column in table.columns
+            )
+            con.execute("; ".join(comments))
+        _commit(con)
 
 
-@contextlib.contextmanager
-def _attached(database: Path) -> Iterator[duckdb.DuckDBPyConnection]:
-    with duckdb.connect() as con:
-        # Any DuckDB since 1.4.2 reads this format; the default of 2.0 is read by 2.0 only.
-        con.execute(f"ATTACH {quote_literal(str(database))} AS tracewh (STORAGE_VERSION 'v1.4.0')")
-        con.execute("USE tracewh")
-        con.execute("BEGIN")  # one commit instead of one per comment
-        yield con
-        con.execute("COMMIT")
-        con.execute("USE memory")
-        con.execute("DETACH tracewh")
+def _open(database: Path) -> duckdb.DuckDBPyConnection:
+    """Open or create a database, and begin a transaction: one commit instead of one per comment."""
+    con = duckdb.connect()
+    # Any DuckDB since 1.4.2 reads this format; the default of 2.0 is read by 2.0 only.
+    con.execute(f"ATTACH {quote_literal(str(database))} AS tracewh (STORAGE_VERSION 'v1.4.0')")
+    con.execute("USE tracewh; BEGIN")
+    return con
+
+
+def _commit(con: duckdb.DuckDBPyConnection) -> None:
+    con.execute("COMMIT; USE memory; DETACH tracewh")
 
 
 def _fingerprint(root: Path) -> str:

@@ -75,9 +75,9 @@ OBJECTS = """
 def test_what_is_prepared_aside_is_what_is_made_in_place(root: Path) -> None:
     with prepare_in_background(root) as prepared:
         made = prepared()
-        assert made is not None and root not in made.parents
+        assert made is not None and root not in made.path.parents
         assert ensure_database(root, prepared)
-    assert not made.exists()
+    assert not made.path.exists()
     aside = rows(root / DATABASE, OBJECTS)
     assert len(aside) > 20
     assert rows(write_database(root), OBJECTS) == aside
@@ -144,6 +144,29 @@ def test_without_room_aside_it_is_made_in_place(
         with prepare_in_background(root) as prepared:
             assert prepared() is None
     assert ensure_database(root, prepared)
+    assert rows(root / DATABASE, "SELECT count(*) FROM traces") == [(2,)]
+
+
+def test_a_disk_that_fills_up_is_named_also_where_macros_are_kept(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_database(root)
+    with monkeypatch.context() as patch:
+
+        def full(self: Path, data: bytes) -> NoReturn:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+        patch.setattr(Path, "write_bytes", full)
+        with pytest.raises(tracewh.WarehouseError, match="no space left on device: free some"):
+            write_database(root)
+
+
+def test_without_room_aside_for_the_views_it_is_made_in_place(root: Path) -> None:
+    with prepare_in_background(root) as prepared:
+        made = prepared()
+        assert made is not None
+        made.con.close()  # it can write no more, as where the disk is full
+        assert ensure_database(root, prepared)
     assert rows(root / DATABASE, "SELECT count(*) FROM traces") == [(2,)]
 
 
