@@ -12,7 +12,6 @@ import datetime
 import json
 import os
 import platform
-import shutil
 import sys
 import tempfile
 from pathlib import Path
@@ -20,9 +19,10 @@ from pathlib import Path
 from measure import Run, measure
 
 
-def run(source: Path, jobs: int | None, warehouse: Path) -> tuple[Run, int, int]:
+def run(source: Path, jobs: int | None, work: Path) -> tuple[Run, int, int]:
     """Ingest an input; return its cost, its number of events and their stored size."""
-    shutil.rmtree(warehouse, ignore_errors=True)
+    # Nothing is deleted before the end; see bench/ingest.py.
+    warehouse = Path(tempfile.mkdtemp(prefix="warehouse", dir=work))
     tracewh = str(Path(sys.executable).with_name("tracewh"))
     command = [tracewh, "ingest", str(source), "-w", str(warehouse)]
     if jobs:
@@ -50,7 +50,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as work:
         for _ in range(arguments.repeat):
             for source in arguments.sources:
-                found = run(source, arguments.jobs, Path(work, "warehouse"))
+                found = run(source, arguments.jobs, Path(work))
                 print(f"{source.name}  {found[0].seconds:.1f} s", file=sys.stderr)
                 if source not in best or found[0].seconds < best[source][0].seconds:
                     best[source] = found
