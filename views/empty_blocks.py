@@ -19,10 +19,14 @@ OF_GRAPHS = (
     "replayed_events",
     "replayed_modules",
     "replayed_stacks",
+    "unmatched_replays",
 )
 
 #: Blocks that have rows only where graphs were captured. Many traces of a server begin after that.
-OF_CAPTURES = ("replay_candidates", "replayed_costs", "replayed_modules", "split_replays")
+OF_CAPTURES = (
+    *("unmatched_replays", "replay_candidates", "replayed_costs", "replayed_modules"),
+    "split_replays",
+)
 
 #: Blocks that have rows only for traces with the steps of a serving framework, or that launch a graph.
 OF_SERVING = ("serving_advice", "serving_verdict")

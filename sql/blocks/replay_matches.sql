@@ -39,6 +39,7 @@
 --   rest            STRUCT(run VARCHAR, worker VARCHAR, span VARCHAR, id BIGINT)[]  -  Candidates that size and mode leave, if several with an equal sequence; otherwise NULL.
 --   alike           STRUCT(run VARCHAR, worker VARCHAR, span VARCHAR, id BIGINT)  -  One of the launches that all have the same candidates as this one.
 --   is_torn         BOOLEAN  -    Whether launches with its graph id fit different captured graphs.
+--   is_compared     BOOLEAN  -    Whether its events are compared with a captured graph: the chosen one, or several that may say the same.
 --   reason          VARCHAR  -    Why no graph was chosen.
 CREATE MACRO replay_matches(
     run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
@@ -493,6 +494,9 @@ CREATE MACRO replay_matches(
         f.rest,
         d.alike,
         d.is_torn,
+        k.launch_id IS NOT NULL
+        OR (d.basis = 'node id' AND d.graph IS NOT NULL)
+        OR (f.rest IS NOT NULL AND NOT d.is_torn) AS is_compared,
         CASE
             WHEN k.launch_id IS NOT NULL OR d.basis = 'node id' AND d.graph IS NOT NULL THEN NULL
             WHEN d.items = 0 THEN 'No device work of this launch was recorded.'

@@ -37,21 +37,16 @@ CREATE MACRO replayed_events(
     WITH
     _matches AS MATERIALIZED (FROM replay_matches(run, worker, span)),
 
-    -- Launches for which a graph was chosen, or of which several graphs may say the same. The others have nothing to
-    -- be compared with.
     _launches AS (
         SELECT m.run, m.worker, m.span, m.launch_id AS event_id
         FROM _matches AS m
-        WHERE m.capture_id IS NOT NULL OR (m.rest IS NOT NULL AND NOT m.is_torn)
+        WHERE m.is_compared
     ),
 
     _other_launches AS (
         SELECT m.run, m.worker, m.span, m.launch_id AS event_id
         FROM _matches AS m
-        ANTI JOIN _launches AS l
-            ON
-                m.run = l.run AND m.worker = l.worker AND m.span = l.span
-                AND m.launch_id = l.event_id
+        WHERE NOT m.is_compared
     ),
 
     -- Positions of the first and the last node that an event can be.

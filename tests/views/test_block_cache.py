@@ -77,12 +77,29 @@ def test_rows_are_found_once_for_a_view_its_notes_and_other_views(graphs: Path) 
     with tracewh.open(graphs) as warehouse:
         assert replayed(warehouse.operator_stats(run="serve")) == [("aten::mm", 3.0)]
         first = tables(warehouse)
-        assert first.keys() == {"replayed_events_0", "replayed_costs_1"}
+        assert first.keys() == {"replay_matches_0", "replayed_events_1", "replayed_costs_2"}
         view = warehouse.registry.get("operator_stats")
         assert warehouse.notes(view, {"run": "serve"}) == []
         assert replayed(warehouse.operator_stats(run="serve", per_span=True)) == [("aten::mm", 3.0)]
         assert len(warehouse.graph_kernels(run="serve").fetchall()) == 1
         assert tables(warehouse) == first
+
+
+def test_without_captures_a_note_needs_no_events(tmp_path: Path) -> None:
+    """A server may be recorded after its graphs were captured."""
+    events = [
+        call("cudaGraphLaunch", 11, correlation=9),
+        event("kernel", "gemm", 15, 3, correlation=9, device=0, stream=7),
+    ]
+    path = tmp_path / "serve" / "w.json"
+    path.parent.mkdir()
+    path.write_text(json.dumps({"traceEvents": events}))
+    tracewh.ingest([path], tmp_path / "warehouse")
+    with tracewh.open(tmp_path / "warehouse") as warehouse:
+        view = warehouse.registry.get("operator_stats")
+        [(_, message)] = warehouse.notes(view, {"run": "serve"})
+        assert message.startswith("3.0 us of device time (100.0 %) in 1 graph launch ")
+        assert tables(warehouse).keys() == {"replay_matches_0"}
 
 
 def test_nothing_is_cached_where_no_graph_was_launched(graphs: Path) -> None:
@@ -147,8 +164,8 @@ def test_the_newest_tables_alone_are_cached(graphs: Path, monkeypatch: pytest.Mo
         serve = warehouse.operator_stats(run="serve")
         other = warehouse.operator_stats(run="other")
         assert tables(warehouse).keys() == {
-            "replayed_events_2",
-            "replayed_costs_3",
+            "replayed_events_4",
+            "replayed_costs_5",
         }
         assert replayed(serve) == [("aten::mm", 3.0)]
         assert replayed(other) == [("aten::mm", 4.0)]
@@ -171,7 +188,7 @@ def test_too_many_traces_are_not_cached(graphs: Path, monkeypatch: pytest.Monkey
         assert len(warehouse.operator_stats().fetchall()) == 2
         assert tables(warehouse) == {}
         assert replayed(warehouse.operator_stats(run="other")) == [("aten::mm", 4.0)]
-        assert len(tables(warehouse)) == 2
+        assert len(tables(warehouse)) == 3
 
 
 def test_a_server_of_many_traces_does_not_grow(
@@ -261,7 +278,7 @@ def test_one_that_is_confined_caches_them_too(graphs: Path) -> None:
     with tracewh.open(graphs) as warehouse:
         warehouse.confine(500)
         assert replayed(warehouse.operator_stats(run="serve")) == [("aten::mm", 3.0)]
-        assert len(tables(warehouse)) == 2
+        assert len(tables(warehouse)) == 3
 
 
 #: Views that are made of the others, which take longest to plan.
@@ -307,10 +324,12 @@ def test_parameters_of_a_cached_view_are_filters(graphs: Path) -> None:
 
 def test_what_one_cached_block_alone_calls_is_not_cached(graphs: Path) -> None:
     with tracewh.open(graphs) as warehouse:
-        warehouse.graph_kernels(run="serve").fetchall()
-        assert tables(warehouse).keys() == {"replayed_events_0"}
+        warehouse.serving_steps(run="serve").fetchall()
+        assert tables(warehouse).keys() == {"replayed_events_0", "serving_steps_v1_1"}
         warehouse.graph_replays(run="serve").fetchall()  # looks at the matches itself
-        assert tables(warehouse).keys() == {"replayed_events_0", "replay_matches_1"}
+        assert tables(warehouse).keys() == {
+            *("replayed_events_0", "serving_steps_v1_1", "replay_matches_2"),
+        }
 
 
 def test_block_cache_take_names_of_traces_and_filters() -> None:
