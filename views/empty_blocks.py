@@ -13,6 +13,7 @@ from tracewh.views.spec import Spec
 OF_GRAPHS = (
     "graph_kernels_v1",
     "graph_replays_v1",
+    "matched_replays",
     "replay_matches",
     "replay_notes",
     "replayed_costs",
@@ -24,8 +25,12 @@ OF_GRAPHS = (
 
 #: Blocks that have rows only where graphs were captured. Many traces of a server begin after that.
 OF_CAPTURES = (
-    *("unmatched_replays", "replay_candidates", "replayed_costs", "replayed_modules"),
+    "matched_replays",
+    "replay_candidates",
+    "replayed_costs",
+    "replayed_modules",
     "split_replays",
+    "unmatched_replays",
 )
 
 #: Blocks that have rows only for traces with the steps of a serving framework, or that launch a graph.

@@ -2,7 +2,7 @@
 -- since: 0.1
 -- summary: Time of each kernel in each step.
 -- grain: one row per step of a trace that is not a tail step, and kernel launched in it
--- uses: event_steps, first_id, is_wanted, operator_names, replayed_events, trace_names
+-- uses: event_steps, first_id, is_wanted, matched_replays, operator_names, trace_names
 --
 -- A kernel belongs to the step that contains its launch call, as in kernel_stats with a step. The single
 -- step of a trace without steps has all its kernels.
@@ -97,7 +97,7 @@ CREATE MACRO kernel_steps(
     LEFT JOIN _stepless AS s ON k.run = s.run AND k.worker = s.worker AND k.span = s.span
     LEFT JOIN operator_names(run, worker, span) AS o
         ON group_by = 'launch' AND k.trace + k.op_id = o.id
-    LEFT JOIN replayed_events(run, worker, span) AS r
+    LEFT JOIN matched_replays(run, worker, span) AS r
         ON
             group_by = 'launch' AND k.run = r.run AND k.worker = r.worker AND k.span = r.span
             AND k.event_id = r.event_id

@@ -2,7 +2,7 @@
 -- since: 0.1
 -- summary: Kernels launched within parts of a trace, with the figures of kernel_stats.
 -- grain: one row per side, path, trace and group of kernels
--- uses: first_id, operator_names, replayed_events, trace_names
+-- uses: first_id, matched_replays, operator_names, trace_names
 --
 -- A launch is located by its call, or by the operator if the call is not in the trace. A kernel of unknown
 -- origin counts where it starts.
@@ -90,7 +90,7 @@ CREATE MACRO kernels_in_parts(
         FROM _kernels AS k
         LEFT JOIN operator_names(run := run) AS o
             ON group_by = 'launch' AND k.operator_id = o.id
-        LEFT JOIN replayed_events(run := run) AS r
+        LEFT JOIN matched_replays(run := run) AS r
             ON
                 group_by = 'launch' AND k.worker = r.worker AND k.span = r.span
                 AND k.event_id = r.event_id

@@ -2,7 +2,7 @@
 -- since: 0.1
 -- summary: Device time of each captured operator call in each replay of its graph.
 -- grain: one row per launch of a graph and captured call; one per launch inside an operator
--- uses: is_wanted, replayed_events
+-- uses: is_wanted, matched_replays
 --
 -- Name and shapes come from the capture, time from the replay. A replay is no call: it has no host time, and its start is
 -- that of the launch. Work whose node is not known belongs to the operator alone, not to those around it.
@@ -59,8 +59,7 @@ CREATE MACRO replayed_costs(
             sum(CASE WHEN e.uses_tensor_cores THEN e.duration_ns ELSE 0 END) AS tensor_core_ns,
             sum(CASE WHEN e.uses_tensor_cores IS NULL THEN e.duration_ns ELSE 0 END)
                 AS unknown_ns
-        FROM replayed_events(run, worker, span) AS e
-        WHERE e.call_id IS NOT NULL
+        FROM matched_replays(run, worker, span) AS e
         GROUP BY
             e.run, e.worker, e.span, e.launch_id, e.capture_run, e.capture_worker,
             e.capture_span, e.call_id, e.node IS NOT NULL

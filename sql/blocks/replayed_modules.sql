@@ -2,7 +2,7 @@
 -- since: 0.1
 -- summary: Device time of each captured module call in each replay of its graph.
 -- grain: one row per launch of a graph and captured module call; one per launch inside a module
--- uses: is_wanted, replayed_events
+-- uses: is_wanted, matched_replays
 --
 -- As replayed_costs, for modules. The innermost module around the launch has all of the launch's device time as
 -- its own (see module_costs). Its row with replays 0 takes the attributed part away again. All modules around
@@ -37,7 +37,7 @@ CREATE MACRO replayed_modules(
             e.capture_span,
             e.duration_ns,
             n.module_ids
-        FROM replayed_events(run, worker, span) AS e
+        FROM matched_replays(run, worker, span) AS e
         INNER JOIN graph_nodes AS n
             ON
                 e.capture_run = n.run AND e.capture_worker = n.worker

@@ -2,7 +2,7 @@
 -- since: 0.1
 -- summary: Call stacks that captured the replayed device events, for flame graphs.
 -- grain: one row per launch of a graph, stack and name of a kernel
--- uses: replayed_events
+-- uses: matched_replays
 --
 -- A stack begins below the events that were open around the capture of its graph. If only the operator is
 -- known, it is the stack.
@@ -21,7 +21,7 @@ CREATE MACRO replayed_stacks(
     WITH RECURSIVE
     _events AS MATERIALIZED (
         SELECT e.*, n.stack_id
-        FROM replayed_events(run, worker, span) AS e
+        FROM matched_replays(run, worker, span) AS e
         INNER JOIN graph_nodes AS n
             ON
                 e.capture_run = n.run AND e.capture_worker = n.worker

@@ -2,7 +2,7 @@
 -- since: 0.1
 -- summary: Operator of each piece of device work in serving steps, with its shapes and types.
 -- grain: one row per piece of work whose operator is known
--- uses: first_id, is_wanted, replayed_events, trace_names
+-- uses: first_id, is_wanted, matched_replays, trace_names
 --
 -- The operator of work that a call launched is the innermost one around the call. Work that a graph replays has
 -- the operator that was captured, where that is known.
@@ -84,7 +84,7 @@ CREATE MACRO work_operators(
         o.input_types,
         z.size,
         TRUE
-    FROM replayed_events(run, worker, span) AS e
+    FROM matched_replays(run, worker, span) AS e
     CROSS JOIN trace_names(run, worker, span) AS t
     INNER JOIN graph_nodes AS n
         ON
@@ -96,5 +96,4 @@ CREATE MACRO work_operators(
         ON
             e.capture_run = z.capture_run AND e.capture_worker = z.capture_worker
             AND e.capture_span = z.capture_span
-            AND e.capture_id = z.capture_id
-    WHERE e.call_id IS NOT NULL;
+            AND e.capture_id = z.capture_id;

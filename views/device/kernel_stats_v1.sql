@@ -8,7 +8,7 @@
 -- needs: no_device_events
 -- empty: The devices ran no kernels, only copies and memsets.
 -- notes: replay_notes
--- uses: checked_choice, first_id, is_wanted, operator_names, percentage, ratio, replayed_events, trace_names
+-- uses: checked_choice, first_id, is_wanted, matched_replays, operator_names, percentage, ratio, trace_names
 -- example: drawn --group-by launch
 --
 -- Kernels are the device work that computes or communicates; copies, memsets and synchronisations are not
@@ -142,7 +142,7 @@ CREATE MACRO kernel_stats_v1(
         FROM runs_of_kernels AS k
         LEFT JOIN operator_names(run, worker, span) AS o
             ON group_by = 'launch' AND k.operator_id = o.id
-        LEFT JOIN replayed_events(run, worker, span) AS r
+        LEFT JOIN matched_replays(run, worker, span) AS r
             ON
                 group_by = 'launch' AND k.run = r.run AND k.worker = r.worker
                 AND k.recording = r.span AND k.event_id = r.event_id

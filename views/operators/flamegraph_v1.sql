@@ -6,7 +6,7 @@
 -- order: value_us DESC, run, worker, span, stack
 -- empty: Nothing was recorded for metric '{metric}'; recording_advice says how to record operators (metric 'host'), device work ('device') and memory ('bytes').
 -- notes: replay_notes
--- uses: checked_choice, first_id, is_wanted, replayed_events, replayed_stacks, trace_names
+-- uses: checked_choice, first_id, is_wanted, matched_replays, replayed_stacks, trace_names
 -- example: samples --run resnet_workers_0 --span 1 --limit 6
 -- reading: The widest stack waits for storage (sleep), inside the data loader.
 --
@@ -87,8 +87,8 @@ CREATE MACRO flamegraph_v1(
 
     replayed AS (
         SELECT e.run, e.worker, e.span, e.event_id
-        FROM replayed_events(run, worker, span) AS e
-        WHERE metric = 'device' AND e.call_id IS NOT NULL
+        FROM matched_replays(run, worker, span) AS e
+        WHERE metric = 'device'
     ),
 
     -- What happened at an event. A launch belongs to its call, or to the operator if the call is lost.
