@@ -20,7 +20,7 @@ from torch.profiler import (
     tensorboard_trace_handler,
 )
 
-STEPS, WARMUP, WIDTH = 3, 1, 128
+STEPS, WARMUP, WIDTH = 5, 1, 128
 
 #: Batch, and whether there is one layer more.
 VARIANTS = {"base": (16, False), "again": (16, False), "layer": (16, True), "batch": (8192, False)}
