@@ -12,12 +12,8 @@
 --   run, worker, span
 --   event_id        BIGINT   key  The event in device_events.
 --   launch_id       BIGINT   -    The call that launched the graph.
---   position        BIGINT   -    Position in the launch, from 0.
---   stream          VARCHAR  -    Stream that it ran on.
---   start_ns        BIGINT   ns   Start.
 --   duration_ns     BIGINT   ns   Duration.
 --   uses_tensor_cores  BOOLEAN  -  As in replay_items.
---   basis           VARCHAR  -    As in replay_matches, or 'same in all candidates'.
 --   capture_run     VARCHAR  -    Run of the captured call.
 --   capture_worker  VARCHAR  -    Worker of the captured call.
 --   capture_span    VARCHAR  -    Span of the captured call.
@@ -34,12 +30,8 @@ CREATE MACRO matched_replays(
         e.span,
         e.event_id,
         e.launch_id,
-        e.position,
-        e.stream,
-        e.start_ns,
         e.duration_ns,
         e.uses_tensor_cores,
-        e.basis,
         e.capture_run,
         e.capture_worker,
         e.capture_span,

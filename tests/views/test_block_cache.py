@@ -85,7 +85,7 @@ def test_rows_are_found_once_for_a_view_its_notes_and_other_views(graphs: Path) 
         assert tables(warehouse) == first
 
 
-def test_without_captures_a_note_needs_no_events(tmp_path: Path) -> None:
+def test_without_captures_views_and_notes_need_no_events(tmp_path: Path) -> None:
     """A server may be recorded after its graphs were captured."""
     events = [
         call("cudaGraphLaunch", 11, correlation=9),
@@ -99,6 +99,8 @@ def test_without_captures_a_note_needs_no_events(tmp_path: Path) -> None:
         view = warehouse.registry.get("operator_stats")
         [(_, message)] = warehouse.notes(view, {"run": "serve"})
         assert message.startswith("3.0 us of device time (100.0 %) in 1 graph launch ")
+        assert len(warehouse.kernel_stats(run="serve", group_by="launch").fetchall()) == 1
+        assert len(warehouse.flamegraph(run="serve", metric="device").fetchall()) == 1
         assert tables(warehouse).keys() == {"replay_matches_0"}
 
 
