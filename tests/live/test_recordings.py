@@ -112,6 +112,10 @@ def slower(said: dict[str, Any]) -> None:
     said["steps_us"] = {step: length * 2 for step, length in said["steps_us"].items()}
 
 
+def one_step_slower(said: dict[str, Any]) -> None:
+    said["steps_us"]["4"] *= 2
+
+
 def one_step_less(said: dict[str, Any]) -> None:
     del said["steps_us"]["4"]
 
@@ -122,6 +126,7 @@ def one_step_less(said: dict[str, Any]) -> None:
         (more_calls, {("operator_stats", "calls"), ("operator_calls", "calls")}),
         (longer, {("operator_stats", "self_ns"), ("operator_calls", "self_ns")}),
         (slower, {("step_breakdown", "total_us")}),
+        (one_step_slower, set()),
         (one_step_less, {("step_breakdown", "total_us")}),
     ],
 )
