@@ -13,7 +13,6 @@ import hashlib
 import os
 import shlex
 import shutil
-import uuid
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -26,6 +25,7 @@ from tracewh.storage.remote import is_url
 from tracewh.temporary import temporary
 from tracewh.views.local_tables import Pattern
 from tracewh.views.registry import installed
+from tracewh.views.stored_macros import commit, open_database, stored_macros, write_macros
 from tracewh.views.warehouse import WarehouseError, create, find, holds_traces
 
 DATABASE = "tracewh.duckdb"
@@ -39,7 +39,7 @@ _BYTES = "sha256 "
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A new database with every object except the views, and a connection with an open transaction on it."""
+    """A new database with every object except tables, and a connection with an open transaction on it."""
 
     path: Path
     con: duckdb.DuckDBPyConnection
@@ -196,50 +196,17 @@ def _remove(*paths: Path) -> None:
 
 
 def _create_macros(database: Path) -> Path:
-    """Create every object in a new database, with empty tables instead of the views over Parquet files.
-
-    If macros were bound against files, DuckDB would access the disk for every use of a table. Even so it
-    takes a second, so the result is cached for the next warehouse.
-    """
-    kept = _kept()
-    cached = b""
-    with contextlib.suppress(OSError):
-        cached = kept.read_bytes()
-    digest, made = cached[:_DIGEST], cached[_DIGEST:]
-    if cached and hashlib.sha256(made).digest() == digest:
-        database.write_bytes(made)
-        return database
-    with _open(database) as con:
-        installed().create(con, installed().needs())
-        _commit(con)
-    with contextlib.suppress(OSError):  # disk full or no home folder: it is not cached
-        _keep(database.read_bytes(), kept)
+    """Create every object except tables in a new database."""
+    with contextlib.suppress(FileNotFoundError):  # another version has just removed it
+        if (stored := stored_macros()) is not None:
+            return Path(shutil.copyfile(stored, database))
+    write_macros(database)
     return database
-
-
-_DIGEST = hashlib.sha256().digest_size
-
-
-def _kept() -> Path:
-    """Return the path of the cache file, which holds a digest and then the database."""
-    folder = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    made_of = hashlib.sha256(f"{_origin()}duckdb {duckdb.__version__}".encode()).hexdigest()
-    return Path(folder, "tracewh", f"macros-{made_of[:16]}")
-
-
-def _keep(made: bytes, kept: Path) -> None:
-    kept.parent.mkdir(parents=True, exist_ok=True)
-    new = kept.with_name(f"{kept.name}-{uuid.uuid4().hex}")
-    try:
-        new.write_bytes(hashlib.sha256(made).digest() + made)
-        os.replace(new, kept)
-    finally:  # removes files of older versions, and the rest of a failed write
-        _remove(*(path for path in kept.parent.glob("macros-*") if path != kept))
 
 
 def _prepare(database: Path) -> Prepared:
     """Create a database with every object, and open it for `_create_views`."""
-    return Prepared(database, _open(_create_macros(database)))
+    return Prepared(database, open_database(_create_macros(database)))
 
 
 def _created_views(root: Path, prepared: Prepared) -> bool:
@@ -251,30 +218,16 @@ def _created_views(root: Path, prepared: Prepared) -> bool:
 
 
 def _create_views(root: Path, con: duckdb.DuckDBPyConnection) -> None:
-    """Replace the empty tables by views over the files of a warehouse, and close the database."""
+    """Create the tables as views over the files of a warehouse, and close the database."""
     with con:
         for table in installed().tables():
-            con.execute(f"DROP TABLE {table.name}")
             create(con, installed(), [table.name], Pattern(root))
             comments = (
                 f"COMMENT ON COLUMN {table.name}.{column.name} IS {quote_literal(column.meaning)}"
                 for column in table.columns
             )
             con.execute("; ".join(comments))
-        _commit(con)
-
-
-def _open(database: Path) -> duckdb.DuckDBPyConnection:
-    """Open or create a database, and begin a transaction: one commit instead of one per comment."""
-    con = duckdb.connect()
-    # Any DuckDB since 1.4.2 reads this format; the default of 2.0 is read by 2.0 only.
-    con.execute(f"ATTACH {quote_literal(str(database))} AS tracewh (STORAGE_VERSION 'v1.4.0')")
-    con.execute("USE tracewh; BEGIN")
-    return con
-
-
-def _commit(con: duckdb.DuckDBPyConnection) -> None:
-    con.execute("COMMIT; USE memory; DETACH tracewh")
+        commit(con)
 
 
 def _fingerprint(root: Path) -> str:

@@ -123,6 +123,11 @@ class Registry:
         """The slices: views on a part of a table, e.g. ``kernels``."""
         return [spec for spec in self.all() if spec.kind == "slice"]
 
+    def macros(self) -> list[str]:
+        """Names of everything but tables and slices."""
+        every = [*self._by_object, *self._newest, LISTING]
+        return [name for name in every if self._type(name) not in ("TABLE", "VIEW")]
+
     def get(self, name: str, version: int | None = None) -> Spec:
         """Return a view.
 

@@ -38,6 +38,7 @@ from tracewh.views.partial_queries import partial_sql
 from tracewh.views.read_only import without_end
 from tracewh.views.registry import Call, Registry, did_you_mean, installed
 from tracewh.views.spec import Spec
+from tracewh.views.stored_macros import attach, detach
 
 #: Matches SQL that lists the catalog, for which all objects must exist.
 _INTROSPECTION = re.compile(r"\b(show|information_schema|duckdb_\w+|pg_\w+)\b", re.IGNORECASE)
@@ -52,6 +53,9 @@ _Versions = dict[TraceKeys, str]
 #: The optimizer takes longer than all the others together where a view is made of many blocks, and what it
 #: improves here is too small to measure.
 SLOW_OPTIMIZER = "projection_pullup"
+
+#: Creating more macros than this takes longer than loading all of them.
+MOST_CREATED = 20
 
 #: The environment variable with the memory limit of every warehouse that is opened, in MB.
 MEMORY_VARIABLE = "TRACEWH_MEMORY_LIMIT"
@@ -128,6 +132,9 @@ class Warehouse:
         self.registry = installed()
         memory_mb = _memory_limit()
         self._created: set[str] = set()
+        #: Macros that are found where none is created, and whether they may be loaded.
+        self._loaded: set[str] = set()
+        self._may_load = True
         self._creating = threading.Lock()
         # By block and traces: the versions of the traces that were read, and the notes on them.
         self._notes: dict[tuple[str, str], tuple[_Versions, list[tuple[TraceKeys, str]]]] = {}
@@ -388,7 +395,7 @@ class Warehouse:
         folder = self.temporary_folder() / "spill"
         return {"temp_directory": str(folder), "memory_limit": f"{memory}B"}
 
-    def confine(self, memory_mb: int | None = None) -> None:
+    def confine(self, memory_mb: int | None = None, query: str | None = None) -> None:
         """Restrict queries to the files of the warehouse, and lock the settings.
 
         Queries can then not read Python variables either.
@@ -396,7 +403,10 @@ class Warehouse:
         Args:
             memory_mb: Memory limit of queries, which may spill four times as much to disk; None for
                 DuckDB's own limits.
+            query: The only query that will run; None if there may be several.
         """
+        if query is None or len(self.registry.needs(query)) > MOST_CREATED:
+            self._load()
         if memory_mb is not None:
             self.limit_memory(memory_mb)
             self._con.execute(f"SET max_temp_directory_size = '{4 * memory_mb}MB'")
@@ -513,6 +523,11 @@ class Warehouse:
                     self._con.execute(f"DROP MACRO TABLE {name}")
                     self._created.remove(name)
         missing = [name for name in self.registry.needs(sql, given) if name not in self._created]
+        if sql is None:  # it may list the catalog
+            self._unload()
+        elif len(missing) > MOST_CREATED:
+            self._load()
+        missing = [name for name in missing if name not in self._loaded]
         self._create_empty(name for name in given if name in needed and name not in self._created)
         if isinstance(self._files, LocalTables):
             changed = self._files.refresh(with_merged, needed) & self._created
@@ -524,6 +539,21 @@ class Warehouse:
             self._files.set_variables(self._con)
         else:
             self._create(missing)
+
+    def _load(self) -> None:
+        """Load all macros at once, unless that was done or cannot be."""
+        if self._may_load:
+            with self._creating:
+                self._loaded.update(attach(self._con))
+            self._may_load = False
+
+    def _unload(self) -> None:
+        """From now on create each macro."""
+        if self._loaded:
+            with self._creating:
+                detach(self._con)
+            self._loaded.clear()
+        self._may_load = False
 
     def _has_rare(self, query: str, sql: str | None, runs: Collection[str] | None) -> bool:
         """Whether a query finds something of some runs, or of the runs that these are captures of; of any run for None."""

@@ -23,7 +23,7 @@ def run_query(sql: str, warehouse: str, output: Output, memory_mb: int | None = 
     with output.open_warehouse(warehouse) as opened:
         if memory_mb is not None:
             opened.limit_memory(memory_mb)
-        opened.confine()
+        opened.confine(query=sql)
         if is_explain:
             print(opened.sql(sql).fetchall()[-1][-1])
         elif not output.write_with_retry(lambda: opened.sql(sql)):
