@@ -11,12 +11,15 @@ DuckDB looks for what a view calls in the schema of the view first, also for wha
 that it plans the query, the macro asks whether the table is that of the traces as they are now, and calls the block
 itself if not. So a relation that runs later never has rows of a replaced trace, and tables can be removed at
 any time. Only relations of a Warehouse use these tables; tracewh.duckdb and Spark do not.
+
+A statement that is executed at once needs no view: the schema is the first one of the search path meanwhile.
 """
 
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import duckdb
@@ -38,6 +41,7 @@ CACHED = {
     "serving_advice": False,
     "unrecorded_work": False,
     "device_advice": False,
+    "trace_quality_v1": False,
     "timeline_blocks": True,  # chooses one trace
 }
 
@@ -107,7 +111,7 @@ class BlockCache:
         """Return a query with the same rows that reads the tables, and write those that it needs.
 
         Args:
-            query: Calls a view or block for some traces, and no other.
+            query: Calls views or blocks for some traces, and no others.
             wanted: The traces.
             without: Blocks that have no rows for them, which are not cached.
             notes: Blocks that will be queried next for the same traces.
@@ -115,9 +119,45 @@ class BlockCache:
         Raises:
             duckdb.InterruptException: `interrupt` was called. What is not complete is written again next time.
         """
+        schema = self._filled_schema(query, wanted, without, notes)
+        if schema is None:
+            return query
+        if query not in schema.queries:
+            name = f"{schema.name}.answer_{len(schema.queries)}"
+            self._con.execute(f"CREATE OR REPLACE VIEW {name} AS {query}")
+            schema.queries[query] = f"FROM {name}"
+        return schema.queries[query]
+
+    def execute(
+        self,
+        query: str,
+        statement: str,
+        wanted: Iterable[Wanted],
+        without: Collection[str],
+        notes: Iterable[str] = (),
+    ) -> None:
+        """Execute a statement so that its query reads the tables, and write those that it needs.
+
+        What `query` returns is planned once more, for the view.
+
+        Args:
+            query: The query in the statement; see `query` for it and what follows.
+            statement: The statement.
+            wanted: The traces.
+            without: Blocks that have no rows for them.
+            notes: Blocks that will be queried next.
+        """
+        schema = self._filled_schema(query, wanted, without, notes)
+        with self._before(schema):
+            self._con.execute(statement)
+
+    def _filled_schema(
+        self, query: str, wanted: Iterable[Wanted], without: Collection[str], notes: Iterable[str]
+    ) -> _Schema | None:
+        """Write the tables that a query needs, and return the schema of the macros before them, if any."""
         blocks = self._to_cache(query, without, notes)
         if not blocks:
-            return query
+            return None
         sides = tuple(dict.fromkeys(wanted))
         schema = self._schema(sides)
         for block in blocks:
@@ -126,13 +166,21 @@ class BlockCache:
             if block not in schema.macros and all(table.versions for table in tables):
                 self._con.execute(_macro(self._registry.named(block), schema.name, tables))
                 schema.macros.add(block)
-        if not schema.macros:
-            return query
-        if query not in schema.queries:
-            name = f"{schema.name}.answer_{len(schema.queries)}"
-            self._con.execute(f"CREATE OR REPLACE VIEW {name} AS {query}")
-            schema.queries[query] = f"FROM {name}"
-        return schema.queries[query]
+        return schema if schema.macros else None
+
+    @contextmanager
+    def _before(self, schema: _Schema | None) -> Iterator[None]:
+        """Let statements find the macros of a schema before the blocks."""
+        if schema is None or not schema.macros:
+            yield
+            return
+        [(path,)] = self._con.execute("SELECT current_setting('search_path')").fetchall()
+        path = path or "memory.main"
+        self._con.execute(f"SET search_path = 'memory.{schema.name},{path}'")
+        try:
+            yield
+        finally:
+            self._con.execute(f"SET search_path = '{path}'")
 
     def _to_cache(self, query: str, without: Collection[str], notes: Iterable[str]) -> list[str]:
         """Return the blocks that are needed, except one that a single other one calls."""
@@ -198,14 +246,12 @@ class BlockCache:
         self._remove(table)
         if sum(is_among(keys, wanted) for keys in now) > MOST_TRACES:
             return table
-        source = f"main.{block}({passed(wanted)})"
+        source = f"main.{block}({passed(wanted)}) LIMIT {MOST_ROWS + 1}"
         try:
-            if schema.macros:  # by a view, which reads the tables of the blocks that this one calls
-                self._con.execute(f"CREATE OR REPLACE VIEW {schema.name}.source AS FROM {source}")
-                source = f"{schema.name}.source"
-            [(table.rows,)] = self._con.execute(
-                f"CREATE OR REPLACE TABLE cache.{table.name} AS FROM {source} LIMIT {MOST_ROWS + 1}"
-            ).fetchall()
+            with self._before(schema):
+                [(table.rows,)] = self._con.execute(
+                    f"CREATE OR REPLACE TABLE cache.{table.name} AS FROM {source}"
+                ).fetchall()
         except duckdb.InterruptException:
             raise
         except duckdb.Error:  # the query itself says it, in its own words

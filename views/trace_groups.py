@@ -13,7 +13,6 @@ from __future__ import annotations
 import re
 import threading
 import time
-import weakref
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -39,9 +38,6 @@ from tracewh.views.warehouse import (
 )
 
 T = TypeVar("T")
-
-#: The relations whose rows are stored, and need not be found again.
-_STORED: weakref.WeakSet[duckdb.DuckDBPyRelation] = weakref.WeakSet()
 
 #: The events that the traces of a task have together, unless a single group has more.
 TASK_EVENTS = 1_000_000
@@ -158,13 +154,7 @@ def run_in_groups(opened: Warehouse, view: Spec, arguments: Mapping[str, Any]) -
             (keys for task in tasks for keys in task.traces), view
         )
     rows = opened.read_temporary(_rows(view, files, in_order))
-    _STORED.add(rows)
     return Result(rows, notes if notes is None else sorted(notes))
-
-
-def is_stored(relation: duckdb.DuckDBPyRelation) -> bool:
-    """Whether a relation is that of a `Result`: reading its rows twice costs little."""
-    return relation in _STORED
 
 
 def _divided(opened: Warehouse, call: Call) -> list[frozenset[TraceKeys]]:

@@ -84,6 +84,15 @@ def origin(relation: duckdb.DuckDBPyRelation) -> Origin | None:
     return _ORIGINS.get(relation)
 
 
+#: The relations whose rows are stored, and need not be found again.
+_STORED: weakref.WeakSet[duckdb.DuckDBPyRelation] = weakref.WeakSet()
+
+
+def is_stored(relation: duckdb.DuckDBPyRelation) -> bool:
+    """Whether the rows of a relation are stored: reading them twice costs little."""
+    return relation in _STORED
+
+
 class Warehouse:
     """A warehouse: its tables are attributes, its views are methods, and both return DuckDB relations.
 
@@ -202,19 +211,78 @@ class Warehouse:
         Raises:
             ViewError: The name, the version or an argument is wrong.
         """
-        view = self.registry.get(name, version)
-        whole = self.resolve(self.registry.call(name, version, **arguments).values)
-        call = self.registry.call(name, version, **whole)
+        view, whole, query = self._called(name, version, arguments)
         found = self._query(
-            call.sql,
+            query,
             None,
             needed_traces(view, whole),
             names.named_runs(whole),
             wanted_traces(whole),
             view.notes,
         )
-        _ORIGINS[found] = Origin(self, view, whole, call.sql)
+        _ORIGINS[found] = Origin(self, view, whole, query)
         return found
+
+    @contextlib.contextmanager
+    def held_view(
+        self, name: str, /, version: int | None = None, **arguments: Any
+    ) -> Iterator[duckdb.DuckDBPyRelation]:
+        """Run a view once, and yield its rows as long as the context lasts.
+
+        DuckDB plans what `view` returns when it is made, each time it is refined, and when it is read. For a
+        view of a hundred blocks that takes longer than finding its rows in a small trace.
+
+        Args:
+            name: Name of the view.
+            version: The version; None for the newest.
+            **arguments: See `view`.
+        """
+        view, whole, query = self._called(name, version, arguments)
+        self._prepare(query, True, needed_traces(view, whole), names.named_runs(whole))
+        with self._held(query, "held_rows", wanted_traces(whole), view.notes) as rows:
+            yield rows
+
+    @contextlib.contextmanager
+    def held(
+        self, query: str, name: str, trace: TraceKeys | None = None
+    ) -> Iterator[duckdb.DuckDBPyRelation]:
+        """Run a query once, and yield its rows as long as the context lasts; see `held_view`.
+
+        Args:
+            query: The query.
+            name: Name of the temporary table in which other queries find the rows.
+            trace: The only trace of which it calls views, if so. What several views need is then cached.
+        """
+        self._prepare(query, runs=None if trace is None else [trace[0]])
+        with self._held(query, name, [] if trace is None else [trace]) as rows:
+            yield rows
+
+    @contextlib.contextmanager
+    def _held(
+        self, query: str, name: str, wanted: list[Wanted], notes: Iterable[str] = ()
+    ) -> Iterator[duckdb.DuckDBPyRelation]:
+        create = f"CREATE OR REPLACE TEMP TABLE {name} AS {query}"
+        if wanted:
+            self._block_cache.execute(query, create, wanted, self._empty_blocks(), notes)
+        else:
+            self._con.execute(create)
+        try:
+            found = self._con.table(name)
+            _STORED.add(found)
+            yield found
+        finally:
+            self._con.execute(f"DROP TABLE IF EXISTS {name}")
+
+    def _called(
+        self, name: str, version: int | None, arguments: Mapping[str, Any]
+    ) -> tuple[Spec, dict[str, Any], str]:
+        """Return a view, its arguments with full names, and the SQL that calls it."""
+        view = self.registry.get(name, version)
+        whole = self.resolve(self.registry.call(name, version, **arguments).values)
+        return view, whole, self.registry.call(name, version, **whole).sql
+
+    def _empty_blocks(self) -> list[str]:
+        return [block for blocks in self._without for block in blocks]
 
     def partial_rows(self, call: Call) -> duckdb.DuckDBPyRelation:
         """Run the partial queries of a view on the traces that are open (tracewh/views/partial_queries.py).
@@ -368,7 +436,9 @@ class Warehouse:
         """Run a query over files in a temporary folder of this warehouse, which `confine` does not restrict."""
         if self._stored is None:
             self._stored = duckdb.connect(config=self.limits_of_another())
-        return self._stored.sql(query)
+        found = self._stored.sql(query)
+        _STORED.add(found)
+        return found
 
     def share_memory(self, processes: int, least_mb: int) -> None:
         """Let this be one of several processes that together keep to the limit of one.
@@ -488,8 +558,7 @@ class Warehouse:
         query = without_end(query)
         self._prepare(None if _INTROSPECTION.search(query) else query, True, first, runs)
         if cached:
-            without = [block for blocks in self._without for block in blocks]
-            query = self._block_cache.query(query, cached, without, notes)
+            query = self._block_cache.query(query, cached, self._empty_blocks(), notes)
         try:
             return self._con.sql(query, params=params)
         except duckdb.CatalogException:  # create all, so that DuckDB can suggest a name

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -171,7 +172,13 @@ def show(
     in_groups: Result | None = None
 
     def run() -> duckdb.DuckDBPyRelation:
-        return run_here(view.name, view.version, **arguments)
+        nonlocal in_groups
+        if output.format is not Format.TABLE:  # other formats stream the rows
+            return run_here(view.name, view.version, **arguments)
+        in_groups = run_in_groups(opened, view, arguments)
+        if in_groups:
+            return in_groups.rows
+        return stack.enter_context(opened.held_view(view.name, view.version, **arguments))
 
     def run_here(
         name: str, version: int | None = None, **arguments: Any
@@ -180,7 +187,7 @@ def show(
         in_groups = run_in_groups(opened, opened.registry.get(name, version), arguments)
         return in_groups.rows if in_groups else opened.view(name, version, **arguments)
 
-    with output.open_warehouse(warehouse) as opened:
+    with output.open_warehouse(warehouse) as opened, ExitStack() as stack:
         if memory_mb is not None:
             opened.limit_memory(memory_mb)
         arguments = opened.resolve(arguments)

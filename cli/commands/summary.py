@@ -34,14 +34,13 @@ def summarize(
             [(run,)] = run_query(opened, "newest_run").fetchall()
         select_traces(opened, run, None)
         trace = choose_trace(opened, run, worker, span, None)
-        verdict = opened.view("verdict", run=trace.run, worker=trace.worker, span=trace.span)
-        if output.format is not Format.TABLE:
-            output.write(verdict)
-            return
-        rows = [dict(zip(verdict.columns, row, strict=True)) for row in verdict.fetchall()]
-        parts = run_query(
-            opened, "mean_step", run=trace.run, worker=trace.worker, span=trace.span
-        ).fetchall()
+        of_trace: dict[str, Any] = {"run": trace.run, "worker": trace.worker, "span": trace.span}
+        with opened.held_view("verdict", **of_trace) as verdict:
+            if output.format is not Format.TABLE:
+                output.write(verdict)
+                return
+            rows = [dict(zip(verdict.columns, row, strict=True)) for row in verdict.fetchall()]
+        parts = run_query(opened, "mean_step", **of_trace).fetchall()
         if (best := best_replay(opened, trace)) is not None:
             rows = [row for row in rows if row["part"] != "gain"]
             rows.append({"part": "gain", "text": best})

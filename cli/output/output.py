@@ -90,7 +90,7 @@ class Output:
             keys: Columns that identify a row; a table that continues in blocks repeats them.
             only: Columns that a table on a terminal shows, one line per row; () for all columns.
         """
-        from tracewh.views.trace_groups import is_stored
+        from tracewh.views.warehouse import is_stored
 
         stored = is_stored(result)
         if len(set(result.columns)) < len(result.columns):

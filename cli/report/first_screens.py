@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 from collections import defaultdict
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 from tracewh.cli.report.row_json import by_column, embedded
@@ -34,7 +35,7 @@ def first_screens(warehouse: Warehouse, trace: ReportTrace, room: int) -> dict[s
     others = [name for name in names if name != own]
     if others:
         parts = {
-            "verdict": _by_trace(_verdicts(warehouse, trace.run)),
+            "verdict": _verdicts(warehouse, trace.run),
             "steps": _by_trace(
                 run_query(warehouse, "report/all_steps", run=trace.run, most_rows=MOST_STEPS)
             ),
@@ -53,11 +54,12 @@ def first_screens(warehouse: Warehouse, trace: ReportTrace, room: int) -> dict[s
     return {"screens": screens, "left": len(others) + 1 - len(screens)}
 
 
-def _verdicts(warehouse: Warehouse, run: str) -> duckdb.DuckDBPyRelation:
+def _verdicts(warehouse: Warehouse, run: str) -> dict[tuple[str, str], list[list[Any]]]:
     """Return the verdicts of all traces of a run, of a few traces at a time if they are large."""
-    found = run_in_groups(warehouse, warehouse.registry.get("verdict"), {"run": run})
-    rows = found.rows if found else warehouse.view("verdict", run=run)
-    return rows.project("worker, span, * EXCLUDE (run, worker, span)")
+    with ExitStack() as stack:
+        found = run_in_groups(warehouse, warehouse.registry.get("verdict"), {"run": run})
+        rows = found.rows if found else stack.enter_context(warehouse.held_view("verdict", run=run))
+        return _by_trace(rows.project("worker, span, * EXCLUDE (run, worker, span)"))
 
 
 def _by_trace(found: duckdb.DuckDBPyRelation) -> dict[tuple[str, str], list[list[Any]]]:

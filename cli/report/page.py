@@ -28,7 +28,8 @@ from tracewh.cli.report.panels import (
 )
 from tracewh.cli.report.report_trace import ReportTrace
 from tracewh.cli.report.row_json import by_column, embedded
-from tracewh.storage.layout import KEYS
+from tracewh.quoting import quote_literal
+from tracewh.storage.layout import KEYS, TraceKeys
 from tracewh.views.queries import query_text, run_query
 
 if TYPE_CHECKING:
@@ -178,15 +179,11 @@ def panel_data(
     meanings = {column.name: column for column in warehouse.registry.get(panel.view).columns}
     query = _sql(panel, trace, block)
     finding = None
-    if panel.finding and block is None:
-        # The query runs once, for the rows and for the finding.
-        warehouse.sql(f"CREATE OR REPLACE TEMP TABLE panel_rows AS {query}")
-        found = by_column(warehouse.sql("FROM panel_rows"), meanings)
-        said = run_query(warehouse, panel.finding, most_rows=MOST_ROWS).fetchall()
-        finding = said[0][0] if said else None
-        warehouse.sql("DROP TABLE panel_rows")
-    else:
-        found = by_column(warehouse.sql(query), meanings)
+    with warehouse.held(query, "panel_rows", _only_trace(query, trace)) as rows:
+        found = by_column(rows, meanings)
+        if panel.finding and block is None:
+            said = run_query(warehouse, panel.finding, most_rows=MOST_ROWS).fetchall()
+            finding = said[0][0] if said else None
     is_cut = found["rows"] == MOST_ROWS
     empty = "" if found["rows"] else _why(warehouse, panel, trace)
     drawn = {
@@ -273,6 +270,15 @@ def _keys(trace: ReportTrace) -> dict[str, str | None]:
         "baseline_worker": trace.baseline_worker,
         "baseline_span": trace.baseline_span,
     }
+
+
+def _only_trace(query: str, trace: ReportTrace) -> TraceKeys | None:
+    """Return the trace of a page if a query calls views of this trace, and no others."""
+    keys = (trace.run, trace.worker, trace.span)
+    called = ", ".join(
+        f"{name} := {quote_literal(key)}" for name, key in zip(KEYS, keys, strict=True)
+    )
+    return keys if 0 < query.count(called) == query.count("run := ") else None
 
 
 def _sql(panel: Panel, trace: ReportTrace, block: str | None = None) -> str:

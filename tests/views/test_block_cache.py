@@ -18,6 +18,7 @@ from tracewh.views import block_cache
 from tracewh.views.block_cache import CACHED
 from tracewh.views.needed_traces import wanted_traces
 from tracewh.views.registry import installed
+from tracewh.views.warehouse import is_stored
 
 Rows = list[tuple[Any, ...]]
 
@@ -308,6 +309,8 @@ def test_every_view_has_the_rows_that_it_has_without(tmp_path: Path) -> None:
             sql = warehouse.registry.call(view.name, view.version, **arguments).sql
             found = warehouse.view(view.name, view.version, **arguments).fetchall()
             assert found == warehouse.sql(sql).fetchall(), f"{view.name} {arguments}"
+            with warehouse.held_view(view.name, view.version, **arguments) as held:
+                assert held.fetchall() == found, f"{view.name} {arguments}"
             if found:
                 compared.add(view.name)
     assert len(compared) > 13, compared
@@ -322,6 +325,64 @@ def test_parameters_of_a_cached_view_are_filters(graphs: Path) -> None:
         assert warehouse.serving_steps(run="serve", step=number + 1).fetchall() == []
         assert warehouse.serving_steps(run="serve", phase="decode").fetchall() == [step]
         assert warehouse.serving_steps(run="serve", phase="prefill").fetchall() == []
+
+
+def test_what_is_held_reads_the_tables_and_writes_them(graphs: Path) -> None:
+    with tracewh.open(graphs) as warehouse:
+        with warehouse.held_view("operator_stats", run="serve") as rows:
+            assert replayed(rows) == [("aten::mm", 3.0)]
+            assert is_stored(rows)
+        first = tables(warehouse)
+        assert first.keys() == {"replay_matches_0", "replayed_events_1", "replayed_costs_2"}
+        assert warehouse.notes(warehouse.registry.get("operator_stats"), {"run": "serve"}) == []
+        query = "FROM operator_stats(run := 'serve', worker := 'w', span := 'default')"
+        for _ in range(2):
+            with warehouse.held(query, "mine", ("serve", "w", "default")) as rows:
+                assert replayed(rows) == [("aten::mm", 3.0)]
+                assert replayed(warehouse.sql("FROM mine")) == [("aten::mm", 3.0)]
+        both = tables(warehouse)
+        assert both.items() > first.items()
+        assert both.keys() - first.keys() == {"replayed_events_3", "replayed_costs_4"}
+        with warehouse.held(query, "mine") as rows:  # it may call views of any trace
+            assert replayed(rows) == [("aten::mm", 3.0)]
+        assert tables(warehouse) == both
+        with pytest.raises(duckdb.CatalogException, match="mine"):
+            warehouse.sql("FROM mine")
+        assert replayed(warehouse.operator_stats(run="other")) == [("aten::mm", 4.0)]
+
+
+def test_what_is_held_has_the_rows_of_a_replaced_trace(tmp_path: Path) -> None:
+    with tracewh.open(ingest(tmp_path, "serve", "w", 3)) as warehouse:
+        with warehouse.held_view("operator_stats", run="serve") as rows:
+            assert replayed(rows) == [("aten::mm", 3.0)]
+            ingest(tmp_path, "serve", "w", 5)
+            assert replayed(rows) == [("aten::mm", 3.0)]
+        with warehouse.held_view("operator_stats", run="serve") as rows:
+            assert replayed(rows) == [("aten::mm", 5.0)]
+
+
+def test_an_error_in_what_is_held_leaves_no_search_path_behind(graphs: Path) -> None:
+    with tracewh.open(graphs) as warehouse:
+        path = "SELECT current_setting('search_path')"
+        warehouse.operator_stats(run="serve").fetchall()
+        query = "SELECT 1 / 0, error('no') FROM operator_stats(run := 'serve', worker := 'w', span := 'default')"
+        with (
+            pytest.raises(duckdb.InvalidInputException, match="no"),
+            warehouse.held(query, "mine", ("serve", "w", "default")),
+        ):
+            pass
+        assert "cache" not in warehouse._con.execute(path).fetchall()[0][0]
+
+
+def test_what_a_trace_lacks_is_found_once(graphs: Path) -> None:
+    with tracewh.open(graphs) as warehouse:
+        found = warehouse.trace_quality(run="serve").fetchall()
+        assert found
+        first = tables(warehouse)
+        assert "trace_quality_v1" in {name.rpartition("_")[0] for name in first}
+        assert warehouse.trace_quality(run="serve", worker="w").fetchall() == found
+        assert tables(warehouse).items() >= first.items()
+        assert found == warehouse.sql("FROM trace_quality(run := 'serve')").fetchall()
 
 
 def test_what_one_cached_block_alone_calls_is_not_cached(graphs: Path) -> None:

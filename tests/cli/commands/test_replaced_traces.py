@@ -16,6 +16,7 @@ from tests.cli.conftest import Command
 from tracewh.cli.output.output import Output
 from tracewh.cli.report import worker
 from tracewh.cli.report.messages import Setup, Task, write
+from tracewh.views.block_cache import BlockCache
 
 SHOW = ("show", "operator_stats", "--run", "base")
 QUERY = ("query", "SELECT name FROM host_events ORDER BY ALL")
@@ -72,11 +73,16 @@ def test_what_is_written_whole_is_written_again(
     content = file.read_text() if is_file else expected.out
     assert (expected.code, expected.err, bool(content)) == (0, "", True)
     file.unlink(missing_ok=True)
-    monkeypatch.setattr(Output, "write", failing(1, copy, Output.write))
+    # A table on the screen is of rows that were read before.
+    reads: tuple[Any, str] = (BlockCache, "execute")
+    if is_file or command is QUERY:
+        reads = (Output, "write")
+    read = getattr(*reads)
+    monkeypatch.setattr(*reads, failing(1, copy, read))
     found = tracewh(*command, *options, "-w", copy)
     assert (found.code, found.err, found.out) == (0, "", expected.out)
     assert not is_file or file.read_text() == content
-    monkeypatch.setattr(Output, "write", failing(2, copy, Output.write))
+    monkeypatch.setattr(*reads, failing(2, copy, read))
     found = tracewh(*command, *options, "-w", copy)
     assert (found.code, "damaged" in found.err) == (1, True)
 

@@ -1,0 +1,37 @@
+"""Which panels show one trace alone, so that what their views need is cached for the others."""
+
+from __future__ import annotations
+
+import pytest
+
+from tracewh.cli.report.live import PANELS
+from tracewh.cli.report.page import _only_trace, _sql
+from tracewh.cli.report.report_trace import ReportTrace
+
+KEYS = ("r's", "w", "1")
+TRACE = ReportTrace(
+    *KEYS, start_ns=0, end_ns=9, others=0, source="kineto", baseline="b", baseline_worker="w"
+)
+
+
+def test_panels_of_one_trace() -> None:
+    others = {id for id, panel in PANELS.items() if _only_trace(_sql(panel, TRACE), TRACE) is None}
+    compared = {id for id in others if id.startswith("diff-")}
+    assert len(compared) == 5
+    assert others - compared == {"collectives", "overlap", "stragglers", "wait", "workers"}
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("FROM verdict(run := 'r''s', worker := 'w', span := '1')", KEYS),
+        ("FROM verdict(run := 'r''s', worker := 'w', span := '1'), workers(run := 'r''s')", None),
+        ("FROM verdict(run := 'r''s', worker := 'w', span := '2')", None),
+        ("FROM verdict(run := 'other', worker := 'w', span := '1')", None),
+        ("FROM diff_kernels(baseline := 'b', experiment := 'r''s')", None),
+    ],
+)
+def test_all_views_of_a_query_have_to_be_of_the_trace(
+    query: str, expected: tuple[str, str, str] | None
+) -> None:
+    assert _only_trace(query, TRACE) == expected
