@@ -34,6 +34,13 @@ def run_query(
     return warehouse.sql(query_text(name, **values))
 
 
+def query_rows(
+    warehouse: Warehouse, name: str, **values: str | int | list[str] | None
+) -> list[tuple[Any, ...]]:
+    """Return the rows of a query of sql/queries, which is planned only once; see `run_query`."""
+    return warehouse.rows(query_text(name, **values))
+
+
 def query_text(name: str, **values: str | int | list[str] | None) -> str:
     """Return the text of a query with literals instead of placeholders.
 

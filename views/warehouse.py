@@ -197,6 +197,15 @@ class Warehouse:
         """
         return self._query(query, params)
 
+    def rows(self, query: str) -> list[tuple[Any, ...]]:
+        """Return the rows of a query over the tables and views. It is planned once, and for `sql` twice.
+
+        Args:
+            query: One SELECT or FROM statement.
+        """
+        self._prepare(query)
+        return self._con.execute(query).fetchall()
+
     def view(
         self, name: str, /, version: int | None = None, **arguments: Any
     ) -> duckdb.DuckDBPyRelation:

@@ -86,7 +86,7 @@ def _pick_trace(
 
 
 def _critical_events(warehouse: Warehouse, trace: TraceKeys, wanted: str) -> pyarrow.Table:
-    from tracewh.views.queries import run_query
+    from tracewh.views.queries import query_rows, run_query
 
     if wanted != "all" and not wanted.isdecimal():
         diagnostics.usage_error(
@@ -94,7 +94,7 @@ def _critical_events(warehouse: Warehouse, trace: TraceKeys, wanted: str) -> pya
         )
     step = None if wanted == "all" else int(wanted)
     keys = dict(zip(KEYS, trace, strict=True))
-    rows = run_query(warehouse, "recorded_steps", **keys).fetchall()
+    rows = query_rows(warehouse, "recorded_steps", **keys)
     steps = [number for (number,) in rows]
     if step not in (None, *steps):
         known = (

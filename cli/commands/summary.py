@@ -26,12 +26,12 @@ def summarize(
     """Write the verdict of one trace: of the newest run, its lowest rank and its first recording by default."""
     from tracewh.cli.report.best_replay import best_replay
     from tracewh.cli.report.write import choose_trace, select_traces
-    from tracewh.views.queries import run_query
+    from tracewh.views.queries import query_rows
 
     output.check()
     with output.open_warehouse(warehouse) as opened:
         if run is None:
-            [(run,)] = run_query(opened, "newest_run").fetchall()
+            [(run,)] = query_rows(opened, "newest_run")
         select_traces(opened, run, None)
         trace = choose_trace(opened, run, worker, span, None)
         of_trace: dict[str, Any] = {"run": trace.run, "worker": trace.worker, "span": trace.span}
@@ -40,7 +40,7 @@ def summarize(
                 output.write(verdict)
                 return
             rows = [dict(zip(verdict.columns, row, strict=True)) for row in verdict.fetchall()]
-        parts = run_query(opened, "mean_step", **of_trace).fetchall()
+        parts = query_rows(opened, "mean_step", **of_trace)
         if (best := best_replay(opened, trace)) is not None:
             rows = [row for row in rows if row["part"] != "gain"]
             rows.append({"part": "gain", "text": best})

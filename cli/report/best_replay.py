@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tracewh.views.queries import run_query
+from tracewh.views.queries import query_rows
 
 if TYPE_CHECKING:
     from tracewh.cli.report.report_trace import ReportTrace
@@ -17,7 +17,7 @@ def best_replay(warehouse: Warehouse, trace: ReportTrace) -> str | None:
     A replay knows what limits the step next. The gain of the verdict only takes the time away.
     """
     given = {"run": trace.run, "worker": trace.worker, "span": trace.span}
-    if not run_query(warehouse, "recorded_steps", **given).limit(1).fetchall():
+    if not query_rows(warehouse, "recorded_steps", **given):
         return None
-    best = run_query(warehouse, "best_replay", **given).fetchall()
+    best = query_rows(warehouse, "best_replay", **given)
     return best[0][0] if best else None

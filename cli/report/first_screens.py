@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 from tracewh.cli.report.row_json import by_column, embedded
-from tracewh.views.queries import run_query
+from tracewh.views.queries import query_rows, run_query
 from tracewh.views.trace_groups import run_in_groups
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def first_screens(warehouse: Warehouse, trace: ReportTrace, room: int) -> dict[s
         trace: The trace of the page, whose own first screen is in its panels.
         room: Bytes that the others may take. Traces that need more are left out and counted.
     """
-    names = run_query(warehouse, "report/traces_of_run", run=trace.run).fetchall()
+    names = query_rows(warehouse, "report/traces_of_run", run=trace.run)
     own = (trace.worker, trace.span)
     screens: list[dict[str, Any]] = [{"worker": trace.worker, "span": trace.span}]
     others = [name for name in names if name != own]

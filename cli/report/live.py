@@ -21,7 +21,7 @@ from tracewh.cli.report.panels import ALONE, COMPARED, SECTIONS
 from tracewh.cli.report.row_json import bounded
 from tracewh.cli.report.write import choose_trace, select_traces
 from tracewh.storage.open_store import open_store
-from tracewh.views.queries import run_query
+from tracewh.views.queries import query_rows
 from tracewh.views.read_only import check_reads_only
 
 if TYPE_CHECKING:
@@ -159,7 +159,7 @@ def _trace(warehouse: Warehouse, given: dict[str, str]) -> ReportTrace:
     run = given.get("run")
     if not run:
         warehouse.select_traces(None, {})
-        [(run,)] = run_query(warehouse, "newest_run").fetchall()
+        [(run,)] = query_rows(warehouse, "newest_run")
     select_traces(warehouse, run, given.get("baseline"))
     return choose_trace(
         warehouse, run, given.get("worker"), given.get("span"), given.get("baseline")

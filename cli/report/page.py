@@ -30,7 +30,7 @@ from tracewh.cli.report.report_trace import ReportTrace
 from tracewh.cli.report.row_json import by_column, embedded
 from tracewh.quoting import quote_literal
 from tracewh.storage.layout import KEYS, TraceKeys
-from tracewh.views.queries import query_text, run_query
+from tracewh.views.queries import query_rows, query_text, run_query
 
 if TYPE_CHECKING:
     from tracewh.views.warehouse import Warehouse
@@ -147,7 +147,7 @@ def _blocks(warehouse: Warehouse, trace: ReportTrace) -> dict[str, Any]:
     """Return the operators and kernels of single blocks of the two timelines, for a page without a server."""
     limits = {"depth": BLOCK_LEVELS, "most_blocks": MOST_BLOCKS, "most": MOST_IN_BLOCK}
     keys = {**_keys(trace), **limits}
-    paths = run_query(warehouse, "report/blocks_in_file", **keys).fetchall()
+    paths = query_rows(warehouse, "report/blocks_in_file", **keys)
     found: dict[str, Any] = {
         "paths": [path for (path,) in paths],
         "said": f"This file has the operators and kernels of the {len(paths)} blocks that changed most, "
@@ -182,7 +182,7 @@ def panel_data(
     with warehouse.held(query, "panel_rows", _only_trace(query, trace)) as rows:
         found = by_column(rows, meanings)
         if panel.finding and block is None:
-            said = run_query(warehouse, panel.finding, most_rows=MOST_ROWS).fetchall()
+            said = query_rows(warehouse, panel.finding, most_rows=MOST_ROWS)
             finding = said[0][0] if said else None
     is_cut = found["rows"] == MOST_ROWS
     empty = "" if found["rows"] else _why(warehouse, panel, trace)
@@ -201,7 +201,7 @@ def panel_data(
 def mean_step(warehouse: Warehouse, trace: ReportTrace) -> dict[str, float | None]:
     """Return the time of each category of the mean step, and of the whole as 'total'."""
     keys = {"run": trace.run, "worker": trace.worker, "span": trace.span}
-    return dict(run_query(warehouse, "report/mean_step", **keys).fetchall())
+    return dict(query_rows(warehouse, "report/mean_step", **keys))
 
 
 def _chart(panel: Panel, found: dict[str, Any]) -> dict[str, Any] | None:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from tracewh.cli.output.cell_format import INSTANT_FROM, INSTANT_TO
-from tracewh.views.queries import run_query
+from tracewh.views.queries import query_rows
 
 if TYPE_CHECKING:
     from tracewh.views.warehouse import Warehouse
@@ -44,14 +44,14 @@ def first_trace(
     baseline: str | None = None,
 ) -> ReportTrace | None:
     """Return the first recording of the lowest rank, of the worker and span if they are named."""
-    rows = run_query(warehouse, "first_trace_of_run", run=run, worker=worker, span=span).fetchall()
+    rows = query_rows(warehouse, "first_trace_of_run", run=run, worker=worker, span=span)
     if not rows:
         return None
     worker, span, start_ns, end_ns, source, traces = rows[0]
     compared = (None, None)
     if baseline is not None:
         keys = {"run": run, "worker": worker, "span": span, "baseline": baseline}
-        [compared] = run_query(warehouse, "trace_to_compare", **keys).fetchall()
+        [compared] = query_rows(warehouse, "trace_to_compare", **keys)
     return ReportTrace(run, worker, span, start_ns, end_ns, traces - 1, source, baseline, *compared)
 
 

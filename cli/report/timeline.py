@@ -15,7 +15,7 @@ import pyarrow as pa
 from tracewh.cli import diagnostics
 from tracewh.cli.report.report_trace import ReportTrace, baseline_trace, first_trace
 from tracewh.cli.report.row_json import embedded as as_json
-from tracewh.views.queries import run_query
+from tracewh.views.queries import query_rows, run_query
 
 if TYPE_CHECKING:
     from tracewh.views.warehouse import Warehouse
@@ -162,7 +162,7 @@ def _folded(
 
 def lanes(warehouse: Warehouse, trace: ReportTrace) -> dict[str, Any]:
     """Return which trace it is, its lanes, and the step to show first."""
-    steps = run_query(warehouse, "timeline/step", **_keys(trace)).fetchall()
+    steps = query_rows(warehouse, "timeline/step", **_keys(trace))
     step = None
     if steps:
         number, name, start_ns, end_ns = steps[0]
@@ -238,8 +238,8 @@ def critical_path_at(warehouse: Warehouse, trace: ReportTrace, at: int) -> dict[
 
     If the trace has no steps, it is the path of the whole trace.
     """
-    found = run_query(warehouse, "timeline/step_at", **_keys(trace), at_ns=trace.start_ns + at)
-    [(step, start_ns, end_ns)] = found.fetchall() or [(None, trace.start_ns, trace.end_ns + 1)]
+    found = query_rows(warehouse, "timeline/step_at", **_keys(trace), at_ns=trace.start_ns + at)
+    [(step, start_ns, end_ns)] = found or [(None, trace.start_ns, trace.end_ns + 1)]
     window = {"from": start_ns - trace.start_ns, "to": end_ns - trace.start_ns}
     return {**window, **critical_path(warehouse, trace, step)}
 
@@ -267,7 +267,7 @@ def event(warehouse: Warehouse, trace: ReportTrace, kind: str, event_id: int) ->
         for known in replayed.fetchall():
             facts["replayed"] = dict(zip(replayed.columns, known, strict=True))
     inner = event_id if is_host else facts["launch_id"]
-    around = run_query(warehouse, "timeline/open_events", **{**keys, "event_id": inner}).fetchall()
+    around = query_rows(warehouse, "timeline/open_events", **{**keys, "event_id": inner})
     return {"facts": facts, "around": around}
 
 

@@ -172,6 +172,14 @@ def test_an_interrupt_leaves_no_view_half_created(
         warehouse.sql("FROM kernel_stats()").fetchall()
 
 
+def test_rows_are_those_of_the_relation(root: Path) -> None:
+    with tracewh.open(root) as warehouse:
+        query = "SELECT run, step, total_us FROM step_breakdown()"
+        assert warehouse.rows(query) == warehouse.sql(query).fetchall() != []
+        with pytest.raises(duckdb.CatalogException, match="kernel_stat"):
+            warehouse.rows("FROM kernel_stat()")
+
+
 def test_one_that_is_confined_reads_its_files_alone(root: Path, tmp_path: Path) -> None:
     other = tmp_path / "other.csv"
     other.write_text("a\n1\n")
