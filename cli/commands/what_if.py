@@ -59,7 +59,7 @@ def predict(
 
     from tracewh.cli.output.empty_result import explain
     from tracewh.cli.report.write import choose_trace, select_traces
-    from tracewh.views.queries import run_query
+    from tracewh.views.queries import query_text
 
     output.check()
     with output.open_warehouse(warehouse) as opened:
@@ -69,15 +69,15 @@ def predict(
         try:
             # All of a result may be late: csv would begin, and then fail.
             opened.sql("FROM parsed_changes(?)", params=[list(changes)]).fetchall()
-            if output.format is Format.TABLE:
-                result = run_query(opened, "what_if", **given, changes=list(changes))
-            else:
-                result = opened.view("what_if", **given, changes=list(changes))
+            if output.format is not Format.TABLE:
                 view = opened.registry.get("what_if")
+                result = opened.view("what_if", **given, changes=list(changes))
                 if not output.write(result, view.keys):
                     explain(opened.view, opened.names(), view, given)
                 return
-            rows = [dict(zip(result.columns, row, strict=True)) for row in result.fetchall()]
+            query = query_text("what_if", **given, changes=list(changes))
+            with opened.held(query, "what_if_rows") as held:
+                rows = [dict(zip(held.columns, row, strict=True)) for row in held.fetchall()]
         except duckdb.InvalidInputException as error:  # a change cannot be read
             if diagnostics.is_damage(error):
                 raise

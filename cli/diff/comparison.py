@@ -9,8 +9,6 @@ from tracewh.cli.diagnostics.errors import CliError
 from tracewh.views.registry import installed
 
 if TYPE_CHECKING:
-    import duckdb
-
     from tracewh.views import Spec
     from tracewh.views.warehouse import Warehouse
 
@@ -67,7 +65,7 @@ class Comparison:
         within: dict[str, Any] = {} if block is None else {"block": block}
 
         def rows(view: str, **more: Any) -> list[Row]:
-            return _rows(warehouse.view(view, **arguments, alpha=alpha, **more))
+            return _rows(warehouse, view, {**arguments, "alpha": alpha, **more})
 
         [overview] = rows("diff_overview")
         return cls(
@@ -80,7 +78,7 @@ class Comparison:
             steps=rows("diff_steps"),
             operators=rows(NAMED["operator"], **within),
             kernels=rows(NAMED["kernel"], **within),
-            blocks=_rows(warehouse.view("diff_blocks", **arguments, **within)),
+            blocks=_rows(warehouse, "diff_blocks", {**arguments, **within}),
         )
 
     def change(self, figure: str, name: str | None = None) -> Change:
@@ -123,8 +121,9 @@ class Comparison:
         )
 
 
-def _rows(relation: duckdb.DuckDBPyRelation) -> list[Row]:
-    return [dict(zip(relation.columns, row, strict=True)) for row in relation.fetchall()]
+def _rows(warehouse: Warehouse, view: str, arguments: dict[str, Any]) -> list[Row]:
+    with warehouse.held_view(view, **arguments) as rows:
+        return [dict(zip(rows.columns, row, strict=True)) for row in rows.fetchall()]
 
 
 def figures() -> dict[str, bool]:
