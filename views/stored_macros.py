@@ -17,7 +17,7 @@ from pathlib import Path
 import duckdb
 
 from tracewh.quoting import quote_literal
-from tracewh.views.registry import installed
+from tracewh.views import registry
 
 #: The name of a file that is loaded, as a database of a connection.
 ATTACHED = "tracewh_macros"
@@ -31,9 +31,11 @@ def stored_macros() -> Path | None:
     It has no tables, so a query never reads an empty one by mistake.
     """
     folder = Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "tracewh")
-    sql = "\0".join(spec.sql for spec in installed().all())
-    made_of = _hash(f"{sql}\0duckdb {duckdb.__version__}".encode())
+    parts = [spec.sql for spec in registry.installed().all()]
     with contextlib.suppress(OSError, duckdb.Error):  # no home folder, or its disk is full
+        # Some macros are made by the code. The version of tracewh takes 10 ms to find.
+        parts += [Path(registry.__file__).read_text("utf-8"), f"duckdb {duckdb.__version__}"]
+        made_of = _hash("\0".join(parts).encode())
         for found in folder.glob(f"macros-{made_of}-*.duckdb"):
             if found.stem.endswith(_hash(found.read_bytes())):
                 return found
@@ -47,10 +49,10 @@ def write_macros(database: Path) -> None:
 
     They are created over empty tables. Over files, DuckDB would access the disk for every use of a table.
     """
-    registry = installed()
+    objects = registry.installed()
     with open_database(database) as con:
-        registry.create(con, registry.needs())
-        for table in registry.tables():
+        objects.create(con, objects.needs())
+        for table in objects.tables():
             con.execute(f"DROP TABLE {table.name}")
         commit(con)
 
@@ -76,13 +78,12 @@ def attach(con: duckdb.DuckDBPyConnection) -> list[str]:
     """
     if (path := stored_macros()) is None:
         return []
-    with contextlib.suppress(
-        duckdb.Error
-    ):  # another version has just removed it, or it cannot be locked
+    try:
         con.execute(f"ATTACH {quote_literal(str(path))} AS {ATTACHED} (READ_ONLY)")
-        con.execute(f"SET search_path = 'memory.main,{ATTACHED}.main'")
-        return installed().macros()
-    return []
+    except duckdb.Error:  # another version has just removed it, or it cannot be locked
+        return []
+    con.execute(f"SET search_path = 'memory.main,{ATTACHED}.main'")
+    return registry.installed().macros()
 
 
 def detach(con: duckdb.DuckDBPyConnection) -> None:

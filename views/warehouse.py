@@ -203,7 +203,8 @@ class Warehouse:
         Args:
             query: One SELECT or FROM statement.
         """
-        self._prepare(query)
+        query = without_end(query)
+        self._prepare(None if _INTROSPECTION.search(query) else query)
         return self._con.execute(query).fetchall()
 
     def view(
@@ -239,7 +240,7 @@ class Warehouse:
         """Run a view once, and yield its rows as long as the context lasts.
 
         DuckDB plans what `view` returns when it is made, each time it is refined, and when it is read. For a
-        view of a hundred blocks that takes longer than finding its rows in a small trace.
+        view of a hundred blocks that takes longer than finding its rows in a small trace. Hold one at a time.
 
         Args:
             name: Name of the view.

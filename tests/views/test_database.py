@@ -16,7 +16,7 @@ import pytest
 
 import tracewh
 from tests.views.test_warehouse import add_trace, two_runs
-from tracewh.views import Registry, stored_macros
+from tracewh.views import Registry, registry, stored_macros
 from tracewh.views import database as module
 from tracewh.views.database import (
     DATABASE,
@@ -178,7 +178,7 @@ def test_the_database_is_written_only_when_it_has_to_be(
 
     fewer = Registry([spec for spec in installed().all() if spec.kind in ("table", "slice")])
     monkeypatch.setattr(module, "installed", lambda: fewer)
-    monkeypatch.setattr(stored_macros, "installed", lambda: fewer)
+    monkeypatch.setattr(registry, "installed", lambda: fewer)
     assert ensure_database(moved)
     assert rows(moved / DATABASE, "FROM views()") == []
 

@@ -10,6 +10,7 @@ import pytest
 
 import tracewh
 from tests.views.test_warehouse import two_runs
+from tracewh.views import registry
 from tracewh.views import stored_macros as module
 from tracewh.views import warehouse as of_warehouses
 from tracewh.views.registry import installed
@@ -75,6 +76,16 @@ def test_files_of_other_versions_are_removed(folder: Path, monkeypatch: pytest.M
     new = stored_macros()
     assert new is not None and new != old
     assert {path.name for path in folder.iterdir()} == {new.name, "vega-embed.js"}
+
+
+def test_other_code_that_makes_macros_is_another_version(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = stored_macros()
+    code = tmp_path / "registry.py"
+    code.write_text("LISTING = 'other'")
+    monkeypatch.setattr(registry, "__file__", str(code))
+    assert first != stored_macros() is not None
 
 
 def test_several_processes_write_it_at_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
