@@ -11,6 +11,7 @@ from tracewh.views.spec import Spec
 
 #: Blocks and views that have rows only for traces that launch a graph.
 OF_GRAPHS = (
+    "compared_replays",
     "graph_kernels_v1",
     "graph_replays_v1",
     "matched_replays",
@@ -25,6 +26,7 @@ OF_GRAPHS = (
 
 #: Blocks that have rows only where graphs were captured. Many traces of a server begin after that.
 OF_CAPTURES = (
+    "compared_replays",
     "matched_replays",
     "replay_candidates",
     "replayed_costs",

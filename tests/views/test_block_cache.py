@@ -102,7 +102,11 @@ def test_without_captures_views_and_notes_need_no_events(tmp_path: Path) -> None
         assert message.startswith("3.0 us of device time (100.0 %) in 1 graph launch ")
         assert len(warehouse.kernel_stats(run="serve", group_by="launch").fetchall()) == 1
         assert len(warehouse.flamegraph(run="serve", metric="device").fetchall()) == 1
-        assert tables(warehouse).keys() == {"replay_matches_0"}
+        [replay] = warehouse.graph_replays(run="serve").fetchall()
+        assert replay[-1].startswith("No capture of a graph")
+        checks = warehouse.trace_quality(run="serve").project('"check", "count"').fetchall()
+        assert ("no_graph_capture", 1) in checks
+        assert tables(warehouse).keys() == {"replay_matches_0", "trace_quality_v1_1"}
 
 
 def test_nothing_is_cached_where_no_graph_was_launched(graphs: Path) -> None:

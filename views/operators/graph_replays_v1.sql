@@ -7,7 +7,7 @@
 -- needs: no_device_events
 -- empty: No graph was launched in these traces.
 -- notes: replay_notes
--- uses: percentage, replay_matches, replayed_events
+-- uses: compared_replays, percentage, replay_matches
 -- example: drawn
 --
 -- Captures of the graphs of run R are searched in R itself, and in the runs R/capture_traces and below, which is
@@ -53,6 +53,7 @@ CREATE MACRO graph_replays_v1(
     run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
 ) AS TABLE
     WITH
+    -- Events of other launches have no captured call.
     summed AS (
         SELECT
             e.run,
@@ -64,7 +65,7 @@ CREATE MACRO graph_replays_v1(
             count(e.basis) AS attributed,
             sum(CASE WHEN e.basis IS NOT NULL THEN e.duration_ns END) AS attributed_ns,
             max(e.reason) AS reason
-        FROM replayed_events(run, worker, span) AS e
+        FROM compared_replays(run, worker, span) AS e
         GROUP BY e.run, e.worker, e.span, e.launch_id
     )
 
