@@ -632,7 +632,6 @@ class Warehouse:
             with self._creating:
                 detach(self._con)
             self._loaded.clear()
-        self._may_load = False
 
     def _has_rare(self, query: str, sql: str | None, runs: Collection[str] | None) -> bool:
         """Whether a query finds something of some runs, or of the runs that these are captures of; of any run for None."""

@@ -355,6 +355,15 @@ def test_what_is_held_reads_the_tables_and_writes_them(graphs: Path) -> None:
         assert replayed(warehouse.operator_stats(run="other")) == [("aten::mm", 4.0)]
 
 
+def test_what_is_held_is_not_found_again(graphs: Path) -> None:
+    with tracewh.open(graphs) as warehouse:
+        with warehouse.held_view("operator_stats", run="serve") as rows:
+            assert replayed(rows) == [("aten::mm", 3.0)]
+        warehouse._con.execute("DELETE FROM cache.replayed_costs_2")
+        with warehouse.held_view("operator_stats", run="serve") as rows:
+            assert replayed(rows) != [("aten::mm", 3.0)]
+
+
 def test_what_is_held_has_the_rows_of_a_replaced_trace(tmp_path: Path) -> None:
     with tracewh.open(ingest(tmp_path, "serve", "w", 3)) as warehouse:
         with warehouse.held_view("operator_stats", run="serve") as rows:

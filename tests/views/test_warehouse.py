@@ -178,6 +178,8 @@ def test_rows_are_those_of_the_relation(root: Path) -> None:
         assert warehouse.rows(query) == warehouse.sql(query).fetchall() != []
         with pytest.raises(duckdb.CatalogException, match="kernel_stat"):
             warehouse.rows("FROM kernel_stat()")
+        listed = {name for (name,) in warehouse.rows("SHOW TABLES; -- all of them")}
+        assert listed == set(warehouse.tables)
 
 
 def test_one_that_is_confined_reads_its_files_alone(root: Path, tmp_path: Path) -> None:
