@@ -54,7 +54,7 @@ _Versions = dict[TraceKeys, str]
 #: improves here is too small to measure.
 SLOW_OPTIMIZER = "projection_pullup"
 
-#: Creating more macros than this takes longer than loading all of them.
+#: Creating more objects than this takes longer than loading all macros.
 MOST_CREATED = 20
 
 #: The environment variable with the memory limit of every warehouse that is opened, in MB.
@@ -112,7 +112,8 @@ class Warehouse:
 
     What several views need and takes long to find is found when such a relation is made, and cached for the next ones
     of the same traces (views/block_cache.py): the captured calls of graphs, the work of serving steps, the blocks of a
-    timeline, and what the rules of `recommendations` measure. A trace that is replaced has its new rows.
+    timeline, what the rules of `recommendations` measure, and the rows of `trace_quality`. A trace that is replaced has
+    its new rows.
 
     A query sees the traces that exist when it starts. A trace that is ingested while a query runs is in all of
     its tables or in none. For a warehouse in an object store, queries see the traces that existed when it was
@@ -198,7 +199,7 @@ class Warehouse:
         return self._query(query, params)
 
     def rows(self, query: str) -> list[tuple[Any, ...]]:
-        """Return the rows of a query over the tables and views. It is planned once, and for `sql` twice.
+        """Return the rows of a query over the tables and views; DuckDB plans what `sql` returns once more.
 
         Args:
             query: One SELECT or FROM statement.
@@ -627,7 +628,7 @@ class Warehouse:
             self._may_load = False
 
     def _unload(self) -> None:
-        """From now on create each macro."""
+        """Unload the macros; from now on each one that a query needs is created."""
         if self._loaded:
             with self._creating:
                 detach(self._con)
