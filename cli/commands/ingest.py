@@ -167,7 +167,7 @@ def _table(columns: dict[str, list[Any]]) -> list[str]:
 
     shown = [cell_format.column(name, values) for name, values in columns.items()]
     # share=False: a single run or file stays a column instead of a line above the table.
-    return screen.lines(shown, on_screen=sys.stdout.isatty(), share=False)
+    return [*screen.lines(shown, on_screen=sys.stdout.isatty(), share=False)]
 
 
 def _write(results: list[FileResult], output: Output) -> None:

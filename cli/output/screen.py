@@ -8,7 +8,7 @@ below it. Times since 1970 are shown as dates. In a pipe or file, nothing is sho
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from textwrap import wrap
 from typing import IO, TYPE_CHECKING, Any
@@ -55,21 +55,16 @@ def write_table(
     left_out = [name for name in result.columns if only and name not in only]
     result = result.project(", ".join(only)) if only else result
     most = limit if limit is not None else SCREENFUL if on_screen else 0
-    rows, total = _fetch(result, most, stored)
+    columns, total = _fetch(result, most, stored)
     numeric = [NUMERIC.fullmatch(str(kind)) is not None for kind in result.types]
+    rows = len(columns[0])
 
-    def drawn(rows: list[tuple[Any, ...]]) -> list[str]:
-        columns = [
-            cell_format.column(
-                name,
-                [row[number] for row in rows],
-                numeric=numeric[number],
-                dates=on_screen,
-            )
-            for number, name in enumerate(result.columns)
-        ]
+    def drawn(rows: int) -> Iterable[str]:
         return lines(
-            columns,
+            [
+                cell_format.column(name, values[:rows], numeric=is_number, dates=on_screen)
+                for name, values, is_number in zip(result.columns, columns, numeric, strict=True)
+            ],
             on_screen=on_screen,
             keys=keys,
             shortest=SHORTEST if only else None,
@@ -78,17 +73,19 @@ def write_table(
 
     if rows:
         shown = drawn(rows)
-        if limit is None and on_screen and len(shown) > 2 * SCREENFUL:  # columns continue in blocks
-            rows = rows[: max(len(rows) * SCREENFUL // len(shown), FEWEST)]
-            shown = drawn(rows)
-        sink.write("".join(f"{line}\n" for line in shown).encode())
+        if on_screen:
+            shown = [*shown]
+            if limit is None and len(shown) > 2 * SCREENFUL:  # columns continue in blocks
+                rows = min(rows, max(rows * SCREENFUL // len(shown), FEWEST))
+                shown = drawn(rows)
+        sink.writelines(f"{line}\n".encode() for line in shown)
         sink.flush()
     if rows and left_out:
         told = f"--all-columns also shows {', '.join(left_out)}"
         room = shutil.get_terminal_size().columns - len("tracewh: ")
         diagnostics.note("\n".join(wrap(told, max(room, 1), break_long_words=False)))
-    if len(rows) < total:
-        diagnostics.note(f"{len(rows):,} of {total:,} rows; --limit 0 shows all, --limit N more")
+    if rows < total:
+        diagnostics.note(f"{rows:,} of {total:,} rows; --limit 0 shows all, --limit N more")
     return total
 
 
@@ -100,14 +97,14 @@ def lines(
     shortest: int | None = None,
     full_names: bool = False,
     share: bool = True,
-) -> list[str]:
+) -> Iterable[str]:
     """Return the lines of a table with at least one row.
 
     Args:
         share: Whether to print a run, worker or span that all rows share above the table.
     """
     if not on_screen:
-        return table.render(columns, table.TableStyle())
+        return table.draw_whole(columns, table.TableStyle())
     style = replace(_table_style(), shortest=shortest)
     empty = [c for c in columns if all(cell is None for cell in c.cells)]
     source = SOURCE if share else ()
@@ -170,14 +167,19 @@ def _escape(on: str, off: str) -> Callable[[str], str]:
 def _fetch(
     result: duckdb.DuckDBPyRelation, limit: int, stored: bool
 ) -> tuple[list[tuple[Any, ...]], int]:
-    """Return the first rows and the number of all rows; values other than numbers as DuckDB's text."""
+    """Return the first rows, as columns, and the number of all rows; values other than numbers as DuckDB's text."""
     kinds = [str(kind) for kind in result.types]
     picked = ", ".join(
         f"#{n}" if NUMERIC.fullmatch(kind) or kind == "BOOLEAN" else f"CAST(#{n} AS VARCHAR)"
         for n, kind in enumerate(kinds, 1)
     )
     texts = result.project(picked)  # `query` would plan the query three times more
-    if stored and limit:
-        return texts.limit(limit).fetchall(), result.shape[0]
-    held = texts.materialize()  # in columns, so rows that are only counted are cheap
-    return (held.limit(limit) if limit else held).fetchall(), held.shape[0]
+    if not limit:
+        rows = texts.fetchall()
+        total = len(rows)
+    elif stored:
+        rows, total = texts.limit(limit).fetchall(), result.shape[0]
+    else:
+        held = texts.materialize()  # in columns, so rows that are only counted are cheap
+        rows, total = held.limit(limit).fetchall(), held.shape[0]
+    return [*zip(*rows, strict=True)] or [()] * len(kinds), total

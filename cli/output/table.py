@@ -7,7 +7,7 @@ Numbers are never cut and no column is lost. Without a width, nothing is narrowe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from textwrap import wrap
 
@@ -65,7 +65,7 @@ class _Fit:
 def render(
     columns: Sequence[ColumnFormat], style: TableStyle, *, keys: Sequence[str] = ()
 ) -> list[str]:
-    """Draw a table.
+    """Draw a table that fits the width.
 
     Args:
         columns: At least one.
@@ -76,16 +76,22 @@ def render(
     keys = keys or [columns[0].name]
     fits = [_natural(column, style) for column in columns]
     if style.width is None or _total(fits) <= style.width:
-        return _draw(fits, style)
+        return [*_draw(fits, style)]
     fits = [_wrapped(fit, style) for fit in fits]
     fits = _shortened(fits, style.width, keys, style.shortest)
     if _total(fits) <= style.width:
-        return _draw(fits, style)
+        return [*_draw(fits, style)]
     if len(columns[0].cells) <= FEW_ROWS:
         bare = _upright(columns, replace(style, title=_plain))
         if max(map(cell_len, bare)) <= style.width:
             return _upright(columns, style)
-    return _blocks([_wrapped(_natural(column, style), style) for column in columns], style, keys)
+    wrapped = [_wrapped(_natural(column, style), style) for column in columns]
+    return [*_blocks(wrapped, style, keys)]
+
+
+def draw_whole(columns: Sequence[ColumnFormat], style: TableStyle) -> Iterator[str]:
+    """Draw a table as wide as its cells, line by line: the lines of many rows need more memory than the cells."""
+    return _draw([_natural(column, style) for column in columns], style)
 
 
 def _natural(column: ColumnFormat, style: TableStyle) -> _Fit:
@@ -93,7 +99,7 @@ def _natural(column: ColumnFormat, style: TableStyle) -> _Fit:
 
 
 def _cells_width(column: ColumnFormat, style: TableStyle) -> int:
-    return max((len(style.null) if c is None else cell_len(c) for c in column.cells), default=0)
+    return max((len(style.null) if c is None else cell_len(c) for c in {*column.cells}), default=0)
 
 
 def _wrapped(fit: _Fit, style: TableStyle) -> _Fit:
@@ -143,24 +149,20 @@ def _total(fits: Sequence[_Fit]) -> int:
     return sum(fit.width for fit in fits) + len(GAP) * (len(fits) - 1)
 
 
-def _draw(fits: Sequence[_Fit], style: TableStyle) -> list[str]:
+def _draw(fits: Sequence[_Fit], style: TableStyle) -> Iterator[str]:
     height = max(len(fit.title) for fit in fits)
-    lines = []
     for level in range(-height, 0):  # counted upwards from the rule, because titles align at it
         pieces = [fit.title[level] if -level <= len(fit.title) else "" for fit in fits]
         placed = [_place(piece, fit) for piece, fit in zip(pieces, fits, strict=True)]
-        lines.append(style.title(GAP.join(placed).rstrip()))
-    lines.append(style.faint(GAP.join(style.rule * fit.width for fit in fits)))
-    labels = [_labels(fit.column, fit.width, style) for fit in fits]
-    for row in range(len(fits[0].column.cells)):
-        cells = [_cell(fit, row, style, shown) for fit, shown in zip(fits, labels, strict=True)]
+        yield style.title(GAP.join(placed).rstrip())
+    yield style.faint(GAP.join(style.rule * fit.width for fit in fits))
+    for cells in zip(*(_cells(fit, style) for fit in fits), strict=True):
         for level in range(max(map(len, cells))):
             placed = [
-                cell[level] if level < len(cell) else _place("", fit)
+                cell[level] if level < len(cell) else " " * fit.width
                 for cell, fit in zip(cells, fits, strict=True)
             ]
-            lines.append(GAP.join(placed).rstrip())
-    return lines
+            yield GAP.join(placed).rstrip()
 
 
 def _place(text: str, fit: _Fit) -> str:
@@ -168,25 +170,23 @@ def _place(text: str, fit: _Fit) -> str:
     return space + text if fit.column.numeric else text + space
 
 
-def _labels(column: ColumnFormat, width: int, style: TableStyle) -> dict[str, str]:
-    """Return the shortened form of each text of a column of names."""
-    is_names = not column.numeric and not column.prose
-    texts = [cell for cell in column.cells if cell is not None] if is_names else []
-    return distinct(texts, width, style.ellipsis)
+def _cells(fit: _Fit, style: TableStyle) -> Iterator[Sequence[str]]:
+    """Yield the lines of each cell; only prose has more than one."""
+    column = fit.column
+    null = (_place(style.null, fit).replace(style.null, style.faint(style.null)),)
+    if column.numeric:
+        return (null if cell is None else (_place(cell, fit),) for cell in column.cells)
+    if column.prose:
+        return (null if cell is None else _prose(cell, fit) for cell in column.cells)
+    texts = (cell for cell in column.cells if cell is not None)
+    labels = distinct(texts, fit.width, style.ellipsis)
+    placed = {text: (_place(label, fit),) for text, label in labels.items()}
+    return (null if cell is None else placed[cell] for cell in column.cells)
 
 
-def _cell(fit: _Fit, row: int, style: TableStyle, labels: Mapping[str, str]) -> list[str]:
-    """Return the lines of one cell; only prose has more than one."""
-    cell = fit.column.cells[row]
-    if cell is None:
-        return [_place(style.null, fit).replace(style.null, style.faint(style.null))]
-    if fit.column.numeric:
-        return [_place(cell, fit)]
-    if fit.column.prose:
-        return [_place(line, fit) for line in wrap(cell, fit.width, break_on_hyphens=False)] or [
-            _place("", fit)
-        ]
-    return [_place(labels[cell], fit)]
+def _prose(text: str, fit: _Fit) -> list[str]:
+    lines = wrap(text, fit.width, break_on_hyphens=False) or [""]
+    return [_place(line, fit) for line in lines]
 
 
 def _upright(columns: Sequence[ColumnFormat], style: TableStyle) -> list[str]:
@@ -213,23 +213,23 @@ def _upright(columns: Sequence[ColumnFormat], style: TableStyle) -> list[str]:
     return lines
 
 
-def _blocks(fits: Sequence[_Fit], style: TableStyle, keys: Sequence[str]) -> list[str]:
+def _blocks(fits: Sequence[_Fit], style: TableStyle, keys: Sequence[str]) -> Iterator[str]:
     """Draw blocks below each other: the key columns and as many of the other columns as fit."""
     assert style.width is not None
     left = _left(fits, style, keys)
     repeated = [fit.column for fit in left]
     rest = [fit for fit in fits if fit.column not in repeated]
-    lines: list[str] = []
     block = left
     for fit in rest:
         if len(block) > len(left) and _total([*block, fit]) > style.width:
-            lines += [*_draw(block, style), ""]
+            yield from _draw(block, style)
+            yield ""
             block = left
         room = style.width - _total(block) - len(GAP)
         if not fit.column.numeric and fit.width > room:
             fit = replace(fit, width=max(room, *map(cell_len, fit.title), 1))
         block = [*block, fit]
-    return [*lines, *_draw(block, style)]
+    yield from _draw(block, style)
 
 
 def _left(fits: Sequence[_Fit], style: TableStyle, keys: Sequence[str]) -> list[_Fit]:

@@ -7,6 +7,7 @@ import re
 import shlex
 import subprocess
 import sys
+import tracemalloc
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -20,7 +21,7 @@ from tracewh.cli.app import main
 from tracewh.cli.output.cell_format import ColumnFormat, column
 from tracewh.cli.output.labels import shorten
 from tracewh.cli.output.screen import lines
-from tracewh.cli.output.table import TableStyle, render
+from tracewh.cli.output.table import TableStyle, draw_whole, render
 from tracewh.views.warehouse import Warehouse
 
 pty = pytest.importorskip("pty", reason="needs a Unix terminal")
@@ -202,6 +203,19 @@ def test_titles_break_at_underscores_before_texts_are_shortened() -> None:
         "────────────────────  ──────────",
         "nnnnnnnnnnnnnnnnnnnn        12.5",
     ]
+
+
+def test_a_whole_table_is_never_in_memory_as_text() -> None:
+    columns = [ColumnFormat("value", ["1" * 1000, *"2" * 9999], numeric=True)]
+    tracemalloc.start()
+    try:
+        drawn = sum(len(line) for line in draw_whole(columns, TableStyle()))
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert drawn == 10_002 * 1000, "the title, the rule and the rows"
+    assert peak < drawn // 10
+    assert [*draw_whole(columns, TableStyle())] == render(columns, TableStyle())
 
 
 def test_few_rows_stand_up() -> None:
