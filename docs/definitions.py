@@ -10,7 +10,7 @@ TERMS: dict[str, dict[str, tuple[str, ...]]] = {
         "Step": ("steps",),
         "Role": ("event_roles",),
         "Step breakdown": ("step_breakdown",),
-        "Critical path": ("critical_path",),
+        "Critical path": ("critical_path", "critical_path_summary"),
         "Figures of a run": ("trace_weights",),
         "Replay with something changed": ("replay_graph", "replay_targets", "replay_steps"),
         "Significant differences": ("diff_steps",),

@@ -102,8 +102,6 @@ CREATE MACRO critical_pieces(windows VARCHAR) AS TABLE
 
     _slices AS MATERIALIZED (
         SELECT
-            t.trace,
-            t.pid,
             s.lane,
             s.start_ns,
             s.end_ns,
@@ -119,15 +117,17 @@ CREATE MACRO critical_pieces(windows VARCHAR) AS TABLE
     _handovers AS (
         SELECT g.lane, o.at_ns, o.lane AS to_lane
         FROM (
-            SELECT s.trace, s.pid, s.lane, s.start_ns, s.end_ns
+            SELECT t.trace, t.pid, s.lane, s.start_ns, s.end_ns
             FROM _slices AS s
+            INNER JOIN _threads AS t ON s.lane = t.lane
             WHERE s.event_id IS NULL
         ) AS g
         ASOF INNER JOIN (
-            SELECT s.trace, s.pid, s.start_ns AS at_ns, max(s.lane) AS lane
+            SELECT t.trace, t.pid, s.start_ns AS at_ns, max(s.lane) AS lane
             FROM _slices AS s
+            INNER JOIN _threads AS t ON s.lane = t.lane
             WHERE s.after_op
-            GROUP BY s.trace, s.pid, s.start_ns
+            GROUP BY t.trace, t.pid, s.start_ns
         ) AS o
             ON g.trace = o.trace AND g.pid = o.pid AND g.end_ns >= o.at_ns
         WHERE o.at_ns > g.start_ns

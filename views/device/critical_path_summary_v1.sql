@@ -6,7 +6,7 @@
 -- distributes: trace
 -- order: run, worker, span, step, duration_us DESC, bound
 -- empty: No event with a duration was recorded: {record events}.
--- uses: critical_path_v1, is_wanted
+-- uses: critical_segments, is_wanted
 -- example: samples --run ddp_gloo --worker rank0
 -- reading: Two things bound the mean step of rank 0: its operators, and waiting for data.
 --
@@ -67,8 +67,8 @@ CREATE MACRO critical_path_summary_v1(
             CASE WHEN per_step OR step IS NOT NULL THEN p.step END AS step,
             p.bound,
             count(*) AS pieces,
-            sum(p.duration_us) AS duration_us
-        FROM critical_path_v1(run := run, worker := worker, span := span, step := step) AS p
+            sum(p.duration_ns) AS duration_ns
+        FROM critical_segments(run, worker, span, step) AS p
         INNER JOIN numbered AS n
             ON
                 p.run = n.run AND p.worker = n.worker AND p.span = n.span
@@ -83,9 +83,9 @@ CREATE MACRO critical_path_summary_v1(
         b.step,
         b.bound,
         b.pieces::DOUBLE / c.steps AS pieces,
-        b.duration_us / c.steps AS duration_us,
-        100 * b.duration_us
-        / sum(b.duration_us) OVER (PARTITION BY b.run, b.worker, b.span, b.step) AS share_pct,
+        b.duration_ns / 1000.0 / c.steps AS duration_us,
+        100.0 * b.duration_ns
+        / sum(b.duration_ns) OVER (PARTITION BY b.run, b.worker, b.span, b.step) AS share_pct,
         c.steps
     FROM bounds AS b
     INNER JOIN counted AS c
@@ -94,4 +94,4 @@ CREATE MACRO critical_path_summary_v1(
             AND b.step IS NOT DISTINCT FROM c.step
     ORDER BY
         b.run ASC, b.worker ASC, b.span ASC, b.step ASC,
-        b.duration_us / c.steps DESC, b.bound ASC;
+        b.duration_ns / c.steps DESC, b.bound ASC;
