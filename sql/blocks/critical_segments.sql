@@ -1,6 +1,6 @@
 -- block: critical_segments
 -- since: 0.1
--- summary: Critical path of each step, as critical_path defines it, in no order.
+-- summary: Critical path of each step, as critical_path defines it, in no particular order.
 -- grain: one row per piece of the chain of a step; the pieces of a step follow each other without gaps
 -- uses: critical_pieces, is_wanted
 --
@@ -65,7 +65,7 @@ CREATE MACRO critical_segments(
         FROM _in_order AS o
     ),
 
-    -- Time that the chain leaves out is 'other', too.
+    -- Time that the chain leaves out is 'other', too, and follows the piece before it.
     _parts AS (
         SELECT
             r.chain,

@@ -23,6 +23,17 @@ TEXTS = st.lists(
 )  # fmt: skip
 
 
+def test_shorten_keeps_both_ends() -> None:
+    name = CUTLASS.format("64x6")
+    short = shorten(name, 40)
+    head, tail = short.split("…")
+    assert len(short) == 40
+    assert name.startswith(head) and name.endswith(tail)
+    assert len(head) > len(tail) > 5
+    assert shorten("short", 5) == "short"
+    assert shorten("核核核核核核", 7) == "核核…核", "wide characters take two cells"
+
+
 def test_the_head_says_what_it_is_and_the_middle_what_differs() -> None:
     tiles = ["64x6", "32x6", "128x3"]
     assert list(distinct([CUTLASS.format(tile) for tile in tiles], 40).values()) == [

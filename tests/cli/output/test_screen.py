@@ -7,7 +7,6 @@ import re
 import shlex
 import subprocess
 import sys
-import tracemalloc
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -18,18 +17,11 @@ import pytest
 
 from tests.cli.conftest import Command
 from tracewh.cli.app import main
-from tracewh.cli.output.cell_format import ColumnFormat, column
-from tracewh.cli.output.labels import shorten
+from tracewh.cli.output.cell_format import column
 from tracewh.cli.output.screen import lines
-from tracewh.cli.output.table import TableStyle, draw_whole, render
 from tracewh.views.warehouse import Warehouse
 
 pty = pytest.importorskip("pty", reason="needs a Unix terminal")
-
-NAME = (
-    "void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<float>, "
-    "std::array<char*, 1ul> >(int, at::native::FillFunctor<float>, std::array<char*, 1ul>)"
-)
 
 
 @contextmanager
@@ -138,9 +130,11 @@ def test_a_screenful_of_many_rows(warehouse: Path) -> None:
 def test_a_screenful_is_fewer_rows_where_columns_continue_below(warehouse: Path) -> None:
     wide = ", ".join(f"range + 123456 AS quite_a_long_name_{n}" for n in range(30))
     query = f"SELECT {wide} FROM range(100)"
-    last = plain(on_terminal(80, "query", query)).splitlines()[-1]
-    rows = re.fullmatch(r"tracewh: (\d+) of 100 rows; .*", last)
-    assert rows and 10 <= int(rows[1]) < 40
+    *lines, last = plain(on_terminal(80, "query", query)).splitlines()
+    said = re.fullmatch(r"tracewh: (\d+) of 100 rows; .*", last)
+    assert said and 10 <= int(said[1]) < 40
+    shown = {number for line in lines for number in re.findall(r"\d+,\d+", line)}
+    assert shown == {f"{123456 + row:,}" for row in range(int(said[1]))}
     asked = plain(on_terminal(80, "query", query, "--limit", "40"))
     assert "tracewh: 40 of 100 rows" in asked, "an explicit limit is kept"
 
@@ -151,20 +145,6 @@ def test_full_names(warehouse: Path, kernel_name: str) -> None:
     assert "…" not in sent
     rows = plain(on_terminal(80, "show", "kernel_stats")).splitlines()
     assert kernel_name not in "".join(rows)
-
-
-def test_names_that_differ_look_different_in_every_part_of_a_table() -> None:
-    names = [NAME.replace("<4,", f"<{n},") for n in range(2, 10)]
-    columns = [texts("name", *names)]
-    columns += [column(f"value_{n}_us", [123456.7] * 8) for n in range(9)]
-    for block in "\n".join(render(columns, TableStyle(width=80))).split("\n\n"):
-        labels = [line.split("  ")[0].strip() for line in block.splitlines()[-8:]]
-        assert len(set(labels)) == 8
-    few = render(
-        [texts("name", *names[:3]), *(column(c.name, [1.5] * 3) for c in columns[1:])],
-        TableStyle(width=90),
-    )
-    assert len({*re.split(" {2,}", few[0])[1:]}) == 3, "standing up"
 
 
 def test_parquet_is_not_for_a_terminal(warehouse: Path) -> None:
@@ -179,80 +159,6 @@ def test_csv_is_whole_on_a_terminal_too(warehouse: Path, kernel_name: str) -> No
     assert kernel_name in on_terminal(40, "show", "kernel_stats", "--format", "csv")
 
 
-def test_shorten_keeps_both_ends() -> None:
-    short = shorten(NAME, 40)
-    head, tail = short.split("…")
-    assert len(short) == 40
-    assert NAME.startswith(head) and NAME.endswith(tail)
-    assert len(head) > len(tail) > 5
-    assert shorten("short", 5) == "short"
-    assert shorten("核核核核核核", 7) == "核核…核", "wide characters take two cells"
-
-
-def texts(name: str, *cells: str | None) -> ColumnFormat:
-    return ColumnFormat(name, cells, numeric=False)
-
-
-def test_titles_break_at_underscores_before_texts_are_shortened() -> None:
-    columns = [texts("name", "n" * 20), column("est_achieved_occupancy_pct", [12.5])]
-    assert render(columns, TableStyle(width=40)) == [
-        "                            est_",
-        "                       achieved_",
-        "                      occupancy_",
-        "name                         pct",
-        "────────────────────  ──────────",
-        "nnnnnnnnnnnnnnnnnnnn        12.5",
-    ]
-
-
-def test_a_whole_table_is_never_in_memory_as_text() -> None:
-    columns = [ColumnFormat("value", ["1" * 1000, *"2" * 9999], numeric=True)]
-    tracemalloc.start()
-    try:
-        drawn = sum(len(line) for line in draw_whole(columns, TableStyle()))
-        _, peak = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
-    assert drawn == 10_002 * 1000, "the title, the rule and the rows"
-    assert peak < drawn // 10
-    assert [*draw_whole(columns, TableStyle())] == render(columns, TableStyle())
-
-
-def test_few_rows_stand_up() -> None:
-    columns = [column(f"some_quite_long_title_{n}_us", [n * 1000.5, None]) for n in range(9)]
-    lines = render(columns, TableStyle(width=50))
-    assert lines[0] == "some_quite_long_title_0_us        0  -"
-    assert lines[-1] == "some_quite_long_title_8_us    8,004  -"
-    assert len(lines) == 9
-
-
-def test_many_columns_continue_below() -> None:
-    columns = [
-        texts("run", *(f"run{n}" for n in range(8))),
-        texts("name", *[NAME] * 8),
-        *[column(f"value_{n}_us", [123456.7] * 8) for n in range(6)],
-    ]
-    lines = render(columns, TableStyle(width=60), keys=["run", "name"])
-    assert max(map(len, lines)) <= 60
-    blocks = "\n".join(lines).split("\n\n")
-    assert len(blocks) > 2
-    for block in blocks:
-        title, *rows = [line for line in block.splitlines() if line.strip()][-10:]
-        assert title.split()[:2] == ["run", "name"]
-        assert [row.split()[0] for row in rows[1:]] == [f"run{n}" for n in range(8)]
-    words = " ".join(re.sub(r"_\s*\n", "_", "\n".join(lines)).split())
-    assert words.count("123,456.7") == 6 * 8
-    assert [f"run{n}" in words for n in range(8)] == [True] * 8
-
-
-def test_keys_that_are_alike_get_a_number() -> None:
-    columns = [texts("name", *[NAME] * 8), *(column(f"v_{n}_us", [123456.7] * 8) for n in range(9))]
-    blocks = "\n".join(render(columns, TableStyle(width=60))).split("\n\n")
-    assert len(blocks) > 1
-    for block in blocks:
-        assert [line.split()[0] for line in block.splitlines()[-8:]] == list("12345678")
-
-
 def test_every_part_of_a_wide_view_has_its_keys(samples: Warehouse) -> None:
     """Those of its header: by shape, operator_stats has a row for each name and its shapes."""
     words = ("--group-by", "input_shape", "--run", "workers_0", "--span", "1", "--limit", "9")
@@ -261,38 +167,6 @@ def test_every_part_of_a_wide_view_has_its_keys(samples: Warehouse) -> None:
     assert len(parts) > 1
     for part in parts:
         assert re.search(r"^name +input_dims ", part, re.MULTILINE)
-
-
-def test_keys_that_have_no_room_are_shown_once() -> None:
-    keys = [texts(f"key_{n}", *(f"{'k' * 40}{n * row % 5}" for row in range(8))) for n in range(5)]
-    columns = [*keys, *(column(f"value_{n}_us", [123456.7] * 8) for n in range(9))]
-    lines = render(columns, TableStyle(width=80), keys=[key.name for key in keys])
-    assert max(map(len, lines)) <= 80
-    blocks = "\n".join(lines).split("\n\n")
-    assert all("#" in block.split() for block in blocks)
-    assert sum("key_0" in block for block in blocks) == 1, "it is the same in all rows"
-
-
-def test_a_long_name_leaves_room_for_the_columns_of_its_first_block() -> None:
-    columns = [ColumnFormat("name", [NAME] * 7, False)]
-    columns += [ColumnFormat(f"total_{n}_us", ["1,234.5"] * 7, True) for n in range(9)]
-    lines = render(columns, TableStyle(width=80))
-    assert max(map(len, lines)) <= 80
-    assert len(lines[0].split()) == 4
-
-
-def test_prose_wraps() -> None:
-    columns = [
-        texts("check", "no_stacks"),
-        texts("message", "Operators without source lines. " * 4),
-    ]
-    lines = render(columns, TableStyle(width=60))
-    assert max(map(len, lines)) <= 60
-    assert (
-        " ".join(line[11:].strip() for line in lines[2:]).split()
-        == ("Operators without source lines. " * 4).split()
-    )
-    assert len(lines) > 4
 
 
 @pytest.mark.parametrize(
