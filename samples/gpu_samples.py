@@ -10,6 +10,8 @@ from __future__ import annotations
 import gzip
 import os
 import pickle
+import shutil
+import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
@@ -23,16 +25,27 @@ from gpt import SIZES, SmallGPT, Trainer, random_tokens  # type: ignore[import-n
 from record import COUNTERS, RANK_ACTIVE, SEED, Pictures, StoredPictures, train  # type: ignore[import-not-found]
 from recorder import Recorder  # type: ignore[import-not-found]
 from torch import Tensor
+from torch._C._profiler import _ExperimentalConfig
 from torch.multiprocessing.spawn import spawn
 from torch.nn.parallel import DistributedDataParallel
 from torch.profiler import profile
 
+HERE = Path(__file__).parent
 #: Steps before the recording: they compile, choose kernels and load libraries.
 REHEARSED = 3
 GPT_ACTIVE = 6
+GRAPH_NEEDS = "a CUDA graph is captured on a GPU"
 #: Each kernel runs alone while counters are read, several times.
 COUNTED_ACTIVE = 1
 REMEMBERED_ACTIVE = 2
+#: Of Nsight Compute: operations of CUDA cores and of tensor cores, bytes, hit rates of the caches.
+SECTIONS = [
+    "SpeedOfLight_RooflineChart",
+    "SpeedOfLight_HierarchicalTensorRooflineChart",
+    "MemoryWorkloadAnalysis",
+    "LaunchStats",
+    "Occupancy",
+]
 #: The last allocations and releases that a snapshot keeps. Each has a stack.
 SNAPSHOT_ENTRIES = 3000
 
@@ -75,20 +88,30 @@ def resnet_workers_2(out: Path, run: str, device: str) -> None:
 
 def gpt_eager(out: Path, run: str, device: str) -> None:
     """Record training of the GPT, operator by operator."""
-    gpt(Recorder(out, run, device), compiled=False)
+    gpt(Recorder(out, run, device))
 
 
 def gpt_compiled(out: Path, run: str, device: str) -> None:
     """Record the same training with torch.compile."""
+    compiled_gpt(out, run, device, "default")
+
+
+def gpt_cuda_graphs(out: Path, run: str, device: str) -> None:
+    """Record the same training compiled, with a CUDA graph for forward and one for backward."""
+    compiled_gpt(out, run, device, "reduce-overhead")
+
+
+def compiled_gpt(out: Path, run: str, device: str, mode: str) -> None:
+    """Record training of the GPT compiled in a mode; the caches of compilers last as long as the recording."""
     with tempfile.TemporaryDirectory() as cache:
         os.environ["TORCHINDUCTOR_CACHE_DIR"] = cache
         os.environ["TRITON_CACHE_DIR"] = f"{cache}/triton"
-        gpt(Recorder(out, run, device, hidden=(Path(cache),)), compiled=True)
+        gpt(Recorder(out, run, device, hidden=(Path(cache),)), mode)
 
 
-def gpt(recorder: Recorder, *, compiled: bool) -> None:
+def gpt(recorder: Recorder, compiled: str | None = None) -> None:
     """Record training of the GPT."""
-    trainer = Trainer(recorder.device, compiled=compiled)
+    trainer = Trainer(recorder.device, compiled)
     for _ in range(REHEARSED):
         trainer.step()
     recorder.steps("worker0", trainer.step, GPT_ACTIVE)
@@ -132,29 +155,48 @@ def cuda_graph(out: Path, run: str, device: str) -> None:
 
 
 def roofline(out: Path, run: str, device: str) -> None:
-    """Record one cycle of the loop with counters of every kernel."""
-    recorder = Recorder(out, run, device)
-    train(
-        recorder.folder,
-        "worker0",
-        Pictures(),
-        cycles=1,
-        active=COUNTED_ACTIVE,
-        device=device,
-        counters=COUNTERS,
-        finish=recorder.finish,
-        step=recorder.step,
-    )
-    for trace in recorder.folder.glob("*.gz"):
-        if b"cuda_profiler_range" not in gzip.decompress(trace.read_bytes()):
-            raise NotRecorded(
-                "the trace has no CUPTI counters: the build or the driver offers none"
-            )
+    """Record a step of the GPT with counters of every kernel: of CUPTI, or else of Nsight Compute.
+
+    Many builds of torch have no counters of CUPTI. The trace then has no counters, and a table of Nsight
+    Compute beside it has those of the same step.
+    """
+    trainer = Trainer(device)
+    for _ in range(REHEARSED):
+        trainer.step()
+    for counters in (COUNTERS, []):
+        recorder = Recorder(out, run, device)
+        shutil.rmtree(recorder.folder, ignore_errors=True)
+        config = _ExperimentalConfig(
+            profiler_metrics=counters, profiler_measure_per_kernel=bool(counters)
+        )
+        recorder.steps("worker0", trainer.step, COUNTED_ACTIVE, experimental_config=config)
+        [trace] = recorder.folder.glob("*.gz")
+        if b"cuda_profiler_range" in gzip.decompress(trace.read_bytes()):
+            return
+    nsight_compute(recorder.folder / "counters.csv.gz")
+
+
+def nsight_compute(table: Path) -> None:
+    """Write the counters of each kernel of a step as `ncu --csv` prints them."""
+    if shutil.which("ncu") is None:
+        raise NotRecorded("this build of torch has no counters of CUPTI, and there is no ncu")
+    with tempfile.TemporaryDirectory() as folder:
+        report = f"{folder}/report.ncu-rep"
+        # The clocks stay as they are: others may use the device, and a trace has them so, too.
+        command = f"ncu --profile-from-start off --clock-control none --export {report}".split()
+        command += [word for section in SECTIONS for word in ("--section", section)]
+        subprocess.run(
+            [*command, sys.executable, "counted_step.py", str(REHEARSED)], cwd=HERE, check=True
+        )
+        printed = subprocess.run(
+            ["ncu", "--import", report, "--page", "raw", "--csv"], check=True, capture_output=True
+        ).stdout
+    table.write_bytes(gzip.compress(printed, mtime=0))
 
 
 def memory_snapshot(out: Path, run: str, device: str) -> None:
     """Record training of the GPT, and a snapshot of the allocator with what happened meanwhile."""
-    trainer = Trainer(device, compiled=False)
+    trainer = Trainer(device)
     for _ in range(REHEARSED):
         trainer.step()
     torch.cuda.memory._record_memory_history(stacks="python", max_entries=SNAPSHOT_ENTRIES)
@@ -223,13 +265,15 @@ def rank_of_pair(rank: int, out: Path, run: str, device: str, backend: str, meet
 SAMPLES = {
     "gpt_eager": Sample(gpt_eager),
     "gpt_compiled": Sample(gpt_compiled),
+    "gpt_cuda_graphs": Sample(gpt_cuda_graphs, needs=GRAPH_NEEDS),
     "resnet_workers_0": Sample(resnet_workers_0),
     "resnet_workers_2": Sample(resnet_workers_2),
-    "cuda_graph": Sample(cuda_graph, needs="a CUDA graph is captured on a GPU"),
-    "roofline": Sample(roofline, needs="CUPTI counts on a GPU"),
+    "cuda_graph": Sample(cuda_graph, needs=GRAPH_NEEDS),
     "memory_snapshot": Sample(memory_snapshot, needs="a snapshot is of the allocator of a GPU"),
     "ddp_gloo": Sample(ddp_gloo),
     "ddp_nccl": Sample(ddp_nccl, needs="NCCL runs on GPUs"),
+    # Nsight Compute runs each kernel many times, which takes a minute or two.
+    "roofline": Sample(roofline, needs="counters are those of a GPU"),
 }
 
 

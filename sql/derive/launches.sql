@@ -49,19 +49,27 @@ INSERT INTO device_links
 WITH
 counted AS (
     SELECT
-        trace_of(d.event_id) AS trace,
-        d.name,
+        trace_of(c.event_id) AS trace,
+        c.name,
         CASE
             WHEN bool_or(try_cast(c.value AS DOUBLE) > 0) THEN TRUE
             -- Instructions of one type that were not executed do not tell anything about the others.
-            WHEN bool_or(NOT regexp_matches(c.key, '[hidqbo]mma')) THEN FALSE
+            WHEN bool_or(NOT regexp_matches(c.counter, '[hidqbo]mma')) THEN FALSE
         END AS uses_tensor_cores
-    FROM raw_device AS d, json_each(d.args) AS c
+    FROM (
+        -- Two lists, as in out_counters.
+        SELECT
+            d.event_id,
+            d.name,
+            unnest(json_keys(d.args)) AS counter,
+            unnest(json_extract(d.args, '$.*')) AS value
+        FROM raw_device AS d
+        WHERE d.category = 'cuda_profiler_range'
+    ) AS c
     WHERE
-        d.category = 'cuda_profiler_range'
-        AND regexp_matches(c.key, 'pipe_tensor|ops_path_tensor|op_[hidqbo]mma')
+        regexp_matches(c.counter, 'pipe_tensor|ops_path_tensor|op_[hidqbo]mma')
         AND try_cast(c.value AS DOUBLE) IS NOT NULL
-    GROUP BY trace_of(d.event_id), d.name
+    GROUP BY trace_of(c.event_id), c.name
 ),
 
 -- The kind of a device event from its texts: there are few texts and many events.

@@ -16,6 +16,21 @@ SELECT [
     'Estimated Speedup'
 ] AS names;
 
+-- The rows of the raw page with their fields as lists. This is a table of its own: a query would carry the text of a
+-- row, with its thousand fields, along with each of them.
+CREATE TABLE ncu_raw_rows AS
+SELECT
+    r.place,
+    try_cast(ncu_field(r.fields, 'ID') AS BIGINT) AS launch,
+    json_keys(r.fields) AS metrics,
+    json_extract_string(r.fields, '$.*') AS texts
+FROM ncu_rows AS r
+WHERE
+    NOT json_exists(r.fields, '$."Metric Name"')
+    AND (
+        r.place = 0 OR ncu_process() IS NULL OR ncu_field(r.fields, 'Process ID') = ncu_process()
+    );
+
 CREATE TABLE ncu_values AS
 SELECT
     try_cast(ncu_field(r.fields, 'ID') AS BIGINT) AS launch,
@@ -30,25 +45,29 @@ WHERE
     AND (ncu_process() IS NULL OR ncu_field(r.fields, 'Process ID') = ncu_process())
 UNION ALL
 SELECT
-    try_cast(ncu_field(r.fields, 'ID') AS BIGINT),
+    w.launch,
     NULL,
-    k.metric,
-    coalesce(ncu_field(u.fields, k.metric), ''),
-    ncu_field(r.fields, k.metric)
+    w.metric,
+    coalesce(trim(u.unit), ''),
+    nullif(trim(w.written), '')
 FROM (
     SELECT
-        unnest(
-            list_filter(json_keys(o.fields), LAMBDA n: NOT list_contains(c.names, n))
-        ) AS metric
-    FROM (SELECT f.fields FROM ncu_rows AS f ORDER BY f.place LIMIT 1) AS o
-    CROSS JOIN ncu_launch_columns AS c
-    WHERE NOT list_contains(json_keys(o.fields), 'Metric Name')
-) AS k
-CROSS JOIN (SELECT f.fields FROM ncu_rows AS f ORDER BY f.place LIMIT 1) AS u
-INNER JOIN ncu_rows AS r ON r.place > 0
-WHERE
-    try_cast(ncu_field(r.fields, 'ID') AS BIGINT) IS NOT NULL
-    AND (ncu_process() IS NULL OR ncu_field(r.fields, 'Process ID') = ncu_process());
+        r.launch,
+        unnest(r.metrics) AS metric,
+        unnest(r.texts) AS written
+    FROM ncu_raw_rows AS r
+    WHERE r.place > 0 AND r.launch IS NOT NULL
+) AS w
+INNER JOIN (
+    SELECT
+        unnest(r.metrics) AS metric,
+        unnest(r.texts) AS unit
+    FROM ncu_raw_rows AS r
+    WHERE r.place = 0
+) AS u
+    ON w.metric = u.metric
+CROSS JOIN ncu_launch_columns AS c
+WHERE NOT list_contains(c.names, w.metric);
 
 -- A file has one locale. A comma is the decimal mark if a number can only be read so.
 CREATE TABLE ncu_locale AS

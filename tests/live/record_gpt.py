@@ -19,7 +19,7 @@ from tracewh.samples.gpt import Trainer
 
 
 def main(folder: Path) -> None:
-    trainer = Trainer("cpu", compiled=False)
+    trainer = Trainer("cpu")
     with profile(
         record_shapes=True, schedule=schedule(wait=0, warmup=1, active=2, repeat=1)
     ) as profiler:

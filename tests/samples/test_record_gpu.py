@@ -132,13 +132,21 @@ def test_what_only_a_gpu_runs_holds_together(
     monkeypatch.setattr(torch.cuda.memory, "_snapshot", lambda: snapshot)
     samples.cuda_graph(tmp_path, "graph", "cpu")
     samples.memory_snapshot(tmp_path, "memory", "cpu")
-    with pytest.raises(samples.NotRecorded, match="the trace has no CUPTI counters"):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(samples.NotRecorded, match="and there is no ncu"):
         samples.roofline(tmp_path, "roofline", "cpu")
+    ncu = tmp_path / "ncu"
+    ncu.write_text("#!/bin/sh\necho $*\n")
+    ncu.chmod(0o755)
+    samples.roofline(tmp_path, "roofline", "cpu")
     traces = tmp_path / "traces"
     assert len([*traces.glob("graph/capture_traces/bs_2.pt.trace.json.gz")]) == 1
     assert len([*traces.glob("graph/worker0.*.pt.trace.json.gz")]) == 1
     kept = pickle.loads((traces / "memory" / "worker0.memory_snapshot.pickle").read_bytes())
     assert kept == {"device_traces": [[{"frames": [{"filename": "else.py"}]}]]}
+    # The second command of Nsight Compute prints the table.
+    table = gzip.decompress((traces / "roofline" / "counters.csv.gz").read_bytes()).decode()
+    assert table.startswith("--import ") and table.endswith("/report.ncu-rep --page raw --csv\n")
     assert script.problems([file for file in traces.rglob("*") if file.is_file()]) == []
     said = {path.name for path in (tmp_path / "said").iterdir()}
     assert said == {f"{run}.worker0.1.json" for run in ("graph", "memory", "roofline")}

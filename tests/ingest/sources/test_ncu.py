@@ -258,3 +258,20 @@ def test_a_compressed_file(tmp_path: Path) -> None:
     path.write_bytes(gzip.compress(RAW.encode()))
     [result] = tracewh.ingest([path.parent], tmp_path / "warehouse")
     assert (result.status, result.events) == ("ingested", 2)
+
+
+def test_a_thousand_metrics_fit_into_the_memory_of_a_job(tmp_path: Path) -> None:
+    """`--set full` has more than a thousand metrics, and each row was in memory once for each of them."""
+    metrics = [f"sm__some_rather_long_name_of_a_metric_{number}.sum" for number in range(1200)]
+    lines = [f"{LAUNCH},{','.join(metrics)}", ",".join([""] * 11 + ["byte"] * len(metrics))]
+    for launch in range(170):
+        values = ",".join(str(launch * number) for number in range(len(metrics)))
+        lines.append(f'{launch},41,app,host,gemm,1,7,"(256, 1, 1)","(128, 4, 1)",0,9.0,{values}')
+    path = tmp_path / "report.csv"
+    path.write_text("\n".join(lines))
+    [result] = tracewh.ingest([path], tmp_path / "warehouse", jobs=2)
+    assert (result.status, result.reason) == ("ingested", "")
+    with tracewh.open(tmp_path / "warehouse") as warehouse:
+        assert rows(warehouse, "SELECT count(*), sum(value) FROM counters") == [
+            (170 * 1200, sum(range(170)) * sum(range(1200)))
+        ]
