@@ -76,12 +76,12 @@ def resnet(out: Path, run: str, device: str, loader_workers: int) -> None:
     )
 
 
-def resnet_workers_0(out: Path, run: str, device: str) -> None:
+def resnet_gpu_workers_0(out: Path, run: str, device: str) -> None:
     """Record the loop; the training process loads the data."""
     resnet(out, run, device, loader_workers=0)
 
 
-def resnet_workers_2(out: Path, run: str, device: str) -> None:
+def resnet_gpu_workers_2(out: Path, run: str, device: str) -> None:
     """Record the loop; two processes load data ahead."""
     resnet(out, run, device, loader_workers=2)
 
@@ -117,7 +117,7 @@ def gpt(recorder: Recorder, compiled: str | None = None) -> None:
     recorder.steps("worker0", trainer.step, GPT_ACTIVE)
 
 
-def cuda_graph(out: Path, run: str, device: str) -> None:
+def gpt_inference(out: Path, run: str, device: str) -> None:
     """Record how the GPT's inference is captured as a CUDA graph, and then how it is replayed."""
     recorder = Recorder(out, run, device)
     size = SIZES[device]
@@ -154,7 +154,7 @@ def cuda_graph(out: Path, run: str, device: str) -> None:
         recorder.steps("worker0", generate, active=10)
 
 
-def roofline(out: Path, run: str, device: str) -> None:
+def gpt_counters(out: Path, run: str, device: str) -> None:
     """Record a step of the GPT with counters of every kernel: of CUPTI, or else of Nsight Compute.
 
     Many builds of torch have no counters of CUPTI. The trace then has no counters, and a table of Nsight
@@ -194,7 +194,7 @@ def nsight_compute(table: Path) -> None:
     table.write_bytes(gzip.compress(printed, mtime=0))
 
 
-def memory_snapshot(out: Path, run: str, device: str) -> None:
+def gpt_memory(out: Path, run: str, device: str) -> None:
     """Record training of the GPT, and a snapshot of the allocator with what happened meanwhile."""
     trainer = Trainer(device)
     for _ in range(REHEARSED):
@@ -224,12 +224,12 @@ def relative(file: str) -> str:
     return file[len(max(around, key=len)) + 1 :] if around else os.path.basename(file)
 
 
-def ddp_nccl(out: Path, run: str, device: str) -> None:
+def ddp_gpu_nccl(out: Path, run: str, device: str) -> None:
     """Record two processes that average gradients over NCCL. NCCL may refuse two on one GPU."""
     pair(out, run, device, "nccl")
 
 
-def ddp_gloo(out: Path, run: str, device: str) -> None:
+def ddp_gpu_gloo(out: Path, run: str, device: str) -> None:
     """Record two processes that average gradients over gloo, which copies them to the host."""
     pair(out, run, device, "gloo")
 
@@ -266,20 +266,20 @@ SAMPLES = {
     "gpt_eager": Sample(gpt_eager),
     "gpt_compiled": Sample(gpt_compiled),
     "gpt_cuda_graphs": Sample(gpt_cuda_graphs, needs=GRAPH_NEEDS),
-    "resnet_workers_0": Sample(resnet_workers_0),
-    "resnet_workers_2": Sample(resnet_workers_2),
-    "cuda_graph": Sample(cuda_graph, needs=GRAPH_NEEDS),
-    "memory_snapshot": Sample(memory_snapshot, needs="a snapshot is of the allocator of a GPU"),
-    "ddp_gloo": Sample(ddp_gloo),
-    "ddp_nccl": Sample(ddp_nccl, needs="NCCL runs on GPUs"),
+    "resnet_gpu_workers_0": Sample(resnet_gpu_workers_0),
+    "resnet_gpu_workers_2": Sample(resnet_gpu_workers_2),
+    "gpt_inference": Sample(gpt_inference, needs=GRAPH_NEEDS),
+    "gpt_memory": Sample(gpt_memory, needs="a snapshot is of the allocator of a GPU"),
+    "ddp_gpu_gloo": Sample(ddp_gpu_gloo),
+    "ddp_gpu_nccl": Sample(ddp_gpu_nccl, needs="NCCL runs on GPUs"),
     # Nsight Compute runs each kernel many times, which takes a minute or two.
-    "roofline": Sample(roofline, needs="counters are those of a GPU"),
+    "gpt_counters": Sample(gpt_counters, needs="counters are those of a GPU"),
 }
 
 
 def run_name(name: str, device: str) -> str:
-    """Return the name of the folder that a sample is recorded into."""
-    return f"{name}_{device}"
+    """Return the name of the folder that a sample is recorded into, which is that of its run."""
+    return name if device == "cuda" else f"{name}_{device}"
 
 
 def main() -> None:

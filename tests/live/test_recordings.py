@@ -20,8 +20,8 @@ from tests.torch_forks import run_with_torch
 
 RECORDER = Path(__file__).parents[2] / "samples" / "record_gpu.py"
 #: On a CPU, where compiling takes minutes, two that have everything the others have.
-ON_CPU = ["gpt_eager", "ddp_gloo"]
-NEEDS_GPU = {"gpt_cuda_graphs", "cuda_graph", "roofline", "memory_snapshot", "ddp_nccl"}
+ON_CPU = ["gpt_eager", "ddp_gpu_gloo"]
+NEEDS_GPU = {"gpt_cuda_graphs", "gpt_inference", "gpt_counters", "gpt_memory", "ddp_gpu_nccl"}
 
 
 class Recorded:
@@ -63,13 +63,14 @@ def test_all_is_recorded_or_has_a_reason(recorded: Recorded) -> None:
     if recorded.device == "cpu":
         assert recorded.report.keys() == {*ON_CPU, *NEEDS_GPU}
         assert missing == NEEDS_GPU
-        assert recorded.report["ddp_nccl"]["not_recorded"] == "skipped: NCCL runs on GPUs"
+        assert recorded.report["ddp_gpu_nccl"]["not_recorded"] == "skipped: NCCL runs on GPUs"
     else:
-        assert missing <= {"ddp_nccl", "roofline"}
+        assert missing <= {"ddp_gpu_nccl", "gpt_counters"}
     assert all(of["problems"] == [] for of in recorded.report.values())
     runs = {run for (run,) in recorded.warehouse.sql("SELECT DISTINCT run FROM traces").fetchall()}
     of_samples = {run for run in runs if not run.endswith("capture_traces")}
-    assert of_samples == {f"{name}_{recorded.device}" for name in recorded.report.keys() - missing}
+    suffix = "" if recorded.device == "cuda" else "_cpu"
+    assert of_samples == {f"{name}{suffix}" for name in recorded.report.keys() - missing}
     facts = json.loads((recorded.folder / "facts.json").read_text())
     assert facts["torch"] == torch.__version__
     assert ("driver" in facts) is torch.cuda.is_available()
@@ -81,7 +82,7 @@ def test_views_have_the_figures_of_torch(recorded: Recorded) -> None:
 
 def test_something_was_compared(recorded: Recorded) -> None:
     """Each check of operators, annotations and memory has rows, and on a GPU also the others."""
-    [said] = (recorded.folder / "said").glob("gpt_eager_*")
+    [said] = (recorded.folder / "said").glob("gpt_eager*")
     recording = Recording(recorded.warehouse, said)
     for check in CHECKS:
         on_gpu = (
@@ -136,7 +137,7 @@ def test_a_difference_is_found(
     change: Callable[[dict[str, Any]], None],
     found: set[tuple[str, str]],
 ) -> None:
-    [said] = (recorded.folder / "said").glob("gpt_eager_*")
+    [said] = (recorded.folder / "said").glob("gpt_eager*")
     changed = Path(shutil.copy(said, tmp_path))
     text = json.loads(changed.read_text())
     change(text)
@@ -147,7 +148,7 @@ def test_a_difference_is_found(
 
 
 def test_a_missing_operator_is_found(recorded: Recorded, tmp_path: Path) -> None:
-    [said] = (recorded.folder / "said").glob("gpt_eager_*")
+    [said] = (recorded.folder / "said").glob("gpt_eager*")
     changed = Path(shutil.copy(said, tmp_path))
     text = json.loads(changed.read_text())
     new_operator(text)

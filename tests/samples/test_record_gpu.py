@@ -24,14 +24,14 @@ MODULES = ("gpt", "record", "recorder", "gpu_samples", "record_gpu")
 FAILS = """
 import pathlib, sys, time
 name, device, out = sys.argv[1:]
-for file in (f"traces/{name}_{device}/worker0.1.pt.trace.json.gz", f"said/{name}_{device}.worker0.1.json"):
+for file in (f"traces/{name}/worker0.1.pt.trace.json.gz", f"said/{name}.worker0.1.json"):
     pathlib.Path(out, file).parent.mkdir(parents=True, exist_ok=True)
     pathlib.Path(out, file).touch()
 if name == "gpt_eager":
     raise ValueError("no memory is left")
 if name == "gpt_compiled":
     time.sleep(60)
-if name == "roofline":
+if name == "gpt_counters":
     sys.exit("not recorded: the driver offers no counters")
 """
 
@@ -57,26 +57,26 @@ def test_what_fails_leaves_no_trace_and_has_a_reason(
     reasons = {
         name: script.record(name, "cuda", out, seconds)
         for name, seconds in {
-            "resnet_workers_0": 20,
+            "resnet_gpu_workers_0": 20,
             "gpt_eager": 20,
             "gpt_compiled": 2,
-            "roofline": 20,
-            "ddp_gloo": 0,
+            "gpt_counters": 20,
+            "ddp_gpu_gloo": 0,
         }.items()
     }
     assert reasons == {
-        "resnet_workers_0": "",
+        "resnet_gpu_workers_0": "",
         "gpt_eager": "failed: ValueError: no memory is left",
         "gpt_compiled": "failed: it took longer than 2 seconds",
-        "roofline": "not recorded: the driver offers no counters",
-        "ddp_gloo": "skipped: no time was left",
+        "gpt_counters": "not recorded: the driver offers no counters",
+        "ddp_gpu_gloo": "skipped: no time was left",
     }
-    assert os.listdir(out / "traces") == ["resnet_workers_0_cuda"]
-    assert os.listdir(out / "said") == ["resnet_workers_0_cuda.worker0.1.json"]
+    assert os.listdir(out / "traces") == ["resnet_gpu_workers_0"]
+    assert os.listdir(out / "said") == ["resnet_gpu_workers_0.worker0.1.json"]
 
 
 def test_on_a_cpu_what_needs_a_gpu_is_skipped(script: Any, tmp_path: Path) -> None:
-    reason = script.record("cuda_graph", "cpu", tmp_path, 10)
+    reason = script.record("gpt_inference", "cpu", tmp_path, 10)
     assert reason == "skipped: a CUDA graph is captured on a GPU"
 
 
@@ -130,15 +130,15 @@ def test_what_only_a_gpu_runs_holds_together(
         monkeypatch.setattr(torch.cuda, name, lambda _: contextlib.nullcontext())
     monkeypatch.setattr(torch.cuda.memory, "_record_memory_history", MagicMock())
     monkeypatch.setattr(torch.cuda.memory, "_snapshot", lambda: snapshot)
-    samples.cuda_graph(tmp_path, "graph", "cpu")
-    samples.memory_snapshot(tmp_path, "memory", "cpu")
+    samples.gpt_inference(tmp_path, "graph", "cpu")
+    samples.gpt_memory(tmp_path, "memory", "cpu")
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(samples.NotRecorded, match="and there is no ncu"):
-        samples.roofline(tmp_path, "roofline", "cpu")
+        samples.gpt_counters(tmp_path, "roofline", "cpu")
     ncu = tmp_path / "ncu"
     ncu.write_text("#!/bin/sh\necho $*\n")
     ncu.chmod(0o755)
-    samples.roofline(tmp_path, "roofline", "cpu")
+    samples.gpt_counters(tmp_path, "roofline", "cpu")
     traces = tmp_path / "traces"
     assert len([*traces.glob("graph/capture_traces/bs_2.pt.trace.json.gz")]) == 1
     assert len([*traces.glob("graph/worker0.*.pt.trace.json.gz")]) == 1

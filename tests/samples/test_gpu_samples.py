@@ -1,0 +1,107 @@
+"""The samples of a GPU: what is in them, what must not be, and that the views have the figures of torch."""
+
+from __future__ import annotations
+
+import gzip
+import re
+from pathlib import Path
+
+import pytest
+
+import tracewh
+from tests.live.compare_recordings import CHECKS, Recording, compare
+
+HERE = Path(__file__).parent
+SAMPLES = HERE.parents[1] / "samples"
+#: Runs, and how many steps are on record.
+STEPS = {
+    "gpt_eager": 6,
+    "gpt_compiled": 6,
+    "gpt_cuda_graphs": 6,
+    "gpt_inference": 10,
+    "gpt_counters": 1,
+    "gpt_memory": 2,
+    "resnet_gpu_workers_0": 10,
+    "resnet_gpu_workers_2": 10,
+    "ddp_gpu_gloo": 3,
+}
+FILES = sorted(path for run in STEPS for path in (SAMPLES / run).rglob("*") if path.is_file())
+
+
+def test_they_are_small() -> None:
+    sizes = [path.stat().st_size for path in FILES]
+    assert len(sizes) == 15
+    assert max(sizes) < 600_000 and sum(sizes) < 4_000_000
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_a_file_tells_nothing_about_the_machine(path: Path) -> None:
+    data = path.read_bytes()
+    text = (gzip.decompress(data) if path.suffix == ".gz" else data).decode("utf-8", "ignore")
+    assert re.findall(r'"/[^"]*|[^"]*site-packages[^"]*|"[A-Z]:\\[^"]*', text) == []
+    assert re.findall(r"/(?:opt|root|home|tmp|usr)/\S*", text) == []
+    assert set(re.findall(r'"host_name": ?"([^"]*)"', text)) <= {"localhost"}
+
+
+def test_all_steps_and_kernels_are_there(samples: tracewh.Warehouse) -> None:
+    rows = samples.sql(
+        "SELECT run, count(DISTINCT step), bool_and(kernel_us > 0) FROM step_breakdown()"
+        f" WHERE run IN {tuple(STEPS)} GROUP BY run"
+    ).fetchall()
+    assert {run: steps for run, steps, _ in rows} == STEPS
+    assert all(busy for *_, busy in rows)
+
+
+def test_views_have_the_figures_of_torch(samples: tracewh.Warehouse) -> None:
+    """said/ is what torch said of the same recordings, and how long its own events took between steps."""
+    assert [str(each) for each in compare(HERE, samples)] == []
+
+
+def test_something_was_compared(samples: tracewh.Warehouse) -> None:
+    recording = Recording(samples, HERE / "said" / "gpt_eager.worker0.1.json.gz")
+    for check in CHECKS:
+        assert any(recording.ours(check).values()), check
+    assert len([*(HERE / "said").iterdir()]) == 12
+
+
+def test_cuda_graphs_make_a_step_shorter_beyond_noise(samples: tracewh.Warehouse) -> None:
+    pair = {"baseline": "gpt_eager", "experiment": "gpt_cuda_graphs"}
+    [(change, p_value, significant)] = (
+        samples.diff_overview(**pair)
+        .project("delta_step_us_pct, step_p_value, step_significant")
+        .fetchall()
+    )
+    assert change < -30 and p_value < 0.01 and significant
+
+
+def test_each_step_replays_a_graph_for_forward_and_one_for_backward(
+    samples: tracewh.Warehouse,
+) -> None:
+    rows = samples.sql(
+        "SELECT events, count(*) FROM graph_replays(run := 'gpt_cuda_graphs') GROUP BY events"
+    ).fetchall()
+    assert len(rows) == 2 and {launches for _, launches in rows} == {STEPS["gpt_cuda_graphs"]}
+    # Inference captured one graph, and replays it in each step.
+    rows = samples.sql(
+        "SELECT events, count(*) FROM graph_replays(run := 'gpt_inference') GROUP BY events"
+    ).fetchall()
+    assert len(rows) == 1 and rows[0][1] == STEPS["gpt_inference"]
+
+
+def test_counters_are_those_of_the_kernels_of_the_step(samples: tracewh.Warehouse) -> None:
+    """In the same order, with the same grids: Nsight Compute ran the same step in another process."""
+    [(kernels, counted, same)] = samples.sql(
+        """
+        WITH kernel AS (
+            SELECT row_number() OVER (ORDER BY start_ns) AS place, grid, block
+            FROM kernels WHERE run = 'gpt_counters' AND category = 'kernel'
+        ),
+        launch AS (
+            SELECT row_number() OVER (ORDER BY event_id) AS place, grid, block
+            FROM device_events WHERE run = 'gpt_counters' AND raw_category = 'ncu'
+        )
+        SELECT count(k.place), count(l.place), count(*) FILTER (k.grid = l.grid AND k.block = l.block)
+        FROM kernel AS k FULL JOIN launch AS l USING (place)
+        """
+    ).fetchall()
+    assert kernels == counted == same > 100
