@@ -31,6 +31,20 @@ line fails the tests, and so does a line without a difference.
 'Rows' is the number of figures that differ for this reason, in all traces together. 'It' is the other
 tool, and 'we' is tracewh. [The definitions](definitions.md) say how tracewh defines its figures."""
 
+_TORCH = """\
+## torch.profiler's own key_averages()
+
+Tests compare views of operators, annotations, runtime calls, kernels, copies, memory and steps with `key_averages()` of
+the same recording: on a CPU each time, and on an H100 for the [samples](../samples/README.md). All figures are the same
+to the nanosecond and to the byte, but for these:
+
+- It takes the time of Python frames, and the memory of frames and annotations, away from the operator around them. We
+  do not.
+- Kineto writes an annotation on a device into the trace with 1 ns more before and after it.
+- It gives a call of CUDA that no operator made, such as those of gloo's threads, to the thread that profiles. An
+  operator there that runs meanwhile then has less self time, and the device time of the call. We leave the call on
+  its thread."""
+
 
 def render(command: str) -> str:
     """The page."""
@@ -41,7 +55,7 @@ def render(command: str) -> str:
     parts = [_INDEX.format(command=command)]
     for peer, title in PEERS.items():
         parts += [f"## {title}", _reasons(by_peer[peer])]
-    return "\n\n".join(parts) + "\n"
+    return "\n\n".join([*parts, _TORCH]) + "\n"
 
 
 def _reasons(lines: list[Listed]) -> str:

@@ -1,8 +1,6 @@
 """Make the pictures of README.md and docs/, light and dark: `python -m docs.pictures`.
 
-It ingests the bundled samples, and the ResNet-50 recordings of a GPU (a sample of pytorch/kineto) from the
-folder of shared traces, which `--shared` or the variable TRACEWH_SHARED names. It writes docs/images/NAME.png and
-NAME-dark.png, and the sentence that a picture shows into the `alt` of each page that shows it. A page shows
+It ingests the bundled samples. It writes docs/images/NAME.png and NAME-dark.png, and the sentence that a picture shows into the `alt` of each page that shows it. A page shows
 a picture with
 
     <picture>
@@ -16,7 +14,6 @@ a button.
 
 from __future__ import annotations
 
-import argparse
 import functools
 import html
 import os
@@ -40,10 +37,8 @@ from tracewh.cli.report.write import write_report
 DOCS = Path(__file__).parent
 ROOT = DOCS.parent
 IMAGES = DOCS / "images"
-#: The runs of the samples, and of the folder of shared traces.
-SLOW, FAST, RANKS = "resnet_workers_0", "resnet_workers_2", "ddp_gloo"
-GPU = "resnet50_num_workers_0"
-GPU_TRACES = Path("traces", "v100_resnet50_2021")
+#: Runs of the samples.
+SLOW, FAST, RANKS = "gpt_eager", "gpt_cuda_graphs", "ddp_gpu_gloo"
 WIDTH = 1280
 THEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 TERMINAL = """\
@@ -79,20 +74,12 @@ class Picture:
 
 
 def main() -> None:
-    """Parse the command line, and write the pictures."""
-    parser = argparse.ArgumentParser(description="Make the pictures of README.md and docs/.")
-    shared = Path(os.environ.get("TRACEWH_SHARED", ROOT.parent / "shared"))
-    parser.add_argument("--shared", type=Path, default=shared, help="folder of the shared traces")
-    arguments = parser.parse_args()
-    gpu_traces = arguments.shared / GPU_TRACES
-    if not gpu_traces.is_dir():
-        parser.error(f"there is no folder {gpu_traces}: name the shared traces with --shared")
+    """Write the pictures."""
     IMAGES.mkdir(exist_ok=True)
     path = shutil.which("chromium-headless-shell") or shutil.which("chromium")
     with tempfile.TemporaryDirectory() as work, sync_playwright() as playwright:
         folder = Path(work)
         tracewh.ingest([ROOT / "samples"], folder / "samples")
-        tracewh.ingest([gpu_traces], folder / "gpu")
         browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
         for picture in pictures(folder):
             sentence = take(browser, picture)
@@ -102,41 +89,41 @@ def main() -> None:
 
 
 def pictures(folder: Path) -> list[Picture]:
-    """The pictures, made from the warehouses samples and gpu of a folder."""
+    """The pictures, made from the warehouse samples of a folder."""
     report = functools.cache(functools.partial(_report, folder))
     return [
         Picture(
             "report",
-            "The report of a ResNet-50 training run",
-            lambda: report("gpu", GPU),
+            "The report of the training of a small GPT",
+            lambda: report(SLOW),
             _first_screen,
             _verdict,
         ),
         Picture(
             "timeline",
             "The timeline of a training step",
-            lambda: report("gpu", GPU),
+            lambda: report(SLOW),
             _timeline,
             _verdict,
         ),
         Picture(
             "comparison",
             "The report of a run with another one as its baseline",
-            lambda: report("samples", FAST, SLOW),
+            lambda: report(FAST, SLOW),
             _comparison,
             lambda page: _text(page, "#panel-diff-verdict .headline"),
         ),
         Picture(
             "verdict",
             "The top of the report of a training run",
-            lambda: report("samples", SLOW),
+            lambda: report(SLOW),
             _first_verdict,
             _verdict,
         ),
         Picture(
             "workers",
             "All workers of a run side by side",
-            lambda: report("samples", RANKS),
+            lambda: report(RANKS),
             lambda page: _drawn(page, "workers"),
             lambda page: _text(page, "#panel-workers .finding"),
         ),
@@ -201,9 +188,9 @@ def smaller(image: bytes) -> bytes:
     )
 
 
-def _report(folder: Path, warehouse: str, run: str, baseline: str | None = None) -> Path:
+def _report(folder: Path, run: str, baseline: str | None = None) -> Path:
     path = folder / f"{run}-{baseline}.html"
-    write_report(str(folder / warehouse), run, None, "1", path, baseline)
+    write_report(str(folder / "samples"), run, None, "1", path, baseline)
     return path
 
 

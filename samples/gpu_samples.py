@@ -163,7 +163,7 @@ def gpt_counters(out: Path, run: str, device: str) -> None:
     trainer = Trainer(device)
     for _ in range(REHEARSED):
         trainer.step()
-    for counters in (COUNTERS, []):
+    for counters in (COUNTERS, list[str]()):
         recorder = Recorder(out, run, device)
         shutil.rmtree(recorder.folder, ignore_errors=True)
         config = _ExperimentalConfig(

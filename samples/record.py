@@ -24,13 +24,13 @@ from pathlib import Path
 import torch
 import torch.distributed
 from torch import Tensor, nn
-from torch._C._profiler import _ExperimentalConfig
 from torch.multiprocessing.spawn import spawn
 from torch.nn import functional
 from torch.nn.parallel import DistributedDataParallel
 from torch.profiler import ProfilerActivity, profile, record_function, schedule
 from torch.utils.data import DataLoader, Dataset
 
+# Of weights and images.
 SEED = 2021
 BATCH = 4
 CLASSES = 10
@@ -131,7 +131,6 @@ def train(
     active: int = ACTIVE,
     device: str = "cpu",
     wrap: Callable[[nn.Module], nn.Module] = lambda model: model,
-    counters: list[str] | None = None,
     finish: Callable[[profile, Path, str], None] | None = None,
     step: Callable[[profile], None] = profile.step,
 ) -> None:
@@ -155,9 +154,6 @@ def train(
         profile_memory=True,
         with_stack=True,
         with_modules=True,
-        experimental_config=_ExperimentalConfig(
-            profiler_metrics=counters or [], profiler_measure_per_kernel=bool(counters)
-        ),
     ) as profiler:
         steps = (WAIT + WARMUP + active) * cycles
         for images, labels in islice(loader, steps):

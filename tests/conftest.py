@@ -337,13 +337,31 @@ def browser() -> Iterator[Browser]:
         browser.close()
 
 
+#: The samples of a CPU: small enough for whatever a test asks of them.
+CPU_SAMPLES = [
+    ROOT / "samples" / run for run in ("ddp_gloo", "resnet_workers_0", "resnet_workers_2")
+]
+
+
 @pytest.fixture(scope="session")
 def samples(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tracewh.Warehouse]:
-    """A warehouse with the bundled samples in it."""
+    """A warehouse with the bundled samples of a CPU in it."""
+    yield from _ingested(tmp_path_factory, "samples", CPU_SAMPLES)
+
+
+@pytest.fixture(scope="session")
+def all_samples(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tracewh.Warehouse]:
+    """A warehouse with all bundled samples in it, also those of a GPU."""
+    yield from _ingested(tmp_path_factory, "all_samples", [ROOT / "samples"])
+
+
+def _ingested(
+    tmp_path_factory: pytest.TempPathFactory, name: str, given: list[Path]
+) -> Iterator[tracewh.Warehouse]:
     import tracewh
 
     def ingest(folder: Path) -> None:
-        tracewh.ingest([ROOT / "samples"], folder / "warehouse")
+        tracewh.ingest(given, folder / "warehouse")
 
-    with tracewh.open(made_once(tmp_path_factory, "samples", ingest) / "warehouse") as warehouse:
+    with tracewh.open(made_once(tmp_path_factory, name, ingest) / "warehouse") as warehouse:
         yield warehouse

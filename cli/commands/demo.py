@@ -1,4 +1,4 @@
-"""`tracewh demo`: ingest the bundled samples and run two views."""
+"""`tracewh demo`: ingest the bundled samples, find what makes one slow, and compare it with the fix."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from pathlib import Path
 from tracewh.cli import diagnostics
 from tracewh.cli.commands.ingest import run_ingest
 from tracewh.cli.commands.options import DEFAULT_WAREHOUSE
+from tracewh.cli.commands.summary import summarize
 from tracewh.cli.diagnostics.errors import OK, CliError
+from tracewh.cli.diff.run_diff import compare
 from tracewh.cli.output import Output
 from tracewh.cli.report import libraries
 
 SAMPLES = Path(__file__).parents[2] / "samples"
-#: Two samples that differ only in the number of data loader workers.
-BASELINE, EXPERIMENT = "resnet_workers_0", "resnet_workers_2"
+#: The same training on a GPU, operator by operator, and compiled with CUDA graphs.
+BASELINE, EXPERIMENT = "gpt_eager", "gpt_cuda_graphs"
 
 
 def run_demo(warehouse: str | None) -> int:
-    """Ingest the samples, run two views, and print commands to try next."""
-    import tracewh
-
+    """Ingest the samples, show a slow run and whether the fix helped, and print commands to try next."""
     if not SAMPLES.is_dir():
         raise CliError(f"the sample traces are missing: no folder {SAMPLES}")
     if warehouse is None:
@@ -30,19 +30,19 @@ def run_demo(warehouse: str | None) -> int:
     code = run_ingest([str(SAMPLES)], warehouse)
     if code != OK:
         return code
-    with tracewh.open(warehouse) as opened:
-        diagnostics.line(
-            "\nWhat does each step spend its time on?\n"
-            f"$ tracewh show step_breakdown --run {BASELINE} -w {warehouse}"
-        )
-        Output().write(opened.view("step_breakdown", run=BASELINE))
-        diagnostics.line(
-            "\nWhich operators take the most time?\n"
-            f"$ tracewh show operator_stats --run {BASELINE} --span 1 --limit 10 -w {warehouse}"
-        )
-        Output(limit=10).write(opened.view("operator_stats", run=BASELINE, span="1"))
+    diagnostics.line(
+        "\nA small GPT was trained on an H100. What makes a step slow?\n"
+        f"$ tracewh summary {BASELINE} -w {warehouse}"
+    )
+    summarize(warehouse, BASELINE, None, None, Output())
+    diagnostics.line(
+        "\nThe same training with CUDA graphs: did that help?\n"
+        f"$ tracewh diff {BASELINE} {EXPERIMENT} -w {warehouse}"
+    )
+    runs = {"baseline": BASELINE, "experiment": EXPERIMENT}
+    code = compare(warehouse, runs, None, "0.05", False, [], "text", None)
     diagnostics.line(_next(warehouse))
-    return OK
+    return code
 
 
 def _next(warehouse: str) -> str:
@@ -50,9 +50,8 @@ def _next(warehouse: str) -> str:
     first = f"{libraries.INSTALL} && " if libraries.missing() else ""
     return f"""
 Try next:
-  tracewh summary {BASELINE} {where}
+  tracewh show gpu_gaps --run {BASELINE} --limit 10 {where}
   {first}tracewh report {EXPERIMENT} --baseline {BASELINE} -o report.html {where}
-  tracewh diff {BASELINE} {EXPERIMENT} {where}
   tracewh show --help
   tracewh query "FROM cpu_ops SELECT name, count(*) AS calls GROUP BY ALL ORDER BY calls DESC" {where}
   tracewh shell {where}

@@ -136,8 +136,10 @@ def _problem(result: FileResult) -> str:
     words = []
     if skipped := result.skipped_events:
         words.append(f"skipped {skipped:,} event{'' if skipped == 1 else 's'}")
-    if result.repairs:
-        causes = (f"{count:,} {cause.replace('_', ' ')}" for cause, count in result.repairs.items())
+    # Of every file of Nsight Compute: it is no damage, and trace_quality says it.
+    repairs = {cause: count for cause, count in result.repairs.items() if cause != "no_times"}
+    if repairs:
+        causes = (f"{count:,} {cause.replace('_', ' ')}" for cause, count in repairs.items())
         words.append(f"repaired or left out: {', '.join(causes)}")
     return "; ".join(words)
 

@@ -17,6 +17,7 @@
 --   has_data_parallel  BOOLEAN  -     Whether DataParallel ran.
 --   has_ddp            BOOLEAN  -     Whether DistributedDataParallel ran.
 --   has_nccl           BOOLEAN  -     Whether the host called NCCL.
+--   is_compiled        BOOLEAN  -     Whether code that torch.compile made ran.
 --   trains             BOOLEAN  -     Whether a backward pass or an optimizer ran; otherwise it is inference.
 CREATE MACRO frameworks(
     run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
@@ -30,6 +31,11 @@ CREATE MACRO frameworks(
             bool_or(h.name = 'DataParallel.forward') AS has_data_parallel,
             bool_or(h.name = 'DistributedDataParallel.forward') AS has_ddp,
             bool_or(starts_with(h.name, 'nccl:')) AS has_nccl,
+            bool_or(
+                starts_with(h.name, 'Torch-Compiled Region')
+                OR starts_with(h.name, 'CompiledFunction')
+                OR starts_with(h.name, '## Call CompiledFxGraph')
+            ) AS is_compiled,
             bool_or(contains(h.name, 'ackward') OR starts_with(h.name, 'Optimizer.')) AS trains
         FROM host_events AS h
         WHERE
@@ -41,6 +47,7 @@ CREATE MACRO frameworks(
             d.run,
             d.worker,
             d.span,
+            FALSE,
             FALSE,
             FALSE,
             FALSE,
@@ -65,6 +72,7 @@ CREATE MACRO frameworks(
         bool_or(s.has_data_parallel) AS has_data_parallel,
         bool_or(s.has_ddp) AS has_ddp,
         bool_or(s.has_nccl) AS has_nccl,
+        bool_or(s.is_compiled) AS is_compiled,
         coalesce(bool_or(s.trains), FALSE) AS trains
     FROM _signs AS s
     GROUP BY s.run, s.worker, s.span;

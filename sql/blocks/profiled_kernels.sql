@@ -14,22 +14,35 @@
 -- rows. The duration of a kernel is the counter gpu__time_duration.sum, or that of the kernels with the same
 -- correlation.
 --
+-- Operations of CUDA cores are in the counters smsp__sass_thread_inst_executed_op_<type><op>_pred_on.sum of the types
+-- f, h and d; an fma is two operations. Those of tensor cores are in sm__ops_path_tensor_src_<type>.sum of the types
+-- fp64, tf32, bf16, fp16 and fp8, which count a multiply-add as two. A name may continue with the type that the products
+-- add up in (_dst_fp32) and with _sparsity_on or _sparsity_off, and then counts a part: if the parts were recorded as
+-- well as the whole, each operation still counts once. The counters sm__ops_path_tensor_op_<instruction>_src_<type>
+-- count the same operations again and are left out, and so are operations on integers.
+--
 -- params
 --   run, worker, span
 -- columns
 --   run, worker, span
---   event_id     BIGINT   key    Row in device_events.
---   kernel_name  VARCHAR  -      Name of the kernel; for a range that the user set, its name.
---   device_id    INTEGER  -      Device that it ran on.
---   launch_id    BIGINT   key    Call that launched it, in host_events; NULL where unknown.
---   op_id        BIGINT   key    Operator or annotation that launched it; NULL if there is none or it is unknown.
---   matched_by   VARCHAR  -      How the launch was found: 'correlation' or 'order'; NULL if it was not.
---   duration_ns  DOUBLE   ns     Time that the kernel ran; NULL if nothing measured it.
---   flops        DOUBLE   -      Floating-point operations of the CUDA cores; a fused multiply-add counts as two. NULL if none of their counters was recorded.
---   fp64_flops   DOUBLE   -      Operations in double precision.
---   fp32_flops   DOUBLE   -      Operations in single precision.
---   fp16_flops   DOUBLE   -      Operations in half precision.
---   dram_bytes   DOUBLE   bytes  Bytes read from and written to device memory; NULL unless both were recorded.
+--   event_id           BIGINT   key    Row in device_events.
+--   kernel_name        VARCHAR  -      Name of the kernel; for a range that the user set, its name.
+--   device_id          INTEGER  -      Device that it ran on.
+--   launch_id          BIGINT   key    Call that launched it, in host_events; NULL where unknown.
+--   op_id              BIGINT   key    Operator or annotation that launched it; NULL if there is none or it is unknown.
+--   matched_by         VARCHAR  -      How the launch was found: 'correlation' or 'order'; NULL if it was not.
+--   duration_ns        DOUBLE   ns     Time that the kernel ran; NULL if nothing measured it.
+--   flops              DOUBLE   -      Floating-point operations of CUDA cores and tensor cores; a fused multiply-add counts as two. NULL if none of their counters was recorded.
+--   fp64_flops         DOUBLE   -      Operations of the CUDA cores in double precision.
+--   fp32_flops         DOUBLE   -      Operations of the CUDA cores in single precision.
+--   fp16_flops         DOUBLE   -      Operations of the CUDA cores in half precision.
+--   tensor_flops       DOUBLE   -      Operations of the tensor cores; NULL if none of their counters was recorded.
+--   fp64_tensor_flops  DOUBLE   -      Operations of the tensor cores in double precision.
+--   fp32_tensor_flops  DOUBLE   -      Operations of the tensor cores with TF32.
+--   fp16_tensor_flops  DOUBLE   -      Operations of the tensor cores on float16.
+--   bf16_tensor_flops  DOUBLE   -      Operations of the tensor cores on bfloat16.
+--   fp8_tensor_flops   DOUBLE   -      Operations of the tensor cores on types of 8 bits.
+--   dram_bytes         DOUBLE   bytes  Bytes read from and written to device memory; NULL unless both were recorded.
 CREATE MACRO profiled_kernels(
     run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
 ) AS TABLE
@@ -176,6 +189,48 @@ CREATE MACRO profiled_kernels(
         FROM _by_counter AS b
     ),
 
+    -- What the counter counts: all operations of the type (''), those of a type of result ('d'), or with and
+    -- without sparsity ('s').
+    _tensor_counters AS (
+        SELECT
+            first_id(t.names, c.run, c.worker, c.span) + c.event_id AS id,
+            c.counter,
+            regexp_extract(c.counter, '_src_([a-z0-9]+)', 1) AS dtype,
+            CASE WHEN contains(c.counter, '_dst_') THEN 'd' ELSE '' END
+            || CASE WHEN contains(c.counter, '_sparsity_') THEN 's' ELSE '' END AS detail,
+            max(c.value) AS value
+        FROM counters AS c
+        CROSS JOIN _traces AS t
+        WHERE
+            starts_with(c.counter, 'sm__ops_path_tensor_src_')
+            AND regexp_matches(
+                c.counter,
+                '^sm__ops_path_tensor_src_(fp64|tf32|fp16|bf16|fp8)'
+                || '(_dst_[a-z0-9]+)?(_sparsity_(on|off))?[.]sum$'
+            )
+            AND is_wanted(c.run, c.worker, c.span, run, worker, span)
+        GROUP BY ALL
+    ),
+
+    -- The parts add up to the whole, or to less where some of them were not recorded.
+    _tensor_sums AS (
+        SELECT c.id, c.dtype, c.detail, sum(c.value) AS flops
+        FROM _tensor_counters AS c
+        GROUP BY c.id, c.dtype, c.detail
+    ),
+
+    _on_tensor_cores AS (
+        SELECT
+            s.id,
+            max(s.flops) FILTER (WHERE s.dtype = 'fp64') AS fp64_tensor_flops,
+            max(s.flops) FILTER (WHERE s.dtype = 'tf32') AS fp32_tensor_flops,
+            max(s.flops) FILTER (WHERE s.dtype = 'fp16') AS fp16_tensor_flops,
+            max(s.flops) FILTER (WHERE s.dtype = 'bf16') AS bf16_tensor_flops,
+            max(s.flops) FILTER (WHERE s.dtype = 'fp8') AS fp8_tensor_flops
+        FROM _tensor_sums AS s
+        GROUP BY s.id
+    ),
+
     _timed AS (
         SELECT
             r.run,
@@ -210,10 +265,23 @@ CREATE MACRO profiled_kernels(
             WHEN coalesce(r.launch_id, r.op_id) IS NOT NULL THEN 'correlation'
         END AS matched_by,
         coalesce(c.duration_ns, t.duration_ns) AS duration_ns,
-        list_sum([c.fp64_flops, c.fp32_flops, c.fp16_flops]) AS flops,
+        list_sum([
+            c.fp64_flops, c.fp32_flops, c.fp16_flops,
+            s.fp64_tensor_flops, s.fp32_tensor_flops, s.fp16_tensor_flops, s.bf16_tensor_flops,
+            s.fp8_tensor_flops
+        ]) AS flops,
         c.fp64_flops,
         c.fp32_flops,
         c.fp16_flops,
+        list_sum([
+            s.fp64_tensor_flops, s.fp32_tensor_flops, s.fp16_tensor_flops, s.bf16_tensor_flops,
+            s.fp8_tensor_flops
+        ]) AS tensor_flops,
+        s.fp64_tensor_flops,
+        s.fp32_tensor_flops,
+        s.fp16_tensor_flops,
+        s.bf16_tensor_flops,
+        s.fp8_tensor_flops,
         c.dram_bytes
     FROM _ranges AS r
     CROSS JOIN _traces AS n
@@ -226,6 +294,9 @@ CREATE MACRO profiled_kernels(
     LEFT JOIN _counted AS c
         ON
             first_id(n.names, r.run, r.worker, r.span) + r.event_id = c.id
+    LEFT JOIN _on_tensor_cores AS s
+        ON
+            first_id(n.names, r.run, r.worker, r.span) + r.event_id = s.id
     LEFT JOIN _timed AS t
         ON
             r.run = t.run

@@ -1,7 +1,12 @@
-"""What makes the command lines on pages quick."""
+"""Pages and notebooks show all samples."""
 
 from __future__ import annotations
 
-from tests.cli.conftest import made_command
+import pytest
 
-__all__ = ["made_command"]
+import tracewh
+
+
+@pytest.fixture(scope="session")
+def samples(all_samples: tracewh.Warehouse) -> tracewh.Warehouse:
+    return all_samples

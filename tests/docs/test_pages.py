@@ -33,7 +33,8 @@ COMING_FROM = sorted((DOCS / "coming-from").glob("*.md"))
 PLACEHOLDERS = {"my_run": "resnet_workers_0", "/traces/run1": "traces/run1"}
 #: What the pages take for granted of the reader's program.
 READERS = """
-loader, train, BATCH, StoredPictures = range(12), lambda batch: None, 4, lambda: [0] * 4
+import torch
+loader, train, model = range(12), lambda batch: None, torch.nn.Linear(2, 2)
 prompt, dataset = "a lighthouse", range(12)
 
 def pipe(prompt, num_inference_steps, callback_on_step_end=lambda pipe, step, time, tensors: tensors):
@@ -106,6 +107,7 @@ def test_sql(blocks: list[str]) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning:torch.profiler")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of what torch.compile imports
 @pytest.mark.parametrize("blocks", with_blocks("python"))
 def test_python(blocks: list[str]) -> None:
     # Slow to import, and every process of a test run collects this file.

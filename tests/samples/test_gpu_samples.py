@@ -43,8 +43,8 @@ def test_a_file_tells_nothing_about_the_machine(path: Path) -> None:
     assert set(re.findall(r'"host_name": ?"([^"]*)"', text)) <= {"localhost"}
 
 
-def test_all_steps_and_kernels_are_there(samples: tracewh.Warehouse) -> None:
-    rows = samples.sql(
+def test_all_steps_and_kernels_are_there(all_samples: tracewh.Warehouse) -> None:
+    rows = all_samples.sql(
         "SELECT run, count(DISTINCT step), bool_and(kernel_us > 0) FROM step_breakdown()"
         f" WHERE run IN {tuple(STEPS)} GROUP BY run"
     ).fetchall()
@@ -52,22 +52,22 @@ def test_all_steps_and_kernels_are_there(samples: tracewh.Warehouse) -> None:
     assert all(busy for *_, busy in rows)
 
 
-def test_views_have_the_figures_of_torch(samples: tracewh.Warehouse) -> None:
+def test_views_have_the_figures_of_torch(all_samples: tracewh.Warehouse) -> None:
     """said/ is what torch said of the same recordings, and how long its own events took between steps."""
-    assert [str(each) for each in compare(HERE, samples)] == []
+    assert [str(each) for each in compare(HERE, all_samples)] == []
 
 
-def test_something_was_compared(samples: tracewh.Warehouse) -> None:
-    recording = Recording(samples, HERE / "said" / "gpt_eager.worker0.1.json.gz")
+def test_something_was_compared(all_samples: tracewh.Warehouse) -> None:
+    recording = Recording(all_samples, HERE / "said" / "gpt_eager.worker0.1.json.gz")
     for check in CHECKS:
         assert any(recording.ours(check).values()), check
     assert len([*(HERE / "said").iterdir()]) == 12
 
 
-def test_cuda_graphs_make_a_step_shorter_beyond_noise(samples: tracewh.Warehouse) -> None:
+def test_cuda_graphs_make_a_step_shorter_beyond_noise(all_samples: tracewh.Warehouse) -> None:
     pair = {"baseline": "gpt_eager", "experiment": "gpt_cuda_graphs"}
     [(change, p_value, significant)] = (
-        samples.diff_overview(**pair)
+        all_samples.diff_overview(**pair)
         .project("delta_step_us_pct, step_p_value, step_significant")
         .fetchall()
     )
@@ -75,22 +75,22 @@ def test_cuda_graphs_make_a_step_shorter_beyond_noise(samples: tracewh.Warehouse
 
 
 def test_each_step_replays_a_graph_for_forward_and_one_for_backward(
-    samples: tracewh.Warehouse,
+    all_samples: tracewh.Warehouse,
 ) -> None:
-    rows = samples.sql(
+    rows = all_samples.sql(
         "SELECT events, count(*) FROM graph_replays(run := 'gpt_cuda_graphs') GROUP BY events"
     ).fetchall()
     assert len(rows) == 2 and {launches for _, launches in rows} == {STEPS["gpt_cuda_graphs"]}
     # Inference captured one graph, and replays it in each step.
-    rows = samples.sql(
+    rows = all_samples.sql(
         "SELECT events, count(*) FROM graph_replays(run := 'gpt_inference') GROUP BY events"
     ).fetchall()
     assert len(rows) == 1 and rows[0][1] == STEPS["gpt_inference"]
 
 
-def test_counters_are_those_of_the_kernels_of_the_step(samples: tracewh.Warehouse) -> None:
+def test_counters_are_those_of_the_kernels_of_the_step(all_samples: tracewh.Warehouse) -> None:
     """In the same order, with the same grids: Nsight Compute ran the same step in another process."""
-    [(kernels, counted, same)] = samples.sql(
+    [(kernels, counted, same)] = all_samples.sql(
         """
         WITH kernel AS (
             SELECT row_number() OVER (ORDER BY start_ns) AS place, grid, block
@@ -105,3 +105,47 @@ def test_counters_are_those_of_the_kernels_of_the_step(samples: tracewh.Warehous
         """
     ).fetchall()
     assert kernels == counted == same > 100
+
+
+def test_tensor_cores_did_the_operations_that_the_shapes_of_the_products_have(
+    all_samples: tracewh.Warehouse,
+) -> None:
+    """2 * M * N * K each. operator_flops also has the additions of the bias, which CUDA cores do."""
+    rows = all_samples.sql(
+        """
+        WITH kernel AS (
+            SELECT row_number() OVER (ORDER BY start_ns) AS place, op_id
+            FROM kernels WHERE run = 'gpt_counters'
+        ),
+        counted AS (
+            SELECT row_number() OVER (ORDER BY event_id) AS place, tensor_flops
+            FROM profiled_kernels(run := 'gpt_counters')
+        )
+        SELECT
+            f.name,
+            f.flops - if(f.name = 'aten::addmm', (f.input_dims ->> '$[1][0]')::BIGINT
+            * (f.input_dims ->> '$[2][1]')::BIGINT, 0),
+            sum(c.tensor_flops)
+        FROM operator_flops(run := 'gpt_counters') AS f
+        JOIN kernel AS k ON f.event_id = k.op_id
+        JOIN counted AS c USING (place)
+        WHERE f.kind = 'gemm'
+        GROUP BY f.event_id, f.name, f.flops, f.input_dims
+        """
+    ).fetchall()
+    assert [counted for *_, counted in rows] == [work for _, work, _ in rows]
+    # Forward has four per block and the head; backward has two for each of them.
+    names = [name for name, *_ in rows]
+    assert (names.count("aten::addmm"), names.count("aten::mm")) == (2 * 4, 1 + 2 * 9)
+
+
+def test_products_are_bound_by_compute_and_updates_by_memory(
+    all_samples: tracewh.Warehouse,
+) -> None:
+    rows = all_samples.sql(
+        "SELECT name, bound, achieved_pct FROM roofline(run := 'gpt_counters') WHERE duration_us > 100"
+    ).fetchall()
+    assert len(rows) == 14
+    for name, bound, achieved_pct in rows:
+        assert bound == ("compute" if name.startswith("nvjet") else "memory")
+        assert 20 < achieved_pct < 100

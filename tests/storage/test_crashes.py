@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 import tracewh
+from tests.conftest import CPU_SAMPLES
 from tests.forked import run_forked, said, start_forked
 from tracewh.ingest.plan import SMALL_BYTES
 from tracewh.schema import tables
@@ -24,6 +25,8 @@ from tracewh.storage.checks import check, left_behind
 from tracewh.views.database import database_problem
 
 SAMPLES = Path(__file__).parents[2] / "samples"
+#: Those of a CPU, as words of a command.
+RUNS = " ".join(map(str, CPU_SAMPLES))
 KILLS = 30
 #: Rows of a trace, by table.
 Rows = dict[str, int]
@@ -209,7 +212,7 @@ def on_a_small_disk(tmp_path: Path) -> Callable[..., str]:
         """
         done = subprocess.run(
             [*outside, "sh", "-c", whole], capture_output=True, text=True, check=False,
-            env={**os.environ, "OUT": str(out), "SAMPLES": str(SAMPLES), **environment},
+            env={**os.environ, "OUT": str(out), "SAMPLES": str(SAMPLES), "RUNS": RUNS, **environment},
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
         return done.stdout + done.stderr
@@ -227,12 +230,12 @@ def test_a_disk_that_fills_up(tmp_path: Path, on_a_small_disk: Callable[..., str
         """
         tracewh ingest $SAMPLES/ddp_gloo/rank0* -w wh > $OUT/table 2> $OUT/first || exit 1
         head -c $(( $(df --output=avail -B1 . | tail -1) - 90000 )) /dev/zero > filler
-        tracewh ingest $SAMPLES --force -w wh > $OUT/table 2> $OUT/second
+        tracewh ingest $RUNS --force -w wh > $OUT/table 2> $OUT/second
         echo $? > $OUT/code
         rm filler
         cp -a wh $OUT/full
         tracewh check -w wh > $OUT/check 2>&1 || exit 2
-        tracewh ingest $SAMPLES -w wh > $OUT/table 2> $OUT/third || exit 3
+        tracewh ingest $RUNS -w wh > $OUT/table 2> $OUT/third || exit 3
         tracewh check -w wh 2> $OUT/sound || exit 4
         ls -A wh/.staging
         """,

@@ -129,7 +129,7 @@ def drawn(tmp_path_factory: pytest.TempPathFactory) -> tracewh.Warehouse:
 @pytest.mark.parametrize(
     ("warehouse", "trace"),
     [("corpus", trace) for trace in SHARED_TRACES]
-    + [("samples", trace) for trace in SAMPLES]
+    + [("all_samples", trace) for trace in SAMPLES]
     + [("drawn", f"{name.replace(',', '')}/w.json") for name in DRAWN],
 )
 def test_views_agree_on_the_time_of_communication(

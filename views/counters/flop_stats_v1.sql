@@ -9,7 +9,7 @@
 -- uses: checked_choice, first_id, kernel_counters_v1, module_costs, module_events, percentage, profiled_kernels, trace_names
 -- example: drawn --group-by module
 --
--- Operations are those of the CUDA cores, as in kernel_counters; operations of tensor cores are not counted.
+-- Operations are those of CUDA cores and tensor cores, as far as their counters were recorded, as in kernel_counters.
 -- The self figure of an operator or module covers the kernels for which it is the innermost one around the
 -- launch. The total adds everything inside it; an operator or module nested in itself counts once. Modules
 -- are the Python frames that the profiler marks with a module, so backward passes belong to none. Kernels

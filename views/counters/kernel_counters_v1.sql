@@ -23,8 +23,10 @@
 -- the same correlation.
 --
 -- Floating-point operations are those of the CUDA cores, from the counters
--- smsp__sass_thread_inst_executed_op_<type><op>_pred_on.sum of the types f, h and d. An fma counts as two
--- operations, mul and add as one. Operations of tensor cores are not included.
+-- smsp__sass_thread_inst_executed_op_<type><op>_pred_on.sum of the types f, h and d, and those of the tensor cores, from
+-- the counters sm__ops_path_tensor_src_<type>.sum of the types fp64, tf32, bf16_dst_fp32, fp16 and fp8, as in
+-- profiled_kernels. An fma counts as two operations, mul and add as one. The operations of units whose counters
+-- were not recorded are missing.
 --
 -- HolisticTraceAnalysis has the same operators and counters if every launch is a cudaLaunchKernel*, and
 -- no rows otherwise.

@@ -7,22 +7,28 @@
 -- order: duration_us DESC, flops DESC, run, worker, span, name, device_id
 -- needs: no_counters
 -- empty: No kernel has counters: {record counters}.
--- uses: checked_choice, is_wanted, kernel_counters_v1, percentage, profiled_kernels, ratio
+-- uses: checked_choice, is_wanted, kernel_counters_v1, percentage, profiled_kernels, ratio, time_at_peak
 -- example: drawn
 --
 -- Arithmetic intensity is the number of floating-point operations per byte read from or written to device
--- memory. The least time that kernels can take is the longer of two times: that of their operations at the
--- device's peak (each precision has its own), and that of their bytes at its bandwidth. The longer one
--- is the bound, and achieved_pct is its share of the time that the kernels took.
+-- memory. The least time that kernels can take is the longest of three times, because CUDA cores, tensor cores and
+-- memory work at the same time: that of the operations of the CUDA cores at the device's peak (each precision has its
+-- own), that of the operations of the tensor cores at theirs, and that of the bytes at the memory bandwidth. The bound
+-- is 'memory' if the bytes take longest. achieved_pct is the least time as a share of the time that the kernels took.
 --
--- The view needs these counters: smsp__sass_thread_inst_executed_op_<type><op>_pred_on.sum (the profiler's
--- metric kineto__cuda_core_flops), dram__bytes_read.sum and dram__bytes_write.sum, and
--- gpu__time_duration.sum for the time. A figure is NULL if one of its counters is missing. None of them
--- counts operations of tensor cores, so a kernel that uses tensor cores shows too few operations.
+-- The view needs these counters. Operations of CUDA cores: smsp__sass_thread_inst_executed_op_<type><op>_pred_on.sum
+-- (the profiler's metric kineto__cuda_core_flops). Operations of tensor cores: sm__ops_path_tensor_src_<type>.sum of
+-- the types fp64, tf32, bf16_dst_fp32, fp16 and fp8, as in profiled_kernels. Bytes: dram__bytes_read.sum and
+-- dram__bytes_write.sum. Time: gpu__time_duration.sum. A figure is NULL if one of its counters is missing, but kernels
+-- with counters of CUDA cores alone have flops: then tensor_flops is NULL, and kernels that use tensor cores
+-- show too few operations. Operations on integers do not count.
 --
--- The peaks come from known_gpus, by the name of the device. For another device, or for peaks that you have
--- measured, set gpus to a table, a view or a file (CSV, Parquet) with the same columns: name,
--- fp64_tflops, fp32_tflops, fp16_tflops and memory_gbps. Its rows take precedence over those of known_gpus.
+-- The peaks come from known_gpus, by the name of the device. They are those without sparsity, so kernels that multiply
+-- with sparsity may have an achieved_pct above 100. For another device, or for peaks that you have
+-- measured, set gpus to a table, a view or a file (CSV, Parquet) with the columns name, fp64_tflops, fp32_tflops,
+-- fp16_tflops and memory_gbps of known_gpus, and for tensor cores fp64_tensor_tflops, fp32_tensor_tflops,
+-- fp16_tensor_tflops, bf16_tensor_tflops and fp8_tensor_tflops, as far as you need them. Its rows take precedence over
+-- those of known_gpus.
 --
 -- params
 --   name      type     unit  default       meaning
@@ -36,7 +42,8 @@
 --   device_id          INTEGER  key    Device that the kernels ran on.
 --   device_name        VARCHAR  -      Product name of the device.
 --   calls              BIGINT   -      Number of kernels.
---   flops              DOUBLE   -      Floating-point operations of the CUDA cores.
+--   flops              DOUBLE   -      Floating-point operations of CUDA cores and tensor cores.
+--   tensor_flops       DOUBLE   -      Of flops, those of the tensor cores; NULL if they were not counted.
 --   dram_bytes         DOUBLE   bytes  Bytes read from and written to device memory.
 --   intensity          DOUBLE   -      Operations per byte.
 --   duration_us        DOUBLE   us     Time that the kernels ran.
@@ -44,7 +51,7 @@
 --   achieved_gbps      DOUBLE   gbps   10^9 bytes per second of duration_us.
 --   attainable_tflops  DOUBLE   -      The same operations in least_us.
 --   least_us           DOUBLE   us     Least time that the device can take.
---   bound              VARCHAR  -      'compute' or 'memory': the longer of the two times.
+--   bound              VARCHAR  -      'compute' or 'memory': what takes least_us.
 --   achieved_pct       DOUBLE   pct    least_us as a share of duration_us.
 --   peak_gbps          DOUBLE   gbps   Memory bandwidth of the device; NULL where the device is not known.
 CREATE MACRO roofline_v1(
@@ -55,18 +62,21 @@ CREATE MACRO roofline_v1(
     gpus VARCHAR := 'known_gpus'
 ) AS TABLE
     WITH
+    -- A table of one's own may lack the peaks of tensor cores: they are NULL then.
     peaks AS (
+        SELECT k.*, 2 AS place
+        FROM known_gpus AS k
+        UNION ALL BY NAME
         SELECT
-            regexp_replace(g.name, '^NVIDIA ', '') AS name,
-            g.fp64_tflops,
-            g.fp32_tflops,
-            g.fp16_tflops,
-            g.memory_gbps,
+            g.* REPLACE (
+                regexp_replace(g.name, '^NVIDIA ', '') AS name,
+                g.fp64_tflops::DOUBLE AS fp64_tflops,
+                g.fp32_tflops::DOUBLE AS fp32_tflops,
+                g.fp16_tflops::DOUBLE AS fp16_tflops,
+                g.memory_gbps::DOUBLE AS memory_gbps
+            ),
             1 AS place
         FROM query_table(gpus) AS g
-        UNION ALL
-        SELECT k.name, k.fp64_tflops, k.fp32_tflops, k.fp16_tflops, k.memory_gbps, 2 AS place
-        FROM known_gpus AS k
     ),
 
     gpus_of_traces AS (
@@ -79,6 +89,11 @@ CREATE MACRO roofline_v1(
             p.fp64_tflops,
             p.fp32_tflops,
             p.fp16_tflops,
+            p.fp64_tensor_tflops,
+            p.fp32_tensor_tflops,
+            p.fp16_tensor_tflops,
+            p.bf16_tensor_tflops,
+            p.fp8_tensor_tflops,
             p.memory_gbps
         FROM devices AS d
         LEFT JOIN peaks AS p ON regexp_replace(d.name, '^NVIDIA ', '') = p.name
@@ -121,35 +136,31 @@ CREATE MACRO roofline_v1(
             sum(n.fp64_flops) AS fp64_flops,
             sum(n.fp32_flops) AS fp32_flops,
             sum(n.fp16_flops) AS fp16_flops,
+            CASE WHEN count(n.tensor_flops) = count(*) THEN sum(n.tensor_flops) END AS tensor_flops,
+            sum(n.fp64_tensor_flops) AS fp64_tensor_flops,
+            sum(n.fp32_tensor_flops) AS fp32_tensor_flops,
+            sum(n.fp16_tensor_flops) AS fp16_tensor_flops,
+            sum(n.bf16_tensor_flops) AS bf16_tensor_flops,
+            sum(n.fp8_tensor_flops) AS fp8_tensor_flops,
             CASE WHEN count(n.dram_bytes) = count(*) THEN sum(n.dram_bytes) END AS dram_bytes,
             CASE WHEN count(n.duration_ns) = count(*) THEN sum(n.duration_ns) END AS duration_ns
         FROM named AS n
         GROUP BY n.run, n.worker, n.span, n.name, n.device_id
     ),
 
-    -- Operations per nanosecond are 10^9 operations per second. The peak of a precision without operations
-    -- does not matter.
     timed AS (
         SELECT
             g.*,
             d.name AS device_name,
             d.memory_gbps,
-            CASE
-                WHEN g.flops IS NOT NULL
-                    THEN
-                        CASE
-                            WHEN coalesce(g.fp64_flops, 0) = 0 THEN 0
-                            ELSE g.fp64_flops / (1000 * d.fp64_tflops)
-                        END
-                        + CASE
-                            WHEN coalesce(g.fp32_flops, 0) = 0 THEN 0
-                            ELSE g.fp32_flops / (1000 * d.fp32_tflops)
-                        END
-                        + CASE
-                            WHEN coalesce(g.fp16_flops, 0) = 0 THEN 0
-                            ELSE g.fp16_flops / (1000 * d.fp16_tflops)
-                        END
-            END AS compute_ns,
+            time_at_peak(g.fp64_flops, d.fp64_tflops)
+            + time_at_peak(g.fp32_flops, d.fp32_tflops)
+            + time_at_peak(g.fp16_flops, d.fp16_tflops) AS cuda_ns,
+            time_at_peak(g.fp64_tensor_flops, d.fp64_tensor_tflops)
+            + time_at_peak(g.fp32_tensor_flops, d.fp32_tensor_tflops)
+            + time_at_peak(g.fp16_tensor_flops, d.fp16_tensor_tflops)
+            + time_at_peak(g.bf16_tensor_flops, d.bf16_tensor_tflops)
+            + time_at_peak(g.fp8_tensor_flops, d.fp8_tensor_tflops) AS tensor_ns,
             g.dram_bytes / d.memory_gbps AS memory_ns
         FROM grouped AS g
         LEFT JOIN gpus_of_traces AS d
@@ -164,8 +175,10 @@ CREATE MACRO roofline_v1(
         SELECT
             t.*,
             CASE
-                WHEN t.compute_ns IS NOT NULL AND t.memory_ns IS NOT NULL
-                    THEN greatest(t.compute_ns, t.memory_ns)
+                WHEN
+                    t.flops IS NOT NULL AND t.cuda_ns IS NOT NULL AND t.tensor_ns IS NOT NULL
+                    AND t.memory_ns IS NOT NULL
+                    THEN greatest(t.cuda_ns, t.tensor_ns, t.memory_ns)
             END AS least_ns
         FROM timed AS t
     )
@@ -179,6 +192,7 @@ CREATE MACRO roofline_v1(
         b.device_name,
         b.calls,
         b.flops,
+        b.tensor_flops,
         b.dram_bytes,
         ratio(b.flops, b.dram_bytes) AS intensity,
         b.duration_ns / 1000.0 AS duration_us,
@@ -188,7 +202,7 @@ CREATE MACRO roofline_v1(
         b.least_ns / 1000.0 AS least_us,
         CASE
             WHEN b.least_ns IS NULL THEN NULL
-            WHEN b.compute_ns > b.memory_ns THEN 'compute'
+            WHEN b.least_ns > b.memory_ns THEN 'compute'
             ELSE 'memory'
         END AS bound,
         percentage(b.least_ns, b.duration_ns) AS achieved_pct,

@@ -7,7 +7,7 @@
 -- order: run, worker, span, step
 -- empty: No event with a duration was recorded: {record events}.
 -- notes: replay_notes
--- uses: device_models, event_steps, first_id, gpu_peaks, is_wanted, operator_work, percentage, profiled_kernels, ratio, recording_hint, trace_key, trace_names, unrecorded_work
+-- uses: device_models, event_steps, first_id, gpu_peaks, is_wanted, operator_work, percentage, profiled_kernels, ratio, recording_hint, time_at_peak, trace_key, trace_names, unrecorded_work
 -- example: drawn
 -- reading: Step 1 would take 200 of its 1000 us if its products ran at the peak of the device.
 --
@@ -35,8 +35,9 @@
 --   time of all such calls (without device times: if they are more than 1 % of the calls), mfu_pct is NULL.
 --
 -- Hardware FLOPs utilization (HFU) has the operations that CUPTI counted, as in kernel_counters: those of the
--- CUDA cores, against the peaks of the CUDA cores. Operations of tensor cores are not counted. Such a recording
--- runs every kernel several times, so its steps are longer than usual, and both figures are lower.
+-- CUDA cores against the peaks of the CUDA cores, and those of tensor cores, if their counters were recorded, against
+-- the peaks of the tensor cores. Such a recording runs every kernel several times, so its steps are longer than
+-- usual, and both figures are lower.
 --
 -- params
 --   name         type    unit  default  meaning
@@ -56,7 +57,7 @@
 --   ideal_us       DOUBLE   us    Time that the operations would take at the peaks of their types.
 --   mfu_pct        DOUBLE   pct   ideal_us as a share of step_us; NULL where reason says why.
 --   hfu_flops      DOUBLE   -     Operations that CUPTI counted; NULL if it did not count them for all kernels of the step.
---   hfu_pct        DOUBLE   pct   The time that hfu_flops would take at the peaks of the CUDA cores, as a share of step_us.
+--   hfu_pct        DOUBLE   pct   The time that hfu_flops would take at the peaks of their types, as a share of step_us.
 --   device         VARCHAR  -     Model of the device; NULL if the trace lists none, or several.
 --   is_tail        BOOLEAN  -     Whether the step was cut short by the end of the recording and is left out of averages.
 --   reason         VARCHAR  -     Why mfu_pct is NULL.
@@ -87,7 +88,12 @@ CREATE MACRO mfu_v1(
             k.flops,
             k.fp64_flops,
             k.fp32_flops,
-            k.fp16_flops
+            k.fp16_flops,
+            k.fp64_tensor_flops,
+            k.fp32_tensor_flops,
+            k.fp16_tensor_flops,
+            k.bf16_tensor_flops,
+            k.fp8_tensor_flops
         FROM profiled_kernels(run, worker, span) AS k
         INNER JOIN host_events AS h
             ON
@@ -232,16 +238,20 @@ CREATE MACRO mfu_v1(
         GROUP BY r.trace, r.step, r.step_start_ns
     ),
 
-    -- The peak of a precision without operations does not matter.
     hardware AS (
         SELECT
             c.id >> 40 AS trace,
             p.step,
             p.step_start_ns,
             CASE WHEN count(c.flops) = count(*) THEN sum(c.flops) END AS flops,
-            sum(nullif(c.fp64_flops, 0)) AS fp64_flops,
-            sum(nullif(c.fp32_flops, 0)) AS fp32_flops,
-            sum(nullif(c.fp16_flops, 0)) AS fp16_flops
+            sum(c.fp64_flops) AS fp64_flops,
+            sum(c.fp32_flops) AS fp32_flops,
+            sum(c.fp16_flops) AS fp16_flops,
+            sum(c.fp64_tensor_flops) AS fp64_tensor_flops,
+            sum(c.fp32_tensor_flops) AS fp32_tensor_flops,
+            sum(c.fp16_tensor_flops) AS fp16_tensor_flops,
+            sum(c.bf16_tensor_flops) AS bf16_tensor_flops,
+            sum(c.fp8_tensor_flops) AS fp8_tensor_flops
         FROM counted AS c
         INNER JOIN placed AS p ON c.id = p.id
         GROUP BY c.id >> 40, p.step, p.step_start_ns
@@ -252,7 +262,12 @@ CREATE MACRO mfu_v1(
             p.name,
             any_value(p.peak_tflops) FILTER (WHERE p.dtype = 'float64') AS fp64,
             any_value(p.peak_tflops) FILTER (WHERE p.dtype = 'float32') AS fp32,
-            any_value(p.peak_tflops) FILTER (WHERE p.dtype = 'float16') AS fp16
+            any_value(p.peak_tflops) FILTER (WHERE p.dtype = 'float16') AS fp16,
+            any_value(p.tensor_peak_tflops) FILTER (WHERE p.dtype = 'float64') AS fp64_tensor,
+            any_value(p.tensor_peak_tflops) FILTER (WHERE p.dtype = 'float32') AS fp32_tensor,
+            any_value(p.tensor_peak_tflops) FILTER (WHERE p.dtype = 'float16') AS fp16_tensor,
+            any_value(p.tensor_peak_tflops) FILTER (WHERE p.dtype = 'bfloat16') AS bf16_tensor,
+            any_value(p.tensor_peak_tflops) FILTER (WHERE p.dtype = 'float8_e4m3fn') AS fp8_tensor
         FROM gpu_peaks() AS p
         GROUP BY p.name
     ),
@@ -275,18 +290,17 @@ CREATE MACRO mfu_v1(
             b.ideal_ns,
             h.flops AS hfu_flops,
             CASE
-                WHEN h.flops IS NULL THEN NULL
-                WHEN
-                    (h.fp64_flops IS NULL OR coalesce(peak_tflops, c.fp64) IS NOT NULL)
-                    AND (h.fp32_flops IS NULL OR coalesce(peak_tflops, c.fp32) IS NOT NULL)
-                    AND (h.fp16_flops IS NULL OR coalesce(peak_tflops, c.fp16) IS NOT NULL)
+                WHEN h.flops IS NOT NULL
                     THEN
-                        (
-                            coalesce(h.fp64_flops / coalesce(peak_tflops, c.fp64), 0)
-                            + coalesce(h.fp32_flops / coalesce(peak_tflops, c.fp32), 0)
-                            + coalesce(h.fp16_flops / coalesce(peak_tflops, c.fp16), 0)
-                        ) / (1000 * greatest(f.devices, 1))
-            END AS hfu_ns,
+                        time_at_peak(h.fp64_flops, coalesce(peak_tflops, c.fp64))
+                        + time_at_peak(h.fp32_flops, coalesce(peak_tflops, c.fp32))
+                        + time_at_peak(h.fp16_flops, coalesce(peak_tflops, c.fp16))
+                        + time_at_peak(h.fp64_tensor_flops, coalesce(peak_tflops, c.fp64_tensor))
+                        + time_at_peak(h.fp32_tensor_flops, coalesce(peak_tflops, c.fp32_tensor))
+                        + time_at_peak(h.fp16_tensor_flops, coalesce(peak_tflops, c.fp16_tensor))
+                        + time_at_peak(h.bf16_tensor_flops, coalesce(peak_tflops, c.bf16_tensor))
+                        + time_at_peak(h.fp8_tensor_flops, coalesce(peak_tflops, c.fp8_tensor))
+            END / greatest(f.devices, 1) AS hfu_ns,
             CASE
                 WHEN f.is_capture THEN 'graphs are captured here, not run'
                 WHEN NOT f.has_shapes

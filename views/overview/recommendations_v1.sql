@@ -163,6 +163,7 @@ CREATE MACRO recommendations_v1(
             m.full_pct,
             m.full_devices,
             h.has_data_parallel,
+            h.is_compiled,
             h.trains,
             h.has_ddp AND NOT h.has_nccl AND h.trains
             AND g.communicates IS NOT TRUE
@@ -338,11 +339,13 @@ CREATE MACRO recommendations_v1(
                     'message': format(
                         'For {:.1f} % of the mean step the device is idle while the '
                         || 'host runs operators ({:.1f} %) or runtime calls ({:.1f} %): use '
-                        || 'larger batches, '
+                        || 'larger batches'
                         || CASE
                             WHEN d.graph_launches > 0
-                                THEN 'and launch more of the step from CUDA graphs.'
-                            ELSE 'torch.compile or CUDA graphs.'
+                                THEN ', and launch more of the step from CUDA graphs.'
+                            WHEN d.is_compiled
+                                THEN ' or CUDA graphs (torch.compile with mode="reduce-overhead").'
+                            ELSE ', torch.compile or CUDA graphs.'
                         END,
                         d.host_pct, coalesce(d.cpu_exec_pct, 0), coalesce(d.runtime_pct, 0)
                     ),

@@ -164,7 +164,9 @@ CREATE MACRO trace_quality_v1(
                     || 'how the graphs are captured, into the folder capture_traces next to this '
                     || 'trace. vLLM: --profiler-config.capture_torch_profiler; SGLang: '
                     || '--enable-profile-cuda-graph and SGLANG_GRAPH_BATCH_CAPTURE=1; torch: '
-                    || 'start the profiler before the graph is captured, with record_shapes=True.'
+                    || 'start the profiler before the graph is captured, with record_shapes=True. '
+                    || 'With PyTorch 2.11 this helps on AMD GPUs only: captures on NVIDIA GPUs '
+                    || 'have no names of kernels.'
                 },
                 {
                     'check': 'partial_overlaps',

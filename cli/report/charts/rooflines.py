@@ -163,17 +163,21 @@ def _roofs(columns: Mapping[str, ChartColumn], rows: Sequence[int]) -> list[_Roo
     Of float16 only the limit with tensor cores counts. PyTorch uses them for float32 only if it is told to.
     """
     names: dict[float, list[str]] = {}
-    plain = dict(zip(_types(columns, rows), _numbers(columns, "peak_tflops", rows), strict=False))
-    tensor = dict(
-        zip(_types(columns, rows), _numbers(columns, "tensor_peak_tflops", rows), strict=False)
-    )
+    plain = _peaks(columns, "peak_tflops", rows)
+    tensor = _peaks(columns, "tensor_peak_tflops", rows)
     for kind, limit in plain.items():
-        if limit and (kind == "float32" or not tensor.get(kind)):
+        if kind == "float32" or kind not in tensor:
             names.setdefault(limit, []).append(kind)
     for kind, limit in tensor.items():
-        if limit and limit != plain.get(kind):
+        if limit != plain.get(kind):
             names.setdefault(limit, []).append(f"{kind} on tensor cores")
     return [_Roof(limit, ", ".join(sorted(names[limit]))) for limit in sorted(names)]
+
+
+def _peaks(columns: Mapping[str, ChartColumn], name: str, rows: Sequence[int]) -> dict[str, float]:
+    """Return the peak of each type. Rows that do not have one say nothing about their type."""
+    peaks = zip(_types(columns, rows), _numbers(columns, name, rows), strict=False)
+    return {kind: peak for kind, peak in peaks if peak}
 
 
 def _plane(

@@ -166,6 +166,30 @@ def test_a_roofline_has_the_roofs_of_the_types_that_ran() -> None:
     assert not {"no time", "no operations", "float64"} & set(shown)
 
 
+def test_a_type_has_the_roofs_of_all_units_that_ran_it() -> None:
+    """Each row has the peak of the units that it ran on, as in the roofline of kernels."""
+    rows = found(
+        WORK,
+        ("tf32", "float32", 100.0, 15.0, 900, None, 150.0, 2000.0),
+        ("add", "float32", 5.0, 10.0, 90, 20.0, None, 2000.0),
+        ("also tf32", "float32", 100.0, 15.0, 9, None, 150.0, 2000.0),
+    )
+    made = charts.specification(ROOFLINE, rows)
+    assert made is not None
+    roofs = {each["roof"] for each in made["layer"][0]["data"]["values"]}
+    assert roofs == {"memory", "float32", "float32 on tensor cores"}
+    svg = vl_convert.vegalite_to_svg(
+        {**made, "width": 640, "datasets": {"rows": charts.records(rows)}}
+    )
+    said = map(unescape, re.findall(r'aria-label="([^"]*)"', svg))
+    shares = [re.search("name: ([^;]*);.*share of the roof: ([^;]*)$", each) for each in said]
+    assert sorted(match.groups() for match in shares if match) == [
+        ("add", "100 %"),
+        ("also tf32", "10 %"),
+        ("tf32", "10 %"),
+    ]
+
+
 def test_what_a_point_of_a_roofline_says() -> None:
     """gemm does 10 of the 20 TFLOP/s without tensor cores; fast needs them; slow moves 1,000 of 2,000 GB/s."""
     rows = found(

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import tracewh
+from tracewh.cli.commands.ingest import summarize
 
 Rows = list[tuple[Any, ...]]
 
@@ -201,24 +202,76 @@ def test_one_worker_per_process(tmp_path: Path) -> None:
     ]
 
 
+#: Names as Kineto and Nsight Compute write them, and the operator that launched the kernel.
+NAMES = [
+    (
+        "void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<float>, std::array<char*, 1ul> >(int)",
+        "void native::vectorized_elementwise_kernel<4, native::FillFunctor<float>, std::array<char *, 1>>(int)",
+        "aten::fill_",
+    ),
+    (
+        "void at::native::vectorized_elementwise_kernel<8, at::native::copy(at::Base&)::{lambda(float)#1}>(int)",
+        "void native::vectorized_elementwise_kernel<8, native::copy(at::Base &)::[lambda(float) (instance 1)]>(int)",
+        "aten::copy_",
+    ),
+    (
+        "void at::native::(anonymous namespace)::cunn_SoftMaxForward<float>(float*, float const*)",
+        "void native::<unnamed>::cunn_SoftMaxForward<float>(T1 *, const T1 *)",
+        "aten::_log_softmax",
+    ),
+    ("nvjet_sm90_tst_256x128_64x4_1x2_h_bz_coopA_NNT",) * 2 + ("aten::mm",),
+]
+
+
 def test_the_page_joins_counters_to_the_operators_of_a_trace(tmp_path: Path) -> None:
-    events = [
-        {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 7, "tid": 7, "ts": 10, "dur": 50},
-        {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 7, "tid": 7, "ts": 20, "dur": 5,
-         "args": {"correlation": 1}},
-        {"ph": "X", "cat": "kernel", "name": "void gemm<float, 2>(float*, int)", "pid": 0, "tid": 7, "ts": 30,
-         "dur": 9, "args": {"correlation": 1, "device": 0, "stream": 7, "grid": [128, 4, 1], "block": [256, 1, 1]}},
-    ]  # fmt: skip
+    """The first two kernels have the same base name, grid and block: their order tells them apart."""
+    events: list[dict[str, Any]] = []
+    lines = [f'{LAUNCH},"Section Name","Metric Name","Metric Unit","Metric Value"']
+    for number, (traced, counted, operator) in enumerate(NAMES):
+        start = 100 * number
+        host = {"ph": "X", "pid": 7, "tid": 7}
+        events += [
+            {**host, "cat": "cpu_op", "name": operator, "ts": start, "dur": 50},
+            {**host, "cat": "cuda_runtime", "name": "cudaLaunchKernel", "ts": start + 20, "dur": 5,
+             "args": {"correlation": number + 1}},
+            {"ph": "X", "cat": "kernel", "name": traced, "pid": 0, "tid": 7, "ts": start + 30, "dur": 9,
+             "args": {"correlation": number + 1, "device": 0, "stream": 7, "grid": [128, 4, 1],
+                      "block": [256, 1, 1]}},
+        ]  # fmt: skip
+        lines.append(
+            f'"{number}","41","app","host","{counted}","1","7","(256, 1, 1)","(128, 4, 1)","0","9.0",'
+            f'"Memory Workload Analysis","L2 Hit Rate","%","{61.25 + number}"'
+        )
     (tmp_path / "trace.json").write_text(json.dumps({"traceEvents": events}))
-    (tmp_path / "report.csv").write_text(DETAILS)
+    (tmp_path / "report.csv").write_text("\n".join([*lines, ""]))
     tracewh.ingest(
         [tmp_path / "trace.json", tmp_path / "report.csv"], tmp_path / "warehouse", run="my_run"
     )
-    page = Path(__file__).parents[3] / "docs" / "sources" / "nsight-compute.md"
-    sql = page.read_text().partition("```sql\n")[2].partition("```")[0].rstrip().rstrip(";")
+    grid = [128, 4, 1]
     with tracewh.open(tmp_path / "warehouse") as warehouse:
-        name = "void gemm<float, 2>(float*, int)"
-        assert rows(warehouse, sql) == [("aten::mm", name, [128, 4, 1], 61.25)]
+        assert rows(warehouse, sql_of_the_page()) == [
+            ("aten::_log_softmax", "cunn_SoftMaxForward", grid, 1, 63.25),
+            ("aten::copy_", "vectorized_elementwise_kernel", grid, 1, 62.25),
+            ("aten::fill_", "vectorized_elementwise_kernel", grid, 1, 61.25),
+            ("aten::mm", "nvjet_sm90_tst_256x128_64x4_1x2_h_bz_coopA_NNT", grid, 1, 64.25),
+        ]
+
+
+def test_the_page_finds_the_operator_of_every_kernel_of_the_sample(
+    all_samples: tracewh.Warehouse,
+) -> None:
+    found = rows(all_samples, sql_of_the_page())
+    assert sum(calls for *_, calls, _ in found) == 166
+    assert {operator for operator, kernel, *_ in found if kernel.startswith("nvjet")} == {
+        "aten::addmm",
+        "aten::mm",
+    }
+    assert all(operator and 0 < hits <= 100 for operator, *_, hits in found)
+
+
+def sql_of_the_page() -> str:
+    page = Path(__file__).parents[3] / "docs" / "sources" / "nsight-compute.md"
+    return page.read_text().partition("```sql\n")[2].partition("```")[0].rstrip().rstrip(";")
 
 
 def test_damaged_rows(tmp_path: Path) -> None:
@@ -275,3 +328,13 @@ def test_a_thousand_metrics_fit_into_the_memory_of_a_job(tmp_path: Path) -> None
         assert rows(warehouse, "SELECT count(*), sum(value) FROM counters") == [
             (170 * 1200, sum(range(170)) * sum(range(1200)))
         ]
+
+
+def test_the_summary_of_an_ingest_has_no_problem_to_show(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    result = ingest(tmp_path, RAW)
+    assert result.repairs == {"no_times": 1}
+    summarize([result], 1.0)
+    shown = capsys.readouterr()
+    assert shown.out.startswith("run ") and "times" not in shown.out
