@@ -1,4 +1,7 @@
-"""CUDA graphs that are recorded here and now: what is captured and replayed, on a GPU."""
+"""A CUDA graph that is recorded here and now: what is captured and replayed, on a GPU.
+
+tests/samples/test_gpu_samples.py has graphs of torch.compile, which were captured before the recording.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +14,9 @@ import pytest
 
 import tracewh
 
-#: Records in each of two ways a graph, and REPLAYS replays of it, all in one file.
+#: Records a graph, and REPLAYS replays of it, all in one file.
 RECORDER = Path(__file__).parent / "record_graphs.py"
 REPLAYS = 3
-RUNS = ["captured", "compiled"]
 
 
 @pytest.fixture(scope="module")
@@ -31,25 +33,23 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tracewh.Wareh
         yield opened
 
 
-@pytest.mark.parametrize("run", RUNS)
 def test_each_replay_is_a_launch_with_the_work_of_its_graph(
-    recorded: tracewh.Warehouse, run: str
+    recorded: tracewh.Warehouse,
 ) -> None:
     launches = recorded.sql(
-        f"SELECT events FROM graph_replays(run := '{run}') ORDER BY start_ns"
+        "SELECT events FROM graph_replays(run := 'captured') ORDER BY start_ns"
     ).fetchall()
     assert len(launches) == REPLAYS
     assert len(set(launches)) == 1, "each replay runs the same kernels"
     assert launches[0][0] > 0
 
 
-@pytest.mark.parametrize("run", RUNS)
 def test_a_replayed_kernel_has_its_operator_or_a_reason(
-    recorded: tracewh.Warehouse, run: str
+    recorded: tracewh.Warehouse,
 ) -> None:
     rows = recorded.sql(
-        f"SELECT operator IS NOT NULL, reason IS NOT NULL, basis IS NOT NULL "
-        f"FROM graph_kernels(run := '{run}')"
+        "SELECT operator IS NOT NULL, reason IS NOT NULL, basis IS NOT NULL "
+        "FROM graph_kernels(run := 'captured')"
     ).fetchall()
     assert rows
     assert all(known != unknown and known == based for known, unknown, based in rows)
@@ -65,11 +65,10 @@ def test_every_matrix_product_has_an_operator_that_multiplies(
     assert {operator for (operator,) in rows} <= {"aten::mm", "aten::addmm"}
 
 
-@pytest.mark.parametrize("run", RUNS)
-def test_nothing_is_lost_or_counted_twice(recorded: tracewh.Warehouse, run: str) -> None:
+def test_nothing_is_lost_or_counted_twice(recorded: tracewh.Warehouse) -> None:
     ((whole, replayed, rows),) = recorded.sql(
-        f"SELECT (SELECT sum(events) FROM graph_replays(run := '{run}')), "
-        f"(SELECT sum(attributed_events) FROM graph_replays(run := '{run}')), "
-        f"(SELECT count(*) FROM graph_kernels(run := '{run}'))"
+        "SELECT (SELECT sum(events) FROM graph_replays(run := 'captured')), "
+        "(SELECT sum(attributed_events) FROM graph_replays(run := 'captured')), "
+        "(SELECT count(*) FROM graph_kernels(run := 'captured'))"
     ).fetchall()
     assert rows == whole >= replayed

@@ -88,6 +88,23 @@ def test_each_step_replays_a_graph_for_forward_and_one_for_backward(
     assert len(rows) == 1 and rows[0][1] == STEPS["gpt_inference"]
 
 
+@pytest.mark.parametrize("run", ["gpt_cuda_graphs", "gpt_inference"])
+def test_a_replayed_kernel_has_its_operator_or_a_reason(
+    all_samples: tracewh.Warehouse, run: str
+) -> None:
+    """None has an operator here: what was captured has no names of kernels, or was not recorded."""
+    kernels, known, said, launched = all_samples.sql(
+        f"""
+        SELECT count(*), count(operator), count(reason), (
+            SELECT sum(r.events)::BIGINT FROM graph_replays(run := '{run}') AS r
+        )
+        FROM graph_kernels(run := '{run}')
+        """
+    ).fetchall()[0]
+    assert (known, said) == (0, kernels)
+    assert kernels == launched > 0
+
+
 def test_counters_are_those_of_the_kernels_of_the_step(all_samples: tracewh.Warehouse) -> None:
     """In the same order, with the same grids: Nsight Compute ran the same step in another process."""
     [(kernels, counted, same)] = all_samples.sql(
