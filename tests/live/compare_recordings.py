@@ -19,6 +19,7 @@ import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -187,6 +188,18 @@ class Recording:
         of = "run := $1, worker := $2, span := $3"
         return self.warehouse.sql(query.replace("{of}", of), self.keys).fetchall()
 
+    @cached_property
+    def unfinished(self) -> list[tuple[Any, ...]]:
+        """Names of what had not ended when recording stopped, which lasts longer in a trace, and is marked there."""
+        return self.sql(
+            "SELECT DISTINCT name FROM host_events WHERE NOT finished AND (run, worker, span) = ($1, $2, $3)"
+        )
+
+    @cached_property
+    def displaced(self) -> list[tuple[Any, ...]]:
+        """Names of operators whose own time key_averages() shortens; see DISPLACED."""
+        return self.sql(DISPLACED)
+
     def ours(self, check: Check) -> Figures:
         """What the view has; figures that are 0 or NULL are left out."""
         return {
@@ -226,17 +239,12 @@ class Recording:
 
     def differences(self, check: Check) -> Iterator[Difference]:
         """What the two have differently."""
-        # What had not ended when recording stopped lasts longer in a trace, and is marked there.
-        unfinished = self.sql(
-            "SELECT DISTINCT name FROM host_events WHERE NOT finished AND (run, worker, span) = ($1, $2, $3)"
-        )
-        displaced = self.sql(DISPLACED)
         ours, theirs = self.ours(check), self.theirs(check)
         for name in sorted(ours.keys() | theirs.keys()):
             mine, other = ours.get(name, {}), theirs.get(name, {})
             for figure in check.figures:
-                long = (name,) in unfinished and figure.endswith("_ns")
-                less = (name,) in displaced and (figure == "self_ns" or figure in DEVICE)
+                long = (name,) in self.unfinished and figure.endswith("_ns")
+                less = (name,) in self.displaced and (figure == "self_ns" or figure in DEVICE)
                 if mine.get(figure) != other.get(figure) and not long and not less:
                     yield Difference(
                         self.label, check.view, name, figure, mine.get(figure), other.get(figure)

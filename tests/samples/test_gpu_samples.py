@@ -38,7 +38,8 @@ def test_they_are_small() -> None:
 def test_a_file_tells_nothing_about_the_machine(path: Path) -> None:
     data = path.read_bytes()
     text = (gzip.decompress(data) if path.suffix == ".gz" else data).decode("utf-8", "ignore")
-    assert re.findall(r'"/[^"]*|[^"]*site-packages[^"]*|"[A-Z]:\\[^"]*', text) == []
+    assert "site-packages" not in text
+    assert re.findall(r'"(?:/|[A-Z]:\\)[^"]*', text) == []
     assert re.findall(r"/(?:opt|root|home|tmp|usr)/\S*", text) == []
     assert set(re.findall(r'"host_name": ?"([^"]*)"', text)) <= {"localhost"}
 
