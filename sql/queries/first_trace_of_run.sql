@@ -1,6 +1,6 @@
 -- The trace of a run that the report shows: that of $worker and $span where they are named, else the first
--- recording of the lowest rank. With it the number of traces of the run. A trace without complete events
--- starts and ends at 0.
+-- recording of the lowest rank. With it the number of traces of the run. A trace without complete events, as a
+-- table of Nsight Compute, starts and ends at 0, and comes last.
 SELECT
     t.worker,
     t.span,
@@ -11,5 +11,7 @@ SELECT
 FROM traces AS t
 WHERE t.run = $run
 QUALIFY t.worker = coalesce($worker, t.worker) AND t.span = coalesce($span, t.span)
-ORDER BY t.rank ASC NULLS LAST, t.worker ASC, try_cast(t.span AS INTEGER) ASC, t.span ASC
+ORDER BY
+    t.start_ns IS NULL ASC, t.rank ASC NULLS LAST, t.worker ASC,
+    try_cast(t.span AS INTEGER) ASC, t.span ASC
 LIMIT 1;

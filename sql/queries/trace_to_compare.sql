@@ -9,6 +9,7 @@ WHERE t.run = $baseline
 ORDER BY
     t.worker = $worker DESC,
     coalesce(t.rank = e.rank, FALSE) DESC,
+    t.start_ns IS NULL ASC,
     t.rank ASC NULLS LAST,
     t.worker ASC,
     t.span = $span DESC,

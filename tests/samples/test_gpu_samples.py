@@ -10,6 +10,7 @@ import pytest
 
 import tracewh
 from tests.live.compare_recordings import CHECKS, Recording, compare
+from tracewh.cli.report.report_trace import first_trace
 
 HERE = Path(__file__).parent
 SAMPLES = HERE.parents[1] / "samples"
@@ -167,3 +168,13 @@ def test_products_are_bound_by_compute_and_updates_by_memory(
     for name, bound, achieved_pct in rows:
         assert bound == ("compute" if name.startswith("nvjet") else "memory")
         assert 20 < achieved_pct < 100
+
+
+def test_a_run_is_summed_up_by_its_trace_and_not_by_its_counters(
+    all_samples: tracewh.Warehouse,
+) -> None:
+    """The worker of the table comes first in the alphabet."""
+    trace = first_trace(all_samples, "gpt_counters", None, None)
+    assert trace is not None and (trace.worker, trace.others) == ("worker0", 1)
+    compared = first_trace(all_samples, "ddp_gpu_gloo", "rank0", None, baseline="gpt_counters")
+    assert compared is not None and compared.baseline_worker == "worker0"
