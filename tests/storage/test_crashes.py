@@ -109,7 +109,10 @@ def test_kill_at_random_moments(logs: Path, tmp_path: Path) -> None:
         assert process.exitcode in (0, -signal.SIGKILL), (seed, turn, said(log))
         seen = rows(warehouse)
         assert all(expected[key] == found for key, found in seen.items()), (seed, turn)
-        left += any(warehouse.glob(".staging/*"))
+        interrupted = any(warehouse.glob(".staging/*"))
+        left += interrupted
+        if process.exitcode != 0 and not interrupted:
+            duration *= 1.05  # or busier: the ingest had not begun to write
     # So that the test tests something: kills came in the middle of the writing.
     assert finished < KILLS / 2, f"seed {seed}: {finished} ended before they were killed"
     assert left > KILLS / 5, f"seed {seed}: only {left} left something behind"

@@ -33,8 +33,9 @@
 -- CUDA or HIP graph replayed belongs to the line that captured it, if the capture is known (see graph_replays).
 --
 -- A thread that waits for work is in a line of the standard library that does nothing else, such as wait of
--- threading.py. These lines have is_waiting and come last, however long they take. With frame 'user', a wait
--- that a user's line called is a part of that line, and callee names it.
+-- threading.py, or in such a line of torch.compile's own threads. These lines have is_waiting and come last,
+-- however long they take. With frame 'user', a wait that a user's line called is a part of that line, and
+-- callee names it.
 --
 -- params
 --   name   type     unit  default  meaning
@@ -54,7 +55,7 @@
 --   allocated_bytes  BIGINT   bytes  Memory that its operators allocated; NULL where memory was not recorded.
 --   is_library       BOOLEAN  -      Whether the line belongs to a library.
 --   callee           VARCHAR  -      The called library line with the most of host_self_us, as 'file(line): function'; NULL if the line itself has the most.
---   is_waiting       BOOLEAN  -      Whether it is a line of the standard library that only waits: for other threads, processes or connections.
+--   is_waiting       BOOLEAN  -      Whether it is a line of a library that only waits: for other threads, processes or connections.
 --   replayed_us      DOUBLE   us     Part of device_us that graphs replayed.
 CREATE MACRO source_lines_v1(
     run VARCHAR := NULL,
@@ -437,6 +438,7 @@ CREATE MACRO source_lines_v1(
                 || '|multiprocessing/popen_[a-z_]+\.py:(poll|wait)'
                 || '|multiprocessing/synchronize\.py:(acquire|wait)'
                 || '|concurrent/futures/(thread\.py:_worker|_base\.py:(result|wait))'
+                || '|torch/_inductor/compile_worker/(subproc_pool\.py:_recv_msg|timer\.py:check)'
                 || ')$'
             ) AS is_waiting,
             w.has_frames,
