@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 #: Rows that are shown.
 MOST_ROWS = 40
+#: Texts of that many characters, as the names of GPUs, stay on one line.
+SHORT = 32
 
 
 def as_html(relation: duckdb.DuckDBPyRelation, made: Origin | None) -> str:
@@ -67,9 +69,12 @@ def as_html(relation: duckdb.DuckDBPyRelation, made: Origin | None) -> str:
 
 
 def _cell(column: cell_format.ColumnFormat, row: int) -> str:
-    style = "text-align: right; white-space: nowrap" if column.numeric else "text-align: left"
-    value = column.cells[row]
-    return f'<td style="{style}">{_text("-" if value is None else value)}</td>'
+    value = "-" if column.cells[row] is None else str(column.cells[row])
+    style = f"text-align: {'right' if column.numeric else 'left'}"
+    # Jupyter breaks the name of a GPU into three lines rather than let a table scroll.
+    if column.numeric or len(value) <= SHORT:
+        style += "; white-space: nowrap"
+    return f'<td style="{style}">{_text(value)}</td>'
 
 
 def _why(made: Origin | None) -> str:

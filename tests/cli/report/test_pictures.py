@@ -81,6 +81,18 @@ def test_a_table_holds_the_first_rows(samples: tracewh.Warehouse) -> None:
     assert texts(html)[-1] == "The first 40 rows; .df() has all."
 
 
+def test_short_texts_stay_on_one_line_and_long_ones_break(samples: tracewh.Warehouse) -> None:
+    query = "SELECT 'NVIDIA H100 80GB HBM3' AS gpu, repeat('long ', 9) AS message, NULL AS missing, 1 AS n"
+    html = relation_html(samples.sql(f"{query} UNION ALL SELECT '', '', 'x', 2"))
+    cells = dict(re.findall(r'<td style="([^"]+)">(NVIDIA|long|1<|-<)', html))
+    assert cells == {
+        "text-align: left; white-space: nowrap": "-<",
+        "text-align: left": "long",
+        "text-align: right; white-space: nowrap": "1<",
+    }
+    assert '<td style="text-align: left; white-space: nowrap">NVIDIA H100 80GB HBM3</td>' in html
+
+
 def test_a_view_without_rows_says_why(samples: tracewh.Warehouse) -> None:
     said = texts(relation_html(samples.kernel_stats(run=RUN)))[0]
     assert said == f"kernel_stats has no rows for these parameters. {NO_DEVICE}"
