@@ -1,7 +1,7 @@
 """Make the pictures of README.md and docs/, light and dark: `python -m docs.pictures`.
 
-It ingests the bundled samples. It writes docs/images/NAME.png and NAME-dark.png, and the sentence that a picture shows into the `alt` of each page that shows it. A page shows
-a picture with
+It ingests the bundled samples. It writes docs/images/NAME.png and NAME-dark.png, and the sentence that a
+picture shows into the `alt` of each page that shows it. A page shows a picture with
 
     <picture>
       <source media="(prefers-color-scheme: dark)" srcset="images/NAME-dark.png">

@@ -1,6 +1,8 @@
-"""Train the GPT for a few steps, of which Nsight Compute counts the last one.
+"""Train the GPT for a few steps, and then one more, which Nsight Compute counts.
 
-ncu --profile-from-start off --set roofline -o report python counted_step.py
+    ncu --profile-from-start off --set roofline -o report python counted_step.py 3
+
+trains for three steps before.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from record import SEED  # type: ignore[import-not-found]
 
 
 def main() -> None:
-    """Train, and count one step."""
+    """Train, and let Nsight Compute count the last step."""
     rehearsed = int(sys.argv[1])
     torch.manual_seed(SEED)
     trainer = Trainer("cuda")

@@ -63,6 +63,10 @@ def test_something_was_compared(all_samples: tracewh.Warehouse) -> None:
     recording = Recording(all_samples, HERE / "said" / "gpt_eager.worker0.1.json.gz")
     for check in CHECKS:
         assert any(recording.ours(check).values()), check
+    assert recording.displaced == []
+    # Only gloo's threads call CUDA while the thread that profiles runs operators.
+    pair = Recording(all_samples, HERE / "said" / "ddp_gpu_gloo.rank0.1.json.gz")
+    assert 0 < len(pair.displaced) < len(pair.said["categories"]["cpu_op"]) / 10
     assert len([*(HERE / "said").iterdir()]) == 12
 
 
