@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -21,6 +22,7 @@ from tracewh.ingest.link import Writing, base_time_ns, folder_of, write_traces
 from tracewh.ingest.parse import (
     FastParser,
     count_odd_values,
+    end_lost_frames,
     is_available,
     is_unpadded,
     parse_events,
@@ -131,11 +133,14 @@ def _ingest(
             }
         if not others or len(traces) > 1:
             odd = count_odd_values(con, odd_kinds)
+            lost = end_lost_frames(con, unpadded) if source.reader == KINETO else Counter[int]()
             writing = []
             for number, (trace, reader) in enumerate(zip(traces, readers, strict=True)):
                 if number in left_out | others:
                     continue
                 reasons = {**reader.reasons, **odd.get(number, {})}
+                if lost[number]:
+                    reasons["lost_frame_ends"] = lost[number]
                 if trace.source.recordings:
                     base_ns = base_time_ns(reader.metadata)
                     reasons |= read_recordings(con, trace.source.recordings, base_ns)

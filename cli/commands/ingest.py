@@ -130,14 +130,17 @@ def _problems(results: list[FileResult]) -> list[str]:
     return lines + [f"and {more:,} more; --format json lists every file"] * (more > 0)
 
 
+#: Causes that say how the profiler writes its files, and not that one is damaged; trace_quality reports them.
+NO_DAMAGE = ("no_times", "lost_frame_ends")
+
+
 def _problem(result: FileResult) -> str:
     if result.status == "refused":
         return f"refused: {result.reason}"
     words = []
     if skipped := result.skipped_events:
         words.append(f"skipped {skipped:,} event{'' if skipped == 1 else 's'}")
-    # Of every file of Nsight Compute: it is no damage, and trace_quality says it.
-    repairs = {cause: count for cause, count in result.repairs.items() if cause != "no_times"}
+    repairs = {cause: count for cause, count in result.repairs.items() if cause not in NO_DAMAGE}
     if repairs:
         causes = (f"{count:,} {cause.replace('_', ' ')}" for cause, count in repairs.items())
         words.append(f"repaired or left out: {', '.join(causes)}")

@@ -1,6 +1,6 @@
 """Parse events into typed rows: a compiled parser for plain events, and one in SQL for all others."""
 
-from tracewh.ingest.parse.event_columns import count_odd_values
+from tracewh.ingest.parse.event_columns import count_odd_values, end_lost_frames
 from tracewh.ingest.parse.fast_parser import FastParser, is_available
 from tracewh.ingest.parse.recordings import read_recordings
 from tracewh.ingest.parse.sql_parser import (
@@ -16,6 +16,7 @@ __all__ = [
     "SqlParser",
     "count_odd_values",
     "create_raw_tables",
+    "end_lost_frames",
     "is_available",
     "is_unpadded",
     "parse_events",

@@ -78,3 +78,17 @@ def count_odd_values(
     return {
         trace: +Counter(dict(zip(names, counts, strict=True))) for trace, *counts in rows.fetchall()
     }
+
+
+def end_lost_frames(con: duckdb.DuckDBPyConnection, unpadded: bool) -> Counter[int]:
+    """End the Python frames that outlast their callers; see sql/derive/lost_ends.sql.
+
+    Args:
+        con: Connection to the database with the raw tables.
+        unpadded: Whether the files write decimals of times without leading zeros.
+
+    Returns:
+        How many frames of each trace that were.
+    """
+    rows = con.execute(query("lost_ends"), {"unpadded": unpadded}).fetchall()
+    return Counter(trace for (trace,) in rows)

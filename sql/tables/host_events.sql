@@ -9,12 +9,14 @@
 -- inside it is still open. So an event that ends after the event in which it started is a sibling of that
 -- event, under the parent of both. The part that overlaps is still subtracted from the self time.
 --
--- The rule is applied among operators and annotations, among modules (see the block module_events), and for
--- stacks among all events. So a Python frame that is never closed takes no work from the operator and the
--- module in which it starts. Events that cannot contain any of these, such as a call that launches a
--- kernel, belong to the innermost operator and module that are open when they start, however long they
--- last. An asynchronous annotation is never an ancestor on other threads. On its own thread it is the
--- ancestor of events that start while it is open.
+-- The rule is applied among operators and annotations, among modules (see the block module_events), and
+-- for stacks among all events. So a Python frame that is never closed takes no work from the operator
+-- and the module in which it starts. The profiler may lose the end of a Python frame: one that ends
+-- after the function that called it ends with that function here, and raw has its duration in the file.
+-- Events that cannot contain any of these, such as a call that launches a kernel, belong to the
+-- innermost operator and module that are open when they start, however long they last. An asynchronous
+-- annotation is never an ancestor on other threads. On its own thread it is the ancestor of events that
+-- start while it is open.
 --
 -- An operator whose only child is an operator of the same name forms one call with it, and the outermost
 -- row of such a chain represents the call. Ingest computes the costs of each call, so that queries need not

@@ -177,6 +177,14 @@ CREATE MACRO trace_quality_v1(
                     || 'the part inside it is subtracted from its self time.'
                 },
                 {
+                    'check': 'lost_frame_ends',
+                    'severity': 'info',
+                    'holds': contains(f.skipped_reasons::VARCHAR, 'lost_frame_ends'),
+                    'count': (f.skipped_reasons ->> '$.lost_frame_ends')::BIGINT,
+                    'message': 'Python frames that end after the function that called them: the '
+                    || 'profiler lost their end. In the warehouse they end with that function.'
+                },
+                {
                     'check': 'no_steps',
                     'severity': 'info',
                     'holds': NOT h.has_steps,

@@ -1,0 +1,57 @@
+-- derive: lost_ends
+-- since: 0.2
+-- summary: Ends each Python frame that outlasts its caller with the caller; raw keeps the duration in the file.
+--
+-- From Python 3.12 on, the profiler loses the end of some C functions, for example of `__exit__` of a context
+-- manager of pybind11. It lets them last until a function around them ends, or until the recording ends, and
+-- everything that ran in between would be inside them. A difference of up to 1 us is rounding: older profilers
+-- wrote whole microseconds. The caller of the first function of a thread is on another thread, and need not
+-- wait for it.
+--
+-- $unpadded says whether the file writes decimals of times without leading zeros.
+WITH
+frames AS (
+    SELECT
+        h.rowid AS place,
+        trace_of(h.event_id) AS trace,
+        h.python_id,
+        h.python_parent_id,
+        h.ts_ns,
+        h.ts_ns + h.dur_ns AS end_ns
+    FROM raw_host AS h
+    WHERE h.category = 'python_function' AND h.python_id IS NOT NULL
+),
+
+-- Numbers only: every frame is here.
+outlasted AS (
+    SELECT f.place, c.place AS caller_place, c.end_ns
+    FROM frames AS f
+    INNER JOIN frames AS c ON f.trace = c.trace AND f.python_parent_id = c.python_id
+    WHERE f.ts_ns >= c.ts_ns AND f.ts_ns < c.end_ns AND f.end_ns > c.end_ns + 1000
+),
+
+cut AS (
+    SELECT o.place, min(o.end_ns) AS end_ns
+    FROM outlasted AS o
+    INNER JOIN raw_host AS f ON o.place = f.rowid
+    INNER JOIN raw_host AS c ON o.caller_place = c.rowid
+    WHERE
+        f.pid IS NOT DISTINCT FROM c.pid AND f.tid IS NOT DISTINCT FROM c.tid
+    GROUP BY o.place
+)
+
+UPDATE raw_host SET
+    dur_ns = c.end_ns - raw_host.ts_ns,
+    raw = CASE
+        WHEN json_exists(raw_host.raw, '$.dur') THEN raw_host.raw
+        ELSE
+            '{"dur":' || (raw_host.dur_ns // 1000) || '.'
+            || CASE
+                WHEN $unpadded THEN (raw_host.dur_ns % 1000)::VARCHAR
+                ELSE lpad((raw_host.dur_ns % 1000)::VARCHAR, 3, '0')
+            END
+            || coalesce(',' || substr(nullif(raw_host.raw::VARCHAR, '{}'), 2), '}')
+    END::JSON
+FROM cut AS c
+WHERE raw_host.rowid = c.place
+RETURNING trace_of(raw_host.event_id) AS trace
