@@ -24,6 +24,9 @@ OF_GRAPHS = (
     "unmatched_replays",
 )
 
+#: The same of a block that Spark SQL can do.
+OF_LAUNCHES = ("graph_launches",)
+
 #: Blocks that have rows only where graphs were captured. Many traces of a server begin after that.
 OF_CAPTURES = (
     "compared_replays",
@@ -54,6 +57,7 @@ RARE = {
     OF_MINDSPORE: "FROM traces WHERE source = 'mindspore'",
     OF_LOADERS: "FROM data_pipeline_batches WHERE TRUE",
     OF_GRAPHS: "FROM graphs WHERE role = 'launch'",
+    OF_LAUNCHES: "FROM graphs WHERE role = 'launch'",
     OF_CAPTURES: """
         FROM (SELECT replaying_run(g.run) AS run FROM graphs AS g WHERE g.role = 'capture') WHERE TRUE
     """,

@@ -8,7 +8,7 @@
 -- carries: spark
 -- needs: no_device_events
 -- empty: The devices ran no kernels, only copies and memsets.
--- uses: device_key, device_trace_names, interval_totals, is_wanted, percentage, ratio
+-- uses: device_key, device_trace_names, graph_launches, interval_totals, is_wanted, percentage, ratio
 -- example: drawn
 --
 -- All figures cover the window from the start of the first step to the end of the last one. Steps are
@@ -20,12 +20,12 @@
 -- most 1. Achieved occupancy is the occupancy that the launch allows, weighted by time.
 --
 -- The tensor core columns cover all kernels of the trace that operators launched, directly or through an
--- annotation. The kernel's name tells whether it uses tensor cores. Some names do not, as those of most
--- kernels written in Triton; these kernels count as unknown, and tensor_core_time_pct could be larger by
--- up to tensor_core_unknown_pct. A column is NULL where the trace does not record what the figure is
--- computed from, as on AMD and MTIA devices.
+-- annotation, and all that CUDA or HIP graphs replayed. The kernel's name tells whether it uses tensor
+-- cores. Some names do not, as those of most kernels written in Triton; these kernels count as unknown,
+-- and tensor_core_time_pct could be larger by up to tensor_core_unknown_pct. A column is NULL where the
+-- trace does not record what the figure is computed from, as on AMD and MTIA devices.
 --
--- The definitions are those of the TensorBoard profiler plugin.
+-- The definitions are those of the TensorBoard profiler plugin, but for the kernels of graphs.
 --
 -- params
 --   run, worker, span
@@ -39,7 +39,7 @@
 --   gpu_utilization_pct         DOUBLE   pct    Share of the window in which a kernel ran.
 --   est_sm_efficiency_pct       DOUBLE   pct    Share of the multiprocessors in use, averaged over the window.
 --   est_achieved_occupancy_pct  DOUBLE   pct    Occupancy of the kernels, averaged over their time.
---   tensor_core_time_pct        DOUBLE   pct    Share of the operators' kernel time in kernels that use tensor cores.
+--   tensor_core_time_pct        DOUBLE   pct    Share of their kernel time in kernels that use tensor cores.
 --   tensor_core_unknown_pct     DOUBLE   pct    Share of the same time in kernels whose names do not tell whether they do.
 CREATE MACRO gpu_summary_v1(
     run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
@@ -60,6 +60,13 @@ CREATE MACRO gpu_summary_v1(
         GROUP BY s.run, s.worker, s.span
     ),
 
+    replaying AS (
+        SELECT w.trace, g.event_id
+        FROM graph_launches(run, worker, span) AS g
+        INNER JOIN windows AS w
+            ON g.run = w.run AND g.worker = w.worker AND g.span = w.span
+    ),
+
     kernel_runs AS MATERIALIZED (
         SELECT
             w.trace,
@@ -68,6 +75,7 @@ CREATE MACRO gpu_summary_v1(
             d.op_id,
             d.duration_ns,
             d.category = 'kernel' AS is_kernel,
+            g.event_id IS NOT NULL AS is_replayed,
             d.uses_tensor_cores,
             d.blocks_per_sm,
             d.est_achieved_occupancy_pct,
@@ -79,6 +87,7 @@ CREATE MACRO gpu_summary_v1(
         CROSS JOIN device_trace_names(run, worker, span) AS t
         INNER JOIN windows AS w
             ON d.run = w.run AND d.worker = w.worker AND d.span = w.span
+        LEFT JOIN replaying AS g ON w.trace = g.trace AND d.launch_id = g.event_id
         WHERE
             d.kind IN ('compute', 'communication')
             AND is_wanted(d.run, d.worker, d.span, run, worker, span)
@@ -145,7 +154,7 @@ CREATE MACRO gpu_summary_v1(
                 AS unknown_ns
         FROM kernel_runs AS k
         INNER JOIN annotations AS a ON k.trace = a.trace AND k.op_id = a.event_id
-        WHERE k.is_kernel AND a.parent_op_id IS NOT NULL
+        WHERE k.is_kernel AND NOT k.is_replayed AND a.parent_op_id IS NOT NULL
         GROUP BY k.trace, k.device_key, a.parent_op_id
         UNION ALL
         SELECT l.trace, l.device_key, a.parent_op_id, l.kernel_ns, l.tensor_core_ns, l.unknown_ns
@@ -161,8 +170,9 @@ CREATE MACRO gpu_summary_v1(
             CASE WHEN k.uses_tensor_cores THEN k.duration_ns ELSE 0 END AS tensor_core_ns,
             CASE WHEN k.uses_tensor_cores IS NULL THEN k.duration_ns ELSE 0 END AS unknown_ns
         FROM kernel_runs AS k
-        ANTI JOIN annotations AS a ON k.trace = a.trace AND k.op_id = a.event_id
-        WHERE k.op_id IS NOT NULL AND k.is_kernel
+        ANTI JOIN annotations AS a
+            ON k.trace = a.trace AND k.op_id = a.event_id AND NOT k.is_replayed
+        WHERE k.is_kernel AND (k.op_id IS NOT NULL OR k.is_replayed)
         UNION ALL
         SELECT l.device_key, l.kernel_ns, l.tensor_core_ns, l.unknown_ns
         FROM annotated AS l

@@ -4,9 +4,9 @@
 -- summary: The answer in sentences: one headline, six key figures, and what costs most.
 -- grain: one row per sentence, figure or finding of a trace
 -- distributes: run
--- combines: traces; devices; device_words(); used_devices(); data_advice(); device_advice(); eligible_kernel_share(); frameworks(); memory_fullness(); recorded_intervals(); serving_advice(); small_launches(); step_synchronizations(); unrecorded_work(); gpu_summary_v1(); step_breakdown_summary_v1(); steps; recorded_kinds(); memory_peaks(); serving_verdict(); straggler_verdict(); comm_overlap_v1(); mfu_v1(); operator_stats_v1(per_span := TRUE); step_breakdown_v1()
+-- combines: traces; devices; graph_launches(); device_words(); used_devices(); data_advice(); device_advice(); eligible_kernel_share(); frameworks(); memory_fullness(); recorded_intervals(); serving_advice(); small_launches(); step_synchronizations(); unrecorded_work(); gpu_summary_v1(); step_breakdown_summary_v1(); steps; recorded_kinds(); memory_peaks(); serving_verdict(); straggler_verdict(); comm_overlap_v1(); mfu_v1(); operator_stats_v1(per_span := TRUE); step_breakdown_v1()
 -- order: run, worker, span, list_position(['headline', 'gain', 'card', 'finding'], part), position
--- uses: as_bytes, as_digits, as_percent, as_time, device_words, finding_phrases, is_wanted, memory_peaks, percentage, recorded_kinds, recording_hint, serving_verdict, straggler_verdict, unrecorded_work, comm_overlap_v1, gpu_summary_v1, mfu_v1, operator_stats_v1, recommendations_v1, step_breakdown_summary_v1, step_breakdown_v1
+-- uses: as_bytes, as_digits, as_percent, as_time, device_words, finding_phrases, graph_launches, is_wanted, memory_peaks, percentage, recorded_kinds, recording_hint, serving_verdict, straggler_verdict, unrecorded_work, comm_overlap_v1, gpu_summary_v1, mfu_v1, operator_stats_v1, recommendations_v1, step_breakdown_summary_v1, step_breakdown_v1
 -- example: samples --run ddp_gloo --worker rank0
 -- reading: This rank waits for its data loader for a third of each step. Without that, a step would take 24 ms instead of 36 ms.
 --
@@ -27,7 +27,7 @@
 --          host_alone     if no data loader ran, but kernels did: time per step in which the host works or
 --                         waits, and the devices do nothing
 --          launch_gaps    for serving: time per step in which the device has no launched work
---       4  tensor_cores   share of the operators' kernel time in kernels that use tensor cores
+--       4  tensor_cores   share in kernels that use tensor cores of the time of operators' and graphs' kernels
 --          top_operator   if no kernel was recorded: share of the operator with the most self time
 --          attention      for serving: share of attention in the device work
 --       5  communication  communication per step that no kernel hides; if no kernel was recorded, all of it
@@ -146,12 +146,21 @@ CREATE MACRO verdict_v1(
             o.span,
             arg_max(o.name, (o.host_self_us, o.name)) AS name,
             max(o.host_share_pct) AS share_pct,
-            coalesce(sum(o.device_self_us), 0) AS device_us
+            coalesce(sum(o.device_self_us), 0) AS device_us,
+            coalesce(sum(o.replayed_us), 0) AS replayed_us
         FROM
             operator_stats_v1(
                 run := run, worker := worker, span := span, per_span := TRUE
             ) AS o
         GROUP BY o.run, o.worker, o.span
+    ),
+
+    -- Work of graphs that no operator launched.
+    replays AS MATERIALIZED (
+        SELECT g.run, g.worker, g.span, sum(g.duration_ns) / 1000.0 AS device_us
+        FROM graph_launches(run, worker, span) AS g
+        WHERE NOT g.has_operator
+        GROUP BY g.run, g.worker, g.span
     ),
 
     hidden AS MATERIALIZED (
@@ -335,7 +344,11 @@ CREATE MACRO verdict_v1(
             b.unknown_pct,
             o.name AS operator,
             o.share_pct AS operator_pct,
-            percentage(o.device_us, m.device_us * greatest(s.steps, 1)) AS launched_pct,
+            percentage(
+                coalesce(o.device_us, 0)
+                + greatest(coalesce(r.device_us, 0) - coalesce(o.replayed_us, 0), 0),
+                m.device_us * greatest(s.steps, 1)
+            ) AS launched_pct,
             h.overlap_pct,
             l.devices AS listed_devices,
             coalesce(k.has_memory, FALSE) AS has_memory,
@@ -377,6 +390,7 @@ CREATE MACRO verdict_v1(
         LEFT JOIN busy AS b ON t.run = b.run AND t.worker = b.worker AND t.span = b.span
         LEFT JOIN model_use AS g ON t.run = g.run AND t.worker = g.worker AND t.span = g.span
         LEFT JOIN operators AS o ON t.run = o.run AND t.worker = o.worker AND t.span = o.span
+        LEFT JOIN replays AS r ON t.run = r.run AND t.worker = r.worker AND t.span = r.span
         LEFT JOIN hidden AS h ON t.run = h.run AND t.worker = h.worker AND t.span = h.span
         LEFT JOIN listed_devices AS l ON t.run = l.run AND t.worker = l.worker AND t.span = l.span
         LEFT JOIN peaks AS p ON t.run = p.run AND t.worker = p.worker AND t.span = p.span
@@ -707,7 +721,9 @@ CREATE MACRO verdict_v1(
                                 ),
                                 'view': 'operator_stats'
                             }
-                    WHEN f.tensor_pct IS NULL OR f.launched_pct < 50
+                    WHEN
+                        f.tensor_pct IS NULL OR f.launched_pct < 50
+                        OR (f.tensor_pct = 0 AND f.unknown_pct >= 50)
                         THEN
                             {
                                 'position': 4,
@@ -721,6 +737,10 @@ CREATE MACRO verdict_v1(
                                         THEN recording_hint(f.source, 'operators')
                                     WHEN f.tensor_pct IS NULL
                                         THEN 'unknown: no operator launched a kernel'
+                                    WHEN f.launched_pct >= 50
+                                        THEN
+                                            'unknown: names of kernels do not tell for '
+                                            || as_percent(f.unknown_pct) || ' of their time'
                                     ELSE
                                         'unknown: operators launched only '
                                         || as_percent(f.launched_pct) || ' of the '
