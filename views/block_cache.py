@@ -12,7 +12,9 @@ that it plans the query, the macro asks whether the table is that of the traces 
 itself if not. So a relation that runs later never has rows of a replaced trace, and tables can be removed at
 any time. Only relations of a Warehouse use these tables; tracewh.duckdb and Spark do not.
 
-A statement that is executed at once needs no view: the schema is the first one of the search path meanwhile.
+A statement that is executed at once needs no view: the schema is the first one of the search path meanwhile. Nor
+need the macros ask: a variable has the names of the tables. Until there is a relation that may run later, there is
+no Python function to ask, because DuckDB imports NumPy for the first one, in 35 ms.
 """
 
 from __future__ import annotations
@@ -55,7 +57,11 @@ MOST_TRACES = 16
 #: The most schemas that a new selection of traces leaves. A server would have one for each trace and filter.
 MOST_SCHEMAS = 100
 
-_IS_CACHED = "tracewh_is_cached"
+#: The macro that tells whether a table has the rows of the traces as they are now, by the name of the table.
+_IS_CACHED = "cache.is_cached"
+#: The variable with the names of those that have, and the function that finds out.
+_CACHED_TABLES = "tracewh_cached_tables"
+_FIND_OUT = "tracewh_is_cached"
 
 
 @dataclass(slots=True)
@@ -100,6 +106,8 @@ class BlockCache:
         self._tables: dict[tuple[str, Wanted], _Table] = {}  # the one that was used last is last
         self._schemas: dict[tuple[Wanted, ...], _Schema] = {}
         self._has_function = False
+        #: The versions of the traces of the tables that a statement needs, as they were just looked up.
+        self._now: dict[Wanted, Mapping[TraceKeys, str]] = {}
 
     def query(
         self,
@@ -122,6 +130,7 @@ class BlockCache:
         schema = self._filled_schema(query, wanted, without, notes)
         if schema is None:
             return query
+        self._create_function()
         if query not in schema.queries:
             name = f"{schema.name}.answer_{len(schema.queries)}"
             self._con.execute(f"CREATE OR REPLACE VIEW {name} AS {query}")
@@ -160,10 +169,12 @@ class BlockCache:
             return None
         sides = tuple(dict.fromkeys(wanted))
         schema = self._schema(sides)
+        self._now.clear()
         for block in blocks:
             parts = sides if CACHED[block] else _apart(sides)
             tables = [self._filled(block, part, schema) for part in parts]
             if block not in schema.macros and all(table.versions for table in tables):
+                self._name_tables()  # DuckDB plans what it creates: it would plan the block
                 self._con.execute(_macro(self._registry.named(block), schema.name, tables))
                 schema.macros.add(block)
         return schema if schema.macros else None
@@ -174,6 +185,7 @@ class BlockCache:
         if schema is None or not schema.macros:
             yield
             return
+        self._name_tables()
         [(path,)] = self._con.execute("SELECT current_setting('search_path')").fetchall()
         path = path or "memory.main"
         self._con.execute(f"SET search_path = 'memory.{schema.name},{path}'")
@@ -205,33 +217,52 @@ class BlockCache:
             self._tables.clear()
 
     def _schema(self, sides: tuple[Wanted, ...]) -> _Schema:
-        if not self._has_function:
-            self._con.execute("CREATE SCHEMA IF NOT EXISTS cache")
-            me = weakref.ref(self)  # the connection keeps the function
-
-            def is_cached(name: str) -> bool:
-                cache = me()
-                return cache is not None and cache._is_cached(name)
-
-            self._con.create_function(
-                _IS_CACHED, is_cached, ["VARCHAR"], "BOOLEAN", side_effects=True
-            )
-            self._has_function = True
+        if not self._schemas and not self._has_function:
+            self._con.execute(f"""
+                CREATE SCHEMA IF NOT EXISTS cache;
+                CREATE OR REPLACE MACRO {_IS_CACHED}(name) AS
+                    coalesce(list_contains(getvariable('{_CACHED_TABLES}'), name), FALSE)
+            """)
         if sides not in self._schemas:
             name = f"cache_{len(self._schemas)}"
             self._con.execute(f"CREATE SCHEMA IF NOT EXISTS {name}")
             self._schemas[sides] = _Schema(name)
         return self._schemas[sides]
 
+    def _create_function(self) -> None:
+        """Let macros find out themselves whether a table has the rows of the traces as they are now."""
+        if self._has_function:
+            return
+        me = weakref.ref(self)  # the connection keeps the function
+
+        def is_cached(name: str) -> bool:
+            cache = me()
+            return cache is not None and cache._is_cached(name)
+
+        self._con.create_function(_FIND_OUT, is_cached, ["VARCHAR"], "BOOLEAN", side_effects=True)
+        self._con.execute(f"CREATE OR REPLACE MACRO {_IS_CACHED}(name) AS {_FIND_OUT}(name)")
+        self._has_function = True
+
     def _is_cached(self, name: str) -> bool:
         """Whether a table has the rows of the traces as they are now. DuckDB calls it when it plans a query."""
         (table,) = (table for table in self._tables.values() if table.name == name)
         try:
-            return table.versions is not None and table.versions == self._now(table)
+            return table.versions is not None and table.versions == self._versions_now(table)
         except OSError:  # the query itself says it
             return False
 
-    def _now(self, table: _Table) -> Mapping[TraceKeys, str]:
+    def _name_tables(self) -> None:
+        """Name the tables for a statement that is executed now; versions of their traces were just looked up."""
+        if self._has_function:
+            return
+        names = [
+            table.name
+            for table in self._tables.values()
+            if table.versions is not None and table.versions == self._now.get(table.wanted)
+        ]
+        self._con.execute(f"SET VARIABLE {_CACHED_TABLES} = {names}::VARCHAR[]")
+
+    def _versions_now(self, table: _Table) -> Mapping[TraceKeys, str]:
         run = table.wanted[0]
         return self._versions(None if run is None else [run])
 
@@ -240,7 +271,9 @@ class BlockCache:
         table = self._tables.pop((block, wanted), None)
         table = table or _Table(f"{block}_{len(self._tables)}", wanted)
         self._tables[block, wanted] = table
-        now = self._now(table)
+        if wanted not in self._now:
+            self._now[wanted] = self._versions_now(table)
+        now = self._now[wanted]
         if now in (table.versions, table.too_large):
             return table
         self._remove(table)

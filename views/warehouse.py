@@ -318,12 +318,10 @@ class Warehouse:
                 versions = self.versions(runs)
                 known = self._notes.get((block, traces))
                 if known is None or known[0] != versions:
-                    rows = self._query(
-                        f"SELECT run, worker, span, message FROM {block}({traces}) ORDER BY ALL",
-                        None,
-                        runs=runs,
-                        cached=[wanted],
-                    ).fetchall()
+                    query = f"SELECT run, worker, span, message FROM {block}({traces}) ORDER BY ALL"
+                    self._prepare(query, runs=runs)
+                    with self._held(query, "held_notes", [wanted]) as held:
+                        rows = held.fetchall()
                     known = versions, [((r, w, s), message) for r, w, s, message in rows]
                     self._notes[block, traces] = known
                 found += known[1]

@@ -174,13 +174,13 @@ def test_notes_are_asked_once_until_a_capture_is_linked(
     warehouse: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[str] = []
-    query = tracewh.Warehouse._query
+    held = tracewh.Warehouse._held
 
-    def count(self: tracewh.Warehouse, sql: str, *more: Any, **named: Any) -> Any:
+    def count(self: tracewh.Warehouse, sql: str, *more: Any) -> Any:
         asked.append(sql)
-        return query(self, sql, *more, **named)
+        return held(self, sql, *more)
 
-    monkeypatch.setattr(tracewh.Warehouse, "_query", count)
+    monkeypatch.setattr(tracewh.Warehouse, "_held", count)
     with tracewh.open(warehouse) as opened:
         view = opened.registry.get("operator_stats")
         [(trace, message)] = opened.notes(view, {"run": "serve"})

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import gc
 import json
+import subprocess
+import sys
+import textwrap
 import threading
 import time
 import weakref
@@ -372,6 +375,41 @@ def test_what_is_held_has_the_rows_of_a_replaced_trace(tmp_path: Path) -> None:
             assert replayed(rows) == [("aten::mm", 3.0)]
         with warehouse.held_view("operator_stats", run="serve") as rows:
             assert replayed(rows) == [("aten::mm", 5.0)]
+
+
+def test_a_relation_finds_out_that_a_trace_was_replaced_after_others_were_held(
+    tmp_path: Path,
+) -> None:
+    with tracewh.open(ingest(tmp_path, "serve", "w", 3)) as warehouse:
+        with warehouse.held_view("operator_stats", run="serve") as rows:
+            assert replayed(rows) == [("aten::mm", 3.0)]
+        relation = warehouse.operator_stats(run="serve")
+        assert replayed(relation) == [("aten::mm", 3.0)]
+        ingest(tmp_path, "serve", "w", 5)
+        assert replayed(relation) == [("aten::mm", 5.0)]
+        with warehouse.held_view("operator_stats", run="serve") as rows:
+            assert replayed(rows) == [("aten::mm", 5.0)]
+
+
+def test_what_is_held_needs_no_numpy(graphs: Path) -> None:
+    """Importing it takes longer than most queries."""
+    code = f"""
+        import sys
+        import tracewh
+
+        with tracewh.open({str(graphs)!r}) as warehouse:
+            view = warehouse.registry.get("operator_stats")
+            for run in ("serve", "other", "serve"):
+                with warehouse.held_view("operator_stats", run=run) as rows:
+                    assert rows.fetchall()
+                warehouse.notes(view, {{"run": run}})
+            tables = warehouse._con.execute("SELECT count(*) FROM duckdb_tables() WHERE schema_name = 'cache'")
+            print(tables.fetchall(), "numpy" in sys.modules)
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "[(6,)] False\n"
 
 
 def test_an_error_in_what_is_held_leaves_no_search_path_behind(graphs: Path) -> None:
