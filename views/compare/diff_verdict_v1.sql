@@ -4,9 +4,9 @@
 -- summary: Two runs in a sentence: faster or slower, whether that is noise, and what explains it; then the figures behind it.
 -- grain: one row per sentence, figure or category of a step
 -- distributes: warehouse
--- combines: trace_figures(figures := ['step_us', 'gpu_utilization_pct', 'est_sm_efficiency_pct', 'peak_memory_bytes', 'mean_memory_bytes', 'peak_host_memory_bytes', 'mean_host_memory_bytes']); step_breakdown_v1(); device_words(); used_devices(); devices; steps; traces
+-- combines: trace_figures(figures := ['step_us', 'gpu_utilization_pct', 'est_sm_efficiency_pct', 'peak_memory_bytes', 'mean_memory_bytes', 'peak_host_memory_bytes', 'mean_host_memory_bytes']); step_breakdown_v1(); device_words(); used_devices(); devices; steps; traces; graph_launches()
 -- order: list_position(['headline', 'figure', 'change'], part), position
--- uses: as_bytes, as_digits, as_percent, as_time, delta_pct, device_words, is_wanted, percentage, recording_hint, diff_overview_v1, diff_steps_v1
+-- uses: as_bytes, as_digits, as_percent, as_time, delta_pct, device_words, graph_launches, is_wanted, percentage, recording_hint, diff_overview_v1, diff_steps_v1
 -- example: samples --baseline resnet_workers_0 --experiment resnet_workers_2
 -- reading: A step is a tenth shorter, which may be noise. The data loader takes less time, and other host work takes more.
 --
@@ -347,6 +347,18 @@ CREATE MACRO diff_verdict_v1(
         WHERE d.device <> 'device'
     ),
 
+    -- What kernels of a graph use was allocated at its capture, and is not recorded when it is replayed.
+    graphs_of_sides AS (
+        SELECT count(*) > 0 AS are_replayed
+        FROM (
+            SELECT b.event_id
+            FROM graph_launches(baseline, baseline_worker, baseline_span) AS b
+            UNION ALL
+            SELECT e.event_id
+            FROM graph_launches(experiment, experiment_worker, experiment_span) AS e
+        ) AS l
+    ),
+
     figures AS (
         SELECT
             unnest([
@@ -379,7 +391,9 @@ CREATE MACRO diff_verdict_v1(
                 {
                     'position': 4,
                     'name': 'peak_memory_bytes',
-                    'title': 'Peak memory',
+                    'title': CASE
+                        WHEN g.are_replayed THEN 'Peak memory outside graphs' ELSE 'Peak memory'
+                    END,
                     'unit': 'bytes',
                     'baseline_value': o.baseline_peak_memory_bytes,
                     'experiment_value': o.experiment_peak_memory_bytes
@@ -396,6 +410,7 @@ CREATE MACRO diff_verdict_v1(
         FROM overview AS o
         CROSS JOIN total AS t
         CROSS JOIN device AS d
+        CROSS JOIN graphs_of_sides AS g
     ),
 
     entries AS (

@@ -157,9 +157,12 @@ CREATE MACRO verdict_v1(
 
     -- Work of graphs that no operator launched.
     replays AS MATERIALIZED (
-        SELECT g.run, g.worker, g.span, sum(g.duration_ns) / 1000.0 AS device_us
+        SELECT
+            g.run,
+            g.worker,
+            g.span,
+            coalesce(sum(g.duration_ns) FILTER (WHERE NOT g.has_operator), 0) / 1000.0 AS device_us
         FROM graph_launches(run, worker, span) AS g
-        WHERE NOT g.has_operator
         GROUP BY g.run, g.worker, g.span
     ),
 
@@ -352,6 +355,7 @@ CREATE MACRO verdict_v1(
             h.overlap_pct,
             l.devices AS listed_devices,
             coalesce(k.has_memory, FALSE) AS has_memory,
+            r.run IS NOT NULL AS has_graphs,
             u.waits_for_another,
             u.idle_gpus,
             g.mfu_pct,
@@ -811,12 +815,15 @@ CREATE MACRO verdict_v1(
                     'unit': 'bytes',
                     'text': as_bytes(f.peak.bytes),
                     'detail': CASE
-                        WHEN f.peak.capacity IS NOT NULL
-                            THEN
-                                as_percent(percentage(f.peak.bytes, f.peak.capacity))
-                                || ' of ' || as_bytes(f.peak.capacity)
                         WHEN f.peak.device = 'cpu' THEN 'of the host'
-                        WHEN f.peak IS NOT NULL THEN 'on ' || f.peak.device
+                        WHEN f.peak IS NOT NULL
+                            THEN
+                                coalesce(
+                                    as_percent(percentage(f.peak.bytes, f.peak.capacity))
+                                    || ' of ' || as_bytes(f.peak.capacity),
+                                    'on ' || f.peak.device
+                                )
+                                || CASE WHEN f.has_graphs THEN ', outside graphs' ELSE '' END
                         WHEN f.has_memory THEN 'only sizes of blocks; torch 1.10 records totals'
                         ELSE recording_hint(f.source, 'memory')
                     END,
