@@ -10,6 +10,7 @@
 --
 -- $unpadded says whether the file writes decimals of times without leading zeros.
 WITH
+-- Numbers only: these are many rows.
 frames AS (
     SELECT
         h.rowid AS place,
@@ -22,22 +23,43 @@ frames AS (
     WHERE h.category = 'python_function' AND h.python_id IS NOT NULL
 ),
 
--- Numbers only: every frame is here.
-outlasted AS (
-    SELECT f.place, c.place AS caller_place, c.end_ns
+last_ends AS (
+    SELECT f.trace, max(f.end_ns) AS end_ns
     FROM frames AS f
-    INNER JOIN frames AS c ON f.trace = c.trace AND f.python_parent_id = c.python_id
-    WHERE f.ts_ns >= c.ts_ns AND f.ts_ns < c.end_ns AND f.end_ns > c.end_ns + 1000
+    GROUP BY f.trace
 ),
 
-cut AS (
-    SELECT o.place, min(o.end_ns) AS end_ns
-    FROM outlasted AS o
-    INNER JOIN raw_host AS f ON o.place = f.rowid
-    INNER JOIN raw_host AS c ON o.caller_place = c.rowid
+-- Where ends are lost, a frame lasts until the end of the recording, and its caller does not. To look at the
+-- callers of all frames would take longer.
+damaged AS (
+    SELECT DISTINCT f.trace
+    FROM frames AS f
+    INNER JOIN last_ends AS l ON f.trace = l.trace AND f.end_ns >= l.end_ns - 1000
+    INNER JOIN frames AS c ON f.trace = c.trace AND f.python_parent_id = c.python_id
+    INNER JOIN raw_host AS g ON f.place = g.rowid
+    INNER JOIN raw_host AS d ON c.place = d.rowid
     WHERE
-        f.pid IS NOT DISTINCT FROM c.pid AND f.tid IS NOT DISTINCT FROM c.tid
-    GROUP BY o.place
+        f.ts_ns >= c.ts_ns AND f.ts_ns < c.end_ns AND f.end_ns > c.end_ns + 1000
+        AND g.pid IS NOT DISTINCT FROM d.pid AND g.tid IS NOT DISTINCT FROM d.tid
+),
+
+damaged_frames AS (
+    SELECT f.*
+    FROM frames AS f
+    SEMI JOIN damaged AS d ON f.trace = d.trace
+),
+
+-- The last frame of that number: a file that was put together from several has some twice.
+cut AS (
+    SELECT f.place, c.end_ns
+    FROM damaged_frames AS f
+    ASOF INNER JOIN damaged_frames AS c
+        ON f.trace = c.trace AND f.python_parent_id = c.python_id AND f.ts_ns >= c.ts_ns
+    INNER JOIN raw_host AS g ON f.place = g.rowid
+    INNER JOIN raw_host AS d ON c.place = d.rowid
+    WHERE
+        f.ts_ns < c.end_ns AND f.end_ns > c.end_ns + 1000
+        AND g.pid IS NOT DISTINCT FROM d.pid AND g.tid IS NOT DISTINCT FROM d.tid
 )
 
 UPDATE raw_host SET
