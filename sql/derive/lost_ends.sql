@@ -2,11 +2,11 @@
 -- since: 0.2
 -- summary: Ends each Python frame that outlasts its caller with the caller; raw keeps the duration in the file.
 --
--- From Python 3.12 on, the profiler loses the end of some C functions, for example of `__exit__` of a context
--- manager of pybind11. It lets them last until a function around them ends, or until the recording ends, and
--- everything that ran in between would be inside them. A difference of up to 1 us is rounding: older profilers
--- wrote whole microseconds. The caller of the first function of a thread is on another thread, and need not
--- wait for it.
+-- With Python 3.12 the profiler may lose the end of a C function (github.com/pytorch/pytorch/issues/193440): of
+-- `__exit__` of a context manager of pybind11, of the backward of compiled code and of custom operators. Such a
+-- frame lasts until a function around it ends, or until the recording ends, and everything that ran in between
+-- would be inside it. A difference of up to 1 us is rounding: older profilers wrote whole microseconds. The
+-- caller of the first function of a thread is on another thread, and need not wait for it.
 --
 -- $unpadded says whether the file writes decimals of times without leading zeros.
 WITH
