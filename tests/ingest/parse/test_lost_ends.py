@@ -36,8 +36,9 @@ FRAMES = [
     # Rounded, and on a thread that goes on after its caller: no end was lost.
     frame("train.py(20): log", 5, 1, 50, 50.9),
     frame("autograd.py(3): apply", 6, 2, 18, 112, tid=9),
-    # Started by the lost one, if one believes the profiler.
+    # Started by the lost one, if one believes the profiler, and by one that had ended.
     frame("train.py(30): save", 7, 3, 110, 20),
+    frame("train.py(40): log", 9, 2, 104, 2),
 ]
 
 
@@ -100,6 +101,7 @@ def test_a_frame_ends_with_its_caller(
         (6, 50.9, None, 50.9, False),
         (7, 112, None, 112, False),
         (8, 20, None, 20, False),
+        (9, 2, None, 2, False),
     ]
     [folder] = files_of(warehouse)
     assert [canonical(each) for each in events(folder)] == [
