@@ -88,7 +88,7 @@ def end_lost_frames(con: duckdb.DuckDBPyConnection, unpadded: bool) -> Counter[i
         unpadded: Whether the files write decimals of times without leading zeros.
 
     Returns:
-        How many frames of each trace that were.
+        The number of such frames, by trace.
     """
     rows = con.execute(query("lost_ends"), {"unpadded": unpadded}).fetchall()
     return Counter(trace for (trace,) in rows)

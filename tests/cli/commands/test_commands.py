@@ -108,6 +108,19 @@ def test_ingest_lists_problems_first_and_each_file_once(tracewh: Command, tmp_pa
     assert (done.out, len((tmp_path / "all.csv").read_text().splitlines())) == ("", 13)
 
 
+def test_ingest_does_not_list_how_profilers_write_as_a_problem(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    from tracewh.cli.commands.ingest import summarize
+    from tracewh.ingest.result import FileResult
+
+    found = {"a.json": {"lost_frame_ends": 24}, "b.csv": {"no_times": 1, "damaged_rows": 2}}
+    summarize([FileResult(Path(n), "ingested", repairs=r) for n, r in found.items()], 1.0)
+    out = capsys.readouterr().out
+    assert "b.csv  repaired or left out: 2 damaged rows\n" in out
+    assert "a.json" not in out
+
+
 def test_ingest_lists_a_screenful_of_problems_on_a_terminal(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
