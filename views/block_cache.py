@@ -12,9 +12,9 @@ that it plans the query, the macro asks whether the table is that of the traces 
 itself if not. So a relation that runs later never has rows of a replaced trace, and tables can be removed at
 any time. Only relations of a Warehouse use these tables; tracewh.duckdb and Spark do not.
 
-A statement that is executed at once needs no view: the schema is the first one of the search path meanwhile. Nor
-need the macros ask: a variable has the names of the tables. Until there is a relation that may run later, there is
-no Python function to ask, because DuckDB imports NumPy for the first one, in 35 ms.
+A statement that is executed at once needs no view: the schema is the first one of the search path meanwhile. The
+macros ask a variable then, which has the names of the tables. The Python function that they ask otherwise is created
+with the first relation that may run later, because DuckDB imports NumPy for a function, in 35 ms.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@
 --          host_alone     if no data loader ran, but kernels did: time per step in which the host works or
 --                         waits, and the devices do nothing
 --          launch_gaps    for serving: time per step in which the device has no launched work
---       4  tensor_cores   share in kernels that use tensor cores of the time of operators' and graphs' kernels
+--       4  tensor_cores   share of the kernel time of operators and graphs in kernels that use tensor cores
 --          top_operator   if no kernel was recorded: share of the operator with the most self time
 --          attention      for serving: share of attention in the device work
 --       5  communication  communication per step that no kernel hides; if no kernel was recorded, all of it
