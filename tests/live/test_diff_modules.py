@@ -93,5 +93,7 @@ def test_a_larger_batch(warehouse: tracewh.Warehouse) -> None:
     # In each step something else may have kept the processor for a while.
     least = {side: {name: min(of) for name, of in each.items()} for side, each in took.items()}
     changes = {name: us - least["baseline_us"][name] for name, us in least["experiment_us"].items()}
-    most, next_most, *_ = sorted(changes, key=lambda name: -changes[name])
-    assert {most, next_most} == {"Linear", "Linear.backward"}
+    assert set(changes) == {"Linear", "Linear.backward", "ReLU", "ReLU.backward"}
+    # Ten times as much on a quiet machine; on a busy one, something else ran in each ReLU.backward.
+    multiplied = changes["Linear"] + changes["Linear.backward"]
+    assert multiplied > sum(changes.values()) - multiplied
