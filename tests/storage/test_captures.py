@@ -54,8 +54,8 @@ REPLAY = [
 ]
 
 
-def ingested(folder: Path) -> Path:
-    for run, events in (("serve", REPLAY), ("warmup", CAPTURE)):
+def ingested(folder: Path, replay: list[Event] = REPLAY) -> Path:
+    for run, events in (("serve", replay), ("warmup", CAPTURE)):
         path = folder / run / "w.json"
         path.parent.mkdir()
         path.write_text(json.dumps({"traceEvents": events}))
@@ -102,6 +102,16 @@ def test_linked_captures_give_replays_their_operators(
         runs = [run for run, _, _ in opened.names()]
         assert sorted(runs) == ["serve", "serve/capture_traces", "warmup"]
     assert [found.problems for found in checks.check(warehouse) if found.problems] == []
+
+
+def test_the_verdict_counts_a_replay_once(tmp_path: Path) -> None:
+    """The graph has 3 of 8 us of the device, by its launch and by the operators that it was captured with."""
+    other = {**REPLAY[-1], "tid": 8, "ts": 0, "dur": 5, "args": {"device": 0, "stream": 8}}
+    warehouse = ingested(tmp_path, [*REPLAY, other])
+    assert main(["link-captures", "serve", "warmup", "-w", str(warehouse)]) == 0
+    with tracewh.open(warehouse) as opened:
+        card = opened.verdict(run="serve").filter("name = 'tensor_cores'").project("text, detail")
+        assert card.fetchall() == [(None, "unknown: operators launched only 38 % of the GPU time")]
 
 
 def test_links_outlive_compaction_and_the_linked_run(warehouse: Path) -> None:
