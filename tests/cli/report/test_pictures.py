@@ -119,7 +119,10 @@ def test_pictures_in_a_frame(visit: Visit, samples: tracewh.Warehouse, tmp_path:
     with panels_only("steps"):
         compared = samples.report(FASTER, baseline=RUN)._repr_html_()
     frames = (compared, relation_html(samples.timeline(run=RUN)))
-    (tmp_path / "notebook.html").write_text("".join(frames), "utf-8")
+    # Without the encoding the browser guesses it, and the hashes of scripts depend on its guess.
+    (tmp_path / "notebook.html").write_text(
+        '<!doctype html><meta charset="utf-8">' + "".join(frames), "utf-8"
+    )
     visit.page.goto((tmp_path / "notebook.html").as_uri())
     page, timeline = (visit.page.frame_locator("iframe").nth(n) for n in range(2))
     expect(page.locator("#panel-verdict[data-drawn=yes]")).to_be_visible()
