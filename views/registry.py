@@ -93,6 +93,10 @@ class Registry:
         #: start of a command.
         self._needs = {name: {view.object_name} for name, view in self._newest.items()}
         self._needs[LISTING] = set()
+        tables = (spec.name for spec in self.all() if spec.kind in ("table", "slice"))
+        self._read = re.compile(
+            rf"--[^\n]*|'(?:[^']|'')*'|\b(?:FROM|JOIN)\s+(?=(?:{'|'.join(tables) or '$'})\b)"
+        )
 
     @classmethod
     def load(cls, package: Path = PACKAGE) -> Registry:
@@ -187,6 +191,17 @@ class Registry:
         """Return what an object that `needs` returned names itself: tables, slices, functions, blocks and views."""
         return self._needs[name]
 
+    def qualified(self, spec: Spec) -> str:
+        """Return the SQL of a file, with the schema before the tables and slices that a macro reads.
+
+        Without it, DuckDB would read a CTE of the query that calls the macro instead of a table of the same name.
+        """
+        if spec.kind in ("table", "slice"):
+            return spec.sql
+        return self._read.sub(
+            lambda found: found[0] if found[0][0] in "-'" else f"{found[0]}main.", spec.sql
+        )
+
     def create(self, con: duckdb.DuckDBPyConnection, names: Iterable[str]) -> None:
         """Create objects and their comments in the main schema of a connection, or replace them.
 
@@ -222,7 +237,7 @@ class Registry:
             sql, comment = _alias(view), f"{view.summary} (alias of {view.object_name})"
         else:
             spec = self._by_object[name]
-            sql, comment = spec.sql, spec.summary
+            sql, comment = self.qualified(spec), spec.summary
         try:
             con.execute(_or_replace(sql))
         except duckdb.Error as error:

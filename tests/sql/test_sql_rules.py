@@ -7,6 +7,8 @@ relation by name reads its own CTE instead when the two happen to be called the 
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -19,9 +21,11 @@ from tracewh.views.spec import parse
 
 MACROS = [spec for spec in installed().all() if spec.kind in ("block", "view")]
 FUNCTIONS = [spec for spec in installed().all() if spec.kind == "function"]
+TABLES = {spec.name for spec in installed().all() if spec.kind in ("table", "slice")}
 each_macro = pytest.mark.parametrize("spec", MACROS, ids=lambda spec: spec.object_name)
 
 
+@cache
 def tree(spec: Spec) -> exp.Expr:
     """The body of a macro. sqlglot 30 cannot read a CREATE MACRO line with typed defaults."""
     return sqlglot.parse_one(spec.body, dialect="duckdb")
@@ -58,6 +62,15 @@ def test_a_function_reads_its_parameters_and_nothing_else(spec: Spec) -> None:
 def test_only_blocks_have_ctes_that_start_with_an_underscore(spec: Spec) -> None:
     names = {cte.alias for cte in body(spec).find_all(exp.CTE)}
     assert {name for name in names if name.startswith("_") != (spec.kind == "block")} == set()
+
+
+@each_macro
+def test_a_table_is_not_a_cte_of_the_query_that_calls_a_macro(spec: Spec) -> None:
+    query = body(replace(spec, sql=installed().qualified(spec)))
+    read = {(table.db, table.name) for table in query.find_all(exp.Table)}
+    assert {db for db, name in read if name in TABLES} <= {"main"}
+    assert {name for db, name in read if db} <= TABLES
+    assert TABLES.isdisjoint(cte.alias for cte in query.find_all(exp.CTE))
 
 
 @each_macro

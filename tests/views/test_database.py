@@ -59,6 +59,15 @@ def test_the_database_answers_like_the_warehouse(root: Path) -> None:
     assert sorted(path.name for path in root.iterdir()) == [module.FINGERPRINT, "data", DATABASE]
 
 
+def test_a_cte_named_as_a_table_is_not_read_by_views(root: Path) -> None:
+    steps = "WITH steps AS (SELECT * FROM steps WHERE run = 'a')"
+    query = f"{steps} SELECT s.run FROM step_breakdown() AS s, (SELECT 1 FROM steps) ORDER BY s.run"
+    database = write_database(root)
+    with tracewh.open(root) as warehouse, duckdb.connect(database, read_only=True) as shell:
+        for con in (warehouse, shell):
+            assert con.sql(query).fetchall() == [("a",), ("b",)]
+
+
 def test_the_database_holds_no_trace_data(root: Path) -> None:
     database = write_database(root)
     assert rows(database, "SELECT count(*) FROM duckdb_tables()") == [(0,)]

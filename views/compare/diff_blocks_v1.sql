@@ -59,7 +59,7 @@ CREATE MACRO diff_blocks_v1(
         )
     ),
 
-    steps AS (
+    parts AS (
         SELECT b.path
         FROM blocks AS b
         WHERE b.kind = 'step'
@@ -79,7 +79,7 @@ CREATE MACRO diff_blocks_v1(
             b.*,
             b.path = t.path AS is_top,
             b.depth = t.depth + 1
-            OR regexp_replace(b.path, '/[^/]*$', '') IN (SELECT s.path FROM steps AS s) AS is_inside
+            OR regexp_replace(b.path, '/[^/]*$', '') IN (SELECT s.path FROM parts AS s) AS is_inside
         FROM blocks AS b
         CROSS JOIN top AS t
     ),

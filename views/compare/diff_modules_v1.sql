@@ -221,7 +221,7 @@ CREATE MACRO diff_modules_v1(
     ),
 
     -- Where both traces have work on a device.
-    devices AS (
+    on_devices AS (
         SELECT
             a.position,
             coalesce(a.experiment_device_ns, 0) - coalesce(a.baseline_device_ns, 0) AS delta_ns
@@ -265,7 +265,7 @@ CREATE MACRO diff_modules_v1(
         t.p_value,
         CASE WHEN t.least_p_value < alpha THEN t.p_value < alpha END AS significant
     FROM aligned AS a
-    LEFT JOIN devices AS d ON a.position = d.position
+    LEFT JOIN on_devices AS d ON a.position = d.position
     LEFT JOIN tested AS t ON a.position = t.position
     WHERE
         block IS NULL

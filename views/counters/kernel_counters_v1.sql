@@ -109,7 +109,7 @@ CREATE MACRO kernel_counters_v1(
         INNER JOIN nodes AS n ON c.next_id = n.id
     ),
 
-    stacks AS (
+    op_stacks AS (
         SELECT c.operator_id, c.op_stack
         FROM climbs AS c
         WHERE c.next_id IS NULL
@@ -167,6 +167,6 @@ CREATE MACRO kernel_counters_v1(
         k.launch_id,
         k.event_id
     FROM launching AS k
-    LEFT JOIN stacks AS s ON k.operator_id = s.operator_id
+    LEFT JOIN op_stacks AS s ON k.operator_id = s.operator_id
     LEFT JOIN maps AS m ON k.kernel_id = m.id
     ORDER BY k.flops DESC, k.run ASC, k.worker ASC, k.span ASC, k.event_id ASC;

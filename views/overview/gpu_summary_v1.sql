@@ -132,7 +132,7 @@ CREATE MACRO gpu_summary_v1(
         GROUP BY p.key
     ),
 
-    annotations AS MATERIALIZED (
+    annotated_ops AS MATERIALIZED (
         SELECT w.trace, h.event_id, h.parent_op_id
         FROM host_events AS h
         INNER JOIN windows AS w
@@ -153,13 +153,13 @@ CREATE MACRO gpu_summary_v1(
             coalesce(sum(k.duration_ns) FILTER (WHERE k.uses_tensor_cores IS NULL), 0)
                 AS unknown_ns
         FROM kernel_runs AS k
-        INNER JOIN annotations AS a ON k.trace = a.trace AND k.op_id = a.event_id
+        INNER JOIN annotated_ops AS a ON k.trace = a.trace AND k.op_id = a.event_id
         WHERE k.is_kernel AND NOT k.is_replayed AND a.parent_op_id IS NOT NULL
         GROUP BY k.trace, k.device_key, a.parent_op_id
         UNION ALL
         SELECT l.trace, l.device_key, a.parent_op_id, l.kernel_ns, l.tensor_core_ns, l.unknown_ns
         FROM annotated AS l
-        INNER JOIN annotations AS a ON l.trace = a.trace AND l.op_id = a.event_id
+        INNER JOIN annotated_ops AS a ON l.trace = a.trace AND l.op_id = a.event_id
         WHERE a.parent_op_id IS NOT NULL
     ),
 
@@ -170,13 +170,13 @@ CREATE MACRO gpu_summary_v1(
             CASE WHEN k.uses_tensor_cores THEN k.duration_ns ELSE 0 END AS tensor_core_ns,
             CASE WHEN k.uses_tensor_cores IS NULL THEN k.duration_ns ELSE 0 END AS unknown_ns
         FROM kernel_runs AS k
-        ANTI JOIN annotations AS a
+        ANTI JOIN annotated_ops AS a
             ON k.trace = a.trace AND k.op_id = a.event_id AND NOT k.is_replayed
         WHERE k.is_kernel AND (k.op_id IS NOT NULL OR k.is_replayed)
         UNION ALL
         SELECT l.device_key, l.kernel_ns, l.tensor_core_ns, l.unknown_ns
         FROM annotated AS l
-        ANTI JOIN annotations AS a ON l.trace = a.trace AND l.op_id = a.event_id
+        ANTI JOIN annotated_ops AS a ON l.trace = a.trace AND l.op_id = a.event_id
     ),
 
     tensor_cores AS (
