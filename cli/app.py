@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -445,6 +445,11 @@ def shell(warehouse: options.WarehouseOption = options.DEFAULT_WAREHOUSE) -> Non
 
 
 app.command("spark-sql", cls=Command, rich_help_panel=ANALYZE)(spark_sql)
+
+
+def run() -> NoReturn:
+    """Run the command line of this process, and end the process."""
+    diagnostics.run_process(main)
 
 
 def main(argv: list[str] | None = None) -> int:

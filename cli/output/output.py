@@ -29,6 +29,10 @@ if TYPE_CHECKING:
     from tracewh.views.warehouse import Warehouse
 
 
+#: Warehouses of a process that ends.
+_left_open: list[Warehouse] = []
+
+
 class Format(StrEnum):
     """The output formats."""
 
@@ -184,8 +188,18 @@ class Output:
             if self.path is not None:
                 _part(self.path.resolve()).unlink(missing_ok=True)
 
-        with tracewh.open(path) as opened, diagnostics.killable(tidy):
-            yield opened
+        opened = tracewh.open(path)
+        try:
+            with diagnostics.killable(tidy):
+                yield opened
+        finally:
+            if diagnostics.process_ends:
+                _left_open.append(
+                    opened
+                )  # it takes long to free its memory, which ends with the process
+                opened.abandon()
+            else:
+                opened.close()
 
     @contextmanager
     def sink(self) -> Iterator[IO[bytes]]:

@@ -96,7 +96,7 @@ def test_its_command_answers(project: Path, samples: tracewh.Warehouse) -> None:
         if line.startswith("-- example: ")
     )
     asked = ("show", "longest_calls", *example.split(), "-w", str(samples.path), "--format", "csv")
-    code = "import sys; from tracewh.cli.app import main; sys.exit(main())"
+    code = "from tracewh.cli.app import run; run()"
     done = run(project, "-c", code, *asked)
     assert done.returncode == 0, done.stderr
     header, *rows = done.stdout.splitlines()

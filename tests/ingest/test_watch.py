@@ -202,7 +202,7 @@ def events(path: Path) -> int:
 @pytest.fixture
 def watching(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
     """The command, which watches the folder logs/."""
-    main = "import sys; from tracewh.cli.app import main; sys.exit(main())"
+    main = "from tracewh.cli.app import run; run()"
     logs, warehouse = tmp_path / "logs", tmp_path / "wh"
     watching = subprocess.Popen(
         [sys.executable, "-c", main, "watch", logs, "-w", warehouse, "--interval", "1"],

@@ -207,7 +207,7 @@ def on_a_small_disk(tmp_path: Path) -> Callable[..., str]:
 
     def run(kilobytes: int, script: str, **environment: str) -> str:
         mount[4] = f"size={kilobytes}k"
-        main = "import sys; from tracewh.cli.app import main; sys.exit(main())"
+        main = "from tracewh.cli.app import run; run()"
         whole = f"""
             {" ".join(mount)} && cd {disk} || exit 99
             tracewh() {{ '{sys.executable}' -c '{main}' "$@"; }}

@@ -162,7 +162,7 @@ def test_a_terminal_gets_a_bar_and_the_refused_files(logs: Path, tmp_path: Path)
     (logs / "base" / "notes.json").write_text('{"hello": "world"}')
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
-        [sys.executable, "-c", "import sys; from tracewh.cli.app import main; sys.exit(main())",
+        [sys.executable, "-c", "from tracewh.cli.app import run; run()",
          "ingest", str(logs), "-w", str(tmp_path / "wh")],
         stdout=subprocess.PIPE, stderr=theirs,
         env={**os.environ, "TERM": "xterm", "COLUMNS": "200"},
@@ -293,7 +293,7 @@ def start(*words: str, path: str | None = None) -> subprocess.CompletedProcess[s
     command = [
         sys.executable,
         "-c",
-        "import sys; from tracewh.cli.app import main; sys.exit(main())",
+        "from tracewh.cli.app import run; run()",
     ]
     environment = {**os.environ} | ({} if path is None else {"PATH": path})
     return subprocess.run(

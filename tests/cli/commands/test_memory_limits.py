@@ -158,8 +158,28 @@ def test_a_limit_that_is_none(large: Path, monkeypatch: pytest.MonkeyPatch, text
     assert str(raised.value) == said
 
 
+def test_a_process_that_frees_nothing_removes_what_was_spilled(
+    large: Path, temporary: Path
+) -> None:
+    numbered = "SELECT range, row_number() OVER (ORDER BY hash(range)) AS n FROM range(6_000_000)"
+    query = f"SELECT n // 1_000_000 AS million, count(*) AS rows FROM ({numbered}) GROUP BY ALL ORDER BY ALL"
+    words = ["query", query, "--memory-limit", "100", "--format", "csv", "-w", str(large)]
+    with subprocess.Popen(
+        [sys.executable, "-c", "from tracewh.cli.app import run; run()", *words],
+        stdout=subprocess.PIPE,
+    ) as process:
+        while not has_spilled(temporary):
+            assert process.poll() is None
+            time.sleep(0.01)
+        assert process.stdout is not None
+        lines = process.stdout.read().decode().split()
+    assert process.returncode == 0
+    assert lines == ["million,rows", "0,999999", *(f"{n},1000000" for n in range(1, 6)), "6,1"]
+    assert [*temporary.iterdir()] == []
+
+
 def test_an_interrupt_removes_what_was_spilled(large: Path, temporary: Path) -> None:
-    code = "import sys; from tracewh.cli.app import main; sys.exit(main())"
+    code = "from tracewh.cli.app import run; run()"
     words = ["show", "critical_path", "--memory-limit", "100", "-w", str(large)]
     with subprocess.Popen(
         [sys.executable, "-c", code, *words], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL

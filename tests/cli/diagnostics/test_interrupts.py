@@ -21,7 +21,7 @@ def _start(*words: str, **options: object) -> subprocess.Popen[bytes]:
     command = [
         sys.executable,
         "-c",
-        "import sys; from tracewh.cli.app import main; sys.exit(main())",
+        "from tracewh.cli.app import run; run()",
     ]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     return subprocess.Popen([*command, *words], **(pipes | options))  # type: ignore[call-overload,no-any-return]

@@ -21,7 +21,7 @@ WRITE, ASK = 2560 + 256 * CORES, 1536 + 128 * CORES
 
 
 def limited(mebibytes: int, *words: str | Path) -> subprocess.CompletedProcess[str]:
-    code = "import sys; from tracewh.cli.app import main; sys.exit(main())"
+    code = "from tracewh.cli.app import run; run()"
 
     def limit() -> None:
         resource.setrlimit(resource.RLIMIT_AS, (mebibytes * MIB, mebibytes * MIB))

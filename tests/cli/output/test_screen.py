@@ -71,7 +71,7 @@ def decoded(sent: list[bytes]) -> str:
 
 def test_a_process_sends_the_same(warehouse: Path) -> None:
     inherited = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "NO_COLOR")}
-    command = "import sys; from tracewh.cli.app import main; sys.exit(main())"
+    command = "from tracewh.cli.app import run; run()"
     with terminal(80) as (screen, sent):
         subprocess.run(
             [sys.executable, "-c", command, "show", "kernel_stats"],
@@ -234,7 +234,7 @@ def test_instants_of_one_day_name_it_once(warehouse: Path) -> None:
     assert lines[0] == "date 2021-06-08 UTC"
     assert [line.split()[0] for line in lines[-3:]] == [f"08:57:03.46007200{n}" for n in range(3)]
     piped = subprocess.run(
-        [sys.executable, "-c", "import sys; from tracewh.cli.app import main; sys.exit(main())",
+        [sys.executable, "-c", "from tracewh.cli.app import run; run()",
          "query", query], capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert "1623142623460072000" in piped.stdout

@@ -56,7 +56,7 @@ def started(
         environment["PYTHONPATH"] = os.pathsep.join(filter(None, map(str, path)))
         environment["PANELS"] = json.dumps([*panels])
         environment |= {"VERDICT": "yes"} if has_verdict else {}
-    code = "import sys; from tracewh.cli.app import main; sys.exit(main())"
+    code = "from tracewh.cli.app import run; run()"
     server = subprocess.Popen(
         [sys.executable, "-c", code, "serve", "--port", "0", "-w", str(samples.path), *options],
         env=environment,

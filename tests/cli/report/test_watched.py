@@ -23,7 +23,7 @@ SAMPLES = Path(__file__).parents[3] / "samples"
 @contextmanager
 def watching(logs: Path, warehouse: Path) -> Iterator[subprocess.Popen[str]]:
     """A process that ingests what is written to a folder."""
-    main = "import sys; from tracewh.cli.app import main; sys.exit(main())"
+    main = "from tracewh.cli.app import run; run()"
     process = subprocess.Popen(
         [sys.executable, "-c", main, "watch", logs, "-w", warehouse, "--interval", "1"],
         stderr=subprocess.PIPE,
