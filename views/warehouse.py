@@ -33,6 +33,7 @@ from tracewh.views.block_cache import BlockCache
 from tracewh.views.empty_blocks import RARE, empty_macro
 from tracewh.views.listing import Listing
 from tracewh.views.local_tables import LocalTables, Pattern
+from tracewh.views.named_arguments import check_named_arguments
 from tracewh.views.needed_traces import Wanted, needed_traces, passed, wanted_traces
 from tracewh.views.partial_queries import partial_sql
 from tracewh.views.read_only import without_end
@@ -195,7 +196,11 @@ class Warehouse:
         Args:
             query: One SELECT or FROM statement.
             params: Values for the ``?`` or ``$name`` placeholders of the query.
+
+        Raises:
+            ArgumentError: An argument of a view is passed with ``=`` instead of ``:=``.
         """
+        check_named_arguments(query, self.registry)
         return self._query(query, params)
 
     def rows(self, query: str) -> list[tuple[Any, ...]]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
@@ -189,17 +189,14 @@ class Output:
                 _part(self.path.resolve()).unlink(missing_ok=True)
 
         opened = tracewh.open(path)
-        try:
+        with ExitStack() as stack:
+            if diagnostics.process_ends:
+                _left_open.append(opened)  # it takes long to free its memory, which ends with the process
+                stack.callback(opened.abandon)
+            else:
+                stack.enter_context(opened)
             with diagnostics.killable(tidy):
                 yield opened
-        finally:
-            if diagnostics.process_ends:
-                _left_open.append(
-                    opened
-                )  # it takes long to free its memory, which ends with the process
-                opened.abandon()
-            else:
-                opened.close()
 
     @contextmanager
     def sink(self) -> Iterator[IO[bytes]]:

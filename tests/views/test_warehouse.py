@@ -17,7 +17,8 @@ import pytest
 
 import tracewh
 from bench.draw_nsys import draw
-from tracewh.views.registry import installed
+from tracewh.views.named_arguments import check_named_arguments
+from tracewh.views.registry import ArgumentError, installed
 from tracewh.views.warehouse import SLOW_OPTIMIZER, plan_without
 
 
@@ -147,6 +148,42 @@ def test_sql_reaches_tables_slices_views_and_data_frames(root: Path) -> None:
         ).fetchall() == [("runs",)]
         listed = {name for (name,) in warehouse.sql("SHOW TABLES").fetchall()}
         assert listed == set(warehouse.tables)
+
+
+@pytest.mark.parametrize(
+    ("query", "called", "name"),
+    [
+        ("FROM step_breakdown(run = 'a')", "step_breakdown", "run"),
+        ("from Step_Breakdown_V1(\"RUN\"=='a')", "Step_Breakdown_V1", "run"),
+        (
+            "SELECT (1), max(n) FROM (FROM main.kernel_stats(run := upper('a'), /* = */ group_by = 'launch'))",
+            "kernel_stats",
+            "group_by",
+        ),
+    ],
+)
+def test_an_argument_that_is_a_comparison(root: Path, query: str, called: str, name: str) -> None:
+    said = (
+        f"{called}: in SQL an argument has := after its name, as in {called}({name} := ...); "
+        f"{name} = ... is a comparison"
+    )
+    with tracewh.open(root) as warehouse, pytest.raises(ArgumentError) as raised:
+        warehouse.sql(query)
+    assert str(raised.value) == said
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "FROM step_breakdown(run => 'a') WHERE run = 'a'",
+        "FROM step_breakdown(run := (SELECT min(run) FROM runs() WHERE run = 'a', run = 'a'))",
+        "FROM step_breakdown(-- (run = 'a')\n) WHERE list_contains([step, run = 'a'], 0)",
+        "WITH runs AS (SELECT 1 AS run) SELECT count(run = 1) FROM runs",
+        "SELECT ')', '(run = 1' AS runs FROM steps",
+    ],
+)
+def test_a_comparison_that_is_no_argument(query: str) -> None:
+    check_named_arguments(query, installed())
 
 
 def test_an_interrupt_leaves_no_view_half_created(
