@@ -33,12 +33,12 @@ from tracewh.views.block_cache import BlockCache
 from tracewh.views.empty_blocks import RARE, empty_macro
 from tracewh.views.listing import Listing
 from tracewh.views.local_tables import LocalTables, Pattern
-from tracewh.views.named_arguments import check_named_arguments
 from tracewh.views.needed_traces import Wanted, needed_traces, passed, wanted_traces
 from tracewh.views.partial_queries import partial_sql
 from tracewh.views.read_only import without_end
 from tracewh.views.registry import Call, Registry, did_you_mean, installed
 from tracewh.views.spec import Spec
+from tracewh.views.sql_mistakes import check_named_arguments, explained
 from tracewh.views.stored_macros import attach, detach
 
 #: Matches SQL that lists the catalog, for which all objects must exist.
@@ -574,10 +574,13 @@ class Warehouse:
         if cached:
             query = self._block_cache.query(query, cached, self._empty_blocks(), notes)
         try:
-            return self._con.sql(query, params=params)
-        except duckdb.CatalogException:  # create all, so that DuckDB can suggest a name
-            self._prepare(None, first=first)
-            return self._con.sql(query, params=params)
+            try:
+                return self._con.sql(query, params=params)
+            except duckdb.CatalogException:  # create all, so that DuckDB can suggest a name
+                self._prepare(None, first=first)
+                return self._con.sql(query, params=params)
+        except (duckdb.CatalogException, duckdb.BinderException) as error:
+            raise explained(error, query, self.registry) from None
 
     def _prepare(
         self,

@@ -17,8 +17,8 @@ import pytest
 
 import tracewh
 from bench.draw_nsys import draw
-from tracewh.views.named_arguments import check_named_arguments
-from tracewh.views.registry import ArgumentError, installed
+from tracewh.views.registry import ArgumentError, UnknownViewError, installed
+from tracewh.views.sql_mistakes import check_named_arguments
 from tracewh.views.warehouse import SLOW_OPTIMIZER, plan_without
 
 
@@ -184,6 +184,29 @@ def test_an_argument_that_is_a_comparison(root: Path, query: str, called: str, n
 )
 def test_a_comparison_that_is_no_argument(query: str) -> None:
     check_named_arguments(query, installed())
+
+
+def test_a_view_without_parentheses(root: Path) -> None:
+    with tracewh.open(root) as warehouse:
+        with pytest.raises(UnknownViewError) as raised:
+            warehouse.sql("SELECT * FROM Step_Breakdown")
+        said = "Step_Breakdown is a view, which takes parentheses: FROM Step_Breakdown()"
+        assert str(raised.value) == said
+        with pytest.raises(duckdb.CatalogException, match="name kernel does not exist"):
+            warehouse.sql("FROM kernel")
+        with pytest.raises(duckdb.CatalogException, match="name is_wanted does not exist"):
+            warehouse.sql("FROM is_wanted")
+
+
+def test_a_text_in_double_quotes(root: Path) -> None:
+    said = "\nDouble quotes are for names. Write a text in single quotes: '{}'"
+    with tracewh.open(root) as warehouse:
+        for query in ('FROM step_breakdown(run := "a b")', 'FROM steps WHERE run = "a b"'):
+            with pytest.raises(duckdb.BinderException, match=re.escape(said.format("a b"))):
+                warehouse.sql(query)
+        with pytest.raises(duckdb.BinderException) as raised:
+            warehouse.sql("SELECT nam FROM steps")
+        assert "quotes" not in str(raised.value)
 
 
 def test_an_interrupt_leaves_no_view_half_created(

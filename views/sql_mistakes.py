@@ -1,18 +1,23 @@
-"""Find an argument of a view that a query passes with `=`.
-
-To DuckDB that is a comparison, whose result becomes the first argument: the view then has no rows, or DuckDB reports
-an ambiguous column of its SQL.
-"""
+"""Say what is wrong with a query where DuckDB does not, or says something else."""
 
 from __future__ import annotations
+
+import re
 
 import duckdb
 
 from tracewh.views.registry import ArgumentError, Registry, UnknownViewError
+from tracewh.views.spec import Spec
+
+_NO_TABLE = re.compile(r"Catalog Error: Table with name (\w+) does not exist")
+_NO_COLUMN = re.compile(r'Binder Error: Referenced column ("[^"]+") not found')
 
 
 def check_named_arguments(sql: str, registry: Registry) -> None:
     """Refuse a call of a view with `=` between a parameter and its value.
+
+    To DuckDB that is a comparison, whose result becomes the first argument: the view then has no rows, or an error
+    says that a column of its SQL is ambiguous.
 
     Raises:
         ArgumentError: There is one.
@@ -29,16 +34,31 @@ def check_named_arguments(sql: str, registry: Registry) -> None:
             _check(calls[-1], before.lower(), registry)
 
 
+def explained(error: duckdb.Error, sql: str, registry: Registry) -> Exception:
+    """Return the error of a query, or another that says what to write instead."""
+    text = str(error)
+    if (table := _NO_TABLE.match(text)) and _view(table[1], registry):
+        return UnknownViewError(f"{table[1]} is a view, which takes parentheses: FROM {table[1]}()")
+    if (column := _NO_COLUMN.match(text)) and column[1] in sql:
+        hint = f"Double quotes are for names. Write a text in single quotes: '{column[1][1:-1]}'"
+        return type(error)(f"{text}\n{hint}")
+    return error
+
+
 def _check(called: str, name: str, registry: Registry) -> None:
-    try:
-        view = registry.get(called.lower())
-    except UnknownViewError:
-        return
-    if any(param.name == name for param in view.params):
+    view = _view(called, registry)
+    if view and any(param.name == name for param in view.params):
         raise ArgumentError(
             f"{called}: in SQL an argument has := after its name, as in {called}({name} := ...); "
             f"{name} = ... is a comparison"
         )
+
+
+def _view(name: str, registry: Registry) -> Spec | None:
+    try:
+        return registry.get(name.lower())
+    except UnknownViewError:
+        return None
 
 
 def _tokens(sql: str) -> list[str]:
