@@ -128,6 +128,9 @@ def run_process(main: Callable[[], int]) -> NoReturn:
     """
     global process_ends
     process_ends = True
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:  # it is closed, as by `>&-`
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115
     code = main()
     atexit._run_exitfuncs()
     if threading.active_count() > 1:  # another thread ends what it does

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -346,6 +349,22 @@ def test_a_bug_keeps_its_traceback(
     monkeypatch.setattr(Output, "write", broken)
     with pytest.raises(ZeroDivisionError):
         tracewh("runs")
+
+
+@pytest.mark.parametrize(
+    ("closed", "out"),
+    [("<&-", "n\n─\n1\n"), (">&-", ""), ("2>&-", "n\n─\n1\n"), ("<&- >&- 2>&-", "")],
+)
+def test_a_stream_that_is_closed(warehouse: Path, closed: str, out: str) -> None:
+    command = f'"$0" -c "from tracewh.cli.app import run; run()" query "$1" {closed}'
+    for query, expected in (("SELECT 1 AS n", (0, out)), ("SELECT nope", (1, ""))):
+        done = subprocess.run(
+            ["sh", "-c", command, sys.executable, query],
+            capture_output=True, encoding="utf-8", check=False,
+            env=os.environ | {"TRACEWH_WAREHOUSE": str(warehouse)},
+        )  # fmt: skip
+        assert (done.returncode, done.stdout) == expected
+        assert "Traceback" not in done.stderr
 
 
 def test_only_diagnostics_writes_to_stderr() -> None:
