@@ -769,6 +769,8 @@ def _as_warehouse_error() -> Iterator[None]:
     try:
         yield
     except OSError as error:
+        if error.filename is None:
+            raise
         raise WarehouseError(f"{error.filename}: {error.strerror}") from None
 
 

@@ -7,9 +7,18 @@ from typing import Annotated
 
 import typer
 
+from tracewh.cli import diagnostics
 from tracewh.cli.output import Format, parse_integer
 
 OUTPUT = "Output"
+
+
+def _named(path: str) -> str:
+    """Refuse an empty name: it would stand for the current folder, as `-w "$UNSET"` does not mean."""
+    if not path:
+        diagnostics.usage_error("--warehouse is empty; name a folder")
+    return path
+
 
 WarehouseOption = Annotated[
     str,  # a Path would drop one of the two slashes in s3://
@@ -18,6 +27,7 @@ WarehouseOption = Annotated[
         "--warehouse",
         metavar="FOLDER",
         envvar="TRACEWH_WAREHOUSE",
+        callback=_named,
         help="The warehouse: a folder, or a URL such as s3://BUCKET/PATH.",
     ),
 ]

@@ -237,8 +237,17 @@ def _expected(error: Exception) -> tuple[int, str] | None:
         return FAILED, sql_error(error)
     if isinstance(error, OSError):
         reason = error.strerror or str(error)
+        if error.filename is None and not _has_current_folder():
+            reason = "the current folder does not exist any more; change to another one"
         return FAILED, f"{error.filename}: {reason}" if error.filename else reason
     return None
+
+
+def _has_current_folder() -> bool:
+    try:
+        return bool(os.getcwd())
+    except FileNotFoundError:
+        return False
 
 
 def _usage(error: Exception) -> str:

@@ -102,6 +102,29 @@ def test_wording(
     assert (done.code, done.out) == (code, "")
 
 
+def test_a_warehouse_without_a_name(
+    tracewh: Command, warehouse: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for command in ("runs", "ingest nothing", "check"):
+        done = tracewh(*command.split(), "-w", "")
+        assert (done.code, done.err) == (2, "tracewh: --warehouse is empty; name a folder\n")
+    assert [*tmp_path.iterdir()] == []
+
+
+def test_a_current_folder_that_is_gone(
+    tracewh: Command, warehouse: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    said = "tracewh: the current folder does not exist any more; change to another one\n"
+    for command in ("runs", f"ingest {warehouse}", "check", "serve"):
+        done = tracewh(*command.split(), "-w", "relative")
+        assert (done.code, done.err) == (1, said)
+    assert tracewh("runs", "-w", str(warehouse)).code == 0
+
+
 def test_not_a_warehouse(tracewh: Command, tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     done = tracewh("runs", "-w", tmp_path)
