@@ -63,9 +63,7 @@ def list_traces(
             continue
         try:
             stored = () if force else _stored_traces(store, source)
-            traces = reader_named(source.reader).traces(source, stored, folder)
-            check_names(traces)
-            found += traces
+            found += check_names(reader_named(source.reader).traces(source, stored, folder))
         except RefusedError as error:
             found.append(replace(source, problem=str(error)))
         except OSError as error:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from tracewh.errors import RefusedError
-from tracewh.files import File
+from tracewh.files import File, printable
 from tracewh.ingest.sources.discover import Source
 
 if TYPE_CHECKING:
@@ -63,7 +64,9 @@ def unchanged(source: Source, known: StoredTrace) -> FileResult:
 
 def refused(source: Source, error: RefusedError) -> FileResult:
     """The result of a file that cannot be ingested."""
-    return FileResult(source.path, "refused", str(error), source_bytes=file_size(source))
+    name = str(source.path)
+    path = source.path if name == printable(name) else Path(printable(name))
+    return FileResult(path, "refused", str(error), source_bytes=file_size(source))
 
 
 def file_size(source: Source) -> int:

@@ -1,8 +1,9 @@
-"""The protocol of a file to read, local or remote."""
+"""The protocol of a file to read, local or remote, and its name as text."""
 
 from __future__ import annotations
 
 import io
+import os
 from typing import Literal, Protocol
 
 
@@ -33,3 +34,8 @@ class File(Protocol):
 
     def stat(self) -> Stat:
         """Size and modification time."""
+
+
+def printable(name: str) -> str:
+    """Return the name of a file with an escape for each byte that is not UTF-8, for which Python has a surrogate."""
+    return os.fsencode(name).decode("utf-8", "backslashreplace")

@@ -71,6 +71,17 @@ def is_list_of_events(text: TextBuffer) -> bool:
         return "ph" in (parse_object(first.text, Counter()) or {})
 
 
+#: First bytes of files that stand for a trace or contain one, and what to do.
+_STARTS = {
+    b"version https://git-lfs": "a pointer of Git LFS; fetch the file itself: git lfs pull",
+    b"BZh": "compressed with bzip2; decompress it first: bunzip2",
+    b"\xfd7zXZ\0": "compressed with xz; decompress it first: unxz",
+    b"\x04\x22\x4d\x18": "compressed with lz4; decompress it first: unlz4",
+    b"PK\3\4": "a ZIP archive; unpack it, and ingest the folder",
+    b"7z\xbc\xaf\x27\x1c": "a 7z archive; unpack it, and ingest the folder",
+}
+
+
 def describe_file(text: bytes) -> str:
     """Describe a file that is not a trace, for an error message, by its first bytes."""
     start = b"".join(text[:200].split())[:2]
@@ -80,6 +91,13 @@ def describe_file(text: bytes) -> str:
         return (
             "an SQLite database, which cannot be read from a pipe or a store: name a file on a disk"
         )
+    for magic, said in _STARTS.items():
+        if text.startswith(magic):
+            return said
+    if text[257:262] == b"ustar":
+        return "a tar archive; unpack it, and ingest the folder"
+    if start[:1] == b"<":
+        return "a web page or XML, perhaps the error of a download; download the trace again"
     if start in (b"\xff\xfe", b"\xfe\xff") or b"\0" in start:
         return "not UTF-8 text, perhaps UTF-16; save it as UTF-8"
     if start == b"[[":

@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from tracewh.errors import IngestError
-from tracewh.files import File
+from tracewh.files import File, printable
 from tracewh.ingest.sources.files import STDIN, TraceFolder
 from tracewh.ingest.sources.kineto import SUFFIXES
 from tracewh.ingest.sources.readers import claim, is_wanted, reader_named, recognise
@@ -45,8 +45,8 @@ def discover(
         step_range: Regular expression for the names of ranges that are steps, where a profiler records ranges.
 
     Raises:
-        IngestError: A path does not exist or cannot be read, there is no trace file, or `step_range` is not a
-            regular expression.
+        IngestError: A path does not exist or cannot be read, there is no trace file, the run cannot have this name, or
+            `step_range` is not a regular expression.
     """
     try:
         re.compile(step_range or "")
@@ -80,7 +80,7 @@ def discover(
     if run is not None:
         several = len({source.run for source in sources}) > 1
         sources = [replace(s, run=f"{run}/{s.run}" if several else run) for s in sources]
-    check_names(sources)
+    sources = check_names(sources, run)
     return sorted(sources, key=lambda s: (s.run, s.worker, s.span.rjust(9), str(s.path)))
 
 
@@ -96,13 +96,38 @@ def _without_copies(sources: Iterable[Source], named: Collection[File]) -> list[
     return [source for _, source in kept.values()]
 
 
-def check_names(sources: Iterable[Source]) -> None:
-    """Raise an IngestError if a name cannot be the name of a folder of the warehouse."""
+def check_names(sources: Iterable[Source], run: str | None = None) -> list[Source]:
+    """Return the sources, with a problem where a name cannot be that of a folder of the warehouse.
+
+    Args:
+        sources: The sources.
+        run: The name of the run that the user gave, if so.
+
+    Raises:
+        IngestError: It is the name of the run that the user gave.
+    """
+    checked = []
     for source in sources:
-        for key in layout.KEYS:
-            if said := layout.name_problem(key, getattr(source, key)):
-                remedy = "" if key != "run" else "; give it one with --run"
-                raise IngestError(f"{source.path}: {said}{remedy}")
+        problem = _name_problem(source)
+        if problem and run is not None and layout.name_problem("run", source.run):
+            raise IngestError(f"{source.path}: {problem}")
+        checked.append(_with_problem(source, problem) if problem else source)
+    return checked
+
+
+def _name_problem(source: Source) -> str:
+    if (path := str(source.path)) != printable(path):
+        return "its path is not UTF-8; rename it"
+    for key in layout.KEYS:
+        if said := layout.name_problem(key, getattr(source, key)):
+            return said if key != "run" else f"{said}; give it one with --run"
+    return ""
+
+
+def _with_problem(source: Source, problem: str) -> Source:
+    """Return a source that will not be read, with names that can be looked for."""
+    run, worker, span = (printable(getattr(source, key))[:40] or "-" for key in layout.KEYS)
+    return replace(source, run=run, worker=worker, span=span, problem=problem)
 
 
 def _recordings(folder: LogFolder) -> list[File]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import duckdb
@@ -82,14 +83,23 @@ def test_names_that_no_folder_can_have(tmp_path: Path, logs: Path, name: str, sa
     assert not (tmp_path / "wh" / "data").exists() or not any((tmp_path / "wh" / "data").iterdir())
 
 
-def test_a_worker_whose_name_is_too_long(tmp_path: Path) -> None:
-    file = tmp_path / f"{'é' * 60}.json"
-    file.write_text(TRACE)
-    with pytest.raises(IngestError) as error:
-        ingest([file], tmp_path / "wh")
-    assert str(error.value) == (
-        f"{file}: the name of a worker is too long for a folder, 367 bytes with 'worker=': {'é' * 40}..."
-    )
+def test_a_name_that_no_folder_can_have_keeps_no_other_file_out(tmp_path: Path) -> None:
+    logs = tmp_path / "logs"
+    too_long, no_text = logs / f"{'é' * 60}.json", os.fsencode(logs) + b"/a\xff.json"
+    in_no_text = os.fsencode(logs) + b"/run\xff"
+    for folder in (os.fsencode(logs), in_no_text):
+        os.mkdir(folder)
+    for file in (too_long, no_text, logs / "good.json", in_no_text + b"/c.json"):
+        Path(os.fsdecode(file)).write_text(TRACE)
+    result = ingest([logs], tmp_path / "wh")
+    said = f"the name of a worker is too long for a folder, 367 bytes with 'worker=': {'é' * 40}..."
+    assert sorted((str(each.source), each.status, each.reason) for each in result) == [
+        (f"{logs}/a\\xff.json", "refused", "its path is not UTF-8; rename it"),
+        (f"{logs}/good.json", "ingested", ""),
+        (f"{logs}/run\\xff/c.json", "refused", "its path is not UTF-8; rename it"),
+        (str(too_long), "refused", said),
+    ]
+    assert names(tmp_path / "wh") == [("logs", "good", "default")]
 
 
 @pytest.mark.parametrize("name", NAMES)

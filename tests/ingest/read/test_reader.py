@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import hashlib
 import json
+import lzma
+import shutil
+import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -247,6 +251,17 @@ def test_any_events(
         assert reads(file, text) == (events, metadata)
 
 
+TRACE = b'{"traceEvents": []}'
+
+
+def archived(kind: str) -> bytes:
+    """A trace in an archive."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "logs").mkdir()
+        Path(folder, "logs", "trace.json").write_bytes(TRACE)
+        return Path(shutil.make_archive(f"{folder}/made", kind, f"{folder}/logs")).read_bytes()
+
+
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
@@ -256,6 +271,46 @@ def test_any_events(
         pytest.param(b"hello", "not a Kineto trace: not a JSON object", id="text"),
         pytest.param(b"[1, 2]", "not a Kineto trace: not a JSON object", id="list"),
         pytest.param(b"[]", "not a Kineto trace: not a JSON object", id="empty list"),
+        pytest.param(
+            bz2.compress(TRACE),
+            "not a Kineto trace: compressed with bzip2; decompress it first: bunzip2",
+            id="bzip2",
+        ),
+        pytest.param(
+            lzma.compress(TRACE),
+            "not a Kineto trace: compressed with xz; decompress it first: unxz",
+            id="xz",
+        ),
+        pytest.param(
+            bytes.fromhex("04224d18 6440a7 0e000080") + TRACE[:14] + bytes(4),
+            "not a Kineto trace: compressed with lz4; decompress it first: unlz4",
+            id="lz4",
+        ),
+        pytest.param(
+            archived("zip"),
+            "not a Kineto trace: a ZIP archive; unpack it, and ingest the folder",
+            id="zip",
+        ),
+        pytest.param(
+            archived("gztar"),
+            "not a Kineto trace: a tar archive; unpack it, and ingest the folder",
+            id="tar",
+        ),
+        pytest.param(
+            b"7z\xbc\xaf\x27\x1c" + bytes(26),
+            "not a Kineto trace: a 7z archive; unpack it, and ingest the folder",
+            id="7z",
+        ),
+        pytest.param(
+            b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n",
+            "not a Kineto trace: a pointer of Git LFS; fetch the file itself: git lfs pull",
+            id="Git LFS",
+        ),
+        pytest.param(
+            b"\n<!doctype html><title>Sign in</title>",
+            "not a Kineto trace: a web page or XML, perhaps the error of a download; download the trace again",
+            id="web page",
+        ),
         pytest.param(
             b'[{"pid": 1, "args": {"ph": "X"}}, {"ph": "X"}]',
             "not a Kineto trace: a list of objects that does not begin with an event (one with ph)",
