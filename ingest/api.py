@@ -42,7 +42,8 @@ def ingest(
         paths: Files, run folders, or folders of many runs, local or in an object store; - is standard input.
         warehouse: Folder of the warehouse, created if it is missing, or its URL in an object store.
         run: Name of the run, instead of the name of its folder.
-        jobs: Number of files to read at the same time; None for one per core, or as many as fit into 1.5 GiB.
+        jobs: Number of files to read at the same time; None for one per core, or as many as fit into 1.5 GiB, or into
+            the memory of the machine or its container.
         force: Ingest files again that were ingested before.
         step_range: Regular expression for the names of ranges that are steps, in traces of profilers that record
             ranges and no steps: 'batch [0-9]+'. By default names such as 'iteration 12' and 'step 12'.

@@ -26,6 +26,10 @@ _ROOM = 1.6
 #: Memory of a trace, for its database and its reading: at least, per stored byte, and at most; and the memory
 #: for all traces that are ingested at the same time.
 _LEAST_BYTES, _PER_BYTE, _MOST_BYTES, _ALL_BYTES = 64 << 20, 80, 640 << 20, 1280 << 20
+#: Memory that Python, the libraries and the text that is being read need besides; and the least for the databases.
+_BESIDE_BYTES, _LEAST_MEMORY_BYTES = 512 << 20, 128 << 20
+#: What needs no more fits into any machine that runs tracewh, and no time is spent to ask for its memory.
+_SMALL_BYTES = 384 << 20
 #: More threads would wait for each other.
 _MOST_THREADS = 8
 
@@ -44,13 +48,28 @@ def workers_and_limits(sizes: Sequence[int], jobs: int | None) -> tuple[int, Lim
 
     Args:
         sizes: Stored bytes of each new file; the list may be empty.
-        jobs: How many. None for one per core, or as many as fit into 1.5 GiB together.
+        jobs: How many. None for one per core, or as many as fit into 1.5 GiB together, or into the memory of the
+            machine or its container if that is less.
     """
     cores = os.cpu_count() or 1
-    fitting = _ALL_BYTES // min(_LEAST_BYTES + _PER_BYTE * max(sizes, default=0), _MOST_BYTES)
+    needed = min(_LEAST_BYTES + _PER_BYTE * max(sizes, default=0), _MOST_BYTES)
+    memory, together = MEMORY_BYTES, _ALL_BYTES
+    if needed * min(jobs or cores, max(1, len(sizes))) > _SMALL_BYTES:
+        free = max(memory_of_machine() - _BESIDE_BYTES, _LEAST_MEMORY_BYTES)
+        if free < memory:
+            memory, together = free, together * free // memory
+    fitting = max(together // needed, 1)
     workers = min(jobs or min(cores, fitting), max(1, len(sizes)))
     threads = min(max(1, cores // workers), _MOST_THREADS)
-    return workers, Limits(threads, MEMORY_BYTES // min(workers, fitting))
+    return workers, Limits(threads, memory // min(workers, fitting))
+
+
+def memory_of_machine() -> int:
+    """Return the bytes of memory of the machine, or of its container: DuckDB's own limit is 80 % of them."""
+    with duckdb.connect(config={"threads": 1}) as con:
+        query = "SELECT parse_formatted_bytes(current_setting('memory_limit'))"
+        [(limit,)] = con.execute(query).fetchall()
+    return int(limit * 5 // 4)
 
 
 @dataclass(slots=True)

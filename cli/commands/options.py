@@ -109,7 +109,7 @@ JobsOption = Annotated[
     typer.Option(
         "--jobs",
         metavar="N",
-        help="Number of files to read at the same time. By default one per core, but no more than fit into 1.5 GiB of memory.",
+        help="Number of files to read at the same time. By default one per core, but no more than fit into 1.5 GiB of memory, or into what the machine or its container has.",
     ),
 ]
 

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import duckdb
@@ -37,26 +41,30 @@ def test_one_statement_at_a_time_once_the_events_spill(tmp_path: Path) -> None:
         assert con.execute("SELECT current_setting('threads')").fetchone() == (1,)
 
 
+GIB = 1 << 30
+
+
 @pytest.mark.parametrize(
-    ("cores", "size", "jobs", "workers", "limits"),
+    ("memory", "cores", "size", "jobs", "workers", "limits"),
     [
-        (2, 26 << 20, None, 2, Limits(1, MEMORY_BYTES // 2)),
-        (16, 26 << 20, None, 2, Limits(8, MEMORY_BYTES // 2)),
-        (64, 26 << 20, None, 2, Limits(8, MEMORY_BYTES // 2)),
-        (
-            64,
-            26 << 20,
-            16,
-            16,
-            Limits(4, MEMORY_BYTES // 2),
-        ),  # as many as asked for, and not in less
-        (64, 400_000, None, 13, Limits(4, MEMORY_BYTES // 13)),
-        (4, 400_000, None, 4, Limits(1, MEMORY_BYTES // 4)),
-        (2, 400_000, 1, 1, Limits(2, MEMORY_BYTES)),
+        (64 * GIB, 2, 26 << 20, None, 2, Limits(1, MEMORY_BYTES // 2)),
+        (64 * GIB, 16, 26 << 20, None, 2, Limits(8, MEMORY_BYTES // 2)),
+        (64 * GIB, 64, 26 << 20, None, 2, Limits(8, MEMORY_BYTES // 2)),
+        # As many as asked for, and not in less.
+        (64 * GIB, 64, 26 << 20, 16, 16, Limits(4, MEMORY_BYTES // 2)),
+        (64 * GIB, 64, 400_000, None, 13, Limits(4, MEMORY_BYTES // 13)),
+        (64 * GIB, 4, 400_000, None, 4, Limits(1, MEMORY_BYTES // 4)),
+        (64 * GIB, 2, 400_000, 1, 1, Limits(2, MEMORY_BYTES)),
+        # 512 MiB are for Python, its libraries and the text.
+        (3 * GIB // 2, 2, 26 << 20, None, 2, Limits(1, MEMORY_BYTES // 2)),
+        (GIB, 2, 26 << 20, None, 1, Limits(2, GIB // 2)),
+        (GIB, 16, 400_000, None, 7, Limits(2, GIB // 2 // 7)),
+        (GIB // 2, 2, 26 << 20, None, 1, Limits(2, GIB // 8)),
     ],
 )
 def test_as_many_at_a_time_as_fit_into_memory(
     monkeypatch: pytest.MonkeyPatch,
+    memory: int,
     cores: int,
     size: int,
     jobs: int | None,
@@ -64,7 +72,38 @@ def test_as_many_at_a_time_as_fit_into_memory(
     limits: Limits,
 ) -> None:
     monkeypatch.setattr("os.cpu_count", lambda: cores)
+    monkeypatch.setattr(database_pool, "memory_of_machine", lambda: memory)
     assert workers_and_limits([1, size] * 32, jobs) == (workers, limits)
+
+
+def test_small_traces_fit_into_any_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(database_pool, "memory_of_machine", pytest.fail)
+    assert workers_and_limits([400_000] * 64, 2) == (2, Limits(1, MEMORY_BYTES // 2))
+
+
+def test_the_memory_of_a_container_is_that_of_the_machine(tmp_path: Path) -> None:
+    if not shutil.which("unshare") or not Path("/proc/self/cgroup").is_file():
+        pytest.skip("needs Linux with unshare")
+    limit = 700 << 20
+    for line in Path("/proc/self/cgroup").read_text().splitlines():
+        _, controllers, group = line.split(":", 2)
+        if controllers in ("", "memory"):
+            folder = tmp_path / controllers / group.lstrip("/")
+            for place in (tmp_path / controllers, folder):
+                place.mkdir(parents=True, exist_ok=True)
+                name = "memory.limit_in_bytes" if controllers else "memory.max"
+                (place / name).write_text(f"{limit}\n")
+    code = "from tracewh.ingest.database_pool import memory_of_machine; print(memory_of_machine())"
+    command = 'mount --bind "$0" /sys/fs/cgroup || exit 99; exec "$1" -c "$2"'
+    done = subprocess.run(
+        ["unshare", *([] if os.geteuid() == 0 else ["-r"]), "--mount", "sh", "-c", command,
+         str(tmp_path), sys.executable, code],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    if done.returncode in (1, 99):
+        pytest.skip("needs the right to mount")
+    assert done.stderr == ""
+    assert int(done.stdout) == limit
 
 
 def test_many_ranks_on_as_many_cores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
