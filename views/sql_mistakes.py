@@ -65,9 +65,9 @@ def _tokens(sql: str) -> list[str]:
     """Return the words and operators of an SQL text, without comments and without the quotes of names."""
     text = sql.encode()  # the positions of tokens are bytes
     found = duckdb.tokenize(sql)
-    ends = [start for start, _ in found[1:]] + [len(text)]
+    starts = [start for start, _ in found] + [len(text)]
     return [
         text[start:end].decode().strip().strip('"')
-        for (start, kind), end in zip(found, ends, strict=True)
+        for (start, kind), end in zip(found, starts[1:], strict=True)
         if kind != duckdb.token_type.comment
     ]

@@ -36,7 +36,7 @@ from tracewh.views.local_tables import LocalTables, Pattern
 from tracewh.views.needed_traces import Wanted, needed_traces, passed, wanted_traces
 from tracewh.views.partial_queries import partial_sql
 from tracewh.views.read_only import without_end
-from tracewh.views.registry import Call, Registry, did_you_mean, installed
+from tracewh.views.registry import ArgumentError, Call, Registry, did_you_mean, installed
 from tracewh.views.spec import Spec
 from tracewh.views.sql_mistakes import check_named_arguments, explained
 from tracewh.views.stored_macros import attach, detach
@@ -777,7 +777,12 @@ def _as_warehouse_error() -> Iterator[None]:
 def _method(warehouse: Warehouse, view: Spec) -> Callable[..., duckdb.DuckDBPyRelation]:
     """Return a view as a method, with a signature and a docstring for `help()` and completion."""
 
-    def method(version: int | None = None, **arguments: Any) -> duckdb.DuckDBPyRelation:
+    def method(
+        *values: object, version: int | None = None, **arguments: Any
+    ) -> duckdb.DuckDBPyRelation:
+        if values:
+            example = f"{view.params[0].name}={values[0]!r}" if view.params else "version=1"
+            raise ArgumentError(f"{view.name} takes arguments by name, e.g. {example}")
         return warehouse.view(view.name, version, **arguments)
 
     lines = [f"    {param.name}: {param.meaning}" for param in view.params]

@@ -76,6 +76,12 @@ def test_a_view_is_a_method_that_gives_a_relation(root: Path) -> None:
         assert "Args:" in (warehouse.step_breakdown.__doc__ or "")
 
 
+def test_a_view_takes_arguments_by_name(root: Path) -> None:
+    with tracewh.open(root) as warehouse, pytest.raises(ArgumentError) as raised:
+        warehouse.step_breakdown("a")
+    assert str(raised.value) == "step_breakdown takes arguments by name, e.g. run='a'"
+
+
 def test_relations_of_two_runs_can_be_joined(root: Path) -> None:
     with tracewh.open(root) as warehouse:
         a = warehouse.step_breakdown(run="a").set_alias("a")
@@ -180,6 +186,8 @@ def test_an_argument_that_is_a_comparison(root: Path, query: str, called: str, n
         "FROM step_breakdown(-- (run = 'a')\n) WHERE list_contains([step, run = 'a'], 0)",
         "WITH runs AS (SELECT 1 AS run) SELECT count(run = 1) FROM runs",
         "SELECT ')', '(run = 1' AS runs FROM steps",
+        "",
+        "-- only a comment",
     ],
 )
 def test_a_comparison_that_is_no_argument(query: str) -> None:
