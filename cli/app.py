@@ -23,6 +23,7 @@ from tracewh.cli.commands.spark_sql import spark_sql
 from tracewh.cli.diagnostics import memory_limit
 from tracewh.cli.diagnostics.errors import OK
 from tracewh.cli.output import Format, Output, parse_integer
+from tracewh.files import printable
 
 INGEST, ANALYZE, MAINTAIN = "Ingest", "Analyze", "Maintain"
 
@@ -464,6 +465,9 @@ def main(argv: list[str] | None = None) -> int:
 
 def _run(argv: list[str]) -> int:
     """Parse and run a command. Typer's own `app()` would print errors and choose exit codes itself."""
+    for word in argv:
+        if word != printable(word):
+            diagnostics.usage_error(f"an argument is not UTF-8: {printable(word)}")
     command = typer.main.get_command(app)
     try:
         with command.make_context("tracewh", argv) as context:

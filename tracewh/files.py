@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
 from typing import Literal, Protocol
 
 
@@ -37,5 +36,5 @@ class File(Protocol):
 
 
 def printable(name: str) -> str:
-    """Return the name of a file with an escape for each byte that is not UTF-8, for which Python has a surrogate."""
-    return os.fsencode(name).decode("utf-8", "backslashreplace")
+    """Return a name with an escape for what is not UTF-8: Python has a surrogate for each such byte of a path."""
+    return name.encode("utf-8", "backslashreplace").decode()

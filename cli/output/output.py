@@ -191,9 +191,8 @@ class Output:
         opened = tracewh.open(path)
         with ExitStack() as stack:
             if diagnostics.process_ends:
-                _left_open.append(
-                    opened
-                )  # it takes long to free its memory, which ends with the process
+                # It takes long to free its memory, which ends with the process.
+                _left_open.append(opened)
                 stack.callback(opened.abandon)
             else:
                 stack.enter_context(opened)

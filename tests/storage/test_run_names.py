@@ -67,6 +67,7 @@ def test_every_name_is_read_as_it_was_given(
     ("name", "said"),
     [
         ("", "a run needs a name; give it one with --run"),
+        ("\udcff", "the name of a run is not UTF-8; give it one with --run"),
         (
             "é" * 60,
             (
@@ -94,9 +95,9 @@ def test_a_name_that_no_folder_can_have_keeps_no_other_file_out(tmp_path: Path) 
     result = ingest([logs], tmp_path / "wh")
     said = f"the name of a worker is too long for a folder, 367 bytes with 'worker=': {'é' * 40}..."
     assert sorted((str(each.source), each.status, each.reason) for each in result) == [
-        (f"{logs}/a\\xff.json", "refused", "its path is not UTF-8; rename it"),
+        (f"{logs}/a\\udcff.json", "refused", "its path is not UTF-8; rename it"),
         (f"{logs}/good.json", "ingested", ""),
-        (f"{logs}/run\\xff/c.json", "refused", "its path is not UTF-8; rename it"),
+        (f"{logs}/run\\udcff/c.json", "refused", "its path is not UTF-8; rename it"),
         (str(too_long), "refused", said),
     ]
     assert names(tmp_path / "wh") == [("logs", "good", "default")]

@@ -20,6 +20,8 @@ from dataclasses import dataclass
 from typing import NamedTuple, Self
 from urllib.parse import quote, unquote
 
+from tracewh.files import printable
+
 #: The key of a trace, in the order of its folders.
 KEYS = ("run", "worker", "span")
 #: Run, worker and span of a trace.
@@ -107,6 +109,8 @@ def name_problem(key: str, name: str) -> str:
     """Why a name cannot be used for a run, worker or span; '' if it can."""
     if not name:
         return f"a {key} needs a name"
+    if name != printable(name):
+        return f"the name of a {key} is not UTF-8"
     if (size := len(partition(key, name))) > MAX_NAME_BYTES:
         return f"the name of a {key} is too long for a folder, {size} bytes with '{key}=': {name[:40]}..."
     return ""

@@ -112,6 +112,15 @@ def test_a_warehouse_without_a_name(
     assert [*tmp_path.iterdir()] == []
 
 
+@pytest.mark.parametrize(
+    "words",
+    ["summary {}", "show {}", "query {}", "runs -w {}", "ingest {}", "diff a {}", "query 1 -o {}"],
+)
+def test_an_argument_that_is_not_utf8(tracewh: Command, warehouse: Path, words: str) -> None:
+    done = tracewh(*words.format("a\udcff").split())
+    assert (done.code, done.err) == (2, "tracewh: an argument is not UTF-8: a\\udcff\n")
+
+
 def test_a_current_folder_that_is_gone(
     tracewh: Command, warehouse: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
