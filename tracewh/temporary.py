@@ -5,6 +5,7 @@ The next process that creates a temporary folder removes those of dead processes
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import shutil
@@ -13,6 +14,8 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+
+from tracewh.files import printable
 
 #: Prefix of the names of temporary folders.
 PREFIX = "tracewh-tmp-"
@@ -33,6 +36,9 @@ class Temporary:
 
     def __init__(self, top: Path | None = None) -> None:
         top = top or Path(tempfile.gettempdir())
+        if (name := str(top)) != printable(name):  # DuckDB could not spill into it
+            said = "its path is not UTF-8; name another temporary folder in TMPDIR"
+            raise OSError(errno.EILSEQ, said, printable(name))
         remove_abandoned(top)
         self.path = Path(tempfile.mkdtemp(prefix=PREFIX, dir=top))
         # Lock the file before renaming it, so that nobody finds it unlocked while this process lives.

@@ -24,6 +24,7 @@ from typing import Any, Self
 
 import duckdb
 
+from tracewh.files import printable
 from tracewh.quoting import quote_literal
 from tracewh.storage.layout import TraceKeys, replaying_run
 from tracewh.storage.remote import is_url
@@ -705,6 +706,8 @@ def find(path: str | os.PathLike[str]) -> Path:
             "Python"
         )
     root = Path(os.path.abspath(path))
+    if str(root) != printable(str(root)):
+        raise WarehouseError(f"{printable(str(root))}: the path of a warehouse must be UTF-8")
     if root.is_file():
         raise WarehouseError(f"{path} is a file; a warehouse is a folder with a data/ folder in it")
     if not (root / "data").is_dir():

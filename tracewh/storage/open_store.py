@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 from tracewh.errors import IngestError
+from tracewh.files import printable
 from tracewh.storage.local_store import LocalStore
 from tracewh.storage.object_store import ObjectStore, as_store_error
 from tracewh.storage.remote import is_url, is_writable, locate
@@ -19,6 +20,8 @@ def open_store(warehouse: str | os.PathLike[str]) -> Store:
         IngestError: tracewh cannot write a warehouse at that URL.
     """
     if not is_url(warehouse):
+        if (path := os.path.abspath(warehouse)) != printable(path):
+            raise IngestError(f"{printable(path)}: the path of a warehouse must be UTF-8")
         return LocalStore(Path(warehouse))
     url = os.fspath(warehouse)
     if not is_writable(url):

@@ -11,9 +11,11 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Command
+from tests.conftest import ROOT
 from tracewh.cli import diagnostics
 from tracewh.cli.diagnostics.errors import EXIT_CODES
 
+SAMPLE = ROOT / "samples" / "gpt_memory"
 READS = (
     "a query is read-only. Use SELECT, FROM, DESCRIBE, SHOW, SUMMARIZE, VALUES or EXPLAIN; "
     "`tracewh shell` opens a session with all of SQL"
@@ -119,6 +121,25 @@ def test_a_warehouse_without_a_name(
 def test_an_argument_that_is_not_utf8(tracewh: Command, warehouse: Path, words: str) -> None:
     done = tracewh(*words.format("a\udcff").split())
     assert (done.code, done.err) == (2, "tracewh: an argument is not UTF-8: a\\udcff\n")
+
+
+def test_a_folder_that_is_not_utf8(
+    tracewh: Command, warehouse: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / os.fsdecode(b"n\xff")
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    said = f"tracewh: {tmp_path}/n\\udcff/wh: the path of a warehouse must be UTF-8\n"
+    for words in ("runs", f"ingest {warehouse}", f"ingest {SAMPLE}", "serve", "check"):
+        done = tracewh(*words.split(), "-w", "wh")
+        assert (done.code, done.err) == (1, said), words
+    monkeypatch.setattr("tempfile.tempdir", str(folder))
+    done = tracewh("runs", "-w", str(warehouse))
+    assert (done.code, done.err) == (
+        1,
+        f"tracewh: {tmp_path}/n\\udcff: its path is not UTF-8; name another temporary folder in TMPDIR\n",
+    )
+    assert [*folder.iterdir()] == []
 
 
 def test_a_current_folder_that_is_gone(
