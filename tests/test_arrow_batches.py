@@ -27,6 +27,8 @@ def test_all_rows_are_read(con: duckdb.DuckDBPyConnection) -> None:
 
 def test_a_query_that_fails_late(con: duckdb.DuckDBPyConnection) -> None:
     late = "SELECT CASE WHEN range = 3000000 THEN error('too late') END FROM range(4000000)"
+    # Another thread would run ahead, and may fail before the first rows are read.
+    con.execute("SET threads = 1")
     batches = read_batches(con.sql(late).to_arrow_reader(1000))
     assert next(batches).num_rows > 0
     with pytest.raises(duckdb.Error, match="^Invalid Input Error: too late$"):
