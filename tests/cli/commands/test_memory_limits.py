@@ -159,13 +159,16 @@ def test_a_limit_that_is_none(large: Path, monkeypatch: pytest.MonkeyPatch, text
 
 
 def test_a_process_that_frees_nothing_removes_what_was_spilled(
-    large: Path, temporary: Path
+    large: Path, temporary: Path, tmp_path: Path
 ) -> None:
     numbered = "SELECT range, row_number() OVER (ORDER BY hash(range)) AS n FROM range(6_000_000)"
     query = f"SELECT n // 1_000_000 AS million, count(*) AS rows FROM ({numbered}) GROUP BY ALL ORDER BY ALL"
     words = ["query", query, "--memory-limit", "100", "--format", "csv", "-w", str(large)]
+    # With `python -c` DuckDB would take the process for an interactive one, and print a progress bar.
+    program = tmp_path / "program.py"
+    program.write_text("from tracewh.cli.app import run; run()")
     with subprocess.Popen(
-        [sys.executable, "-c", "from tracewh.cli.app import run; run()", *words],
+        [sys.executable, str(program), *words],
         stdout=subprocess.PIPE,
     ) as process:
         while not has_spilled(temporary):
