@@ -2,11 +2,12 @@
 -- since: 0.1
 -- summary: The change that gains most in a replay of a trace, as a sentence.
 -- grain: one row per trace with steps, if a change gains something and nearly all of the step is explained
--- uses: as_percent, as_time, percentage, replay_gains
+-- uses: as_percent, as_time, is_wanted, percentage, replay_gains
 --
 -- Of a free data loader, free launches and free collectives it is the one that gains most. If none gains 5 % of the
 -- step, it is half the time of the device or of the host, whichever gains more, if a device was recorded. There is no row
--- where nothing gains 5 %, and none where a replay does not explain 5 % of the step or more.
+-- where nothing gains 5 %, and none where a replay does not explain 5 % of the step or more. The time until the work
+-- of a step is done may not be the length of the step, which others print; the sentence then says that it is that time.
 --
 -- params
 --   run, worker, span
@@ -53,6 +54,18 @@ CREATE MACRO replay_advice(
                     w.drained_ns - w.new_drained_ns DESC
             ) AS place
         FROM replay_gains('_advised', '_advised_factors', run, worker, span) AS w
+    ),
+
+    _lengths AS (
+        SELECT
+            s.run,
+            s.worker,
+            s.span,
+            avg((s.extended_end_ns - s.extended_start_ns) / 1000.0)
+            FILTER (WHERE s.is_tail IS NOT TRUE) AS length_us
+        FROM steps AS s
+        WHERE s.step IS NOT NULL AND is_wanted(s.run, s.worker, s.span, run, worker, span)
+        GROUP BY s.run, s.worker, s.span
     )
 
     SELECT
@@ -68,6 +81,10 @@ CREATE MACRO replay_advice(
             ELSE 'With half the time of the host'
         END
         || ' a step would take ' || as_time(g.new_drained_us)
+        || CASE
+            WHEN as_time(g.drained_us) = as_time(l.length_us) THEN ''
+            ELSE ' until its work is done,'
+        END
         || ' instead of ' || as_time(g.drained_us)
         || ' (-' || as_percent(percentage(g.gain_us, g.drained_us)) || ')'
         || CASE
@@ -78,14 +95,9 @@ CREATE MACRO replay_advice(
         END
         || '.' AS text
     FROM _gains AS g
+    INNER JOIN _lengths AS l USING (run, worker, span)
     WHERE
         g.place = 1
         AND (g.number < 5 OR g.has_device)
         AND g.gain_us >= 0.05 * g.drained_us
-        AND g.unexplained_us < 0.05 * g.drained_us
-        AND EXISTS (
-            SELECT 1
-            FROM steps AS s
-            WHERE
-                s.run = g.run AND s.worker = g.worker AND s.span = g.span AND s.step IS NOT NULL
-        );
+        AND g.unexplained_us < 0.05 * g.drained_us;

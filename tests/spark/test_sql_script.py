@@ -98,6 +98,7 @@ def answers(warehouse: tracewh.Warehouse, tmp_path_factory: pytest.TempPathFacto
         "spark.sql.constraintPropagation.enabled": "false",
         "spark.sql.files.minPartitionNum": "1",
         "spark.sql.files.openCostInBytes": "1",
+        "spark.sql.lightweightPlanChangeValidation": "false",
         "spark.sql.shuffle.partitions": "1",
         "spark.sql.warehouse.dir": str(folder),
     }
