@@ -5,6 +5,7 @@ Typer's boxes take a fifth of a second to draw and read brackets in our texts as
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -28,6 +29,10 @@ class Command(TyperCommand):
     def __init__(self, *args: Any, **attributes: Any) -> None:
         attributes["context_settings"] = CONTEXT | (attributes.get("context_settings") or {})
         super().__init__(*args, **attributes)
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Take an SQL query that begins with a comment for what it is: no option."""
+        return super().parse_args(ctx, [re.sub(r"^--(?=\s)", " --", word) for word in args])
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the sections below the description."""

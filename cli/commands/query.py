@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
+from contextlib import suppress
+from pathlib import Path
 
 from tracewh.cli import diagnostics
 from tracewh.cli.output import Output
@@ -16,7 +19,12 @@ def run_query(sql: str, warehouse: str, output: Output, memory_mb: int | None = 
     """
     from tracewh.views.read_only import check_reads_only  # loads DuckDB
 
-    sql = sys.stdin.read() if sql == "-" else sql
+    sql = _from_stdin() if sql == "-" else sql
+    with suppress(OSError, ValueError):  # no name of a file
+        if Path(sql).is_file():
+            diagnostics.usage_error(
+                f"{sql} is a file; run the SQL in it with `tracewh query - < {shlex.quote(sql)}`"
+            )
     is_explain = check_reads_only(sql)
     output.check()
 
@@ -28,3 +36,12 @@ def run_query(sql: str, warehouse: str, output: Output, memory_mb: int | None = 
             print(opened.sql(sql).fetchall()[-1][-1])
         elif not output.write_with_retry(lambda: opened.sql(sql)):
             diagnostics.note("no rows")
+
+
+def _from_stdin() -> str:
+    try:
+        return sys.stdin.buffer.read().decode() if sys.stdin else ""
+    except UnicodeDecodeError as error:
+        diagnostics.usage_error(
+            f"the SQL on standard input is not UTF-8 at byte {error.start}; convert it to UTF-8"
+        )

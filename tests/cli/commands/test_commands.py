@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
 import os
 import re
@@ -14,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Command, Rows
+from tests.cli.conftest import Command, Done, Rows
 from tests.cli.report.parts import panels_only
 from tracewh.cli.output.progress import format_bytes
 
@@ -257,10 +258,32 @@ def test_views_needs_no_warehouse(
 def test_query_from_stdin(
     tracewh: Command, warehouse: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import io
+    def given(content: bytes) -> Done:
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content)))
+        return tracewh("query", "-", "--format", "csv")
 
-    monkeypatch.setattr("sys.stdin", io.StringIO("SELECT 42 AS answer"))
-    assert tracewh("query", "-", "--format", "csv").out == "answer\n42\n"
+    assert given("\ufeffSELECT 'größer' AS answer\r\n".encode()).out == "answer\ngrößer\n"
+    done = given("SELECT 'größer'".encode("latin-1"))
+    said = "tracewh: the SQL on standard input is not UTF-8 at byte 10; convert it to UTF-8\n"
+    assert (done.code, done.err, done.out) == (2, said, "")
+
+
+def test_a_query_begins_with_a_comment(tracewh: Command, warehouse: Path) -> None:
+    for sql in ("-- all\nSELECT 1 AS n", "--\nSELECT 1 AS n", "--\tall\nSELECT 1 AS n"):
+        for words in (("query", sql, "--format", "csv"), ("query", "--format", "csv", sql)):
+            assert tracewh(*words).out == "n\n1\n"
+    assert tracewh("query", "-- all").err == "tracewh: the SQL has no statement\n"
+
+
+def test_a_query_is_no_file(
+    tracewh: Command, warehouse: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("my query.sql").write_text("SELECT 1")
+    done = tracewh("query", "my query.sql")
+    said = "tracewh: my query.sql is a file; run the SQL in it with `tracewh query - < 'my query.sql'`\n"
+    assert (done.code, done.err) == (2, said)
+    assert tracewh("query", f"SELECT '{'x' * 5000}' AS n").code == 0
 
 
 def test_a_query_keeps_to_its_memory_limit(tracewh: Command, warehouse: Path) -> None:
