@@ -185,6 +185,14 @@ CREATE MACRO trace_quality_v1(
                     || 'profiler lost their end. In the warehouse they end with that function.'
                 },
                 {
+                    'check': 'recordings_of_other_times',
+                    'severity': 'info',
+                    'holds': contains(f.skipped_reasons::VARCHAR, 'recordings_of_other_times'),
+                    'count': (f.skipped_reasons ->> '$.recordings_of_other_times')::BIGINT,
+                    'message': 'Recordings of tracewh.record beside the trace that have nothing '
+                    || 'from its time: they show another part of the training.'
+                },
+                {
                     'check': 'no_steps',
                     'severity': 'info',
                     'holds': NOT h.has_steps,

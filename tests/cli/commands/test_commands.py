@@ -115,7 +115,8 @@ def test_ingest_does_not_list_how_profilers_write_as_a_problem(
     from tracewh.cli.commands.ingest import summarize
     from tracewh.ingest.result import FileResult
 
-    found = {"a.json": {"lost_frame_ends": 24}, "b.csv": {"no_times": 1, "damaged_rows": 2}}
+    usual = {"lost_frame_ends": 24, "recordings_of_other_times": 1}
+    found = {"a.json": usual, "b.csv": {"no_times": 1, "damaged_rows": 2}}
     summarize([FileResult(Path(n), "ingested", repairs=r) for n, r in found.items()], 1.0)
     out = capsys.readouterr().out
     assert "b.csv  repaired or left out: 2 damaged rows\n" in out

@@ -79,6 +79,16 @@ def test_batches_of_the_time_of_the_trace(folder: Path) -> None:
     assert (result.status, dict(result.repairs)) == ("ingested", {})
 
 
+def test_a_recording_of_another_time_is_counted(folder: Path) -> None:
+    """As that of a loader for validation, beside a trace of the training."""
+    write_recording(folder, "host_7.5.dataloader.jsonl", header(), PIPELINE, batch(1, 0.1))
+    write_recording(folder, "host_7.6.dataloader.jsonl", header(), PIPELINE, batch(2, 5))
+    results, found = ingested(folder)
+    assert found == [("host_7", "1", 0, 1)]
+    [result] = results.values()
+    assert dict(result.repairs) == {"recordings_of_other_times": 1}
+
+
 def test_two_loaders_are_two_pipelines(folder: Path) -> None:
     for stamp in (5, 6):
         write_recording(
