@@ -230,6 +230,16 @@ class Registry:
         for name in reversed(macros):
             self._create(con, name)
 
+    def drop(self, con: duckdb.DuckDBPyConnection, names: Iterable[str]) -> None:
+        """Drop objects from the main schema of a connection.
+
+        Args:
+            con: The connection.
+            names: Of slices, functions, blocks and views.
+        """
+        for name in names:
+            con.execute(f"DROP {self._type(name)} {name}")
+
     def _create(self, con: duckdb.DuckDBPyConnection, name: str) -> None:
         if name == LISTING:
             sql, comment = self._listing(), "Every view, one row per version."

@@ -40,7 +40,7 @@ from tracewh.views.read_only import without_end
 from tracewh.views.registry import ArgumentError, Call, Registry, did_you_mean, installed
 from tracewh.views.spec import Spec
 from tracewh.views.sql_mistakes import check_named_arguments, explained
-from tracewh.views.stored_macros import attach, detach
+from tracewh.views.stored_macros import attach, copy, detach
 
 #: Matches SQL that lists the catalog, for which all objects must exist.
 _INTROSPECTION = re.compile(r"\b(show|information_schema|duckdb_\w+|pg_\w+)\b", re.IGNORECASE)
@@ -611,7 +611,10 @@ class Warehouse:
                     self._created.remove(name)
         missing = [name for name in self.registry.needs(sql, given) if name not in self._created]
         if sql is None:  # it may list the catalog
+            if len(missing) > MOST_CREATED:
+                self._load()
             self._unload()
+            missing = [name for name in self.registry.needs() if name not in self._created]
         elif len(missing) > MOST_CREATED:
             self._load()
         missing = [name for name in missing if name not in self._loaded]
@@ -635,11 +638,17 @@ class Warehouse:
             self._may_load = False
 
     def _unload(self) -> None:
-        """Unload the macros; from now on each one that a query needs is created."""
+        """Create all macros that are loaded, and unload them. Slices, which are copied with them, are created again."""
         if self._loaded:
+            copied = self._loaded.union(spec.name for spec in self.registry.slices())
             with self._creating:
+                self.registry.drop(self._con, self._created & copied)
+                self._created -= copied
+                with contextlib.suppress(duckdb.Error):  # something else has one of their names
+                    copy(self._con)
+                    self._created |= self._loaded
                 detach(self._con)
-            self._loaded.clear()
+                self._loaded.clear()
 
     def _has_rare(self, query: str, sql: str | None, runs: Collection[str] | None) -> bool:
         """Whether a query finds something of some runs, or of the runs that these are captures of; of any run for None."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import duckdb
@@ -148,6 +148,44 @@ def test_what_lists_the_catalog_finds_each_object_once(warehouse: tracewh.Wareho
     assert relation.fetchall() == rows  # it is planned again, and finds what was created
     assert warehouse.verdict().fetchall() == rows
     assert not is_loaded(warehouse)
+
+
+def test_a_connection_has_copies_of_all_macros(
+    warehouse: tracewh.Warehouse, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    described = """
+        SELECT function_name, parameters, parameter_types, comment
+        FROM duckdb_functions() WHERE NOT internal AND database_name = 'memory' ORDER BY ALL
+    """
+    warehouse.kernels.fetchall()  # has created a table, a slice and,
+    warehouse.kernel_stats().fetchall()  # as it takes few, macros
+    assert not is_loaded(warehouse)
+    created: list[str] = []
+    create = registry.Registry.create
+
+    def noted(
+        self: registry.Registry, con: duckdb.DuckDBPyConnection, names: Iterable[str]
+    ) -> None:
+        created.extend(names := [*names])
+        create(self, con, names)
+
+    monkeypatch.setattr(registry.Registry, "create", noted)
+    con = warehouse.connection
+    assert sorted(created) == sorted(spec.name for spec in installed().slices())
+    assert con.execute(LOADED).fetchall() == [(0,)]
+    copied = con.execute(described).fetchall()
+    assert con.execute("SELECT count(*) FROM kernels").fetchall() == [(len(warehouse.kernels),)]
+    monkeypatch.setattr(of_warehouses, "attach", lambda _: [])
+    with tracewh.open(root) as other:
+        one_by_one = other.connection.execute(described).fetchall()
+        assert len(created) > len(copied) > 300
+    assert one_by_one == copied
+
+
+def test_a_macro_of_the_caller_is_replaced_by_ours(warehouse: tracewh.Warehouse) -> None:
+    warehouse._con.execute("CREATE MACRO as_time(us) AS 'theirs'")
+    assert warehouse.connection.execute("SELECT as_time(1500)").fetchall() == [("1.5 ms",)]
+    assert len(warehouse.verdict().fetchall()) > 2
 
 
 def test_a_misspelled_table_is_no_empty_one(warehouse: tracewh.Warehouse) -> None:
