@@ -231,14 +231,14 @@ class Registry:
             self._create(con, name)
 
     def drop(self, con: duckdb.DuckDBPyConnection, names: Iterable[str]) -> None:
-        """Drop objects from the main schema of a connection.
+        """Drop objects from the main schema of a connection, as far as they are there.
 
         Args:
             con: The connection.
-            names: Of slices, functions, blocks and views.
+            names: Names of slices, functions, blocks and views.
         """
         for name in names:
-            con.execute(f"DROP {self._type(name)} {name}")
+            con.execute(f"DROP {self._type(name)} IF EXISTS {name}")
 
     def _create(self, con: duckdb.DuckDBPyConnection, name: str) -> None:
         if name == LISTING:

@@ -606,9 +606,8 @@ class Warehouse:
                 asked = set(self.registry.needs(sql, given))
             else:
                 del self._without[blocks]
-                for name in [name for name in blocks if name in self._created]:
-                    self._con.execute(f"DROP MACRO TABLE {name}")
-                    self._created.remove(name)
+                self.registry.drop(self._con, self._created.intersection(blocks))
+                self._created.difference_update(blocks)
         missing = [name for name in self.registry.needs(sql, given) if name not in self._created]
         if sql is None:  # it may list the catalog
             if len(missing) > MOST_CREATED:

@@ -6,8 +6,8 @@
 --
 -- Of a free data loader, free launches and free collectives it is the one that gains most. If none gains 5 % of the
 -- step, it is half the time of the device or of the host, whichever gains more, if a device was recorded. There is no row
--- where nothing gains 5 %, and none where a replay does not explain 5 % of the step or more. The time until the work
--- of a step is done may not be the length of the step, which others print; the sentence then says that it is that time.
+-- where nothing gains 5 %, and none where a replay does not explain 5 % of the step or more. The sentence counts until
+-- the work of a step is done. It says so if that is not the length of the step as other views print it.
 --
 -- params
 --   run, worker, span

@@ -31,7 +31,7 @@ assert FOUND is not None and FOUND.origin is not None
 HOME = Path(FOUND.origin).parent
 
 #: For what lives a minute: one quick compiler, with room for all that it compiles, and one thread that collects
-#: garbage. Starting takes a fourth less with a larger table of names and classes that are taken as they are.
+#: garbage. With a larger table of symbols, and classes that are not verified, a start takes a fourth less.
 JAVA = (
     "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseSerialGC -XX:-UsePerfData"
     " -XX:+UnlockExperimentalVMOptions -XX:SymbolTableSize=524288"
