@@ -210,7 +210,7 @@ def is_created(mutant: Mutant) -> bool:
     try:
         if mutant.path.startswith("sql/derive/"):
             return bool(duckdb.extract_statements(sql))
-        registry = Registry(
+        registry = Registry.of(
             parse(sql, spec.path) if spec.path == mutant.path else spec
             for spec in installed().all()
         )

@@ -16,12 +16,16 @@ class StatementError(ViewError):
     """The SQL is not one read-only statement. The message is meant for a person."""
 
 
-def check_reads_only(sql: str) -> bool:
+def check_reads_only(sql: str, con: duckdb.DuckDBPyConnection) -> bool:
     """Refuse a statement that is not read-only, and return whether it is an EXPLAIN.
 
     DuckDB's own parser classifies the statement: a comparison of its first word would misread a CTE.
+
+    Args:
+        sql: The query.
+        con: Any connection. Opening one takes longer than parsing.
     """
-    statements = duckdb.extract_statements(sql)
+    statements = con.extract_statements(sql)
     if not statements:
         raise StatementError("the SQL has no statement")
     if len(statements) > 1:
@@ -37,11 +41,11 @@ def check_reads_only(sql: str) -> bool:
             "VALUES or EXPLAIN; `tracewh shell` opens a session with all of SQL"
         )
     if kind == "EXPLAIN":
-        check_reads_only(_explained(statements[0].query))
+        check_reads_only(_explained(statements[0].query, con), con)
     return kind == "EXPLAIN"
 
 
-def _explained(sql: str) -> str:
+def _explained(sql: str, con: duckdb.DuckDBPyConnection) -> str:
     """Return the statement that an EXPLAIN explains.
 
     ANALYZE, options and comments may stand before it, so this tries the text from each token to the
@@ -51,7 +55,7 @@ def _explained(sql: str) -> str:
     for start, _ in duckdb.tokenize(sql)[1:]:
         rest = text[start:].decode()
         with contextlib.suppress(duckdb.Error):
-            if duckdb.extract_statements(rest):
+            if con.extract_statements(rest):
                 return rest
     return ""
 

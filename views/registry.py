@@ -22,15 +22,13 @@ import duckdb
 
 from tracewh.quoting import quote_literal
 from tracewh.views.empty_blocks import empty_macro
-from tracewh.views.spec import GROUPS, Column, Param, Spec, parse, without_comments
+from tracewh.views.spec import GROUPS, Column, Param, Spec, without_comments
+from tracewh.views.sql_file import SqlFile, sql_files
 from tracewh.views.values import ConversionError, convert, literal
 
 #: The folder of the package, in a checkout and in a wheel. In an editable install, importlib.resources cannot
 #: find tracewh/sql, because it contains no Python.
 PACKAGE = Path(__file__).parents[1]
-
-#: The folders of .sql files that define objects. sql/derive/ contains statements that ingest runs.
-FOLDERS = ("sql/tables", "sql/slices", "sql/functions", "sql/blocks", "views")
 
 #: The macro that lists the views. It is generated from the headers.
 LISTING = "views"
@@ -75,57 +73,60 @@ class Registry:
     """All tables, slices, functions, blocks and views that the .sql files define.
 
     Args:
-        specs: The parsed files, in any order.
+        files: The files, in any order.
 
     Raises:
         ViewError: Two files define the same object.
     """
 
-    def __init__(self, specs: Iterable[Spec]) -> None:
-        self._by_object: dict[str, Spec] = {}
-        for spec in sorted(specs, key=lambda spec: spec.path):
-            if (other := self._by_object.setdefault(spec.object_name, spec)) is not spec:
-                raise ViewError(f"{spec.path} and {other.path} both define {spec.object_name}")
-        self._newest = {view.name: view for view in self}  # versions are in ascending order
+    def __init__(self, files: Iterable[SqlFile]) -> None:
+        self._by_object: dict[str, SqlFile] = {}
+        for file in sorted(files, key=lambda file: file.path):
+            if (other := self._by_object.setdefault(file.object_name, file)) is not file:
+                raise ViewError(f"{file.path} and {other.path} both define {file.object_name}")
+        views = (file for file in self._by_object.values() if file.kind == "view")
+        self._views = sorted(views, key=lambda v: (GROUPS.index(v.group), v.name, v.version))
+        self._newest = {view.name: view for view in self._views}
         for name in {LISTING, *self._newest} & self._by_object.keys():
             raise ViewError(f"{self._by_object[name].path} has the name of a view")
         #: What an object needs. A file is searched when somebody needs it: searching all would take a fifth of the
         #: start of a command.
         self._needs = {name: {view.object_name} for name, view in self._newest.items()}
         self._needs[LISTING] = set()
-        tables = (spec.name for spec in self.all() if spec.kind in ("table", "slice"))
+        tables = (file.name for file in self._by_object.values() if file.kind in ("table", "slice"))
         self._read = re.compile(
             rf"--[^\n]*|'(?:[^']|'')*'|\b(?:FROM|JOIN)\s+(?=(?:{'|'.join(tables) or '$'})\b)"
         )
 
     @classmethod
     def load(cls, package: Path = PACKAGE) -> Registry:
-        """Read the .sql files of a package folder, by default those of tracewh."""
-        paths = [path for folder in FOLDERS for path in sorted((package / folder).rglob("*.sql"))]
-        return cls(
-            parse(path.read_text("utf-8"), path.relative_to(package).as_posix()) for path in paths
-        )
+        """Find the .sql files of a package folder, by default those of tracewh."""
+        return cls(sql_files(package))
+
+    @classmethod
+    def of(cls, specs: Iterable[Spec]) -> Registry:
+        """Make a registry of files that are parsed."""
+        return cls(map(SqlFile.of, specs))
 
     def __iter__(self) -> Iterator[Spec]:
         """All versions of all views, sorted by group, name and version."""
-        views = (spec for spec in self._by_object.values() if spec.kind == "view")
-        return iter(sorted(views, key=lambda v: (GROUPS.index(v.group), v.name, v.version)))
+        return (view.spec for view in self._views)
 
     def newest(self) -> list[Spec]:
         """The newest version of each view, by group and name."""
-        return list(self._newest.values())
+        return [view.spec for view in self._newest.values()]
 
     def all(self) -> list[Spec]:
         """Tables, slices, functions, blocks and views, by file name."""
-        return list(self._by_object.values())
+        return [file.spec for file in self._by_object.values()]
 
     def tables(self) -> list[Spec]:
         """The tables."""
-        return [spec for spec in self.all() if spec.kind == "table"]
+        return [file.spec for file in self._by_object.values() if file.kind == "table"]
 
     def slices(self) -> list[Spec]:
         """The slices: views on a part of a table, e.g. ``kernels``."""
-        return [spec for spec in self.all() if spec.kind == "slice"]
+        return [file.spec for file in self._by_object.values() if file.kind == "slice"]
 
     def macros(self) -> list[str]:
         """Names of everything but tables and slices."""
@@ -144,14 +145,14 @@ class Registry:
         """
         if version is None and (pinned := re.fullmatch(r"(\w+?)_v(\d+)", name)):
             name, version = pinned[1], int(pinned[2])
-        versions = {view.version: view for view in self if view.name == name}
+        versions = {view.version: view for view in self._views if view.name == name}
         if not versions:
             raise UnknownViewError(f"no view named {name!r}{did_you_mean(name, self._newest)}")
         wanted = max(versions) if version is None else version
         if wanted not in versions:
             have = ", ".join(f"v{number}" for number in sorted(versions))
             raise UnknownViewError(f"{name} has no v{wanted}; there is {have}")
-        return versions[wanted]
+        return versions[wanted].spec
 
     def named(self, object_name: str) -> Spec:
         """Return a table, slice, function, block or pinned view by its object name.
@@ -159,7 +160,7 @@ class Registry:
         Raises:
             KeyError: It does not exist.
         """
-        return self._by_object[object_name]
+        return self._by_object[object_name].spec
 
     def needs(self, sql: str | None = None, given: Iterable[str] = ()) -> list[str]:
         """Return the objects that a piece of SQL needs, in the order in which to create them.
@@ -182,7 +183,7 @@ class Registry:
             name = todo.pop()
             if name not in graph and name not in existing:
                 if name not in self._needs:
-                    self._needs[name] = self._mentioned(self._by_object[name])
+                    self._needs[name] = self._mentioned(self.named(name))
                 graph[name] = self._needs[name] - existing
                 todo += graph[name]
         return list(TopologicalSorter(graph).static_order())
@@ -223,10 +224,11 @@ class Registry:
             else:
                 self._create(con, name)
         # Also by those that are there already, and are bound again with a macro that calls them.
-        mentioned = {name for spec in self.all() for name in spec.uses}
-        mentioned |= {view.object_name for view in self.newest()}
+        parsed = (file.spec for file in self._by_object.values() if file.is_parsed)
+        mentioned = {name for spec in parsed for name in spec.uses}
+        mentioned |= {view.object_name for view in self._newest.values()}
         for name in mentioned.intersection(macros):
-            con.execute(_or_replace(empty_macro(self._by_object[name])))
+            con.execute(_or_replace(empty_macro(self.named(name))))
         for name in reversed(macros):
             self._create(con, name)
 
@@ -243,10 +245,11 @@ class Registry:
     def _create(self, con: duckdb.DuckDBPyConnection, name: str) -> None:
         if name == LISTING:
             sql, comment = self._listing(), "Every view, one row per version."
-        elif view := self._newest.get(name):
+        elif newest := self._newest.get(name):
+            view = newest.spec
             sql, comment = _alias(view), f"{view.summary} (alias of {view.object_name})"
         else:
-            spec = self._by_object[name]
+            spec = self.named(name)
             sql, comment = self.qualified(spec), spec.summary
         try:
             con.execute(_or_replace(sql))
@@ -310,12 +313,13 @@ class Registry:
         return named
 
     def _type(self, name: str) -> str:
-        spec = self._by_object.get(name)
-        kind = spec.kind if spec else "view"
+        file = self._by_object.get(name)
+        kind = file.kind if file else "view"
         return {"table": "TABLE", "slice": "VIEW", "function": "MACRO"}.get(kind, "MACRO TABLE")
 
     def _listing(self) -> str:
-        rows = ",\n".join(f"({_listed(view, view in self._newest.values())})" for view in self)
+        newest = self.newest()
+        rows = ",\n".join(f"({_listed(view, view in newest)})" for view in self)
         names = ", ".join(_LISTED)
         columns = ", ".join(f"CAST(v.{name} AS {type}) AS {name}" for name, type in _LISTED.items())
         source = f"(VALUES\n{rows}) AS v({names})"
@@ -326,7 +330,7 @@ class Registry:
 
 @functools.cache
 def installed() -> Registry:
-    """The registry of the files of tracewh. They are read once, because that is slow."""
+    """The registry of the files of tracewh. They are found and parsed once, because that is slow."""
     return Registry.load()
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from typer.core import TyperCommand, TyperGroup
 
+from tracewh.cli.commands.conversion import convert_directly
 from tracewh.cli.diagnostics.errors import EXIT_CODES
 
 #: Pages are as wide as the terminal, up to this width: longer lines are hard to read.
@@ -32,6 +33,7 @@ class Command(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Take an SQL query that begins with a comment for what it is: no option."""
+        convert_directly(self.get_params(ctx))
         return super().parse_args(ctx, [re.sub(r"^--(?=\s)", " --", word) for word in args])
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
@@ -48,6 +50,7 @@ class Group(TyperGroup):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Print the help page if there is no subcommand; this is not an error."""
+        convert_directly(self.get_params(ctx))
         return super().parse_args(ctx, args or (["--help"] if not ctx.resilient_parsing else []))
 
     def format_options(self, ctx: Any, formatter: Any) -> None:

@@ -17,18 +17,16 @@ def run_query(sql: str, warehouse: str, output: Output, memory_mb: int | None = 
     Args:
         memory_mb: Memory limit; None for DuckDB's own.
     """
-    from tracewh.views.read_only import check_reads_only  # loads DuckDB
-
     sql = _from_stdin() if sql == "-" else sql
     with suppress(OSError, ValueError):  # no name of a file
         if Path(sql).is_file():
             diagnostics.usage_error(
                 f"{sql} is a file; run the SQL in it with `tracewh query - < {shlex.quote(sql)}`"
             )
-    is_explain = check_reads_only(sql)
     output.check()
 
     with output.open_warehouse(warehouse) as opened:
+        is_explain = opened.check_reads_only(sql)
         if memory_mb is not None:
             opened.limit_memory(memory_mb)
         opened.confine(query=sql)

@@ -22,7 +22,6 @@ from tracewh.cli.report.row_json import bounded
 from tracewh.cli.report.write import choose_trace, select_traces
 from tracewh.storage.open_store import open_store
 from tracewh.views.queries import query_rows
-from tracewh.views.read_only import check_reads_only
 
 if TYPE_CHECKING:
     from tracewh.cli.report.report_trace import ReportTrace
@@ -91,7 +90,7 @@ def state(warehouse: Warehouse, given: dict[str, str], has_all_runs: bool) -> di
 def query(warehouse: Warehouse, sql: str) -> dict[str, Any]:
     """Return the first rows of a query, or the plan of an EXPLAIN."""
     warehouse.select_traces(None, {})
-    if check_reads_only(sql):
+    if warehouse.check_reads_only(sql):
         return {"plan": warehouse.sql(sql).fetchall()[-1][-1]}
     return {**bounded(warehouse.sql(sql)), "chart": None}
 
@@ -101,7 +100,7 @@ def export(
 ) -> dict[str, Any]:
     """Write all rows of a query to a file that exists."""
     warehouse.select_traces(None, {})
-    if check_reads_only(sql):
+    if warehouse.check_reads_only(sql):
         diagnostics.usage_error("a plan is not exported; export the query itself")
     with _opened(path) as file:
         sink = cast("IO[bytes]", _Bounded(file, most_bytes))

@@ -66,7 +66,7 @@ def shown(view: Spec) -> str:
 
 
 def test_a_page_with_an_older_version_on_it() -> None:
-    registry = Registry([header(VIEW), header(NEWER)])
+    registry = Registry.of([header(VIEW), header(NEWER)])
     made = render(registry, shown)
     assert sorted(made) == ["views.md", "views/gaps.md"]
     assert (
@@ -159,7 +159,7 @@ def test_a_view_without_rules_or_parameters() -> None:
     plain = plain.replace("-- params\n--   device  INTEGER  -  -  Device a|b.\n--   run\n", "")
     plain = plain.replace("device INTEGER, run VARCHAR := NULL", "")
     plain = plain.replace("drawn --device 1 --run 'a b' --limit 3", "samples")
-    page = render(Registry([header(plain)]), shown)["views/gaps.md"]
+    page = render(Registry.of([header(plain)]), shown)["views/gaps.md"]
     assert "How to read it" not in page
     assert (
         "## Usage\n\nThe example from the command line, in SQL and in Python:\n\n"

@@ -185,7 +185,7 @@ def test_the_database_is_written_only_when_it_has_to_be(
     assert ensure_database(moved)
     assert not ensure_database(moved)
 
-    fewer = Registry([spec for spec in installed().all() if spec.kind in ("table", "slice")])
+    fewer = Registry.of([spec for spec in installed().all() if spec.kind in ("table", "slice")])
     monkeypatch.setattr(module, "installed", lambda: fewer)
     monkeypatch.setattr(registry, "installed", lambda: fewer)
     assert ensure_database(moved)

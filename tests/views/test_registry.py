@@ -179,7 +179,7 @@ def test_a_function_is_created_before_what_calls_it() -> None:
     assert (function.kind, function.returns) == ("function", "BIGINT")
     assert function.body == "(\n    2 * number \n);"
     view = VIEW.replace("uses: spaces", "uses: double, spaces").replace("1.0::DOUBLE", "double(1)")
-    registry = Registry([*specs(view=view), function])
+    registry = Registry.of([*specs(view=view), function])
     order = registry.needs("FROM gaps_v1()")
     assert order.index("double") < order.index("gaps_v1")
     with duckdb.connect() as con:
@@ -205,18 +205,18 @@ def test_a_folder_that_is_no_group() -> None:
 )  # fmt: skip
 def test_what_a_file_calls_is_what_it_says_it_uses(change: dict[str, str], message: str) -> None:
     with pytest.raises(ViewError) as caught:
-        Registry([*specs(**change), parse(FUNCTION, "sql/functions/double.sql")]).needs()
+        Registry.of([*specs(**change), parse(FUNCTION, "sql/functions/double.sql")]).needs()
     assert str(caught.value) == message
 
 
 def test_two_files_that_define_the_same() -> None:
     copy = parse(VIEW, "views/memory/gaps_v1.sql")
     with pytest.raises(ViewError, match="views/memory/gaps_v1.sql and .* both define gaps_v1"):
-        Registry([*specs(), copy])
+        Registry.of([*specs(), copy])
 
 
 def test_what_sql_needs_comes_before_it() -> None:
-    registry = Registry(specs())
+    registry = Registry.of(specs())
     order = registry.needs("FROM gaps(since_ns := 1)")
     assert sorted(order) == ["gaps", "gaps_v1", "kernels", "spaces"]
     # kernels comes from the text that gaps_v1 gives to its block.
@@ -228,7 +228,7 @@ def test_what_sql_needs_comes_before_it() -> None:
 
 
 def test_the_unversioned_name_is_the_newest_version() -> None:
-    registry = Registry([*specs(), version_2()])
+    registry = Registry.of([*specs(), version_2()])
     con = duckdb.connect()
     registry.create(con, registry.needs())
     listed = con.execute("SELECT object_name, latest FROM views()").fetchall()
@@ -240,7 +240,7 @@ def test_the_unversioned_name_is_the_newest_version() -> None:
 
 
 def test_sql_that_duckdb_refuses_names_its_file() -> None:
-    registry = Registry(specs(view=VIEW.replace("s.worker", "s.wroker")))
+    registry = Registry.of(specs(view=VIEW.replace("s.worker", "s.wroker")))
     with pytest.raises(ViewError, match=rf"^{GAPS}: Binder Error: .*wroker"):
         registry.create(duckdb.connect(), registry.needs())
 
@@ -266,7 +266,7 @@ def test_sql_that_duckdb_refuses_names_its_file() -> None:
 )  # fmt: skip
 def test_message(name: str, version: int | None, arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(ViewError) as caught:
-        Registry(specs()).call(name, version, **arguments)
+        Registry.of(specs()).call(name, version, **arguments)
     assert str(caught.value) == message
 
 
@@ -288,7 +288,7 @@ def test_message(name: str, version: int | None, arguments: dict[str, Any], mess
 def test_values_become_literals_of_their_type(
     arguments: dict[str, Any], values: dict[str, Any], inside: str
 ) -> None:
-    registry = Registry(specs())
+    registry = Registry.of(specs())
     call = registry.call("gaps", **arguments)
     assert (call.sql, call.values) == (f"FROM gaps_v1({inside})", values)
     con = duckdb.connect()
