@@ -13,7 +13,10 @@ from tracewh.cli.output import parse_integer
 
 
 def report(
-    run: Annotated[str, typer.Argument(metavar="RUN", help="The run to show.")],
+    run: Annotated[
+        str | None,
+        typer.Argument(metavar="[RUN]", help="The run to show. By default the newest."),
+    ] = None,
     baseline: Annotated[
         str | None, typer.Option("--baseline", metavar="RUN", help="Run to compare against.")
     ] = None,

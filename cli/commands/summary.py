@@ -25,13 +25,12 @@ def summarize(
 ) -> None:
     """Write the verdict of one trace: of the newest run, its lowest rank and its first recording by default."""
     from tracewh.cli.report.best_replay import best_replay
-    from tracewh.cli.report.write import choose_trace, select_traces
+    from tracewh.cli.report.write import choose_trace, newest_run, select_traces
     from tracewh.views.queries import query_rows
 
     output.check()
     with output.open_warehouse(warehouse) as opened:
-        if run is None:
-            [(run,)] = query_rows(opened, "newest_run")
+        run = newest_run(opened) if run is None else run
         select_traces(opened, run, None)
         trace = choose_trace(opened, run, worker, span, None)
         of_trace: dict[str, Any] = {"run": trace.run, "worker": trace.worker, "span": trace.span}

@@ -254,6 +254,9 @@ def _usage(error: Exception) -> str:
     """Return an error of the argument parser in the style of our messages, with a hint at --help."""
     message = str(error.format_message()).strip()  # type: ignore[attr-defined]
     message = message[:1].lower() + message[1:].rstrip(".")
+    argument = getattr(getattr(error, "param", None), "metavar", None)
+    if message.startswith("missing argument") and argument in ("RUN", "BASELINE", "EXPERIMENT"):
+        message += "; `tracewh runs` lists the runs"
     context = getattr(error, "ctx", None)
     if context is None:
         return message

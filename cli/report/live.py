@@ -19,9 +19,8 @@ from tracewh.cli.report.home import digest_of
 from tracewh.cli.report.page import document, panel_data
 from tracewh.cli.report.panels import ALONE, COMPARED, SECTIONS
 from tracewh.cli.report.row_json import bounded
-from tracewh.cli.report.write import choose_trace, select_traces
+from tracewh.cli.report.write import choose_trace, newest_run, select_traces
 from tracewh.storage.open_store import open_store
-from tracewh.views.queries import query_rows
 
 if TYPE_CHECKING:
     from tracewh.cli.report.report_trace import ReportTrace
@@ -158,7 +157,7 @@ def _trace(warehouse: Warehouse, given: dict[str, str]) -> ReportTrace:
     run = given.get("run")
     if not run:
         warehouse.select_traces(None, {})
-        [(run,)] = query_rows(warehouse, "newest_run")
+        run = newest_run(warehouse)
     select_traces(warehouse, run, given.get("baseline"))
     return choose_trace(
         warehouse, run, given.get("worker"), given.get("span"), given.get("baseline")

@@ -11,6 +11,7 @@ from tracewh.cli.output import Output, atomic_write
 from tracewh.cli.report import libraries
 from tracewh.cli.report.page import render
 from tracewh.cli.report.report_trace import ReportTrace, first_trace
+from tracewh.views.queries import query_rows
 
 if TYPE_CHECKING:
     from tracewh.views.warehouse import Warehouse
@@ -18,18 +19,19 @@ if TYPE_CHECKING:
 
 def write_report(
     warehouse: str,
-    run: str,
+    run: str | None,
     worker: str | None,
     span: str | None,
     output: Path,
     baseline: str | None = None,
 ) -> None:
-    """Write the page of one trace of a run; by default of the first."""
+    """Write the page of one trace: by default of the newest run, its lowest rank and its first recording."""
 
     libraries.check()
     page = Output(path=output)
     page.check()
     with page.open_warehouse(warehouse) as opened:
+        run = newest_run(opened) if run is None else run
         select_traces(opened, run, baseline)
         opened.confine()
         trace = choose_trace(opened, run, worker, span, baseline)
@@ -40,6 +42,12 @@ def write_report(
         f"wrote {shlex.quote(str(output))}, {size:.1f} MB: "
         f"run {trace.run}, worker {trace.worker}, span {trace.span}"
     )
+
+
+def newest_run(warehouse: Warehouse) -> str:
+    """Return the run whose recording began last."""
+    [(run,)] = query_rows(warehouse, "newest_run")
+    return str(run)
 
 
 def select_traces(warehouse: Warehouse, run: str, baseline: str | None) -> None:

@@ -58,6 +58,10 @@ def discover(
     found: dict[File, Source] = {}
     named: set[File] = {STDIN}
     paths = list(paths)
+    if not paths:
+        raise IngestError("the list of paths is empty; name a trace file, or a folder of them")
+    if not all(map(os.fspath, paths)):
+        raise IngestError("a path is empty; name a trace file, or a folder of them")
     for given in paths:
         if os.fspath(given) == "-":
             found.setdefault(STDIN, Source(STDIN, "stdin", "stdin", "default", "stdin"))

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Command, Rows
+from tests.cli.report.parts import panels_only
 from tests.conftest import made_once
 from tests.copied import OpenWarehouse
 from tests.views.drawn_jobs import Drawing, write_csv
@@ -58,6 +59,7 @@ def runs(tmp_path: Path, write_trace: Callable[..., Path], make_trace: Callable[
             write_trace(folder, make_trace("pair"), "pair", worker, span)
     newest = make_trace("newest run", memory=True)
     newest["traces"][0]["start_ns"] += 10**9
+    newest["traces"][0]["end_ns"] += 10**9
     newest["devices"][0]["name"] = "GPU \x1b[31m"
     write_trace(folder, newest, "newest run")
     return folder
@@ -100,6 +102,15 @@ def test_the_newest_run_is_the_default(tracewh: Command, runs: Path) -> None:
     assert "more trace" not in done.out
     assert "\x1b" not in done.out
     assert f"\n  tracewh report 'newest run' -w {runs} -o report.html\n" in done.out
+
+
+def test_the_newest_run_is_the_default_of_a_report(
+    tracewh: Command, runs: Path, tmp_path: Path
+) -> None:
+    with panels_only("steps", has_verdict=False):
+        done = tracewh("report", "-w", runs, "-o", tmp_path / "page.html")
+    assert (done.code, done.out) == (0, "")
+    assert done.err.endswith(" MB: run newest run, worker host_1, span default\n")
 
 
 def test_one_of_several_traces(tracewh: Command, runs: Path) -> None:

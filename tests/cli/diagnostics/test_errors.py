@@ -68,6 +68,8 @@ READS = (
         ),
         ("ingst", 2, "no such command 'ingst'. Did you mean 'ingest'?\nTry 'tracewh --help'."),
         ("ingest", 2, "missing argument 'PATH'\nTry 'tracewh ingest --help'."),
+        ("drop", 2, "missing argument 'RUN'; `tracewh runs` lists the runs\nTry 'tracewh drop --help'."),
+        ("diff base", 2, "missing argument 'EXPERIMENT'; `tracewh runs` lists the runs\nTry 'tracewh diff --help'."),
         ("ingest x --jobs 0", 2, "--jobs takes a whole number of at least 1, not '0'"),
         ("views step_breakdwn", 2, "no view named 'step_breakdwn'; did you mean 'step_breakdown'?"),
         ("drop bse --yes", 2, "no run named 'bse'; did you mean 'base'?"),

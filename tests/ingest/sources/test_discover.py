@@ -172,6 +172,15 @@ def test_errors(lay: Lay) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("paths", "what"), [([], "the list of paths"), ([""], "a path"), (["a", ""], "a path")]
+)
+def test_no_path(paths: list[str], what: str) -> None:
+    with pytest.raises(IngestError) as error:
+        discover(paths)
+    assert str(error.value) == f"{what} is empty; name a trace file, or a folder of them"
+
+
 def test_links_that_lead_nowhere(tmp_path: Path) -> None:
     itself, one, other, dangling = (tmp_path / name for name in ("a.json", "b", "c", "d.json"))
     itself.symlink_to(itself)
