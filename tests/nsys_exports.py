@@ -57,7 +57,7 @@ def write_parquet(folder: Path, tables: Tables) -> Path:
     for name, rows in tables.items():
         columns = list(dict.fromkeys(column for row in rows for column in row))
         arrays = {
-            column: pa.array(
+            column: pa.array(  # noqa: TID251
                 [row.get(column) for row in rows], pa.uint64() if column in unsigned else None
             )
             for column in columns

@@ -68,7 +68,7 @@ def _write(problems: list[Problem], output: Output) -> None:
     columns = zip(*rows, strict=True) if rows else [()] * len(COLUMNS)
     table = pyarrow.table(
         {
-            name: pyarrow.array(values, pyarrow.string())
+            name: pyarrow.array(values, pyarrow.string())  # noqa: TID251, some are None
             for name, values in zip(COLUMNS, columns, strict=True)
         }
     )

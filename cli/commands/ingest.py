@@ -190,7 +190,8 @@ def _write(results: list[FileResult], output: Output) -> None:
         columns[name] = [getattr(result, name) for result in results]
     columns["reason"] = [result.reason or None for result in results]
     with duckdb.connect() as con:
-        table = pyarrow.table({name: pyarrow.array(each) for name, each in columns.items()})
+        arrays = {name: pyarrow.array(each) for name, each in columns.items()}  # noqa: TID251, some are None
+        table = pyarrow.table(arrays)
         output.write(con.from_arrow(table).project("* REPLACE (CAST(repairs AS JSON) AS repairs)"))
 
 

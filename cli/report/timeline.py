@@ -10,8 +10,10 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 
+from tracewh.arrow_columns import from_numpy
 from tracewh.cli import diagnostics
 from tracewh.cli.report.report_trace import ReportTrace, baseline_trace, first_trace
 from tracewh.cli.report.row_json import embedded as as_json
@@ -116,9 +118,9 @@ def embedded_stack(
         if room < 0:
             break
         blocks[worker] = found
-    kept = [n for n, worker in enumerate(shifts) if worker in blocks]
+    kept = np.array([n for n, worker in enumerate(shifts) if worker in blocks], np.int64)
     return {
-        **_by_column(table.take(pa.array(kept, pa.int64()))),
+        **_by_column(table.take(from_numpy(kept))),
         "found": [blocks[worker] for worker in shifts if worker in blocks],
         "left": len(shifts) - len(kept),
     }

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 import duckdb
 import pyarrow as pa
 
+from tracewh.arrow_columns import joined
 from tracewh.files import File
 from tracewh.sql_files import derive
 
@@ -33,9 +34,9 @@ def read_recordings(
     con.execute("CREATE TABLE recorded_lines (file INTEGER, number BIGINT, line VARCHAR)")
     for number, file in enumerate(files):
         for first, lines in _lines(file):
-            part = pa.table({"line": pa.array(lines, pa.binary())})
+            part = pa.table({"line": joined(lines)})
             con.execute(
-                "INSERT INTO recorded_lines SELECT ?, ? + row_number() OVER () - 1, decode(p.line)"
+                "INSERT INTO recorded_lines SELECT ?, ? + row_number() OVER () - 1, p.line"
                 " FROM part AS p",
                 [number, first],
             )

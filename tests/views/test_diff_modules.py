@@ -137,7 +137,7 @@ def test_a_level_adds_up_to_what_is_around_it(tables: Tables, sides: Any) -> Non
                     drawn = drawn.drop_columns(["event_id"])
                 keys = {"run": run, "worker": "w", "span": "1"}
                 for key, value in keys.items():
-                    drawn = drawn.append_column(key, pa.array([value] * len(rows)))
+                    drawn = drawn.append_column(key, pa.repeat(value, len(rows)))
                 tables.con.register("drawn", drawn)
                 tables.con.execute(f"INSERT INTO {table} BY NAME FROM drawn")
                 tables.con.unregister("drawn")

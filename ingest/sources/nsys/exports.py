@@ -12,6 +12,7 @@ from typing import Protocol
 import duckdb
 import pyarrow as pa
 
+from tracewh.arrow_columns import joined
 from tracewh.errors import RefusedError
 from tracewh.ingest.sources.files import TraceFolder
 from tracewh.ingest.sources.nsys.schema import TABLES, UNSIGNED, NsysTable
@@ -267,8 +268,11 @@ def _with_valid_text(batch: pa.RecordBatch) -> pa.RecordBatch:
         batch.validate(full=True)
     except pa.ArrowInvalid:
         columns = [
-            pa.array(
-                [text.decode("utf-8", "replace") for text in column.cast(pa.binary()).to_pylist()]
+            joined(
+                [
+                    text.decode("utf-8", "replace").encode()
+                    for text in column.cast(pa.binary()).to_pylist()
+                ]
             )
             if column.type == pa.string()
             else column
