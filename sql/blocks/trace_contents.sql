@@ -10,6 +10,7 @@
 --   run, worker, span
 --   name              type     unit  meaning
 --   operators         BIGINT   -     Number of operators; NULL without host events.
+--   has_known_kinds   BOOLEAN  -     Whether any host event has a category of the PyTorch profiler; NULL without host events.
 --   has_shapes        BOOLEAN  -     Whether any host event has input shapes.
 --   has_stacks        BOOLEAN  -     Whether any host event has a call stack or is a Python frame.
 --   has_modules       BOOLEAN  -     Whether any host event belongs to a module.
@@ -40,6 +41,12 @@ CREATE MACRO trace_contents(
             AND (contains(h.name, 'Kernel') OR contains(h.name, 'Graph')) AS is_launch,
             contains(h.name, 'Graph') AS is_graph,
             h.category = 'cpu_op' AS is_operator,
+            coalesce(
+                h.category IN ('cpu_op', 'user_annotation', 'python_function', 'overhead')
+                OR ends_with(h.category, '_runtime')
+                OR ends_with(h.category, '_driver'),
+                FALSE
+            ) AS is_known,
             h.input_dims IS NOT NULL AS has_shapes,
             h.call_stack IS NOT NULL OR h.category = 'python_function' AS has_stack,
             h.python_module_id IS NOT NULL OR h.module_hierarchy IS NOT NULL AS has_module,
@@ -65,6 +72,7 @@ CREATE MACRO trace_contents(
         SELECT
             h.first_id,
             count(*) FILTER (WHERE h.is_operator) AS operators,
+            bool_or(h.is_known) AS has_known_kinds,
             bool_or(h.has_shapes) AS has_shapes,
             bool_or(h.has_stack) AS has_stacks,
             bool_or(h.has_module) AS has_modules,
@@ -131,6 +139,7 @@ CREATE MACRO trace_contents(
         f.worker,
         f.span,
         h.operators,
+        h.has_known_kinds,
         h.has_shapes,
         h.has_stacks,
         h.has_modules,

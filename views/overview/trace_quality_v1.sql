@@ -193,6 +193,15 @@ CREATE MACRO trace_quality_v1(
                     || 'from its time: they show another part of the training.'
                 },
                 {
+                    'check': 'unknown_kinds',
+                    'severity': 'warning',
+                    'holds': NOT h.has_known_kinds AND h.replays IS NULL,
+                    'count': NULL,
+                    'message': 'No event is of a kind that the PyTorch profiler records, such as '
+                    || 'an operator: perhaps another program wrote this trace. Queries find its '
+                    || 'events in host_events.'
+                },
+                {
                     'check': 'no_steps',
                     'severity': 'info',
                     'holds': NOT h.has_steps,

@@ -489,6 +489,13 @@ CREATE MACRO verdict_v1(
                                             f.operator || ' takes the most time, '
                                             || as_percent(f.operator_pct) || ' of all operators.'
                                 END,
+                                CASE
+                                    WHEN
+                                        f.busy_pct IS NULL
+                                        AND f.operator IS NULL
+                                        AND NOT f.has_batches
+                                        THEN 'No operator was recorded.'
+                                END,
                                 'No check found lost time.'
                             )
                     END
