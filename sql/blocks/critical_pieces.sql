@@ -2,7 +2,7 @@
 -- since: 0.1
 -- summary: Pieces of the critical path of each step, as critical_path defines it, without unexplained times.
 -- grain: one row per piece of a chain
--- uses: chains, cut_events, device_waits, device_work, host_slices, thread_activity
+-- uses: chains, cut_events, device_waits, device_work, host_slices, path_bound, thread_activity
 --
 -- Lanes are threads and, with numbers below 0, streams. On a lane the chain just goes back in time, until
 -- a jump takes it to another lane. Only the jumps need a walk, and that does not go one by one.
@@ -17,7 +17,7 @@
 --   event_id  BIGINT   key   The event; NULL while a thread is idle.
 --   start_ns  BIGINT   ns    Start of the piece.
 --   end_ns    BIGINT   ns    End of the piece.
---   bound     VARCHAR  -     'other', 'sync', 'launch_delay' or 'kernel_kernel_delay'; NULL while the event itself ran.
+--   bound     ENUM('other', 'sync', 'launch_delay', 'kernel_kernel_delay')  -  What the chain waits for; NULL while the event itself ran.
 CREATE MACRO critical_pieces(windows VARCHAR) AS TABLE
     WITH
     _traces AS MATERIALIZED (
@@ -166,11 +166,13 @@ CREATE MACRO critical_pieces(windows VARCHAR) AS TABLE
                 WHEN r.was_launched_last THEN r.launch_lane
                 WHEN r.waited_for_event THEN r.done_lane
             END AS to_lane,
-            CASE
-                WHEN r.was_launched_last THEN 'launch_delay'
-                WHEN r.launched_ns IS NOT NULL THEN 'kernel_kernel_delay'
-                ELSE 'other'
-            END AS bound
+            path_bound(
+                CASE
+                    WHEN r.was_launched_last THEN 'launch_delay'
+                    WHEN r.launched_ns IS NOT NULL THEN 'kernel_kernel_delay'
+                    ELSE 'other'
+                END
+            ) AS bound
         FROM _ready AS r
     ),
 
@@ -180,8 +182,12 @@ CREATE MACRO critical_pieces(windows VARCHAR) AS TABLE
             s.start_ns,
             s.end_ns,
             s.event_id,
-            CASE WHEN s.event_id IS NULL THEN 'other' WHEN s.end_ns > s.done_ns THEN 'sync' END
-                AS bound
+            path_bound(
+                CASE
+                    WHEN s.event_id IS NULL THEN 'other'
+                    WHEN s.end_ns > s.done_ns THEN 'sync'
+                END
+            ) AS bound
         FROM _slices AS s
         UNION ALL
         SELECT k.lane, greatest(k.start_ns, k.before_ns), k.end_ns, k.event_id, NULL

@@ -2,7 +2,7 @@
 -- since: 0.1
 -- summary: Critical path of each step, as critical_path defines it, in no particular order.
 -- grain: one row per piece of the chain of a step; the pieces of a step follow each other without gaps
--- uses: critical_pieces, is_wanted
+-- uses: critical_pieces, is_wanted, path_bound
 --
 -- params
 --   run, worker, span
@@ -71,7 +71,7 @@ CREATE MACRO critical_segments(
             r.chain,
             CASE WHEN r.is_gap THEN NULL ELSE r.event_id END AS event_id,
             CASE WHEN r.is_gap THEN r.end_ns ELSE r.start_ns END AS start_ns,
-            CASE WHEN r.is_gap THEN 'other' ELSE r.bound END AS bound
+            CASE WHEN r.is_gap THEN path_bound('other') ELSE r.bound END AS bound
         FROM (
             SELECT
                 u.*,
@@ -174,7 +174,7 @@ CREATE MACRO critical_segments(
         e.name,
         s.start_ns,
         s.duration_ns,
-        coalesce(s.bound, e.bound) AS bound
+        coalesce(s.bound::VARCHAR, e.bound) AS bound
     FROM _segments AS s
     INNER JOIN _windows AS w ON s.chain = w.chain
     LEFT JOIN _events AS e ON s.chain = e.chain AND s.event_id = e.event_id;

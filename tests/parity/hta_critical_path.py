@@ -53,7 +53,7 @@ WINDOW = """
 OF_WINDOW = f"""
     WITH {WINDOW}
     SELECT
-        coalesce(p.bound, CASE d.kind WHEN 'compute' THEN 'device_compute'
+        coalesce(p.bound::VARCHAR, CASE d.kind WHEN 'compute' THEN 'device_compute'
             WHEN 'communication' THEN 'device_communication' END,
             CASE WHEN d.kind IS NULL THEN 'cpu' ELSE 'device_memory' END),
         (p.end_ns - p.start_ns) / 1000
