@@ -32,6 +32,6 @@ def convert_directly(params: Iterable[Any]) -> None:
     """Make parameters convert their values without pydantic, where this version of Typer would use it."""
     for param in params:
         own = getattr(param, "get_runtime_param", None)
-        if own and not isinstance(own, partial):
-            kind = param.type_descriptor.annotation
-            param.get_runtime_param = partial(Converter, kind, own)
+        descriptor = getattr(param, "type_descriptor", None)
+        if own and descriptor and not isinstance(own, partial):
+            param.get_runtime_param = partial(Converter, descriptor.annotation, own)
