@@ -251,6 +251,7 @@ class _FullParse:
         con.register("others", self._others)
 
     def append(self, batch: pa.RecordBatch) -> None:
+        self._others.batches = [batch]
         texts = self._without_odd_numbers(batch)
         self._others.batches = [pa.record_batch([batch.column("event_id"), texts], _OTHERS)]
         for trace, duplicates in self._con.execute(query("duplicate_keys")).fetchall():
@@ -262,19 +263,17 @@ class _FullParse:
             run(self._con, event_columns.insert_sql(self._layout, kind, older_keys))
 
     def _without_odd_numbers(self, batch: pa.RecordBatch) -> pa.StringArray:
-        """Quote NaN and Infinity, which DuckDB would read as numbers."""
-        texts = batch.column("text")
-        import pyarrow.compute as pc  # slow to import; meanwhile another thread reads
-
-        found = pc.match_substring_regex(texts, r"[:,\[]\s*-?(?:nan|inf)", ignore_case=True)
-        if not pc.any(found).as_py():
-            return texts
-        repaired = [text.encode() for text in texts.to_pylist()]
-        for position in pc.indices_nonzero(found).to_pylist():
-            value = Scanner(repaired[position], 0).read()
-            trace = batch.column("event_id")[position].as_py() >> POSITION_BITS
-            self.reasons[trace].update(value.causes)
-            repaired[position] = value.text
+        """Quote NaN and Infinity in the events of `others`, which has this batch."""
+        found = {event_id for (event_id,) in self._con.execute(query("odd_numbers")).fetchall()}
+        if not found:
+            return batch.column("text")
+        ids = batch.column("event_id").to_pylist()
+        repaired = [text.encode() for text in batch.column("text").to_pylist()]
+        for position, event_id in enumerate(ids):
+            if event_id in found:
+                value = Scanner(repaired[position], 0).read()
+                self.reasons[event_id >> POSITION_BITS].update(value.causes)
+                repaired[position] = value.text
         return joined(repaired)
 
 
