@@ -330,7 +330,8 @@ COMMUNICATION = Section(
                 "by": "worker",
                 "values": ("computation_us", "overlap_us", "communication_us", "other_us"),
             },
-            left_out="This run has no communication.",
+            left_out="This run has no communication, or has it on the host alone, where everything around a "
+            "collective would count as computation.",
         ),
         Panel(
             "wait",

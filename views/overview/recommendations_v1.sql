@@ -276,7 +276,11 @@ CREATE MACRO recommendations_v1(
                     'value': d.communication_pct,
                     'threshold': 10,
                     'message': format(
-                        '{:.1f} % of the mean step is communication that no kernel hides: '
+                        '{:.1f} % of the mean step is communication '
+                        || CASE
+                            WHEN d.least_pct IS NULL THEN 'on the host: '
+                            ELSE 'that no kernel hides: '
+                        END
                         || CASE
                             WHEN d.trains
                                 THEN
@@ -284,7 +288,11 @@ CREATE MACRO recommendations_v1(
                                     || 'use larger batches'
                             ELSE 'spread the model over fewer devices, or use larger batches'
                         END
-                        || '; comm_overlap says how much is hidden.',
+                        || CASE
+                            WHEN d.least_pct IS NULL
+                                THEN '; collective_stats lists the collectives.'
+                            ELSE '; comm_overlap says how much is hidden.'
+                        END,
                         d.communication_pct
                     ),
                     'cost_us': d.communication_us

@@ -268,6 +268,7 @@ CREATE MACRO verdict_v1(
             CASE
                 WHEN a.is_unknown THEN 'find out what the host does'
                 WHEN a.is_copying THEN 'copy less, or while kernels run'
+                WHEN a.is_on_host THEN 'send less, or less often'
                 ELSE p.advice
             END AS advice,
             CASE
@@ -277,6 +278,7 @@ CREATE MACRO verdict_v1(
             CASE
                 WHEN a.is_copying THEN 'memory_copy_stats'
                 WHEN a.is_of_pipeline THEN 'data_preparation_summary'
+                WHEN a.is_on_host THEN 'collective_stats'
                 ELSE p.view
             END AS view,
             row_number() OVER (
@@ -290,7 +292,9 @@ CREATE MACRO verdict_v1(
                 n.device,
                 r.rule = 'data_loading' AND coalesce(m.dataloader_us, 0) = 0 AS is_of_pipeline,
                 r.rule = 'low_gpu_utilization' AND m.unknown_us >= 0.5 * m.total_us AS is_unknown,
-                r.rule = 'low_gpu_utilization' AND m.copies_us >= 0.5 * m.total_us AS is_copying
+                r.rule = 'low_gpu_utilization' AND m.copies_us >= 0.5 * m.total_us AS is_copying,
+                -- Of collectives without kernels beside them nobody can say what hides them.
+                r.rule = 'communication' AND b.busy_pct IS NULL AS is_on_host
             FROM advice AS r
             INNER JOIN traces AS t
                 ON r.run = t.run AND r.worker = t.worker AND r.span = t.span
@@ -300,6 +304,8 @@ CREATE MACRO verdict_v1(
                 ON r.run = n.run AND r.worker = n.worker AND r.span = n.span
             LEFT JOIN served AS v
                 ON r.run = v.run AND r.worker = v.worker AND r.span = v.span
+            LEFT JOIN busy AS b
+                ON r.run = b.run AND r.worker = b.worker AND r.span = b.span
             WHERE r.cost_us >= 0.01 * coalesce(v.mean_us, m.total_us)
         ) AS a
         INNER JOIN finding_phrases() AS p ON a.rule = p.rule
@@ -812,7 +818,11 @@ CREATE MACRO verdict_v1(
                         || f.device || CASE WHEN f.idle_gpus = 1 THEN '' ELSE 's' END || ' unused',
                         ''
                     ),
-                    'view': 'comm_overlap'
+                    'view': CASE
+                        WHEN f.busy_pct IS NULL AND f.overlap_pct IS NOT NULL
+                            THEN 'collective_stats'
+                        ELSE 'comm_overlap'
+                    END
                 },
                 {
                     'position': 6,

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+import tracewh
 from tracewh.cli.report.live import PANELS
 from tracewh.cli.report.page import _only_trace, _sql
 from tracewh.cli.report.report_trace import ReportTrace
+from tracewh.views.queries import query_text
 
 KEYS = ("r's", "w", "1")
 TRACE = ReportTrace(
@@ -19,6 +21,15 @@ def test_panels_of_one_trace() -> None:
     compared = {id for id in others if id.startswith("diff-")}
     assert len(compared) == 5
     assert others - compared == {"collectives", "overlap", "stragglers", "wait", "workers"}
+
+
+def test_only_kernels_hide_communication(all_samples: tracewh.Warehouse) -> None:
+    """On the host, what starts a collective and waits for it counts as computation."""
+    for run, workers in {"ddp_gloo": set(), "ddp_gpu_gloo": {"rank0", "rank1"}}.items():
+        view = all_samples.comm_overlap(run=run).fetchall()
+        assert any(row[5] > 0 for row in view)
+        query = query_text("report/overlap", run=run, most_rows=2000)
+        assert {row[0] for row in all_samples.rows(query)} == workers
 
 
 @pytest.mark.parametrize(
