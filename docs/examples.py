@@ -5,7 +5,7 @@ The `example:` line of a header names traces, and the options of `tracewh show` 
     samples     the bundled samples
     lightning   a run of PyTorch Lightning, recorded for tests
     drawn       the tables of the view's own test, up to its first query: for what none of these traces
-                contains
+                shows
 """
 
 from __future__ import annotations
@@ -41,8 +41,7 @@ RECORDED = {
     ),
 }
 _DRAWN = """\
-No bundled sample contains data for this view. This is its output for the tables of
-[its test](../../{test}):
+No bundled sample shows this. It is the output for the tables of [its test](../../{test}):
 
 ```text
 {drawing}
@@ -63,6 +62,20 @@ def path_of_test(view: Spec) -> str:
     return f"tests/views/{view.object_name}.test"
 
 
+def by_hand(view: Spec) -> str:
+    """What the test of a view draws, and computes by hand; '' if nothing is drawn, or it is the example."""
+    test = ROOT / path_of_test(view)
+    if is_drawn(view) or not test.exists():
+        return ""
+    drawing = _drawing(test.read_text("utf-8"))
+    return f"```text\n{drawing}\n```" if "\n  " in f"\n{drawing}" else ""
+
+
+def is_drawn(view: Spec) -> bool:
+    """Whether the example of a view shows the tables of its test."""
+    return view.example.partition(" ")[0] == "drawn"
+
+
 class Examples:
     """Runs the examples of views, on warehouses that it creates when they are first needed."""
 
@@ -76,7 +89,7 @@ class Examples:
             ExampleError: The header has none, or one that does not work.
         """
         traces = view.example.partition(" ")[0]
-        if traces == "drawn":
+        if is_drawn(view):
             text = (ROOT / path_of_test(view)).read_text("utf-8")
             warehouse = _drawn(text, view, self._folder / view.object_name)
             source = _DRAWN.format(test=path_of_test(view), drawing=_drawing(text))

@@ -169,10 +169,10 @@ def test_a_view_without_rules_or_parameters() -> None:
 
 
 @pytest.fixture(scope="module")
-def examples(samples: tracewh.Warehouse, tmp_path_factory: pytest.TempPathFactory) -> Examples:
+def examples(all_samples: tracewh.Warehouse, tmp_path_factory: pytest.TempPathFactory) -> Examples:
     """Examples with the samples that all tests share."""
     folder = tmp_path_factory.mktemp("examples")
-    (folder / "samples").symlink_to(samples.path)
+    (folder / "samples").symlink_to(all_samples.path)
     return Examples(folder)
 
 
@@ -190,6 +190,24 @@ def test_the_pages_are_what_the_views_say_and_answer(wanted: dict[str, str]) -> 
         *(f"views/{v.name}.md" for v in registry.newest()),
         *(f"tables/{t.name}.md" for t in registry.tables()),
     }
+
+
+def test_a_page_has_what_its_test_computes(wanted: dict[str, str]) -> None:
+    """Not where the example is the same, and not where nothing is drawn."""
+    assert """\
+## Computed by hand
+
+This is the first case in [the test](../../tests/views/gpu_time_v1.test) of the view, which has the rows that \
+come out of it:
+
+```text
+What device 0 and 1 do, one character per us:
+
+  us                   0    5    10   15   20   25   30
+""" in wanted["views/gpu_time.md"]
+    for name in ("serving_steps", "blocking_calls"):
+        assert "Computed by hand" not in wanted[f"views/{name}.md"]
+    assert "No bundled sample shows this." in wanted["views/serving_steps.md"]
 
 
 def test_what_a_page_shows_is_what_a_terminal_does(wanted: dict[str, str]) -> None:
@@ -211,28 +229,23 @@ without a value: device_id, device_name
 
 
 def test_what_no_sample_holds_is_shown_on_the_tables_of_the_test(wanted: dict[str, str]) -> None:
-    page = wanted["views/utilization_series.md"]
+    page = wanted["views/cpu_utilization.md"]
     assert (
         """\
-[its test](../../tests/views/utilization_series_v1.test):
+[its test](../../tests/views/cpu_utilization_v1.test):
 
 ```text
-The recording lasts from 0 to 25 us. Three stretches would be longer than 8.3 us, so they are 10 us:
-two of them, the second with the 5 us that are left.
+Four workers of a run, each with a pipeline of its own:
 
-  us               0         10        20   25
+  loader     a DataLoader with two workers, recorded by tracewh.record. Times in ms, steps 0-50 and 50-100:
 """
         in page
     )
     assert (
         """\
-device_id  start_ns  duration_us  value_pct
-─────────  ────────  ───────────  ─────────
-        0         0           10      50.00
-        0    10,000           15      26.67
-        1         0           10       0
-        1    10,000           15       6.67
-```
+worker                  device      loader      loader         loader   minddata   minddata
+scope                  process        host     process  child_process   operator   operator
+pid                          9           -           7             70          -          -
 """
         in page
     )

@@ -8,7 +8,8 @@
 -- empty: Neither run has kernels: {record device}.
 -- notes: replay_notes
 -- uses: block_parts, delta_pct, kernel_steps, kernels_of_side, step_changes, steps_of_sides, trace_weights
--- example: drawn --baseline old --experiment new
+-- example: samples --baseline gpt_eager --experiment gpt_compiled --limit 4
+-- reading: torch.compile fuses the work of the first two kernels into others. Of the next two it leaves the longest calls.
 --
 -- The figures are those of kernel_stats. For a run with several traces they are the mean over its
 -- workers of the mean over the spans of each worker, over the traces that have kernels. If a kernel does

@@ -9,7 +9,8 @@
 -- needs: no_counters
 -- empty: No kernel has counters: {record counters}.
 -- uses: counter_values, is_wanted
--- example: drawn --counter dram%
+-- example: samples --run gpt_counters --counter dram__bytes.sum --limit 5
+-- reading: The first kernels of the step and the bytes that each reads from and writes to memory. Nsight Compute counted them.
 --
 -- kernel_counters has the same counters as a map, and the operators that launched the kernel.
 --

@@ -7,7 +7,8 @@
 -- needs: no_counters
 -- empty: No kernel has counters: {record counters}.
 -- uses: checked_choice, first_id, kernel_counters_v1, module_costs, module_events, percentage, profiled_kernels, trace_names
--- example: drawn --group-by module
+-- example: samples --run gpt_counters --limit 6
+-- reading: Matrix products (nvjet) and attention (cudnn) do 91 % of all operations.
 --
 -- Operations are those of CUDA cores and tensor cores, as far as their counters were recorded, as in kernel_counters.
 -- The self figure of an operator or module covers the kernels for which it is the innermost one around the

@@ -7,7 +7,8 @@
 -- order: run, worker, span, pipeline, list_position(['slow_pipeline', 'slow_transfer', 'no_bottleneck', 'slow_worker', 'slow_operator', 'slow_reading', 'more_workers', 'fewer_workers'], finding), operator_id
 -- empty: No batch of an input pipeline was recorded: {record data}.
 -- uses: as_percent, as_time, data_waits, ratio, data_pipeline_v1
--- example: drawn
+-- example: samples --run resnet_gpu_workers_0 --span 1
+-- reading: The data set of this sample reads slowly on purpose.
 --
 -- Each pipeline has one of these findings first:
 --

@@ -8,7 +8,8 @@
 -- carries: spark
 -- empty: No call was found for which the host waits for the device.
 -- uses: checked_choice, is_wanted
--- example: drawn
+-- example: samples --run resnet_gpu_workers_0 --span 1 --limit 4
+-- reading: Copies of memory that is not pinned make the host wait until they are done.
 --
 -- The rules are those of Nsight Systems, which call them as follows:
 --

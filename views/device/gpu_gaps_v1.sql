@@ -8,7 +8,8 @@
 -- needs: no_device_events
 -- empty: No device was idle for {min_us} us or longer between its first work and its last: give min_us a lower value.
 -- uses: first_id, interval_totals, is_wanted, long_gaps, trace_names, unrecorded_waits
--- example: drawn
+-- example: samples --run resnet_gpu_workers_0 --limit 3
+-- reading: In the longest gaps the host sleeps: the data set of this sample reads slowly on purpose.
 --
 -- A gap is time between the first and the last work of a device in which nothing ran on any of its
 -- streams: no kernel, copy or memset. idle_us of gpu_time is the sum of all gaps.

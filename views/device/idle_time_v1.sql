@@ -9,7 +9,8 @@
 -- needs: no_device_events
 -- empty: No stream was idle between its first work and its last.
 -- uses: first_id, idle_gaps, is_wanted, trace_names, unrecorded_waits, unrecorded_work
--- example: drawn
+-- example: samples --run gpt_eager
+-- reading: The stream waits for the host for 97 % of its idle time.
 --
 -- A gap is the time on a stream from the end of all earlier work to the start of the next kernel, copy
 -- or memset. There is no gap before the first one. A gap belongs to one of these categories:

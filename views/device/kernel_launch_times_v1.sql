@@ -8,7 +8,8 @@
 -- needs: no_device_events
 -- empty: No kernel is linked to the call that launched it: {record launches}.
 -- uses: is_wanted
--- example: drawn
+-- example: samples --run gpt_eager --limit 2
+-- reading: The first kernel takes 20 us on average from its launch to its end. It runs for 6 of them.
 --
 -- Each kernel has four times. The call time is that of the call that launched it. The queue time runs from
 -- the end of the call to the start of the kernel; a kernel that starts before the call ends has none, and

@@ -9,7 +9,8 @@
 -- needs: no_operators, no_device_events
 -- empty: No call launched {min_length} or more kernels, copies and memsets that are linked to their launch: give min_length a lower value.
 -- uses: first_id, is_wanted, percentage, trace_names
--- example: drawn
+-- example: samples --run gpt_compiled
+-- reading: Three sequences, each once per step: the backward pass takes 53 % of their time on the device, the forward pass 25 % and the loss 22 %.
 --
 -- The sequence of a call is its name followed by the kernels, copies and memsets launched inside it, by
 -- the call itself or by what it calls, in the order in which they started. A call inside another matching

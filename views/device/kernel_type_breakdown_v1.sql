@@ -8,7 +8,8 @@
 -- carries: spark
 -- needs: no_device_events
 -- uses: device_activity
--- example: drawn
+-- example: samples --run resnet_gpu_workers_0 --span 1
+-- reading: Copies and memsets take 3.6 % of the time in which the device works.
 --
 -- Each instant at which a device is busy counts once, for the set of kinds that run at that instant on
 -- any of its streams. So the rows of a trace add up to busy_us in gpu_time. Memory is copies and memsets.

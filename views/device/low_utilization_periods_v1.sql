@@ -9,7 +9,8 @@
 -- needs: no_device_events
 -- empty: No part of the recording has a utilisation below {below_pct} %.
 -- uses: device_key, device_trace_names, is_wanted, percentage
--- example: drawn
+-- example: samples --run gpt_eager
+-- reading: These periods make up 62 of the 72 ms. In none of them is the device more than 34 % busy.
 --
 -- The time of a device, from the start of its first work to the end of its last, is cut into `chunks` parts
 -- of one length; the last one is shorter where the length does not divide. The utilisation of a part is the

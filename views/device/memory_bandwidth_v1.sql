@@ -9,7 +9,8 @@
 -- needs: no_device_events
 -- empty: No copy or memset with a size was recorded; on some AMD and MTIA devices the profiler records no sizes.
 -- uses: bandwidth_pieces
--- example: drawn
+-- example: samples --run resnet_gpu_workers_0 --span 1 --limit 6
+-- reading: Each batch is two copies: the images at 10 GB/s, and the labels. These are 32 bytes, so only the time counts.
 --
 -- The bandwidths of copies of one type that run at the same time are added up. A piece begins and ends
 -- where a copy starts or ends; time without copies has no row. The bandwidth of a copy is the profiler's

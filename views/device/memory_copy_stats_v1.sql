@@ -8,7 +8,8 @@
 -- needs: no_device_events
 -- empty: The devices ran no copies and no memsets, only kernels.
 -- uses: checked_choice, is_wanted, percentage, ratio
--- example: drawn
+-- example: samples --run resnet_gpu_workers_0 --span 1
+-- reading: The batches are copied from pageable memory, which is slower than from pinned memory.
 --
 -- The profiler's name of the operation tells the direction of a copy, and whether the host memory was pinned.
 -- Memcpy HtoD (Pageable -> Device) is slower than Memcpy HtoD (Pinned -> Device), and the host waits for

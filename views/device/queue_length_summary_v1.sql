@@ -8,7 +8,8 @@
 -- needs: no_device_events
 -- empty: No device work is linked to a call that launched it before it started: {record launches}.
 -- uses: percentage, queue_changes, ratio
--- example: drawn
+-- example: samples --run gpt_eager
+-- reading: The queue never has more than four pieces of work in it, and over time 0.27: the host does not launch fast enough.
 --
 -- The distribution is over the rows of queue_length, two for each device event that is linked to its
 -- launch, as in HolisticTraceAnalysis. It ignores how long a length lasted. The last three columns do

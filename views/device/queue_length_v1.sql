@@ -9,7 +9,8 @@
 -- needs: no_device_events
 -- empty: No device work is linked to a call that launched it before it started: {record launches}.
 -- uses: queue_changes
--- example: drawn
+-- example: samples --run gpt_eager --limit 8
+-- reading: Each launch starts before the next one comes: the queue is never longer than 1 here.
 --
 -- A kernel, copy or memset is in the queue of its stream from the start of the call that launched it to
 -- its own start. If the queue is empty for long, the host does not launch fast enough. If it is full (1024

@@ -7,7 +7,8 @@
 -- carries: spark
 -- empty: No such call was recorded: {record calls}. Only Nsight Systems records those of the operating system, with --trace=osrt.
 -- uses: checked_choice, is_wanted, percentage
--- example: drawn
+-- example: samples --run gpt_eager --limit 6
+-- reading: Launches of kernels take 86 % of the time in these calls, 9 us each.
 --
 -- Calls of every runtime and driver are listed (CUDA, HIP or others), whether they launch work, wait for it,
 -- or allocate memory. Time in which several threads are in calls counts once per thread. Users of Nsight

@@ -9,7 +9,8 @@
 -- needs: no_device_events
 -- empty: No kernel has blocks per multiprocessor, which are recorded on NVIDIA GPUs only.
 -- uses: device_key, device_trace_names, is_wanted
--- example: drawn
+-- example: samples --run gpt_eager --limit 6
+-- reading: The first kernels have too few blocks to fill all multiprocessors.
 --
 -- The value is the sum of the blocks per multiprocessor of all running kernels, at most 1. A piece begins
 -- and ends where a kernel starts or ends; time without kernels has no row. A kernel without recorded blocks

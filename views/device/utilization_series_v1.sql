@@ -9,7 +9,8 @@
 -- needs: no_device_events
 -- empty: The devices ran no kernels, only copies and memsets.
 -- uses: device_key, device_trace_names, interval_totals, is_wanted, percentage
--- example: drawn --buckets 3
+-- example: samples --run gpt_eager --limit 6
+-- reading: One row per millisecond: in the first one no kernel runs, and in the sixth kernels run for 64 % of the time.
 --
 -- The recording is cut into intervals of one length: the smallest power of ten of microseconds that gives
 -- at most `buckets` intervals. The last interval also covers the remainder. The recording lasts as long as

@@ -7,7 +7,8 @@
 -- order: run, span, rank IS NULL, rank, worker
 -- empty: There is no such trace, or no trace of the reference worker.
 -- uses: has_epoch, is_wanted, matched_collectives
--- example: drawn --run r
+-- example: samples --run ddp_gpu_gloo
+-- reading: Both ranks ran on one host and share its clock. The offset of 6 us is 0 as far as these collectives can tell: they allow everything from -464 to 421 us.
 --
 -- Workers of one host share a clock. A worker whose times do not count from 1970 has a clock of its own. Clocks
 -- are compared by the collectives in which every rank waits for the last one, because these end on all ranks

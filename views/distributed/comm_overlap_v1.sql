@@ -8,8 +8,8 @@
 -- carries: spark
 -- empty: No operators, annotations or kernels were recorded: {record operators}; if the job uses a device, {record device}.
 -- uses: is_wanted, percentage
--- example: samples --run ddp_gloo
--- reading: On the CPU this says little, because everything around a collective counts as computation. On a GPU, communication_us is what could be saved.
+-- example: samples --run ddp_gpu_gloo
+-- reading: Kernels hide 0.4 % of the communication of rank0. communication_us is what could be saved. On the CPU alone this view says little, because everything around a collective counts as computation.
 --
 -- The four durations do not overlap, and add up to the length of the step, or of the trace. Communication is
 -- collectives where they run: the kernels of NCCL, on any stream of any device, and the rows of Gloo

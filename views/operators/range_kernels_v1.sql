@@ -7,7 +7,8 @@
 -- needs: no_device_events
 -- empty: No kernel is linked to a call inside an operator or annotation: {record launches}.
 -- uses: checked_choice, first_id, is_wanted, launch_order, range_launches, trace_names
--- example: drawn
+-- example: samples --run gpt_eager --limit 5
+-- reading: aten::to calls aten::_to_copy, which calls aten::copy_: the same kernels belong to all three.
 --
 -- A range is an operator, an annotation (record_function) or an NVTX range. A kernel belongs to every range that
 -- the call that launched it lies in, on the same thread: to the operator, to the operators that call it, and

@@ -7,7 +7,8 @@
 -- order: run, worker, span, series, device, start_ns
 -- empty: The trace has neither device work nor memory records between from_ns and to_ns.
 -- uses: is_wanted, merged_intervals, queue_changes, sm_efficiency_series_v1, timeline_windows
--- example: drawn --pixels 4
+-- example: samples --run gpt_eager --pixels 3
+-- reading: The queue is nearly always empty: the device waits for the host.
 --
 -- The window from from_ns to to_ns is divided into pixels as in timeline. The series are:
 --
