@@ -9,7 +9,6 @@ from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from tracewh.cli.diff.comparison import Change, Comparison, Row
-from tracewh.cli.output import format_bytes
 from tracewh.cli.output.cell_format import text as plain
 from tracewh.cli.output.labels import distinct, shorten
 
@@ -167,6 +166,10 @@ def describe(change: Change, unit: str) -> str:
     return f"{amount(change.baseline, unit)} to {amount(change.experiment, unit)}{share}"
 
 
+#: Units of memory, as torch and as_bytes have them.
+_BINARY = ((2**40, "TiB"), (2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"))
+
+
 def amount(value: float | None, unit: str) -> str:
     """Return a figure with three digits and a unit that suits its size."""
     if value is None:
@@ -178,7 +181,11 @@ def amount(value: float | None, unit: str) -> str:
         scaled = value / factor
         return f"{scaled:.3g} {name}" if abs(scaled) < 1000 else f"{scaled:,.0f} {name}"
     if unit == "bytes":
-        return ("-" if value < 0 else "") + format_bytes(abs(value))
+        factor, name = next((each for each in _BINARY if abs(value) >= each[0]), (1, "B"))
+        scaled = value / factor
+        return (
+            f"{scaled:.1f} {name}" if factor > 1 and abs(scaled) < 99.95 else f"{scaled:.0f} {name}"
+        )
     return f"{value:.1f} %" if unit == "pct" else f"{value:g}"
 
 

@@ -7,11 +7,14 @@ import re
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 
 import tracewh as library
 from tests.cli.conftest import Command, Done
 from tracewh.cli.diff.comparison import Comparison
+from tracewh.cli.diff.page import amount
+from tracewh.sql_files import create_function
 
 #: What each of four steps takes in us: loading data, then aten::mm with the kernel that it launches.
 BEFORE = [(100, 50, 30), (101, 51, 31), (102, 52, 32), (103, 53, 33)]
@@ -83,6 +86,26 @@ def ingested(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def pair(ingested: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("TRACEWH_WAREHOUSE", str(ingested / "wh"))
     return ingested
+
+
+def test_memory_has_the_units_of_the_summary() -> None:
+    values = [
+        0,
+        1,
+        1023,
+        1024,
+        102_348,
+        102_350,
+        -5_534_823,
+        2**20,
+        1_404_172_800,
+        10**11,
+        -(2**40),
+    ]
+    with duckdb.connect() as con:
+        create_function(con, "as_bytes")
+        texts = con.execute("SELECT as_bytes(v) FROM (SELECT unnest(?) AS v)", [values]).fetchall()
+    assert [amount(value, "bytes") for value in values] == [text for (text,) in texts]
 
 
 def test_a_page_for_a_person(tracewh: Command, pair: Path) -> None:
