@@ -142,7 +142,7 @@ def _problem(result: FileResult) -> str:
         words.append(f"skipped {skipped:,} event{'' if skipped == 1 else 's'}")
     repairs = {cause: count for cause, count in result.repairs.items() if cause not in NO_DAMAGE}
     if repairs:
-        causes = (f"{count:,} {cause.replace('_', ' ')}" for cause, count in repairs.items())
+        causes = (f"{cause.replace('_', ' ')} ({count:,})" for cause, count in repairs.items())
         words.append(f"repaired or left out: {', '.join(causes)}")
     return "; ".join(words)
 

@@ -99,7 +99,7 @@ def test_ingest_lists_problems_first_and_each_file_once(tracewh: Command, tmp_pa
     assert done.code == 3
     _, _, refused, repaired, *_ = done.out.splitlines()
     assert refused.startswith("run09/w.pt.trace.json  refused: ")
-    assert repaired == "run07/w.pt.trace.json  repaired or left out: 40 truncated bytes"
+    assert repaired == "run07/w.pt.trace.json  repaired or left out: truncated bytes (40)"
     *lines, total = done.err.splitlines()
     assert len(lines) == len({line.split(": ")[0] for line in lines}) == 12
     assert total.startswith("tracewh: 11 ingested, 1 refused; 11 events in ")
@@ -119,7 +119,7 @@ def test_ingest_does_not_list_how_profilers_write_as_a_problem(
     found = {"a.json": usual, "b.csv": {"no_times": 1, "damaged_rows": 2}}
     summarize([FileResult(Path(n), "ingested", repairs=r) for n, r in found.items()], 1.0)
     out = capsys.readouterr().out
-    assert "b.csv  repaired or left out: 2 damaged rows\n" in out
+    assert "b.csv  repaired or left out: damaged rows (2)\n" in out
     assert "a.json" not in out
 
 
