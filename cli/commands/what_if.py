@@ -87,7 +87,9 @@ def predict(
             return
     for row in rows:
         if row["is_mean"] and row["named"] == 0 and (row["number"] or len(changes) == 1):
-            diagnostics.warn(f"'{row['changed']}' names nothing in this trace")
+            on_host = "; those on the host are not replayed"
+            hint = on_host if row["changed"].startswith("collectives") else ""
+            diagnostics.warn(f"'{row['changed']}' names nothing in this trace{hint}")
     with output.sink() as sink:
         lines = page_lines(Page.of(output), trace, rows)
         sink.write("".join(f"{line}\n" for line in lines).encode())

@@ -18,10 +18,11 @@
 -- to when the work of this step is done, on the thread and on all streams. The mean of drained_us is the
 -- speed of the loop, and gain_us is by how much the change shortens it.
 --
--- 'kernels' are all kernels other than collectives, 'device' is all work of devices. 'launches' are the calls
--- that launch work, 'loader' is the time in which a thread gets the next batch. 'host' is all time of threads,
--- Python and gaps too, other than waits. 'operators', 'module' and 'line' change both the time of threads in
--- them and the work launched there; the block replay_targets says what a name stands for.
+-- 'kernels' are all kernels other than collectives, 'collectives' are those on a device, and 'device' is all
+-- work of devices. 'launches' are the calls that launch work, 'loader' is the time in which a thread gets the next
+-- batch. 'host' is all time of threads, Python and gaps too, other than waits. 'operators', 'module' and 'line'
+-- change both the time of threads in them and the work launched there; the block replay_targets says what a name
+-- stands for.
 --
 -- `changes` takes several changes as texts, which the block parsed_changes explains:
 -- ['loader free', 'kernels LIKE "%gemm%" x0.5', 'module /encoder x0.8', 'line train.py:44 free']. All are made in one

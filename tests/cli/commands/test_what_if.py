@@ -32,6 +32,18 @@ def test_a_page(tracewh: Command, warehouse: Path) -> None:
     assert done.out.replace("─", "-") == PAGE
 
 
+def test_a_change_of_devices_names_nothing_on_the_host(tracewh: Command, warehouse: Path) -> None:
+    """The collectives of gloo run on the host, and are in the trace: that they are not found needs a reason."""
+    done = tracewh("what-if", "base", "collectives free")
+    assert done.err == (
+        "tracewh: warning: 'collectives free' names nothing in this trace; those on the host are not replayed\n"
+    )
+    done = tracewh("what-if", "base", 'kernels LIKE "no such" free')
+    assert done.err == (
+        "tracewh: warning: 'kernels LIKE \"no such\" free' names nothing in this trace\n"
+    )
+
+
 def test_several_changes(tracewh: Command, warehouse: Path) -> None:
     done = tracewh("what-if", "base", 'kernels LIKE "%gemm%" x2', "host x0.5", "loader free")
     assert done.err == "tracewh: warning: 'loader free' names nothing in this trace\n"

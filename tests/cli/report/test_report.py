@@ -90,7 +90,9 @@ def test_memory_without_addresses_is_memory(visit: Visit, tmp_path: Path) -> Non
     data = data_of(page)
     assert data["memory-stats"]["rows"] == 2 and data["memory-stats"]["empty"] == ""
     assert data["memory-events"]["rows"] == 0
-    assert data["overlap"]["empty"].startswith("This run has no communication, or has it on the host")
+    assert data["overlap"]["empty"].startswith(
+        "This run has no communication, or has it on the host"
+    )
     visit.page.goto(page.as_uri())
     said = visit.panel("memory-events").locator(".empty").inner_text()
     assert said == data["memory-events"]["empty"]
