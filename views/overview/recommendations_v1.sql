@@ -96,6 +96,8 @@
 --     estimated  the most that can be gained: some of this time is needed in any case
 --     possible   the cost is NULL: the trace does not tell what it is
 --
+-- Of communication on the host the cost is estimated, because operators may run beside it.
+--
 -- For a worker with several recordings, the recording in which a rule costs most is listed, in column span.
 --
 -- device_gaps, low_utilization_periods, excessive_synchronization, blocking_copies and pageable_copies are
@@ -297,7 +299,10 @@ CREATE MACRO recommendations_v1(
                     ),
                     'cost_us': d.communication_us
                     - CASE WHEN d.longest_wait_pct > 10 THEN d.waited_us ELSE 0 END,
-                    'confidence': 'measured',
+                    -- Operators that run beside a collective on the host are not told from those that wait for it.
+                    'confidence': CASE
+                        WHEN d.least_pct IS NULL THEN 'estimated' ELSE 'measured'
+                    END,
                     'explained_by': CASE
                         WHEN d.is_without_nccl THEN 'backend_not_nccl'
                         WHEN

@@ -19,7 +19,7 @@ from tracewh.views.queries import run_query
 __all__ = ["visit"]
 
 #: Where the findings of the page lead.
-LINKED = ("steps", "overlap")
+LINKED = ("steps", "collectives")
 
 
 @pytest.fixture(scope="module")
