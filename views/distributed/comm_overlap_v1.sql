@@ -7,6 +7,7 @@
 -- order: run, worker, span, step NULLS FIRST
 -- carries: spark
 -- empty: No operators, annotations or kernels were recorded: {record operators}; if the job uses a device, {record device}.
+-- notes: overlap_notes
 -- uses: is_wanted, percentage
 -- example: samples --run ddp_gpu_gloo
 -- reading: Kernels hide 0.4 % of the communication of rank0. communication_us is what could be saved. On the CPU alone this view says little, because everything around a collective counts as computation.

@@ -28,6 +28,10 @@ def test_only_kernels_hide_communication(all_samples: tracewh.Warehouse) -> None
     for run, workers in {"ddp_gloo": set(), "ddp_gpu_gloo": {"rank0", "rank1"}}.items():
         view = all_samples.comm_overlap(run=run).fetchall()
         assert any(row[5] > 0 for row in view)
+        notes = all_samples.notes(all_samples.registry.get("comm_overlap"), {"run": run})
+        assert {key for key, _ in notes} == {
+            (run, f"rank{rank}", "1") for rank in range(2) if not workers
+        }
         query = query_text("report/overlap", run=run, most_rows=2000)
         assert {row[0] for row in all_samples.rows(query)} == workers
 
