@@ -62,7 +62,7 @@ def path_of_test(view: Spec) -> str:
     return f"tests/views/{view.object_name}.test"
 
 
-def by_hand(view: Spec) -> str:
+def drawn_case(view: Spec) -> str:
     """What the test of a view draws, and computes by hand; '' if nothing is drawn, or it is the example."""
     test = ROOT / path_of_test(view)
     if is_drawn(view) or not test.exists():

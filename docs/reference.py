@@ -20,7 +20,7 @@ from pathlib import Path
 import duckdb
 
 from docs import definitions, peers, table_pages, transcripts
-from docs.examples import WIDTH, ExampleError, Examples, by_hand, command, path_of_test
+from docs.examples import WIDTH, ExampleError, Examples, command, drawn_case, path_of_test
 from docs.markdown import cell, sentence, table
 from tracewh.cli.commands.show import TITLES
 from tracewh.cli.output.empty_result import ADVICE, advise
@@ -48,7 +48,7 @@ You can query a view from the command line (`tracewh show step_breakdown --run R
 The page of each view shows its output on a terminal of {WIDTH} columns, in most cases for the
 [samples](../samples/README.md) that come with tracewh. `tracewh demo` ingests them."""
 
-_BY_HAND = "This is the first case in [the test](../../{}) of the view, which has the rows that come out of it:"
+_DRAWN_CASE = "This is the first case in [the test](../../{}) of the view, which has the rows that come out of it:"
 
 
 def render(registry: Registry, show: Callable[[Spec], str]) -> dict[str, str]:
@@ -100,8 +100,8 @@ def _page(versions: list[Spec], registry: Registry, show: Callable[[Spec], str])
         *([newest.reading] if newest.reading else []),
         *(["## How to read it", *rules] if (rules := _rules(newest)) else []),
         *(
-            ["## Computed by hand", _BY_HAND.format(path_of_test(newest)), drawing]
-            if (drawing := by_hand(newest))
+            ["## Computed by hand", _DRAWN_CASE.format(path_of_test(newest)), drawing]
+            if (drawing := drawn_case(newest))
             else []
         ),
         "## Usage",

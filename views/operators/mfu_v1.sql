@@ -9,7 +9,7 @@
 -- notes: replay_notes
 -- uses: device_models, event_steps, first_id, gpu_peaks, is_wanted, operator_work, percentage, profiled_kernels, ratio, recording_hint, time_at_peak, trace_key, trace_names, unrecorded_work
 -- example: samples --run gpt_eager
--- reading: A step does 546 billion operations. At its peak the device needs 0.55 ms for them; the kernels take 1.06 ms, and the step 9 to 15 ms.
+-- reading: A step does 546 billion operations. At its peak the device needs 0.55 ms for them; their kernels take 1.06 ms, and the step 9 to 15 ms.
 --
 -- The operations are those of operator_flops that start in the step: matrix products, convolutions and
 -- attention, computed from their shapes. Each element type has its own peak. ideal_us is the time that the

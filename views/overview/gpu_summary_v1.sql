@@ -10,7 +10,7 @@
 -- empty: The devices ran no kernels, only copies and memsets.
 -- uses: device_key, device_trace_names, graph_launches, interval_totals, is_wanted, percentage, ratio
 -- example: samples --run gpt_eager
--- reading: Kernels run for 29 % of the time. Most of them fill all multiprocessors: the SM efficiency is 26 %.
+-- reading: Kernels run for 29 % of the time. For most of that time they fill all multiprocessors: the SM efficiency is 26 %.
 --
 -- All figures cover the window from the start of the first step to the end of the last one. Steps are
 -- extended to the device work that they launched, and tail steps are left out. Kernels are cut to the

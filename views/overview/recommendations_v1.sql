@@ -160,6 +160,7 @@ CREATE MACRO recommendations_v1(
             g.used_on_host,
             g.is_first_on_host,
             b.least_pct,
+            b.least_pct IS NULL AS is_on_host,
             b.low_devices,
             n.device,
             m.full_pct,
@@ -280,7 +281,7 @@ CREATE MACRO recommendations_v1(
                     'message': format(
                         '{:.1f} % of the mean step is communication '
                         || CASE
-                            WHEN d.least_pct IS NULL THEN 'on the host: '
+                            WHEN d.is_on_host THEN 'on the host: '
                             ELSE 'that no kernel hides: '
                         END
                         || CASE
@@ -291,7 +292,7 @@ CREATE MACRO recommendations_v1(
                             ELSE 'spread the model over fewer devices, or use larger batches'
                         END
                         || CASE
-                            WHEN d.least_pct IS NULL
+                            WHEN d.is_on_host
                                 THEN '; collective_stats lists the collectives.'
                             ELSE '; comm_overlap says how much is hidden.'
                         END,
@@ -301,7 +302,7 @@ CREATE MACRO recommendations_v1(
                     - CASE WHEN d.longest_wait_pct > 10 THEN d.waited_us ELSE 0 END,
                     -- Operators that run beside a collective on the host are not told from those that wait for it.
                     'confidence': CASE
-                        WHEN d.least_pct IS NULL THEN 'estimated' ELSE 'measured'
+                        WHEN d.is_on_host THEN 'estimated' ELSE 'measured'
                     END,
                     'explained_by': CASE
                         WHEN d.is_without_nccl THEN 'backend_not_nccl'

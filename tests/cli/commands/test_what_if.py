@@ -33,7 +33,7 @@ def test_a_page(tracewh: Command, warehouse: Path) -> None:
 
 
 def test_a_change_of_devices_names_nothing_on_the_host(tracewh: Command, warehouse: Path) -> None:
-    """The collectives of gloo run on the host, and are in the trace: that they are not found needs a reason."""
+    """A trace may be full of the collectives of Gloo, which run on the host: that none is found needs a reason."""
     done = tracewh("what-if", "base", "collectives free")
     assert done.err == (
         "tracewh: warning: 'collectives free' names nothing in this trace; those on the host are not replayed\n"
