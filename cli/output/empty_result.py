@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 #: The columns that identify the trace of a row, in nearly every view.
 SOURCE = ("run", "worker", "span")
+#: Checks of trace_quality that stand in place of those that say which data are missing.
+HAS_NONE = frozenset({"empty_recording", "unknown_kinds"})
 #: In the reason why a view has no rows: stands for how to record something.
 ADVICE = re.compile(r"\{record (\w+)\}")
 
@@ -119,7 +121,7 @@ def _missing_data(
         rows = run_view("trace_quality", **_of_traces(arguments))
         rows = rows.project('run, worker, span, "check", message')
         for run, worker, span, check_, message in rows.fetchall():
-            if check_ in view.needs:
+            if check_ in view.needs or check_ in HAS_NONE:
                 found.setdefault((run, worker, span), []).append(message)
     return found
 

@@ -10,7 +10,7 @@
 --   run, worker, span
 --   name              type     unit  meaning
 --   operators         BIGINT   -     Number of operators; NULL without host events.
---   has_known_kinds   BOOLEAN  -     Whether any host event has a category of the PyTorch profiler; NULL without host events.
+--   is_foreign        BOOLEAN  -     Whether it has host events, but no event of a kind that the PyTorch profiler records.
 --   has_shapes        BOOLEAN  -     Whether any host event has input shapes.
 --   has_stacks        BOOLEAN  -     Whether any host event has a call stack or is a Python frame.
 --   has_modules       BOOLEAN  -     Whether any host event belongs to a module.
@@ -20,6 +20,7 @@
 --   orphans           BIGINT   -     Number of device events whose launch is missing; NULL without device events.
 --   replays           BIGINT   -     Number of device events that a graph replayed; NULL without device events.
 --   has_steps         BOOLEAN  -     Whether the trace has a numbered step.
+--   is_empty          BOOLEAN  -     Whether nothing ran in its numbered steps.
 --   has_memory        BOOLEAN  -     Whether the trace has memory records.
 --   has_counters      BOOLEAN  -     Whether the trace has CUPTI counters.
 CREATE MACRO trace_contents(
@@ -115,11 +116,13 @@ CREATE MACRO trace_contents(
     ),
 
     _stepped AS (
-        SELECT DISTINCT s.run, s.worker, s.span
+        -- A tail step follows a whole one, unless it is the only step and nothing ran in it.
+        SELECT s.run, s.worker, s.span, bool_and(s.is_tail IS TRUE) AS is_empty
         FROM steps AS s
         WHERE
             s.step IS NOT NULL
             AND is_wanted(s.run, s.worker, s.span, run, worker, span)
+        GROUP BY s.run, s.worker, s.span
     ),
 
     _remembered AS (
@@ -139,7 +142,7 @@ CREATE MACRO trace_contents(
         f.worker,
         f.span,
         h.operators,
-        h.has_known_kinds,
+        coalesce(NOT h.has_known_kinds AND d.first_id IS NULL, FALSE) AS is_foreign,
         h.has_shapes,
         h.has_stacks,
         h.has_modules,
@@ -149,6 +152,7 @@ CREATE MACRO trace_contents(
         d.without_launches AS orphans,
         d.replays,
         s.run IS NOT NULL AS has_steps,
+        coalesce(s.is_empty, FALSE) AS is_empty,
         r.run IS NOT NULL AS has_memory,
         n.run IS NOT NULL AS has_counters
     FROM _files AS f

@@ -58,6 +58,28 @@ leftover AS (
     GROUP BY d.trace
 ),
 
+on_host AS (
+    SELECT DISTINCT m.trace FROM marks AS m
+    ANTI JOIN device AS d ON m.trace = d.trace
+),
+
+-- Operators and annotations that begin in a step of such a trace.
+held AS (
+    SELECT m.trace, m.position, count(*) AS operators
+    FROM (
+        SELECT h.event_id, h.ts_ns
+        FROM raw_host AS h
+        SEMI JOIN on_host AS o ON trace_of(h.event_id) = o.trace
+        ANTI JOIN marks AS s ON h.event_id = s.event_id
+        WHERE is_op_category(h.category)
+    ) AS h
+    INNER JOIN marks AS m
+        ON
+            h.ts_ns >= m.start_ns AND h.ts_ns < m.end_ns
+            AND trace_of(h.event_id) >= m.trace AND trace_of(h.event_id) <= m.trace
+    GROUP BY m.trace, m.position
+),
+
 walked AS (
     SELECT
         m.*,
@@ -72,13 +94,23 @@ walked AS (
         ) OVER walk AS reach_ns,
         lag(coalesce(l.device_events, 0)) OVER walk AS device_events_before,
         max(CASE WHEN l.device_events > 0 THEN m.position END) OVER whole AS last_position,
+        n.trace IS NOT NULL AS is_on_host,
+        count(*) OVER whole AS steps,
+        coalesce(h.operators, 0) AS operators,
+        min(coalesce(h.operators, 0)) OVER before AS least_operators_before,
         o.end_ns AS leftover_end_ns
     FROM marks AS m
     LEFT JOIN launched AS l ON m.trace = l.trace AND m.position = l.position
+    LEFT JOIN on_host AS n ON m.trace = n.trace
+    LEFT JOIN held AS h ON m.trace = h.trace AND m.position = h.position
     LEFT JOIN leftover AS o ON m.trace = o.trace
     WINDOW
         whole AS (PARTITION BY m.trace),
-        walk AS (PARTITION BY m.trace ORDER BY m.position)
+        walk AS (PARTITION BY m.trace ORDER BY m.position),
+        before AS (
+            PARTITION BY m.trace ORDER BY m.position
+            ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+        )
 )
 
 SELECT
@@ -105,6 +137,14 @@ SELECT
             -- Steps of serving differ: one that decodes launches less than one that prefills.
             AND w.is_profilers
             AND 0.8 * w.device_events_before > w.device_events
+        )
+        -- Whoever leaves the loop leaves the step that has just begun, too.
+        OR (
+            w.is_on_host AND w.position = w.steps AND w.is_profilers
+            AND (
+                0.8 * w.least_operators_before > w.operators
+                OR (w.position = 1 AND w.operators = 0)
+            )
         ),
         FALSE
     ) AS is_tail

@@ -6,6 +6,8 @@
 -- All advice on recording comes from here: that of verdict, trace_quality and recording_advice, and
 -- what {record ...} stands for in the reason why a view has no rows. A new source adds its words here.
 --
+-- Without a schedule, prof.step() marks no steps: torch/profiler/profiler.py, record_steps.
+--
 -- The PyTorch profiler is meant where the source is NULL, as in warehouses of older versions.
 --
 -- params
@@ -105,7 +107,8 @@ CREATE MACRO recording_hint(source VARCHAR, what VARCHAR) AS (
                 CASE what
                     WHEN 'steps'
                         THEN
-                            'call prof.step() after each iteration, and ingest trace_view.json'
+                            'record with a schedule, call prof.step() after each iteration, and '
+                            || 'ingest trace_view.json'
                     WHEN 'operators'
                         THEN 'record with ProfilerActivity.CPU, and ingest trace_view.json'
                     WHEN 'device' THEN 'record with ProfilerActivity.NPU'
@@ -127,7 +130,8 @@ CREATE MACRO recording_hint(source VARCHAR, what VARCHAR) AS (
                 END
         ELSE
             CASE what
-                WHEN 'steps' THEN 'call prof.step() after each iteration'
+                WHEN 'steps'
+                    THEN 'record with a schedule, and call prof.step() after each iteration'
                 WHEN 'operators' THEN 'record with ProfilerActivity.CPU'
                 WHEN 'shapes' THEN 'record with record_shapes=True'
                 WHEN 'device' THEN 'record with ProfilerActivity.CUDA (or XPU, ...)'

@@ -11,6 +11,12 @@
 -- a device event that was launched outside of all steps and ends before the first step's first device
 -- event, if that is later. For each step: extended start = max(prev, start), extended end = max(end, last end
 -- of the step's device events), and then prev = extended end.
+--
+-- A tail step is one that the end of the recording cut short: each step after the last one with device events, and
+-- that one, too, if it has fewer than 80 % of the device events of the step before it. In a trace without device
+-- events it is the last step, if it has fewer than 80 % of the operators and annotations of each other step, or the
+-- only step, if it has none. Steps of serving frameworks do different work: of these, only those after the last one
+-- with device events are tail steps.
 CREATE TABLE steps (
     run VARCHAR,  -- Name of the run: the folder of the trace, relative to the ingested folder.
     worker VARCHAR,  -- Worker that recorded the trace: the file name up to the first timestamp, often host and process id.
@@ -23,5 +29,5 @@ CREATE TABLE steps (
     extended_start_ns BIGINT,  -- Start, moved past the device work of the previous step.
     extended_end_ns BIGINT,  -- End, moved to the end of the step's own device work.
     device_events BIGINT,  -- Device events launched inside the step.
-    is_tail BOOLEAN  -- Whether the step is incomplete: it comes after the last step with device events, or it is that step and has fewer than 80 % of the device events of the step before it; the latter is not checked for serving.
+    is_tail BOOLEAN  -- Whether it is a tail step, which averages leave out.
 );

@@ -23,7 +23,8 @@
 -- comm_overlap, which explains how the two views agree.
 --
 -- A step ends when the last device work that it launched ends, and starts no earlier than the end of the
--- step before it. A tail step is one that the end of the recording cut short; averages leave it out.
+-- step before it. A tail step is one that the end of the recording cut short, as the table steps defines it;
+-- averages leave it out.
 --
 -- NULL means not recorded: the three device columns if the trace has neither device events nor
 -- runtime calls, runtime_us if it has no such calls, dataloader_us and cpu_exec_us if it has neither
@@ -34,9 +35,9 @@
 -- whose clock is not known to be that of the steps, are not in dataloader_us: data_preparation_summary has them, and
 -- recommendations counts them per step.
 --
--- The definition is that of the TensorBoard profiler plugin, with three corrections: steps that are busy
--- throughout are not counted twice, driver calls and all collectives are known, and host rows that launch
--- a collective do not count as communication.
+-- The definition is that of the TensorBoard profiler plugin, with four corrections: steps that are busy
+-- throughout are not counted twice, driver calls and all collectives are known, host rows that launch
+-- a collective do not count as communication, and a trace without a device may have a tail step, too.
 --
 -- params
 --   run, worker, span

@@ -13,6 +13,9 @@
 -- A trace without findings has no rows. 'error' means that figures are wrong because events are missing,
 -- 'warning' that some figures may mislead, 'info' that some views have no rows for the trace.
 --
+-- Of a trace that another program wrote, and of one in which nothing ran, the checks do not say which options
+-- would have recorded more.
+--
 -- Launches without kernels and kernels without launches are normal at both ends of a recording. Ranks
 -- are compared within one run and recording, for jobs with more than one rank.
 --
@@ -107,7 +110,8 @@ CREATE MACRO trace_quality_v1(
                     'check': 'rank_unknown',
                     'severity': CASE WHEN f.present_ranks > 1 THEN 'warning' ELSE 'info' END,
                     -- A table of pipeline operations is of all ranks.
-                    'holds': f.rank IS NULL AND f.source IS DISTINCT FROM 'pipeline',
+                    'holds': f.rank IS NULL AND f.source IS DISTINCT FROM 'pipeline'
+                    AND NOT h.is_foreign,
                     'count': NULL,
                     'message': 'The trace does not record its rank: in a distributed job, call '
                     || 'init_process_group before the profiler starts, or put rank<N> in the '
@@ -195,23 +199,32 @@ CREATE MACRO trace_quality_v1(
                 {
                     'check': 'unknown_kinds',
                     'severity': 'warning',
-                    'holds': NOT h.has_known_kinds AND h.replays IS NULL,
+                    'holds': h.is_foreign,
                     'count': NULL,
                     'message': 'No event is of a kind that the PyTorch profiler records, such as '
                     || 'an operator: perhaps another program wrote this trace. Queries find its '
                     || 'events in host_events.'
                 },
                 {
+                    'check': 'empty_recording',
+                    'severity': 'warning',
+                    'holds': h.is_empty,
+                    'count': NULL,
+                    'message': 'Nothing ran in the only step of this recording: the loop ended '
+                    || 'just as the schedule began to record. Limit the schedule with repeat, or '
+                    || 'ignore this trace.'
+                },
+                {
                     'check': 'no_steps',
                     'severity': 'info',
-                    'holds': NOT h.has_steps,
+                    'holds': NOT h.has_steps AND NOT h.is_foreign,
                     'count': NULL,
                     'message': 'No steps: ' || recording_hint(f.source, 'steps') || '.'
                 },
                 {
                     'check': 'no_device_events',
                     'severity': 'info',
-                    'holds': h.replays IS NULL,
+                    'holds': h.replays IS NULL AND NOT h.is_foreign AND NOT h.is_empty,
                     'count': NULL,
                     'message': 'No work on a device: if the job uses one, '
                     || recording_hint(f.source, 'device') || '.'
@@ -219,7 +232,7 @@ CREATE MACRO trace_quality_v1(
                 {
                     'check': 'no_operators',
                     'severity': 'info',
-                    'holds': coalesce(h.operators, 0) = 0,
+                    'holds': coalesce(h.operators, 0) = 0 AND NOT h.is_foreign AND NOT h.is_empty,
                     'count': NULL,
                     'message': 'No operators: ' || recording_hint(f.source, 'operators') || '.'
                 },
@@ -258,7 +271,7 @@ CREATE MACRO trace_quality_v1(
                 {
                     'check': 'no_memory',
                     'severity': 'info',
-                    'holds': NOT h.has_memory,
+                    'holds': NOT h.has_memory AND NOT h.is_foreign AND NOT h.is_empty,
                     'count': NULL,
                     'message': 'No allocations: ' || recording_hint(f.source, 'memory') || '.'
                 },

@@ -37,11 +37,13 @@
 --   the mean step are left out, and so are those whose cost is unknown.
 --
 -- A card without data has no value and no text. Its detail tells which option of the profiler records the
--- data. Tables of pipeline operations and of counters hold no events, so their cards without data are left out. If there is nothing to record, its text is 'none'. Texts have two or three significant digits;
+-- data, if there is one. Tables of pipeline operations and of counters hold no events, so their cards without
+-- data are left out. If there is nothing to record, its text is 'none'. Texts have two or three significant digits;
 -- value has all of them. All figures are those of the views in the last column.
 --
--- If graphs are captured, or if the devices did work that is not in the trace, the headline says so, as
--- graph_capture and work_not_recorded of trace_quality do.
+-- The headline says if graphs are captured, if the devices did work that is not in the trace, if nothing ran in
+-- the recording, and if another program seems to have written the trace. So do graph_capture, work_not_recorded,
+-- empty_recording and unknown_kinds of trace_quality.
 --
 -- The gain assumes that the time of the finding disappears and nothing else changes. If the finding is an
 -- upper bound, so is the gain, and both texts say so.
@@ -71,11 +73,11 @@ CREATE MACRO verdict_v1(
             b.run,
             b.worker,
             b.span,
-            count(b.step) AS steps,
-            min(b.total_us) AS min_us,
-            max(b.total_us) AS max_us
+            count(b.step) FILTER (WHERE NOT b.is_tail) AS steps,
+            min(b.total_us) FILTER (WHERE NOT b.is_tail) AS min_us,
+            max(b.total_us) FILTER (WHERE NOT b.is_tail) AS max_us,
+            bool_and(b.is_tail) AS is_empty
         FROM step_breakdown_v1(run := run, worker := worker, span := span) AS b
-        WHERE NOT b.is_tail
         GROUP BY b.run, b.worker, b.span
     ),
 
@@ -367,6 +369,11 @@ CREATE MACRO verdict_v1(
             g.mfu_pct,
             u.eligible_pct,
             coalesce(k.has_counters, FALSE) AS has_counters,
+            -- A tail step follows a whole one, unless it is the only step and nothing ran in it.
+            coalesce(s.is_empty, FALSE) AS is_empty,
+            -- Kineto writes a version of its format, and so does hardly any other program.
+            coalesce(t.source = 'kineto', FALSE) AND t.schema_version IS NULL
+            AND m.total_us IS NOT NULL AND m.device_us IS NULL AND o.name IS NULL AS is_foreign,
             coalesce(w.is_capture, FALSE) AS is_capture,
             coalesce(w.is_partial, FALSE) AS is_partial,
             w.queued_us,
@@ -441,6 +448,10 @@ CREATE MACRO verdict_v1(
                             THEN
                                 'Counters of kernels, without times: see kernel_counters and '
                                 || 'roofline.'
+                        WHEN f.is_empty
+                            THEN
+                                'Nothing ran in this recording: the loop ended just as the '
+                                || 'schedule began to record.'
                         WHEN f.total_us IS NULL
                             THEN 'Nothing was recorded that takes time.'
                         WHEN f.sentence IS NOT NULL
@@ -500,7 +511,15 @@ CREATE MACRO verdict_v1(
                                         f.busy_pct IS NULL
                                         AND f.operator IS NULL
                                         AND NOT f.has_batches
-                                        THEN 'No operator was recorded.'
+                                        THEN
+                                            'No operator was recorded'
+                                            || CASE
+                                                WHEN f.is_foreign
+                                                    THEN
+                                                        ': perhaps another program than the '
+                                                        || 'PyTorch profiler wrote this trace.'
+                                                ELSE '.'
+                                            END
                                 END,
                                 'No check found lost time.'
                             )
@@ -575,6 +594,8 @@ CREATE MACRO verdict_v1(
                                     THEN
                                         'one step, ' || as_digits(1000000 / f.total_us)
                                         || ' steps per second'
+                                WHEN f.is_empty THEN 'no complete step'
+                                WHEN f.is_foreign THEN 'no steps'
                                 ELSE 'no steps; ' || recording_hint(f.source, 'steps')
                             END,
                             'view': 'step_breakdown'
@@ -633,7 +654,7 @@ CREATE MACRO verdict_v1(
                             'text': as_percent(f.operators_pct),
                             'detail': CASE
                                 WHEN f.operators_pct IS NULL
-                                    THEN recording_hint(f.source, 'operators')
+                                    THEN f.operators_hint
                                 WHEN f.listed_devices > 0
                                     THEN
                                         'of ' || f.whole
@@ -678,7 +699,7 @@ CREATE MACRO verdict_v1(
                                 END,
                                 'detail': CASE
                                     WHEN f.dataloader_us IS NULL
-                                        THEN recording_hint(f.source, 'operators')
+                                        THEN f.operators_hint
                                     WHEN f.dataloader_us = 0 AND f.has_batches
                                         THEN 'the batches came in time'
                                     WHEN f.dataloader_us = 0 THEN 'no data loader ran'
@@ -703,7 +724,7 @@ CREATE MACRO verdict_v1(
                                         THEN ', with no work of the ' || f.device || ' in the trace'
                                     ELSE ', with the ' || f.device || ' idle'
                                 END,
-                                recording_hint(f.source, 'operators')
+                                f.operators_hint
                             ),
                             'view': 'step_breakdown'
                         }
@@ -734,7 +755,7 @@ CREATE MACRO verdict_v1(
                                 'text': as_percent(f.operator_pct),
                                 'detail': coalesce(
                                     f.operator || ', of all operators',
-                                    recording_hint(f.source, 'operators')
+                                    f.operators_hint
                                 ),
                                 'view': 'operator_stats'
                             }
@@ -751,7 +772,7 @@ CREATE MACRO verdict_v1(
                                 'text': NULL,
                                 'detail': CASE
                                     WHEN f.operator IS NULL
-                                        THEN recording_hint(f.source, 'operators')
+                                        THEN f.operators_hint
                                     WHEN f.tensor_pct IS NULL
                                         THEN 'unknown: no operator launched a kernel'
                                     WHEN f.launched_pct >= 50
@@ -797,7 +818,7 @@ CREATE MACRO verdict_v1(
                     'unit': 'us',
                     'text': CASE
                         WHEN f.overlap_pct IS NOT NULL THEN as_time(f.communication_us)
-                        WHEN f.total_us IS NOT NULL THEN 'none'
+                        WHEN f.total_us IS NOT NULL AND NOT f.is_foreign THEN 'none'
                     END,
                     'detail': CASE
                         WHEN f.overlap_pct IS NOT NULL
@@ -842,12 +863,22 @@ CREATE MACRO verdict_v1(
                                 )
                                 || CASE WHEN f.has_graphs THEN ', outside graphs' ELSE '' END
                         WHEN f.has_memory THEN 'only sizes of blocks; torch 1.10 records totals'
+                        WHEN f.is_empty OR f.is_foreign THEN f.operators_hint
                         ELSE recording_hint(f.source, 'memory')
                     END,
                     'view': 'memory_at_peak'
                 }
             ]) AS entry
-        FROM facts AS f
+        FROM (
+            SELECT
+                f.*,
+                CASE
+                    WHEN f.is_empty THEN 'nothing ran'
+                    WHEN f.is_foreign THEN 'not in this trace'
+                    ELSE recording_hint(f.source, 'operators')
+                END AS operators_hint
+            FROM facts AS f
+        ) AS f
     ),
 
     entries AS (
@@ -885,7 +916,8 @@ CREATE MACRO verdict_v1(
                 WHEN f.sentence IS NOT NULL THEN 'serving_summary'
                 WHEN f.total_us IS NULL AND f.straggler_sentence IS NOT NULL
                     THEN 'straggler_what_if'
-                WHEN f.is_capture OR f.is_partial THEN 'trace_quality'
+                WHEN f.is_capture OR f.is_partial OR f.is_empty OR f.is_foreign
+                    THEN 'trace_quality'
                 WHEN f.waits_for_another THEN 'stragglers'
                 WHEN f.busy_pct IS NULL AND f.operator_pct IS NOT NULL THEN 'operator_stats'
                 ELSE 'step_breakdown_summary'

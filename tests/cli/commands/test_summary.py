@@ -199,7 +199,7 @@ def test_a_trace_without_anything(
         "",
         "Nothing was recorded that takes time.",
         "",
-        "Recording         -  no steps; call prof.step() after each iteration",
+        "Recording         -  no steps; record with a schedule, and call prof.step() after each iteration",
     ]
     assert "Whole recording" not in done.out
 

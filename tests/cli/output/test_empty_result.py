@@ -65,6 +65,7 @@ DRAWN = {
     ],
     "an annotation": [event("user_annotation", "forward")],
     "a step": [event("user_annotation", "ProfilerStep#1")],
+    "an event of another program": [event("xla", "PjitFunction")],
     "a call of the runtime": [event("cuda_runtime", "cudaDeviceSynchronize")],
     "a launch": [OPERATOR, LAUNCH],
     "a kernel": [KERNEL],

@@ -312,7 +312,7 @@ def test_a_step_is_not_compared_with_a_recording(visit: Visit, pair: tracewh.War
     said = visit.panel("diff-verdict").locator(".headline").inner_text()
     assert (
         said
-        == "Not comparable: the experiment has no steps. Call prof.step() after each iteration."
+        == "Not comparable: the experiment has no steps. Record with a schedule, and call prof.step() after each iteration."
     )
     steps = visit.panel("diff-steps").locator(".empty")
     expect(steps).to_have_text("The sentence above says why steps cannot be compared.")

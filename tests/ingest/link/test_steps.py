@@ -114,6 +114,50 @@ def test_tail(ingest_events: IngestEvents, device_events: list[int], is_tail: li
     assert rows == list(zip(device_events, is_tail, strict=True))
 
 
+@pytest.mark.parametrize(
+    ("operators", "is_tail"),
+    [
+        ([5, 5, 4], [False, False, False]),  # 80 % exactly
+        ([5, 5, 3], [False, False, True]),
+        ([5, 0], [False, True]),
+        ([5, 3, 3], [False, False, False]),  # as few as in another step: those differ
+        ([5, 3, 2], [False, False, True]),
+        ([3, 0, 3], [False, False, False]),  # only the last is judged
+        ([0, 0], [False, False]),
+        ([1], [False]),
+        ([0], [True]),
+    ],
+    ids=str,
+)
+def test_tail_on_the_host(
+    ingest_events: IngestEvents, operators: list[int], is_tail: list[bool]
+) -> None:
+    """What a step holds counts in a trace without work on a device: operators and annotations on any thread."""
+    given = []
+    for number, count in enumerate(operators):
+        start = number * 100
+        given.append(step(number, start, start + 100))
+        # The first starts with its step, and the last goes on after it.
+        given += [
+            host(
+                ("cpu_op", "user_annotation")[n % 2], "work", start + 24 * n, start + 24 * n + 9, n
+            )
+            for n in range(count)
+        ]
+        given.append(host("python_function", "train.py(1): step", start, start + 100))
+    rows = ingest_events(given).rows("SELECT t.is_tail FROM steps AS t ORDER BY t.step")
+    assert [tail for (tail,) in rows] == is_tail
+
+
+def test_no_step_is_a_tail_where_a_device_works_and_no_launch_is_recorded(
+    ingest_events: IngestEvents,
+) -> None:
+    trace = ingest_events([step(1, 0, 100), step(2, 100, 200), device(10, 90)])
+    assert trace.rows("SELECT t.is_tail FROM steps AS t ORDER BY t.step") == [(False,), (False,)]
+    trace = ingest_events([step(1, 0, 100), device(10, 90)])
+    assert trace.rows("SELECT t.is_tail FROM steps AS t") == [(False,)]
+
+
 def test_steps_of_2021_are_rows_of_the_category_operator(ingest_events: IngestEvents) -> None:
     trace = ingest_events(
         [host("Operator", "ProfilerStep#5", 0, 10), host("cpu_op", "aten::mm", 2, 3)]
