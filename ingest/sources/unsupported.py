@@ -39,6 +39,10 @@ _PERFETTO = (
     "a Perfetto trace (.pftrace), which tracewh cannot read; "
     "export it as JSON: prof.export_chrome_trace('trace.json.gz')"
 )
+_XPLANE = (
+    "a profile of XLA, as JAX and TensorFlow write it, which tracewh cannot read; "
+    "its events are also in the file *.trace.json.gz beside it"
+)
 _NCU_REPORT = (
     "a report of Nsight Compute, which only ncu reads; export its counters, and ingest them"
 )
@@ -66,6 +70,8 @@ def why_unsupported(file: File, start: bytes) -> str:
     """
     if file.name.endswith((".ncu-rep", ".ncu-repz")):
         return f"{_NCU_REPORT}: ncu --import {file.name} --page raw --csv > {file.name.partition('.')[0]}.csv"
+    if file.name.endswith(".xplane.pb"):
+        return _XPLANE
     if start.startswith(SQLITE_START):
         return _database(file)
     if _CLUSTER_START.match(start.removeprefix(b"\xef\xbb\xbf")):

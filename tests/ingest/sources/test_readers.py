@@ -130,6 +130,17 @@ def test_a_perfetto_trace(tmp_path: Path, compressed: bool) -> None:
     assert _reason(path, tmp_path / "warehouse") == PERFETTO
 
 
+def test_a_profile_of_xla(tmp_path: Path) -> None:
+    """A plane, its name in field 2: on the wire as a packet of Perfetto."""
+    plane = b"\x12" + _varint(9) + b"/host:CPU"
+    path = tmp_path / "host.xplane.pb"
+    path.write_bytes(b"\x0a" + _varint(len(plane)) + plane)
+    assert _reason(path, tmp_path / "warehouse") == (
+        "a profile of XLA, as JAX and TensorFlow write it, which tracewh cannot read; "
+        "its events are also in the file *.trace.json.gz beside it"
+    )
+
+
 def _database(path: Path, *tables: str) -> Path:
     with sqlite3.connect(path) as con:
         for name in tables:
