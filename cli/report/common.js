@@ -12,8 +12,16 @@ async function fetchJson(path, options) {
   return content;
 }
 
+// In a file, paths of frames are the numbers of their parts.
+function unpack(panel) {
+  panel.values = panel.values.map((values) => (values.paths
+    ? values.paths.map((path) => path.map((part) => values.names[part]).join(";"))
+    : values));
+}
+
 async function draw(holder, id, panel, label) {
   holder.replaceChildren();
+  unpack(panel);
   if (panel.is_cut) {
     holder.append(element("p", { className: "said",
       textContent: `The first ${number.format(panel.rows)} rows only, also in the chart.` }));

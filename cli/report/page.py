@@ -80,7 +80,7 @@ def sections(trace: ReportTrace) -> tuple[Section, ...]:
 def render(warehouse: Warehouse, trace: ReportTrace) -> Iterator[str]:
     """Yield the page with all rows in it, in pieces."""
     data = {
-        panel.id: panel_data(warehouse, panel, trace)
+        panel.id: _shorter(panel, panel_data(warehouse, panel, trace))
         for section in sections(trace)
         for panel in section.panels
     }
@@ -226,6 +226,26 @@ def _packed(frames: list[dict[str, Any]]) -> dict[str, Any]:
     numbers = {name: number for number, name in enumerate(names)}
     columns: dict[str, Any] = {key: [frame[key] for frame in frames] for key in charts.FRAME}
     return {**columns, "names": names, "name": [numbers[name] for name in columns["name"]]}
+
+
+def _shorter(panel: Panel, found: dict[str, Any]) -> dict[str, Any]:
+    """Return the rows of a panel as a file has them: the paths of a flame graph may take more than all the rest."""
+    if not found["rows"] or not panel.chart or panel.chart["kind"] != "flame":
+        return found
+    values = [
+        _packed_paths(values) if column["name"] == panel.chart["path"] else values
+        for column, values in zip(found["columns"], found["values"], strict=True)
+    ]
+    return {**found, "values": values}
+
+
+def _packed_paths(paths: list[str]) -> dict[str, Any]:
+    """Return paths as the numbers of their parts, with the name of each part once: stacks are long, and alike."""
+    numbers: dict[str, int] = {}
+    packed = [
+        [numbers.setdefault(part, len(numbers)) for part in path.split(";")] for path in paths
+    ]
+    return {"names": list(numbers), "paths": packed}
 
 
 def _why(warehouse: Warehouse, panel: Panel, trace: ReportTrace) -> str:

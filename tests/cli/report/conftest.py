@@ -58,7 +58,17 @@ def data_of(page: Path) -> dict[str, Any]:
     found = re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.DOTALL)
     assert found is not None
     read: dict[str, Any] = json.loads(found[1])
+    for panel in read.values():
+        if isinstance(panel, dict) and "values" in panel:
+            panel["values"] = [_unpacked(values) for values in panel["values"]]
     return read
+
+
+def _unpacked(values: Any) -> Any:
+    """The values of a column; paths of frames are written as the numbers of their parts."""
+    if not isinstance(values, dict):
+        return values
+    return [";".join(values["names"][part] for part in path) for path in values["paths"]]
 
 
 #: The size of a new window.

@@ -298,6 +298,27 @@ def test_names_are_only_text(visit: Visit, tmp_path: Path) -> None:
     assert visit.page.locator("img").count() == 0
 
 
+def test_long_stacks_are_in_a_file_once(visit: Visit, tmp_path: Path) -> None:
+    """300 operators in 40 frames with names of 1,000 characters: 12 MB of stacks."""
+    event = {"ph": "X", "cat": "cpu_op", "pid": 1, "tid": 1}
+    frames = [
+        {**event, "name": f"{n}".ljust(1000, "f"), "ts": n, "dur": 9_000 - 2 * n} for n in range(40)
+    ]
+    leaves = [{**event, "name": f"op {n}", "ts": 100 + 10 * n, "dur": 5} for n in range(300)]
+    trace = tmp_path / "deep.pt.trace.json"
+    trace.write_text(json.dumps({"traceEvents": [*frames, *leaves]}), "utf-8")
+    warehouse, page = str(tmp_path / "warehouse"), tmp_path / "report.html"
+    assert main(["ingest", str(trace), "--run", "deep", "-w", warehouse]) == 0
+    with panels_only("stacks", has_verdict=False):
+        assert main(["report", "deep", "-o", str(page), "-w", warehouse]) == 0
+    assert page.stat().st_size < 3_000_000
+    names = ";".join(str(frame["name"]) for frame in frames)
+    visit.page.goto(page.as_uri())
+    visit.all_panels()
+    stacks = visit.column("stacks", "stack")
+    assert any(stack.startswith(f"{names};op ") for stack in stacks)
+
+
 def test_what_is_left_out_is_said(visit: Visit, tmp_path: Path) -> None:
     """2,100 operators, of which the page has 2,000; of lines, of which there are none, nothing."""
     events = [
