@@ -50,12 +50,16 @@ OF_LOADERS = ("data_advice",)
 #: Blocks that have rows only for traces of MindSpore.
 OF_MINDSPORE = ("recorded_intervals",)
 
+#: Blocks that have rows only for traces in which torch.compile compiled.
+OF_COMPILATION = ("step_compilation",)
+
 #: These blocks, and the query that finds a trace for which they have rows. `AND` and a condition on `run` may
 #: follow it. A block stands before those that it calls.
 RARE = {
     OF_PIPELINES: "FROM traces WHERE source = 'pipeline'",
     OF_MINDSPORE: "FROM traces WHERE source = 'mindspore'",
     OF_LOADERS: "FROM data_pipeline_batches WHERE TRUE",
+    OF_COMPILATION: "FROM host_events WHERE ends_with(name, ' (dynamo_timed)')",
     OF_GRAPHS: "FROM graphs WHERE role = 'launch'",
     OF_LAUNCHES: "FROM graphs WHERE role = 'launch'",
     OF_CAPTURES: """

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 #: The columns that identify the trace of a row, in nearly every view.
 SOURCE = ("run", "worker", "span")
-#: Checks of trace_quality that stand in place of those that say which data are missing.
+#: Checks of trace_quality that replace those that say which data are missing.
 HAS_NONE = frozenset({"empty_recording", "unknown_kinds"})
 #: In the reason why a view has no rows: stands for how to record something.
 ADVICE = re.compile(r"\{record (\w+)\}")

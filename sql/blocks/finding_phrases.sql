@@ -66,6 +66,13 @@ CREATE MACRO finding_phrases() AS TABLE
             'memory_copy_stats'
         ),
         (
+            'compilation',
+            'Compiling costs',
+            'warm up for longer, or find out why it compiles again',
+            'Steps wait for torch.compile.',
+            'operator_stats'
+        ),
+        (
             'launch_bound',
             'The {device} waits for the host for',
             'give it more work per launch',

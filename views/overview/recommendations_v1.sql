@@ -4,7 +4,7 @@
 -- summary: Problems that cost time: what each one costs per step, how certain that is, and what to change.
 -- grain: one row per worker and rule that fires
 -- distributes: run
--- combines: traces; devices; device_words(); used_devices(); data_advice(); device_advice(); eligible_kernel_share(); frameworks(); memory_fullness(); recorded_intervals(); serving_advice(); small_launches(); step_synchronizations(); unrecorded_work(); gpu_summary_v1(); step_breakdown_summary_v1()
+-- combines: traces; devices; device_words(); used_devices(); data_advice(); device_advice(); eligible_kernel_share(); frameworks(); memory_fullness(); recorded_intervals(); serving_advice(); small_launches(); step_compilation(); step_synchronizations(); unrecorded_work(); gpu_summary_v1(); step_breakdown_summary_v1()
 -- order: cost_per_step_us DESC, list_position(['warning', 'info'], severity), run, worker, span, rule
 -- empty: No rule found anything to improve.
 -- uses: as_time, data_advice, device_advice, device_words, eligible_kernel_share, frameworks, lost_time, memory_fullness, recorded_intervals, serving_advice, small_launches, step_synchronizations, trace_gpus, unrecorded_work, gpu_summary_v1
@@ -26,6 +26,7 @@
 --                                host and device, or that return only when a copy is done, above 5 %
 --     pageable_copies            share of the mean step that the device spends on copies from or to
 --                                pageable (not pinned) memory, above 1 %
+--     compilation                share of the mean step in which torch.compile compiles, above 5 %
 --     launch_bound               share of the mean step in which the host works and the device is idle,
 --                                above 50 %
 --     small_kernels              share of the launches that took longer on the host than on the device,
@@ -75,8 +76,8 @@
 --
 -- Several rules can see the same lost time. The time is assigned to the first rule that explains it:
 --
--- - Idle time of the device within a step goes to data_loading first, then to excessive_synchronization
---   and blocking_copies for as long as these last. The rest of the host's time is launch_bound. If these
+-- - Idle time of the device within a step goes to data_loading first, then to excessive_synchronization,
+--   blocking_copies and compilation for as long as these last. The rest of the host's time is launch_bound. If these
 --   rules explain half of the time that launch_bound, device_gaps, low_gpu_utilization or
 --   low_utilization_periods measured, the costliest of them is reported. Otherwise the first of those four
 --   that fires is reported.
@@ -96,13 +97,14 @@
 --     estimated  the most that can be gained: some of this time is needed in any case
 --     possible   the cost is NULL: the trace does not tell what it is
 --
--- Of communication on the host the cost is estimated, because operators may run beside it.
+-- Of communication on the host the cost is estimated, because operators may run beside it. That of compilation is
+-- measured on the host, and estimated beside a device.
 --
 -- For a worker with several recordings, the recording in which a rule costs most is listed, in column span.
 --
 -- device_gaps, low_utilization_periods, excessive_synchronization, blocking_copies and pageable_copies are
--- expert rules of Nsight Systems, with thresholds of our own. These, straggler, launch_bound, small_kernels
--- and idle_gpus are not rules of the TensorBoard profiler plugin. The plugin also compares the memory of
+-- expert rules of Nsight Systems, with thresholds of our own. These, straggler, compilation, launch_bound,
+-- small_kernels and idle_gpus are not rules of the TensorBoard profiler plugin. The plugin also compares the memory of
 -- the host with that of a GPU; this rule is left out.
 --
 -- params
@@ -342,6 +344,29 @@ CREATE MACRO recommendations_v1(
                     ),
                     'cost_us': d.syncing_us,
                     'confidence': 'estimated',
+                    'explained_by': NULL
+                },
+                {
+                    'rule': 'compilation',
+                    'severity': 'warning',
+                    'fires': d.compiling_pct > 5,
+                    'value': d.compiling_pct,
+                    'threshold': 5,
+                    'message': format(
+                        'For {:.1f} % of the mean step torch.compile compiles, in {} of {} steps: '
+                        || CASE
+                            WHEN d.compiling_steps = d.steps AND d.steps > 1
+                                THEN
+                                    'run with TORCH_LOGS=recompiles to see why it compiles again, '
+                                    || 'and compile with dynamic=True if shapes change.'
+                            ELSE
+                                'add warmup steps to the schedule, so that it is done before; if '
+                                || 'it compiles again, run with TORCH_LOGS=recompiles to see why.'
+                        END,
+                        d.compiling_pct, d.compiling_steps, d.steps
+                    ),
+                    'cost_us': d.compiling_us,
+                    'confidence': CASE WHEN d.is_on_host THEN 'measured' ELSE 'estimated' END,
                     'explained_by': NULL
                 },
                 {
