@@ -149,6 +149,22 @@ def test_tail_on_the_host(
     assert [tail for (tail,) in rows] == is_tail
 
 
+def test_steps_of_serving_on_the_host_are_no_tails(ingest_events: IngestEvents) -> None:
+    """One that decodes calls fewer operators than one that prefills."""
+    trace = ingest_events(
+        [
+            host("user_annotation", "execute_context_1(8)_generation_0(0)", 0, 100),
+            host("cpu_op", "aten::mm", 10, 20),
+            host("cpu_op", "aten::mm", 20, 30),
+            host("user_annotation", "execute_context_0(0)_generation_1(1)", 100, 200),
+        ]
+    )
+    assert trace.rows("SELECT t.step, t.is_tail FROM steps AS t ORDER BY t.step") == [
+        (1, False),
+        (2, False),
+    ]
+
+
 def test_no_step_is_a_tail_where_a_device_works_and_no_launch_is_recorded(
     ingest_events: IngestEvents,
 ) -> None:
