@@ -353,7 +353,7 @@ CREATE MACRO recommendations_v1(
                     'value': d.compiling_pct,
                     'threshold': 5,
                     'message': format(
-                        'For {:.1f} % of the mean step torch.compile compiles, in {} of {} steps: '
+                        'For {:.1f} % of the mean step torch.compile compiles{}: '
                         || CASE
                             WHEN d.compiling_steps = d.steps AND d.steps > 1
                                 THEN
@@ -363,7 +363,12 @@ CREATE MACRO recommendations_v1(
                                 'add warmup steps to the schedule, so that it is done before; if '
                                 || 'it compiles again, run with TORCH_LOGS=recompiles to see why.'
                         END,
-                        d.compiling_pct, d.compiling_steps, d.steps
+                        d.compiling_pct,
+                        CASE
+                            WHEN d.steps > 1
+                                THEN ', in ' || d.compiling_steps || ' of ' || d.steps || ' steps'
+                            ELSE ''
+                        END
                     ),
                     'cost_us': d.compiling_us,
                     'confidence': CASE WHEN d.is_on_host THEN 'measured' ELSE 'estimated' END,
