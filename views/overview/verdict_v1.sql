@@ -373,7 +373,8 @@ CREATE MACRO verdict_v1(
             coalesce(s.is_empty, FALSE) AS is_empty,
             -- Kineto writes a version of its format, and so does hardly any other program.
             coalesce(t.source = 'kineto', FALSE) AND t.schema_version IS NULL
-            AND m.total_us IS NOT NULL AND m.device_us IS NULL AND o.name IS NULL AS is_foreign,
+            AND m.total_us IS NOT NULL AND m.device_us IS NULL AND m.operators_pct IS NULL
+                AS is_foreign,
             coalesce(w.is_capture, FALSE) AS is_capture,
             coalesce(w.is_partial, FALSE) AS is_partial,
             w.queued_us,
