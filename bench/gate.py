@@ -2,10 +2,11 @@
 
     python -m bench.gate
 
-It ingests, queries and draws with both commits in turn, on the same inputs, and compares the least CPU seconds
-of each part: other work on the machine adds to some runs, and never takes away. A part that seems slower is
-measured again before it counts. It ends with 1 if a part takes more than 1.1 times as long, unless the
-message of this commit has a line that says why:
+It ingests, queries and draws with both commits at once, on the same inputs, and compares the CPU seconds of
+the two processes. What slows the machine for a while slows both: two processes of the same code differ by 3 %
+this way, and by 40 % one after the other. A part counts with the median of its pairs, and one that seems
+slower is measured again. It ends with 1 if a part takes more than 1.1 times as long, unless the message of
+this commit has a line that says why:
 
     Slower: each event is checked twice, which finds ...
 """
@@ -17,16 +18,18 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 
 ROOT = Path(__file__).parents[1]
 
 #: A part may take this many times as long as before.
 MOST = 1.1
-#: Runs of each part with each commit, and further ones of a part that seems slower.
-RUNS, MORE_RUNS = 2, 6
+#: Pairs of runs of each part, and further ones of a part that seems slower.
+PAIRS, MORE_PAIRS = 3, 6
 #: A line of a message that accepts what is slower.
 ACCEPTED = re.compile(r"^Slower: *(\S.*)$", re.MULTILINE)
 
@@ -121,46 +124,57 @@ def make_inputs(folder: Path) -> None:
         command = [sys.executable, str(ROOT / "bench" / script), *map(str, arguments)]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     words = ("ingest", str(large.parent), "-w", str(folder / "warehouse"))
-    _run(Part("large", _COMMAND, words), ROOT, folder)
+    with _process(Part("large", _COMMAND, words), ROOT, folder):
+        pass
 
 
 def _is_as_fast(part: Part, trees: Mapping[str, Path], inputs: Path) -> bool:
-    """Measure a part with both trees in turn, and print what it takes."""
-    least = dict.fromkeys(trees, float("inf"))
-    for runs in (RUNS, MORE_RUNS):
+    """Measure a part with both trees at once, and print what it takes."""
+    pairs: list[tuple[float, float]] = []
+    for runs in (PAIRS, MORE_PAIRS):
         for _ in range(runs):
-            for side, tree in trees.items():
-                least[side] = min(least[side], _run(part, tree, inputs))
-        ratio = least["now"] / least["before"]
+            with (
+                _process(part, trees["before"], inputs) as before,
+                _process(part, trees["now"], inputs) as now,
+            ):
+                pairs.append((_cpu_seconds(before), _cpu_seconds(now)))
+        ratio = median(now / before for before, now in pairs)
         if ratio <= MOST:
             break
-    print(
-        f"{part.name:24} {least['before']:6.2f} CPU s before, {least['now']:6.2f} now: {ratio:.2f}",
-        flush=True,
-    )
+    before, now = (median(seconds) for seconds in zip(*pairs, strict=True))
+    print(f"{part.name:24} {before:6.2f} CPU s before, {now:6.2f} now: {ratio:.2f}", flush=True)
     return ratio <= MOST
 
 
-def _run(part: Part, tree: Path, inputs: Path) -> float:
-    """The CPU seconds of a process that runs a part with the code of a tree.
+@contextmanager
+def _process(part: Part, tree: Path, inputs: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """A process that runs a part with the code of a tree.
 
     Raises:
         SystemExit: The process fails.
     """
     with tempfile.TemporaryDirectory() as out, tempfile.TemporaryFile() as said:
         arguments = [word.format(inputs=inputs, out=out) for word in part.arguments]
+        # One of its own: what the code of another tree keeps there is of no use to it.
+        cache = inputs.joinpath("cache", *tree.parts[1:])
         process = subprocess.Popen(
             [sys.executable, "-c", part.code, *arguments],
             cwd=out,
-            env=os.environ | {"PYTHONPATH": str(tree), "PYTHONSAFEPATH": "1"},
+            env=os.environ
+            | {"PYTHONPATH": str(tree), "PYTHONSAFEPATH": "1", "XDG_CACHE_HOME": str(cache)},
             stdout=subprocess.DEVNULL,
             stderr=said,
         )
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-        if process.returncode != 0:
+        yield process
+        if process.wait() != 0:
             said.seek(0)
             raise SystemExit(f"{part.name} with {tree}:\n{said.read().decode(errors='replace')}")
+
+
+def _cpu_seconds(process: subprocess.Popen[bytes]) -> float:
+    """What a process and its children took, once it has ended."""
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
     return usage.ru_utime + usage.ru_stime
 
 

@@ -55,6 +55,22 @@ def test_less_work_passes(repository: Path) -> None:
     assert gate.main([]) == 0
 
 
+def test_both_commits_run_at_once(repository: Path) -> None:
+    """What slows the machine for a while slows both alike."""
+    waits = """
+import pathlib, time
+pathlib.Path({!r}).touch()
+until = time.monotonic() + 20
+while not pathlib.Path({!r}).exists():
+    assert time.monotonic() < until, "alone"
+    time.sleep(0.01)
+"""
+    one, other = str(repository / "one"), str(repository / "other")
+    commit(repository, waits.format(one, other), "Wait for the other")
+    commit(repository, waits.format(other, one), "Wait for the one")
+    gate.main([])
+
+
 def test_work_that_fails_is_no_measurement(repository: Path) -> None:
     commit(repository, "raise ValueError('odd')", "Break it")
     with pytest.raises(SystemExit, match="odd"):
