@@ -61,7 +61,8 @@ def ingest_traces(
 ) -> None:
     """Ingest one file, or several small Kineto traces together.
 
-    If there are several, a file that cannot be read is left out, and so is one with unpadded decimals.
+    If there are several, a file that cannot be read is left out, and so is one with unpadded decimals or with
+    the operators of several processes.
 
     Args:
         databases: The pool to take a database from.
@@ -72,8 +73,8 @@ def ingest_traces(
             span. It moves the folder into the warehouse. Several threads call it.
 
     Raises:
-        RefusedError: A file changed, or the only one is not a trace, is damaged, or cannot be read, or the
-            traces cannot be written.
+        RefusedError: A file changed, or the only one is not a trace, is damaged, was merged from others, or
+            cannot be read, or the traces cannot be written.
     """
     session = databases.session
     try:
@@ -126,6 +127,11 @@ def _ingest(
         else:
             readers = [_read_tables(databases.session, database, source, on_bytes, on_events)]
         others = set[int]()
+        if source.reader == KINETO:
+            merged = _merged(con)
+            if merged and len(traces) == 1:
+                raise RefusedError(_why_merged(merged[0]))
+            left_out |= merged.keys()
         if source.reader == KINETO and not unpadded:
             maybe = _perhaps_unpadded(con) - left_out
             others = {
@@ -225,6 +231,33 @@ def _perhaps_unpadded(con: duckdb.DuckDBPyConnection) -> set[int]:
         HAVING bool_or(h.ts_ns % 1000 <> 0) AND min(h.ts_ns) > epoch_ns(TIMESTAMP '2010-01-01')
     """)
     return {trace for (trace,) in rows.fetchall()}
+
+
+def _merged(con: duckdb.DuckDBPyConnection) -> dict[int, list[str]]:
+    """The traces with operators of several processes, and the ids of these. The profiler records one.
+
+    A few operators with another process are damaged.
+    """
+    rows = con.execute("""
+        SELECT o.trace, list(o.pid ORDER BY o.pid)
+        FROM (
+            SELECT trace_of(h.event_id) AS trace, h.pid, count(*) AS operators
+            FROM raw_host AS h
+            WHERE h.category = 'cpu_op' AND h.pid IS NOT NULL
+            GROUP BY ALL
+        ) AS o
+        GROUP BY o.trace
+        HAVING max(o.operators) < 0.99 * sum(o.operators)
+    """)
+    return dict(rows.fetchall())
+
+
+def _why_merged(pids: Sequence[str]) -> str:
+    return (
+        f"it has the operators of {len(pids)} processes ({', '.join(pids[:3])}{', ...' if pids[3:] else ''}): "
+        "their traces were merged, and ids of operators and kernels repeat in it; ingest the traces that were "
+        "merged"
+    )
 
 
 def _statements_at_once(con: duckdb.DuckDBPyConnection) -> int:

@@ -2,33 +2,31 @@
 
 The rules are those of the TensorBoard plugin. A run is a folder with trace files, named by its path below the
 ingested folder. The worker is the file name up to the time stamp. The spans of a worker are numbered in the
-order of their time stamps.
+order of their time stamps. Besides, a folder may hold the traces of one rank (rank_folders.py), and names may
+be those of SGLang (trace_names.py).
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 
 from tracewh.errors import IngestError
 from tracewh.files import File, printable
 from tracewh.ingest.sources.files import STDIN, TraceFolder
-from tracewh.ingest.sources.kineto import SUFFIXES
+from tracewh.ingest.sources.rank_folders import joined_ranks
 from tracewh.ingest.sources.readers import claim, is_wanted, reader_named, recognise
 from tracewh.ingest.sources.recordings import attach_recordings, is_recording
 from tracewh.ingest.sources.search import LogFolder, Search
 from tracewh.ingest.sources.source import KINETO, Source
+from tracewh.ingest.sources.trace_names import SUFFIXES, is_merged, span_of, trace_name
 from tracewh.storage import layout
 
 __all__ = ["Source", "discover"]
-
-#: `worker0.1623143089861.pt.trace.json.gz`: worker, stamp, suffixes.
-_NAME = re.compile(
-    r"(?P<worker>.*?)(?:\.(?P<stamp>\d+))?(?:\.pt\.trace)?\.(?:json|raw)(?:\.gz|\.zst)?"
-)
 
 
 def discover(
@@ -56,6 +54,7 @@ def discover(
         ) from None
     search = Search(is_wanted, claim)
     found: dict[File, Source] = {}
+    folders: list[tuple[LogFolder, list[Source]]] = []
     named: set[File] = {STDIN}
     paths = list(paths)
     if not paths:
@@ -67,14 +66,15 @@ def discover(
             found.setdefault(STDIN, Source(STDIN, "stdin", "stdin", "default", "stdin"))
             continue
         for folder in search.folders(given):
-            spans = _spans(folder.names)
             if folder.is_named:
                 named.update(folder.files)
             recordings = _recordings(folder)
             files = [f for f in folder.files if f not in found and not is_recording(f.name)]
-            traces = [source for file in files if (source := _source(file, folder, spans))]
-            for source in attach_recordings(traces, recordings, folder.run, folder.is_named):
-                found.setdefault(source.path, source)
+            traces = [source for file in files if (source := _source(file, folder))]
+            traces = attach_recordings(traces, recordings, folder.run, folder.is_named)
+            new = [source for source in traces if found.setdefault(source.path, source) is source]
+            folders.append((folder, [source for source in new if not source.problem]))
+    found |= joined_ranks(folders)
     if not found:
         names = ", ".join(f"*{suffix}" for suffix in SUFFIXES[:3])
         raise IngestError(f"no trace files ({names}) in {', '.join(map(str, paths))}")
@@ -139,13 +139,16 @@ def _recordings(folder: LogFolder) -> list[File]:
     files = [file for file in folder.files if is_recording(file.name)]
     if folder.is_named and not files and isinstance(folder.files[0], Path):
         beside = folder.files[0].parent
-        files = [beside / name for name in sorted(folder.names) if is_recording(name)]
+        files = [beside / name for name in _recording_names(folder.names)]
     return files
 
 
-def _source(
-    file: File, folder: LogFolder, spans: Mapping[tuple[str, str | None], str]
-) -> Source | None:
+@lru_cache(maxsize=8)  # of a folder whose files are named one by one, it is wanted for each
+def _recording_names(names: tuple[str, ...]) -> list[str]:
+    return sorted(filter(is_recording, names))
+
+
+def _source(file: File, folder: LogFolder) -> Source | None:
     """The source of a file; None if it is of no known profiler."""
     if isinstance(file, TraceFolder):
         run, stem = reader_named(file.reader).names(folder.run, file)
@@ -157,32 +160,11 @@ def _source(
     if reader != KINETO:
         run, stem = reader_named(reader).names(folder.run, file)
         return Source(file, run, stem, "default", stem, reader, problem=problem)
-    worker, stamp = _worker_and_stamp(file.name)
-    span = spans.get((worker, stamp), "default")
+    if not folder.is_named and is_merged(file.name, folder.names):
+        return None
+    worker, span = trace_name(file.name).worker, span_of(file.name, folder.names)
     return Source(file, folder.run, worker, span, _stem(file.name), problem=problem)
-
-
-def _worker_and_stamp(name: str) -> tuple[str, str | None]:
-    named = _NAME.fullmatch(name)
-    if named is None:
-        return name, None
-    return named["worker"] or name, named["stamp"]
 
 
 def _stem(name: str) -> str:
     return re.sub(r"(\.pt\.trace)?\.(json|raw)(\.gz|\.zst)?$", "", name)
-
-
-def _spans(names: Iterable[str]) -> dict[tuple[str, str | None], str]:
-    """Number the time stamps of each worker of a folder, from 1."""
-    stamps: dict[str, set[str]] = {}
-    for name in names:
-        if name.endswith(SUFFIXES):
-            worker, stamp = _worker_and_stamp(name)
-            if stamp is not None:
-                stamps.setdefault(worker, set()).add(stamp)
-    return {
-        (worker, stamp): str(number)
-        for worker, found in stamps.items()
-        for number, stamp in enumerate(sorted(found), 1)
-    }

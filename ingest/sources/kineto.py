@@ -12,9 +12,7 @@ from tracewh.errors import RefusedError
 from tracewh.files import File
 from tracewh.ingest.sources.reader import Claim, Reader
 from tracewh.ingest.sources.source import KINETO, Source
-
-#: The suffixes of trace files.
-SUFFIXES = (".json", ".json.gz", ".json.zst", ".raw.gz")
+from tracewh.ingest.sources.trace_names import SUFFIXES
 
 
 class KinetoReader(Reader):

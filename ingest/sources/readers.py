@@ -76,7 +76,7 @@ def recognise(file: File, is_named: bool) -> tuple[str, str] | None:
     if not others:
         return KINETO, ""
     try:
-        start = _start(file)
+        start = start_of(file)
     except OSError:  # its ingest reports the error
         return KINETO, ""
     for reader in others:
@@ -87,7 +87,7 @@ def recognise(file: File, is_named: bool) -> tuple[str, str] | None:
     return (KINETO, "") if is_named or is_kineto else None
 
 
-def _start(file: File) -> bytes:
+def start_of(file: File) -> bytes:
     """The first bytes of a file, decompressed; all that can be read of a damaged one."""
     from tracewh.ingest.read.decompress import CutError, decompress  # loads compiled libraries
 

@@ -34,12 +34,14 @@ class LogFolder:
         run: The name of its run.
         files: The wanted files in it.
         names: The names of all its files.
+        above: The name that the run of the folder above it has; '' if there is none.
         is_named: Whether the user named the only file, so that it is tried whatever it is.
     """
 
     run: str
     files: Sequence[File]
-    names: Sequence[str]
+    names: tuple[str, ...]
+    above: str = ""
     is_named: bool = False
 
 
@@ -60,7 +62,7 @@ class Search:
         self._wanted = wanted
         self._claim = claim
         self._names = cache(_names)
-        self._beside: dict[str, Sequence[str]] = {}
+        self._beside: dict[str, tuple[str, ...]] = {}
         self._pipes: dict[Path, Piped] = {}
 
     def folders(self, given: str | os.PathLike[str]) -> Iterator[LogFolder]:
@@ -80,30 +82,28 @@ class Search:
         if stat.S_ISFIFO(kind):
             pipe = Path(os.path.abspath(given))
             piped = self._pipes.setdefault(pipe, Piped(pipe))
-            yield LogFolder(pipe.parent.name, [piped], [])
+            yield LogFolder(pipe.parent.name, [piped], ())
             return
         path = Path(os.path.realpath(given))
         if stat.S_ISREG(kind):
-            yield LogFolder(
-                _run_name(path.parent.parts, ""), [path], self._names(path.parent), is_named=True
-            )
+            parts = path.parent.parts
+            beside = self._names(path.parent)
+            yield LogFolder(_run_name(parts), [path], beside, _above(parts), is_named=True)
         else:
             for folder, folders, names in _walk(path):
                 relative = "" if folder == path else folder.relative_to(path).as_posix()
-                run = _run_name(path.parts, relative)
+                run, above = _run_name(path.parts, relative), _above(path.parts, relative)
                 if claimed := self._claim(names):
                     reader, claim = claimed
                     trace = TraceFolder(folder, tuple(sorted(claim.members)), reader)
-                    above = folder.parent.relative_to(path).as_posix() if relative else ""
-                    above = {"": path.parent.name, ".": path.name}.get(above, above)
-                    yield LogFolder(above if claim.is_whole else run, [trace], [])
+                    yield LogFolder(above if claim.is_whole else run, [trace], ())
                     if claim.is_whole:
                         folders.clear()
                         continue
                     names = [name for name in names if name not in claim.members]
                 files = [folder / name for name in names if self._wanted(name)]
                 files = [file for file in files if not _is_special(file)]
-                yield LogFolder(run, files, names)
+                yield LogFolder(run, files, tuple(names), above)
 
     def _remote(self, url: str) -> Iterator[LogFolder]:
         location = locate(url)
@@ -113,10 +113,12 @@ class Search:
                 parent = location.key.rpartition("/")[0]
                 beside = location.url_of(parent)
                 if beside not in self._beside:
-                    self._beside[beside] = list(_listed(location, parent, recursive=False)[""])
-                run = _run_name(parent.split("/"), "")
+                    self._beside[beside] = tuple(_listed(location, parent, recursive=False)[""])
+                parts = parent.split("/")
                 file = _remote_file(location, info)
-                yield LogFolder(run, [file], self._beside[beside], is_named=True)
+                yield LogFolder(
+                    _run_name(parts), [file], self._beside[beside], _above(parts), is_named=True
+                )
                 return
             found = _searched(_listed(location, location.key, recursive=True))
         if not found and info.type.name == "NotFound":
@@ -126,15 +128,15 @@ class Search:
             if (claimed := self._claim(list(names))) and claimed[1].is_whole:
                 url = f"{location.url.rstrip('/')}/{folder}".rstrip("/")
                 remote = TraceFolder(url, (), claimed[0], ON_A_DISK)
-                yield LogFolder(folder.rpartition("/")[0] or top[-1], [remote], [])
+                yield LogFolder(folder.rpartition("/")[0] or top[-1], [remote], ())
                 continue
             files = [
                 _remote_file(location, names[name]) for name in sorted(names) if self._wanted(name)
             ]
-            yield LogFolder(_run_name(top, folder), files, list(names))
+            yield LogFolder(_run_name(top, folder), files, tuple(names), _above(top, folder))
 
 
-def _run_name(given: Sequence[str], relative: str) -> str:
+def _run_name(given: Sequence[str], relative: str = "") -> str:
     """Return the run of a folder: its path below the given folder, or the name of that one.
 
     Graph captures of a run lie in its folder `capture_traces`, and only the name of the run tells whose they
@@ -149,6 +151,13 @@ def _run_name(given: Sequence[str], relative: str) -> str:
     if relative.split("/")[0] == CAPTURES:
         return "/".join([*(name for name in given[-1:] if name.strip("/")), relative])
     return relative or given[-1]
+
+
+def _above(given: Sequence[str], relative: str = "") -> str:
+    """Return the run of the folder above a folder; see `_run_name`."""
+    if relative:
+        return relative.rpartition("/")[0] or given[-1]
+    return next((name for name in given[-2:-1] if name.strip("/")), "")
 
 
 def _kind(given: str | os.PathLike[str]) -> int:
@@ -189,8 +198,8 @@ def _is_special(file: Path) -> bool:
         return False
 
 
-def _names(folder: Path) -> Sequence[str]:
-    return os.listdir(folder)
+def _names(folder: Path) -> tuple[str, ...]:
+    return tuple(os.listdir(folder))
 
 
 def _walk(top: Path) -> Iterator[tuple[Path, list[str], list[str]]]:

@@ -162,6 +162,44 @@ def test_a_refused_file_leaves_nothing_and_the_others_get_in(write: Write, wareh
     assert left_over(warehouse) == []
 
 
+@pytest.mark.parametrize(
+    ("pids", "said"),
+    [
+        ([7, 8], "2 processes (7, 8)"),
+        (["[TP00] 7", "[TP01] 7"], "2 processes ([TP00] 7, [TP01] 7)"),
+        ([4, 3, 2, 1], "4 processes (1, 2, 3, ...)"),
+    ],
+)
+def test_a_trace_that_was_merged_from_several_is_refused(
+    tmp_path: Path, warehouse: Path, pids: list[object], said: str
+) -> None:
+    """Ids of operators and of launches repeat in it, and a step would hold the work of all."""
+    event = {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "tid": 1, "ts": 1, "dur": 2}
+    path = tmp_path / "run" / "merged.json"
+    path.parent.mkdir()
+    path.write_text(json.dumps({"traceEvents": [event | {"pid": pid} for pid in pids]}))
+    [outcome] = ingest([path], warehouse)
+    assert outcome.status == "refused"
+    assert outcome.reason == (
+        f"it has the operators of {said}: their traces were merged, and ids of operators and kernels repeat in "
+        "it; ingest the traces that were merged"
+    )
+    assert left_over(warehouse) == []
+
+
+def test_other_events_and_few_operators_may_be_of_other_processes(
+    tmp_path: Path, warehouse: Path
+) -> None:
+    event = {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 1, "dur": 2}
+    others = [event | {"pid": 2, "cat": "user_annotation"}, event | {"pid": 3, "cat": "other"}]
+    damaged = [event | {"pid": None}] * 5 + [event | {"pid": 17}]
+    path = tmp_path / "run" / "w.json"
+    path.parent.mkdir()
+    path.write_text(json.dumps({"traceEvents": [event] * 99 + others + damaged}))
+    [outcome] = ingest([path], warehouse)
+    assert outcome.status == "ingested"
+
+
 @pytest.mark.parametrize("before", [True, False], ids=["there was a trace", "there was none"])
 def test_a_failure_in_the_middle_leaves_what_there_was(
     write: Write, warehouse: Path, monkeypatch: pytest.MonkeyPatch, before: bool

@@ -191,18 +191,23 @@ def test_traces_are_as_if_each_were_alone(
 
 def test_a_bad_trace_harms_no_other(tmp_path: Path, together: list[list[str]]) -> None:
     good = json.dumps({"traceEvents": MATMUL})
-    texts = {"a": good, "bad": '{"nodes": []}', "cut": '{"traceEvents": [{"ph"', "z": good}
+    merged = json.dumps({"traceEvents": [*MATMUL, MATMUL[0] | {"pid": 2}]})
+    texts = {"a": good, "bad": '{"nodes": []}', "cut": '{"traceEvents": [{"ph"'}
+    texts |= {"merged": merged, "z": good}
     logs = [write(tmp_path / "run", name, text) for name, text in texts.items()]
     alone = [ingest([path], tmp_path / "alone", run="run")[0] for path in logs]
     del together[:]
     found = ingest(logs, tmp_path / "batch", run="run", jobs=1)
-    assert together[0] == ["a", "bad", "cut", "z"]
-    assert ["bad"] in together and ["a"] not in together and ["z"] not in together
+    assert together[0] == ["a", "bad", "cut", "merged", "z"]
+    assert ["bad"] in together and ["merged"] in together
+    assert ["a"] not in together and ["z"] not in together
     assert [(each.status, each.reason) for each in found] == [
         (each.status, each.reason) for each in alone
     ]
-    assert (found[0].status, found[1].status, found[3].status) == (
+    statuses = [each.status for each in found]
+    assert (statuses[0], statuses[1], *statuses[3:]) == (
         "ingested",
+        "refused",
         "refused",
         "ingested",
     )

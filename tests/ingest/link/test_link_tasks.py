@@ -205,7 +205,8 @@ def test_operators_of_memory_records_where_nothing_but_operators_encloses(
 
 
 def test_threads_of_different_processes_do_not_mix(ingest_events: IngestEvents) -> None:
-    trace = ingest_events([host("cpu_op", "a", 0, 10), host("cpu_op", "b", 2, 8) | {"pid": 11}])
+    b = host("user_annotation", "b", 2, 8) | {"pid": 11}
+    trace = ingest_events([host("cpu_op", "a", 0, 10), b])
     assert trace.rows("SELECT t.parent_id FROM host_events AS t") == [(None,), (None,)]
 
 

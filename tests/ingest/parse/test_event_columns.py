@@ -88,7 +88,7 @@ PLACES = [
     case("numbers", op(pid=1, tid=2), "host_events", {"pid": "1", "tid": "2", "thread_id": 2}),
     case(
         "negative",
-        op(pid=-1, tid=-549452224),
+        op(cat="user_annotation", pid=-1, tid=-549452224),
         "host_events",
         {"pid": "-1", "thread_id": -549452224},
     ),
@@ -101,12 +101,17 @@ PLACES = [
     ),
     case(
         "words",
-        op(pid="Spans", tid=""),
+        op(cat="user_annotation", pid="Spans", tid=""),
         "host_events",
         {"pid": "Spans", "tid": "", "thread_id": None},
     ),
     case("text with zeros in front", op(tid="007"), "host_events", {"tid": "007"}),
-    case("beyond 64 bits", op(pid=2**64 + 1), "host_events", {"pid": str(2**64 + 1)}),
+    case(
+        "beyond 64 bits",
+        op(cat="user_annotation", pid=2**64 + 1),
+        "host_events",
+        {"pid": str(2**64 + 1)},
+    ),
     case("beyond signed integers", op(tid=2**64 - 1), "host_events", {"tid": str(2**64 - 1)}),
     case("a fraction", op(tid=Decimal("2.5")), "host_events", {"tid": "2.5", "thread_id": None}),
     case("null", op(pid=None, tid=None), "host_events", {"pid": None, "tid": None}),

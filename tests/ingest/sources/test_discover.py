@@ -109,6 +109,15 @@ def test_a_named_file_need_not_have_a_suffix(lay: Lay) -> None:
         ("trace.17.json.zst", "trace", "1"),
         ("trace.17.json", "trace", "1"),
         ("memory.raw.gz", "memory", "default"),
+        ("rank0.trace.json", "rank0", "default"),
+        (".trace.json", ".trace.json", "default"),
+        ("1763000000.12-TP-0.trace.json.gz", "TP-0", "1"),
+        ("1763000000-TP-0.trace.json.gz", "TP-0", "1"),
+        ("1763000000.12-TP-3-DP-1-PP-0-EP-2.trace.json.gz", "TP-3-DP-1-PP-0-EP-2", "1"),
+        ("1763000000.12-TP-0-DECODE.trace.json.gz", "TP-0", "1-DECODE"),
+        ("1763000000.12-TP-0-EP-1-EXTEND.trace.json", "TP-0-EP-1", "1-EXTEND"),
+        ("bs-1-il-8-1763000000.12-TP-0-DECODE.trace.json.gz", "TP-0", "1-bs-1-il-8-DECODE"),
+        ("TP-0.trace.json.gz", "TP-0", "default"),
     ],
 )
 def test_worker_and_stamp(lay: Lay, name: str, worker: str, span: str) -> None:
@@ -126,6 +135,93 @@ def test_spans_are_numbered_by_their_stamps_as_text(lay: Lay) -> None:
         ("w.json", "a", "w", "default"),
     ]
     assert found(logs / "a" / "w.9.json") == [("w.9.json", "a", "w", "3")]
+
+
+def test_recordings_of_sglang_are_spans_of_a_rank(lay: Lay) -> None:
+    """It writes when the recording began before the rank, and the stage after it."""
+    logs = lay(
+        "a/1763000100.5-TP-0-DECODE.trace.json.gz",
+        "a/1763000100.5-TP-0-EXTEND.trace.json.gz",
+        "a/1763000100.5-TP-1-DECODE.trace.json.gz",
+        "a/1763000099.25-TP-0.trace.json.gz",
+    )
+    assert [(worker, span) for *_, worker, span in found(logs)] == [
+        ("TP-0", "1"),
+        ("TP-0", "2-DECODE"),
+        ("TP-0", "2-EXTEND"),
+        ("TP-1", "1-DECODE"),
+    ]
+
+
+def test_what_sglang_merged_is_read_if_nothing_else_is_there(lay: Lay) -> None:
+    """Its events are those of the ranks, whose files lie beside it."""
+    merged = "merged-1763000100.5.trace.json.gz"
+    logs = lay(f"a/{merged}", "a/1763000100.5-TP-0.trace.json.gz", f"b/{merged}")
+    assert [(run, worker) for _, run, worker, _ in found(logs)] == [
+        ("a", "TP-0"),
+        ("b", "merged-1763000100"),
+    ]
+    assert [run for _, run, *_ in found(logs / "a" / merged)] == ["a"]
+
+
+@pytest.fixture
+def lay_ranks(lay: Lay) -> Callable[[dict[str, int | None]], Path]:
+    """Makes traces, by their paths, with the rank that each states."""
+
+    def lay_ranks(ranks: dict[str, int | None]) -> Path:
+        for name, rank in ranks.items():
+            stated = (
+                ""
+                if rank is None
+                else f'"distributedInfo": {{"backend": "nccl", "rank": {rank}}}, '
+            )
+            path = lay(name) / name
+            path.write_text(f'{{"schemaVersion": 1, {stated}"traceEvents": []}}')
+        return path.parents[len(Path(name).parts) - 1]
+
+    return lay_ranks
+
+
+def test_a_folder_of_a_rank_is_a_worker(lay_ranks: Callable[[dict[str, int | None]], Path]) -> None:
+    logs = lay_ranks(
+        {
+            "a/rank_0/host_12.1699.pt.trace.json": 0,
+            "a/rank_0/host_12.1700.pt.trace.json": 0,
+            "a/rank_1/host_13.1699.pt.trace.json": 1,
+            "a/b/Rank-10/trace.json": 10,
+        }
+    )
+    named = [("a", "rank_0", "1"), ("a", "rank_0", "2"), ("a", "rank_1", "1")]
+    assert [each[1:] for each in found(logs)] == [*named, ("a/b", "Rank-10", "default")]
+    assert [each[1:] for each in found(logs / "a" / "rank_0", logs / "a" / "rank_1")] == named
+    assert [each[1:] for each in found(logs / "a" / "rank_1" / "host_13.1699.pt.trace.json")] == [
+        ("a", "rank_1", "1")
+    ]
+    assert [each[1:] for each in found(logs / "a" / "b", run="mine")] == [
+        ("mine", "Rank-10", "default")
+    ]
+
+
+@pytest.mark.parametrize(
+    "ranks",
+    [
+        pytest.param({"rank_8/w.json": None, "rank_16/w.json": None}, id="ranks of matrices"),
+        pytest.param({"rank_8/w.json": 0, "rank_16/w.json": 0}, id="of a rank of the job each"),
+        pytest.param({"rank_0/w0.json": 0, "rank_0/w1.json": 1}, id="a node of several processes"),
+        pytest.param(
+            {"rank_x/w.json": 0, "ranks/w.json": 0, "rank_0_1/w.json": 0}, id="other names"
+        ),
+        pytest.param({"capture_traces/rank_0/w.json": 0}, id="captured graphs"),
+    ],
+)
+def test_other_folders_are_runs(
+    lay_ranks: Callable[[dict[str, int | None]], Path], ranks: dict[str, int | None]
+) -> None:
+    logs = lay_ranks({f"a/{name}": rank for name, rank in ranks.items()})
+    runs = sorted({f"a/{Path(name).parent}" for name in ranks})
+    assert sorted({run for _, run, *_ in found(logs)}) == runs
+    files = [logs / "a" / name for name in ranks]
+    assert len({run for _, run, *_ in found(*files)}) == len(runs)
 
 
 def test_spans_come_in_the_order_of_their_numbers(lay: Lay) -> None:

@@ -163,6 +163,19 @@ def test_a_folder_is_listed_once_not_once_per_file(s3: Store) -> None:
     assert len(s3.requests()) - before <= 31
 
 
+def test_folders_of_ranks_are_workers_of_a_run(s3: Store) -> None:
+    for rank in range(8):
+        stated = f'{{"distributedInfo": {{"rank": {rank}}}, "traceEvents": []}}'
+        s3.put(f"ranks/job/rank_{rank}/w.json", stated.encode())
+    named = {("job", f"rank_{rank}") for rank in range(8)}
+    before = len(s3.requests())
+    for given in ("ranks", "ranks/job"):
+        assert {(each.run, each.worker) for each in discover([f"{s3.url}/{given}"])} == named
+    assert len(s3.requests()) - before <= 16  # one trace is opened, not eight
+    [source] = discover([f"{s3.url}/ranks/job/rank_7/w.json"])
+    assert (source.run, source.worker) == ("job", "rank_7")
+
+
 def test_an_object_that_changes_while_it_is_read(store: Store) -> None:
     store.put("moving/w.json", bytes(100))
     [source] = discover([f"{store.url}/moving/w.json"])
