@@ -23,7 +23,7 @@ from tracewh.ingest.sources.readers import claim, is_wanted, reader_named, recog
 from tracewh.ingest.sources.recordings import attach_recordings, is_recording
 from tracewh.ingest.sources.search import LogFolder, Search
 from tracewh.ingest.sources.source import KINETO, Source
-from tracewh.ingest.sources.trace_names import SUFFIXES, is_merged, span_of, trace_name
+from tracewh.ingest.sources.trace_names import SUFFIXES, is_copy, span_of, trace_name
 from tracewh.storage import layout
 
 __all__ = ["Source", "discover"]
@@ -160,7 +160,7 @@ def _source(file: File, folder: LogFolder) -> Source | None:
     if reader != KINETO:
         run, stem = reader_named(reader).names(folder.run, file)
         return Source(file, run, stem, "default", stem, reader, problem=problem)
-    if not folder.is_named and is_merged(file.name, folder.names):
+    if not folder.is_named and is_copy(file.name, folder.names):
         return None
     worker, span = trace_name(file.name).worker, span_of(file.name, folder.names)
     return Source(file, folder.run, worker, span, _stem(file.name), problem=problem)

@@ -72,8 +72,10 @@ def _numbers(names: tuple[str, ...]) -> Mapping[tuple[str, str | None], int]:
     }
 
 
-def is_merged(name: str, names: Iterable[str]) -> bool:
-    """Whether a file has the events of others in its folder, which SGLang merged into it."""
+def is_copy(name: str, names: Iterable[str]) -> bool:
+    """Whether a file has the events of others in its folder: SGLang merged them, or JAX wrote them for Perfetto."""
+    if name == "perfetto_trace.json.gz":
+        return any(other.endswith(".trace.json.gz") for other in names)
     merged = _MERGED.fullmatch(name)
     return merged is not None and any(
         (found := _SGLANG.fullmatch(other)) and found["stamp"] == merged["stamp"] for other in names

@@ -164,6 +164,15 @@ def test_what_sglang_merged_is_read_if_nothing_else_is_there(lay: Lay) -> None:
     assert [run for _, run, *_ in found(logs / "a" / merged)] == ["a"]
 
 
+def test_what_jax_wrote_for_perfetto_is_read_if_nothing_else_is_there(lay: Lay) -> None:
+    logs = lay("a/perfetto_trace.json.gz", "a/host.trace.json.gz", "b/perfetto_trace.json.gz")
+    assert [(run, worker) for _, run, worker, _ in found(logs)] == [
+        ("a", "host"),
+        ("b", "perfetto_trace"),
+    ]
+    assert len(found(logs / "a" / "perfetto_trace.json.gz")) == 1
+
+
 @pytest.fixture
 def lay_ranks(lay: Lay) -> Callable[[dict[str, int | None]], Path]:
     """Makes traces, by their paths, with the rank that each states."""
