@@ -14,7 +14,9 @@ import pytest
 
 from tracewh.errors import IngestError
 from tracewh.ingest.sources.discover import discover
+from tracewh.ingest.sources.rank_folders import joined_ranks
 from tracewh.ingest.sources.readers import TABLE_READERS
+from tracewh.ingest.sources.search import LogFolder
 from tracewh.storage import layout
 
 Lay = Callable[..., Path]
@@ -117,6 +119,7 @@ def test_a_named_file_need_not_have_a_suffix(lay: Lay) -> None:
         ("1763000000.12-TP-0-DECODE.trace.json.gz", "TP-0", "1-DECODE"),
         ("1763000000.12-TP-0-EP-1-EXTEND.trace.json", "TP-0-EP-1", "1-EXTEND"),
         ("bs-1-il-8-1763000000.12-TP-0-DECODE.trace.json.gz", "TP-0", "1-bs-1-il-8-DECODE"),
+        ("1763000000.12-TP-0-decode.trace.json.gz", "TP-0", "1-decode"),
         ("TP-0.trace.json.gz", "TP-0", "default"),
     ],
 )
@@ -127,6 +130,7 @@ def test_worker_and_stamp(lay: Lay, name: str, worker: str, span: str) -> None:
 def test_spans_are_numbered_by_their_stamps_as_text(lay: Lay) -> None:
     """As the TensorBoard plugin does: '10' comes before '9'. Other workers do not count."""
     logs = lay("a/w.9.json", "a/w.10.json", "a/w.100.json", "a/v.5.json", "a/w.json", "b/w.1.json")
+    lay("a/w.1.raw")
     assert found(logs / "a") == [
         ("v.5.json", "a", "v", "1"),
         ("w.10.json", "a", "w", "1"),
@@ -156,9 +160,11 @@ def test_recordings_of_sglang_are_spans_of_a_rank(lay: Lay) -> None:
 def test_what_sglang_merged_is_read_if_nothing_else_is_there(lay: Lay) -> None:
     """Its events are those of the ranks, whose files lie beside it."""
     merged = "merged-1763000100.5.trace.json.gz"
-    logs = lay(f"a/{merged}", "a/1763000100.5-TP-0.trace.json.gz", f"b/{merged}")
+    rank = "1763000100.5-TP-0.trace.json.gz"
+    logs = lay(f"a/{merged}", f"a/{rank}", f"b/{merged}", f"b/2{rank}")
     assert [(run, worker) for _, run, worker, _ in found(logs)] == [
         ("a", "TP-0"),
+        ("b", "TP-0"),
         ("b", "merged-1763000100"),
     ]
     assert [run for _, run, *_ in found(logs / "a" / merged)] == ["a"]
@@ -211,12 +217,61 @@ def test_a_folder_of_a_rank_is_a_worker(lay_ranks: Callable[[dict[str, int | Non
     ]
 
 
+def test_a_rank_that_was_started_again_has_further_spans(
+    lay_ranks: Callable[[dict[str, int | None]], Path],
+) -> None:
+    """The handler of torch names a file after the host and the process."""
+    logs = lay_ranks(
+        {
+            "a/rank_0/host_9.1699.pt.trace.json": 0,
+            "a/rank_0/host_12.1700.pt.trace.json": 0,
+            "a/rank_0/1800-TP-0-DECODE.trace.json": 0,
+            "a/rank_1/host_13.1699.pt.trace.json": 1,
+            "b/rank_0/step_10.json": 0,
+            "b/rank_0/step_20.json": 0,
+        }
+    )
+    assert sorted(found(logs)) == [
+        ("1800-TP-0-DECODE.trace.json", "a", "rank_0", "3-DECODE"),
+        ("host_12.1700.pt.trace.json", "a", "rank_0", "2"),
+        ("host_13.1699.pt.trace.json", "a", "rank_1", "1"),
+        ("host_9.1699.pt.trace.json", "a", "rank_0", "1"),
+        ("step_10.json", "b", "rank_0", "step_10"),
+        ("step_20.json", "b", "rank_0", "step_20"),
+    ]
+
+
+def test_a_folder_of_a_rank_with_nothing_above_it_is_a_run(
+    lay_ranks: Callable[[dict[str, int | None]], Path],
+) -> None:
+    [trace] = discover([lay_ranks({"a/rank_0/w.json": 0})])
+    assert joined_ranks([(LogFolder("rank_0", [trace.path], (), above=""), [trace])]) == {}
+
+
+def test_a_folder_of_a_rank_is_one_while_others_are_written(
+    lay_ranks: Callable[[dict[str, int | None]], Path],
+) -> None:
+    """A watched folder: had the others another run until then, they would be ingested twice."""
+    logs = lay_ranks({f"a/rank_{rank}/w.json": rank for rank in range(4)})
+    (logs / "a" / "rank_0" / "second.json").write_bytes(b"")
+    (logs / "a" / "rank_3" / "w.json").write_bytes(b"")
+    (logs / "a" / "rank_2" / "w.json").write_bytes(b'{"schemaVersion": 1, "devi')
+    assert {(run, worker) for _, run, worker, _ in found(logs)} == {
+        ("a", f"rank_{rank}") for rank in range(4)
+    }
+
+
 @pytest.mark.parametrize(
     "ranks",
     [
         pytest.param({"rank_8/w.json": None, "rank_16/w.json": None}, id="ranks of matrices"),
         pytest.param({"rank_8/w.json": 0, "rank_16/w.json": 0}, id="of a rank of the job each"),
-        pytest.param({"rank_0/w0.json": 0, "rank_0/w1.json": 1}, id="a node of several processes"),
+        pytest.param({"rank_0/w.json": 0, "rank_8/w.json": 0}, id="one with a matching number"),
+        pytest.param({"rank_0/w.json": 0, "rank_8/w.json": None}, id="one without a rank"),
+        pytest.param(
+            {"rank_0/w0.json": 0, "rank_0/w1.json": 1, "rank_1/w.json": 1},
+            id="a node of several processes",
+        ),
         pytest.param(
             {"rank_x/w.json": 0, "ranks/w.json": 0, "rank_0_1/w.json": 0}, id="other names"
         ),
