@@ -25,7 +25,7 @@ def summarize(
 ) -> None:
     """Write the verdict of one trace: of the newest run, its lowest rank and its first recording by default."""
     from tracewh.cli.report.best_replay import best_replay
-    from tracewh.cli.report.write import choose_trace, newest_run, select_traces
+    from tracewh.cli.report.report_trace import choose_trace, newest_run, select_traces
     from tracewh.views.queries import query_rows
 
     output.check()

@@ -58,7 +58,7 @@ def predict(
     import duckdb
 
     from tracewh.cli.output.empty_result import explain
-    from tracewh.cli.report.write import choose_trace, select_traces
+    from tracewh.cli.report.report_trace import choose_trace, select_traces
     from tracewh.views.queries import query_text
 
     output.check()

@@ -18,8 +18,8 @@ from tracewh.cli.report.frame import PRODUCT
 from tracewh.cli.report.home import digest_of
 from tracewh.cli.report.page import document, panel_data
 from tracewh.cli.report.panels import ALONE, COMPARED, SECTIONS
+from tracewh.cli.report.report_trace import choose_trace, newest_run, select_traces
 from tracewh.cli.report.row_json import bounded
-from tracewh.cli.report.write import choose_trace, newest_run, select_traces
 from tracewh.storage.open_store import open_store
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""The trace that a page shows."""
+"""The trace that a page or a summary shows."""
 
 from __future__ import annotations
 
@@ -34,6 +34,30 @@ class ReportTrace:
         if not INSTANT_FROM <= self.start_ns < INSTANT_TO:
             return ""
         return f"{datetime.fromtimestamp(self.start_ns // 10**9, UTC):%Y-%m-%d}"
+
+
+def newest_run(warehouse: Warehouse) -> str:
+    """Return the run whose recording began last."""
+    [(run,)] = query_rows(warehouse, "newest_run")
+    return str(run)
+
+
+def select_traces(warehouse: Warehouse, run: str, baseline: str | None) -> None:
+    """Open only the files of a run and of its baseline."""
+    runs = {"baseline": baseline, "experiment": run} if baseline else {"run": run}
+    warehouse.select_traces(None, warehouse.resolve(runs))
+
+
+def choose_trace(
+    warehouse: Warehouse, run: str, worker: str | None, span: str | None, baseline: str | None
+) -> ReportTrace:
+    """Return the named trace, or by default the first recording of the lowest rank."""
+    named = {"run": run, "worker": worker, "span": span, "baseline": baseline or None}
+    whole = warehouse.resolve(named)
+    run, baseline = whole["run"], whole["baseline"]
+    trace = first_trace(warehouse, run, whole["worker"], whole["span"], baseline)
+    assert trace is not None  # resolve refuses names of nothing
+    return trace
 
 
 def first_trace(

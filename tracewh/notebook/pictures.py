@@ -21,7 +21,7 @@ from tracewh.cli.output import atomic_write
 from tracewh.cli.report import charts, libraries
 from tracewh.cli.report.page import panel_data, render, timeline_page
 from tracewh.cli.report.panels import COMPARED, SECTIONS, Panel
-from tracewh.cli.report.write import choose_trace, select_traces
+from tracewh.cli.report.report_trace import choose_trace, select_traces
 from tracewh.notebook.tables import as_html
 from tracewh.views.warehouse import Warehouse, origin
 

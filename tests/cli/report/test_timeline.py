@@ -17,8 +17,9 @@ from tests.cli.report.conftest import Visit
 from tests.cli.report.conftest import revisit as visit
 from tests.cli.report.parts import panels_only
 from tests.cli.report.servers import ENDLESS, answer_of, sent, started
+from tracewh.cli.report.report_trace import choose_trace
 from tracewh.cli.report.timeline import critical_path_at
-from tracewh.cli.report.write import choose_trace, write_report
+from tracewh.cli.report.write import write_report
 
 __all__ = ["visit"]
 

@@ -13,7 +13,8 @@ from tests.cli.report.conftest import revisit as visit
 from tests.cli.report.parts import panels_only
 from tracewh.cli.report import page
 from tracewh.cli.report.first_screens import note
-from tracewh.cli.report.write import choose_trace, write_report
+from tracewh.cli.report.report_trace import choose_trace
+from tracewh.cli.report.write import write_report
 from tracewh.views.queries import run_query
 
 __all__ = ["visit"]
