@@ -24,7 +24,7 @@ from tracewh.quoting import quote_literal
 from tracewh.storage.remote import is_url
 from tracewh.temporary import temporary
 from tracewh.views.local_tables import Pattern
-from tracewh.views.registry import installed, installed_hash
+from tracewh.views.registry import installed
 from tracewh.views.stored_macros import commit, open_database, stored_macros, write_macros
 from tracewh.views.warehouse import WarehouseError, create, find, holds_traces
 
@@ -239,4 +239,4 @@ def _fingerprint(root: Path) -> str:
 def _origin() -> str:
     from importlib.metadata import version  # slow to import, and rarely needed
 
-    return f"tracewh {version('tracewh')}\nsql {installed_hash()}\n"
+    return f"tracewh {version('tracewh')}\nsql {installed().hash}\n"

@@ -109,9 +109,13 @@ class Registry:
         """Make a registry of files that are parsed."""
         return cls(map(SqlFile.of, specs))
 
-    def paths(self) -> list[str]:
-        """The paths of the files from the root of the package, sorted."""
-        return [file.path for file in self._by_object.values()]
+    @functools.cached_property
+    def hash(self) -> str:
+        """A hash of the contents of the files of tracewh: reading them takes less time than parsing them."""
+        found = hashlib.sha256()
+        for file in self._by_object.values():
+            found.update(PACKAGE.joinpath(file.path).read_bytes() + b"\0")
+        return found.hexdigest()
 
     def __iter__(self) -> Iterator[Spec]:
         """All versions of all views, sorted by group, name and version."""
@@ -354,14 +358,6 @@ _LISTED = {
     "documentation": "VARCHAR",
     "distributes": "VARCHAR",
 }
-
-
-def installed_hash() -> str:
-    """Return a hash of the contents of the files of tracewh: reading them takes less time than parsing them."""
-    found = hashlib.sha256()
-    for path in installed().paths():
-        found.update(PACKAGE.joinpath(path).read_bytes() + b"\0")
-    return found.hexdigest()
 
 
 def _listed(view: Spec, latest: bool) -> str:

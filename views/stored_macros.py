@@ -32,7 +32,7 @@ def stored_macros() -> Path | None:
     It has no tables, so a query never reads an empty one by mistake.
     """
     folder = Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "tracewh")
-    parts = [registry.installed_hash()]
+    parts = [registry.installed().hash]
     with contextlib.suppress(OSError, duckdb.Error):  # no home folder, or its disk is full
         # Some macros are made by the code. The version of tracewh takes 10 ms to find.
         parts += [Path(registry.__file__).read_text("utf-8"), f"duckdb {duckdb.__version__}"]
