@@ -2,7 +2,8 @@
 -- since: 0.1
 -- summary: Facts about each trace as a whole, from its events.
 --
--- It reads one row per trace from rel: its number, its base time, its worker, and whether its decimals are unpadded.
+-- It reads one row per trace from rel: its number, its base time, its worker, the name of its file, and whether
+-- its decimals are unpadded.
 --
 -- Generations are recognised by words that only some of them use. The base time, if there is one, is the
 -- start of the quarter in which the trace was recorded.
@@ -19,11 +20,12 @@ CREATE MACRO trace_facts(rel VARCHAR) AS TABLE
             ELSE '2023'
         END AS generation,
         p.process_id,
-        -- The profiler's own handler names the worker after the host and the process.
-        CASE
-            WHEN g.worker LIKE '%\_' || p.process_id ESCAPE '\'
-                THEN left(g.worker, length(g.worker) - length(p.process_id::VARCHAR) - 1)
-        END AS worker_hostname,
+        -- The profiler's own handler names the file, and so the worker, after the host and the process. In a
+        -- folder of a rank, the worker has the name of the folder.
+        coalesce(
+            nullif(regexp_extract(g.worker, '^(.*)_' || p.process_id || '$', 1), ''),
+            nullif(regexp_extract(g.trace_name, '^(.*)_' || p.process_id || '(\.\d+)?$', 1), '')
+        ) AS worker_hostname,
         s.start_ns + base_ns(g.trace) AS start_ns,
         s.end_ns + base_ns(g.trace) AS end_ns
     FROM query_table(rel) AS g

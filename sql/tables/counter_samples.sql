@@ -7,8 +7,8 @@
 -- queues of the input pipeline, or 'cpu_utilization'.
 CREATE TABLE counter_samples (
     run VARCHAR,  -- Name of the run: the folder of the trace, relative to the ingested folder.
-    worker VARCHAR,  -- Worker that recorded the trace: the file name up to the first timestamp, often host and process id.
-    span VARCHAR,  -- Recording of the worker: '1', '2', ... in order of the timestamps, or 'default'.
+    worker VARCHAR,  -- Worker that recorded the trace: the file name up to the timestamp, often host and process id, or a rank.
+    span VARCHAR,  -- Recording of the worker: '1', '2', ... by time, perhaps with a stage ('1-DECODE'), or 'default'.
     event_id BIGINT,  -- Position of the event in the file's traceEvents, from 0; NULL if the sample is from a recording beside it.
     category VARCHAR,  -- The file's category, e.g. 'hardware_counters'.
     time_ns BIGINT,  -- Start of the sample, nanoseconds since the epoch.

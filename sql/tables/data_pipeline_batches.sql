@@ -10,8 +10,8 @@
 --     get_next      the device takes the batch from its queue
 CREATE TABLE data_pipeline_batches (
     run VARCHAR,  -- Name of the run: the folder of the trace, relative to the ingested folder.
-    worker VARCHAR,  -- Worker that recorded the trace: the file name up to the first timestamp, often host and process id.
-    span VARCHAR,  -- Recording of the worker: '1', '2', ... in order of the timestamps, or 'default'.
+    worker VARCHAR,  -- Worker that recorded the trace: the file name up to the timestamp, often host and process id, or a rank.
+    span VARCHAR,  -- Recording of the worker: '1', '2', ... by time, perhaps with a stage ('1-DECODE'), or 'default'.
     pipeline BIGINT,  -- Number of the pipeline within the trace, as in data_pipeline_operators.
     stage VARCHAR,  -- 'iterator', 'device_queue' or 'get_next'.
     batch BIGINT,  -- Number of the batch, as the recording counts.

@@ -7,8 +7,8 @@
 -- collates them to batches, and the loader that hands the batches to the training loop.
 CREATE TABLE data_pipeline_operators (
     run VARCHAR,  -- Name of the run: the folder of the trace, relative to the ingested folder.
-    worker VARCHAR,  -- Worker that recorded the trace: the file name up to the first timestamp, often host and process id.
-    span VARCHAR,  -- Recording of the worker: '1', '2', ... in order of the timestamps, or 'default'.
+    worker VARCHAR,  -- Worker that recorded the trace: the file name up to the timestamp, often host and process id, or a rank.
+    span VARCHAR,  -- Recording of the worker: '1', '2', ... by time, perhaps with a stage ('1-DECODE'), or 'default'.
     pipeline BIGINT,  -- Number of the pipeline within the trace: 0, and more where a process has several loaders.
     operator_id BIGINT,  -- Number of the operator within the pipeline.
     operator VARCHAR,  -- Kind of the operator, e.g. 'Map'.

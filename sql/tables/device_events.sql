@@ -4,8 +4,8 @@
 -- grain: one row per complete event on a device
 CREATE TABLE device_events (
     run VARCHAR,  -- Name of the run: the folder of the trace, relative to the ingested folder.
-    worker VARCHAR,  -- Worker that recorded the trace: the file name up to the first timestamp, often host and process id.
-    span VARCHAR,  -- Recording of the worker: '1', '2', ... in order of the timestamps, or 'default'.
+    worker VARCHAR,  -- Worker that recorded the trace: the file name up to the timestamp, often host and process id, or a rank.
+    span VARCHAR,  -- Recording of the worker: '1', '2', ... by time, perhaps with a stage ('1-DECODE'), or 'default'.
     event_id BIGINT,  -- Position of the event in the file's traceEvents, from 0.
     category VARCHAR,  -- 'kernel', 'gpu_memcpy', 'gpu_memset', 'cuda_sync', 'gpu_user_annotation', 'cuda_profiler_range', ... Named as in current traces.
     raw_category VARCHAR,  -- Category as written in the file.

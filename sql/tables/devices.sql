@@ -4,8 +4,8 @@
 -- grain: one row per entry of deviceProperties
 CREATE TABLE devices (
     run VARCHAR,  -- Name of the run: the folder of the trace, relative to the ingested folder.
-    worker VARCHAR,  -- Worker that recorded the trace: the file name up to the first timestamp, often host and process id.
-    span VARCHAR,  -- Recording of the worker: '1', '2', ... in order of the timestamps, or 'default'.
+    worker VARCHAR,  -- Worker that recorded the trace: the file name up to the timestamp, often host and process id, or a rank.
+    span VARCHAR,  -- Recording of the worker: '1', '2', ... by time, perhaps with a stage ('1-DECODE'), or 'default'.
     device_id INTEGER,  -- [id] Number of the device on its host.
     name VARCHAR,  -- [name] Product name.
     total_memory_bytes BIGINT,  -- [totalGlobalMem] Memory of the device.

@@ -6,8 +6,8 @@
 -- Start and end rows are matched by category and id.
 CREATE TABLE flows (
     run VARCHAR,  -- Name of the run: the folder of the trace, relative to the ingested folder.
-    worker VARCHAR,  -- Worker that recorded the trace: the file name up to the first timestamp, often host and process id.
-    span VARCHAR,  -- Recording of the worker: '1', '2', ... in order of the timestamps, or 'default'.
+    worker VARCHAR,  -- Worker that recorded the trace: the file name up to the timestamp, often host and process id, or a rank.
+    span VARCHAR,  -- Recording of the worker: '1', '2', ... by time, perhaps with a stage ('1-DECODE'), or 'default'.
     kind VARCHAR,  -- 'launch', 'forward_backward', or the category of the file.
     category VARCHAR,  -- Category as written in the file.
     name VARCHAR,  -- Name of the arrow.

@@ -7,8 +7,8 @@
 -- captured_nodes.
 CREATE TABLE graph_nodes (
     run VARCHAR,  -- Name of the run: the folder of the trace, relative to the ingested folder.
-    worker VARCHAR,  -- Worker that recorded the trace: the file name up to the first timestamp, often host and process id.
-    span VARCHAR,  -- Recording of the worker: '1', '2', ... in order of the timestamps, or 'default'.
+    worker VARCHAR,  -- Worker that recorded the trace: the file name up to the timestamp, often host and process id, or a rank.
+    span VARCHAR,  -- Recording of the worker: '1', '2', ... by time, perhaps with a stage ('1-DECODE'), or 'default'.
     capture_id BIGINT,  -- The call in host_events that begins the capture, as event_id in graphs.
     position BIGINT,  -- Position of the node in its graph, from 0, in the order of the calls.
     event_id BIGINT,  -- The captured call in host_events.

@@ -8,8 +8,8 @@
 -- replay_matches answers it when a query runs.
 CREATE TABLE graphs (
     run VARCHAR,  -- Name of the run: the folder of the trace, relative to the ingested folder.
-    worker VARCHAR,  -- Worker that recorded the trace: the file name up to the first timestamp, often host and process id.
-    span VARCHAR,  -- Recording of the worker: '1', '2', ... in order of the timestamps, or 'default'.
+    worker VARCHAR,  -- Worker that recorded the trace: the file name up to the timestamp, often host and process id, or a rank.
+    span VARCHAR,  -- Recording of the worker: '1', '2', ... by time, perhaps with a stage ('1-DECODE'), or 'default'.
     event_id BIGINT,  -- The call in host_events that launches the graph, or that begins its capture.
     role VARCHAR,  -- 'launch' or 'capture'.
     pid VARCHAR,  -- Process of the call.

@@ -24,8 +24,8 @@
 -- block operator_costs adds the parts up.
 CREATE TABLE host_events (
     run VARCHAR,  -- Name of the run: the folder of the trace, relative to the ingested folder.
-    worker VARCHAR,  -- Worker that recorded the trace: the file name up to the first timestamp, often host and process id.
-    span VARCHAR,  -- Recording of the worker: '1', '2', ... in order of the timestamps, or 'default'.
+    worker VARCHAR,  -- Worker that recorded the trace: the file name up to the timestamp, often host and process id, or a rank.
+    span VARCHAR,  -- Recording of the worker: '1', '2', ... by time, perhaps with a stage ('1-DECODE'), or 'default'.
     event_id BIGINT,  -- Position of the event in the file's traceEvents, from 0.
     category VARCHAR,  -- 'cpu_op', 'user_annotation', 'python_function', 'cuda_runtime', 'cuda_driver', ... Named as in current traces, whatever the generation of the file.
     raw_category VARCHAR,  -- Category as written in the file.

@@ -7,8 +7,8 @@
 -- tensor-parallel group. Facts on the job, such as the sequence-parallel size, are in traces.metadata.
 CREATE TABLE pipeline_operations (
     run VARCHAR,  -- Name of the run: the folder of the trace, relative to the ingested folder.
-    worker VARCHAR,  -- Worker that recorded the trace: the file name up to the first timestamp, often host and process id.
-    span VARCHAR,  -- Recording of the worker: '1', '2', ... in order of the timestamps, or 'default'.
+    worker VARCHAR,  -- Worker that recorded the trace: the file name up to the timestamp, often host and process id, or a rank.
+    span VARCHAR,  -- Recording of the worker: '1', '2', ... by time, perhaps with a stage ('1-DECODE'), or 'default'.
     dp_rank BIGINT,  -- Data-parallel rank.
     stage BIGINT,  -- Pipeline stage.
     rank BIGINT,  -- Global rank; there is one per data-parallel rank and stage.

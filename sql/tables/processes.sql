@@ -6,8 +6,8 @@
 -- The metadata rows themselves are in other_events, with phase 'M'.
 CREATE TABLE processes (
     run VARCHAR,  -- Name of the run: the folder of the trace, relative to the ingested folder.
-    worker VARCHAR,  -- Worker that recorded the trace: the file name up to the first timestamp, often host and process id.
-    span VARCHAR,  -- Recording of the worker: '1', '2', ... in order of the timestamps, or 'default'.
+    worker VARCHAR,  -- Worker that recorded the trace: the file name up to the timestamp, often host and process id, or a rank.
+    span VARCHAR,  -- Recording of the worker: '1', '2', ... by time, perhaps with a stage ('1-DECODE'), or 'default'.
     pid VARCHAR,  -- Process; a device number on device rows.
     tid VARCHAR,  -- Thread; a stream number on device rows. NULL on the row of a process without named threads.
     process_name VARCHAR,  -- Name of the process.

@@ -10,8 +10,8 @@
 -- both. Each instant of a thread belongs to the stack of the open event that started last.
 CREATE TABLE stacks (
     run VARCHAR,  -- Name of the run: the folder of the trace, relative to the ingested folder.
-    worker VARCHAR,  -- Worker that recorded the trace: the file name up to the first timestamp, often host and process id.
-    span VARCHAR,  -- Recording of the worker: '1', '2', ... in order of the timestamps, or 'default'.
+    worker VARCHAR,  -- Worker that recorded the trace: the file name up to the timestamp, often host and process id, or a rank.
+    span VARCHAR,  -- Recording of the worker: '1', '2', ... by time, perhaps with a stage ('1-DECODE'), or 'default'.
     stack_id BIGINT,  -- Number of the stack in its trace, from 1, in the order of first occurrence in the file.
     outer_stack_id BIGINT,  -- The stack without its innermost event; NULL at the top.
     category VARCHAR,  -- 'cpu_op', 'user_annotation', 'python_function', 'cuda_runtime', ...: category of the innermost event.

@@ -9,8 +9,8 @@
 -- a duration of 0, which shows that the role was recorded.
 CREATE TABLE step_activity (
     run VARCHAR,  -- Name of the run: the folder of the trace, relative to the ingested folder.
-    worker VARCHAR,  -- Worker that recorded the trace: the file name up to the first timestamp, often host and process id.
-    span VARCHAR,  -- Recording of the worker: '1', '2', ... in order of the timestamps, or 'default'.
+    worker VARCHAR,  -- Worker that recorded the trace: the file name up to the timestamp, often host and process id, or a rank.
+    span VARCHAR,  -- Recording of the worker: '1', '2', ... by time, perhaps with a stage ('1-DECODE'), or 'default'.
     step_event_id BIGINT,  -- Annotation of the step (event_id in steps); NULL outside of steps, and in a trace without steps.
     kernel BOOLEAN,  -- Whether kernels other than collectives ran.
     memcpy BOOLEAN,  -- Whether copies ran.

@@ -19,8 +19,8 @@
 -- with device events are tail steps.
 CREATE TABLE steps (
     run VARCHAR,  -- Name of the run: the folder of the trace, relative to the ingested folder.
-    worker VARCHAR,  -- Worker that recorded the trace: the file name up to the first timestamp, often host and process id.
-    span VARCHAR,  -- Recording of the worker: '1', '2', ... in order of the timestamps, or 'default'.
+    worker VARCHAR,  -- Worker that recorded the trace: the file name up to the timestamp, often host and process id, or a rank.
+    span VARCHAR,  -- Recording of the worker: '1', '2', ... by time, perhaps with a stage ('1-DECODE'), or 'default'.
     step BIGINT,  -- Number after 'ProfilerStep#'; of steps of a serving framework the number by start, from 1; NULL for the single step of a trace without steps.
     name VARCHAR,  -- Name of the annotation.
     event_id BIGINT,  -- Row of the annotation in host_events.

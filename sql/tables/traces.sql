@@ -4,8 +4,8 @@
 -- grain: one row per trace file
 CREATE TABLE traces (
     run VARCHAR,  -- Name of the run: the folder of the trace, relative to the ingested folder.
-    worker VARCHAR,  -- Worker that recorded the trace: the file name up to the first timestamp, often host and process id.
-    span VARCHAR,  -- Recording of the worker: '1', '2', ... in order of the timestamps, or 'default'.
+    worker VARCHAR,  -- Worker that recorded the trace: the file name up to the timestamp, often host and process id, or a rank.
+    span VARCHAR,  -- Recording of the worker: '1', '2', ... by time, perhaps with a stage ('1-DECODE'), or 'default'.
     source_path VARCHAR,  -- Path of the file when it was ingested.
     source_bytes BIGINT,  -- Size of the file in bytes, as stored (compressed if it is).
     source_mtime_ns BIGINT,  -- Modification time of the file, nanoseconds since the epoch.

@@ -78,7 +78,7 @@ def ingest_events(tmp_path_factory: pytest.TempPathFactory) -> Iterator[IngestEv
             name: str = "w.pt.trace.json",
         ) -> Ingested:
             path = tmp_path_factory.mktemp("trace") / "run" / name
-            path.parent.mkdir()
+            path.parent.mkdir(parents=True)
             others = "".join(
                 f"{json.dumps(key)}: {json.dumps(value)}, "
                 for key, value in (metadata or {}).items()

@@ -122,6 +122,9 @@ def test_rank(ingest_events: IngestEvents, name: str, metadata: Row, rank: int |
     [
         ("node1_10.123.pt.trace.json", {}, "node1"),  # process 10 recorded it
         ("a_b_10.pt.trace.json", {}, "a_b"),
+        ("rank_3/a_b_10.123.pt.trace.json", {"distributedInfo": {"rank": 3}}, "a_b"),
+        ("rank_3/a_b_10.pt.trace.json", {"distributedInfo": {"rank": 3}}, "a_b"),
+        ("rank_3/a_b_11.123.pt.trace.json", {"distributedInfo": {"rank": 3}}, None),
         ("node1_11.pt.trace.json", {}, None),
         ("node1.pt.trace.json", {}, None),
         ("node1_10.pt.trace.json", {"host_name": "node2"}, "node2"),
