@@ -56,13 +56,20 @@ def joined_ranks(folders: Iterable[tuple[LogFolder, Sequence[Source]]]) -> dict[
 def _are_stated(ranks: _Ranks) -> bool:
     """Whether the folders are those of ranks."""
     highest = sorted(ranks.items(), reverse=True)[:MOST_OPENED]
-    stated = (_states(traces[-1], number) for (number, _), traces in highest)
+    stated = (
+        _states(trace, number) for (number, _), traces in highest for trace in _by_worker(traces)
+    )
     return next((each for each in stated if each is not None), False) and all(
         _states(trace, number) is not False
         for (number, _), traces in ranks.items()
-        if len(newest := {trace.worker: trace for trace in traces}) > 1
-        for trace in newest.values()
+        if len(newest := _by_worker(traces)) > 1
+        for trace in newest
     )
+
+
+def _by_worker(traces: Sequence[Source]) -> list[Source]:
+    """The newest trace of each worker, or another file that is no trace."""
+    return [*{trace.worker: trace for trace in traces}.values()]
 
 
 def _states(trace: Source, rank: int) -> bool | None:

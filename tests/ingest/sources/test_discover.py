@@ -254,6 +254,8 @@ def test_a_folder_of_a_rank_is_one_while_others_are_written(
     """A watched folder: had the others another run until then, they would be ingested twice."""
     logs = lay_ranks({f"a/rank_{rank}/w.json": rank for rank in range(4)})
     (logs / "a" / "rank_0" / "second.json").write_bytes(b"")
+    for rank in range(4):
+        (logs / "a" / f"rank_{rank}" / "zz_metrics.json").write_bytes(b'{"loss": 1}')
     (logs / "a" / "rank_3" / "w.json").write_bytes(b"")
     (logs / "a" / "rank_2" / "w.json").write_bytes(b'{"schemaVersion": 1, "devi')
     assert {(run, worker) for _, run, worker, _ in found(logs)} == {
