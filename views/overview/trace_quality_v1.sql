@@ -79,6 +79,14 @@ CREATE MACRO trace_quality_v1(
                     'message': 'Events that could not be ingested: ' || f.skipped_reasons
                 },
                 {
+                    'check': 'missing_times',
+                    'severity': 'error',
+                    'holds': contains(f.skipped_reasons::VARCHAR, 'missing_times'),
+                    'count': (f.skipped_reasons ->> '$.missing_times')::BIGINT,
+                    'message': 'Events without a time or a duration: they are in other_events, and '
+                    || 'views of operators, kernels and steps leave them out.'
+                },
+                {
                     'check': 'clocks_not_aligned',
                     'severity': 'warning',
                     'holds': c.clock.compared > 0,

@@ -82,7 +82,7 @@ REPAIRED = {
     "times that are none": (
         event(ts=b"NaN", dur=b"inf"),
         event(ts=b'"NaN"', dur=b'"inf"'),
-        ["not_a_number"],
+        ["not_a_number", "missing_times"],
     ),
     "numbers as nobody writes them": (
         op(b'"a"', b'{"a": .5, "b": 0x10, "c": 007, "d": True}'),
@@ -160,6 +160,11 @@ ODD = {
     "text for numbers": (event(pid=b'"1"', tid=b'"2"', args=b'{"External id": "7", "Ev Idx": "x", "Sequence number": "NaN"}'), ["text_numbers"]),
     "text for times": (event(ts=b'"5.5"', dur=b'"1"'), ["text_timestamps", "text_durations"]),
     "a negative duration": (event(dur=b"-5"), ["negative_durations"]),
+    "a time that is no number": (event(ts=b'"soon"'), ["missing_times"]),
+    "a duration that is no number": (event(dur=b"null"), ["missing_times"]),
+    "neither time nor duration": (b'{"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7}', ["missing_times"]),
+    "a duration without a time": (b'{"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "dur": 5}', ["missing_times"]),
+    "no time where none is due": (b'{"ph": "M", "name": "process_name", "pid": 1, "args": {"name": "a"}}', []),
 }  # fmt: skip
 
 
