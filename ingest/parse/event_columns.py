@@ -41,9 +41,9 @@ def insert_sql(layout: EventLayout, kind: str, older_keys: bool) -> str:
 def odd_values_sql(layout: EventLayout, kinds: Collection[str]) -> str:
     """Return SQL that counts the events of some kinds with values that were accepted although they are odd."""
     rows = " UNION ALL ".join(
-        f"SELECT trace_of(r.event_id) AS trace, r.phase, r.raw, r.ts_ns, r.dur_ns,"
-        f" {_number_as_text(layout, kind)} AS has_number FROM raw_{kind} AS r"
-        " WHERE r.raw IS NOT NULL OR r.args IS NOT NULL OR r.ts_ns IS NULL OR r.dur_ns IS NULL"
+        f"SELECT trace_of(r.event_id) AS trace, r.raw, r.ts_ns, r.dur_ns, {_number_as_text(layout, kind)} AS has_number,"
+        " r.phase = 'X' AND (r.ts_ns IS NULL OR r.dur_ns IS NULL) AS lacks_time"
+        f" FROM raw_{kind} AS r WHERE r.raw IS NOT NULL OR r.args IS NOT NULL OR lacks_time"
         for kind in kinds
     )
     return f"WITH odd_rows AS ({rows}) {query('odd_values')}"
