@@ -137,7 +137,6 @@ def gpt_inference(out: Path, run: str, device: str) -> None:
                 activities=recorder.activities,
                 record_shapes=True,
                 with_stack=True,
-                with_modules=True,
             ) as profiler,
             torch.cuda.graph(graph),
         ):

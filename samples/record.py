@@ -153,7 +153,6 @@ def train(
         record_shapes=True,
         profile_memory=True,
         with_stack=True,
-        with_modules=True,
     ) as profiler:
         steps = (WAIT + WARMUP + active) * cycles
         for images, labels in islice(loader, steps):

@@ -57,7 +57,6 @@ class Recorder:
             record_shapes=True,
             profile_memory=True,
             with_stack=True,
-            with_modules=True,
             **more,
         )
 

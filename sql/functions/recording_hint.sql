@@ -38,7 +38,7 @@ CREATE MACRO recording_hint(source VARCHAR, what VARCHAR) AS (
                         THEN 'record with --cuda-memory-usage=true, for those of cudaMalloc'
                     WHEN 'counters' THEN 'record counters of kernels with Nsight Compute'
                     WHEN 'stacks' THEN 'record with the PyTorch profiler and with_stack=True'
-                    WHEN 'modules' THEN 'record with the PyTorch profiler and with_modules=True'
+                    WHEN 'modules' THEN 'record with the PyTorch profiler and with_stack=True'
                     WHEN 'host' THEN 'record with --trace=cuda,nvtx,osrt'
                     WHEN 'data'
                         THEN
@@ -145,14 +145,12 @@ CREATE MACRO recording_hint(source VARCHAR, what VARCHAR) AS (
                 WHEN 'memory' THEN 'record with profile_memory=True'
                 WHEN 'counters'
                     THEN
-                        'record them in a separate recording, with experimental_config='
+                        'record them with Nsight Compute, or, with torch 2.13 or older, in a '
+                        || 'separate recording with experimental_config='
                         || 'torch.profiler._ExperimentalConfig(profiler_metrics='
                         || '["dram__bytes_read.sum", ...], profiler_measure_per_kernel=True)'
                 WHEN 'stacks' THEN 'record with with_stack=True'
-                WHEN 'modules'
-                    THEN
-                        'record with with_modules=True, and with_stack=True for modules that '
-                        || 'are not TorchScript'
+                WHEN 'modules' THEN 'record with with_stack=True'
                 WHEN 'host' THEN 'record with with_stack=True'
                 WHEN 'data'
                     THEN

@@ -62,6 +62,5 @@ if __name__ == "__main__":
             on_trace_ready=tensorboard_trace_handler(str(Path(sys.argv[1]) / name), "main"),
             record_shapes=True,
             with_stack=True,
-            with_modules=True,
         ) as profiler:
             train(batch, one_more, profiler)

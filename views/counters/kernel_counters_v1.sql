@@ -10,8 +10,9 @@
 -- uses: first_id, is_wanted, profiled_kernels, trace_key
 -- example: drawn
 --
--- The profiler records counters with its experimental_config, profiler_metrics and
--- profiler_measure_per_kernel. A trace with counters has no kernels in device_events.
+-- Nsight Compute records counters. Up to torch 2.13, the PyTorch profiler does as well, with its
+-- experimental_config, profiler_metrics and profiler_measure_per_kernel. A trace with such counters has no
+-- kernels in device_events.
 --
 -- A row belongs to the launch with the same correlation, if it has a correlation. The other rows are
 -- matched by order: the n-th row belongs to the n-th launch of any kind, and a graph is one launch. This is
