@@ -11,8 +11,9 @@
 -- example: samples --run resnet_workers_0 --span 1 --limit 6
 -- reading: The function in record.py that reads an image costs more than the whole backward pass, which the training loop starts.
 --
--- If Python frames were recorded, a line is that of a function definition, which is all that the
--- profiler records since torch 1.12. The figures are those of the function, and line_kind is 'definition'.
+-- If Python frames were recorded, a line is that of a function definition. The figures are those of the
+-- function, and line_kind is 'definition'. torch 2.14 also records the line of each call: CallFrom in args
+-- of host_events.
 -- Without frames, a line is the innermost one of an operator's call stack. The figures are those of the
 -- operators that it ran, and line_kind is 'executed'.
 --
