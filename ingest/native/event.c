@@ -79,6 +79,23 @@ static bool write_raw(Reader *r, const char *field, Token text)
     return true;
 }
 
+/* Put the number that torch._inductor gave an event into RAW, behind the other field that no column
+ * holds. */
+static bool write_uid(Reader *r)
+{
+    size_t from = r->beside.length;
+    const char *before = r->seen & BIT(BIND) ? "\"bp\":\"e\"," : r->seen & SCOPE ? "\"s\":\"" : "";
+    if (!append(&r->beside, "{", 1) || !append(&r->beside, before, strlen(before))
+        || (r->seen & SCOPE
+            && (!append(&r->beside, r->scope.at, r->scope.length) || !append(&r->beside, "\",", 2)))
+        || !append(&r->beside, "\"uid\":", 6) || !append(&r->beside, r->uid.at, r->uid.length)
+        || !append(&r->beside, "}", 1))
+        return false;
+    r->values[RAW].text = view_beside(r, from);
+    r->seen |= BIT(RAW);
+    return true;
+}
+
 /* A process or thread that is written as text, as every thread was in 2021. If the text looks like
  * a number, RAW keeps that it is a text. */
 static const char *read_place(Reader *r, int column, const char *at)
@@ -144,7 +161,14 @@ static const char *read_members(Reader *r, const char *at)
                        : is_word(key, "s")    ? SCOPE
                                               : 0;
         const char *value = at;
-        if (!r->is_plain || has_escapes || !bit || r->seen & bit) {
+        /* RAW has what no column holds in the order of the file. */
+        bool is_late = r->uid.length && bit & (SCOPE | BIT(BIND));
+        if (r->is_plain && !has_escapes && !r->uid.length && is_word(key, "uid")) {
+            Number n;
+            at = read_whole(r, at, &n);
+            if (at && r->is_plain)
+                r->uid = n.token;
+        } else if (!r->is_plain || has_escapes || !bit || r->seen & bit || is_late) {
             at = skip_unusual(r, at);
         } else if (bit == ARGUMENTS) {
             at = read_arguments(r, at);
@@ -196,6 +220,8 @@ static bool is_whole_event(Reader *r)
     uint64_t fields = r->seen & (SCOPE | ARGUMENTS | (BIT(RAW) - 1));
     if ((fields & MUST[r->kind]) != MUST[r->kind] || fields & ~(MUST[r->kind] | MAY[r->kind]))
         return false;
+    if (r->uid.length && r->seen & BIT(RAW))
+        return false;
     if (r->kind == OTHER) /* raw is for one of them */
         return !(r->seen & SCOPE && r->seen & BIT(RAW));
     if (r->kind == MEMORY)
@@ -236,7 +262,8 @@ static bool write_row(Reader *r)
         return false;
     if (r->left_count && !write_rest(r))
         return false;
-    if (r->kind == OTHER && r->seen & SCOPE && !write_raw(r, "s", r->scope))
+    if (r->uid.length ? !write_uid(r)
+                      : r->kind == OTHER && r->seen & SCOPE && !write_raw(r, "s", r->scope))
         return false;
     r->values[ID].whole = r->events;
     r->seen |= BIT(ID);
@@ -275,6 +302,7 @@ static void begin_event(Reader *r)
     r->is_plain = true;
     r->seen = r->unheld = 0;
     r->left_count = 0;
+    r->uid.length = 0;
     r->is_place_text = false;
     r->kind = NO_KIND;
     r->phase = 0;

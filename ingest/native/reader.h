@@ -136,6 +136,7 @@ typedef struct {
     int left_count;
     bool is_place_text;
     Token scope, unknown;
+    Token uid; /* the number that torch._inductor.profiler writes into each event; empty for none */
 } Reader;
 
 /* Make room for the rows of another block. */

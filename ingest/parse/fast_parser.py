@@ -29,8 +29,8 @@ _TEXT, _JSON = pa.string_view(), pa.json_(pa.string_view())
 _NOT_PLAIN = {"host": ("stream",)}
 #: The SQL for `raw`, for kinds that always have it.
 _RAW = {
-    "flow": """CASE WHEN p.bind = 'e' THEN '{"bp":"e"}'::JSON END""",
-    "memory": """'{"s":"t"}'""",
+    "flow": """coalesce(p.raw, CASE WHEN p.bind = 'e' THEN '{"bp":"e"}'::JSON END)""",
+    "memory": """coalesce(p.raw, '{"s":"t"}')""",
 }
 _ANY = (-(2**63), 2**63 - 1)
 #: The kind of each category, and the columns that its plain events leave empty; the same for every trace.

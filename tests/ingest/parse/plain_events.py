@@ -180,6 +180,7 @@ def events(draw: st.DrawFn) -> str:
             "external id",
             "Input dims",
             "id",
+            "uid",
         ]
         key = draw(st.sampled_from([*target, *new]))
         if draw(st.booleans()):

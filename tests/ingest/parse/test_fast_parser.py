@@ -38,6 +38,15 @@ def test_plain_events_are_taken(kind: str, indent: int | None) -> None:
     assert taken(json.dumps(PLAIN[kind], indent=indent), kind)
 
 
+@pytest.mark.parametrize("event", [*PLAIN.values(), INSTANT, SPAN], ids=lambda e: e["name"])
+def test_the_number_of_inductor_is_taken(event: dict[str, Any]) -> None:
+    """torch._inductor.profiler puts it behind all other fields of each event."""
+    text = json.dumps(event | {"uid": 12}, indent=1)
+    assert block([text]).plain
+    assert left([text], full=False) == left([text], full=True)
+    assert tables([text], full=False) == tables([text], full=True)
+
+
 @pytest.mark.parametrize(
     ("kind", "text"),
     [
@@ -96,6 +105,14 @@ def test_plain_events_are_taken(kind: str, indent: int | None) -> None:
             ("memory", '"[memory]"', '"[other]"'),
             ("memory", '"Bytes": -512', '"Bytes": "-512"'),
             ("flow", '"bp": "e"', '"bp": "x"'),
+            ("flow", '"bp": "e"', '"uid": 1, "bp": "e"'),
+            ("memory", '"s": "t"', '"uid": 1, "s": "t"'),
+            ("host", '"args": {', '"uid": 1, "uid": 2, "args": {'),
+            ("host", '"args": {', '"Uid": 1, "args": {'),
+            ("host", '"args": {', '"uid": 1.5, "args": {'),
+            ("host", '"args": {', '"uid": "1", "args": {'),
+            ("host", '"args": {', '"uid": -0, "args": {'),
+            ("host", '"tid": 2', '"tid": "2", "uid": 1'),
             ("flow", '"id": 9', '"id": "9"'),
             ("flow", '"bp": "e"', '"args": {}'),
             ("other", '"args": {', '"id": 4, "args": {'),
