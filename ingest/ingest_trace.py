@@ -28,6 +28,7 @@ from tracewh.ingest.parse import (
     parse_events,
     read_recordings,
     read_unpadded,
+    rename_copies,
 )
 from tracewh.ingest.read import Block, TraceReader
 from tracewh.ingest.result import FileResult
@@ -139,7 +140,10 @@ def _ingest(
             }
         if not others or len(traces) > 1:
             odd = count_odd_values(con, odd_kinds)
-            lost = end_lost_frames(con, unpadded) if source.reader == KINETO else Counter[int]()
+            lost = Counter[int]()
+            if source.reader == KINETO:
+                lost = end_lost_frames(con, unpadded)
+                rename_copies(con)
             writing = []
             for number, (trace, reader) in enumerate(zip(traces, readers, strict=True)):
                 if number in left_out | others:

@@ -107,7 +107,11 @@ def _has_column(key: str, value: Any) -> bool:
 
 
 def create_devices(con: duckdb.DuckDBPyConnection, traces: Sequence[Writing]) -> str:
-    """Create the rows of the table `devices`, and return their relation."""
+    """Create the rows of the table `devices`, and return their relation.
+
+    torch/profiler/_chrome_trace_export.py gives the number of multiprocessors as that of the threads on one. Every
+    GPU has more of these than it has multiprocessors: 1,024 or more.
+    """
     columns = tables()["devices"].columns
     read = ", ".join(
         f"""try_cast(nullif(json_extract_string(e.entry, '$."{column.keys[0]}"'), '') AS {column.type})"""
@@ -121,8 +125,12 @@ def create_devices(con: duckdb.DuckDBPyConnection, traces: Sequence[Writing]) ->
         for entry in device_properties(trace.metadata)
     ]
     con.execute(
-        f"CREATE TABLE out_devices AS SELECT e.trace, {read}, e.entry::JSON AS properties"
-        " FROM (SELECT unnest(?::BIGINT[]) AS trace, unnest(?::VARCHAR[]) AS entry) AS e",
+        "CREATE TABLE out_devices AS SELECT d.* EXCLUDE (is_mistaken) REPLACE ("
+        " CASE WHEN d.is_mistaken THEN d.max_threads_per_sm ELSE d.num_sms END AS num_sms,"
+        " CASE WHEN NOT d.is_mistaken THEN d.max_threads_per_sm END AS max_threads_per_sm"
+        f") FROM (SELECT e.trace, {read}, e.entry::JSON AS properties,"
+        " num_sms IS NULL AND coalesce(max_threads_per_sm < 1024, false) AS is_mistaken"
+        " FROM (SELECT unnest(?::BIGINT[]) AS trace, unnest(?::VARCHAR[]) AS entry) AS e) AS d",
         [[number for number, _ in found], [entry for _, entry in found]],
     )
     return "out_devices"

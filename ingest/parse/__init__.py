@@ -1,6 +1,10 @@
 """Parse events into typed rows: a compiled parser for plain events, and one in SQL for all others."""
 
-from tracewh.ingest.parse.event_columns import count_odd_values, end_lost_frames
+from tracewh.ingest.parse.event_columns import (
+    count_odd_values,
+    end_lost_frames,
+    rename_copies,
+)
 from tracewh.ingest.parse.fast_parser import FastParser, is_available
 from tracewh.ingest.parse.recordings import read_recordings
 from tracewh.ingest.parse.sql_parser import (
@@ -22,4 +26,5 @@ __all__ = [
     "parse_events",
     "read_recordings",
     "read_unpadded",
+    "rename_copies",
 ]

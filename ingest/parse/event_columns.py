@@ -93,3 +93,12 @@ def end_lost_frames(con: duckdb.DuckDBPyConnection, unpadded: bool) -> Counter[i
     """
     rows = con.execute(query("lost_ends"), {"unpadded": unpadded}).fetchall()
     return Counter(trace for (trace,) in rows)
+
+
+def rename_copies(con: duckdb.DuckDBPyConnection) -> None:
+    """Give copies that say in arguments what they copy the names of others; see sql/derive/copy_names.sql.
+
+    Args:
+        con: Connection to the database with the raw tables.
+    """
+    con.execute(query("copy_names"))

@@ -107,10 +107,11 @@ class FastParser:
         )
 
     def _learn(self, word: bytes) -> None:
-        """Tell the reader which kind the complete events of a new category are."""
+        """Tell the reader which kind the complete events of a new category are, if only the category decides."""
         if word not in _CATEGORIES:
-            [(table, has_device)] = self._con.execute(
+            [(table, named, has_device)] = self._con.execute(
                 "SELECT event_table('X', c.category, '', true, false),"
+                " event_table('X', c.category, '[memory]', true, false),"
                 " has_device_as_process(c.category)"
                 " FROM (SELECT current_category(?, '') AS category) AS c",
                 [word.decode()],
@@ -119,7 +120,7 @@ class FastParser:
             device = len(_events.FIELDS) + columns.index("device_id")
             # If the process id is the device, the export could not tell that there was an argument, too.
             found = (
-                table if table in self._layout.compiled else None,
+                table if table == named and table in self._layout.compiled else None,
                 [device] if has_device else [],
             )
             if len(_CATEGORIES) == MOST_CATEGORIES:

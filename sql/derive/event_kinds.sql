@@ -49,18 +49,25 @@ CREATE MACRO current_category(category, name) AS
         ELSE category
     END;
 
--- The table that holds an event.
+-- The table that holds an event. torch's exporter in Python, use_python_export, writes an instant as an event
+-- that lasts until the recording ends: cpu_instant_event tells that it is one.
 CREATE MACRO event_table(phase, category, name, is_timed, has_stream) AS
     CASE
         WHEN phase IN ('s', 't', 'f') THEN 'flow'
-        WHEN phase IN ('i', 'I') AND name = '[memory]' THEN 'memory'
+        WHEN
+            name = '[memory]'
+            AND (phase IN ('i', 'I') OR phase = 'X' AND category = 'cpu_instant_event')
+            THEN 'memory'
         WHEN phase = 'C' THEN 'counter'
-        WHEN phase IS DISTINCT FROM 'X' OR NOT is_timed OR category = 'Trace' THEN 'other'
+        WHEN
+            phase IS DISTINCT FROM 'X' OR NOT is_timed OR category IN ('Trace', 'cpu_instant_event')
+            THEN 'other'
         WHEN
             category IN (
                 'kernel', 'gpu_memcpy', 'gpu_memset', 'cuda_sync', 'cuda_event', 'xpu_sync',
                 'gpu_user_annotation', 'cuda_profiler_range', 'mtia_ccp_events',
-                'mtia_workloadd', 'hpu_op', 'collective_comm', 'mtia_insight'
+                'mtia_workloadd', 'hpu_op', 'collective_comm', 'mtia_insight',
+                'graph_event_node', 'graph_host_node'
             )
             THEN 'device'
         WHEN
@@ -86,13 +93,46 @@ CREATE MACRO is_op_category(category) AS category IN ('cpu_op', 'user_annotation
 CREATE MACRO has_device_as_process(category) AS
     coalesce(category IN ('gpu_user_annotation', 'cuda_profiler_range', 'mtia_ccp_events'), false);
 
+-- Kineto's word for a kind of memory that torch's CUPTI monitor wrote: a word, or the number of a
+-- CUpti_ActivityMemoryKind.
+CREATE MACRO memory_kind(written) AS
+    CASE
+        WHEN written IN ('pageable', '1') THEN 'Pageable'
+        WHEN written IN ('pinned', '2') THEN 'Pinned'
+        WHEN written IN ('device', '3') THEN 'Device'
+        WHEN written IN ('array', '4') THEN 'Array'
+        WHEN written IN ('managed', '5') THEN 'Managed'
+        WHEN written IN ('device_static', '6') THEN 'Device Static'
+        WHEN written IN ('managed_static', '7') THEN 'Managed Static'
+        ELSE 'Unknown'
+    END;
+
+-- The name that Kineto gives a copy, such as 'Memcpy HtoD (Pageable -> Device)'. torch's CUPTI monitor calls all copies
+-- 'Memcpy' and all memsets 'Memset', and says the rest in arguments. Its words have none for a copy on the host, the
+-- CUpti_ActivityMemcpyKind 9.
+CREATE MACRO copy_name(category, name, args) AS
+    CASE
+        WHEN category = 'gpu_memcpy' AND name = 'Memcpy' AND args ->> '$."copy kind"' IS NOT NULL
+            THEN
+                'Memcpy ' || replace(args ->> '$."copy kind"', '9', 'HtoH') || ' ('
+                || memory_kind(args ->> '$."src kind"') || ' -> '
+                || memory_kind(args ->> '$."dst kind"') || ')'
+        WHEN category = 'gpu_memset' AND name = 'Memset' AND args ->> '$."memory kind"' IS NOT NULL
+            THEN 'Memset (' || memory_kind(args ->> '$."memory kind"') || ')'
+        ELSE name
+    END;
+
 -- The kind of a device event. Kernels of collectives are recognised by the arguments in newer files, or else
 -- by the names in kernel_patterns. ROCm 7 runs copies as kernels.
 CREATE MACRO device_kind(category, name, collective) AS
     CASE
         WHEN category = 'gpu_memcpy' THEN 'memcpy'
         WHEN category = 'gpu_memset' THEN 'memset'
-        WHEN category IN ('cuda_sync', 'xpu_sync', 'cuda_event') THEN 'sync'
+        WHEN
+            category IN (
+                'cuda_sync', 'xpu_sync', 'cuda_event', 'graph_event_node', 'graph_host_node'
+            )
+            THEN 'sync'
         WHEN category IN ('gpu_user_annotation', 'cuda_profiler_range') THEN 'annotation'
         WHEN
             collective IS NOT NULL OR category = 'collective_comm'
