@@ -71,6 +71,12 @@ static bool is_same(Token a, Token b)
     return true;
 }
 
+/* Whether a key has no column: the kind only has to know whether it is there. */
+static bool is_key_only(const Kind *kind, int i)
+{
+    return kind->columns[i].type == NO_TYPE && kind->columns[i].into == i;
+}
+
 /* An argument without a column. It stays as it is written; the event is plain if a JSON function
  * would write it the same way. */
 static const char *read_extra(Reader *r, Kind *kind, Token key, const char *at)
@@ -78,9 +84,12 @@ static const char *read_extra(Reader *r, Kind *kind, Token key, const char *at)
     Token text, value = {at, 0};
     Number n;
     int64_t flag;
+    View list;
+    size_t beside = r->beside.length;
     bool has_escapes, is_usual = r->left_count < MOST_COLUMNS;
     for (int i = FIRST_ARGUMENT; i < kind->count && is_usual; i++)
-        is_usual = !is_same(key, (Token){kind->columns[i].key, kind->columns[i].key_length});
+        is_usual = is_key_only(kind, i)
+                   || !is_same(key, (Token){kind->columns[i].key, kind->columns[i].key_length});
     for (int i = 0; i < r->left_count && is_usual; i++)
         is_usual = !is_same(key, r->left[i].key);
     if (!is_usual)
@@ -91,6 +100,9 @@ static const char *read_extra(Reader *r, Kind *kind, Token key, const char *at)
     } else if (*at == '-' || is_digit(*at)) {
         at = scan_number(r, at, &n);
         is_usual = at && (is_whole(&n) || (n.decimals && n.count <= 15 && !n.has_exponent));
+    } else if (*at == '[') { /* of whole numbers; write_rest drops the spaces */
+        at = read_shape(r, at, &list);
+        r->beside.length = beside;
     } else {
         at = read_flag(r, at, &flag);
     }
@@ -143,7 +155,13 @@ const char *read_arguments(Reader *r, const char *at)
         if (has_escapes || !r->is_plain)
             return skip_unusual(r, start);
         int found = column_of(kind, column, key);
-        at = found ? read_known(r, kind, found, key, at) : read_extra(r, kind, key, at);
+        if (found && is_key_only(kind, found)) {
+            r->seen |= BIT(found);
+            r->unheld |= BIT(found);
+            at = read_extra(r, kind, key, at);
+        } else {
+            at = found ? read_known(r, kind, found, key, at) : read_extra(r, kind, key, at);
+        }
         column = found ? found : column;
         if (!at)
             return NULL;

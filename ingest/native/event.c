@@ -105,7 +105,6 @@ static const char *read_place(Reader *r, int column, const char *at)
     at = scan_string(r, at, &text, &has_escapes);
     if (!at)
         return NULL;
-    r->is_place_text = true;
     r->values[column].text = view_in_block(r, text);
     if (has_escapes || (is_number_text(text) && (column == PID || text.length >= MOST_DIGITS))) {
         r->is_plain = false;
@@ -215,12 +214,10 @@ static bool is_whole_event(Reader *r)
 {
     if (!r->is_plain || r->kind == NO_KIND)
         return false;
-    if (r->is_place_text && (r->kind == MEMORY || r->kind == FLOW))
-        return false;
     uint64_t fields = r->seen & (SCOPE | ARGUMENTS | (BIT(RAW) - 1));
     if ((fields & MUST[r->kind]) != MUST[r->kind] || fields & ~(MUST[r->kind] | MAY[r->kind]))
         return false;
-    if (r->uid.length && r->seen & BIT(RAW))
+    if (r->seen & BIT(RAW) && (r->uid.length || r->kind == MEMORY || r->kind == FLOW))
         return false;
     if (r->kind == OTHER) /* raw is for one of them */
         return !(r->seen & SCOPE && r->seen & BIT(RAW));
@@ -229,6 +226,17 @@ static bool is_whole_event(Reader *r)
     if (r->kind == FLOW)
         return !(r->seen & BIT(BIND)) || has_text(&r->values[BIND].text, "e");
     return !(r->seen & r->categories[r->category].without);
+}
+
+/* Append a list of numbers without its spaces. */
+static bool append_compact(Bytes *bytes, Token list)
+{
+    if (!reserve(bytes, list.length))
+        return false;
+    for (size_t i = 0; i < list.length; i++)
+        if (list.at[i] > ' ')
+            bytes->data[bytes->length++] = list.at[i];
+    return true;
 }
 
 /* Put the arguments that no column holds into REST, as an object. */
@@ -242,8 +250,12 @@ static bool write_rest(Reader *r)
         if (is_mark != (i < r->left_count))
             continue;
         if (!append(&r->beside, &before, 1) || !append(&r->beside, "\"", 1)
-            || !append(&r->beside, key.at, key.length) || !append(&r->beside, "\":", 2)
-            || !append(&r->beside, is_mark ? "null" : value.at, is_mark ? 4 : value.length))
+            || !append(&r->beside, key.at, key.length) || !append(&r->beside, "\":", 2))
+            return false;
+        if (is_mark)
+            value = (Token){"null", 4};
+        if (*value.at == '[' ? !append_compact(&r->beside, value)
+                             : !append(&r->beside, value.at, value.length))
             return false;
         before = ',';
     }
@@ -303,7 +315,6 @@ static void begin_event(Reader *r)
     r->seen = r->unheld = 0;
     r->left_count = 0;
     r->uid.length = 0;
-    r->is_place_text = false;
     r->kind = NO_KIND;
     r->phase = 0;
     r->beside_before = r->beside.length;

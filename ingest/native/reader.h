@@ -134,7 +134,6 @@ typedef struct {
         Token key, value; /* without a value: a column has it, under today's key */
     } left[MOST_COLUMNS]; /* the arguments that go to REST */
     int left_count;
-    bool is_place_text;
     Token scope, unknown;
     Token uid; /* the number that torch._inductor.profiler writes into each event; empty for none */
 } Reader;

@@ -24,9 +24,9 @@ except ImportError:
     _events = None  # type: ignore[assignment]
 
 _TEXT, _JSON = pa.string_view(), pa.json_(pa.string_view())
-#: Arguments with which an event of a kind is never plain: a stream may make an event of an unknown category a
-#: device event.
-_NOT_PLAIN = {"host": ("stream",)}
+#: Arguments without a column that may decide what kind an event is of: a stream makes an event of an unknown
+#: category a device event.
+_DECIDING = {"host": ("stream",)}
 #: The SQL for `raw`, for kinds that always have it.
 _RAW = {
     "flow": """coalesce(p.raw, CASE WHEN p.bind = 'e' THEN '{"bp":"e"}'::JSON END)""",
@@ -107,22 +107,24 @@ class FastParser:
         )
 
     def _learn(self, word: bytes) -> None:
-        """Tell the reader which kind the complete events of a new category are, if only the category decides."""
+        """Tell the reader which kind the complete events of a new category are, if the category tells."""
         if word not in _CATEGORIES:
-            [(table, named, has_device)] = self._con.execute(
+            [(table, with_name, with_stream, has_device)] = self._con.execute(
                 "SELECT event_table('X', c.category, '', true, false),"
                 " event_table('X', c.category, '[memory]', true, false),"
+                " event_table('X', c.category, '', true, true),"
                 " has_device_as_process(c.category)"
                 " FROM (SELECT current_category(?, '') AS category) AS c",
                 [word.decode()],
             ).fetchall()
-            columns = [column.name for column in self._layout.kinds["device"]]
-            device = len(_events.FIELDS) + columns.index("device_id")
-            # If the process id is the device, the export could not tell that there was an argument, too.
-            found = (
-                table if table == named and table in self._layout.compiled else None,
-                [device] if has_device else [],
-            )
+            without = []
+            if has_device:
+                # The process id is the device: the export could not tell that there was an argument, too.
+                without.append(_position(self._layout, "device", "device"))
+            if with_stream != table:
+                without.append(_position(self._layout, table, "stream"))
+            is_compiled = table == with_name and table in self._layout.compiled
+            found = table if is_compiled else None, without
             if len(_CATEGORIES) == MOST_CATEGORIES:
                 _CATEGORIES.clear()
             _CATEGORIES[word] = found
@@ -190,8 +192,14 @@ def _specs(layout: EventLayout, kind: str) -> list[_events.Argument]:
     ]
     older = [(key, number) for number, column in enumerate(columns) for key in column.keys[1:]]
     specs += [(key, _events.NO_TYPE, _ANY, _ANY, number) for key, number in older]
-    never_plain = enumerate(_NOT_PLAIN.get(kind, ()), start=len(specs))
-    return specs + [(key, _events.NO_TYPE, _ANY, _ANY, number) for number, key in never_plain]
+    deciding = enumerate(_DECIDING.get(kind, ()), start=len(specs))
+    return specs + [(key, _events.NO_TYPE, _ANY, _ANY, number) for number, key in deciding]
+
+
+def _position(layout: EventLayout, kind: str, key: str) -> int:
+    """Return the position of the column that the compiled reader has for an argument."""
+    [number] = [number for each, *_, number in _specs(layout, kind) if each == key]
+    return len(_events.FIELDS) + number
 
 
 def _arrow_type(column: Column) -> pa.DataType:

@@ -181,6 +181,7 @@ def events(draw: st.DrawFn) -> str:
             "Input dims",
             "id",
             "uid",
+            "stream",
         ]
         key = draw(st.sampled_from([*target, *new]))
         if draw(st.booleans()):

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from tests.ingest.parse.plain_events import (
     DEVICE,
+    FLOW,
     HOST,
     INSTANT,
     MEMORY,
@@ -36,6 +37,53 @@ pytestmark = pytest.mark.skipif(
 @pytest.mark.parametrize("kind", PLAIN)
 def test_plain_events_are_taken(kind: str, indent: int | None) -> None:
     assert taken(json.dumps(PLAIN[kind], indent=indent), kind)
+
+
+#: As roctracer writes the call that launches a kernel.
+HIP_LAUNCH: dict[str, Any] = HOST | {
+    "cat": "cuda_runtime",
+    "name": "hipLaunchKernel",
+    "args": {
+        "stream": "0x0",
+        "kernel": "void f<128>(int)",
+        "cid": 211,
+        "correlation": 6,
+        "grid": [65536, 1, 1],
+        "block": [256, 1, 1],
+        "nested": [[-1, 2], []],
+        "shared memory": 0,
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "event"),
+    [
+        ("host", HIP_LAUNCH),
+        ("flow", FLOW | {"tid": "stream 7"}),  # as in 2021
+        ("flow", FLOW | {"pid": "all"}),
+        ("memory", MEMORY | {"tid": "main"}),
+    ],
+)
+@pytest.mark.parametrize("indent", [None, 1])
+def test_what_one_profiler_writes_is_taken(
+    kind: str, event: dict[str, Any], indent: int | None
+) -> None:
+    text = json.dumps(event, indent=indent)
+    assert taken(text, kind)
+    assert left([text], full=False) == left([text], full=True)
+    assert tables([text], full=False) == tables([text], full=True)
+
+
+def test_a_stream_decides_for_an_unknown_category() -> None:
+    texts = [
+        json.dumps(HOST | {"cat": "unheard of", "args": args})
+        for args in ({"stream": 7}, {"Stream": 7})
+    ]
+    assert [block([text]).plain.keys() for text in texts] == [set(), {"host"}]
+    found = tables(texts, full=False)
+    assert (len(found["device"]), len(found["host"])) == (1, 1)
+    assert found == tables(texts, full=True)
 
 
 @pytest.mark.parametrize("event", [*PLAIN.values(), INSTANT, SPAN], ids=lambda e: e["name"])
@@ -69,7 +117,10 @@ def test_the_number_of_inductor_is_taken(event: dict[str, Any]) -> None:
             ("host", '"External id":', '"new" : 1, "New": 1, "External id":'),
             ("host", '"External id":', '"external id" : 1, "External id":'),
             ("host", '"External id": 7', '"External id": 0, "External id": 8'),
-            ("host", '"External id":', '"stream" : 1, "External id":'),
+            ("host", '"External id":', '"stream" : 1, "stream": 1, "External id":'),
+            ("host", '"External id":', '"block": [1.5], "External id":'),
+            ("host", '"External id":', '"block": ["a b"], "External id":'),
+            ("host", '"External id":', '"block": [null], "External id":'),
             ("host", '"name": "aten::mm"', '"name": 5'),
             ("host", '"finished": true', '"finished": 1'),
             ("host", '["float", ""]', '["float", 1]'),
@@ -88,7 +139,7 @@ def test_the_number_of_inductor_is_taken(event: dict[str, Any]) -> None:
             ("host", '"tid": 2', '"tid": "\\u0032"'),
             ("memory", '"tid": 2', '"tid": "2"'),
             ("flow", '"tid": 7', '"tid": "7"'),
-            ("flow", '"pid": 0', '"pid": "all"'),
+            ("flow", '"pid": 0', '"pid": "7"'),
             ("host", '"args": {', '"id": 4, "args": {'),
             ("host", '"cat": "cpu_op"', '"cat": "kernel"'),
             ("device", '"blocks per SM": 0.25', '"blocks per SM": "inf"'),
