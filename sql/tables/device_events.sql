@@ -9,7 +9,7 @@ CREATE TABLE device_events (
     event_id BIGINT,  -- Position of the event in the file's traceEvents, from 0.
     category VARCHAR,  -- 'kernel', 'gpu_memcpy', 'gpu_memset', 'cuda_sync', 'gpu_user_annotation', 'cuda_profiler_range', ... Named as in current traces.
     raw_category VARCHAR,  -- Category as written in the file.
-    name VARCHAR,  -- Name as the profiler wrote it.
+    name VARCHAR,  -- Name as the profiler wrote it. Copies of torch's CUPTI monitor have the names that Kineto gives them.
     kind VARCHAR,  -- 'compute', 'communication', 'memcpy', 'memset', 'sync' or 'annotation'.
     pid VARCHAR,  -- Process of the row: the device in most generations.
     tid VARCHAR,  -- Thread of the row: the stream in most generations.

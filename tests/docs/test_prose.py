@@ -46,7 +46,10 @@ GAP = r"(?:\s|^[ \t]*(?:--|#+|//|\*|>)[ \t]?|[\"'][ \t]*\n[ \t]*[a-zA-Z]?[\"'])+
 CODE = "\0"
 
 #: Tokens of Python with prose in them; since 3.12 a formatted text is several.
-TEXTS = {tokenize.COMMENT, tokenize.STRING, getattr(tokenize, "FSTRING_MIDDLE", tokenize.STRING)}
+TEXTS = {
+    getattr(tokenize, name, tokenize.STRING)
+    for name in ("COMMENT", "STRING", "FSTRING_START", "FSTRING_MIDDLE", "FSTRING_END")
+}
 
 
 class Word(NamedTuple):

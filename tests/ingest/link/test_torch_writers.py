@@ -10,6 +10,17 @@ import pytest
 
 from tests.ingest.conftest import IngestEvents, canonical, op, written
 
+#: By their number in CUPTI.
+KINDS = [
+    "Unknown",
+    "Pageable",
+    "Pinned",
+    "Device",
+    "Array",
+    "Managed",
+    "Device Static",
+    "Managed Static",
+]
 ALLOCATION = {"Device Type": 0, "Device Id": -1, "Addr": 64, "Bytes": 512, "Total Allocated": 512}
 
 
@@ -83,7 +94,25 @@ def test_an_instant_that_lasts_is_one(ingest_events: IngestEvents) -> None:
             ),
             "Memcpy HtoH (Pinned -> Unknown)",
         ),
-        (work("gpu_memset", "Memset", **{"memory kind": 3}), "Memset (Device)"),
+        *(
+            (work("gpu_memset", "Memset", **{"memory kind": number}), f"Memset ({kind})")
+            for number, kind in enumerate(KINDS)
+        ),
+        *(
+            (
+                work(
+                    "gpu_memcpy",
+                    "Memcpy",
+                    **{
+                        "copy kind": "PtoP",
+                        "src kind": kind.lower().replace(" ", "_"),
+                        "dst kind": number,
+                    },
+                ),
+                f"Memcpy PtoP ({kind} -> {kind})",
+            )
+            for number, kind in enumerate(KINDS)
+        ),
         (work("gpu_memcpy", "Memcpy"), "Memcpy"),
         (work("gpu_memset", "Memset"), "Memset"),
         (work("kernel", "Memcpy", **{"copy kind": "HtoD"}), "Memcpy"),

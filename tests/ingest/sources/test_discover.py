@@ -366,7 +366,8 @@ def test_what_is_neither_file_nor_folder(tmp_path: Path) -> None:
         (tmp_path / "w.json").touch()
         assert [name for name, *_ in found(tmp_path)] == ["w.json"]  # of a folder, its files
     assert refused(Path("a" * 300)) == f"cannot read {'a' * 300}: File name too long"
-    assert refused(Path("a\0b")) == "cannot read a\0b: embedded null byte"
+    # The rest are words of Python, which differ by version.
+    assert refused(Path("a\0b")).startswith("cannot read a\0b: ")
     assert (
         refused(tmp_path / "w.json" / "x") == f"no such file or folder: {tmp_path / 'w.json' / 'x'}"
     )
