@@ -4,6 +4,7 @@ use_python_export=True (torch/profiler/_chrome_trace_export.py) and that of the 
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -112,6 +113,11 @@ def test_an_instant_that_lasts_is_one(ingest_events: IngestEvents) -> None:
                 f"Memcpy PtoP ({kind} -> {kind})",
             )
             for number, kind in enumerate(KINDS)
+        ),
+        (
+            work("gpu_memset", "Memset", **{"memory kind": 3})
+            | {"ts": Decimal("10.12345678901234567890"), "tid": "7"},
+            "Memset (Device)",
         ),
         (work("gpu_memcpy", "Memcpy"), "Memcpy"),
         (work("gpu_memset", "Memset"), "Memset"),
