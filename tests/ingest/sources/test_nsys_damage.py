@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import sqlite3
 import subprocess
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -137,7 +138,7 @@ def test_a_column_of_another_type(tmp_path: Path) -> None:
 
 def test_a_text_that_is_not_utf_8(tmp_path: Path) -> None:
     path = write_sqlite(tmp_path / "bad.sqlite", tiny())
-    with sqlite3.connect(path) as con:
+    with closing(sqlite3.connect(path)) as con, con:
         con.execute("UPDATE StringIds SET value = CAST(x'ff41' AS TEXT) WHERE value LIKE 'void%'")
     assert _ingest(path, tmp_path / "warehouse") == ("ingested", "")
     with tracewh.open(tmp_path / "warehouse") as opened:
