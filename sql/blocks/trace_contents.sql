@@ -13,6 +13,7 @@
 --   is_foreign        BOOLEAN  -     Whether it has host events, but no event of a kind that the PyTorch profiler records.
 --   has_shapes        BOOLEAN  -     Whether any host event has input shapes.
 --   has_stacks        BOOLEAN  -     Whether any host event has a call stack or is a Python frame.
+--   has_frames        BOOLEAN  -     Whether any host event is a Python frame: frames come with those of modules.
 --   has_modules       BOOLEAN  -     Whether any host event belongs to a module.
 --   lacks_lightning   BOOLEAN  -     Whether PyTorch Lightning ran without the rows of its profiler.
 --   partial_overlaps  BIGINT   -     Number of host events that end after the event in which they started; NULL for none.
@@ -50,6 +51,7 @@ CREATE MACRO trace_contents(
             ) AS is_known,
             h.input_dims IS NOT NULL AS has_shapes,
             h.call_stack IS NOT NULL OR h.category = 'python_function' AS has_stack,
+            h.category = 'python_function' AS is_frame,
             h.python_module_id IS NOT NULL OR h.module_hierarchy IS NOT NULL AS has_module,
             starts_with(h.name, '[pl]') AS is_lightning,
             h.category = 'python_function'
@@ -76,6 +78,7 @@ CREATE MACRO trace_contents(
             bool_or(h.is_known) AS has_known_kinds,
             bool_or(h.has_shapes) AS has_shapes,
             bool_or(h.has_stack) AS has_stacks,
+            bool_or(h.is_frame) AS has_frames,
             bool_or(h.has_module) AS has_modules,
             bool_or(h.is_lightning_frame) AND NOT bool_or(h.is_lightning) AS lacks_lightning
         FROM _host AS h
@@ -145,6 +148,7 @@ CREATE MACRO trace_contents(
         coalesce(NOT h.has_known_kinds AND d.first_id IS NULL, FALSE) AS is_foreign,
         h.has_shapes,
         h.has_stacks,
+        h.has_frames,
         h.has_modules,
         h.lacks_lightning,
         o.partial_overlaps,

@@ -266,7 +266,10 @@ CREATE MACRO trace_quality_v1(
                     'holds': h.operators > 0 AND NOT h.has_modules,
                     'count': h.operators,
                     'message': 'Operators without modules: '
-                    || recording_hint(f.source, 'modules') || '.'
+                    || CASE
+                        WHEN h.has_frames THEN 'no nn.Module was called'
+                        ELSE recording_hint(f.source, 'modules')
+                    END || '.'
                 },
                 {
                     'check': 'no_lightning',
