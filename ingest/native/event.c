@@ -79,6 +79,19 @@ static bool write_raw(Reader *r, const char *field, Token text)
     return true;
 }
 
+/* Put the phase and the duration of an allocation into RAW. torch's exporter in Python writes it as
+ * an event that lasts until the recording ends. */
+static bool write_lasting(Reader *r)
+{
+    size_t from = r->beside.length;
+    if (!append(&r->beside, "{\"ph\":\"X\",\"dur\":", 16)
+        || !append(&r->beside, r->duration.at, r->duration.length) || !append(&r->beside, "}", 1))
+        return false;
+    r->values[RAW].text = view_beside(r, from);
+    r->seen |= BIT(RAW);
+    return true;
+}
+
 /* Put the number that torch._inductor gave an event into RAW, behind the other field that no column
  * holds. */
 static bool write_uid(Reader *r)
@@ -123,7 +136,9 @@ static const char *read_field(Reader *r, int column, const char *at)
     case TS:
         return read_time(r, at, r->bounds.time_ns, &value->whole);
     case DUR:
+        r->duration.at = at;
         at = read_time(r, at, r->bounds.duration_ns, &value->whole);
+        r->duration.length = at && r->seen & BIT(PHASE) ? (size_t)(at - r->duration.at) : 0;
         if (at && r->is_plain && value->whole < 0)
             r->is_plain = false;
         return at;
@@ -214,11 +229,15 @@ static bool is_whole_event(Reader *r)
 {
     if (!r->is_plain || r->kind == NO_KIND)
         return false;
-    uint64_t fields = r->seen & (SCOPE | ARGUMENTS | (BIT(RAW) - 1));
-    if ((fields & MUST[r->kind]) != MUST[r->kind] || fields & ~(MUST[r->kind] | MAY[r->kind]))
+    uint64_t fields = r->seen & (SCOPE | ARGUMENTS | (BIT(RAW) - 1)), must = MUST[r->kind];
+    if (r->kind == MEMORY && r->phase == 'X')
+        must ^= SCOPE | BIT(DUR);
+    if ((fields & must) != must || fields & ~(must | MAY[r->kind]))
         return false;
     if (r->seen & BIT(RAW) && (r->uid.length || r->kind == MEMORY || r->kind == FLOW))
         return false;
+    if (r->kind == MEMORY && r->phase == 'X')
+        return has_text(&r->values[NAME].text, "[memory]") && r->duration.length && !r->uid.length;
     if (r->kind == OTHER) /* raw is for one of them */
         return !(r->seen & SCOPE && r->seen & BIT(RAW));
     if (r->kind == MEMORY)
@@ -273,6 +292,8 @@ static bool write_row(Reader *r)
     if (row == kind->capacity && !grow_rows(kind))
         return false;
     if (r->left_count && !write_rest(r))
+        return false;
+    if (r->kind == MEMORY && r->phase == 'X' && !write_lasting(r))
         return false;
     if (r->uid.length ? !write_uid(r)
                       : r->kind == OTHER && r->seen & SCOPE && !write_raw(r, "s", r->scope))

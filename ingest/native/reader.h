@@ -135,6 +135,7 @@ typedef struct {
     } left[MOST_COLUMNS]; /* the arguments that go to REST */
     int left_count;
     Token scope, unknown;
+    Token duration; /* as written; empty if the phase comes behind it */
     Token uid; /* the number that torch._inductor.profiler writes into each event; empty for none */
 } Reader;
 

@@ -107,12 +107,11 @@ class FastParser:
         )
 
     def _learn(self, word: bytes) -> None:
-        """Tell the reader which kind the complete events of a new category are, if the category tells."""
+        """Tell the reader which kind the complete events of a new category are. It looks at names of records itself."""
         if word not in _CATEGORIES:
-            [(table, with_name, with_stream, has_device)] = self._con.execute(
-                "SELECT event_table('X', c.category, '', true, false),"
-                " event_table('X', c.category, '[memory]', true, false),"
-                " event_table('X', c.category, '', true, true),"
+            [(table, with_stream, has_device)] = self._con.execute(
+                "SELECT event_table('X', c.category, '[memory]', true, false),"
+                " event_table('X', c.category, '[memory]', true, true),"
                 " has_device_as_process(c.category)"
                 " FROM (SELECT current_category(?, '') AS category) AS c",
                 [word.decode()],
@@ -123,8 +122,7 @@ class FastParser:
                 without.append(_position(self._layout, "device", "device"))
             if with_stream != table:
                 without.append(_position(self._layout, table, "stream"))
-            is_compiled = table == with_name and table in self._layout.compiled
-            found = table if is_compiled else None, without
+            found = table if table in self._layout.compiled else None, without
             if len(_CATEGORIES) == MOST_CATEGORIES:
                 _CATEGORIES.clear()
             _CATEGORIES[word] = found

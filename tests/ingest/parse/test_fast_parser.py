@@ -55,6 +55,18 @@ HIP_LAUNCH: dict[str, Any] = HOST | {
     },
 }
 
+#: As torch's exporter in Python writes an allocation.
+LASTING: dict[str, Any] = {
+    "ph": "X",
+    "cat": "cpu_instant_event",
+    "name": "[memory]",
+    "pid": 1,
+    "tid": 2,
+    "ts": 1,
+    "dur": 94,
+    "args": MEMORY["args"],
+}
+
 
 @pytest.mark.parametrize(
     ("kind", "event"),
@@ -63,6 +75,9 @@ HIP_LAUNCH: dict[str, Any] = HOST | {
         ("flow", FLOW | {"tid": "stream 7"}),  # as in 2021
         ("flow", FLOW | {"pid": "all"}),
         ("memory", MEMORY | {"tid": "main"}),
+        ("memory", LASTING),
+        ("memory", LASTING | {"ts": 7100544000123.457, "dur": 12.5, "tid": "main"}),
+        ("other", LASTING | {"name": "[other]", "args": {"Op count": 0}}),
     ],
 )
 @pytest.mark.parametrize("indent", [None, 1])
@@ -71,6 +86,26 @@ def test_what_one_profiler_writes_is_taken(
 ) -> None:
     text = json.dumps(event, indent=indent)
     assert taken(text, kind)
+    assert left([text], full=False) == left([text], full=True)
+    assert tables([text], full=False) == tables([text], full=True)
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        LASTING | {"name": "[other]"},
+        LASTING | {"cat": "cpu_op"},
+        LASTING | {"uid": 1},
+        LASTING | {"s": "t"},
+        LASTING | {"dur": -1},
+        LASTING | {"tid": "2"},
+        {"dur": 94, **LASTING},
+        {name: value for name, value in LASTING.items() if name != "dur"},
+    ],
+)
+def test_an_odd_allocation_is_as_the_full_parse_reads_it(event: dict[str, Any]) -> None:
+    text = json.dumps(event)
+    assert "memory" not in block([text]).plain
     assert left([text], full=False) == left([text], full=True)
     assert tables([text], full=False) == tables([text], full=True)
 
