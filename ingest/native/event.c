@@ -66,43 +66,12 @@ static bool is_number_text(Token text)
     return true;
 }
 
-/* Put a field that no column holds, a text, into RAW. */
-static bool write_raw(Reader *r, const char *field, Token text)
+/* Put a field that no column holds into RAW: its text, with the JSON before and after it. */
+static bool write_raw(Reader *r, const char *before, Token text, const char *after)
 {
     size_t from = r->beside.length;
-    if (!append(&r->beside, "{\"", 2) || !append(&r->beside, field, strlen(field))
-        || !append(&r->beside, "\":\"", 3) || !append(&r->beside, text.at, text.length)
-        || !append(&r->beside, "\"}", 2))
-        return false;
-    r->values[RAW].text = view_beside(r, from);
-    r->seen |= BIT(RAW);
-    return true;
-}
-
-/* Put the phase and the duration of an allocation into RAW. torch's exporter in Python writes it as
- * an event that lasts until the recording ends. */
-static bool write_lasting(Reader *r)
-{
-    size_t from = r->beside.length;
-    if (!append(&r->beside, "{\"ph\":\"X\",\"dur\":", 16)
-        || !append(&r->beside, r->duration.at, r->duration.length) || !append(&r->beside, "}", 1))
-        return false;
-    r->values[RAW].text = view_beside(r, from);
-    r->seen |= BIT(RAW);
-    return true;
-}
-
-/* Put the number that torch._inductor gave an event into RAW, behind the other field that no column
- * holds. */
-static bool write_uid(Reader *r)
-{
-    size_t from = r->beside.length;
-    const char *before = r->seen & BIT(BIND) ? "\"bp\":\"e\"," : r->seen & SCOPE ? "\"s\":\"" : "";
-    if (!append(&r->beside, "{", 1) || !append(&r->beside, before, strlen(before))
-        || (r->seen & SCOPE
-            && (!append(&r->beside, r->scope.at, r->scope.length) || !append(&r->beside, "\",", 2)))
-        || !append(&r->beside, "\"uid\":", 6) || !append(&r->beside, r->uid.at, r->uid.length)
-        || !append(&r->beside, "}", 1))
+    if (!append(&r->beside, before, strlen(before)) || !append(&r->beside, text.at, text.length)
+        || !append(&r->beside, after, strlen(after)))
         return false;
     r->values[RAW].text = view_beside(r, from);
     r->seen |= BIT(RAW);
@@ -121,7 +90,7 @@ static const char *read_place(Reader *r, int column, const char *at)
     r->values[column].text = view_in_block(r, text);
     if (has_escapes || (is_number_text(text) && (column == PID || text.length >= MOST_DIGITS))) {
         r->is_plain = false;
-    } else if (is_number_text(text) && !write_raw(r, "tid", text)) {
+    } else if (is_number_text(text) && !write_raw(r, "{\"tid\":\"", text, "\"}")) {
         return stop(r, at, NO_MEMORY);
     }
     return at;
@@ -238,8 +207,11 @@ static bool is_whole_event(Reader *r)
         return false;
     if (r->kind == MEMORY && r->phase == 'X')
         return has_text(&r->values[NAME].text, "[memory]") && r->duration.length && !r->uid.length;
-    if (r->kind == OTHER) /* raw is for one of them */
-        return !(r->seen & SCOPE && r->seen & BIT(RAW));
+    if (r->kind == OTHER && r->seen & SCOPE) /* raw is for one of them, or for the usual scopes */
+        return !(r->seen & BIT(RAW))
+               && (!r->uid.length || is_word(r->scope, "g") || is_word(r->scope, "t"));
+    if (r->kind == OTHER)
+        return true;
     if (r->kind == MEMORY)
         return has_text(&r->values[NAME].text, "[memory]") && is_word(r->scope, "t");
     if (r->kind == FLOW)
@@ -285,6 +257,23 @@ static bool write_rest(Reader *r)
     return true;
 }
 
+/* Put the fields that no column holds into RAW. */
+static bool write_left(Reader *r)
+{
+    if (r->kind == MEMORY && r->phase == 'X') /* lasts until the recording ends */
+        return write_raw(r, "{\"ph\":\"X\",\"dur\":", r->duration, "}");
+    if (r->uid.length) {
+        const char *before = r->seen & BIT(BIND)      ? "{\"bp\":\"e\",\"uid\":"
+                             : !(r->seen & SCOPE)     ? "{\"uid\":"
+                             : is_word(r->scope, "t") ? "{\"s\":\"t\",\"uid\":"
+                                                      : "{\"s\":\"g\",\"uid\":";
+        return write_raw(r, before, r->uid, "}");
+    }
+    if (r->kind == OTHER && r->seen & SCOPE)
+        return write_raw(r, "{\"s\":\"", r->scope, "\"}");
+    return true;
+}
+
 static bool write_row(Reader *r)
 {
     Kind *kind = &r->kinds[r->kind];
@@ -293,10 +282,7 @@ static bool write_row(Reader *r)
         return false;
     if (r->left_count && !write_rest(r))
         return false;
-    if (r->kind == MEMORY && r->phase == 'X' && !write_lasting(r))
-        return false;
-    if (r->uid.length ? !write_uid(r)
-                      : r->kind == OTHER && r->seen & SCOPE && !write_raw(r, "s", r->scope))
+    if (!write_left(r))
         return false;
     r->values[ID].whole = r->events;
     r->seen |= BIT(ID);

@@ -121,7 +121,9 @@ def test_a_stream_decides_for_an_unknown_category() -> None:
     assert found == tables(texts, full=True)
 
 
-@pytest.mark.parametrize("event", [*PLAIN.values(), INSTANT, SPAN], ids=lambda e: e["name"])
+@pytest.mark.parametrize(
+    "event", [*PLAIN.values(), INSTANT, INSTANT | {"s": "t"}, SPAN], ids=lambda e: e["name"]
+)
 def test_the_number_of_inductor_is_taken(event: dict[str, Any]) -> None:
     """torch._inductor.profiler puts it behind all other fields of each event."""
     text = json.dumps(event | {"uid": 12}, indent=1)
@@ -199,6 +201,7 @@ def test_the_number_of_inductor_is_taken(event: dict[str, Any]) -> None:
             ("host", '"args": {', '"uid": "1", "args": {'),
             ("host", '"args": {', '"uid": -0, "args": {'),
             ("host", '"tid": 2', '"tid": "2", "uid": 1'),
+            ("other", '"tid": 2', '"tid": 2, "s": "p", "uid": 1'),
             ("flow", '"id": 9', '"id": "9"'),
             ("flow", '"bp": "e"', '"args": {}'),
             ("other", '"args": {', '"id": 4, "args": {'),
