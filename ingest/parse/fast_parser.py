@@ -107,7 +107,10 @@ class FastParser:
         )
 
     def _learn(self, word: bytes) -> None:
-        """Tell the reader which kind the complete events of a new category are. It looks at names of records itself."""
+        """Tell the reader which kind the complete events of a new category are.
+
+        The reader itself checks that a memory record has the name of one.
+        """
         if word not in _CATEGORIES:
             [(table, with_stream, has_device)] = self._con.execute(
                 "SELECT event_table('X', c.category, '[memory]', true, false),"
