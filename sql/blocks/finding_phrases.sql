@@ -73,6 +73,13 @@ CREATE MACRO finding_phrases() AS TABLE
             'operator_stats'
         ),
         (
+            'device_setup',
+            'Preparing the {device} costs',
+            'warm up before you record, and allocate memory once',
+            'The host prepares the {device}: context, memory, kernels.',
+            'runtime_api_stats'
+        ),
+        (
             'launch_bound',
             'The {device} waits for the host for',
             'give it more work per launch',

@@ -2,11 +2,7 @@
 -- since: 0.1
 -- summary: Gaps in which a device was idle, and the part of each in which the profiler itself worked.
 -- grain: one row per gap that is long enough without that part
--- uses: first_id, idle_gaps, interval_totals, is_wanted, trace_names
---
--- The profiler works when it flushes its buffers or asks for one, instruments kernels, and creates or releases
--- its resources: rows of the category overhead whose names say so. What CUDA does by itself, such as
--- loading a function, is no work of the profiler.
+-- uses: first_id, idle_gaps, interval_totals, is_profiler_work, is_wanted, trace_names
 --
 -- params
 --   run, worker, span
@@ -100,8 +96,7 @@ CREATE MACRO long_gaps(
         INNER JOIN _devices AS u
             ON h.run = u.run AND h.worker = u.worker AND h.span = u.span
         WHERE
-            h.category = 'overhead'
-            AND regexp_matches(h.name, 'buffer flush|buffer request|instrumentation|resource', 'i')
+            is_profiler_work(h.category, h.name)
             AND is_wanted(h.run, h.worker, h.span, run, worker, span)
         UNION ALL
         SELECT g.device, g.slot, 0, g.start_ns, g.end_ns - g.start_ns

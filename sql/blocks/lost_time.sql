@@ -2,12 +2,12 @@
 -- since: 0.1
 -- summary: Time that the mean step of a trace loses to each cause; each instant counts for one cause.
 -- grain: one row per trace
--- uses: data_waits, percentage, step_breakdown_summary_v1, step_compilation, step_synchronizations, trace_gpus
+-- uses: data_waits, device_setup, percentage, step_breakdown_summary_v1, step_compilation, step_synchronizations, trace_gpus
 --
 -- Idle time of a device is assigned in this order: to the data loader, to calls that wait for the device
--- or for a copy (limited to the time of runtime calls in the step), to torch.compile, and to the rest of the
--- host's work. A cause only counts if its rule of recommendations fires, because a rare event does not explain
--- anything.
+-- or for a copy (limited to the time of runtime calls in the step), to torch.compile, to calls that prepare the device,
+-- and to the rest of the host's work. A cause only counts if its rule of recommendations fires, because a rare event
+-- does not explain anything.
 --
 -- If the loop has no annotations of a data loader, but its pipeline was recorded, as by MindSpore, the data loader
 -- gets the share of the mean step that the training waits of the recorded time.
@@ -43,10 +43,14 @@
 --   copying_us         DOUBLE   us    Time lost to blocking copies; 0 if the rule does not fire.
 --   compiling_pct      DOUBLE   pct   Share of the time in which torch.compile compiles, whatever the device does; NULL if it does not.
 --   compiling_steps    BIGINT   -     Number of steps in which it does.
---   steps              BIGINT   -     Number of steps; NULL if it does not compile.
+--   steps              BIGINT   -     Number of steps; NULL if it neither compiles nor prepares the device.
 --   compiling_us       DOUBLE   us    Time lost to it; 0 if that share is up to 5 %.
+--   setup_pct          DOUBLE   pct   Share of the time in which the host prepares an idle device; NULL if it never does.
+--   setup_steps        BIGINT   -     Number of steps in which it does.
+--   setup_call         VARCHAR  -     The call that takes longest.
+--   setup_us           DOUBLE   us    Time lost to it; 0 if that share is up to 5 %.
 --   launching_us       DOUBLE   us    Rest of host_us.
---   waits_by           VARCHAR  -     'excessive_synchronization', 'blocking_copies' or 'compilation', whichever takes longest, if all together are more than half of host_us.
+--   waits_by           VARCHAR  -     'excessive_synchronization', 'blocking_copies', 'compilation' or 'device_setup', whichever takes longest, if all together are more than half of host_us.
 --   explained_us       DOUBLE   us    Total time lost to a named cause.
 --   costliest          VARCHAR  -     Rule of the cause with the largest loss.
 --   has_gaps           BOOLEAN  -     Whether device_gaps fires.
@@ -198,15 +202,22 @@ CREATE MACRO lost_time(
                     )
             END AS copying_us,
             c.compiling_steps,
-            c.steps,
+            coalesce(c.steps, p.steps) AS steps,
             c.compile_us / c.steps AS compile_us,
-            percentage(c.compile_us / c.steps, s.total_us) AS compiling_pct
+            percentage(c.compile_us / c.steps, s.total_us) AS compiling_pct,
+            p.setup_steps,
+            p.name AS setup_call,
+            percentage(p.setup_us / p.steps, s.total_us) AS setup_pct
         FROM trace_gpus(run, worker, span) AS g
         LEFT JOIN _shares AS s ON g.run = s.run AND g.worker = s.worker AND g.span = s.span
         LEFT JOIN _jobs AS j ON g.run = j.run AND g.worker = j.worker AND g.span = j.span
         LEFT JOIN _waits AS y ON g.run = y.run AND g.worker = y.worker AND g.span = y.span
         LEFT JOIN step_compilation(run, worker, span) AS c
             ON g.run = c.run AND g.worker = c.worker AND g.span = c.span
+        LEFT JOIN device_setup(run, worker, span) AS p
+            ON
+                g.run = p.run AND g.worker = p.worker AND g.span = p.span
+                AND g.used_devices > 0
         LEFT JOIN _idle_rules AS i ON g.run = i.run AND g.worker = i.worker AND g.span = i.span
     ),
 
@@ -221,25 +232,59 @@ CREATE MACRO lost_time(
         FROM _figures AS f
     ),
 
+    _preparing AS (
+        SELECT
+            c.*,
+            CASE
+                WHEN c.setup_pct > 5
+                    THEN
+                        least(
+                            c.setup_pct / 100 * c.total_us,
+                            c.host_us - c.syncing_us - c.copying_us - c.compiling_us
+                        )
+                ELSE 0
+            END AS setup_us
+        FROM _compiling AS c
+    ),
+
     _divided AS (
         SELECT
             f.*,
-            f.host_us - f.syncing_us - f.copying_us - f.compiling_us AS launching_us,
+            f.host_us - f.syncing_us - f.copying_us - f.compiling_us - f.setup_us
+                AS launching_us,
             CASE
-                WHEN f.syncing_us + f.copying_us + f.compiling_us <= 0.5 * f.host_us THEN NULL
+                WHEN
+                    f.syncing_us + f.copying_us + f.compiling_us + f.setup_us <= 0.5 * f.host_us
+                    THEN NULL
+                WHEN f.setup_us > greatest(f.syncing_us, f.copying_us, f.compiling_us)
+                    THEN 'device_setup'
                 WHEN f.compiling_us >= greatest(f.syncing_us, f.copying_us) THEN 'compilation'
                 WHEN f.syncing_us >= f.copying_us THEN 'excessive_synchronization'
                 ELSE 'blocking_copies'
             END AS waits_by
-        FROM _compiling AS f
+        FROM _preparing AS f
     ),
 
-    _named AS (
+    _bound AS (
         SELECT
             d.*,
             CASE WHEN d.is_launch_bound AND d.waits_by IS NULL THEN d.launching_us ELSE 0 END
                 AS launch_bound_us
         FROM _divided AS d
+    ),
+
+    _named AS (
+        SELECT
+            b.*,
+            greatest(
+                b.loading_us,
+                b.syncing_us,
+                b.copying_us,
+                b.compiling_us,
+                b.setup_us,
+                b.launch_bound_us
+            ) AS costliest_us
+        FROM _bound AS b
     )
 
     SELECT
@@ -269,15 +314,20 @@ CREATE MACRO lost_time(
         n.compiling_steps,
         n.steps,
         n.compiling_us,
+        n.setup_pct,
+        n.setup_steps,
+        n.setup_call,
+        n.setup_us,
         n.launching_us,
         n.waits_by,
-        n.loading_us + n.syncing_us + n.copying_us + n.compiling_us + n.launch_bound_us
-            AS explained_us,
-        CASE greatest(n.loading_us, n.syncing_us, n.copying_us, n.compiling_us, n.launch_bound_us)
+        n.loading_us + n.syncing_us + n.copying_us + n.compiling_us + n.setup_us
+        + n.launch_bound_us AS explained_us,
+        CASE n.costliest_us
             WHEN n.loading_us THEN 'data_loading'
             WHEN n.syncing_us THEN 'excessive_synchronization'
             WHEN n.copying_us THEN 'blocking_copies'
             WHEN n.compiling_us THEN 'compilation'
+            WHEN n.setup_us THEN 'device_setup'
             ELSE 'launch_bound'
         END AS costliest,
         n.has_gaps,

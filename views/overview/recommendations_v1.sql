@@ -4,7 +4,7 @@
 -- summary: Problems that cost time: what each one costs per step, how certain that is, and what to change.
 -- grain: one row per worker and rule that fires
 -- distributes: run
--- combines: traces; devices; device_words(); used_devices(); data_advice(); device_advice(); eligible_kernel_share(); frameworks(); memory_fullness(); recorded_intervals(); serving_advice(); small_launches(); step_compilation(); step_synchronizations(); unrecorded_work(); gpu_summary_v1(); step_breakdown_summary_v1()
+-- combines: traces; devices; device_words(); used_devices(); data_advice(); device_advice(); device_setup(); eligible_kernel_share(); frameworks(); memory_fullness(); recorded_intervals(); serving_advice(); small_launches(); step_compilation(); step_synchronizations(); unrecorded_work(); gpu_summary_v1(); step_breakdown_summary_v1()
 -- order: cost_per_step_us DESC, list_position(['warning', 'info'], severity), run, worker, span, rule
 -- empty: No rule found anything to improve.
 -- uses: as_time, data_advice, device_advice, device_words, eligible_kernel_share, frameworks, lost_time, memory_fullness, recorded_intervals, serving_advice, small_launches, step_synchronizations, trace_gpus, unrecorded_work, gpu_summary_v1
@@ -27,6 +27,9 @@
 --     pageable_copies            share of the mean step that the device spends on copies from or to
 --                                pageable (not pinned) memory, above 1 %
 --     compilation                share of the mean step in which torch.compile compiles, above 5 %
+--     device_setup               share of the mean step in which the device is idle because the host prepares
+--                                it, above 5 %: it creates a context or streams, allocates memory or loads
+--                                the code of kernels
 --     launch_bound               share of the mean step in which the host works and the device is idle,
 --                                above 50 %
 --     small_kernels              share of the launches that took longer on the host than on the device,
@@ -44,7 +47,7 @@
 --     idle_gpus                  GPUs of the host on which no worker of the run ran anything, above 0;
 --                                checked if all ranks are present, and reported once per host
 --
--- For traces of serving these rules replace launch_bound, small_kernels, low_gpu_utilization,
+-- For traces of serving these rules replace device_setup, launch_bound, small_kernels, low_gpu_utilization,
 -- excessive_synchronization and those on gaps, periods and blocking copies. Steps are those of serving_steps:
 --
 --     late_launches              share of the mean step in which the device has no launched work, above 10 %
@@ -61,7 +64,7 @@
 -- pass or an optimizer. For inference, the other rules give different advice where that for training does
 -- not fit.
 --
--- launch_bound, small_kernels, low_gpu_utilization and the rules on gaps, periods, copies and
+-- device_setup, launch_bound, small_kernels, low_gpu_utilization and the rules on gaps, periods, copies and
 -- synchronization need to know what the device did. They are left out for a trace that captures graphs, whose
 -- kernels do not run, and for one that misses work of the device: graph_capture and work_not_recorded of
 -- trace_quality report these.
@@ -77,11 +80,12 @@
 -- Several rules can see the same lost time. The time is assigned to the first rule that explains it:
 --
 -- - Idle time of the device within a step goes to data_loading first, then to excessive_synchronization,
---   blocking_copies and compilation for as long as these last. The rest of the host's time is launch_bound. If these
---   rules explain half of the time that launch_bound, device_gaps, low_gpu_utilization or
+--   blocking_copies, compilation and device_setup for as long as these last. The rest of the host's time is
+--   launch_bound. If these rules explain half of the time that launch_bound, device_gaps, low_gpu_utilization or
 --   low_utilization_periods measured, the costliest of them is reported. Otherwise the first of those four
 --   that fires is reported.
--- - blocking_copies explains pageable_copies, and launch_bound explains small_kernels.
+-- - blocking_copies explains pageable_copies, compilation explains device_setup in it, and launch_bound explains
+--   small_kernels.
 -- - backend_not_nccl explains communication. So does a straggler if at least half of the communication is
 --   waiting, which is the time that a worker spends in collectives beyond that of the worker of the run that
 --   spends the least. The straggler itself is explained by what it spends more time on than any other
@@ -103,7 +107,7 @@
 -- For a worker with several recordings, the recording in which a rule costs most is listed, in column span.
 --
 -- device_gaps, low_utilization_periods, excessive_synchronization, blocking_copies and pageable_copies are
--- expert rules of Nsight Systems, with thresholds of our own. These, straggler, compilation, launch_bound,
+-- expert rules of Nsight Systems, with thresholds of our own. These, straggler, compilation, device_setup, launch_bound,
 -- small_kernels and idle_gpus are not rules of the TensorBoard profiler plugin. The plugin also compares the memory of
 -- the host with that of a GPU; this rule is left out.
 --
@@ -375,6 +379,47 @@ CREATE MACRO recommendations_v1(
                     'explained_by': NULL
                 },
                 {
+                    'rule': 'device_setup',
+                    'severity': 'warning',
+                    'fires': d.setup_pct > 5,
+                    'value': d.setup_pct,
+                    'threshold': 5,
+                    'message': format(
+                        'For {:.1f} % of the mean step the device is idle while the host prepares '
+                        || 'it (context, memory, code of kernels){}, mostly in {}: ',
+                        d.setup_pct,
+                        CASE
+                            WHEN d.steps > 1
+                                THEN ', in ' || d.setup_steps || ' of ' || d.steps || ' steps'
+                            ELSE ''
+                        END,
+                        d.setup_call
+                    )
+                    || CASE
+                        WHEN d.setup_steps < d.steps OR d.steps = 1
+                            THEN
+                                'let a few steps pass before you record; with torch.profiler, add '
+                                || 'warmup steps to the schedule.'
+                        WHEN regexp_matches(d.setup_call, 'Alloc|alloc|Free')
+                            THEN
+                                'keep memory for the next step instead of calling '
+                                || 'torch.cuda.empty_cache(), and set '
+                                || 'PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True if sizes '
+                                || 'change.'
+                        ELSE
+                            'do once what each step repeats, and warm up for longer before you '
+                            || 'record.'
+                    END,
+                    'cost_us': d.setup_us,
+                    'confidence': 'estimated',
+                    'explained_by': CASE
+                        WHEN
+                            d.compiling_us > 0
+                            AND d.setup_us < 0.5 * d.setup_pct / 100 * d.total_us
+                            THEN 'compilation'
+                    END
+                },
+                {
                     'rule': 'launch_bound',
                     'severity': 'warning',
                     'fires': d.is_launch_bound,
@@ -576,6 +621,7 @@ CREATE MACRO recommendations_v1(
         WHERE
             (u.is_capture OR u.is_partial OR s.run IS NOT NULL) IS NOT TRUE
             OR a.rule NOT IN (
+                'device_setup',
                 'launch_bound',
                 'small_kernels',
                 'low_gpu_utilization',
