@@ -167,7 +167,7 @@ def demo(
 
 @app.command(cls=Command, rich_help_panel=MAINTAIN)
 def check(
-    run: Annotated[str | None, typer.Argument(metavar="[RUN]", help="Check only this run.")] = None,
+    run: Annotated[str | None, typer.Argument(metavar="RUN", help="Check only this run.")] = None,
     format: options.FormatOption = Format.TABLE.value,
     output: options.PathOption = None,
     limit: options.LimitOption = None,
@@ -286,7 +286,7 @@ def runs(
 def summary(
     run: Annotated[
         str | None,
-        typer.Argument(metavar="[RUN]", help="The run to summarize. By default the newest."),
+        typer.Argument(metavar="RUN", help="The run to summarize. By default the newest."),
     ] = None,
     worker: Annotated[
         str | None,
@@ -352,7 +352,7 @@ def what_if(
 @app.command(cls=Command, rich_help_panel=ANALYZE)
 def views(
     name: Annotated[
-        str | None, typer.Argument(metavar="[VIEW]", help="Describe only this view.")
+        str | None, typer.Argument(metavar="VIEW", help="Describe only this view.")
     ] = None,
     sql: Annotated[
         bool, typer.Option("--sql", help="Print the SQL that defines the view.")

@@ -36,6 +36,11 @@ class Command(TyperCommand):
         convert_directly(self.get_params(ctx))
         return super().parse_args(ctx, [re.sub(r"^--(?=\s)", " --", word) for word in args])
 
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """Return the words of the usage line, written as everywhere else: PATH..., [RUN]."""
+        params = self.get_params(ctx)
+        return ["[OPTIONS]", *(_argument(p) for p in params if p.param_type_name == "argument")]
+
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the sections below the description."""
         write_sections(formatter, option_rows(self, ctx))
@@ -129,13 +134,16 @@ def _section(param: Any) -> str:
     return getattr(param, "rich_help_panel", None) or default
 
 
+def _argument(param: Any) -> str:
+    """Return an argument as ``RUN``, ``[RUN]`` if it can be left out, or ``PATH...`` if it can be repeated."""
+    name = param.metavar if param.required else f"[{param.metavar}]"
+    return name if param.nargs == 1 else f"{name}..."
+
+
 def _record(param: Any) -> tuple[str, str]:
     """Return an option as ``-o, --output FILE``, and its description with its default."""
     if param.param_type_name == "argument":
-        name = param.metavar or param.name.upper()
-        return name + (
-            "..." if param.nargs != 1 and not name.endswith("...") else ""
-        ), param.help or ""
+        return _argument(param), param.help or ""
     spelled = dict.fromkeys(name.replace("_", "-") for name in (*param.opts, *param.secondary_opts))
     name = ", ".join(sorted(spelled, key=len))
     if not param.is_flag:

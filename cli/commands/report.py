@@ -15,7 +15,7 @@ from tracewh.cli.output import parse_integer
 def report(
     run: Annotated[
         str | None,
-        typer.Argument(metavar="[RUN]", help="The run to show. By default the newest."),
+        typer.Argument(metavar="RUN", help="The run to show. By default the newest."),
     ] = None,
     baseline: Annotated[
         str | None, typer.Option("--baseline", metavar="RUN", help="Run to compare against.")

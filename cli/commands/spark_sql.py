@@ -14,7 +14,7 @@ def spark_sql(
     views: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[VIEW]...",
+            metavar="VIEW",
             help="Views to include, e.g. kernel_stats or kernel_stats_v1. By default all that Spark SQL can run.",
         ),
     ] = None,

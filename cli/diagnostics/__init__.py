@@ -260,6 +260,10 @@ def _usage(error: Exception) -> str:
     context = getattr(error, "ctx", None)
     if context is None:
         return message
+    option = getattr(error, "option_name", "").lstrip("-").upper()
+    arguments = [p.metavar for p in context.command.params if p.param_type_name == "argument"]
+    if option in arguments:
+        message += f"; it is an argument: {' '.join([context.command_path, *arguments])}"
     return f"{message}\nTry '{context.command_path} --help'."
 
 

@@ -102,6 +102,20 @@ def test_options_may_be_written_with_underscores(tracewh: Command, warehouse: Pa
     assert tracewh("show", "kernel_stats_v1", "--group-by=launch", "--format=csv").out == dashed
 
 
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        ("ingest", "PATH..."),
+        ("summary", "[RUN]"),
+        ("what-if", "RUN CHANGE..."),
+        ("spark-sql", "[VIEW]..."),
+    ],
+)
+def test_the_usage_line_has_the_arguments(tracewh: Command, command: str, words: str) -> None:
+    usage, *_ = tracewh(command, "--help").out.splitlines()
+    assert usage == f"Usage: tracewh {command} [OPTIONS] {words}"
+
+
 def test_version_picks_the_options_of_that_version(
     tracewh: Command, warehouse: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -62,6 +62,23 @@ READS = (
             ),
         ),
         (
+            "summary --run base",
+            2,
+            (
+                "no such option: --run; it is an argument: tracewh summary RUN\n"
+                "Try 'tracewh summary --help'."
+            ),
+        ),
+        (
+            "diff --baseline base tuned",
+            2,
+            (
+                "no such option: --baseline (Possible options: --baseline-span, --baseline-worker);"
+                " it is an argument: tracewh diff BASELINE EXPERIMENT\n"
+                "Try 'tracewh diff --help'."
+            ),
+        ),
+        (
             "show step_breakdown more",
             2,
             "got unexpected extra argument(s) (more)\nTry 'tracewh show step_breakdown --help'.",
