@@ -4,8 +4,8 @@
 -- returns: BOOLEAN
 --
 -- The first calls of a process create a context and allocate memory, and the first launch of a kernel loads its code.
--- Later these calls take microseconds: a launch up to 1 ms, other calls up to 100 us. Calls that wait for the device,
--- or copy, are not meant. What Intel's, Ascend's and other runtimes do in their calls is not known.
+-- Later these calls take microseconds: a launch up to 1 ms, other calls up to 100 us. Calls that wait for the device
+-- or copy do not count. What Intel's, Ascend's and other runtimes do in their calls is not known.
 --
 -- params
 --   name         type     unit  default  meaning

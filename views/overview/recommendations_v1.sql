@@ -101,8 +101,8 @@
 --     estimated  the most that can be gained: some of this time is needed in any case
 --     possible   the cost is NULL: the trace does not tell what it is
 --
--- The profiler slows the host far more than the device. So a device that waits for the host waits less without the
--- profiler: time a few steps without it before you change anything.
+-- The profiler slows the host. So a device that waits for the host waits less without the profiler: time a few steps
+-- without it before you change anything.
 --
 -- Of communication on the host the cost is estimated, because operators may run beside it. That of compilation is
 -- measured on the host, and estimated beside a device.
