@@ -56,6 +56,9 @@ OF_COMPILATION = ("step_compilation",)
 #: Blocks that have rows only where the host prepares a device while it records.
 OF_SETUP = ("device_setup",)
 
+#: Blocks that have rows only for traces with Python frames.
+OF_FRAMES = ("frames_outside_operators",)
+
 #: These blocks, and the query that finds a trace for which they have rows. `AND` and a condition on `run` may
 #: follow it. A block stands before those that it calls.
 RARE = {
@@ -64,6 +67,7 @@ RARE = {
     OF_LOADERS: "FROM data_pipeline_batches WHERE TRUE",
     OF_COMPILATION: "FROM host_events WHERE ends_with(name, ' (dynamo_timed)')",
     OF_SETUP: "FROM host_events WHERE is_setup_call(category, name, duration_ns)",
+    OF_FRAMES: "FROM stacks WHERE category = 'python_function'",
     OF_GRAPHS: "FROM graphs WHERE role = 'launch'",
     OF_LAUNCHES: "FROM graphs WHERE role = 'launch'",
     OF_CAPTURES: """

@@ -87,6 +87,13 @@ CREATE MACRO finding_phrases() AS TABLE
             'step_breakdown'
         ),
         (
+            'outside_operators',
+            'Neither the {device} nor an operator runs for',
+            'find out what the host does',
+            'The host works or waits outside of operators.',
+            'step_breakdown'
+        ),
+        (
             'device_gaps',
             'The {device} is idle in long gaps for',
             'prepare its work ahead of time',

@@ -6,8 +6,8 @@
 --
 -- Idle time of a device is assigned in this order: to the data loader, to calls that wait for the device
 -- or for a copy (limited to the time of runtime calls in the step), to torch.compile, to calls that prepare the device,
--- and to the rest of the host's work. A cause only counts if its rule of recommendations fires, because a rare event
--- does not explain anything.
+-- and to the rest of the host's work. What is left is outside of operators: nothing that was recorded runs. A cause only
+-- counts if its rule of recommendations fires, because a rare event does not explain anything.
 --
 -- If the loop has no annotations of a data loader, but its pipeline was recorded, as by MindSpore, the data loader
 -- gets the share of the mean step that the training waits of the recorded time.
@@ -34,6 +34,7 @@
 --   waited_us          DOUBLE   us    Communication time spent waiting for another worker; NULL without communication.
 --   more_loading_us    DOUBLE   us    Time of the data loader beyond that of the worker with the least.
 --   more_host_us       DOUBLE   us    The same for host_us.
+--   more_other_us      DOUBLE   us    The same for the time in which nothing that was recorded runs.
 --   longest_wait_us    DOUBLE   us    Largest waited_us of a worker of the run.
 --   longest_wait_pct   DOUBLE   pct   Largest share of a worker's mean step that is waiting.
 --   is_straggler       BOOLEAN  -     Whether other workers wait for this one for more than 10 % of a step.
@@ -50,6 +51,8 @@
 --   setup_call         VARCHAR  -     The call that takes longest.
 --   setup_us           DOUBLE   us    Time lost to it; 0 if that share is up to 5 %.
 --   launching_us       DOUBLE   us    Rest of host_us.
+--   outside_pct        DOUBLE   pct   Share of the mean step in which nothing that was recorded runs, on the host or on a device.
+--   outside_us         DOUBLE   us    Time lost outside of operators; 0 if its rule does not fire.
 --   waits_by           VARCHAR  -     'excessive_synchronization', 'blocking_copies', 'compilation' or 'device_setup', whichever takes longest, if all together are more than half of host_us.
 --   explained_us       DOUBLE   us    Total time lost to a named cause.
 --   costliest          VARCHAR  -     Rule of the cause with the largest loss.
@@ -73,6 +76,7 @@ CREATE MACRO lost_time(
             any_value(b.mean_us) FILTER (WHERE b.category = 'communication') AS communication_us,
             coalesce(sum(b.mean_us) FILTER (WHERE b.category IN ('runtime', 'cpu_exec')), 0)
                 AS host_us,
+            coalesce(any_value(b.mean_us) FILTER (WHERE b.category = 'other'), 0) AS other_us,
             any_value(b.share_pct) FILTER (WHERE b.category = 'dataloader') AS dataloader_pct,
             any_value(b.share_pct) FILTER (WHERE b.category = 'communication') AS communication_pct,
             any_value(b.share_pct) FILTER (WHERE b.category = 'runtime') AS runtime_pct,
@@ -103,7 +107,12 @@ CREATE MACRO lost_time(
             CASE
                 WHEN b.dataloader_us = 0 AND a.wait_pct > 0 THEN a.wait_pct
                 ELSE b.dataloader_pct
-            END AS dataloader_pct
+            END AS dataloader_pct,
+            CASE
+                WHEN b.dataloader_us = 0 AND a.wait_pct > 0
+                    THEN greatest(b.other_us - a.wait_pct / 100 * b.total_us, 0)
+                ELSE b.other_us
+            END AS other_us
         FROM _breakdown AS b
         LEFT JOIN (
             SELECT w.run, w.worker, w.span, max(w.wait_pct) AS wait_pct
@@ -125,6 +134,7 @@ CREATE MACRO lost_time(
                 AS waited_pct,
             s.dataloader_us - min(s.dataloader_us) OVER job AS more_loading_us,
             s.host_us - min(s.host_us) OVER job AS more_host_us,
+            s.other_us - min(s.other_us) OVER job AS more_other_us,
             row_number() OVER (
                 PARTITION BY s.run, s.span
                 ORDER BY s.communication_us ASC, s.worker ASC
@@ -142,6 +152,7 @@ CREATE MACRO lost_time(
             w.waited_us,
             w.more_loading_us,
             w.more_host_us,
+            w.more_other_us,
             w.is_first,
             max(w.waited_us) OVER job AS longest_wait_us,
             max(w.waited_pct) OVER job AS longest_wait_pct
@@ -181,9 +192,21 @@ CREATE MACRO lost_time(
             s.runtime_pct,
             s.cpu_exec_pct,
             s.host_pct,
+            s.other_us,
+            percentage(s.other_us, s.total_us) AS outside_pct,
+            -- Without device work, only if there are operators, and no device whose work is missing.
+            CASE
+                WHEN g.used_devices > 0 THEN s.other_us > 0.5 * s.total_us
+                ELSE
+                    s.other_us > 0.3 * s.total_us
+                    AND s.cpu_exec_pct > 0
+                    AND g.seen_on_host IS NULL
+                    AND coalesce(t.source, 'kineto') = 'kineto'
+            END AS is_outside,
             j.waited_us,
             j.more_loading_us,
             j.more_host_us,
+            j.more_other_us,
             j.longest_wait_us,
             j.longest_wait_pct,
             coalesce(j.is_first AND j.longest_wait_pct > 10, FALSE) AS is_straggler,
@@ -209,6 +232,7 @@ CREATE MACRO lost_time(
             p.name AS setup_call,
             percentage(p.setup_us / p.steps, s.total_us) AS setup_pct
         FROM trace_gpus(run, worker, span) AS g
+        INNER JOIN traces AS t ON g.run = t.run AND g.worker = t.worker AND g.span = t.span
         LEFT JOIN _shares AS s ON g.run = s.run AND g.worker = s.worker AND g.span = s.span
         LEFT JOIN _jobs AS j ON g.run = j.run AND g.worker = j.worker AND g.span = j.span
         LEFT JOIN _waits AS y ON g.run = y.run AND g.worker = y.worker AND g.span = y.span
@@ -269,7 +293,8 @@ CREATE MACRO lost_time(
         SELECT
             d.*,
             CASE WHEN d.is_launch_bound AND d.waits_by IS NULL THEN d.launching_us ELSE 0 END
-                AS launch_bound_us
+                AS launch_bound_us,
+            CASE WHEN d.is_outside THEN d.other_us ELSE 0 END AS outside_us
         FROM _divided AS d
     ),
 
@@ -282,7 +307,8 @@ CREATE MACRO lost_time(
                 b.copying_us,
                 b.compiling_us,
                 b.setup_us,
-                b.launch_bound_us
+                b.launch_bound_us,
+                b.outside_us
             ) AS costliest_us
         FROM _bound AS b
     )
@@ -303,6 +329,7 @@ CREATE MACRO lost_time(
         n.waited_us,
         n.more_loading_us,
         n.more_host_us,
+        n.more_other_us,
         n.longest_wait_us,
         n.longest_wait_pct,
         n.is_straggler,
@@ -319,16 +346,19 @@ CREATE MACRO lost_time(
         n.setup_call,
         n.setup_us,
         n.launching_us,
+        n.outside_pct,
+        n.outside_us,
         n.waits_by,
         n.loading_us + n.syncing_us + n.copying_us + n.compiling_us + n.setup_us
-        + n.launch_bound_us AS explained_us,
+        + n.launch_bound_us + n.outside_us AS explained_us,
         CASE n.costliest_us
             WHEN n.loading_us THEN 'data_loading'
             WHEN n.syncing_us THEN 'excessive_synchronization'
             WHEN n.copying_us THEN 'blocking_copies'
             WHEN n.compiling_us THEN 'compilation'
             WHEN n.setup_us THEN 'device_setup'
-            ELSE 'launch_bound'
+            WHEN n.launch_bound_us THEN 'launch_bound'
+            ELSE 'outside_operators'
         END AS costliest,
         n.has_gaps,
         n.has_blocking

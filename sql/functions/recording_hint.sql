@@ -13,7 +13,7 @@
 -- params
 --   name    type     unit  default  meaning
 --   source  VARCHAR  -     -        Value of traces.source.
---   what    VARCHAR  -     -        One of the words in column data of recording_advice.
+--   what    VARCHAR  -     -        One of the words in column data of recording_advice, or 'threads': operators of other threads (PyTorch).
 CREATE MACRO recording_hint(source VARCHAR, what VARCHAR) AS (
     CASE
         WHEN source = 'nsys'
@@ -133,6 +133,10 @@ CREATE MACRO recording_hint(source VARCHAR, what VARCHAR) AS (
                 WHEN 'steps'
                     THEN 'record with a schedule, and call prof.step() after each iteration'
                 WHEN 'operators' THEN 'record with ProfilerActivity.CPU'
+                WHEN 'threads'
+                    THEN
+                        'record with profile_all_threads=True in experimental_config, for '
+                        || 'operators of other threads'
                 WHEN 'shapes' THEN 'record with record_shapes=True'
                 WHEN 'device' THEN 'record with ProfilerActivity.CUDA (or XPU, ...)'
                 WHEN 'launches'

@@ -4,10 +4,10 @@
 -- summary: Problems that cost time: what each one costs per step, how certain that is, and what to change.
 -- grain: one row per worker and rule that fires
 -- distributes: run
--- combines: traces; devices; device_words(); used_devices(); data_advice(); device_advice(); device_setup(); eligible_kernel_share(); frameworks(); memory_fullness(); recorded_intervals(); serving_advice(); small_launches(); step_compilation(); step_synchronizations(); unrecorded_work(); gpu_summary_v1(); step_breakdown_summary_v1()
+-- combines: traces; devices; device_words(); used_devices(); data_advice(); device_advice(); device_setup(); eligible_kernel_share(); frameworks(); frames_outside_operators(); memory_fullness(); recorded_intervals(); serving_advice(); small_launches(); step_compilation(); step_synchronizations(); unrecorded_work(); gpu_summary_v1(); step_breakdown_summary_v1()
 -- order: cost_per_step_us DESC, list_position(['warning', 'info'], severity), run, worker, span, rule
 -- empty: No rule found anything to improve.
--- uses: as_time, data_advice, device_advice, device_words, eligible_kernel_share, frameworks, lost_time, memory_fullness, recorded_intervals, serving_advice, small_launches, step_synchronizations, trace_gpus, unrecorded_work, gpu_summary_v1
+-- uses: as_time, data_advice, device_advice, device_words, eligible_kernel_share, frames_outside_operators, frameworks, lost_time, memory_fullness, recorded_intervals, recording_hint, serving_advice, small_launches, step_synchronizations, trace_gpus, unrecorded_work, gpu_summary_v1
 -- example: samples --run ddp_gloo
 --
 -- A rule fires when its value passes its threshold:
@@ -32,6 +32,9 @@
 --                                the code of kernels
 --     launch_bound               share of the mean step in which the host works and the device is idle,
 --                                above 50 %
+--     outside_operators          share of the mean step in which no device works and no operator or call that
+--                                was recorded runs, above 50 %; without a device, above 30 %, if the PyTorch
+--                                profiler recorded operators
 --     small_kernels              share of the launches that took longer on the host than on the device,
 --                                above 50 %; needs 100 launches
 --     device_gaps                share of the time from a GPU's first work to its last that it is idle for
@@ -47,8 +50,9 @@
 --     idle_gpus                  GPUs of the host on which no worker of the run ran anything, above 0;
 --                                checked if all ranks are present, and reported once per host
 --
--- For traces of serving these rules replace device_setup, launch_bound, small_kernels, low_gpu_utilization,
--- excessive_synchronization and those on gaps, periods and blocking copies. Steps are those of serving_steps:
+-- For traces of serving these rules replace device_setup, launch_bound, outside_operators, small_kernels,
+-- low_gpu_utilization, excessive_synchronization and those on gaps, periods and blocking copies. Steps are those of
+-- serving_steps:
 --
 --     late_launches              share of the mean step in which the device has no launched work, above 10 %
 --     blocking_call              the same, above 1 %, if the host waits for the device for at least as long
@@ -64,8 +68,8 @@
 -- pass or an optimizer. For inference, the other rules give different advice where that for training does
 -- not fit.
 --
--- device_setup, launch_bound, small_kernels, low_gpu_utilization and the rules on gaps, periods, copies and
--- synchronization need to know what the device did. They are left out for a trace that captures graphs, whose
+-- device_setup, launch_bound, outside_operators, small_kernels, low_gpu_utilization and the rules on gaps, periods,
+-- copies and synchronization need to know what the device did. They are left out for a trace that captures graphs, whose
 -- kernels do not run, and for one that misses work of the device: graph_capture and work_not_recorded of
 -- trace_quality report these.
 --
@@ -81,15 +85,15 @@
 --
 -- - Idle time of the device within a step goes to data_loading first, then to excessive_synchronization,
 --   blocking_copies, compilation and device_setup for as long as these last. The rest of the host's time is
---   launch_bound. If these rules explain half of the time that launch_bound, device_gaps, low_gpu_utilization or
---   low_utilization_periods measured, the costliest of them is reported. Otherwise the first of those four
---   that fires is reported.
+--   launch_bound. Time in which nothing that was recorded runs is outside_operators. If these rules explain half of
+--   the time that launch_bound, device_gaps, low_gpu_utilization or low_utilization_periods measured, the costliest of
+--   them is reported. Otherwise the first of those four that fires is reported.
 -- - blocking_copies explains pageable_copies, compilation explains device_setup in it, and launch_bound explains
 --   small_kernels.
 -- - backend_not_nccl explains communication. So does a straggler if at least half of the communication is
 --   waiting, which is the time that a worker spends in collectives beyond that of the worker of the run that
 --   spends the least. The straggler itself is explained by what it spends more time on than any other
---   worker: data_loading or launch_bound.
+--   worker: data_loading, launch_bound or outside_operators.
 --
 -- Findings that another rule explains are listed with every_rule only.
 --
@@ -111,8 +115,8 @@
 --
 -- device_gaps, low_utilization_periods, excessive_synchronization, blocking_copies and pageable_copies are
 -- expert rules of Nsight Systems, with thresholds of our own. These, straggler, compilation, device_setup, launch_bound,
--- small_kernels and idle_gpus are not rules of the TensorBoard profiler plugin. The plugin also compares the memory of
--- the host with that of a GPU; this rule is left out.
+-- outside_operators, small_kernels and idle_gpus are not rules of the TensorBoard profiler plugin. The plugin also
+-- compares the memory of the host with that of a GPU; this rule is left out.
 --
 -- params
 --   run, worker, span
@@ -172,6 +176,7 @@ CREATE MACRO recommendations_v1(
             b.least_pct IS NULL AS is_on_host,
             b.low_devices,
             n.device,
+            t.source,
             m.full_pct,
             m.full_devices,
             h.has_data_parallel,
@@ -194,8 +199,10 @@ CREATE MACRO recommendations_v1(
             i.first_us AS first_interval_us,
             i.mean_us AS mean_interval_us,
             v.cause AS loading_cause,
-            v.remedy AS loading_remedy
+            v.remedy AS loading_remedy,
+            f.name AS frame
         FROM lost AS d
+        INNER JOIN traces AS t ON d.run = t.run AND d.worker = t.worker AND d.span = t.span
         INNER JOIN trace_gpus(run, worker, span) AS g
             ON d.run = g.run AND d.worker = g.worker AND d.span = g.span
         INNER JOIN device_words(run, worker, span) AS n
@@ -215,6 +222,8 @@ CREATE MACRO recommendations_v1(
             ON d.run = i.run AND d.worker = i.worker AND d.span = i.span
         LEFT JOIN data_advice(run, worker, span) AS v
             ON d.run = v.run AND d.worker = v.worker AND d.span = v.span
+        LEFT JOIN frames_outside_operators(run, worker, span) AS f
+            ON d.run = f.run AND d.worker = f.worker AND d.span = f.span
     ),
 
     rules AS (
@@ -279,6 +288,8 @@ CREATE MACRO recommendations_v1(
                             d.is_launch_bound AND d.waits_by IS NULL
                             AND d.more_host_us >= 0.5 * d.longest_wait_us
                             THEN 'launch_bound'
+                        WHEN d.outside_us > 0 AND d.more_other_us >= 0.5 * d.longest_wait_us
+                            THEN 'outside_operators'
                     END
                 },
                 {
@@ -444,6 +455,32 @@ CREATE MACRO recommendations_v1(
                     'cost_us': d.launching_us,
                     'confidence': 'estimated',
                     'explained_by': d.waits_by
+                },
+                {
+                    'rule': 'outside_operators',
+                    'severity': 'warning',
+                    'fires': d.outside_us > 0,
+                    'value': d.outside_pct,
+                    'threshold': CASE WHEN d.used_devices > 0 THEN 50 ELSE 30 END,
+                    'message': format('For {:.1f} % of the mean step ', d.outside_pct)
+                    || CASE
+                        WHEN d.cpu_exec_pct IS NULL THEN 'nothing was recorded'
+                        WHEN d.used_devices > 0
+                            THEN 'neither the ' || d.device || ' nor an operator runs'
+                        ELSE 'no operator runs'
+                    END
+                    || coalesce(
+                        '; source_lines says what does: look at ' || d.frame || ' first.',
+                        ': to find out what the host does, '
+                        || recording_hint(
+                            d.source,
+                            CASE WHEN d.cpu_exec_pct IS NULL THEN 'operators' ELSE 'host' END
+                        )
+                        || '.'
+                    ),
+                    'cost_us': d.outside_us,
+                    'confidence': 'estimated',
+                    'explained_by': NULL
                 },
                 {
                     'rule': 'small_kernels',
@@ -626,6 +663,7 @@ CREATE MACRO recommendations_v1(
             OR a.rule NOT IN (
                 'device_setup',
                 'launch_bound',
+                'outside_operators',
                 'small_kernels',
                 'low_gpu_utilization',
                 'device_gaps',

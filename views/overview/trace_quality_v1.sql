@@ -242,7 +242,17 @@ CREATE MACRO trace_quality_v1(
                     'severity': 'info',
                     'holds': coalesce(h.operators, 0) = 0 AND NOT h.is_foreign AND NOT h.is_empty,
                     'count': NULL,
-                    'message': 'No operators: ' || recording_hint(f.source, 'operators') || '.'
+                    'message': 'No operators: '
+                    || recording_hint(
+                        f.source,
+                        -- A step is recorded as operators are.
+                        CASE
+                            WHEN h.has_steps AND coalesce(f.source, 'kineto') = 'kineto'
+                                THEN 'threads'
+                            ELSE 'operators'
+                        END
+                    )
+                    || '.'
                 },
                 {
                     'check': 'no_shapes',

@@ -4,7 +4,7 @@
 -- summary: The answer in sentences: one headline, six key figures, and what costs most.
 -- grain: one row per sentence, figure or finding of a trace
 -- distributes: run
--- combines: traces; devices; graph_launches(); device_words(); used_devices(); data_advice(); device_advice(); device_setup(); eligible_kernel_share(); frameworks(); memory_fullness(); recorded_intervals(); serving_advice(); small_launches(); step_compilation(); step_synchronizations(); unrecorded_work(); gpu_summary_v1(); step_breakdown_summary_v1(); steps; recorded_kinds(); memory_peaks(); serving_verdict(); straggler_verdict(); comm_overlap_v1(); mfu_v1(); operator_stats_v1(per_span := TRUE); step_breakdown_v1()
+-- combines: traces; devices; graph_launches(); device_words(); used_devices(); data_advice(); device_advice(); device_setup(); eligible_kernel_share(); frameworks(); frames_outside_operators(); memory_fullness(); recorded_intervals(); serving_advice(); small_launches(); step_compilation(); step_synchronizations(); unrecorded_work(); gpu_summary_v1(); step_breakdown_summary_v1(); steps; recorded_kinds(); memory_peaks(); serving_verdict(); straggler_verdict(); comm_overlap_v1(); mfu_v1(); operator_stats_v1(per_span := TRUE); step_breakdown_v1()
 -- order: run, worker, span, list_position(['headline', 'gain', 'card', 'finding'], part), position
 -- uses: as_bytes, as_digits, as_percent, as_time, device_words, finding_phrases, graph_launches, is_wanted, memory_peaks, percentage, recorded_kinds, recording_hint, serving_verdict, straggler_verdict, unrecorded_work, comm_overlap_v1, gpu_summary_v1, mfu_v1, operator_stats_v1, recommendations_v1, step_breakdown_summary_v1, step_breakdown_v1
 -- example: samples --run ddp_gloo --worker rank0
@@ -89,7 +89,6 @@ CREATE MACRO verdict_v1(
             any_value(b.mean_us) FILTER (WHERE b.category = 'total') AS total_us,
             any_value(b.mean_us) FILTER (WHERE b.category = 'communication') AS communication_us,
             any_value(b.mean_us) FILTER (WHERE b.category = 'dataloader') AS dataloader_us,
-            any_value(b.mean_us) FILTER (WHERE b.category = 'other') AS unknown_us,
             any_value(b.share_pct) FILTER (WHERE b.category = 'cpu_exec') AS operators_pct,
             any_value(b.mean_us) FILTER (WHERE b.category = 'memcpy') AS copies_us,
             sum(b.mean_us) FILTER (WHERE b.category IN ('kernel', 'memcpy', 'memset')) AS device_us,
@@ -235,6 +234,7 @@ CREATE MACRO verdict_v1(
             a.span,
             bool_or(a.rule = 'communication' AND a.explained_by = 'straggler')
                 AS waits_for_another,
+            bool_or(a.rule = 'device_gaps') AS has_gaps,
             any_value(a.value) FILTER (WHERE a.rule = 'idle_gpus') AS idle_gpus,
             any_value(a.cost_us) FILTER (WHERE a.rule = 'data_loading') AS loading_us,
             any_value(a.value) FILTER (WHERE a.rule = 'tensor_cores_unused') AS eligible_pct
@@ -252,54 +252,59 @@ CREATE MACRO verdict_v1(
             a.confidence,
             array_to_string(a.sentences[:-2], ': ') || '.' AS measured,
             CASE
-                WHEN a.is_unknown
-                    THEN
-                        'Find out what the host does: ' || recording_hint(a.source, 'host') || '.'
                 WHEN a.is_copying THEN 'Copy less, or on another stream while kernels run.'
                 WHEN regexp_matches(a.sentences[-1], '^[a-z]+_') THEN a.sentences[-1]
                 ELSE upper(a.sentences[-1][1]) || a.sentences[-1][2:]
             END AS remedy,
             CASE WHEN a.confidence = 'measured' THEN '' ELSE 'up to ' END AS up_to,
             CASE
-                WHEN a.is_unknown
-                    THEN 'Neither the ' || a.device || ' nor an operator runs for'
+                WHEN a.is_unrecorded THEN 'Nothing was recorded for'
+                WHEN a.is_outside AND a.is_without_kernels THEN 'No operator runs for'
                 WHEN a.is_copying
                     THEN 'The ' || a.device || ' copies memory and runs no kernel for'
                 ELSE replace(p.cause, '{device}', a.device)
             END AS cause,
             CASE
-                WHEN a.is_unknown THEN 'find out what the host does'
+                WHEN a.is_unrecorded THEN 'record the host, too'
+                WHEN a.frame <> '' THEN a.frame
                 WHEN a.is_copying THEN 'copy less, or while kernels run'
                 WHEN a.is_on_host THEN 'send less, or less often'
                 ELSE p.advice
             END AS advice,
             CASE
                 WHEN a.is_copying THEN 'Copies take most of the time.'
+                WHEN a.is_unrecorded THEN 'For most of the time nothing was recorded.'
                 ELSE replace(p.sentence, '{device}', a.device)
             END AS sentence,
             CASE
                 WHEN a.is_copying THEN 'memory_copy_stats'
                 WHEN a.is_of_pipeline THEN 'data_preparation_summary'
                 WHEN a.is_on_host THEN 'collective_stats'
+                WHEN a.frame <> '' THEN 'source_lines'
+                WHEN a.is_outside AND a.has_gaps THEN 'gpu_gaps'
                 ELSE p.view
             END AS view,
             row_number() OVER (
                 PARTITION BY a.run, a.worker, a.span ORDER BY a.cost_us DESC, a.rule ASC
             ) AS place
         FROM (
-            -- Where nothing was recorded for most of the time, nobody knows what would help.
             SELECT
                 r.*,
-                t.source,
                 n.device,
+                b.busy_pct IS NULL AS is_without_kernels,
+                r.rule = 'outside_operators' AS is_outside,
+                r.rule = 'outside_operators' AND m.operators_pct IS NULL AS is_unrecorded,
+                CASE
+                    WHEN r.rule = 'outside_operators'
+                        THEN regexp_extract(r.sentences[-1], '^look at .* first')
+                    ELSE ''
+                END AS frame,
+                h.has_gaps,
                 r.rule = 'data_loading' AND coalesce(m.dataloader_us, 0) = 0 AS is_of_pipeline,
-                r.rule = 'low_gpu_utilization' AND m.unknown_us >= 0.5 * m.total_us AS is_unknown,
                 r.rule = 'low_gpu_utilization' AND m.copies_us >= 0.5 * m.total_us AS is_copying,
                 -- Of collectives without kernels beside them nobody can say what hides them.
                 r.rule = 'communication' AND b.busy_pct IS NULL AS is_on_host
             FROM advice AS r
-            INNER JOIN traces AS t
-                ON r.run = t.run AND r.worker = t.worker AND r.span = t.span
             INNER JOIN mean_steps AS m
                 ON r.run = m.run AND r.worker = m.worker AND r.span = m.span
             INNER JOIN device_words(run, worker, span) AS n
@@ -308,6 +313,8 @@ CREATE MACRO verdict_v1(
                 ON r.run = v.run AND r.worker = v.worker AND r.span = v.span
             LEFT JOIN busy AS b
                 ON r.run = b.run AND r.worker = b.worker AND r.span = b.span
+            LEFT JOIN hints AS h
+                ON r.run = h.run AND r.worker = h.worker AND r.span = h.span
             WHERE r.cost_us >= 0.01 * coalesce(v.mean_us, m.total_us)
         ) AS a
         INNER JOIN finding_phrases() AS p ON a.rule = p.rule
@@ -375,6 +382,9 @@ CREATE MACRO verdict_v1(
             coalesce(t.source = 'kineto', FALSE) AND t.schema_version IS NULL
             AND m.total_us IS NOT NULL AND m.device_us IS NULL AND m.operators_pct IS NULL
                 AS is_foreign,
+            -- A step is recorded as operators are. If there are only steps, the operators ran elsewhere.
+            coalesce(s.steps > 0, FALSE) AND o.name IS NULL
+            AND coalesce(t.source, 'kineto') = 'kineto' AS may_be_on_threads,
             coalesce(w.is_capture, FALSE) AS is_capture,
             coalesce(w.is_partial, FALSE) AS is_partial,
             w.queued_us,
@@ -519,6 +529,8 @@ CREATE MACRO verdict_v1(
                                                     THEN
                                                         ': perhaps another program than the '
                                                         || 'PyTorch profiler wrote this trace.'
+                                                WHEN f.may_be_on_threads
+                                                    THEN ': perhaps other threads run them.'
                                                 ELSE '.'
                                             END
                                 END,
@@ -876,6 +888,7 @@ CREATE MACRO verdict_v1(
                 CASE
                     WHEN f.is_empty THEN 'nothing ran'
                     WHEN f.is_foreign THEN 'not in this trace'
+                    WHEN f.may_be_on_threads THEN recording_hint(f.source, 'threads')
                     ELSE recording_hint(f.source, 'operators')
                 END AS operators_hint
             FROM facts AS f
