@@ -2,7 +2,7 @@
 -- since: 0.1
 -- summary: Time that the mean step of a trace loses to each cause; each instant counts for one cause.
 -- grain: one row per trace
--- uses: data_waits, device_setup, percentage, step_breakdown_summary_v1, step_compilation, step_synchronizations, trace_gpus
+-- uses: data_waits, device_setup, percentage, step_breakdown_summary_v1, step_compilation, step_synchronizations, trace_gpus, worker_waits
 --
 -- Idle time of a device is assigned in this order: to the data loader, to calls that wait for the device
 -- or for a copy (limited to the time of runtime calls in the step), to torch.compile, to calls that prepare the device,
@@ -11,9 +11,6 @@
 --
 -- If the loop has no annotations of a data loader, but its pipeline was recorded, as by MindSpore, the data loader
 -- gets the share of the mean step that the training waits of the recorded time.
---
--- The other workers wait for the worker of the run and recording that spends the least time in collectives.
--- Their communication time beyond that worker's is waiting.
 --
 -- params
 --   name   type     unit  default  meaning
@@ -31,13 +28,17 @@
 --   runtime_pct        DOUBLE   pct   Share of runtime calls.
 --   cpu_exec_pct       DOUBLE   pct   Share of operators and annotations.
 --   host_pct           DOUBLE   pct   Sum of runtime_pct and cpu_exec_pct.
---   waited_us          DOUBLE   us    Communication time spent waiting for another worker; NULL without communication.
 --   more_loading_us    DOUBLE   us    Time of the data loader beyond that of the worker with the least.
 --   more_host_us       DOUBLE   us    The same for host_us.
 --   more_other_us      DOUBLE   us    The same for the time in which nothing that was recorded runs.
---   longest_wait_us    DOUBLE   us    Largest waited_us of a worker of the run.
---   longest_wait_pct   DOUBLE   pct   Largest share of a worker's mean step that is waiting.
---   is_straggler       BOOLEAN  -     Whether other workers wait for this one for more than 10 % of a step.
+--   straggler          VARCHAR  -     The worker that others wait for, as in worker_waits.
+--   longest_wait_us    DOUBLE   us    The longest that one of them waits, likewise.
+--   longest_wait_pct   DOUBLE   pct   The same in percent of its mean step.
+--   straggler_us       DOUBLE   us    Time of waiting for it, likewise.
+--   in_turn_us         DOUBLE   us    Time of waiting for whichever worker comes last in a step, as in worker_waits.
+--   waits_for          VARCHAR  -     The straggler, if half or more of the communication is waiting for it, likewise.
+--   waits_in_turn      BOOLEAN  -     Whether half or more of the communication is waiting in turn, likewise.
+--   is_straggler       BOOLEAN  -     Whether other workers wait for this one.
 --   is_launch_bound    BOOLEAN  -     Whether host_pct is above 50 and the trace uses a device.
 --   loading_us         DOUBLE   us    Time lost to the data loader; 0 if that is up to 5 % of the step.
 --   syncing_us         DOUBLE   us    Time lost to calls that wait for the device; 0 for up to 10 calls per step.
@@ -123,41 +124,18 @@ CREATE MACRO lost_time(
             ON b.run = a.run AND b.worker = a.worker AND b.span = a.span
     ),
 
-    -- The communication time beyond that of the worker that communicates least is waiting for that worker.
-    _waiting AS (
+    -- Of the workers of a run that communicate.
+    _more AS (
         SELECT
             s.run,
             s.worker,
             s.span,
-            s.communication_us - min(s.communication_us) OVER job AS waited_us,
-            percentage(s.communication_us - min(s.communication_us) OVER job, s.total_us)
-                AS waited_pct,
             s.dataloader_us - min(s.dataloader_us) OVER job AS more_loading_us,
             s.host_us - min(s.host_us) OVER job AS more_host_us,
-            s.other_us - min(s.other_us) OVER job AS more_other_us,
-            row_number() OVER (
-                PARTITION BY s.run, s.span
-                ORDER BY s.communication_us ASC, s.worker ASC
-            ) = 1 AS is_first
+            s.other_us - min(s.other_us) OVER job AS more_other_us
         FROM _shares AS s
         WHERE s.communication_us > 0
         WINDOW job AS (PARTITION BY s.run, s.span)
-    ),
-
-    _jobs AS (
-        SELECT
-            w.run,
-            w.worker,
-            w.span,
-            w.waited_us,
-            w.more_loading_us,
-            w.more_host_us,
-            w.more_other_us,
-            w.is_first,
-            max(w.waited_us) OVER job AS longest_wait_us,
-            max(w.waited_pct) OVER job AS longest_wait_pct
-        FROM _waiting AS w
-        WINDOW job AS (PARTITION BY w.run, w.span)
     ),
 
     _idle_rules AS (
@@ -203,13 +181,17 @@ CREATE MACRO lost_time(
                     AND g.seen_on_host IS NULL
                     AND coalesce(t.source, 'kineto') = 'kineto'
             END AS is_outside,
-            j.waited_us,
+            w.straggler,
+            w.straggler_us,
+            w.in_turn_us,
+            w.waits_for,
+            w.waits_in_turn,
             j.more_loading_us,
             j.more_host_us,
             j.more_other_us,
-            j.longest_wait_us,
-            j.longest_wait_pct,
-            coalesce(j.is_first AND j.longest_wait_pct > 10, FALSE) AS is_straggler,
+            w.longest_wait_us,
+            w.longest_wait_pct,
+            coalesce(g.worker = w.straggler, FALSE) AS is_straggler,
             coalesce(g.used_devices > 0 AND s.host_pct > 50, FALSE) AS is_launch_bound,
             coalesce(i.has_gaps, FALSE) AS has_gaps,
             i.blocking_pct IS NOT NULL AS has_blocking,
@@ -234,7 +216,9 @@ CREATE MACRO lost_time(
         FROM trace_gpus(run, worker, span) AS g
         INNER JOIN traces AS t ON g.run = t.run AND g.worker = t.worker AND g.span = t.span
         LEFT JOIN _shares AS s ON g.run = s.run AND g.worker = s.worker AND g.span = s.span
-        LEFT JOIN _jobs AS j ON g.run = j.run AND g.worker = j.worker AND g.span = j.span
+        LEFT JOIN _more AS j ON g.run = j.run AND g.worker = j.worker AND g.span = j.span
+        LEFT JOIN worker_waits(run, worker, span) AS w
+            ON g.run = w.run AND g.worker = w.worker AND g.span = w.span
         LEFT JOIN _waits AS y ON g.run = y.run AND g.worker = y.worker AND g.span = y.span
         LEFT JOIN step_compilation(run, worker, span) AS c
             ON g.run = c.run AND g.worker = c.worker AND g.span = c.span
@@ -326,12 +310,16 @@ CREATE MACRO lost_time(
         n.runtime_pct,
         n.cpu_exec_pct,
         n.host_pct,
-        n.waited_us,
         n.more_loading_us,
         n.more_host_us,
         n.more_other_us,
+        n.straggler,
         n.longest_wait_us,
         n.longest_wait_pct,
+        n.straggler_us,
+        n.in_turn_us,
+        n.waits_for,
+        n.waits_in_turn,
         n.is_straggler,
         n.is_launch_bound,
         n.loading_us,

@@ -4,7 +4,7 @@
 -- summary: Problems that cost time: what each one costs per step, how certain that is, and what to change.
 -- grain: one row per worker and rule that fires
 -- distributes: run
--- combines: traces; devices; device_words(); used_devices(); data_advice(); device_advice(); device_setup(); eligible_kernel_share(); frameworks(); frames_outside_operators(); memory_fullness(); recorded_intervals(); serving_advice(); small_launches(); step_compilation(); step_synchronizations(); unrecorded_work(); gpu_summary_v1(); step_breakdown_summary_v1()
+-- combines: traces; devices; device_words(); used_devices(); data_advice(); device_advice(); device_setup(); eligible_kernel_share(); frameworks(); frames_outside_operators(); memory_fullness(); recorded_intervals(); serving_advice(); small_launches(); step_compilation(); step_synchronizations(); unrecorded_work(); gpu_summary_v1(); step_breakdown_v1()
 -- order: cost_per_step_us DESC, list_position(['warning', 'info'], severity), run, worker, span, rule
 -- empty: No rule found anything to improve.
 -- uses: as_time, data_advice, device_advice, device_words, eligible_kernel_share, frames_outside_operators, frameworks, lost_time, memory_fullness, recorded_intervals, recording_hint, serving_advice, small_launches, step_synchronizations, trace_gpus, unrecorded_work, gpu_summary_v1
@@ -71,7 +71,7 @@
 -- device_setup, launch_bound, outside_operators, small_kernels, low_gpu_utilization and the rules on gaps, periods,
 -- copies and synchronization need to know what the device did. They are left out for a trace that captures graphs, whose
 -- kernels do not run, and for one that misses work of the device: graph_capture and work_not_recorded of
--- trace_quality report these.
+-- trace_quality report these. A rule that is left out explains no other.
 --
 -- The training loop of MindSpore is not in its traces. The share of data_loading is then that of the time in which
 -- MindData waited for batches.
@@ -93,7 +93,8 @@
 -- - backend_not_nccl explains communication. So does a straggler if at least half of the communication is
 --   waiting, which is the time that a worker spends in collectives beyond that of the worker of the run that
 --   spends the least. The straggler itself is explained by what it spends more time on than any other
---   worker: data_loading, launch_bound or outside_operators.
+--   worker: data_loading, launch_bound or outside_operators. If the workers come last in turn, none of them is the
+--   straggler, and communication says that its time is waiting.
 --
 -- Findings that another rule explains are listed with every_rule only.
 --
@@ -180,6 +181,7 @@ CREATE MACRO recommendations_v1(
             m.full_pct,
             m.full_devices,
             h.has_data_parallel,
+            h.has_ddp,
             h.is_compiled,
             h.trains,
             h.has_ddp AND NOT h.has_nccl AND h.trains
@@ -301,34 +303,52 @@ CREATE MACRO recommendations_v1(
                     'message': format(
                         '{:.1f} % of the mean step is communication '
                         || CASE
-                            WHEN d.is_on_host THEN 'on the host: '
-                            ELSE 'that no kernel hides: '
-                        END
-                        || CASE
-                            WHEN d.trains
-                                THEN
-                                    'accumulate gradients over several steps, compress them, or '
-                                    || 'use larger batches'
-                            ELSE 'spread the model over fewer devices, or use larger batches'
-                        END
-                        || CASE
-                            WHEN d.is_on_host
-                                THEN '; collective_stats lists the collectives.'
-                            ELSE '; comm_overlap says how much is hidden.'
+                            WHEN d.is_on_host THEN 'on the host'
+                            ELSE 'that no kernel hides'
                         END,
                         d.communication_pct
-                    ),
-                    'cost_us': d.communication_us
-                    - CASE WHEN d.longest_wait_pct > 10 THEN d.waited_us ELSE 0 END,
+                    )
+                    || CASE
+                        WHEN d.waits_for IS NOT NULL
+                            THEN
+                                ', half or more of it waiting for ' || d.waits_for
+                                || ': the recommendations for that worker say what delays it, and '
+                                || 'comm_wait how long each step waits.'
+                        WHEN d.waits_in_turn
+                            THEN
+                                ', half or more of it waiting for whichever worker comes last in '
+                                || 'the step: balance the work of each step between the workers; '
+                                || 'stragglers says who comes last in which.'
+                        ELSE
+                            CASE
+                                WHEN d.trains
+                                    THEN
+                                        ': accumulate gradients over several '
+                                        || CASE
+                                            WHEN d.has_ddp THEN 'backward passes in no_sync()'
+                                            ELSE 'steps'
+                                        END
+                                        || ', compress them, or use larger batches'
+                                ELSE
+                                    ': spread the model over fewer devices, or use larger batches'
+                            END
+                            || CASE
+                                WHEN d.is_on_host
+                                    THEN '; collective_stats lists the collectives.'
+                                ELSE '; comm_overlap says how much is hidden.'
+                            END
+                    END,
+                    'cost_us': CASE
+                        WHEN d.waits_in_turn THEN d.in_turn_us
+                        ELSE d.communication_us - d.straggler_us
+                    END,
                     -- Operators that run beside a collective on the host are not told from those that wait for it.
                     'confidence': CASE
-                        WHEN d.is_on_host THEN 'estimated' ELSE 'measured'
+                        WHEN d.is_on_host OR d.waits_in_turn THEN 'estimated' ELSE 'measured'
                     END,
                     'explained_by': CASE
                         WHEN d.is_without_nccl THEN 'backend_not_nccl'
-                        WHEN
-                            d.longest_wait_pct > 10 AND d.waited_us >= 0.5 * d.communication_us
-                            THEN 'straggler'
+                        WHEN d.waits_for IS NOT NULL THEN 'straggler'
                     END
                 },
                 {
@@ -645,10 +665,27 @@ CREATE MACRO recommendations_v1(
         WHERE s.fires
     ),
 
-    -- Each rule of a worker is reported for the recording in which it is worst.
+    -- Each rule of a worker is reported for the recording in which it is worst. What is left out explains nothing;
+    -- a straggler is another worker.
     ranked AS (
         SELECT
-            a.*,
+            a.run,
+            a.worker,
+            a.span,
+            a.rule,
+            a.severity,
+            a.value,
+            a.threshold,
+            a.message,
+            a.cost_us,
+            a.confidence,
+            CASE
+                WHEN
+                    a.explained_by = 'straggler' OR list_contains(
+                        list(a.rule) OVER (PARTITION BY a.run, a.worker, a.span), a.explained_by
+                    )
+                    THEN a.explained_by
+            END AS explained_by,
             row_number() OVER (
                 PARTITION BY a.run, a.worker, a.rule
                 ORDER BY a.cost_us DESC NULLS LAST, a.value DESC, a.span ASC

@@ -4,9 +4,9 @@
 -- summary: The answer in sentences: one headline, six key figures, and what costs most.
 -- grain: one row per sentence, figure or finding of a trace
 -- distributes: run
--- combines: traces; devices; graph_launches(); device_words(); used_devices(); data_advice(); device_advice(); device_setup(); eligible_kernel_share(); frameworks(); frames_outside_operators(); memory_fullness(); recorded_intervals(); serving_advice(); small_launches(); step_compilation(); step_synchronizations(); unrecorded_work(); gpu_summary_v1(); step_breakdown_summary_v1(); steps; recorded_kinds(); memory_peaks(); serving_verdict(); straggler_verdict(); comm_overlap_v1(); mfu_v1(); operator_stats_v1(per_span := TRUE); step_breakdown_v1()
+-- combines: traces; devices; graph_launches(); device_words(); used_devices(); data_advice(); device_advice(); device_setup(); eligible_kernel_share(); frameworks(); frames_outside_operators(); memory_fullness(); recorded_intervals(); serving_advice(); small_launches(); step_compilation(); step_synchronizations(); unrecorded_work(); gpu_summary_v1(); steps; recorded_kinds(); memory_peaks(); serving_verdict(); straggler_verdict(); comm_overlap_v1(); mfu_v1(); operator_stats_v1(per_span := TRUE); step_breakdown_v1()
 -- order: run, worker, span, list_position(['headline', 'gain', 'card', 'finding'], part), position
--- uses: as_bytes, as_digits, as_percent, as_time, device_words, finding_phrases, graph_launches, is_wanted, memory_peaks, percentage, recorded_kinds, recording_hint, serving_verdict, straggler_verdict, unrecorded_work, comm_overlap_v1, gpu_summary_v1, mfu_v1, operator_stats_v1, recommendations_v1, step_breakdown_summary_v1, step_breakdown_v1
+-- uses: as_bytes, as_digits, as_percent, as_time, device_words, finding_phrases, graph_launches, is_wanted, memory_peaks, percentage, recorded_kinds, recording_hint, serving_verdict, straggler_verdict, unrecorded_work, worker_waits, comm_overlap_v1, gpu_summary_v1, mfu_v1, operator_stats_v1, recommendations_v1, step_breakdown_summary_v1, step_breakdown_v1
 -- example: samples --run ddp_gloo --worker rank0
 -- reading: This rank waits for its data loader for a third of each step. Without that, a step would take 24 ms instead of 36 ms.
 --
@@ -40,6 +40,9 @@
 -- data, if there is one. Tables of pipeline operations and of counters hold no events, so their cards without
 -- data are left out. If there is nothing to record, its text is 'none'. Texts have two or three significant digits;
 -- value has all of them. All figures are those of the views in the last column.
+--
+-- A worker that waits for another one has a finding that names it. recommendations leaves it out, because the other
+-- worker has the one that counts.
 --
 -- The headline says if graphs are captured, if the devices did work that is not in the trace, if nothing ran in
 -- the recording, and if another program seems to have written the trace. So do graph_capture, work_not_recorded,
@@ -209,15 +212,23 @@ CREATE MACRO verdict_v1(
             r.span,
             r.rule,
             r.value,
-            r.cost_per_step_us AS cost_us,
-            r.confidence,
-            r.explained_by,
+            CASE WHEN w.waits_for IS NOT NULL THEN w.straggler_us ELSE r.cost_per_step_us END
+                AS cost_us,
+            CASE WHEN w.waits_for IS NOT NULL THEN 'estimated' ELSE r.confidence END AS confidence,
+            w.waits_for,
+            coalesce(w.waits_in_turn, FALSE) AS waits_in_turn,
             string_split(
                 regexp_replace(r.message, ' This costs [a-z0-9. ]+ per step\.$', ''), ': '
             ) AS sentences
-        FROM recommendations_v1(
-            run := run, worker := worker, span := span, every_rule := TRUE, per_span := TRUE
-        ) AS r
+        FROM
+            recommendations_v1(
+                run := run, worker := worker, span := span, every_rule := TRUE, per_span := TRUE
+            ) AS r
+        LEFT JOIN worker_waits(run, worker, span) AS w
+            ON
+                r.run = w.run AND r.worker = w.worker AND r.span = w.span
+                AND r.rule = 'communication'
+                AND r.explained_by IS DISTINCT FROM 'backend_not_nccl'
     ),
 
     -- Collectives count, as in gpu_summary. So a finding about communication tells nothing about this time.
@@ -232,8 +243,6 @@ CREATE MACRO verdict_v1(
             a.run,
             a.worker,
             a.span,
-            bool_or(a.rule = 'communication' AND a.explained_by = 'straggler')
-                AS waits_for_another,
             bool_or(a.rule = 'device_gaps') AS has_gaps,
             any_value(a.value) FILTER (WHERE a.rule = 'idle_gpus') AS idle_gpus,
             any_value(a.cost_us) FILTER (WHERE a.rule = 'data_loading') AS loading_us,
@@ -262,23 +271,31 @@ CREATE MACRO verdict_v1(
                 WHEN a.is_outside AND a.is_without_kernels THEN 'No operator runs for'
                 WHEN a.is_copying
                     THEN 'The ' || a.device || ' copies memory and runs no kernel for'
+                WHEN a.waits_for IS NOT NULL
+                    THEN 'This worker waits for ' || a.waits_for || ' for'
+                WHEN a.waits_in_turn THEN 'Waiting for other workers costs'
                 ELSE replace(p.cause, '{device}', a.device)
             END AS cause,
             CASE
                 WHEN a.is_unrecorded THEN 'record the host, too'
                 WHEN a.frame <> '' THEN a.frame
                 WHEN a.is_copying THEN 'copy less, or while kernels run'
+                WHEN a.waits_for IS NOT NULL THEN 'see what delays it'
+                WHEN a.waits_in_turn THEN 'balance the work of each step'
                 WHEN a.is_on_host THEN 'send less, or less often'
                 ELSE p.advice
             END AS advice,
             CASE
                 WHEN a.is_copying THEN 'Copies take most of the time.'
                 WHEN a.is_unrecorded THEN 'For most of the time nothing was recorded.'
+                WHEN a.waits_for IS NOT NULL THEN 'The step waits for ' || a.waits_for || '.'
+                WHEN a.waits_in_turn THEN 'The step waits for whichever worker comes last.'
                 ELSE replace(p.sentence, '{device}', a.device)
             END AS sentence,
             CASE
                 WHEN a.is_copying THEN 'memory_copy_stats'
                 WHEN a.is_of_pipeline THEN 'data_preparation_summary'
+                WHEN a.waits_for IS NOT NULL OR a.waits_in_turn THEN 'comm_wait'
                 WHEN a.is_on_host THEN 'collective_stats'
                 WHEN a.frame <> '' THEN 'source_lines'
                 WHEN a.is_outside AND a.has_gaps THEN 'gpu_gaps'
@@ -371,7 +388,6 @@ CREATE MACRO verdict_v1(
             l.devices AS listed_devices,
             coalesce(k.has_memory, FALSE) AS has_memory,
             r.run IS NOT NULL AS has_graphs,
-            u.waits_for_another,
             u.idle_gpus,
             g.mfu_pct,
             u.eligible_pct,
@@ -508,10 +524,6 @@ CREATE MACRO verdict_v1(
                                             'Launched work waited ' || as_time(f.queued_us)
                                             || ' for something that is not in this trace, so the '
                                             || f.device || ' was busier than that.'
-                                    WHEN f.waits_for_another
-                                        THEN
-                                            'Half or more of its communication is waiting for '
-                                            || 'another worker.'
                                     WHEN f.busy_pct IS NULL
                                         THEN
                                             f.operator || ' takes the most time, '
@@ -932,7 +944,6 @@ CREATE MACRO verdict_v1(
                     THEN 'straggler_what_if'
                 WHEN f.is_capture OR f.is_partial OR f.is_empty OR f.is_foreign
                     THEN 'trace_quality'
-                WHEN f.waits_for_another THEN 'stragglers'
                 WHEN f.busy_pct IS NULL AND f.operator_pct IS NOT NULL THEN 'operator_stats'
                 ELSE 'step_breakdown_summary'
             END AS view

@@ -1,0 +1,105 @@
+-- block: worker_waits
+-- since: 0.2
+-- summary: How long the mean step of a worker waits for other workers in collectives, and for which.
+-- grain: one row per trace that communicates
+-- uses: is_wanted, percentage, step_breakdown_v1
+--
+-- Who comes last to a collective spends the least time in it. So the other workers wait for the worker of the run and
+-- recording that spends the least time in collectives: their communication time beyond that worker's is waiting.
+--
+-- If the workers come last in turn, none of them communicates much less than the others. But in each step one does,
+-- and in_turn_us is what a worker waits for that one.
+--
+-- params
+--   run, worker, span
+-- columns
+--   run, worker, span
+--   straggler         VARCHAR  -    The worker with the least, if another waits for it for more than 10 % of its mean step.
+--   longest_wait_us   DOUBLE   us   The longest that a worker of the run waits for the one with the least.
+--   longest_wait_pct  DOUBLE   pct  The largest share of a worker's mean step that it waits for that one.
+--   straggler_us      DOUBLE   us   Communication time beyond that of the straggler; 0 if there is none.
+--   in_turn_us        DOUBLE   us   Communication time beyond that of the worker with the least in the same step, without straggler_us.
+--   waits_for         VARCHAR  -    The straggler, if straggler_us is half of the communication time or more.
+--   waits_in_turn     BOOLEAN  -    Whether otherwise in_turn_us is half or more of the communication time without straggler_us.
+CREATE MACRO worker_waits(
+    run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
+) AS TABLE
+    WITH
+    -- Of all workers of a run, because each is compared with the others.
+    _steps AS (
+        SELECT
+            b.run,
+            b.worker,
+            b.span,
+            b.step,
+            b.total_us,
+            b.communication_us,
+            sum(b.communication_us) OVER (PARTITION BY b.run, b.worker, b.span) > 0
+                AS communicates
+        FROM step_breakdown_v1(run := run, span := span) AS b
+        WHERE NOT b.is_tail
+    ),
+
+    _least AS (
+        SELECT
+            s.*,
+            min(s.communication_us) OVER (PARTITION BY s.run, s.span, s.step) AS least_us
+        FROM _steps AS s
+        WHERE s.communicates
+    ),
+
+    _means AS (
+        SELECT
+            s.run,
+            s.worker,
+            s.span,
+            avg(s.total_us) AS total_us,
+            avg(s.communication_us) AS communication_us,
+            avg(s.communication_us - s.least_us) AS step_waits_us
+        FROM _least AS s
+        GROUP BY s.run, s.worker, s.span
+    ),
+
+    _waits AS (
+        SELECT
+            m.*,
+            m.communication_us
+            - min(m.communication_us) OVER (PARTITION BY m.run, m.span) AS waited_us,
+            first_value(m.worker) OVER (
+                PARTITION BY m.run, m.span ORDER BY m.communication_us ASC, m.worker ASC
+            ) AS last_worker
+        FROM _means AS m
+    ),
+
+    _longest AS (
+        SELECT
+            w.*,
+            max(w.waited_us) OVER job AS longest_wait_us,
+            max(percentage(w.waited_us, w.total_us)) OVER job AS longest_wait_pct
+        FROM _waits AS w
+        WINDOW job AS (PARTITION BY w.run, w.span)
+    ),
+
+    _divided AS (
+        SELECT
+            l.*,
+            CASE WHEN l.longest_wait_pct > 10 THEN l.last_worker END AS straggler,
+            CASE WHEN l.longest_wait_pct > 10 THEN l.waited_us ELSE 0 END AS straggler_us
+        FROM _longest AS l
+    )
+
+    SELECT
+        l.run,
+        l.worker,
+        l.span,
+        l.straggler,
+        l.longest_wait_us,
+        l.longest_wait_pct,
+        l.straggler_us,
+        greatest(l.step_waits_us - l.straggler_us, 0) AS in_turn_us,
+        CASE WHEN l.straggler_us >= 0.5 * l.communication_us THEN l.straggler END AS waits_for,
+        l.straggler_us < 0.5 * l.communication_us
+        AND l.step_waits_us - l.straggler_us >= 0.5 * (l.communication_us - l.straggler_us)
+            AS waits_in_turn
+    FROM _divided AS l
+    WHERE is_wanted(l.run, l.worker, l.span, run, worker, span);
