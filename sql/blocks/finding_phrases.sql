@@ -80,6 +80,13 @@ CREATE MACRO finding_phrases() AS TABLE
             'runtime_api_stats'
         ),
         (
+            'optimizer',
+            'The optimizer costs',
+            'fuse it, or let it run less often',
+            'The optimizer takes much of the step.',
+            'annotation_breakdown'
+        ),
+        (
             'launch_bound',
             'The {device} waits for the host for',
             'give it more work per launch',

@@ -2,11 +2,11 @@
 -- since: 0.1
 -- summary: Time that the mean step of a trace loses to each cause; each instant counts for one cause.
 -- grain: one row per trace
--- uses: data_waits, device_setup, percentage, step_breakdown_summary_v1, step_compilation, step_synchronizations, trace_gpus, worker_waits
+-- uses: data_waits, device_setup, optimizer_time, percentage, step_breakdown_summary_v1, step_compilation, step_synchronizations, trace_gpus, worker_waits
 --
 -- Idle time of a device is assigned in this order: to the data loader, to calls that wait for the device
 -- or for a copy (limited to the time of runtime calls in the step), to torch.compile, to calls that prepare the device,
--- and to the rest of the host's work. What is left is outside of operators: nothing that was recorded runs. A cause only
+-- to the optimizer, and to the rest of the host's work. What is left is outside of operators: nothing that was recorded runs. A cause only
 -- counts if its rule of recommendations fires, because a rare event does not explain anything.
 --
 -- If the loop has no annotations of a data loader, but its pipeline was recorded, as by MindSpore, the data loader
@@ -45,16 +45,21 @@
 --   copying_us         DOUBLE   us    Time lost to blocking copies; 0 if the rule does not fire.
 --   compiling_pct      DOUBLE   pct   Share of the time in which torch.compile compiles, whatever the device does; NULL if it does not.
 --   compiling_steps    BIGINT   -     Number of steps in which it does.
---   steps              BIGINT   -     Number of steps; NULL if it neither compiles nor prepares the device.
+--   steps              BIGINT   -     Number of steps; NULL if it neither compiles nor prepares the device nor runs an optimizer.
 --   compiling_us       DOUBLE   us    Time lost to it; 0 if that share is up to 5 %.
 --   setup_pct          DOUBLE   pct   Share of the time in which the host prepares an idle device; NULL if it never does.
 --   setup_steps        BIGINT   -     Number of steps in which it does.
 --   setup_call         VARCHAR  -     The call that takes longest.
 --   setup_us           DOUBLE   us    Time lost to it; 0 if that share is up to 5 %.
+--   optimizer          VARCHAR  -     Class of the optimizer; NULL if none ran.
+--   implementation     VARCHAR  -     How it updates the parameters, as in optimizer_time.
+--   optimizer_pct      DOUBLE   pct   Share of the time in it, as in optimizer_time.
+--   optimizer_work_us  DOUBLE   us    Time in which the device works for it.
+--   optimizing_us      DOUBLE   us    Time lost to it while no device works; 0 if its share is up to 20 %.
 --   launching_us       DOUBLE   us    Rest of host_us.
 --   outside_pct        DOUBLE   pct   Share of the mean step in which nothing that was recorded runs, on the host or on a device.
 --   outside_us         DOUBLE   us    Time lost outside of operators; 0 if its rule does not fire.
---   waits_by           VARCHAR  -     'excessive_synchronization', 'blocking_copies', 'compilation' or 'device_setup', whichever takes longest, if all together are more than half of host_us.
+--   waits_by           VARCHAR  -     'excessive_synchronization', 'blocking_copies', 'compilation', 'device_setup' or 'optimizer', whichever takes longest, if all together are more than half of host_us.
 --   explained_us       DOUBLE   us    Total time lost to a named cause.
 --   costliest          VARCHAR  -     Rule of the cause with the largest loss.
 --   has_gaps           BOOLEAN  -     Whether device_gaps fires.
@@ -207,12 +212,17 @@ CREATE MACRO lost_time(
                     )
             END AS copying_us,
             c.compiling_steps,
-            coalesce(c.steps, p.steps) AS steps,
+            coalesce(c.steps, p.steps, o.steps) AS steps,
             c.compile_us / c.steps AS compile_us,
             percentage(c.compile_us / c.steps, s.total_us) AS compiling_pct,
             p.setup_steps,
             p.name AS setup_call,
-            percentage(p.setup_us / p.steps, s.total_us) AS setup_pct
+            percentage(p.setup_us / p.steps, s.total_us) AS setup_pct,
+            o.name AS optimizer,
+            o.implementation,
+            percentage(o.optimizer_us / o.steps, s.total_us) AS optimizer_pct,
+            (o.optimizer_us - o.idle_us) / o.steps AS optimizer_work_us,
+            o.idle_us / o.steps AS optimizer_idle_us
         FROM trace_gpus(run, worker, span) AS g
         INNER JOIN traces AS t ON g.run = t.run AND g.worker = t.worker AND g.span = t.span
         LEFT JOIN _shares AS s ON g.run = s.run AND g.worker = s.worker AND g.span = s.span
@@ -226,6 +236,8 @@ CREATE MACRO lost_time(
             ON
                 g.run = p.run AND g.worker = p.worker AND g.span = p.span
                 AND g.used_devices > 0
+        LEFT JOIN optimizer_time(run, worker, span) AS o
+            ON g.run = o.run AND g.worker = o.worker AND g.span = o.span
         LEFT JOIN _idle_rules AS i ON g.run = i.run AND g.worker = i.worker AND g.span = i.span
     ),
 
@@ -255,22 +267,42 @@ CREATE MACRO lost_time(
         FROM _compiling AS c
     ),
 
+    _optimizing AS (
+        SELECT
+            p.*,
+            CASE
+                WHEN p.optimizer_pct > 20
+                    THEN
+                        least(
+                            p.optimizer_idle_us,
+                            p.host_us - p.syncing_us - p.copying_us - p.compiling_us - p.setup_us
+                        )
+                ELSE 0
+            END AS optimizing_us
+        FROM _preparing AS p
+    ),
+
     _divided AS (
         SELECT
             f.*,
             f.host_us - f.syncing_us - f.copying_us - f.compiling_us - f.setup_us
-                AS launching_us,
+            - f.optimizing_us AS launching_us,
             CASE
                 WHEN
-                    f.syncing_us + f.copying_us + f.compiling_us + f.setup_us <= 0.5 * f.host_us
+                    f.syncing_us + f.copying_us + f.compiling_us + f.setup_us + f.optimizing_us
+                    <= 0.5 * f.host_us
                     THEN NULL
+                WHEN
+                    f.optimizing_us
+                    > greatest(f.syncing_us, f.copying_us, f.compiling_us, f.setup_us)
+                    THEN 'optimizer'
                 WHEN f.setup_us > greatest(f.syncing_us, f.copying_us, f.compiling_us)
                     THEN 'device_setup'
                 WHEN f.compiling_us >= greatest(f.syncing_us, f.copying_us) THEN 'compilation'
                 WHEN f.syncing_us >= f.copying_us THEN 'excessive_synchronization'
                 ELSE 'blocking_copies'
             END AS waits_by
-        FROM _preparing AS f
+        FROM _optimizing AS f
     ),
 
     _bound AS (
@@ -291,6 +323,7 @@ CREATE MACRO lost_time(
                 b.copying_us,
                 b.compiling_us,
                 b.setup_us,
+                b.optimizing_us,
                 b.launch_bound_us,
                 b.outside_us
             ) AS costliest_us
@@ -333,18 +366,24 @@ CREATE MACRO lost_time(
         n.setup_steps,
         n.setup_call,
         n.setup_us,
+        n.optimizer,
+        n.implementation,
+        n.optimizer_pct,
+        n.optimizer_work_us,
+        n.optimizing_us,
         n.launching_us,
         n.outside_pct,
         n.outside_us,
         n.waits_by,
         n.loading_us + n.syncing_us + n.copying_us + n.compiling_us + n.setup_us
-        + n.launch_bound_us + n.outside_us AS explained_us,
+        + n.optimizing_us + n.launch_bound_us + n.outside_us AS explained_us,
         CASE n.costliest_us
             WHEN n.loading_us THEN 'data_loading'
             WHEN n.syncing_us THEN 'excessive_synchronization'
             WHEN n.copying_us THEN 'blocking_copies'
             WHEN n.compiling_us THEN 'compilation'
             WHEN n.setup_us THEN 'device_setup'
+            WHEN n.optimizing_us THEN 'optimizer'
             WHEN n.launch_bound_us THEN 'launch_bound'
             ELSE 'outside_operators'
         END AS costliest,

@@ -150,6 +150,17 @@ def test_what_computation_hides_is_worked_out_again(live: Live, trace: Trace) ->
         assert rows[step]["overlap_pct"] == pytest.approx(100 * both / covered(communication))
 
 
+def test_the_rank_that_waits_is_told_for_whom(live: Live) -> None:
+    [headline, finding] = live.warehouse.sql(
+        "SELECT text, value FROM verdict(run := 'pair', worker := $1)"
+        " WHERE part IN ('headline', 'finding') ORDER BY part DESC LIMIT 2",
+        params=[ON_TIME],
+    ).fetchall()
+    assert f" This worker waits for {LATE} for up to " in headline[0]
+    assert finding[0] == f"The step waits for {LATE}."
+    assert finding[1] == pytest.approx(LATE_US, rel=0.2)
+
+
 def is_collective(name: str) -> bool:
     return name.startswith(("gloo:", "c10d::allreduce_"))
 

@@ -4,7 +4,7 @@
 -- summary: Problems that cost time: what each one costs per step, how certain that is, and what to change.
 -- grain: one row per worker and rule that fires
 -- distributes: run
--- combines: traces; devices; device_words(); used_devices(); data_advice(); device_advice(); device_setup(); eligible_kernel_share(); frameworks(); frames_outside_operators(); memory_fullness(); recorded_intervals(); serving_advice(); small_launches(); step_compilation(); step_synchronizations(); unrecorded_work(); gpu_summary_v1(); step_breakdown_v1()
+-- combines: traces; devices; device_words(); used_devices(); data_advice(); device_advice(); device_setup(); eligible_kernel_share(); frameworks(); frames_outside_operators(); memory_fullness(); optimizer_time(); recorded_intervals(); serving_advice(); small_launches(); step_compilation(); step_synchronizations(); unrecorded_work(); gpu_summary_v1(); step_breakdown_v1()
 -- order: cost_per_step_us DESC, list_position(['warning', 'info'], severity), run, worker, span, rule
 -- empty: No rule found anything to improve.
 -- uses: as_time, data_advice, device_advice, device_words, eligible_kernel_share, frames_outside_operators, frameworks, lost_time, memory_fullness, recorded_intervals, recording_hint, serving_advice, small_launches, step_synchronizations, trace_gpus, unrecorded_work, gpu_summary_v1
@@ -30,6 +30,8 @@
 --     device_setup               share of the mean step in which the device is idle because the host prepares
 --                                it, above 5 %: it creates a context or streams, allocates memory or loads
 --                                the code of kernels
+--     optimizer                  share of the mean step in which the optimizer runs while the device is idle, or
+--                                in which the device works for the optimizer, above 20 %
 --     launch_bound               share of the mean step in which the host works and the device is idle,
 --                                above 50 %
 --     outside_operators          share of the mean step in which no device works and no operator or call that
@@ -50,7 +52,7 @@
 --     idle_gpus                  GPUs of the host on which no worker of the run ran anything, above 0;
 --                                checked if all ranks are present, and reported once per host
 --
--- For traces of serving these rules replace device_setup, launch_bound, outside_operators, small_kernels,
+-- For traces of serving these rules replace device_setup, optimizer, launch_bound, outside_operators, small_kernels,
 -- low_gpu_utilization, excessive_synchronization and those on gaps, periods and blocking copies. Steps are those of
 -- serving_steps:
 --
@@ -68,8 +70,8 @@
 -- pass or an optimizer. For inference, the other rules give different advice where that for training does
 -- not fit.
 --
--- device_setup, launch_bound, outside_operators, small_kernels, low_gpu_utilization and the rules on gaps, periods,
--- copies and synchronization need to know what the device did. They are left out for a trace that captures graphs, whose
+-- device_setup, optimizer, launch_bound, outside_operators, small_kernels, low_gpu_utilization and the rules on gaps,
+-- periods, copies and synchronization need to know what the device did. They are left out for a trace that captures graphs, whose
 -- kernels do not run, and for one that misses work of the device: graph_capture and work_not_recorded of
 -- trace_quality report these. A rule that is left out explains no other.
 --
@@ -84,7 +86,7 @@
 -- Several rules can see the same lost time. The time is assigned to the first rule that explains it:
 --
 -- - Idle time of the device within a step goes to data_loading first, then to excessive_synchronization,
---   blocking_copies, compilation and device_setup for as long as these last. The rest of the host's time is
+--   blocking_copies, compilation, device_setup and optimizer for as long as these last. The rest of the host's time is
 --   launch_bound. Time in which nothing that was recorded runs is outside_operators. If these rules explain half of
 --   the time that launch_bound, device_gaps, low_gpu_utilization or low_utilization_periods measured, the costliest of
 --   them is reported. Otherwise the first of those four that fires is reported.
@@ -115,8 +117,8 @@
 -- For a worker with several recordings, the recording in which a rule costs most is listed, in column span.
 --
 -- device_gaps, low_utilization_periods, excessive_synchronization, blocking_copies and pageable_copies are
--- expert rules of Nsight Systems, with thresholds of our own. These, straggler, compilation, device_setup, launch_bound,
--- outside_operators, small_kernels and idle_gpus are not rules of the TensorBoard profiler plugin. The plugin also
+-- expert rules of Nsight Systems, with thresholds of our own. These, straggler, compilation, device_setup, optimizer,
+-- launch_bound, outside_operators, small_kernels and idle_gpus are not rules of the TensorBoard profiler plugin. The plugin also
 -- compares the memory of the host with that of a GPU; this rule is left out.
 --
 -- params
@@ -325,7 +327,7 @@ CREATE MACRO recommendations_v1(
                                     THEN
                                         ': accumulate gradients over several '
                                         || CASE
-                                            WHEN d.has_ddp THEN 'backward passes in no_sync()'
+                                            WHEN d.has_ddp THEN 'backward passes with no_sync()'
                                             ELSE 'steps'
                                         END
                                         || ', compress them, or use larger batches'
@@ -452,6 +454,38 @@ CREATE MACRO recommendations_v1(
                             AND d.setup_us < 0.5 * d.setup_pct / 100 * d.total_us
                             THEN 'compilation'
                     END
+                },
+                {
+                    'rule': 'optimizer',
+                    'severity': 'warning',
+                    'fires': d.optimizer_pct > 20,
+                    'value': d.optimizer_pct,
+                    'threshold': 20,
+                    'message': 'The optimizer (' || d.optimizer || ') takes '
+                    || format('{:.1f}', d.optimizer_pct) || ' % of the mean step'
+                    || CASE
+                        WHEN d.used_devices > 0 THEN ', on the device or while that is idle: '
+                        ELSE ': '
+                    END
+                    || CASE
+                        WHEN d.implementation IS NULL OR d.implementation = 'fused' THEN ''
+                        WHEN d.optimizer IN ('Adagrad', 'Adam', 'AdamW', 'SGD')
+                            THEN 'pass fused=True to ' || d.optimizer || ', or '
+                        WHEN
+                            d.implementation = 'for-loop' AND d.used_devices > 0
+                            AND d.optimizer IN (
+                                'ASGD', 'Adadelta', 'Adamax', 'NAdam', 'RAdam', 'RMSprop', 'Rprop'
+                            )
+                            THEN 'pass foreach=True to ' || d.optimizer || ', or '
+                        ELSE
+                            'update all parameters at once, as the fused optimizers of '
+                            || 'torch.optim do, or '
+                    END
+                    || 'accumulate gradients over several backward passes, so that it runs less '
+                    || 'often.',
+                    'cost_us': d.optimizing_us + d.optimizer_work_us,
+                    'confidence': 'estimated',
+                    'explained_by': NULL
                 },
                 {
                     'rule': 'launch_bound',
@@ -699,6 +733,7 @@ CREATE MACRO recommendations_v1(
             (u.is_capture OR u.is_partial OR s.run IS NOT NULL) IS NOT TRUE
             OR a.rule NOT IN (
                 'device_setup',
+                'optimizer',
                 'launch_bound',
                 'outside_operators',
                 'small_kernels',

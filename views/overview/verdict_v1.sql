@@ -4,7 +4,7 @@
 -- summary: The answer in sentences: one headline, six key figures, and what costs most.
 -- grain: one row per sentence, figure or finding of a trace
 -- distributes: run
--- combines: traces; devices; graph_launches(); device_words(); used_devices(); data_advice(); device_advice(); device_setup(); eligible_kernel_share(); frameworks(); frames_outside_operators(); memory_fullness(); recorded_intervals(); serving_advice(); small_launches(); step_compilation(); step_synchronizations(); unrecorded_work(); gpu_summary_v1(); steps; recorded_kinds(); memory_peaks(); serving_verdict(); straggler_verdict(); comm_overlap_v1(); mfu_v1(); operator_stats_v1(per_span := TRUE); step_breakdown_v1()
+-- combines: traces; devices; graph_launches(); device_words(); used_devices(); data_advice(); device_advice(); device_setup(); eligible_kernel_share(); frameworks(); frames_outside_operators(); memory_fullness(); optimizer_time(); recorded_intervals(); serving_advice(); small_launches(); step_compilation(); step_synchronizations(); unrecorded_work(); gpu_summary_v1(); steps; recorded_kinds(); memory_peaks(); serving_verdict(); straggler_verdict(); comm_overlap_v1(); mfu_v1(); operator_stats_v1(per_span := TRUE); step_breakdown_v1()
 -- order: run, worker, span, list_position(['headline', 'gain', 'card', 'finding'], part), position
 -- uses: as_bytes, as_digits, as_percent, as_time, device_words, finding_phrases, graph_launches, is_wanted, memory_peaks, percentage, recorded_kinds, recording_hint, serving_verdict, straggler_verdict, unrecorded_work, worker_waits, comm_overlap_v1, gpu_summary_v1, mfu_v1, operator_stats_v1, recommendations_v1, step_breakdown_summary_v1, step_breakdown_v1
 -- example: samples --run ddp_gloo --worker rank0
