@@ -56,6 +56,9 @@ OF_COMPILATION = ("step_compilation",)
 #: Blocks that have rows only where the host prepares a device while it records.
 OF_SETUP = ("device_setup",)
 
+#: Blocks that have rows only for traces with the memory of the allocator.
+OF_MEMORY = ("memory_growth",)
+
 #: Blocks that have rows only for traces in which an optimizer of torch.optim ran.
 OF_OPTIMIZERS = ("optimizer_time",)
 
@@ -70,6 +73,7 @@ RARE = {
     OF_LOADERS: "FROM data_pipeline_batches WHERE TRUE",
     OF_COMPILATION: "FROM host_events WHERE ends_with(name, ' (dynamo_timed)')",
     OF_SETUP: "FROM host_events WHERE is_setup_call(category, name, duration_ns)",
+    OF_MEMORY: "FROM memory_records WHERE total_allocated_bytes IS NOT NULL",
     OF_OPTIMIZERS: "FROM stacks WHERE starts_with(name, 'Optimizer.step#')",
     OF_FRAMES: "FROM stacks WHERE category = 'python_function'",
     OF_GRAPHS: "FROM graphs WHERE role = 'launch'",

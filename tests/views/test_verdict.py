@@ -17,6 +17,7 @@ from tracewh.views.registry import installed
 #: Rules whose cost is never known, so that verdict does not list them.
 WITHOUT_COST = {
     "small_kernels",
+    "memory_growth",
     "memory_nearly_full",
     "tensor_cores_unused",
     "data_parallel",

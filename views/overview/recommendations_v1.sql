@@ -4,10 +4,10 @@
 -- summary: Problems that cost time: what each one costs per step, how certain that is, and what to change.
 -- grain: one row per worker and rule that fires
 -- distributes: run
--- combines: traces; devices; device_words(); used_devices(); data_advice(); device_advice(); device_setup(); eligible_kernel_share(); frameworks(); frames_outside_operators(); memory_fullness(); optimizer_time(); recorded_intervals(); serving_advice(); small_launches(); step_compilation(); step_synchronizations(); unrecorded_work(); gpu_summary_v1(); step_breakdown_v1()
+-- combines: traces; devices; device_words(); used_devices(); data_advice(); device_advice(); device_setup(); eligible_kernel_share(); frameworks(); frames_outside_operators(); memory_fullness(); memory_growth(); optimizer_time(); recorded_intervals(); serving_advice(); small_launches(); step_compilation(); step_synchronizations(); unrecorded_work(); gpu_summary_v1(); step_breakdown_v1()
 -- order: cost_per_step_us DESC, list_position(['warning', 'info'], severity), run, worker, span, rule
 -- empty: No rule found anything to improve.
--- uses: as_time, data_advice, device_advice, device_words, eligible_kernel_share, frames_outside_operators, frameworks, lost_time, memory_fullness, recorded_intervals, recording_hint, serving_advice, small_launches, step_synchronizations, trace_gpus, unrecorded_work, gpu_summary_v1
+-- uses: as_bytes, as_time, data_advice, device_advice, device_words, eligible_kernel_share, frames_outside_operators, frameworks, lost_time, memory_fullness, memory_growth, recorded_intervals, recording_hint, serving_advice, small_launches, step_synchronizations, trace_gpus, unrecorded_work, gpu_summary_v1
 -- example: samples --run ddp_gloo
 --
 -- A rule fires when its value passes its threshold:
@@ -45,6 +45,8 @@
 --     low_utilization_periods    share of the same time in intervals with a utilisation below 50 %, above
 --                                10 %; the intervals are those of utilization_series, and only GPUs with
 --                                50 % or more on average are checked
+--     memory_growth              bytes by which the allocated memory of a device grows per step, above 1 MiB, if
+--                                it grows from every step to the next; needs four steps
 --     memory_nearly_full         peak of the allocated memory of a device, above 90 % of its memory
 --     tensor_cores_unused        share of the kernel time in operators that can use tensor cores, above 0 %,
 --                                if no kernel uses those of a GPU of capability 7 or later
@@ -182,6 +184,8 @@ CREATE MACRO recommendations_v1(
             t.source,
             m.full_pct,
             m.full_devices,
+            e.growth_bytes,
+            e.device AS growing_device,
             h.has_data_parallel,
             h.has_ddp,
             h.is_compiled,
@@ -214,6 +218,8 @@ CREATE MACRO recommendations_v1(
         LEFT JOIN busy AS b ON d.run = b.run AND d.worker = b.worker AND d.span = b.span
         LEFT JOIN memory_fullness(run, worker, span) AS m
             ON d.run = m.run AND d.worker = m.worker AND d.span = m.span
+        LEFT JOIN memory_growth(run, worker, span) AS e
+            ON d.run = e.run AND d.worker = e.worker AND d.span = e.span
         LEFT JOIN frameworks(run, worker, span) AS h
             ON d.run = h.run AND d.worker = h.worker AND d.span = h.span
         LEFT JOIN eligible_kernel_share(run, worker, span) AS c
@@ -571,6 +577,27 @@ CREATE MACRO recommendations_v1(
                             THEN d.costliest
                         WHEN d.has_gaps THEN 'device_gaps'
                     END
+                },
+                {
+                    'rule': 'memory_growth',
+                    'severity': 'warning',
+                    'fires': d.growth_bytes > 1048576,
+                    'value': d.growth_bytes,
+                    'threshold': 1048576,
+                    'message': 'The allocated memory of '
+                    || CASE
+                        WHEN d.growing_device = 'cpu' THEN 'the host' ELSE d.growing_device
+                    END
+                    || ' grows in every step, by ' || as_bytes(d.growth_bytes)
+                    || ' on average: release what each step keeps, such as '
+                    || CASE
+                        WHEN d.trains THEN 'a loss that was not detached'
+                        ELSE 'outputs of earlier steps, or a cache without a limit'
+                    END
+                    || '; memory_events lists what was not released.',
+                    'cost_us': NULL,
+                    'confidence': 'possible',
+                    'explained_by': NULL
                 },
                 {
                     'rule': 'memory_nearly_full',

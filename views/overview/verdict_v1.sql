@@ -4,9 +4,9 @@
 -- summary: The answer in sentences: one headline, six key figures, and what costs most.
 -- grain: one row per sentence, figure or finding of a trace
 -- distributes: run
--- combines: traces; devices; graph_launches(); device_words(); used_devices(); data_advice(); device_advice(); device_setup(); eligible_kernel_share(); frameworks(); frames_outside_operators(); memory_fullness(); optimizer_time(); recorded_intervals(); serving_advice(); small_launches(); step_compilation(); step_synchronizations(); unrecorded_work(); gpu_summary_v1(); steps; recorded_kinds(); memory_peaks(); serving_verdict(); straggler_verdict(); comm_overlap_v1(); mfu_v1(); operator_stats_v1(per_span := TRUE); step_breakdown_v1()
+-- combines: traces; devices; graph_launches(); device_words(); used_devices(); data_advice(); device_advice(); device_setup(); eligible_kernel_share(); frameworks(); frames_outside_operators(); memory_fullness(); memory_growth(); optimizer_time(); recorded_intervals(); serving_advice(); small_launches(); step_compilation(); step_synchronizations(); unrecorded_work(); gpu_summary_v1(); steps; recorded_kinds(); memory_peaks(); serving_verdict(); straggler_verdict(); comm_overlap_v1(); mfu_v1(); operator_stats_v1(per_span := TRUE); step_breakdown_v1()
 -- order: run, worker, span, list_position(['headline', 'gain', 'card', 'finding'], part), position
--- uses: as_bytes, as_digits, as_percent, as_time, device_words, finding_phrases, graph_launches, is_wanted, memory_peaks, percentage, recorded_kinds, recording_hint, serving_verdict, straggler_verdict, unrecorded_work, worker_waits, comm_overlap_v1, gpu_summary_v1, mfu_v1, operator_stats_v1, recommendations_v1, step_breakdown_summary_v1, step_breakdown_v1
+-- uses: as_bytes, as_digits, as_percent, as_time, device_words, finding_phrases, graph_launches, is_wanted, memory_growth, memory_peaks, percentage, recorded_kinds, recording_hint, serving_verdict, straggler_verdict, unrecorded_work, worker_waits, comm_overlap_v1, gpu_summary_v1, mfu_v1, operator_stats_v1, recommendations_v1, step_breakdown_summary_v1, step_breakdown_v1
 -- example: samples --run ddp_gloo --worker rank0
 -- reading: This rank waits for its data loader for a third of each step. Without that, a step would take 24 ms instead of 36 ms.
 --
@@ -31,7 +31,8 @@
 --          top_operator   if no kernel was recorded: share of the operator with the most self time
 --          attention      for serving: share of attention in the device work
 --       5  communication  communication per step that no kernel hides; if no kernel was recorded, all of it
---       6  peak_memory    peak of the allocated memory; the capacity of the device
+--       6  peak_memory    peak of the allocated memory; the capacity of the device, and how much memory grows
+--                         per step if that is in every step
 --
 -- - finding: up to three rules of recommendations, the costliest first. Findings that cost less than 1 % of
 --   the mean step are left out, and so are those whose cost is unknown.
@@ -245,6 +246,7 @@ CREATE MACRO verdict_v1(
             a.span,
             bool_or(a.rule = 'device_gaps') AS has_gaps,
             any_value(a.value) FILTER (WHERE a.rule = 'idle_gpus') AS idle_gpus,
+            any_value(a.value) FILTER (WHERE a.rule = 'memory_growth') AS growth_bytes,
             any_value(a.cost_us) FILTER (WHERE a.rule = 'data_loading') AS loading_us,
             any_value(a.value) FILTER (WHERE a.rule = 'tensor_cores_unused') AS eligible_pct
         FROM advice AS a
@@ -389,6 +391,7 @@ CREATE MACRO verdict_v1(
             coalesce(k.has_memory, FALSE) AS has_memory,
             r.run IS NOT NULL AS has_graphs,
             u.idle_gpus,
+            CASE WHEN e.device = p.peak.device THEN u.growth_bytes END AS growth_bytes,
             g.mfu_pct,
             u.eligible_pct,
             coalesce(k.has_counters, FALSE) AS has_counters,
@@ -438,6 +441,8 @@ CREATE MACRO verdict_v1(
         LEFT JOIN hidden AS h ON t.run = h.run AND t.worker = h.worker AND t.span = h.span
         LEFT JOIN listed_devices AS l ON t.run = l.run AND t.worker = l.worker AND t.span = l.span
         LEFT JOIN peaks AS p ON t.run = p.run AND t.worker = p.worker AND t.span = p.span
+        LEFT JOIN memory_growth(run, worker, span) AS e
+            ON t.run = e.run AND t.worker = e.worker AND t.span = e.span
         LEFT JOIN recorded_kinds(run, worker, span) AS k
             ON t.run = k.run AND t.worker = k.worker AND t.span = k.span
         LEFT JOIN unrecorded_work(run, worker, span) AS w
@@ -878,15 +883,26 @@ CREATE MACRO verdict_v1(
                     'unit': 'bytes',
                     'text': as_bytes(f.peak.bytes),
                     'detail': CASE
-                        WHEN f.peak.device = 'cpu' THEN 'of the host'
                         WHEN f.peak IS NOT NULL
                             THEN
-                                coalesce(
-                                    as_percent(percentage(f.peak.bytes, f.peak.capacity))
-                                    || ' of ' || as_bytes(f.peak.capacity),
-                                    'on ' || f.peak.device
+                                CASE
+                                    WHEN f.peak.device = 'cpu' THEN 'of the host'
+                                    ELSE
+                                        coalesce(
+                                            as_percent(
+                                                percentage(f.peak.bytes, f.peak.capacity)
+                                            )
+                                            || ' of ' || as_bytes(f.peak.capacity),
+                                            'on ' || f.peak.device
+                                        )
+                                        || CASE
+                                            WHEN f.has_graphs THEN ', outside graphs' ELSE ''
+                                        END
+                                END
+                                || coalesce(
+                                    ', and ' || as_bytes(f.growth_bytes) || ' more in every step',
+                                    ''
                                 )
-                                || CASE WHEN f.has_graphs THEN ', outside graphs' ELSE '' END
                         WHEN f.has_memory THEN 'only sizes of blocks; torch 1.10 records totals'
                         WHEN f.is_empty OR f.is_foreign THEN f.operators_hint
                         ELSE recording_hint(f.source, 'memory')
