@@ -6,8 +6,8 @@
 --
 -- torch.optim annotates each call of step(). The time of an optimizer is that of the annotation in which no device works
 -- and no collective runs on the host, the profiler does not work and torch.compile does not compile, and that in which
--- the device runs what was launched inside the annotation. Annotations that start in a step count; one inside another
--- counts once. A trace without steps counts as one step.
+-- the device runs what was launched inside the annotation, other than collectives. Annotations that start in a step
+-- count; one inside another counts once. A trace without steps counts as one step.
 --
 -- The implementation has the names of torch.optim: 'fused' if operators named aten::_fused_ ran inside the annotation,
 -- 'foreach' if those named aten::_foreach_ did, and otherwise 'for-loop', which runs operators for each parameter.
@@ -97,7 +97,10 @@ CREATE MACRO optimizer_time(
         SELECT
             t.trace,
             0,
-            CASE WHEN l.event_id IS NULL THEN 1 ELSE 18446744073709551616::HUGEINT END,
+            CASE
+                WHEN l.event_id IS NULL OR d.kind = 'communication' THEN 1
+                ELSE 18446744073709551616::HUGEINT
+            END,
             d.start_ns,
             d.duration_ns
         FROM device_events AS d

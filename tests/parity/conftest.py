@@ -61,7 +61,7 @@ _HOST = ("cpu_op", "operator", "python_function")
 
 @pytest.fixture(scope="session")
 def raw(corpus: tracewh.Warehouse) -> dict[tuple[str, str, str], list[dict[str, Any]]]:
-    """Complete events of every .gz of the corpus, by run, worker and span: category, name, start and
+    """Complete events of every .gz of the corpus, by run, worker and span: category, name, thread, start and
     length in exact us, and arguments but of operators and frames."""
     files = {}
     rows = corpus.sql("SELECT run, worker, span, source_path FROM traces").fetchall()
@@ -71,7 +71,7 @@ def raw(corpus: tracewh.Warehouse) -> dict[tuple[str, str, str], list[dict[str, 
         with gzip.open(path) as file:
             events = json.load(file, parse_float=Decimal)["traceEvents"]
         files[run, worker, span] = [
-            {key: event[key] for key in ("cat", "name", "ts", "dur")}
+            {key: event[key] for key in ("cat", "name", "pid", "tid", "ts", "dur")}
             | ({} if event["cat"].lower() in _HOST else {"args": event.get("args", {})})
             for event in events
             if event.get("ph") == "X" and event["cat"] != "Trace"
