@@ -44,7 +44,9 @@ def summarize(
             rows = [row for row in rows if row["part"] != "gain"]
             rows.append({"part": "gain", "text": best})
         traces = [names for names in opened.names() if names[0] == trace.run]
-    lines = page_lines(Page.of(output), trace, rows, parts, _options(trace, traces, warehouse))
+        late = query_rows(opened, "workers_to_compare", **of_trace) if _is_about_waits(rows) else []
+    options = _options(trace, traces, warehouse)
+    lines = page_lines(Page.of(output), trace, rows, parts, options, late)
     with output.sink() as sink:
         sink.write("".join(f"{line}\n" for line in lines).encode())
 
@@ -55,6 +57,7 @@ def page_lines(
     rows: Sequence[Row],
     parts: Sequence[tuple[str, float, str]],
     options: tuple[str, str],
+    late: Sequence[tuple[str, str]],
 ) -> Iterator[str]:
     """Yield the lines of the page.
 
@@ -64,6 +67,7 @@ def page_lines(
         rows: The rows of the view verdict.
         parts: The categories of the mean step, their time in us and their time as text.
         options: Options of commands: those that choose the trace of the run, and the warehouse.
+        late: A worker that waits for a straggler, and the straggler, if the headline is about that.
     """
     by_part: dict[str, list[Row]] = {}
     for row in rows:
@@ -92,6 +96,8 @@ def page_lines(
         yield from _findings(page, findings)
     yield ""
     yield page.style("1", "Next")
+    for waiting, straggler in late:
+        yield _comparison(trace, waiting, straggler, options)
     yield from _commands(trace, headline["view"], *options)
 
 
@@ -167,6 +173,22 @@ def _options(
         one += f" --span {shlex.quote(trace.span)}"
     is_default = warehouse == os.environ.get("TRACEWH_WAREHOUSE", DEFAULT_WAREHOUSE)
     return one, "" if is_default else f" -w {shlex.quote(warehouse)}"
+
+
+def _is_about_waits(rows: Sequence[Row]) -> bool:
+    """Return whether the headline is about workers that wait for each other."""
+    return any(row["part"] == "headline" and row["view"] == "comm_wait" for row in rows)
+
+
+def _comparison(trace: ReportTrace, waiting: str, straggler: str, options: tuple[str, str]) -> str:
+    """Return the command that says what a straggler does longer than a worker that waits for it."""
+    one, where = options
+    run, span = shlex.quote(trace.run), shlex.quote(trace.span)
+    sides = (("baseline", waiting), ("experiment", straggler))
+    chosen = "".join(f" --{side}-worker {shlex.quote(worker)}" for side, worker in sides)
+    if " --span " in one:
+        chosen += "".join(f" --{side}-span {span}" for side, _ in sides)
+    return f"  tracewh diff {run} {run}{chosen}{where}"
 
 
 def _commands(trace: ReportTrace, view: str, one: str, where: str) -> Iterator[str]:

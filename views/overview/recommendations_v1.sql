@@ -285,8 +285,9 @@ CREATE MACRO recommendations_v1(
                     'threshold': 10,
                     'message': format(
                         'Other workers wait for this one in collectives, for up to {:.1f} % of '
-                        || 'their mean step: balance the work between them, and see comm_wait and '
-                        || 'stragglers.',
+                        || 'their mean step: balance the work between them; tracewh diff says what '
+                        || 'a worker does longer than another, and comm_wait how long each step '
+                        || 'waits.',
                         d.longest_wait_pct
                     ),
                     'cost_us': d.longest_wait_us,

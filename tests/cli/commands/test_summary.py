@@ -216,6 +216,34 @@ def test_a_table_without_events_has_no_cards(tracewh: Command, tmp_path: Path) -
     assert [row["part"] for row in done.json] == ["headline"]
 
 
+@pytest.mark.usefixtures("open_once")
+def test_a_straggler_is_compared_with_a_worker_that_waits(
+    tracewh: Command, tmp_path: Path, write_trace: Callable[..., Path]
+) -> None:
+    """The one that waits longest, or the one that is shown. Of two recordings, only the first has a straggler."""
+
+    def write(worker: str, span: str, reduces_ns: int) -> None:
+        step = {"step": 1, "event_id": 0, "start_ns": 0, "end_ns": 1000, "is_tail": False}
+        step |= {"extended_start_ns": 0, "extended_end_ns": 1000}
+        reduction = {"event_id": 1, "category": "user_annotation", "name": "gloo:all_reduce"}
+        reduction |= {"pid": "1", "tid": "1", "start_ns": 0, "duration_ns": reduces_ns}
+        rows = {"traces": [{"events": 2}], "steps": [step], "host_events": [reduction]}
+        write_trace(tmp_path / "wh", rows, "job", worker, span)
+
+    for worker, reduces_ns in (("a", 500), ("b", 900), ("the late", 100)):
+        write(worker, "1", reduces_ns)
+        write(worker, "2", 500)
+    for worker, waiting in (("a", "a"), ("b", "b"), ("the late", "b")):
+        words = ("summary", "job", "--worker", worker, "--span", "1", "-w", tmp_path / "wh")
+        done = tracewh(*words)
+        assert (
+            f"\nNext\n  tracewh diff job job --baseline-worker {waiting} --experiment-worker 'the late'"
+            f" --baseline-span 1 --experiment-span 1 -w {tmp_path / 'wh'}\n  tracewh show comm_wait "
+        ) in done.out
+    done = tracewh("summary", "job", "--span", "2", "-w", tmp_path / "wh")
+    assert done.out.partition("\nNext\n")[2].startswith("  tracewh show ")
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
