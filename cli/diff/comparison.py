@@ -41,6 +41,7 @@ class Comparison:
     """The comparison of two runs: the rows of the diff views.
 
     Attributes:
+        names: The baseline and the experiment, each with the worker and the span that were chosen.
         verdict: The sentence on the two runs, and the figures behind it.
         block: Path of the block that is compared; None for the whole trace.
         blocks: That block or the whole trace, then the blocks in it by name, from one trace of each run.
@@ -48,6 +49,7 @@ class Comparison:
 
     baseline: str
     experiment: str
+    names: tuple[str, str]
     alpha: float
     block: str | None
     verdict: list[Row]
@@ -67,10 +69,15 @@ class Comparison:
         def rows(view: str, **more: Any) -> list[Row]:
             return _rows(warehouse, view, {**arguments, "alpha": alpha, **more})
 
+        def name(side: str) -> str:
+            parts = (arguments.get(key) for key in (side, f"{side}_worker", f"{side}_span"))
+            return " ".join(part for part in parts if part is not None)
+
         [overview] = rows("diff_overview")
         return cls(
             arguments["baseline"],
             arguments["experiment"],
+            (name("baseline"), name("experiment")),
             alpha,
             block,
             rows("diff_verdict"),

@@ -152,7 +152,8 @@ FORMATS: dict[str, Callable[[Comparison, bool, Sequence[str]], str]] = {
 def _verdict(comparison: Comparison) -> tuple[str, str]:
     """Return the sentence on the two runs, and the names and step times that it is about."""
     [headline] = _part(comparison, "headline")
-    names = f"{plain(comparison.experiment)} against {plain(comparison.baseline)}"
+    baseline, experiment = map(plain, comparison.names)
+    names = f"{experiment} against {baseline}"
     return headline["text"], ": ".join(filter(None, (names, plain(headline["detail"] or ""))))
 
 

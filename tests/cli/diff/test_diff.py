@@ -219,6 +219,14 @@ def test_a_run_does_not_differ_from_itself(tracewh: Command, pair: Path) -> None
     assert len(done.out.splitlines()) == 5  # and the lengths of a step
 
 
+@pytest.mark.usefixtures("pair")
+def test_what_was_chosen_of_a_run_is_named(tracewh: Command) -> None:
+    done = tracewh("diff", "before", "after", "--experiment-worker", "w", "--baseline-span", "1")
+    assert done.out.splitlines()[1].startswith(
+        "after w against before 1: 203 us to 403 us per step"
+    )
+
+
 def test_one_block(tracewh: Command, pair: Path) -> None:
     """The third step: 102 us of loading before and 302 after, then 100 of which the kernel has 42."""
     page = tracewh("diff", "before", "after", "--block", "/ProfilerStep[3]").out
