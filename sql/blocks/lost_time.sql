@@ -6,8 +6,8 @@
 --
 -- Idle time of a device is assigned in this order: to the data loader, to calls that wait for the device
 -- or for a copy (limited to the time of runtime calls in the step), to torch.compile, to calls that prepare the device,
--- to the optimizer, and to the rest of the host's work. What is left is outside of operators: nothing that was recorded runs. A cause only
--- counts if its rule of recommendations fires, because a rare event does not explain anything.
+-- to the optimizer, and to the rest of the host's work. What is left is outside of operators: nothing that was recorded
+-- runs. A cause only counts if its rule of recommendations fires, because a rare event does not explain anything.
 --
 -- If the loop has no annotations of a data loader, but its pipeline was recorded, as by MindSpore, the data loader
 -- gets the share of the mean step that the training waits of the recorded time.
