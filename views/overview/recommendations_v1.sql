@@ -73,12 +73,15 @@
 -- not fit.
 --
 -- device_setup, optimizer, launch_bound, outside_operators, small_kernels, low_gpu_utilization and the rules on gaps,
--- periods, copies and synchronization need to know what the device did. They are left out for a trace that captures graphs, whose
--- kernels do not run, and for one that misses work of the device: graph_capture and work_not_recorded of
+-- periods, copies and synchronization need to know what the device did. They are left out for a trace that captures
+-- graphs, whose kernels do not run, and for one that misses work of the device: graph_capture and work_not_recorded of
 -- trace_quality report these. A rule that is left out explains no other.
 --
 -- The training loop of MindSpore is not in its traces. The share of data_loading is then that of the time in which
 -- MindData waited for batches.
+--
+-- optimizer advises fused=True only for an optimizer of torch.optim that has this option, and that runs other operators
+-- than the fused ones.
 --
 -- iteration_interval is a rule of MindInsight, with its threshold. data_loading explains it.
 --
@@ -120,8 +123,8 @@
 --
 -- device_gaps, low_utilization_periods, excessive_synchronization, blocking_copies and pageable_copies are
 -- expert rules of Nsight Systems, with thresholds of our own. These, straggler, compilation, device_setup, optimizer,
--- launch_bound, outside_operators, small_kernels and idle_gpus are not rules of the TensorBoard profiler plugin. The plugin also
--- compares the memory of the host with that of a GPU; this rule is left out.
+-- launch_bound, outside_operators, small_kernels, memory_growth and idle_gpus are not rules of the TensorBoard profiler
+-- plugin. The plugin also compares the memory of the host with that of a GPU; this rule is left out.
 --
 -- params
 --   run, worker, span

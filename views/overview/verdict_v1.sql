@@ -42,8 +42,8 @@
 -- data are left out. If there is nothing to record, its text is 'none'. Texts have two or three significant digits;
 -- value has all of them. All figures are those of the views in the last column.
 --
--- A worker that waits for another one has a finding that names it. recommendations leaves it out, because the other
--- worker has the one that counts.
+-- A worker that waits for another one has a finding that names the other one. recommendations lists it with every_rule
+-- only, because the other worker has the finding that counts.
 --
 -- The headline says if graphs are captured, if the devices did work that is not in the trace, if nothing ran in
 -- the recording, and if another program seems to have written the trace. So do graph_capture, work_not_recorded,
