@@ -2,7 +2,7 @@
 -- since: 0.2
 -- summary: How long no device worked in the steps of a trace because the host prepared it: context, memory, kernels.
 -- grain: one row per trace with such time in steps that are not tail steps
--- uses: interval_totals, is_profiler_work, is_setup_call, is_wanted
+-- uses: complete_steps, interval_totals, is_profiler_work, is_setup_call, is_wanted
 --
 -- This is the time in the calls of is_setup_call that start in a step, without the time in which a device or the
 -- profiler works. Calls of several threads, and one inside another, count once. A trace without steps counts as one
@@ -20,21 +20,7 @@ CREATE MACRO device_setup(
     run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
 ) AS TABLE
     WITH
-    _steps AS MATERIALIZED (
-        SELECT
-            s.run,
-            s.worker,
-            s.span,
-            s.extended_start_ns AS start_ns,
-            s.extended_end_ns - s.extended_start_ns AS duration_ns,
-            dense_rank() OVER (ORDER BY s.run, s.worker, s.span) AS trace,
-            row_number() OVER (
-                PARTITION BY s.run, s.worker, s.span ORDER BY s.extended_start_ns, s.event_id
-            ) AS slot,
-            count(*) OVER (PARTITION BY s.run, s.worker, s.span) AS steps
-        FROM steps AS s
-        WHERE NOT s.is_tail AND is_wanted(s.run, s.worker, s.span, run, worker, span)
-    ),
+    _steps AS MATERIALIZED (FROM complete_steps(run, worker, span)),
 
     _traces AS (
         SELECT DISTINCT s.run, s.worker, s.span, s.trace, s.steps

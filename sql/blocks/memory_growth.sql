@@ -2,7 +2,7 @@
 -- since: 0.2
 -- summary: How much the allocated memory of a device grows in every step.
 -- grain: one row per trace with a device whose memory grows from each step to the next
--- uses: is_wanted, latest_before
+-- uses: complete_steps, is_wanted, latest_before
 --
 -- What counts is the least memory that is allocated in a step, because a step releases what it needs only for itself.
 -- The first step is left out: it may allocate what all others use, such as the state of the optimizer. So a trace needs
@@ -18,24 +18,7 @@ CREATE MACRO memory_growth(
     run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
 ) AS TABLE
     WITH
-    _steps AS MATERIALIZED (
-        SELECT
-            s.run,
-            s.worker,
-            s.span,
-            s.start_ns,
-            s.end_ns,
-            dense_rank() OVER (ORDER BY s.run, s.worker, s.span) AS trace,
-            row_number() OVER (ORDER BY s.run, s.worker, s.span, s.start_ns, s.step) AS id,
-            row_number() OVER (
-                PARTITION BY s.run, s.worker, s.span ORDER BY s.start_ns, s.step
-            ) AS slot,
-            count(*) OVER (PARTITION BY s.run, s.worker, s.span) AS steps
-        FROM steps AS s
-        WHERE
-            s.step IS NOT NULL AND NOT s.is_tail
-            AND is_wanted(s.run, s.worker, s.span, run, worker, span)
-    ),
+    _steps AS MATERIALIZED (FROM complete_steps(run, worker, span)),
 
     _records AS MATERIALIZED (
         SELECT
@@ -53,7 +36,7 @@ CREATE MACRO memory_growth(
     ),
 
     _starts AS (
-        SELECT s.trace AS lane, s.start_ns AS at_ns, s.id
+        SELECT s.trace AS lane, s.start_ns AS at_ns, s.slot AS id
         FROM _steps AS s
     ),
 
@@ -68,8 +51,8 @@ CREATE MACRO memory_growth(
             min(r.total_allocated_bytes) AS bytes
         FROM latest_before('_starts', '_records') AS l
         INNER JOIN _records AS r ON l.lane = r.lane AND l.id = r.id
-        INNER JOIN _steps AS s ON l.latest_id = s.id
-        WHERE r.at_ns < s.end_ns AND s.slot > 1
+        INNER JOIN _steps AS s ON l.lane = s.trace AND l.latest_id = s.slot
+        WHERE r.at_ns < s.start_ns + s.duration_ns AND s.slot > 1
         GROUP BY s.run, s.worker, s.span, s.steps, s.slot, r.device
     ),
 

@@ -2,7 +2,7 @@
 -- since: 0.2
 -- summary: How long the steps of a trace are in an optimizer, and how it updates the parameters.
 -- grain: one row per trace with an optimizer in steps that are not tail steps
--- uses: interval_totals, is_profiler_work, is_wanted
+-- uses: complete_steps, interval_totals, is_profiler_work, is_wanted
 --
 -- torch.optim annotates each call of step(). The time of an optimizer is that of the annotation in which no device works
 -- and no collective runs on the host, the profiler does not work and torch.compile does not compile, and that in which
@@ -25,21 +25,7 @@ CREATE MACRO optimizer_time(
     run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
 ) AS TABLE
     WITH RECURSIVE
-    _steps AS MATERIALIZED (
-        SELECT
-            s.run,
-            s.worker,
-            s.span,
-            s.extended_start_ns AS start_ns,
-            s.extended_end_ns - s.extended_start_ns AS duration_ns,
-            dense_rank() OVER (ORDER BY s.run, s.worker, s.span) AS trace,
-            row_number() OVER (
-                PARTITION BY s.run, s.worker, s.span ORDER BY s.extended_start_ns, s.event_id
-            ) AS slot,
-            count(*) OVER (PARTITION BY s.run, s.worker, s.span) AS steps
-        FROM steps AS s
-        WHERE NOT s.is_tail AND is_wanted(s.run, s.worker, s.span, run, worker, span)
-    ),
+    _steps AS MATERIALIZED (FROM complete_steps(run, worker, span)),
 
     _calls AS MATERIALIZED (
         SELECT t.trace, h.name, h.start_ns, h.duration_ns
