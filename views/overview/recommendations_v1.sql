@@ -324,7 +324,7 @@ CREATE MACRO recommendations_v1(
                         WHEN d.waits_for IS NOT NULL
                             THEN
                                 ', half or more of it waiting for ' || d.waits_for
-                                || ': the recommendations for that worker say what delays it, and '
+                                || ': see with tracewh diff what that worker does longer, and in '
                                 || 'comm_wait how long each step waits.'
                         WHEN d.waits_in_turn
                             THEN
