@@ -4,7 +4,7 @@
 -- grain: one row per step that is not a tail step
 -- uses: is_wanted
 --
--- As step_slots, for what a view is asked for.
+-- Like step_slots, but only for the traces that a view needs.
 --
 -- params
 --   run, worker, span

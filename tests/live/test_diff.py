@@ -83,13 +83,12 @@ def test_a_wider_layer(warehouse: tracewh.Warehouse) -> None:
     assert come and all(WIDE in sizes(row) for row in come)
     assert gone and all(WIDTH in sizes(row) for row in gone)
     assert same and not any(WIDE in sizes(row) for row in same)
-    # What costs the most more is a product of the two layers around the new width. Another process may get the
-    # processor in an operator; in one step that is not significant. The nodes of autograd are left out: each lasts
-    # as long as its products, and loses it in several steps.
-    significant = [row for row in rows if row["significant"] and row["name"].startswith("aten::")]
+    # Of what is called with the new width, a product of the two layers around it costs the most. Any other operator
+    # may lose the processor to another process. The nodes of autograd are left out: each lasts as long as its products.
+    significant = [row for row in come if row["significant"] and row["name"].startswith("aten::")]
     most = max(significant, key=lambda row: row["delta_host_self_us"])
-    assert most["name"] in ("aten::mm", "aten::addmm", "aten::add_") and WIDE in sizes(most)
-    assert {"aten::mm", "aten::addmm"} <= {row["name"] for row in significant if WIDE in sizes(row)}
+    assert most["name"] in ("aten::mm", "aten::addmm", "aten::add_")
+    assert {"aten::mm", "aten::addmm"} <= {row["name"] for row in significant}
     # By name nothing is called more or less often.
     assert counted(ask(warehouse, "diff_operators", "layer"))[0] == []
 
