@@ -139,6 +139,14 @@ OPERATORS = Section(
             ),
         ),
         Panel(
+            "annotations",
+            "Annotations",
+            "annotation_breakdown",
+            # They nest, so no sum of theirs is a time.
+            _top("name", "host_us", "device_us", sums=()),
+            left_out="All annotations are steps, which Time per step shows.",
+        ),
+        Panel(
             "flops",
             "Roofline of matrix products, convolutions and attention",
             "operator_flops_summary",

@@ -99,6 +99,22 @@ CASES: dict[str, tuple[str, list[tuple[str, str | None]]]] = {
             ("('/a.py:1', 'f', 4, FALSE)", None),
         ],
     ),
+    "annotations": (
+        "name, calls, host_us, device_us",
+        [
+            (
+                "('forward', 1200, 212000, NULL), ('forward', 6, NULL, 900000), ('Optimizer.step#SGD.step', 6, 9, NULL)",
+                "forward takes the most time on the host: 212 ms in 1,200 calls.",
+            ),
+            (
+                "('load', 1, 30, NULL::DOUBLE), ('save', 9, 20, NULL)",
+                "load takes the most time on the host: 30 us in 1 call.",
+            ),
+            ("('load', 1, 30, NULL::DOUBLE), ('save', 9, 30, NULL)", None),
+            ("('load', 1, 30, NULL::DOUBLE)", None),
+            ("('load', 1, NULL::DOUBLE, 30), ('save', 1, NULL, 20)", None),
+        ],
+    ),
     "flops": (
         "name, total_flops",
         [
