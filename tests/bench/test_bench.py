@@ -113,7 +113,10 @@ def test_the_view_benchmark_measures_views_and_many_workers(grown: Path, tmp_pat
         assert 0 < warm < cold
         assert peak_mb > 50
         seconds = (("warm", min(warm, float(row[3])), 0.3), ("cold", min(cold, float(row[6])), 0.7))
-        assert row[9] == ", ".join(what for what, took, goal in seconds if took > goal)
+        # Seconds that are printed as the goal may be rounded, so they may be over it or not.
+        equal = {what for what, took, goal in seconds if took == goal}
+        said = {what for what in row[9].split(", ") if what}
+        assert said - equal == {what for what, took, goal in seconds if took > goal}
         assert many[name][3:] == [row[8], ""]
     assert "No rows for these traces: roofline." in table
 
