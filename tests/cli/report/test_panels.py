@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 
 import tracewh
+from tests.given import Tables
 from tracewh.cli.report.live import PANELS
 from tracewh.cli.report.page import _only_trace, _sql
+from tracewh.cli.report.panels import VERDICT_PANEL
 from tracewh.cli.report.report_trace import ReportTrace
 from tracewh.views.queries import query_text
 
@@ -34,6 +36,35 @@ def test_only_kernels_hide_communication(all_samples: tracewh.Warehouse) -> None
         }
         query = query_text("report/overlap", run=run, most_rows=2000)
         assert {row[0] for row in all_samples.rows(query)} == workers
+
+
+def test_annotations_are_shown_without_the_steps(all_samples: tracewh.Warehouse) -> None:
+    for run, expected in {
+        "gpt_eager": {"forward", "backward"}
+        | {"Optimizer.step#AdamW.step", "Optimizer.zero_grad#AdamW.zero_grad"},
+        "gpt_inference": set(),
+    }.items():
+        keys = {"run": run, "worker": "worker0", "span": "1"}
+        rows = all_samples.annotation_breakdown(**keys)
+        assert any(row[3].startswith("ProfilerStep#") for row in rows.fetchall())
+        query = query_text("report/annotations", **keys, most_rows=2000)
+        assert {row[0] for row in all_samples.rows(query)} == expected
+
+
+def test_findings_lead_to_panels(tables: Tables) -> None:
+    query = "SELECT DISTINCT f.view FROM finding_phrases() AS f"
+    tables.prepare(query)
+    named = {view for (view,) in tables.con.execute(query).fetchall()}
+    panels = dict(VERDICT_PANEL.chart or {})["panels"]
+    assert panels["annotation_breakdown"] == "annotations"
+    assert named - set(panels) == {  # no panel shows these
+        "attention_roofline",
+        "memory_copy_stats",
+        "runtime_api_stats",
+        "serving_steps",
+        "serving_summary",
+        "utilization_series",
+    }
 
 
 @pytest.mark.parametrize(
