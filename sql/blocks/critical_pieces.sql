@@ -38,7 +38,7 @@ CREATE MACRO critical_pieces(windows VARCHAR) AS TABLE
             t.trace,
             t.pid,
             t.tid,
-            row_number() OVER (ORDER BY t.trace, t.pid, t.tid) AS lane
+            row_number() OVER (ORDER BY t.trace, t.pid, t.tid)::INTEGER AS lane
         FROM (
             SELECT DISTINCT a.trace, h.pid, h.tid
             FROM host_events AS h
@@ -49,7 +49,7 @@ CREATE MACRO critical_pieces(windows VARCHAR) AS TABLE
 
     _host AS MATERIALIZED (FROM thread_activity('_traces', '_threads')),
 
-    _calls AS MATERIALIZED (
+    _calls AS NOT MATERIALIZED (
         SELECT
             h.trace,
             h.lane,
@@ -66,12 +66,13 @@ CREATE MACRO critical_pieces(windows VARCHAR) AS TABLE
 
     _waits AS MATERIALIZED (FROM device_waits('_traces', '_calls', '_work')),
 
-    -- Everything inside a call that waited is part of the call.
-    _busy AS MATERIALIZED (
+    -- Everything inside a call that waited is part of the call. What is materialized stays in memory until the
+    -- query ends, so what another join finds as fast is not.
+    _busy AS NOT MATERIALIZED (
         SELECT h.trace, h.lane, h.event_id, h.start_ns, h.end_ns, h.overlap_start_ns, h.is_op
         FROM _host AS h
         LEFT JOIN _waits AS w ON h.trace = w.trace AND h.parent_id = w.event_id
-        WHERE h.end_ns > h.start_ns AND h.end_ns > h.from_ns AND w.event_id IS NULL
+        WHERE h.is_active AND w.event_id IS NULL
     ),
 
     _busy_ids AS (
@@ -84,7 +85,7 @@ CREATE MACRO critical_pieces(windows VARCHAR) AS TABLE
         FROM _busy AS b
     ),
 
-    _innermost AS (
+    _innermost AS NOT MATERIALIZED (
         SELECT b.lane, b.event_id, b.start_ns, b.end_ns, c.until_ns, b.is_op
         FROM _busy AS b
         INNER JOIN cut_events('_busy_ids') AS c ON (b.trace::BIGINT << 40) + b.event_id = c.id
@@ -100,16 +101,11 @@ CREATE MACRO critical_pieces(windows VARCHAR) AS TABLE
         WHERE k.is_early AND k.launched_ns > k.from_ns
     ),
 
-    _slices AS MATERIALIZED (
-        SELECT
-            s.lane,
-            s.start_ns,
-            s.end_ns,
-            s.event_id,
-            s.after_op,
-            w.done_ns,
-            w.lane AS done_lane
-        FROM host_slices('_cuts', '_innermost') AS s
+    _slices AS MATERIALIZED (FROM host_slices('_cuts', '_innermost')),
+
+    _waiting AS NOT MATERIALIZED (
+        SELECT s.lane, s.start_ns, s.end_ns, s.event_id, w.done_ns, w.lane AS done_lane
+        FROM _slices AS s
         INNER JOIN _threads AS t ON s.lane = t.lane
         LEFT JOIN _waits AS w ON t.trace = w.trace AND s.event_id = w.event_id
     ),
@@ -188,7 +184,7 @@ CREATE MACRO critical_pieces(windows VARCHAR) AS TABLE
                     WHEN s.end_ns > s.done_ns THEN 'sync'
                 END
             ) AS bound
-        FROM _slices AS s
+        FROM _waiting AS s
         UNION ALL
         SELECT k.lane, greatest(k.start_ns, k.before_ns), k.end_ns, k.event_id, NULL
         FROM _work AS k
@@ -204,7 +200,7 @@ CREATE MACRO critical_pieces(windows VARCHAR) AS TABLE
         SELECT row_number() OVER () AS id, j.lane, j.at_ns, max(j.to_lane) AS to_lane
         FROM (
             SELECT s.lane, s.done_ns AS at_ns, s.done_lane AS to_lane
-            FROM _slices AS s
+            FROM _waiting AS s
             WHERE s.done_ns IS NOT NULL
             UNION ALL
             SELECT h.lane, h.at_ns, h.to_lane

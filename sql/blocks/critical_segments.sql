@@ -11,6 +11,7 @@
 -- columns
 --   run, worker, span
 --   step         BIGINT   key  Number of the step; NULL where the trace has no steps.
+--   chain        BIGINT   -    Number of the step among all steps, in the order of run, worker, span and step.
 --   event_id     BIGINT   key  The event; for a delay, the work that was late; NULL where none was recorded.
 --   name         VARCHAR  -    Name of the event.
 --   start_ns     BIGINT   ns   Start of the piece, nanoseconds since the epoch.
@@ -30,9 +31,9 @@ CREATE MACRO critical_segments(
             s.end_ns,
             s.extended_start_ns AS from_ns,
             s.extended_end_ns AS to_ns,
-            dense_rank() OVER (ORDER BY s.run, s.worker, s.span) AS trace,
+            dense_rank() OVER (ORDER BY s.run, s.worker, s.span)::INTEGER AS trace,
             row_number() OVER (
-                ORDER BY s.run, s.worker, s.span, s.extended_start_ns, s.event_id
+                ORDER BY s.run, s.worker, s.span, s.step, s.extended_start_ns, s.event_id
             ) AS chain
         FROM steps AS s
         WHERE
@@ -54,7 +55,7 @@ CREATE MACRO critical_segments(
             SELECT w.chain, w.to_ns AS start_ns, w.to_ns AS end_ns, NULL, NULL, FALSE
             FROM _windows AS w
         ) AS b
-        ORDER BY b.chain, b.start_ns, b.end_ns
+        ORDER BY b.chain, b.start_ns, b.is_piece
     ),
 
     _reached AS (
@@ -119,8 +120,9 @@ CREATE MACRO critical_segments(
         FROM _begun AS b
     ),
 
-    _segments AS MATERIALIZED (
+    _segments AS (
         SELECT
+            w.trace,
             f.chain,
             f.event_id,
             f.bound,
@@ -131,24 +133,25 @@ CREATE MACRO critical_segments(
         INNER JOIN _windows AS w ON f.chain = w.chain
     ),
 
-    -- Through a list: the planner then expects few rows and hashes them, not all events.
+    _trace_numbers AS (
+        SELECT DISTINCT w.run, w.worker, w.span, w.trace
+        FROM _windows AS w
+    ),
+
     _events AS (
         SELECT
-            s.chain,
-            s.event_id,
+            t.trace,
+            h.event_id,
             h.name,
             CASE h.category WHEN 'user_annotation' THEN 'data_loading' ELSE 'cpu' END AS bound
-        FROM
-            (SELECT DISTINCT s.chain, s.event_id FROM _segments AS s WHERE s.event_id IS NOT NULL)
-                AS s
-        INNER JOIN _windows AS w ON s.chain = w.chain
+        FROM host_events AS h
         INNER JOIN
-            host_events AS h
-            ON w.run = h.run AND w.worker = h.worker AND w.span = h.span AND s.event_id = h.event_id
+            _trace_numbers AS t
+            ON h.run = t.run AND h.worker = t.worker AND h.span = t.span
         UNION ALL
         SELECT
-            s.chain,
-            s.event_id,
+            t.trace,
+            d.event_id,
             d.name,
             CASE d.kind
                 WHEN 'compute' THEN 'device_compute' WHEN
@@ -156,13 +159,23 @@ CREATE MACRO critical_segments(
                     THEN 'device_communication'
                 ELSE 'device_memory'
             END
-        FROM
-            (SELECT DISTINCT s.chain, s.event_id FROM _segments AS s WHERE s.event_id IS NOT NULL)
-                AS s
-        INNER JOIN _windows AS w ON s.chain = w.chain
+        FROM device_events AS d
         INNER JOIN
-            device_events AS d
-            ON w.run = d.run AND w.worker = d.worker AND w.span = d.span AND s.event_id = d.event_id
+            _trace_numbers AS t
+            ON d.run = t.run AND d.worker = t.worker AND d.span = t.span
+    ),
+
+    -- The planner hashes the segments, which are numbers so far, and not the names of all events.
+    _named AS (
+        SELECT
+            s.chain,
+            s.event_id,
+            e.name,
+            s.start_ns,
+            s.duration_ns,
+            coalesce(s.bound::VARCHAR, e.bound) AS bound
+        FROM _segments AS s
+        LEFT JOIN _events AS e ON s.trace = e.trace AND s.event_id = e.event_id
     )
 
     SELECT
@@ -170,11 +183,11 @@ CREATE MACRO critical_segments(
         w.worker,
         w.span,
         w.step,
-        s.event_id,
-        e.name,
-        s.start_ns,
-        s.duration_ns,
-        coalesce(s.bound::VARCHAR, e.bound) AS bound
-    FROM _segments AS s
-    INNER JOIN _windows AS w ON s.chain = w.chain
-    LEFT JOIN _events AS e ON s.chain = e.chain AND s.event_id = e.event_id;
+        n.chain,
+        n.event_id,
+        n.name,
+        n.start_ns,
+        n.duration_ns,
+        n.bound
+    FROM _named AS n
+    INNER JOIN _windows AS w ON n.chain = w.chain;

@@ -85,7 +85,7 @@ CREATE MACRO device_work(traces VARCHAR, calls VARCHAR) AS TABLE
 
     SELECT
         f.trace,
-        -f.number AS lane,
+        -f.number::INTEGER AS lane,
         f.from_ns,
         f.device_id,
         f.stream_id,

@@ -12,12 +12,12 @@
 -- columns
 --   trace             BIGINT   key  Number of the trace.
 --   lane              BIGINT   key  Number of the thread.
---   from_ns           BIGINT   ns   As given for the trace.
 --   event_id          BIGINT   key  The event.
 --   parent_id         BIGINT   key  Parent on the thread, of any category.
---   name              VARCHAR  -    Name of the event.
+--   name              VARCHAR  -    Name of a call; NULL for an operator and for data loading.
 --   is_op             BOOLEAN  -    Whether it is an operator.
 --   is_call           BOOLEAN  -    Whether it is a runtime or driver call.
+--   is_active         BOOLEAN  -    Whether it has a duration, and ends after from_ns of the trace.
 --   start_ns          BIGINT   ns   Start of the event.
 --   end_ns            BIGINT   ns   End of the event.
 --   overlap_start_ns  BIGINT   ns   Start of the first event of any category that starts inside it and ends after it; NULL if there is none.
@@ -61,12 +61,12 @@ CREATE MACRO thread_activity(traces VARCHAR, threads VARCHAR) AS TABLE
     SELECT
         e.trace,
         t.lane,
-        e.from_ns,
         e.event_id,
         e.parent_id,
-        e.name,
+        CASE WHEN e.category NOT IN ('cpu_op', 'user_annotation') THEN e.name END AS name,
         e.category = 'cpu_op' AS is_op,
         e.category NOT IN ('cpu_op', 'user_annotation') AS is_call,
+        e.end_ns > greatest(e.start_ns, e.from_ns) AS is_active,
         e.start_ns,
         e.end_ns,
         e.overlap_start_ns,

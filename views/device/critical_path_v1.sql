@@ -58,4 +58,4 @@ CREATE MACRO critical_path_v1(
         s.duration_ns / 1000.0 AS duration_us,
         s.bound
     FROM critical_segments(run, worker, span, step) AS s
-    ORDER BY s.run, s.worker, s.span, s.step, s.start_ns;
+    ORDER BY s.chain, s.start_ns;
