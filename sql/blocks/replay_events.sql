@@ -27,7 +27,7 @@ CREATE MACRO replay_events(
     run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
 ) AS TABLE
     WITH
-    _events AS MATERIALIZED (
+    _events AS (
         SELECT
             first_id(t.names, h.run, h.worker, h.span) AS first_id,
             h.event_id,
@@ -69,7 +69,12 @@ CREATE MACRO replay_events(
             p.tid,
             dense_rank() OVER (ORDER BY p.first_id, p.pid) AS process,
             row_number() OVER (ORDER BY p.first_id, p.pid, p.tid) AS lane
-        FROM (SELECT DISTINCT e.first_id, e.pid, e.tid FROM _events AS e) AS p
+        FROM (
+            SELECT DISTINCT first_id(t.names, h.run, h.worker, h.span) AS first_id, h.pid, h.tid
+            FROM host_events AS h
+            CROSS JOIN trace_names(run, worker, span) AS t
+            WHERE is_wanted(h.run, h.worker, h.span, run, worker, span)
+        ) AS p
     )
 
     SELECT

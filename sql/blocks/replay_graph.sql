@@ -79,7 +79,7 @@ CREATE MACRO replay_graph(events VARCHAR, work VARCHAR) AS TABLE
         GROUP BY n.trace
     ),
 
-    _linked AS MATERIALIZED (
+    _linked AS (
         SELECT
             n.place,
             n.trace,
