@@ -8,11 +8,15 @@
 -- for the innermost frame of the user, or for the innermost frame if all are of libraries. Without steps it is
 -- that of the frames around which most others ran, because other threads may wait all the time.
 --
+-- A function of the user may call a library that takes the time. Of the functions of libraries that are called in it,
+-- the innermost one that takes 90 % of its time is named, too.
+--
 -- params
 --   run, worker, span
 -- columns
 --   run, worker, span
---   name  VARCHAR  -  The function, as 'load (train.py:12)'.
+--   name          VARCHAR  -  The function, as 'load (train.py:12)'.
+--   library_name  VARCHAR  -  The function of a library in which it spends that time; NULL if it spends it in several.
 CREATE MACRO frames_outside_operators(
     run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
 ) AS TABLE
@@ -31,6 +35,9 @@ CREATE MACRO frames_outside_operators(
                 WHEN s.category = 'python_function'
                     THEN s.source_function || ' (' || s.source_file || ':' || s.source_line || ')'
             END AS frame,
+            -- They call a module or a decorated function, and tell nothing about it.
+            ends_with(s.source_file, 'torch/nn/modules/module.py')
+            OR ends_with(s.source_file, 'torch/utils/_contextlib.py') AS is_wrapper,
             s.calls,
             s.self_duration_ns
         FROM stacks AS s
@@ -56,6 +63,7 @@ CREATE MACRO frames_outside_operators(
             s.frame,
             s.user_frame,
             s.is_step OR NOT s.has_steps AS is_in_step,
+            []::BIGINT[] AS library_ids,
             s.calls,
             s.self_duration_ns
         FROM _stacks AS s
@@ -70,6 +78,13 @@ CREATE MACRO frames_outside_operators(
             coalesce(s.frame, o.frame) AS frame,
             coalesce(s.user_frame, o.user_frame) AS user_frame,
             o.is_in_step OR s.is_step AS is_in_step,
+            CASE
+                WHEN s.user_frame IS NOT NULL THEN []
+                WHEN
+                    s.frame IS NOT NULL AND NOT s.is_wrapper
+                    THEN list_append(o.library_ids, s.stack_id)
+                ELSE o.library_ids
+            END AS library_ids,
             s.calls,
             s.self_duration_ns
         FROM _open AS o
@@ -80,26 +95,71 @@ CREATE MACRO frames_outside_operators(
         WHERE s.is_frame OR s.is_step
     ),
 
+    _frames AS MATERIALIZED (SELECT o.* FROM _open AS o),
+
     _functions AS (
         SELECT
-            o.run,
-            o.worker,
-            o.span,
-            coalesce(o.user_frame, o.frame) AS name,
-            sum(sum(o.calls)) OVER (PARTITION BY o.run, o.worker, o.span, o.outermost_id)
+            f.run,
+            f.worker,
+            f.span,
+            f.outermost_id,
+            coalesce(f.user_frame, f.frame) AS name,
+            sum(sum(f.calls)) OVER (PARTITION BY f.run, f.worker, f.span, f.outermost_id)
                 AS frames,
-            sum(o.self_duration_ns) AS self_ns
-        FROM _open AS o
-        WHERE o.is_in_step
+            sum(f.self_duration_ns) AS self_ns
+        FROM _frames AS f
+        WHERE f.is_in_step
         GROUP BY
-            o.run, o.worker, o.span, o.outermost_id, coalesce(o.user_frame, o.frame)
+            f.run, f.worker, f.span, f.outermost_id, coalesce(f.user_frame, f.frame)
+    ),
+
+    _longest AS (
+        SELECT
+            l.run, l.worker, l.span, l.longest.name, l.longest.outermost_id, l.longest.self_ns
+        FROM (
+            SELECT
+                f.run,
+                f.worker,
+                f.span,
+                arg_max(
+                    { 'name': f.name, 'outermost_id': f.outermost_id, 'self_ns': f.self_ns },
+                    (f.frames, f.self_ns, f.name)
+                ) AS longest
+            FROM _functions AS f
+            WHERE f.name IS NOT NULL
+            GROUP BY f.run, f.worker, f.span
+        ) AS l
+    ),
+
+    _called AS (
+        SELECT
+            l.run,
+            l.worker,
+            l.span,
+            l.self_ns,
+            f.self_duration_ns,
+            unnest(f.library_ids) AS stack_id
+        FROM _longest AS l
+        INNER JOIN _frames AS f
+            ON
+                l.run = f.run AND l.worker = f.worker AND l.span = f.span
+                AND l.outermost_id = f.outermost_id AND l.name = f.user_frame
+        WHERE f.is_in_step
+    ),
+
+    _libraries AS (
+        SELECT c.run, c.worker, c.span, f.frame, len(f.library_ids) AS depth
+        FROM _called AS c
+        INNER JOIN _frames AS f
+            ON
+                c.run = f.run AND c.worker = f.worker AND c.span = f.span
+                AND c.stack_id = f.stack_id
+        GROUP BY c.run, c.worker, c.span, f.frame, len(f.library_ids), c.self_ns
+        HAVING sum(c.self_duration_ns) >= 0.9 * c.self_ns
     )
 
-    SELECT
-        f.run,
-        f.worker,
-        f.span,
-        arg_max(f.name, (f.frames, f.self_ns, f.name)) AS name
-    FROM _functions AS f
-    WHERE f.name IS NOT NULL
-    GROUP BY f.run, f.worker, f.span;
+    SELECT l.run, l.worker, l.span, l.name, max((b.depth, b.frame))[2] AS library_name
+    FROM _longest AS l
+    LEFT JOIN _libraries AS b
+        ON l.run = b.run AND l.worker = b.worker AND l.span = b.span
+    GROUP BY l.run, l.worker, l.span, l.name;

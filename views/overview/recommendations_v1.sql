@@ -211,7 +211,7 @@ CREATE MACRO recommendations_v1(
             i.mean_us AS mean_interval_us,
             v.cause AS loading_cause,
             v.remedy AS loading_remedy,
-            f.name AS frame
+            f.name || ' first' || coalesce('; most of that time is in ' || f.library_name, '') AS frame
         FROM lost AS d
         INNER JOIN traces AS t ON d.run = t.run AND d.worker = t.worker AND d.span = t.span
         INNER JOIN trace_gpus(run, worker, span) AS g
@@ -534,7 +534,7 @@ CREATE MACRO recommendations_v1(
                         ELSE 'no operator runs'
                     END
                     || coalesce(
-                        '; source_lines says what does: look at ' || d.frame || ' first.',
+                        '; source_lines says what does: look at ' || d.frame || '.',
                         ': to find out what the host does, '
                         || recording_hint(
                             d.source,

@@ -315,7 +315,9 @@ CREATE MACRO verdict_v1(
                 r.rule = 'outside_operators' AND m.operators_pct IS NULL AS is_unrecorded,
                 CASE
                     WHEN r.rule = 'outside_operators'
-                        THEN regexp_extract(r.sentences[-1], '^look at .* first')
+                        THEN regexp_extract(
+                            r.sentences[-1], '^look at .* first(; most of that time is in .*\))?'
+                        )
                     ELSE ''
                 END AS frame,
                 h.has_gaps,
