@@ -6,7 +6,7 @@
 -- distributes: run
 -- combines: traces; devices; graph_launches(); device_words(); used_devices(); data_advice(); device_advice(); device_setup(); eligible_kernel_share(); frameworks(); frames_outside_operators(); memory_fullness(); memory_growth(); optimizer_time(); recorded_intervals(); serving_advice(); small_launches(); step_compilation(); step_synchronizations(); unrecorded_work(); gpu_summary_v1(); steps; recorded_kinds(); memory_peaks(); serving_verdict(); straggler_verdict(); comm_overlap_v1(); mfu_v1(); operator_stats_v1(per_span := TRUE); step_breakdown_v1()
 -- order: run, worker, span, list_position(['headline', 'gain', 'card', 'finding'], part), position
--- uses: as_bytes, as_digits, as_percent, as_time, device_words, finding_phrases, graph_launches, is_wanted, memory_growth, memory_peaks, percentage, recorded_kinds, recording_hint, serving_verdict, straggler_verdict, unrecorded_work, worker_waits, comm_overlap_v1, gpu_summary_v1, mfu_v1, operator_stats_v1, recommendations_v1, step_breakdown_summary_v1, step_breakdown_v1
+-- uses: as_bytes, as_digits, as_name, as_percent, as_time, device_words, finding_phrases, graph_launches, is_wanted, memory_growth, memory_peaks, percentage, recorded_kinds, recording_hint, serving_verdict, straggler_verdict, unrecorded_work, worker_waits, comm_overlap_v1, gpu_summary_v1, mfu_v1, operator_stats_v1, recommendations_v1, step_breakdown_summary_v1, step_breakdown_v1
 -- example: samples --run ddp_gloo --worker rank0
 -- reading: This rank waits for its data loader for a third of each step. Without that, a step would take 24 ms instead of 36 ms.
 --
@@ -533,7 +533,7 @@ CREATE MACRO verdict_v1(
                                             || f.device || ' was busier than that.'
                                     WHEN f.busy_pct IS NULL
                                         THEN
-                                            f.operator || ' takes the most time, '
+                                            as_name(f.operator) || ' takes the most time, '
                                             || as_percent(f.operator_pct) || ' of all operators.'
                                 END,
                                 CASE
@@ -786,7 +786,7 @@ CREATE MACRO verdict_v1(
                                 'unit': 'pct',
                                 'text': as_percent(f.operator_pct),
                                 'detail': coalesce(
-                                    f.operator || ', of all operators',
+                                    as_name(f.operator) || ', of all operators',
                                     f.operators_hint
                                 ),
                                 'view': 'operator_stats'
