@@ -69,18 +69,28 @@ CREATE MACRO library_packages() AS TABLE
         (
             'package',
             [
-                '_pytest', 'absl', 'accelerate', 'apex', 'bitsandbytes', 'click', 'cv2',
-                'datasets', 'debugpy', 'deepspeed', 'diffusers', 'einops', 'evaluate', 'fairscale',
-                'fastai', 'flash_attn', 'functorch', 'habana_frameworks', 'huggingface_hub',
-                'hydra', 'ignite', 'intel_extension_for_pytorch', 'ipykernel', 'IPython',
-                'kernels', 'liger_kernel', 'lightning', 'lightning_fabric', 'lightning_utilities',
-                'megatron', 'numpy', 'omegaconf', 'optimum', 'pandas', 'peft', 'PIL',
-                'pkg_resources', 'pluggy', 'pyarrow', 'pytorch_lightning', 'ray', 'safetensors',
-                'scipy', 'sentence_transformers', 'setuptools', 'sklearn', 'tensorboard', 'timm',
-                'tokenizers', 'torch', 'torch_npu', 'torch_xla', 'torchao', 'torchaudio',
-                'torchdata', 'torchmetrics', 'torchrec', 'torchtext', 'torchvision', 'tqdm',
-                'transformer_engine', 'transformers', 'triton', 'trl', 'typer', 'wandb',
-                'xformers'
+                '_pytest', 'absl', 'accelerate', 'aiohttp', 'albumentations', 'anyio', 'apex',
+                'axolotl', 'bitsandbytes', 'boto3', 'botocore', 'bs4', 'click',
+                'cloudpickle', 'colossalai', 'comet_ml', 'cupy', 'cv2', 'datasets', 'debugpy',
+                'deepspeed', 'detectron2', 'dgl', 'diffusers', 'dill', 'einops', 'evaluate',
+                'fairscale', 'fastai', 'fastapi', 'filelock', 'flash_attn', 'flashinfer', 'fsspec',
+                'functorch', 'gpytorch', 'grpc', 'gym', 'gymnasium', 'h5py', 'habana_frameworks',
+                'httpx', 'huggingface_hub', 'hydra', 'ignite', 'intel_extension_for_pytorch',
+                'ipykernel', 'IPython', 'jax', 'joblib', 'kernels', 'kornia', 'liger_kernel',
+                'lightning', 'lightning_fabric', 'lightning_utilities', 'litdata', 'lmdb', 'loguru',
+                'matplotlib', 'megatron', 'mlflow', 'mmcv', 'mmdet', 'mmengine', 'monai',
+                'networkx', 'nltk', 'numba', 'numpy', 'omegaconf', 'onnx', 'onnxruntime',
+                'open_clip', 'optimum', 'optuna', 'pandas', 'peft', 'PIL', 'pkg_resources',
+                'pluggy', 'psutil', 'pyarrow', 'pydantic', 'pytorch3d', 'pytorch_lightning', 'ray',
+                'requests', 'rich', 's3fs', 'safetensors', 'scipy', 'seaborn',
+                'sentence_transformers', 'sentencepiece', 'setuptools', 'sgl_kernel', 'skimage',
+                'sklearn', 'spacy', 'stable_baselines3', 'starlette', 'sympy', 'tensorboard',
+                'tensorboardX', 'tensordict', 'tensorflow', 'tiktoken', 'timm', 'tokenizers',
+                'torch', 'torch_geometric', 'torch_npu', 'torch_scatter', 'torch_sparse',
+                'torch_xla', 'torchao', 'torchaudio', 'torchdata', 'torchmetrics', 'torchrec',
+                'torchrl', 'torchtext', 'torchtune', 'torchvision', 'tqdm', 'transformer_engine',
+                'transformers', 'triton', 'trl', 'typer', 'ultralytics', 'unsloth', 'uvicorn',
+                'uvloop', 'wandb', 'webdataset', 'xformers', 'xgrammar', 'yaml', 'zarr'
             ]
         )
     ) AS t (origin, names);
