@@ -9,6 +9,9 @@
 -- the device runs what was launched inside the annotation, other than collectives. Annotations that start in a step
 -- count; one inside another counts once. A trace without steps counts as one step.
 --
+-- step(closure) runs the forward and the backward pass inside the annotation, as the Trainer of Lightning does. So an
+-- annotation begins after the last row of autograd's engine in it.
+--
 -- The implementation has the names of torch.optim: 'fused' if operators named aten::_fused_ ran inside the annotation,
 -- 'foreach' if those named aten::_foreach_ did, and otherwise 'for-loop', which runs operators for each parameter.
 --
@@ -27,16 +30,55 @@ CREATE MACRO optimizer_time(
     WITH RECURSIVE
     _steps AS MATERIALIZED (FROM complete_steps(run, worker, span)),
 
-    _calls AS MATERIALIZED (
-        SELECT t.trace, h.name, h.start_ns, h.duration_ns
+    _annotations AS MATERIALIZED (
+        SELECT
+            h.run,
+            h.worker,
+            h.span,
+            h.pid,
+            h.name,
+            h.start_ns,
+            h.start_ns + h.duration_ns AS end_ns
         FROM host_events AS h
-        INNER JOIN _steps AS t
-            ON
-                h.run = t.run AND h.worker = t.worker AND h.span = t.span
-                AND h.start_ns >= t.start_ns AND h.start_ns < t.start_ns + t.duration_ns
         WHERE
             starts_with(h.name, 'Optimizer.step#')
             AND is_wanted(h.run, h.worker, h.span, run, worker, span)
+    ),
+
+    _nodes AS (
+        SELECT h.run, h.worker, h.span, h.pid, h.start_ns, h.start_ns + h.duration_ns AS end_ns
+        FROM host_events AS h
+        SEMI JOIN _annotations AS a ON h.run = a.run AND h.worker = a.worker AND h.span = a.span
+        WHERE
+            starts_with(h.name, 'autograd::engine::evaluate_function')
+            AND is_wanted(h.run, h.worker, h.span, run, worker, span)
+    ),
+
+    _updates AS MATERIALIZED (
+        SELECT
+            a.run,
+            a.worker,
+            a.span,
+            a.name,
+            a.start_ns AS closure_ns,
+            CASE
+                WHEN n.start_ns >= a.start_ns THEN least(n.end_ns, a.end_ns) ELSE a.start_ns
+            END AS start_ns,
+            a.end_ns
+        FROM _annotations AS a
+        ASOF LEFT JOIN _nodes AS n
+            ON
+                a.run = n.run AND a.worker = n.worker AND a.span = n.span AND a.pid = n.pid
+                AND a.end_ns > n.start_ns
+    ),
+
+    _calls AS MATERIALIZED (
+        SELECT t.trace, u.name, u.start_ns, u.end_ns - u.start_ns AS duration_ns
+        FROM _updates AS u
+        INNER JOIN _steps AS t
+            ON
+                u.run = t.run AND u.worker = t.worker AND u.span = t.span
+                AND u.start_ns >= t.start_ns AND u.start_ns < t.start_ns + t.duration_ns
     ),
 
     _traces AS MATERIALIZED (
@@ -62,12 +104,24 @@ CREATE MACRO optimizer_time(
         INNER JOIN _stacks AS s ON i.trace = s.trace AND i.stack_id = s.outer_stack_id
     ),
 
+    _closures AS (
+        SELECT u.run, u.worker, u.span, u.closure_ns, u.start_ns
+        FROM _updates AS u
+        WHERE u.start_ns > u.closure_ns
+    ),
+
     _launches AS (
         SELECT h.run, h.worker, h.span, h.event_id
         FROM host_events AS h
         INNER JOIN _traces AS t ON h.run = t.run AND h.worker = t.worker AND h.span = t.span
         SEMI JOIN _inside AS i ON t.trace = i.trace AND h.stack_id = i.stack_id
-        WHERE is_wanted(h.run, h.worker, h.span, run, worker, span)
+        ASOF LEFT JOIN _closures AS c
+            ON
+                h.run = c.run AND h.worker = c.worker AND h.span = c.span
+                AND h.start_ns >= c.closure_ns
+        WHERE
+            is_wanted(h.run, h.worker, h.span, run, worker, span)
+            AND coalesce(h.start_ns >= c.start_ns, TRUE)
     ),
 
     -- What was launched inside weighs more than an annotation, and that more than all that runs at once.

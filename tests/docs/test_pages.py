@@ -6,7 +6,7 @@ import functools
 import re
 import shlex
 import shutil
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,8 @@ WRITTEN_BY_PEOPLE = [
     for path in sorted(DOCS.rglob("*.md"))
     if WRITTEN not in path.read_text("utf-8") and path.name != "adding-a-view.md"
 ]
+#: Its Python needs other libraries: tests/live/test_trainers.py.
+TRAINERS = DOCS / "howto" / "trainers.md"
 COMING_FROM = sorted((DOCS / "coming-from").glob("*.md"))
 #: What stands for a name of the reader's own.
 PLACEHOLDERS = {"my_run": "resnet_workers_0", "/traces/run1": "traces/run1"}
@@ -58,12 +60,12 @@ def here(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("TRACEWH_WAREHOUSE", raising=False)
 
 
-def with_blocks(language: str) -> list[Any]:
+def with_blocks(language: str, without: Collection[Path] = ()) -> list[Any]:
     """The pages with blocks of a language, and these."""
     return [
         pytest.param([text for name, text in fenced(page) if name == language], id=page.stem)
         for page in WRITTEN_BY_PEOPLE
-        if any(name == language for name, _ in fenced(page))
+        if page not in without and any(name == language for name, _ in fenced(page))
     ]
 
 
@@ -108,7 +110,7 @@ def test_sql(blocks: list[str]) -> None:
 
 @pytest.mark.filterwarnings("ignore::UserWarning:torch.profiler")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of what torch.compile imports
-@pytest.mark.parametrize("blocks", with_blocks("python"))
+@pytest.mark.parametrize("blocks", with_blocks("python", without=[TRAINERS]))
 def test_python(blocks: list[str]) -> None:
     # Slow to import, and every process of a test run collects this file.
     import torch

@@ -48,8 +48,19 @@ def test_its_time_is_that_of_the_annotation(warehouse: tracewh.Warehouse) -> Non
     )
     annotated = (
         warehouse.annotation_breakdown()
-        .filter("name LIKE 'Optimizer.step#%'")
+        .filter("name LIKE 'Optimizer.step#%' AND run <> 'closure'")
         .select("run, round(mean_us, 3)")
     )
     assert sorted(costs.fetchall()) == sorted(annotated.fetchall())
     assert len(costs) == 4
+
+
+def test_a_closure_is_no_part_of_it(warehouse: tracewh.Warehouse) -> None:
+    query = """
+        SELECT o.optimizer_us > 0 AND o.optimizer_us < 0.5 * a.host_us
+        FROM optimizer_time(run := 'closure') AS o
+        CROSS JOIN annotation_breakdown(run := 'closure') AS a
+        WHERE a.name = 'Optimizer.step#SGD.step'
+    """
+    assert warehouse.sql(query).fetchall() == [(True,)]
+    assert not len(warehouse.recommendations(run="closure").filter("rule = 'optimizer'"))
