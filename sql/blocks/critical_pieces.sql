@@ -66,8 +66,8 @@ CREATE MACRO critical_pieces(windows VARCHAR) AS TABLE
 
     _waits AS MATERIALIZED (FROM device_waits('_traces', '_calls', '_work')),
 
-    -- Everything inside a call that waited is part of the call. What is materialized stays in memory until the
-    -- query ends, so what another join finds as fast is not.
+    -- Everything inside a call that waited is part of the call. This and the next are joined again where they are read:
+    -- a materialized relation stays in memory until the query ends.
     _busy AS NOT MATERIALIZED (
         SELECT h.trace, h.lane, h.event_id, h.start_ns, h.end_ns, h.overlap_start_ns, h.is_op
         FROM _host AS h

@@ -8,15 +8,15 @@
 -- for the innermost frame of the user, or for the innermost frame if all are of libraries. Without steps it is
 -- that of the frames around which most others ran, because other threads may wait all the time.
 --
--- A function of the user may call a library that takes the time. Of the functions of libraries that are called in it,
--- the innermost one that takes 90 % of its time is named, too.
+-- A function of the user may spend that time in a library. So the innermost function of a library is named, too, in
+-- which 90 % of it passes.
 --
 -- params
 --   run, worker, span
 -- columns
 --   run, worker, span
 --   name          VARCHAR  -  The function, as 'load (train.py:12)'.
---   library_name  VARCHAR  -  The function of a library in which it spends that time; NULL if it spends it in several.
+--   library_name  VARCHAR  -  The function of a library in which it spends that time; NULL if none has 90 % of it.
 CREATE MACRO frames_outside_operators(
     run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
 ) AS TABLE
