@@ -211,7 +211,8 @@ CREATE MACRO recommendations_v1(
             i.mean_us AS mean_interval_us,
             v.cause AS loading_cause,
             v.remedy AS loading_remedy,
-            f.name || ' first' || coalesce('; most of that time is in ' || f.library_name, '') AS frame
+            f.name || ' first'
+            || coalesce('; most of that time is in ' || f.library_name, '') AS frame
         FROM lost AS d
         INNER JOIN traces AS t ON d.run = t.run AND d.worker = t.worker AND d.span = t.span
         INNER JOIN trace_gpus(run, worker, span) AS g
