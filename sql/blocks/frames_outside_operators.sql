@@ -9,14 +9,14 @@
 -- that of the frames around which most others ran, because other threads may wait all the time.
 --
 -- A function of the user may spend that time in a library. So the innermost function of a library is named, too, in
--- which 90 % of it passes.
+-- which 60 % of it passes.
 --
 -- params
 --   run, worker, span
 -- columns
 --   run, worker, span
 --   name          VARCHAR  -  The function, as 'load (train.py:12)'.
---   library_name  VARCHAR  -  The function of a library in which it spends that time; NULL if none has 90 % of it.
+--   library_name  VARCHAR  -  The function of a library in which it spends that time; NULL if none has 60 % of it.
 CREATE MACRO frames_outside_operators(
     run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
 ) AS TABLE
@@ -37,7 +37,8 @@ CREATE MACRO frames_outside_operators(
             END AS frame,
             -- They call a module or a decorated function, and tell nothing about it.
             ends_with(s.source_file, 'torch/nn/modules/module.py')
-            OR ends_with(s.source_file, 'torch/utils/_contextlib.py') AS is_wrapper,
+            OR ends_with(s.source_file, 'torch/utils/_contextlib.py')
+            OR s.source_function IN ('wrapper', 'wrapped', 'wrapped_func', 'inner') AS is_wrapper,
             s.calls,
             s.self_duration_ns
         FROM stacks AS s
@@ -155,7 +156,7 @@ CREATE MACRO frames_outside_operators(
                 c.run = f.run AND c.worker = f.worker AND c.span = f.span
                 AND c.stack_id = f.stack_id
         GROUP BY c.run, c.worker, c.span, f.frame, len(f.library_ids), c.self_ns
-        HAVING sum(c.self_duration_ns) >= 0.9 * c.self_ns
+        HAVING sum(c.self_duration_ns) >= 0.6 * c.self_ns
     )
 
     SELECT l.run, l.worker, l.span, l.name, max((b.depth, b.frame))[2] AS library_name
