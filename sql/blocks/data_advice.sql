@@ -22,7 +22,7 @@ CREATE MACRO data_advice(
     _longest AS (
         SELECT
             w.*,
-            ratio(w.slow_wait_us, w.periods) AS slow_step_us,
+            ratio(w.slow_wait_us, w.periods) AS slow_period_us,
             row_number() OVER (
                 PARTITION BY w.run, w.worker, w.span
                 ORDER BY w.wait_us DESC, w.pipeline ASC
@@ -51,8 +51,8 @@ CREATE MACRO data_advice(
             WHEN w.cause = 'slow_transfer' THEN ', although the batches are made in time'
             WHEN w.slow_worker IS NOT NULL
                 THEN
-                    ', of which ' || as_time(w.slow_step_us) || ' per step for worker '
-                    || w.slow_worker
+                    ', of which ' || as_time(w.slow_period_us) || ' per ' || w.period
+                    || ' for worker ' || w.slow_worker
                     || CASE
                         WHEN w.fetch_cpu_pct >= 50 THEN ', which decodes for '
                         ELSE ', which takes '

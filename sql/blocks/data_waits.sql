@@ -24,7 +24,8 @@
 --   cause                VARCHAR  -     'slow_pipeline', 'slow_transfer' or 'no_bottleneck'.
 --   has_device_queue     BOOLEAN  -     Whether a queue of the device was recorded, which then decides on the cause.
 --   batches              BIGINT   -     Batches that were taken.
---   periods              BIGINT   -     Steps of the trace; its batches if it has no steps.
+--   period               VARCHAR  -     'step', or 'batch' if the trace has no steps.
+--   periods              BIGINT   -     How many of these the trace has.
 --   wait_us              DOUBLE   us    How long the training waited for them.
 --   wait_pct             DOUBLE   pct   Its share of the recorded time.
 --   unready_pct          DOUBLE   pct   Share of the waiting in which the batch was not made yet; NULL if unknown.
@@ -182,6 +183,7 @@ CREATE MACRO data_waits(
         END AS cause,
         f.has_device_queue,
         f.batches,
+        CASE WHEN n.steps > 0 THEN 'step' ELSE 'batch' END AS period,
         coalesce(nullif(n.steps, 0), f.batches) AS periods,
         f.wait_ns / 1000.0 AS wait_us,
         percentage(f.wait_ns, f.window_ns) AS wait_pct,

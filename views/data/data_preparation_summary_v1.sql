@@ -56,8 +56,8 @@ CREATE MACRO data_preparation_summary_v1(
     waits AS MATERIALIZED (
         SELECT
             w.*,
-            ratio(w.wait_us, w.periods) AS step_us,
-            ratio(w.slow_wait_us, w.periods) AS slow_step_us
+            ratio(w.wait_us, w.periods) AS period_us,
+            ratio(w.slow_wait_us, w.periods) AS slow_period_us
         FROM data_waits(run, worker, span) AS w
     ),
 
@@ -110,7 +110,7 @@ CREATE MACRO data_preparation_summary_v1(
             NULL AS loader_worker,
             CASE WHEN w.has_device_queue THEN w.queue_empty_pct ELSE w.wait_pct END AS value,
             CASE WHEN w.has_device_queue THEN 30 ELSE 5 END AS threshold,
-            w.step_us AS wait_per_step_us,
+            w.period_us AS wait_per_step_us,
             CASE w.cause
                 WHEN 'no_bottleneck'
                     THEN
@@ -120,12 +120,12 @@ CREATE MACRO data_preparation_summary_v1(
                 WHEN 'slow_transfer'
                     THEN
                         'The training waits for data that is ready: moving it takes '
-                        || as_time(w.step_us)
-                        || ' per step. Use smaller batches of larger tensors, pin_memory=True and '
+                        || as_time(w.period_us) || ' per ' || w.period
+                        || '. Use smaller batches of larger tensors, pin_memory=True and '
                         || 'non_blocking copies.'
                 ELSE
-                    'The training waits for its input pipeline, ' || as_time(w.step_us)
-                    || ' per step and ' || as_percent(w.wait_pct) || ' of its time'
+                    'The training waits for its input pipeline, ' || as_time(w.period_us)
+                    || ' per ' || w.period || ' and ' || as_percent(w.wait_pct) || ' of its time'
                     || CASE
                         WHEN w.queue_empty_pct > 30
                             THEN
@@ -156,10 +156,10 @@ CREATE MACRO data_preparation_summary_v1(
             w.slow_worker,
             ratio(w.slow_fetch_us, w.other_fetch_us),
             2,
-            w.slow_step_us,
-            'The data loader waits for worker ' || w.slow_worker || ', ' || as_time(w.slow_step_us)
-            || ' per step: it takes ' || as_time(w.slow_fetch_us) || ' for a batch, the others '
-            || as_time(w.other_fetch_us)
+            w.slow_period_us,
+            'The data loader waits for worker ' || w.slow_worker || ', '
+            || as_time(w.slow_period_us) || ' per ' || w.period || ': it takes '
+            || as_time(w.slow_fetch_us) || ' for a batch, the others ' || as_time(w.other_fetch_us)
             || CASE
                 WHEN w.fetch_cpu_pct >= 50
                     THEN

@@ -4,10 +4,10 @@
 -- summary: Problems that cost time: what each one costs per step, how certain that is, and what to change.
 -- grain: one row per worker and rule that fires
 -- distributes: run
--- combines: traces; devices; device_words(); used_devices(); data_advice(); device_advice(); device_setup(); eligible_kernel_share(); frameworks(); frames_outside_operators(); memory_fullness(); memory_growth(); optimizer_time(); recorded_intervals(); serving_advice(); small_launches(); step_compilation(); step_synchronizations(); unrecorded_work(); gpu_summary_v1(); step_breakdown_v1()
+-- combines: traces; devices; steps; device_words(); used_devices(); data_advice(); device_advice(); device_setup(); eligible_kernel_share(); frameworks(); frames_outside_operators(); memory_fullness(); memory_growth(); optimizer_time(); recorded_intervals(); serving_advice(); small_launches(); step_compilation(); step_synchronizations(); unrecorded_work(); gpu_summary_v1(); step_breakdown_v1()
 -- order: cost_per_step_us DESC, list_position(['warning', 'info'], severity), run, worker, span, rule
 -- empty: No rule found anything to improve.
--- uses: as_bytes, as_time, data_advice, device_advice, device_words, eligible_kernel_share, frames_outside_operators, frameworks, lost_time, memory_fullness, memory_growth, recorded_intervals, recording_hint, serving_advice, small_launches, step_synchronizations, trace_gpus, unrecorded_work, gpu_summary_v1
+-- uses: as_bytes, as_time, data_advice, device_advice, device_words, eligible_kernel_share, frames_outside_operators, frameworks, is_wanted, lost_time, memory_fullness, memory_growth, recorded_intervals, recording_hint, serving_advice, small_launches, step_synchronizations, trace_gpus, unrecorded_work, gpu_summary_v1
 -- example: samples --run ddp_gloo
 --
 -- A rule fires when its value passes its threshold:
@@ -105,8 +105,8 @@
 --
 -- Findings that another rule explains are listed with every_rule only.
 --
--- The cost is per mean step. A trace without steps counts as one step. The confidence tells what the cost
--- means:
+-- The cost is per mean step. A trace without steps counts as one step, which messages call the recording. The confidence
+-- tells what the cost means:
 --
 --     measured   this time was recorded for exactly this cause: all of it is lost, and removing the cause
 --                gains all of it
@@ -731,6 +731,13 @@ CREATE MACRO recommendations_v1(
         WHERE s.fires
     ),
 
+    recorded AS (
+        SELECT s.run, s.worker, s.span, bool_or(s.step IS NOT NULL) AS has_steps
+        FROM steps AS s
+        WHERE is_wanted(s.run, s.worker, s.span, run, worker, span)
+        GROUP BY s.run, s.worker, s.span
+    ),
+
     -- Each rule of a worker is reported for the recording in which it is worst. What is left out explains nothing;
     -- a straggler is another worker.
     ranked AS (
@@ -742,7 +749,11 @@ CREATE MACRO recommendations_v1(
             a.severity,
             a.value,
             a.threshold,
-            a.message,
+            CASE
+                WHEN w.has_steps OR s.run IS NOT NULL THEN a.message
+                ELSE replace(a.message, 'the mean step', 'the recording')
+            END AS message,
+            w.has_steps OR s.run IS NOT NULL AS has_steps,
             a.cost_us,
             a.confidence,
             CASE
@@ -757,6 +768,8 @@ CREATE MACRO recommendations_v1(
                 ORDER BY a.cost_us DESC NULLS LAST, a.value DESC, a.span ASC
             ) AS place
         FROM advice AS a
+        LEFT JOIN recorded AS w
+            ON a.run = w.run AND a.worker = w.worker AND a.span = w.span
         LEFT JOIN unrecorded_work(run, worker, span) AS u
             ON a.run = u.run AND a.worker = u.worker AND a.span = u.span
         LEFT JOIN (SELECT DISTINCT p.run, p.worker, p.span FROM served AS p) AS s
@@ -794,7 +807,7 @@ CREATE MACRO recommendations_v1(
                         WHEN r.cost_us >= 100000 THEN format('{:.0f}', r.cost_us / 1000)
                         ELSE format('{:.3g}', r.cost_us / 1000)
                     END
-                    || ' ms per step.'
+                    || CASE WHEN r.has_steps THEN ' ms per step.' ELSE ' ms.' END
             ELSE ''
         END AS message,
         CASE WHEN r.explained_by IS NULL THEN r.cost_us END AS cost_per_step_us,

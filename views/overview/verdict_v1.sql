@@ -219,7 +219,7 @@ CREATE MACRO verdict_v1(
             w.waits_for,
             coalesce(w.waits_in_turn, FALSE) AS waits_in_turn,
             string_split(
-                regexp_replace(r.message, ' This costs [a-z0-9. ]+ per step\.$', ''), ': '
+                regexp_replace(r.message, ' This costs [a-z0-9. ]+ ms( per step)?\.$', ''), ': '
             ) AS sentences
         FROM
             recommendations_v1(
