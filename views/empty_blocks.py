@@ -62,6 +62,9 @@ OF_MEMORY = ("memory_growth",)
 #: Blocks that have rows only for traces in which an optimizer of torch.optim ran.
 OF_OPTIMIZERS = ("optimizer_time",)
 
+#: Blocks that have rows only for traces with collectives.
+OF_COLLECTIVES = ("small_collectives",)
+
 #: Blocks that have rows only for traces with Python frames.
 OF_FRAMES = ("frames_outside_operators",)
 
@@ -75,6 +78,14 @@ RARE = {
     OF_SETUP: "FROM host_events WHERE is_setup_call(category, name, duration_ns)",
     OF_MEMORY: "FROM memory_records WHERE total_allocated_bytes IS NOT NULL",
     OF_OPTIMIZERS: "FROM stacks WHERE starts_with(name, 'Optimizer.step#')",
+    OF_COLLECTIVES: """
+        FROM (
+            SELECT d.run FROM device_events AS d WHERE d.kind = 'communication'
+            UNION ALL
+            SELECT h.run FROM host_events AS h
+            WHERE starts_with(h.name, 'gloo:') OR starts_with(h.name, 'mpi:')
+        ) WHERE TRUE
+    """,
     OF_FRAMES: "FROM stacks WHERE category = 'python_function'",
     OF_GRAPHS: "FROM graphs WHERE role = 'launch'",
     OF_LAUNCHES: "FROM graphs WHERE role = 'launch'",

@@ -4,10 +4,10 @@
 -- summary: Problems that cost time: what each one costs per step, how certain that is, and what to change.
 -- grain: one row per worker and rule that fires
 -- distributes: run
--- combines: traces; devices; steps; device_words(); used_devices(); data_advice(); device_advice(); device_setup(); eligible_kernel_share(); frameworks(); frames_outside_operators(); memory_fullness(); memory_growth(); optimizer_time(); recorded_intervals(); serving_advice(); small_launches(); step_compilation(); step_synchronizations(); unrecorded_work(); gpu_summary_v1(); step_breakdown_v1()
+-- combines: traces; devices; steps; device_words(); used_devices(); data_advice(); device_advice(); device_setup(); eligible_kernel_share(); frameworks(); frames_outside_operators(); memory_fullness(); memory_growth(); optimizer_time(); recorded_intervals(); serving_advice(); small_collectives(); small_launches(); step_compilation(); step_synchronizations(); unrecorded_work(); gpu_summary_v1(); step_breakdown_v1()
 -- order: cost_per_step_us DESC, list_position(['warning', 'info'], severity), run, worker, span, rule
 -- empty: No rule found anything to improve.
--- uses: as_bytes, as_time, data_advice, device_advice, device_words, eligible_kernel_share, frames_outside_operators, frameworks, is_wanted, lost_time, memory_fullness, memory_growth, recorded_intervals, recording_hint, serving_advice, small_launches, step_synchronizations, trace_gpus, unrecorded_work, gpu_summary_v1
+-- uses: as_bytes, as_time, data_advice, device_advice, device_words, eligible_kernel_share, frames_outside_operators, frameworks, is_wanted, lost_time, memory_fullness, memory_growth, recorded_intervals, recording_hint, serving_advice, small_collectives, small_launches, step_synchronizations, trace_gpus, unrecorded_work, gpu_summary_v1
 -- example: samples --run ddp_gloo
 --
 -- A rule fires when its value passes its threshold:
@@ -19,6 +19,8 @@
 --                                another worker communicates, as a share of that worker's mean step;
 --                                the largest such share, above 10 %
 --     communication              share of the mean step in collectives that no kernel hides, above 10 %
+--                                where at least 10 messages of less than 1 MiB per step take most of the time of
+--                                collectives, the advice is to join them
 --     backend_not_nccl           compute capability of the GPUs if DistributedDataParallel runs without
 --                                NCCL, from 3.5
 --     excessive_synchronization  calls per step that wait for the device, above 10
@@ -203,6 +205,9 @@ CREATE MACRO recommendations_v1(
             l.graph_launches,
             l.small_launches,
             l.median_kernel_us,
+            p.calls AS small_collectives,
+            p.mean_bytes AS small_message_bytes,
+            p.steps > 0 AS collectives_in_steps,
             y.calls / y.steps AS waits,
             y.wait_us / y.steps AS wait_us,
             y.name AS wait_name,
@@ -230,6 +235,8 @@ CREATE MACRO recommendations_v1(
             ON d.run = c.run AND d.worker = c.worker AND d.span = c.span
         LEFT JOIN small_launches(run, worker, span) AS l
             ON d.run = l.run AND d.worker = l.worker AND d.span = l.span
+        LEFT JOIN small_collectives(run, worker, span) AS p
+            ON d.run = p.run AND d.worker = p.worker AND d.span = p.span
         LEFT JOIN step_synchronizations(run, worker, span) AS y
             ON d.run = y.run AND d.worker = y.worker AND d.span = y.span
         LEFT JOIN recorded_intervals(run, worker, span) AS i
@@ -333,7 +340,18 @@ CREATE MACRO recommendations_v1(
                                 || 'the step: balance the work of each step between the workers; '
                                 || 'stragglers says who comes last in which.'
                         ELSE
-                            CASE
+                            coalesce(
+                                ', and most of the time in collectives is that of '
+                                || format('{:.0f}', d.small_collectives) || ' small ones'
+                                || CASE WHEN d.collectives_in_steps THEN ' per step' ELSE '' END
+                                || ' (' || as_bytes(d.small_message_bytes) || ' on average)',
+                                ''
+                            )
+                            || CASE
+                                WHEN d.trains AND d.small_collectives > 0
+                                    THEN
+                                        ': join them into larger ones, as DistributedDataParallel '
+                                        || 'does with its buckets, or let FSDP wrap larger modules'
                                 WHEN d.trains
                                     THEN
                                         ': accumulate gradients over several '
@@ -346,7 +364,7 @@ CREATE MACRO recommendations_v1(
                                     ': spread the model over fewer devices, or use larger batches'
                             END
                             || CASE
-                                WHEN d.is_on_host
+                                WHEN d.is_on_host OR d.small_collectives > 0
                                     THEN '; collective_stats lists the collectives.'
                                 ELSE '; comm_overlap says how much is hidden.'
                             END

@@ -276,6 +276,7 @@ CREATE MACRO verdict_v1(
                 WHEN a.waits_for IS NOT NULL
                     THEN 'This worker waits for ' || a.waits_for || ' for'
                 WHEN a.waits_in_turn THEN 'Waiting for other workers costs'
+                WHEN a.is_small THEN 'Small collectives cost'
                 ELSE replace(p.cause, '{device}', a.device)
             END AS cause,
             CASE
@@ -284,6 +285,7 @@ CREATE MACRO verdict_v1(
                 WHEN a.is_copying THEN 'copy less, or while kernels run'
                 WHEN a.waits_for IS NOT NULL THEN 'see what delays it'
                 WHEN a.waits_in_turn THEN 'balance the work of each step'
+                WHEN a.is_small THEN 'join them into larger ones'
                 WHEN a.is_on_host THEN 'send less, or less often'
                 ELSE p.advice
             END AS advice,
@@ -292,13 +294,14 @@ CREATE MACRO verdict_v1(
                 WHEN a.is_unrecorded THEN 'For most of the time nothing was recorded.'
                 WHEN a.waits_for IS NOT NULL THEN 'The step waits for ' || a.waits_for || '.'
                 WHEN a.waits_in_turn THEN 'The step waits for whichever worker comes last.'
+                WHEN a.is_small THEN 'The step waits for many small collectives.'
                 ELSE replace(p.sentence, '{device}', a.device)
             END AS sentence,
             CASE
                 WHEN a.is_copying THEN 'memory_copy_stats'
                 WHEN a.is_of_pipeline THEN 'data_preparation_summary'
                 WHEN a.waits_for IS NOT NULL OR a.waits_in_turn THEN 'comm_wait'
-                WHEN a.is_on_host THEN 'collective_stats'
+                WHEN a.is_on_host OR a.is_small THEN 'collective_stats'
                 WHEN a.frame <> '' THEN 'source_lines'
                 WHEN a.is_outside AND a.has_gaps THEN 'gpu_gaps'
                 ELSE p.view
@@ -323,6 +326,7 @@ CREATE MACRO verdict_v1(
                 h.has_gaps,
                 r.rule = 'data_loading' AND coalesce(m.dataloader_us, 0) = 0 AS is_of_pipeline,
                 r.rule = 'low_gpu_utilization' AND m.copies_us >= 0.5 * m.total_us AS is_copying,
+                r.rule = 'communication' AND starts_with(r.sentences[-1], 'join them') AS is_small,
                 -- Of collectives without kernels beside them nobody can say what hides them.
                 r.rule = 'communication' AND b.busy_pct IS NULL AS is_on_host
             FROM advice AS r
