@@ -63,7 +63,7 @@ OF_MEMORY = ("memory_growth",)
 OF_OPTIMIZERS = ("optimizer_time",)
 
 #: Blocks that have rows only for traces with collectives.
-OF_COLLECTIVES = ("small_collectives",)
+OF_COLLECTIVES = ("costliest_collectives",)
 
 #: Blocks that have rows only for traces with Python frames.
 OF_FRAMES = ("frames_outside_operators",)

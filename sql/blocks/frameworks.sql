@@ -16,6 +16,8 @@
 --   name               type     unit  meaning
 --   has_data_parallel  BOOLEAN  -     Whether DataParallel ran.
 --   has_ddp            BOOLEAN  -     Whether DistributedDataParallel ran.
+--   has_fsdp           BOOLEAN  -     Whether FullyShardedDataParallel or fully_shard ran.
+--   has_dtensor        BOOLEAN  -     Whether functional collectives ran, as DTensor calls them for tensor parallelism.
 --   has_nccl           BOOLEAN  -     Whether the host called NCCL.
 --   is_compiled        BOOLEAN  -     Whether code that torch.compile made ran.
 --   trains             BOOLEAN  -     Whether a backward pass or an optimizer ran; otherwise it is inference.
@@ -30,6 +32,10 @@ CREATE MACRO frameworks(
             h.span,
             bool_or(h.name = 'DataParallel.forward') AS has_data_parallel,
             bool_or(h.name = 'DistributedDataParallel.forward') AS has_ddp,
+            bool_or(
+                starts_with(h.name, 'FSDP::') OR starts_with(h.name, 'FullyShardedDataParallel.')
+            ) AS has_fsdp,
+            bool_or(starts_with(h.name, '_c10d_functional::')) AS has_dtensor,
             bool_or(starts_with(h.name, 'nccl:')) AS has_nccl,
             bool_or(
                 starts_with(h.name, 'Torch-Compiled Region')
@@ -47,6 +53,8 @@ CREATE MACRO frameworks(
             d.run,
             d.worker,
             d.span,
+            FALSE,
+            FALSE,
             FALSE,
             FALSE,
             FALSE,
@@ -71,6 +79,8 @@ CREATE MACRO frameworks(
         s.span,
         bool_or(s.has_data_parallel) AS has_data_parallel,
         bool_or(s.has_ddp) AS has_ddp,
+        bool_or(s.has_fsdp) AS has_fsdp,
+        bool_or(s.has_dtensor) AS has_dtensor,
         bool_or(s.has_nccl) AS has_nccl,
         bool_or(s.is_compiled) AS is_compiled,
         coalesce(bool_or(s.trains), FALSE) AS trains

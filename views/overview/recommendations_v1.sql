@@ -4,10 +4,10 @@
 -- summary: Problems that cost time: what each one costs per step, how certain that is, and what to change.
 -- grain: one row per worker and rule that fires
 -- distributes: run
--- combines: traces; devices; steps; device_words(); used_devices(); data_advice(); device_advice(); device_setup(); eligible_kernel_share(); frameworks(); frames_outside_operators(); memory_fullness(); memory_growth(); optimizer_time(); recorded_intervals(); serving_advice(); small_collectives(); small_launches(); step_compilation(); step_synchronizations(); unrecorded_work(); gpu_summary_v1(); step_breakdown_v1()
+-- combines: traces; devices; steps; device_words(); used_devices(); costliest_collectives(); data_advice(); device_advice(); device_setup(); eligible_kernel_share(); frameworks(); frames_outside_operators(); memory_fullness(); memory_growth(); optimizer_time(); recorded_intervals(); serving_advice(); small_launches(); step_compilation(); step_synchronizations(); unrecorded_work(); gpu_summary_v1(); step_breakdown_v1()
 -- order: cost_per_step_us DESC, list_position(['warning', 'info'], severity), run, worker, span, rule
 -- empty: No rule found anything to improve.
--- uses: as_bytes, as_time, data_advice, device_advice, device_words, eligible_kernel_share, frames_outside_operators, frameworks, is_wanted, lost_time, memory_fullness, memory_growth, recorded_intervals, recording_hint, serving_advice, small_collectives, small_launches, step_synchronizations, trace_gpus, unrecorded_work, gpu_summary_v1
+-- uses: as_bytes, as_time, costliest_collectives, data_advice, device_advice, device_words, eligible_kernel_share, frames_outside_operators, frameworks, is_wanted, lost_time, memory_fullness, memory_growth, recorded_intervals, recording_hint, serving_advice, small_launches, step_synchronizations, trace_gpus, unrecorded_work, gpu_summary_v1
 -- example: samples --run ddp_gloo
 --
 -- A rule fires when its value passes its threshold:
@@ -195,6 +195,8 @@ CREATE MACRO recommendations_v1(
             h.has_ddp,
             h.is_compiled,
             h.trains,
+            h.has_fsdp,
+            h.has_dtensor,
             h.has_ddp AND NOT h.has_nccl AND h.trains
             AND g.communicates IS NOT TRUE
             AND NOT coalesce(contains(g.backend, 'nccl'), FALSE)
@@ -205,8 +207,9 @@ CREATE MACRO recommendations_v1(
             l.graph_launches,
             l.small_launches,
             l.median_kernel_us,
-            p.calls AS small_collectives,
-            p.mean_bytes AS small_message_bytes,
+            p.kind AS collective,
+            p.small_calls AS small_collectives,
+            p.small_bytes AS small_message_bytes,
             p.steps > 0 AS collectives_in_steps,
             y.calls / y.steps AS waits,
             y.wait_us / y.steps AS wait_us,
@@ -235,7 +238,7 @@ CREATE MACRO recommendations_v1(
             ON d.run = c.run AND d.worker = c.worker AND d.span = c.span
         LEFT JOIN small_launches(run, worker, span) AS l
             ON d.run = l.run AND d.worker = l.worker AND d.span = l.span
-        LEFT JOIN small_collectives(run, worker, span) AS p
+        LEFT JOIN costliest_collectives(run, worker, span) AS p
             ON d.run = p.run AND d.worker = p.worker AND d.span = p.span
         LEFT JOIN step_synchronizations(run, worker, span) AS y
             ON d.run = y.run AND d.worker = y.worker AND d.span = y.span
@@ -348,20 +351,41 @@ CREATE MACRO recommendations_v1(
                                 ''
                             )
                             || CASE
-                                WHEN d.trains AND d.small_collectives > 0
+                                WHEN NOT d.trains
+                                    THEN
+                                        ': spread the model over fewer devices, or use larger '
+                                        || 'batches'
+                                WHEN d.collective = 'all_to_all'
+                                    THEN
+                                        ': keep more experts or embeddings on each rank, or use '
+                                        || 'larger batches'
+                                WHEN d.collective = 'send'
+                                    THEN
+                                        ': send more microbatches through the pipeline, or '
+                                        || 'balance its stages'
+                                WHEN d.has_fsdp AND d.small_collectives > 0
+                                    THEN
+                                        ': let FSDP wrap larger modules, so that there are fewer '
+                                        || 'and larger ones'
+                                WHEN d.has_fsdp
+                                    THEN
+                                        ': keep gathered parameters for the backward pass '
+                                        || '(reshard_after_forward=False) if they fit, shard them '
+                                        || 'over fewer ranks, or use larger batches'
+                                WHEN d.has_dtensor AND NOT d.has_ddp
+                                    THEN
+                                        ': split layers over fewer ranks, or use larger batches'
+                                WHEN d.small_collectives > 0
                                     THEN
                                         ': join them into larger ones, as DistributedDataParallel '
-                                        || 'does with its buckets, or let FSDP wrap larger modules'
-                                WHEN d.trains
-                                    THEN
-                                        ': accumulate gradients over several '
-                                        || CASE
-                                            WHEN d.has_ddp THEN 'backward passes with no_sync()'
-                                            ELSE 'steps'
-                                        END
-                                        || ', compress them, or use larger batches'
+                                        || 'does with its buckets'
                                 ELSE
-                                    ': spread the model over fewer devices, or use larger batches'
+                                    ': accumulate gradients over several '
+                                    || CASE
+                                        WHEN d.has_ddp THEN 'backward passes with no_sync()'
+                                        ELSE 'steps'
+                                    END
+                                    || ', compress them, or use larger batches'
                             END
                             || CASE
                                 WHEN d.is_on_host OR d.small_collectives > 0

@@ -4,7 +4,7 @@
 -- summary: The answer in sentences: one headline, six key figures, and what costs most.
 -- grain: one row per sentence, figure or finding of a trace
 -- distributes: run
--- combines: traces; devices; graph_launches(); device_words(); used_devices(); data_advice(); device_advice(); device_setup(); eligible_kernel_share(); frameworks(); frames_outside_operators(); memory_fullness(); memory_growth(); optimizer_time(); recorded_intervals(); serving_advice(); small_launches(); step_compilation(); step_synchronizations(); unrecorded_work(); gpu_summary_v1(); steps; recorded_kinds(); memory_peaks(); serving_verdict(); straggler_verdict(); comm_overlap_v1(); mfu_v1(); operator_stats_v1(per_span := TRUE); step_breakdown_v1()
+-- combines: traces; devices; graph_launches(); device_words(); used_devices(); costliest_collectives(); data_advice(); device_advice(); device_setup(); eligible_kernel_share(); frameworks(); frames_outside_operators(); memory_fullness(); memory_growth(); optimizer_time(); recorded_intervals(); serving_advice(); small_launches(); step_compilation(); step_synchronizations(); unrecorded_work(); gpu_summary_v1(); steps; recorded_kinds(); memory_peaks(); serving_verdict(); straggler_verdict(); comm_overlap_v1(); mfu_v1(); operator_stats_v1(per_span := TRUE); step_breakdown_v1()
 -- order: run, worker, span, list_position(['headline', 'gain', 'card', 'finding'], part), position
 -- uses: as_bytes, as_digits, as_name, as_percent, as_time, device_words, finding_phrases, graph_launches, is_wanted, memory_growth, memory_peaks, percentage, recorded_kinds, recording_hint, serving_verdict, straggler_verdict, unrecorded_work, worker_waits, comm_overlap_v1, gpu_summary_v1, mfu_v1, operator_stats_v1, recommendations_v1, step_breakdown_summary_v1, step_breakdown_v1
 -- example: samples --run ddp_gloo --worker rank0
@@ -326,7 +326,8 @@ CREATE MACRO verdict_v1(
                 h.has_gaps,
                 r.rule = 'data_loading' AND coalesce(m.dataloader_us, 0) = 0 AS is_of_pipeline,
                 r.rule = 'low_gpu_utilization' AND m.copies_us >= 0.5 * m.total_us AS is_copying,
-                r.rule = 'communication' AND starts_with(r.sentences[-1], 'join them') AS is_small,
+                r.rule = 'communication'
+                AND regexp_matches(r.sentences[-1], '^(join them|let FSDP wrap)') AS is_small,
                 -- Of collectives without kernels beside them nobody can say what hides them.
                 r.rule = 'communication' AND b.busy_pct IS NULL AS is_on_host
             FROM advice AS r
