@@ -1,11 +1,13 @@
 -- block: costliest_collectives
 -- since: 0.2
--- summary: The kind of collective that takes most time in a trace, and whether many small ones do.
+-- summary: The kind of collective that costs most time in a trace, and whether many small ones do.
 -- grain: one row per trace with collectives
--- uses: collective_calls
+-- uses: collective_calls, exposed_collectives
+--
+-- A collective on a device costs the time that no other kernel hides; on the host all of its time.
 --
 -- A message of less than 1 MiB is small: it takes longer to start than to move, on Ethernet and on NVLink. There are many
--- if a step has at least 10, and they count if they take most of the time. Those of all_to_all, send and recv do not, nor
+-- if a step has at least 10, and they count if they cost most of the time. Those of all_to_all, send and recv do not, nor
 -- do messages of unknown size. A trace without steps counts as one step.
 --
 -- params
@@ -14,7 +16,7 @@
 --   run, worker, span
 --   kind         VARCHAR  -      Its name, as in collective_calls; 'send' for recv, too.
 --   steps        BIGINT   -      Number of steps with collectives; 0 for a trace without steps.
---   small_calls  DOUBLE   -      Small collectives per step; NULL if they are few or do not take most of the time.
+--   small_calls  DOUBLE   -      Small collectives per step; NULL if they are few or do not cost most of the time.
 --   small_bytes  DOUBLE   bytes  Mean size of their messages; NULL likewise.
 CREATE MACRO costliest_collectives(
     run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
@@ -28,9 +30,13 @@ CREATE MACRO costliest_collectives(
             CASE WHEN c.name = 'recv' THEN 'send' ELSE c.name END AS kind,
             c.step,
             c.bytes,
-            c.duration_ns,
+            coalesce(e.exposed_ns, c.duration_ns) AS cost_ns,
             bool_or(c.step IS NOT NULL) OVER (PARTITION BY c.run, c.worker, c.span) AS has_steps
         FROM collective_calls(run, worker, span) AS c
+        LEFT JOIN exposed_collectives(run, worker, span) AS e
+            ON
+                c.run = e.run AND c.worker = e.worker AND c.span = e.span
+                AND c.event_id = e.event_id AND c.on_device
     ),
 
     _kinds AS (
@@ -39,12 +45,12 @@ CREATE MACRO costliest_collectives(
             c.worker,
             c.span,
             c.kind,
-            c.kind NOT IN ('all_to_all', 'send', 'send_recv') AS can_join,
-            sum(c.duration_ns) AS kind_ns,
+            c.kind NOT IN ('all_to_all', 'send') AS can_join,
+            sum(c.cost_ns) AS kind_ns,
             list(DISTINCT c.step) AS steps,
             count(*) FILTER (WHERE c.bytes < 1048576) AS small_calls,
             sum(c.bytes) FILTER (WHERE c.bytes < 1048576) AS small_bytes,
-            sum(c.duration_ns) FILTER (WHERE c.bytes < 1048576) AS small_ns
+            sum(c.cost_ns) FILTER (WHERE c.bytes < 1048576) AS small_ns
         FROM _calls AS c
         WHERE c.step IS NOT NULL OR NOT c.has_steps
         GROUP BY c.run, c.worker, c.span, c.kind

@@ -344,8 +344,8 @@ CREATE MACRO recommendations_v1(
                                 || 'stragglers says who comes last in which.'
                         ELSE
                             coalesce(
-                                ', and most of the time in collectives is that of '
-                                || format('{:.0f}', d.small_collectives) || ' small ones'
+                                ', most of it in ' || format('{:.0f}', d.small_collectives)
+                                || ' small collectives'
                                 || CASE WHEN d.collectives_in_steps THEN ' per step' ELSE '' END
                                 || ' (' || as_bytes(d.small_message_bytes) || ' on average)',
                                 ''
