@@ -77,6 +77,19 @@ def of_lightning() -> dict[str, Any]:
     return {"model": Module(), "loader": batches()}
 
 
+def of_ultralytics() -> dict[str, Any]:
+    cv2: Any = import_module("cv2")
+    for folder in ("images", "labels"):
+        Path(folder).mkdir()
+    for number in range(20):
+        cv2.imwrite(f"images/{number}.png", torch.zeros(64, 64, 3, dtype=torch.uint8).numpy())
+        Path(f"labels/{number}.txt").write_text("0 0.5 0.5 0.2 0.2\n")
+    Path("data.yaml").write_text("path: .\ntrain: images\nval: images\nnames: [square]\n")
+    arguments = {"data": "data.yaml", "epochs": 1, "imgsz": 64, "batch": 2, "device": "cpu"}
+    where = {"project": str(Path("runs").resolve())}
+    return {"training_args": arguments | where | {"workers": 0, "amp": False, "plots": False}}
+
+
 if __name__ == "__main__":
     library, folder = sys.argv[1:]
     os.chdir(folder)

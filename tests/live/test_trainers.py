@@ -13,10 +13,10 @@ from tests.torch_forks import run_with_torch
 SCRIPT = Path(__file__).parent / "record_trainers.py"
 
 
-@pytest.mark.parametrize("library", ["transformers", "accelerate", "lightning"])
+@pytest.mark.parametrize("library", ["transformers", "accelerate", "lightning", "ultralytics"])
 def test_three_steps_are_recorded(library: str, tmp_path: Path) -> None:
     if find_spec(library) is None:
-        pytest.skip(f"needs {library}: pip install transformers accelerate lightning")
+        pytest.skip(f"needs {library}: pip install transformers accelerate lightning ultralytics")
     run_with_torch(SCRIPT, library, tmp_path)
     tracewh.ingest([tmp_path / "traces"], tmp_path / "warehouse")
     with tracewh.open(tmp_path / "warehouse") as warehouse:
