@@ -39,42 +39,34 @@ CREATE MACRO costliest_collectives(
                 AND c.event_id = e.event_id AND c.on_device
     ),
 
-    _kinds AS (
+    _costs AS (
         SELECT
-            c.run,
-            c.worker,
-            c.span,
-            c.kind,
-            c.kind NOT IN ('all_to_all', 'send') AS can_join,
-            sum(c.cost_ns) AS kind_ns,
-            list(DISTINCT c.step) AS steps,
-            count(*) FILTER (WHERE c.bytes < 1048576) AS small_calls,
-            sum(c.bytes) FILTER (WHERE c.bytes < 1048576) AS small_bytes,
-            sum(c.cost_ns) FILTER (WHERE c.bytes < 1048576) AS small_ns
+            c.*,
+            c.bytes < 1048576 AND c.kind NOT IN ('all_to_all', 'send') AS is_small,
+            sum(c.cost_ns) OVER (PARTITION BY c.run, c.worker, c.span, c.kind) AS kind_ns
         FROM _calls AS c
         WHERE c.step IS NOT NULL OR NOT c.has_steps
-        GROUP BY c.run, c.worker, c.span, c.kind
     ),
 
     _sums AS (
         SELECT
-            k.run,
-            k.worker,
-            k.span,
-            arg_max(k.kind, (k.kind_ns, k.kind)) AS kind,
-            len(list_distinct(flatten(list(k.steps)))) AS steps,
-            sum(k.kind_ns) AS all_ns,
-            sum(k.small_calls) FILTER (WHERE k.can_join) AS calls,
-            sum(k.small_bytes) FILTER (WHERE k.can_join) AS bytes,
-            sum(k.small_ns) FILTER (WHERE k.can_join) AS small_ns
-        FROM _kinds AS k
-        GROUP BY k.run, k.worker, k.span
+            c.run,
+            c.worker,
+            c.span,
+            arg_max(c.kind, (c.kind_ns, c.kind)) AS kind,
+            count(DISTINCT c.step) AS steps,
+            sum(c.cost_ns) AS all_ns,
+            sum(c.cost_ns) FILTER (WHERE c.is_small) AS small_ns,
+            count(*) FILTER (WHERE c.is_small) AS calls,
+            avg(c.bytes) FILTER (WHERE c.is_small) AS mean_bytes
+        FROM _costs AS c
+        GROUP BY c.run, c.worker, c.span
     ),
 
     _judged AS (
         SELECT
             s.*,
-            s.calls >= 10 * greatest(s.steps, 1) AND 2 * s.small_ns > s.all_ns AS is_small
+            s.calls >= 10 * greatest(s.steps, 1) AND 2 * s.small_ns > s.all_ns AS are_small
         FROM _sums AS s
     )
 
@@ -84,6 +76,6 @@ CREATE MACRO costliest_collectives(
         j.span,
         j.kind,
         j.steps,
-        CASE WHEN j.is_small THEN j.calls / greatest(j.steps, 1) END AS small_calls,
-        CASE WHEN j.is_small THEN j.bytes / j.calls END AS small_bytes
+        CASE WHEN j.are_small THEN j.calls / greatest(j.steps, 1) END AS small_calls,
+        CASE WHEN j.are_small THEN j.mean_bytes END AS small_bytes
     FROM _judged AS j;

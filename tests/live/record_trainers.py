@@ -85,9 +85,18 @@ def of_ultralytics() -> dict[str, Any]:
         cv2.imwrite(f"images/{number}.png", torch.zeros(64, 64, 3, dtype=torch.uint8).numpy())
         Path(f"labels/{number}.txt").write_text("0 0.5 0.5 0.2 0.2\n")
     Path("data.yaml").write_text("path: .\ntrain: images\nval: images\nnames: [square]\n")
-    arguments = {"data": "data.yaml", "epochs": 1, "imgsz": 64, "batch": 2, "device": "cpu"}
-    where = {"project": str(Path("runs").resolve())}
-    return {"training_args": arguments | where | {"workers": 0, "amp": False, "plots": False}}
+    arguments = {
+        "data": "data.yaml",
+        "epochs": 1,
+        "imgsz": 64,
+        "batch": 2,
+        "device": "cpu",
+        "workers": 0,
+        "amp": False,
+        "plots": False,
+        "project": str(Path("runs").resolve()),
+    }
+    return {"training_args": arguments}
 
 
 if __name__ == "__main__":

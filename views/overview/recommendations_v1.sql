@@ -18,9 +18,9 @@
 --     straggler                  reported for the worker with the least communication time: how much longer
 --                                another worker communicates, as a share of that worker's mean step;
 --                                the largest such share, above 10 %
---     communication              share of the mean step in collectives that no kernel hides, above 10 %
---                                where at least 10 messages of less than 1 MiB per step take most of the time of
---                                collectives, the advice is to join them
+--     communication              share of the mean step in collectives that no kernel hides, above 10 %; the advice
+--                                depends on what communicates, and on whether most of that time passes in small
+--                                collectives: messages of less than 1 MiB, at least 10 per step
 --     backend_not_nccl           compute capability of the GPUs if DistributedDataParallel runs without
 --                                NCCL, from 3.5
 --     excessive_synchronization  calls per step that wait for the device, above 10
@@ -351,10 +351,18 @@ CREATE MACRO recommendations_v1(
                                 ''
                             )
                             || CASE
-                                WHEN NOT d.trains
+                                WHEN d.trains IS NOT TRUE
                                     THEN
                                         ': spread the model over fewer devices, or use larger '
                                         || 'batches'
+                                WHEN d.has_fsdp AND d.small_collectives > 0
+                                    THEN
+                                        ': let FSDP wrap larger modules, so that there are fewer '
+                                        || 'and larger ones'
+                                WHEN d.small_collectives > 0 AND (d.has_ddp OR NOT d.has_dtensor)
+                                    THEN
+                                        ': join them into larger ones, as DistributedDataParallel '
+                                        || 'does with its buckets'
                                 WHEN d.collective = 'all_to_all'
                                     THEN
                                         ': keep more experts or embeddings on each rank, or use '
@@ -363,10 +371,6 @@ CREATE MACRO recommendations_v1(
                                     THEN
                                         ': send more microbatches through the pipeline, or '
                                         || 'balance its stages'
-                                WHEN d.has_fsdp AND d.small_collectives > 0
-                                    THEN
-                                        ': let FSDP wrap larger modules, so that there are fewer '
-                                        || 'and larger ones'
                                 WHEN d.has_fsdp
                                     THEN
                                         ': keep gathered parameters for the backward pass '
@@ -375,10 +379,6 @@ CREATE MACRO recommendations_v1(
                                 WHEN d.has_dtensor AND NOT d.has_ddp
                                     THEN
                                         ': split layers over fewer ranks, or use larger batches'
-                                WHEN d.small_collectives > 0
-                                    THEN
-                                        ': join them into larger ones, as DistributedDataParallel '
-                                        || 'does with its buckets'
                                 ELSE
                                     ': accumulate gradients over several '
                                     || CASE
