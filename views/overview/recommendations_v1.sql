@@ -18,9 +18,10 @@
 --     straggler                  reported for the worker with the least communication time: how much longer
 --                                another worker communicates, as a share of that worker's mean step;
 --                                the largest such share, above 10 %
---     communication              share of the mean step in collectives that no kernel hides, above 10 %; the advice
---                                depends on what communicates, and on whether most of that time passes in small
---                                collectives: messages of less than 1 MiB, at least 10 per step
+--     communication              share of the mean step in collectives that no kernel hides, above 10 %;
+--                                the advice depends on what communicates, and on whether most of that
+--                                time passes in small collectives: messages of less than 1 MiB, at least
+--                                10 per step
 --     backend_not_nccl           compute capability of the GPUs if DistributedDataParallel runs without
 --                                NCCL, from 3.5
 --     excessive_synchronization  calls per step that wait for the device, above 10
