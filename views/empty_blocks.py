@@ -66,7 +66,7 @@ OF_OPTIMIZERS = ("optimizer_time",)
 OF_COLLECTIVES = ("costliest_collectives",)
 
 #: Blocks that have rows only for traces with Python frames.
-OF_FRAMES = ("frames_outside_operators",)
+OF_FRAMES = ("slow_functions",)
 
 #: These blocks, and the query that finds a trace for which they have rows. `AND` and a condition on `run` may
 #: follow it. A block stands before those that it calls.

@@ -19,6 +19,7 @@
 --   has_fsdp           BOOLEAN  -     Whether FullyShardedDataParallel or fully_shard ran.
 --   has_dtensor        BOOLEAN  -     Whether functional collectives ran, as DTensor calls them for tensor parallelism.
 --   has_nccl           BOOLEAN  -     Whether the host called NCCL.
+--   loads_in_process   BOOLEAN  -     Whether the process that trains makes every batch itself, as with num_workers=0; NULL without a data loader.
 --   is_compiled        BOOLEAN  -     Whether code that torch.compile made ran.
 --   trains             BOOLEAN  -     Whether a backward pass or an optimizer ran; otherwise it is inference.
 CREATE MACRO frameworks(
@@ -37,6 +38,9 @@ CREATE MACRO frameworks(
             ) AS has_fsdp,
             bool_or(starts_with(h.name, '_c10d_functional::')) AS has_dtensor,
             bool_or(starts_with(h.name, 'nccl:')) AS has_nccl,
+            bool_and(starts_with(h.name, 'enumerate(DataLoader)#_SingleProcess')) FILTER (
+                WHERE starts_with(h.name, 'enumerate(DataLoader)#')
+            ) AS loads_in_process,
             bool_or(
                 starts_with(h.name, 'Torch-Compiled Region')
                 OR starts_with(h.name, 'CompiledFunction')
@@ -58,6 +62,7 @@ CREATE MACRO frameworks(
             FALSE,
             FALSE,
             FALSE,
+            NULL,
             FALSE,
             bool_or(
                 regexp_matches(d.name, 'ackward|wgrad|wrw|flash_bwd|fmha_bwd|FusedAdam|FusedSgd')
@@ -82,6 +87,7 @@ CREATE MACRO frameworks(
         bool_or(s.has_fsdp) AS has_fsdp,
         bool_or(s.has_dtensor) AS has_dtensor,
         bool_or(s.has_nccl) AS has_nccl,
+        bool_and(s.loads_in_process) AS loads_in_process,
         bool_or(s.is_compiled) AS is_compiled,
         coalesce(bool_or(s.trains), FALSE) AS trains
     FROM _signs AS s

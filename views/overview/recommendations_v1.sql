@@ -4,10 +4,10 @@
 -- summary: Problems that cost time: what each one costs per step, how certain that is, and what to change.
 -- grain: one row per worker and rule that fires
 -- distributes: run
--- combines: traces; devices; steps; device_words(); used_devices(); costliest_collectives(); data_advice(); device_advice(); device_setup(); eligible_kernel_share(); frameworks(); frames_outside_operators(); memory_fullness(); memory_growth(); optimizer_time(); recorded_intervals(); serving_advice(); small_launches(); step_compilation(); step_synchronizations(); unrecorded_work(); gpu_summary_v1(); step_breakdown_v1()
+-- combines: traces; devices; steps; device_words(); used_devices(); costliest_collectives(); data_advice(); device_advice(); device_setup(); eligible_kernel_share(); frameworks(); memory_fullness(); memory_growth(); optimizer_time(); recorded_intervals(); serving_advice(); slow_functions(); small_launches(); step_compilation(); step_synchronizations(); unrecorded_work(); gpu_summary_v1(); step_breakdown_v1()
 -- order: cost_per_step_us DESC, list_position(['warning', 'info'], severity), run, worker, span, rule
 -- empty: No rule found anything to improve.
--- uses: as_bytes, as_time, costliest_collectives, data_advice, device_advice, device_words, eligible_kernel_share, frames_outside_operators, frameworks, is_wanted, lost_time, memory_fullness, memory_growth, recorded_intervals, recording_hint, serving_advice, small_launches, step_synchronizations, trace_gpus, unrecorded_work, gpu_summary_v1
+-- uses: as_bytes, as_time, costliest_collectives, data_advice, device_advice, device_words, eligible_kernel_share, frameworks, is_wanted, lost_time, memory_fullness, memory_growth, recorded_intervals, recording_hint, serving_advice, slow_functions, small_launches, step_synchronizations, trace_gpus, unrecorded_work, gpu_summary_v1
 -- example: samples --run ddp_gloo
 --
 -- A rule fires when its value passes its threshold:
@@ -89,7 +89,8 @@
 -- iteration_interval is a rule of MindInsight, with its threshold. data_loading explains it.
 --
 -- Where tracewh.record.dataloader recorded the loader, data_loading says whether one worker, storage or moving the
--- batches holds it up; data_preparation_summary has the figures.
+-- batches holds it up; data_preparation_summary has the figures. Of a loader without workers, whose work is in the trace,
+-- data_loading names the functions that take most of the time.
 --
 -- Several rules can see the same lost time. The time is assigned to the first rule that explains it:
 --
@@ -198,6 +199,7 @@ CREATE MACRO recommendations_v1(
             h.trains,
             h.has_fsdp,
             h.has_dtensor,
+            h.loads_in_process,
             h.has_ddp AND NOT h.has_nccl AND h.trains
             AND g.communicates IS NOT TRUE
             AND NOT coalesce(contains(g.backend, 'nccl'), FALSE)
@@ -220,8 +222,10 @@ CREATE MACRO recommendations_v1(
             i.mean_us AS mean_interval_us,
             v.cause AS loading_cause,
             v.remedy AS loading_remedy,
-            f.name || ' first'
-            || coalesce('; most of that time is in ' || f.library_name, '') AS frame
+            f.outside_function || ' first'
+            || coalesce('; most of that time is in ' || f.outside_library, '') AS frame,
+            f.loader_function,
+            f.loader_library
         FROM lost AS d
         INNER JOIN traces AS t ON d.run = t.run AND d.worker = t.worker AND d.span = t.span
         INNER JOIN trace_gpus(run, worker, span) AS g
@@ -247,7 +251,7 @@ CREATE MACRO recommendations_v1(
             ON d.run = i.run AND d.worker = i.worker AND d.span = i.span
         LEFT JOIN data_advice(run, worker, span) AS v
             ON d.run = v.run AND d.worker = v.worker AND d.span = v.span
-        LEFT JOIN frames_outside_operators(run, worker, span) AS f
+        LEFT JOIN slow_functions(run, worker, span) AS f
             ON d.run = f.run AND d.worker = f.worker AND d.span = f.span
     ),
 
@@ -266,11 +270,24 @@ CREATE MACRO recommendations_v1(
                     'message': format(
                         '{:.1f} % of the mean step waits for the data loader{}: {}.',
                         d.dataloader_pct,
-                        coalesce(d.loading_cause, ''),
+                        coalesce(
+                            d.loading_cause,
+                            CASE WHEN d.loads_in_process THEN ', which has no workers' ELSE '' END
+                        ),
                         coalesce(
                             d.loading_remedy,
-                            'increase num_workers of DataLoader, set pin_memory=True, or do less '
-                            || 'work per sample'
+                            CASE
+                                WHEN d.loads_in_process THEN 'set num_workers of DataLoader'
+                                ELSE 'increase num_workers of DataLoader'
+                            END
+                            || CASE
+                                WHEN d.used_devices = 0 THEN ''
+                                WHEN d.loads_in_process THEN ' and pin_memory=True'
+                                ELSE ', set pin_memory=True'
+                            END
+                            || ', or do less work '
+                            || coalesce('in ' || d.loader_function, 'per sample')
+                            || coalesce('; most of that time is in ' || d.loader_library, '')
                         )
                     ),
                     'cost_us': d.loading_us,

@@ -4,7 +4,7 @@
 -- summary: The answer in sentences: one headline, six key figures, and what costs most.
 -- grain: one row per sentence, figure or finding of a trace
 -- distributes: run
--- combines: traces; devices; graph_launches(); device_words(); used_devices(); costliest_collectives(); data_advice(); device_advice(); device_setup(); eligible_kernel_share(); frameworks(); frames_outside_operators(); memory_fullness(); memory_growth(); optimizer_time(); recorded_intervals(); serving_advice(); small_launches(); step_compilation(); step_synchronizations(); unrecorded_work(); gpu_summary_v1(); steps; recorded_kinds(); memory_peaks(); serving_verdict(); straggler_verdict(); comm_overlap_v1(); mfu_v1(); operator_stats_v1(per_span := TRUE); step_breakdown_v1()
+-- combines: traces; devices; graph_launches(); device_words(); used_devices(); costliest_collectives(); data_advice(); device_advice(); device_setup(); eligible_kernel_share(); frameworks(); memory_fullness(); memory_growth(); optimizer_time(); recorded_intervals(); serving_advice(); slow_functions(); small_launches(); step_compilation(); step_synchronizations(); unrecorded_work(); gpu_summary_v1(); steps; recorded_kinds(); memory_peaks(); serving_verdict(); straggler_verdict(); comm_overlap_v1(); mfu_v1(); operator_stats_v1(per_span := TRUE); step_breakdown_v1()
 -- order: run, worker, span, list_position(['headline', 'gain', 'card', 'finding'], part), position
 -- uses: as_bytes, as_digits, as_name, as_percent, as_time, device_words, finding_phrases, graph_launches, is_wanted, memory_growth, memory_peaks, percentage, recorded_kinds, recording_hint, serving_verdict, straggler_verdict, unrecorded_work, worker_waits, comm_overlap_v1, gpu_summary_v1, mfu_v1, operator_stats_v1, recommendations_v1, step_breakdown_summary_v1, step_breakdown_v1
 -- example: samples --run ddp_gloo --worker rank0
@@ -286,6 +286,7 @@ CREATE MACRO verdict_v1(
                 WHEN a.waits_for IS NOT NULL THEN 'see what delays it'
                 WHEN a.waits_in_turn THEN 'balance the work of each step'
                 WHEN a.is_small THEN 'join them into larger ones'
+                WHEN a.lacks_workers THEN 'it has no workers'
                 WHEN a.is_on_host THEN 'send less, or less often'
                 ELSE p.advice
             END AS advice,
@@ -302,7 +303,7 @@ CREATE MACRO verdict_v1(
                 WHEN a.is_of_pipeline THEN 'data_preparation_summary'
                 WHEN a.waits_for IS NOT NULL OR a.waits_in_turn THEN 'comm_wait'
                 WHEN a.is_on_host OR a.is_small THEN 'collective_stats'
-                WHEN a.frame <> '' THEN 'source_lines'
+                WHEN a.frame <> '' OR a.is_function THEN 'source_lines'
                 WHEN a.is_outside AND a.has_gaps THEN 'gpu_gaps'
                 ELSE p.view
             END AS view,
@@ -325,6 +326,8 @@ CREATE MACRO verdict_v1(
                 END AS frame,
                 h.has_gaps,
                 r.rule = 'data_loading' AND coalesce(m.dataloader_us, 0) = 0 AS is_of_pipeline,
+                starts_with(r.sentences[-1], 'set num_workers') AS lacks_workers,
+                contains(r.sentences[-1], ' do less work in ') AS is_function,
                 r.rule = 'low_gpu_utilization' AND m.copies_us >= 0.5 * m.total_us AS is_copying,
                 r.rule = 'communication'
                 AND regexp_matches(r.sentences[-1], '^(join them|let FSDP wrap)') AS is_small,

@@ -19,8 +19,8 @@ from tracewh.views.queries import run_query
 
 __all__ = ["visit"]
 
-#: Where the findings of the page lead.
-LINKED = ("steps", "collectives")
+#: The panel of the average step, and those where the findings of the page lead.
+LINKED = ("steps", "lines", "collectives")
 
 
 @pytest.fixture(scope="module")
