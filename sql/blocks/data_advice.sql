@@ -63,13 +63,13 @@ CREATE MACRO data_advice(
                 THEN
                     ', whose queue is empty for ' || as_percent(w.queue_empty_pct)
                     || ' of the batches' || coalesce(' because ' || o.operator || ' is slow', '')
-            WHEN w.fetch_cpu_pct < 20
-                THEN
-                    ', whose workers compute for only '
-                    || as_percent(w.fetch_cpu_pct) || ' of the time of making a batch'
             ELSE
-                ', whose workers compute for ' || as_percent(w.fetch_cpu_pct)
-                || ' of the time of making a batch'
+                CASE
+                    WHEN w.has_workers THEN ', whose workers compute for '
+                    ELSE ', which has no workers, and computes for '
+                END
+                || CASE WHEN w.fetch_cpu_pct < 20 THEN 'only ' ELSE '' END
+                || as_percent(w.fetch_cpu_pct) || ' of the time of making a batch'
         END AS cause,
         CASE
             WHEN w.cause = 'slow_transfer'
@@ -90,9 +90,13 @@ CREATE MACRO data_advice(
                     || CASE
                         WHEN o.reads THEN 'read from faster storage' ELSE 'do less work per sample'
                     END
-            WHEN w.fetch_cpu_pct < 20
-                THEN 'increase num_workers of DataLoader, or use faster storage or larger files'
-            ELSE 'increase num_workers of DataLoader, or do less work per sample'
+            ELSE
+                CASE WHEN w.has_workers THEN 'increase' ELSE 'set' END
+                || ' num_workers of DataLoader, or '
+                || CASE
+                    WHEN w.fetch_cpu_pct < 20 THEN 'use faster storage or larger files'
+                    ELSE 'do less work per sample'
+                END
         END AS remedy,
         w.wait_pct
     FROM _longest AS w

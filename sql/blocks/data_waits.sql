@@ -23,6 +23,7 @@
 --   pipeline             BIGINT   key   Number of the pipeline within the trace.
 --   cause                VARCHAR  -     'slow_pipeline', 'slow_transfer' or 'no_bottleneck'.
 --   has_device_queue     BOOLEAN  -     Whether a queue of the device was recorded, which then decides on the cause.
+--   has_workers          BOOLEAN  -     Whether processes of the loader make the batches, not the one that trains; NULL if unknown.
 --   batches              BIGINT   -     Batches that were taken.
 --   period               VARCHAR  -     'step', or 'batch' if the trace has no steps.
 --   periods              BIGINT   -     How many of these the trace has.
@@ -81,7 +82,8 @@ CREATE MACRO data_waits(
             count(*) FILTER (WHERE b.stage = 'device_queue' AND b.queue_size = 0) AS pushed_empty,
             count(*) FILTER (WHERE b.stage = 'get_next' AND b.queue_size = 0) AS device_empty,
             sum(b.cpu_ns) AS cpu_ns,
-            sum(b.fetch_ns) AS fetch_ns
+            sum(b.fetch_ns) AS fetch_ns,
+            bool_or(b.loader_worker IS NOT NULL) FILTER (WHERE b.fetch_ns > 0) AS has_workers
         FROM _batches AS b
         GROUP BY b.run, b.worker, b.span, b.pipeline
     ),
@@ -152,7 +154,8 @@ CREATE MACRO data_waits(
                 ELSE percentage(t.iterator_empty, t.iterator_sizes)
             END AS queue_empty_pct,
             percentage(t.device_empty, t.device_batches) AS device_empty_pct,
-            percentage(t.cpu_ns, t.fetch_ns) AS fetch_cpu_pct
+            percentage(t.cpu_ns, t.fetch_ns) AS fetch_cpu_pct,
+            t.has_workers
         FROM _totals AS t
         LEFT JOIN _traces AS r ON t.run = r.run AND t.worker = r.worker AND t.span = r.span
     )
@@ -182,6 +185,7 @@ CREATE MACRO data_waits(
             ELSE 'no_bottleneck'
         END AS cause,
         f.has_device_queue,
+        f.has_workers,
         f.batches,
         CASE WHEN n.steps > 0 THEN 'step' ELSE 'batch' END AS period,
         coalesce(nullif(n.steps, 0), f.batches) AS periods,

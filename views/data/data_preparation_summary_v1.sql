@@ -133,7 +133,8 @@ CREATE MACRO data_preparation_summary_v1(
                                 || ' of the batches'
                         ELSE ''
                     END
-                    || '. Use more workers, or do less work per sample'
+                    || '. Use ' || CASE WHEN NOT w.has_workers THEN '' ELSE 'more ' END
+                    || 'workers, or do less work per sample'
                     || CASE
                         WHEN w.fetch_cpu_pct IS NULL AND w.queue_empty_pct IS NULL
                             THEN
@@ -231,10 +232,15 @@ CREATE MACRO data_preparation_summary_v1(
             CASE
                 WHEN o.is_of_loader
                     THEN
-                        'The workers compute for only ' || as_percent(o.fetch_cpu_pct)
-                        || ' of the time of making a batch, and wait for storage or a '
-                        || 'free core for the rest: use more workers, faster storage, or larger '
-                        || 'files.'
+                        CASE
+                            WHEN o.workers > 0 THEN 'The workers compute'
+                            ELSE 'The data loader has no workers, and computes'
+                        END
+                        || ' for only ' || as_percent(o.fetch_cpu_pct)
+                        || ' of the time of making a batch; the rest is waiting for storage or a '
+                        || 'free core. Use '
+                        || CASE WHEN o.workers > 0 THEN 'more ' ELSE '' END
+                        || 'workers, faster storage, or larger files.'
                 ELSE
                     o.operator || ' fills its queue to only ' || as_percent(o.queue_used_pct)
                     || ': reading is slow. Use more workers for it'

@@ -275,7 +275,12 @@ CREATE MACRO recommendations_v1(
                             CASE WHEN d.loads_in_process THEN ', which has no workers' ELSE '' END
                         ),
                         coalesce(
-                            d.loading_remedy,
+                            d.loading_remedy
+                            || coalesce(
+                                '; most of that time is in '
+                                || coalesce(d.loader_function, d.loader_library),
+                                ''
+                            ),
                             CASE
                                 WHEN d.loads_in_process THEN 'set num_workers of DataLoader'
                                 ELSE 'increase num_workers of DataLoader'
