@@ -264,6 +264,11 @@ def _usage(error: Exception) -> str:
     arguments = [p.metavar for p in context.command.params if p.param_type_name == "argument"]
     if option in arguments:
         message += f"; it is an argument: {' '.join([context.command_path, *arguments])}"
+    if unknown := re.match("no such command '(.+?)'", message):
+        from tracewh.views.registry import installed
+
+        if unknown[1] in [view.name for view in installed()]:
+            message = f"{unknown[0]}; it is a view: {context.command_path} show {unknown[1]}"
     return f"{message}\nTry '{context.command_path} --help'."
 
 

@@ -84,6 +84,7 @@ READS = (
             "got unexpected extra argument(s) (more)\nTry 'tracewh show step_breakdown --help'.",
         ),
         ("ingst", 2, "no such command 'ingst'. Did you mean 'ingest'?\nTry 'tracewh --help'."),
+        ("verdict", 2, "no such command 'verdict'; it is a view: tracewh show verdict\nTry 'tracewh --help'."),
         ("ingest", 2, "missing argument 'PATH'\nTry 'tracewh ingest --help'."),
         ("drop", 2, "missing argument 'RUN'; `tracewh runs` lists the runs\nTry 'tracewh drop --help'."),
         ("diff base", 2, "missing argument 'EXPERIMENT'; `tracewh runs` lists the runs\nTry 'tracewh diff --help'."),
