@@ -9,7 +9,8 @@
 -- steps it is that of the frames around which most others ran, because other threads may wait all the time.
 --
 -- A function of the user may spend that time in a library. So the innermost function of a library is named, too, in
--- which 70 % of it passes. Decorators and methods such as __call__ tell little, and are left out.
+-- which 70 % of it passes; if there is none, a built-in one. Decorators and methods such as __call__ tell little, and are
+-- left out.
 --
 -- Of a data loader without workers, whose work is in the trace, the functions are the innermost ones in which 70 % of its
 -- time passes: one of the user, and one of a library in it.
@@ -23,6 +24,8 @@
 --   outside_library          VARCHAR  -     The function of a library in which that one spends its time; NULL if none has 70 % of it.
 --   loader_function          VARCHAR  -     In the data loader, of the user; NULL if none has 70 % of the time.
 --   loader_library           VARCHAR  -     In the data loader, of a library; NULL if none has 70 % of the time.
+--   loader_starts            BIGINT   -     How often a data loader began to iterate: each time it starts its workers, if it does not keep them.
+--   loader_start_us          DOUBLE   us    How long that takes per step, or in a trace without steps.
 CREATE MACRO slow_functions(
     run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
 ) AS TABLE
@@ -44,6 +47,10 @@ CREATE MACRO slow_functions(
                 WHEN s.category = 'python_function'
                     THEN s.source_function || ' (' || s.source_file || ':' || s.source_line || ')'
             END AS frame,
+            nullif(regexp_extract(s.name, '^<built-in (?:method|function) (\w+)', 1), '')
+            || ' (built-in)' AS built_in,
+            s.source_function = '_get_iterator'
+            AND ends_with(s.source_file, 'torch/utils/data/dataloader.py') AS is_start,
             -- They call a module, a decorated function, an operator or a dataset, and tell nothing about it.
             ends_with(s.source_file, 'torch/nn/modules/module.py')
             OR ends_with(s.source_file, 'torch/utils/_contextlib.py')
@@ -60,7 +67,8 @@ CREATE MACRO slow_functions(
         SELECT
             r.*,
             CASE WHEN l.source_file IS NULL THEN r.frame END AS user_frame,
-            bool_or(r.is_step) OVER (PARTITION BY r.run, r.worker, r.span) AS has_steps
+            sum(r.calls) FILTER (WHERE r.is_step) OVER (PARTITION BY r.run, r.worker, r.span)
+                AS steps
         FROM _read AS r
         LEFT JOIN library_files('_read') AS l ON r.source_file = l.source_file
     ),
@@ -74,7 +82,11 @@ CREATE MACRO slow_functions(
             s.stack_id AS outermost_id,
             s.frame,
             s.user_frame,
-            s.is_step OR NOT s.has_steps AS is_in_step,
+            s.built_in,
+            s.user_frame IS NOT NULL AS is_of_user,
+            s.is_start,
+            s.is_step OR s.steps IS NULL AS is_in_step,
+            s.steps,
             s.is_loader AS is_in_loader,
             []::BIGINT[] AS called_ids,
             s.calls,
@@ -90,11 +102,18 @@ CREATE MACRO slow_functions(
             o.outermost_id,
             coalesce(s.frame, o.frame) AS frame,
             coalesce(s.user_frame, o.user_frame) AS user_frame,
+            s.built_in,
+            s.user_frame IS NOT NULL AS is_of_user,
+            s.is_start,
             o.is_in_step OR s.is_step AS is_in_step,
+            s.steps,
             o.is_in_loader,
             CASE
                 WHEN s.user_frame IS NOT NULL AND NOT o.is_in_loader THEN []
-                WHEN s.user_frame IS NOT NULL OR (s.frame IS NOT NULL AND NOT s.is_wrapper)
+                WHEN
+                    s.user_frame IS NOT NULL
+                    OR s.built_in IS NOT NULL
+                    OR (s.frame IS NOT NULL AND NOT s.is_wrapper)
                     THEN list_append(o.called_ids, s.stack_id)
                 ELSE o.called_ids
             END AS called_ids,
@@ -186,8 +205,9 @@ CREATE MACRO slow_functions(
             c.worker,
             c.span,
             c.is_in_loader,
-            coalesce(f.user_frame = f.frame, FALSE) AS is_of_user,
-            f.frame,
+            f.is_of_user,
+            f.built_in IS NULL AS has_source,
+            coalesce(f.built_in, f.frame) AS name,
             len(f.called_ids) AS depth
         FROM _called AS c
         INNER JOIN _frames AS f
@@ -200,8 +220,9 @@ CREATE MACRO slow_functions(
             c.span,
             c.is_in_loader,
             c.self_ns,
-            coalesce(f.user_frame = f.frame, FALSE),
-            f.frame,
+            f.is_of_user,
+            f.built_in,
+            coalesce(f.built_in, f.frame),
             len(f.called_ids)
         HAVING sum(c.self_duration_ns) >= 0.7 * c.self_ns
     ),
@@ -211,11 +232,38 @@ CREATE MACRO slow_functions(
             m.run,
             m.worker,
             m.span,
-            max((m.depth, m.frame)) FILTER (WHERE NOT m.is_in_loader) AS outside,
-            max((m.depth, m.frame)) FILTER (WHERE m.is_of_user) AS of_user,
-            max((m.depth, m.frame)) FILTER (WHERE m.is_in_loader AND NOT m.is_of_user) AS of_library
-        FROM _most AS m
+            max((m.has_source, m.depth, m.name)) FILTER (WHERE NOT m.is_in_loader) AS outside,
+            max((m.depth, m.name)) FILTER (WHERE m.is_of_user) AS of_user,
+            max((m.has_source, m.depth, m.name)) FILTER (
+                WHERE m.is_in_loader AND m.depth > m.user_depth
+            ) AS of_library
+        FROM (
+            SELECT
+                m.*,
+                coalesce(
+                    max(m.depth) FILTER (WHERE m.is_of_user)
+                        OVER (PARTITION BY m.run, m.worker, m.span),
+                    0
+                ) AS user_depth
+            FROM _most AS m
+        ) AS m
         GROUP BY m.run, m.worker, m.span
+    ),
+
+    _starts AS (
+        SELECT
+            s.run,
+            s.worker,
+            s.span,
+            sum(f.calls) FILTER (WHERE s.stack_id = f.stack_id) AS starts,
+            sum(f.self_duration_ns) / coalesce(any_value(f.steps), 1) / 1000.0 AS start_us
+        FROM _frames AS s
+        INNER JOIN _frames AS f
+            ON
+                s.run = f.run AND s.worker = f.worker AND s.span = f.span
+                AND list_contains(f.called_ids, s.stack_id)
+        WHERE s.is_start AND s.is_in_step
+        GROUP BY s.run, s.worker, s.span
     )
 
     SELECT
@@ -223,14 +271,16 @@ CREATE MACRO slow_functions(
         t.worker,
         t.span,
         l.name AS outside_function,
-        i.outside[2] AS outside_library,
+        i.outside[3] AS outside_library,
         i.of_user[2] AS loader_function,
-        CASE WHEN i.of_library[1] > coalesce(i.of_user[1], 0) THEN i.of_library[2] END
-            AS loader_library
+        i.of_library[3] AS loader_library,
+        coalesce(b.starts, 0)::BIGINT AS loader_starts,
+        coalesce(b.start_us, 0) AS loader_start_us
     FROM (
         SELECT DISTINCT f.run, f.worker, f.span
         FROM _frames AS f
         WHERE f.frame IS NOT NULL
     ) AS t
     LEFT JOIN _longest AS l ON t.run = l.run AND t.worker = l.worker AND t.span = l.span
-    LEFT JOIN _innermost AS i ON t.run = i.run AND t.worker = i.worker AND t.span = i.span;
+    LEFT JOIN _innermost AS i ON t.run = i.run AND t.worker = i.worker AND t.span = i.span
+    LEFT JOIN _starts AS b ON t.run = b.run AND t.worker = b.worker AND t.span = b.span;

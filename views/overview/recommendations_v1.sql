@@ -225,7 +225,11 @@ CREATE MACRO recommendations_v1(
             f.outside_function || ' first'
             || coalesce('; most of that time is in ' || f.outside_library, '') AS frame,
             f.loader_function,
-            f.loader_library
+            f.loader_library,
+            f.loader_starts,
+            NOT h.loads_in_process
+            AND f.loader_starts > 1
+            AND f.loader_start_us >= 0.5 * d.loading_us AS restarts_workers
         FROM lost AS d
         INNER JOIN traces AS t ON d.run = t.run AND d.worker = t.worker AND d.span = t.span
         INNER JOIN trace_gpus(run, worker, span) AS g
@@ -272,7 +276,14 @@ CREATE MACRO recommendations_v1(
                         d.dataloader_pct,
                         coalesce(
                             d.loading_cause,
-                            CASE WHEN d.loads_in_process THEN ', which has no workers' ELSE '' END
+                            CASE
+                                WHEN d.loads_in_process THEN ', which has no workers'
+                                WHEN d.restarts_workers
+                                    THEN
+                                        ', which starts its workers again and again ('
+                                        || d.loader_starts || ' times)'
+                                ELSE ''
+                            END
                         ),
                         coalesce(
                             d.loading_remedy
@@ -282,17 +293,26 @@ CREATE MACRO recommendations_v1(
                                 ''
                             ),
                             CASE
-                                WHEN d.loads_in_process THEN 'set num_workers of DataLoader'
-                                ELSE 'increase num_workers of DataLoader'
+                                WHEN d.restarts_workers
+                                    THEN
+                                        'keep one DataLoader with persistent_workers=True, which '
+                                        || 'starts its workers only once'
+                                ELSE
+                                    CASE
+                                        WHEN d.loads_in_process THEN 'set num_workers of DataLoader'
+                                        ELSE 'increase num_workers of DataLoader'
+                                    END
+                                    || CASE
+                                        WHEN d.used_devices = 0 THEN ''
+                                        WHEN d.loads_in_process THEN ' and pin_memory=True'
+                                        ELSE ', set pin_memory=True'
+                                    END
+                                    || ', or do less work '
+                                    || coalesce('in ' || d.loader_function, 'per sample')
+                                    || coalesce(
+                                        '; most of that time is in ' || d.loader_library, ''
+                                    )
                             END
-                            || CASE
-                                WHEN d.used_devices = 0 THEN ''
-                                WHEN d.loads_in_process THEN ' and pin_memory=True'
-                                ELSE ', set pin_memory=True'
-                            END
-                            || ', or do less work '
-                            || coalesce('in ' || d.loader_function, 'per sample')
-                            || coalesce('; most of that time is in ' || d.loader_library, '')
                         )
                     ),
                     'cost_us': d.loading_us,

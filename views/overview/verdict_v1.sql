@@ -287,6 +287,7 @@ CREATE MACRO verdict_v1(
                 WHEN a.waits_in_turn THEN 'balance the work of each step'
                 WHEN a.is_small THEN 'join them into larger ones'
                 WHEN a.lacks_workers THEN 'it has no workers'
+                WHEN a.restarts_workers THEN 'it starts its workers again and again'
                 WHEN a.is_on_host THEN 'send less, or less often'
                 ELSE p.advice
             END AS advice,
@@ -327,6 +328,7 @@ CREATE MACRO verdict_v1(
                 h.has_gaps,
                 r.rule = 'data_loading' AND coalesce(m.dataloader_us, 0) = 0 AS is_of_pipeline,
                 starts_with(r.sentences[-1], 'set num_workers') AS lacks_workers,
+                starts_with(r.sentences[-1], 'keep one DataLoader') AS restarts_workers,
                 contains(r.sentences[-1], ' do less work in ') AS is_function,
                 r.rule = 'low_gpu_utilization' AND m.copies_us >= 0.5 * m.total_us AS is_copying,
                 r.rule = 'communication'
