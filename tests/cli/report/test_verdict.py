@@ -88,6 +88,17 @@ def test_nothing_is_wider_than_the_screen(visit: Visit, gloo: Path, width: int) 
     assert visit.page.evaluate("document.documentElement.scrollWidth") <= width
 
 
+@pytest.mark.parametrize("text", [".headline", ".found .why span:first-child", ".found .soft"])
+def test_a_long_path_of_a_function_breaks(visit: Visit, gloo: Path, text: str) -> None:
+    visit.page.set_viewport_size({"width": 390, "height": 900})
+    visit.page.goto(gloo.as_uri())
+    for shown in visit.panel("verdict").locator(text).all():
+        shown.evaluate(
+            "shown => shown.textContent = 'resize (' + 'transforms/'.repeat(12) + 'image.py:9)'"
+        )
+    assert visit.page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
 def test_bars_are_as_long_as_the_time(visit: Visit, gloo: Path, samples: tracewh.Warehouse) -> None:
     visit.page.goto(gloo.as_uri())
     bars = visit.panel("verdict").locator(".step .bar")
