@@ -312,6 +312,13 @@ CREATE MACRO recommendations_v1(
                                     || coalesce(
                                         '; most of that time is in ' || d.loader_library, ''
                                     )
+                                    || CASE
+                                        WHEN d.loads_in_process AND d.loader_starts IS NULL
+                                            THEN
+                                                '; to find out what takes long, '
+                                                || recording_hint(d.source, 'stacks')
+                                        ELSE ''
+                                    END
                             END
                         )
                     ),
