@@ -12,8 +12,8 @@
 -- which 70 % of it passes; if there is none, a built-in one. Decorators and methods such as __call__ tell little, and are
 -- left out.
 --
--- Of a data loader without workers, whose work is in the trace, the functions are the innermost ones in which 70 % of its
--- time passes: one of the user, and one of a library in it.
+-- The work of a data loader without workers is in the trace. Its functions are the innermost ones in which 70 % of its
+-- time passes: one of the user, and one of a library that this one calls.
 --
 -- params
 --   run, worker, span
@@ -24,8 +24,8 @@
 --   outside_library          VARCHAR  -     The function of a library in which that one spends its time; NULL if none has 70 % of it.
 --   loader_function          VARCHAR  -     In the data loader, of the user; NULL if none has 70 % of the time.
 --   loader_library           VARCHAR  -     In the data loader, of a library; NULL if none has 70 % of the time.
---   loader_starts            BIGINT   -     How often a data loader began to iterate: each time it starts its workers, if it does not keep them.
---   loader_start_us          DOUBLE   us    How long that takes per step, or in a trace without steps.
+--   loader_starts            BIGINT   -     How often an iteration over a data loader began. A loader that does not keep its workers starts them each time.
+--   loader_start_us          DOUBLE   us    Time that this takes per step; without steps, in the whole trace.
 CREATE MACRO slow_functions(
     run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
 ) AS TABLE
@@ -39,7 +39,7 @@ CREATE MACRO slow_functions(
             s.outer_stack_id,
             s.category = 'python_function' AS is_frame,
             s.name = 'ProfilerStep*' AS is_step,
-            -- That of a loader with workers waits for them.
+            -- A loader with workers waits for them in its annotation, and does no work there.
             starts_with(s.name, 'enumerate(DataLoader)#')
             AND NOT contains(s.name, 'MultiProcessing') AS is_loader,
             s.source_file,
