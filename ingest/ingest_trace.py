@@ -25,6 +25,7 @@ from tracewh.ingest.parse import (
     end_lost_frames,
     is_available,
     is_unpadded,
+    join_begins,
     parse_events,
     read_recordings,
     read_unpadded,
@@ -142,6 +143,7 @@ def _ingest(
             odd = count_odd_values(con, odd_kinds)
             lost = Counter[int]()
             if source.reader == KINETO:
+                join_begins(con)
                 lost = end_lost_frames(con, unpadded)
                 rename_copies(con)
             writing = []

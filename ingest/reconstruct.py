@@ -146,6 +146,8 @@ def _table_sql(name: str, time: str, marked: bool) -> str:
     phase = {"memory_records": "'i'", "other_events": "t.phase"}.get(name, "'X'")
     event_name = "'[memory]'" if name == "memory_records" else "t.name"
     duration = "t.duration_ns" if "duration_ns" in names else "NULL"
+    if name == "host_events":  # an event that two rows of the file tell has no duration in either
+        duration = "CASE WHEN coalesce(t.raw ->> '$.ph', 'X') = 'X' THEN t.duration_ns END"
     arguments = [_argument(name, column) for column in tables()[name].arguments]
     if marked and name in ("host_events", "device_events"):
         arguments.append(

@@ -3,6 +3,7 @@
 from tracewh.ingest.parse.event_columns import (
     count_odd_values,
     end_lost_frames,
+    join_begins,
     rename_copies,
 )
 from tracewh.ingest.parse.fast_parser import FastParser, is_available
@@ -23,6 +24,7 @@ __all__ = [
     "end_lost_frames",
     "is_available",
     "is_unpadded",
+    "join_begins",
     "parse_events",
     "read_recordings",
     "read_unpadded",

@@ -15,7 +15,7 @@ import duckdb
 
 from tracewh.ingest.parse.argument_columns import is_number, typed_select
 from tracewh.ingest.parse.event_layout import EventLayout, event_layout
-from tracewh.sql_files import query
+from tracewh.sql_files import derive, query
 
 
 @cache
@@ -79,6 +79,17 @@ def count_odd_values(
     return {
         trace: +Counter(dict(zip(names, counts, strict=True))) for trace, *counts in rows.fetchall()
     }
+
+
+def join_begins(con: duckdb.DuckDBPyConnection) -> None:
+    """Make host events of rows that begin an event and rows that end it; see sql/derive/begins.sql.
+
+    Args:
+        con: Connection to the database with the raw tables.
+    """
+    begins = con.execute("SELECT 1 FROM raw_other AS o WHERE o.phase = 'B' LIMIT 1").fetchall()
+    if begins:
+        derive(con, "begins")
 
 
 def end_lost_frames(con: duckdb.DuckDBPyConnection, unpadded: bool) -> Counter[int]:

@@ -18,6 +18,9 @@
 -- annotation is never an ancestor on other threads. On its own thread it is the ancestor of events that
 -- start while it is open.
 --
+-- An event that a Chrome trace writes as two rows of a thread, its begin and its end, is one row here. The row of
+-- the end is in other_events, with its arguments.
+--
 -- An operator whose only child is an operator of the same name forms one call with it, and the outermost
 -- row of such a chain represents the call. Ingest computes the costs of each call, so that queries need not
 -- climb the tree again. It stores them in parts that do not overlap, which takes the least space. The
