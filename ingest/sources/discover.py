@@ -24,6 +24,7 @@ from tracewh.ingest.sources.recordings import attach_recordings, is_recording
 from tracewh.ingest.sources.search import LogFolder, Search
 from tracewh.ingest.sources.source import KINETO, Source
 from tracewh.ingest.sources.trace_names import SUFFIXES, is_copy, span_of, trace_name
+from tracewh.ingest.sources.unsupported import why_unsupported_name
 from tracewh.storage import layout
 
 __all__ = ["Source", "discover"]
@@ -55,6 +56,7 @@ def discover(
     search = Search(is_wanted, claim)
     found: dict[File, Source] = {}
     folders: list[tuple[LogFolder, list[Source]]] = []
+    unsupported = ""
     named: set[File] = {STDIN}
     paths = list(paths)
     if not paths:
@@ -68,6 +70,9 @@ def discover(
         for folder in search.folders(given):
             if folder.is_named:
                 named.update(folder.files)
+            for name in folder.names:
+                if why := why_unsupported_name(name):
+                    unsupported = f"; {printable(name)} is {why}"
             recordings = _recordings(folder)
             files = [f for f in folder.files if f not in found and not is_recording(f.name)]
             traces = [source for file in files if (source := _source(file, folder))]
@@ -77,7 +82,8 @@ def discover(
     found |= joined_ranks(folders)
     if not found:
         names = ", ".join(f"*{suffix}" for suffix in SUFFIXES[:3])
-        raise IngestError(f"no trace files ({names}) in {', '.join(map(str, paths))}")
+        searched = ", ".join(map(str, paths))
+        raise IngestError(f"no trace files ({names}) in {searched}{unsupported}")
     sources = _without_copies(found.values(), named)
     if step_range is not None:
         sources = [replace(source, step_range=step_range) for source in sources]

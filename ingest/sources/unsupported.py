@@ -40,8 +40,8 @@ _PERFETTO = (
     "export it as JSON: prof.export_chrome_trace('trace.json.gz')"
 )
 _XPLANE = (
-    "a profile of XLA, as JAX and TensorFlow write it, which tracewh cannot read; "
-    "its events are also in the file *.trace.json.gz beside it"
+    "a profile of XLA, as JAX and TensorFlow write it, which tracewh cannot read; ingest the file *.trace.json.gz "
+    "that JAX writes beside it, or convert it with the package xprof: docs/inputs.md says how"
 )
 _NCU_REPORT = (
     "a report of Nsight Compute, which only ncu reads; export its counters, and ingest them"
@@ -61,6 +61,13 @@ def is_beside_trace(file: File) -> bool:
     return bool(_BESIDE_ASCEND.search(str(file).replace("\\", "/")))
 
 
+def why_unsupported_name(name: str) -> str:
+    """What a file is that tracewh knows by its name and cannot read, and what to do; '' for others."""
+    if name.endswith((".ncu-rep", ".ncu-repz")):
+        return f"{_NCU_REPORT}: ncu --import {name} --page raw --csv > {name.partition('.')[0]}.csv"
+    return _XPLANE if name.endswith(".xplane.pb") else ""
+
+
 def why_unsupported(file: File, start: bytes) -> str:
     """What a file is that tracewh knows and cannot read, and what to do, in one line; '' for others.
 
@@ -68,10 +75,8 @@ def why_unsupported(file: File, start: bytes) -> str:
         file: The file.
         start: Its first bytes, decompressed.
     """
-    if file.name.endswith((".ncu-rep", ".ncu-repz")):
-        return f"{_NCU_REPORT}: ncu --import {file.name} --page raw --csv > {file.name.partition('.')[0]}.csv"
-    if file.name.endswith(".xplane.pb"):
-        return _XPLANE
+    if why := why_unsupported_name(file.name):
+        return why
     if start.startswith(SQLITE_START):
         return _database(file)
     if _CLUSTER_START.match(start.removeprefix(b"\xef\xbb\xbf")):

@@ -135,10 +135,14 @@ def test_a_profile_of_xla(tmp_path: Path) -> None:
     plane = b"\x12" + _varint(9) + b"/host:CPU"
     path = tmp_path / "host.xplane.pb"
     path.write_bytes(b"\x0a" + _varint(len(plane)) + plane)
-    assert _reason(path, tmp_path / "warehouse") == (
-        "a profile of XLA, as JAX and TensorFlow write it, which tracewh cannot read; "
-        "its events are also in the file *.trace.json.gz beside it"
+    why = (
+        "a profile of XLA, as JAX and TensorFlow write it, which tracewh cannot read; ingest the file *.trace.json.gz "
+        "that JAX writes beside it, or convert it with the package xprof: docs/inputs.md says how"
     )
+    assert _reason(path, tmp_path / "warehouse") == why
+    with pytest.raises(tracewh.IngestError) as failed:
+        tracewh.ingest([tmp_path], tmp_path / "warehouse")
+    assert str(failed.value).endswith(f" in {tmp_path}; host.xplane.pb is {why}")
 
 
 def _database(path: Path, *tables: str) -> Path:
