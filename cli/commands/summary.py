@@ -193,7 +193,12 @@ def _comparison(trace: ReportTrace, waiting: str, straggler: str, options: tuple
 
 def _commands(trace: ReportTrace, view: str, one: str, where: str) -> Iterator[str]:
     """Yield commands to type next: the evidence, all advice, and the report."""
+    from tracewh.cli.report.report_trace import OTHER
+
     run = shlex.quote(trace.run)
     yield f"  tracewh show {view} --run {run}{one}{where}"
-    yield f"  tracewh show recommendations --run {run}{where}"
+    if trace.source == OTHER:  # no rule knows its events
+        yield f"  tracewh show flamegraph --run {run}{one}{where}"
+    else:
+        yield f"  tracewh show recommendations --run {run}{where}"
     yield f"  tracewh report {run}{one}{where} -o report.html"

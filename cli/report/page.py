@@ -21,6 +21,7 @@ from tracewh.cli.report.panels import (
     MOST_IN_BLOCK,
     MOST_ROWS,
     SECTIONS,
+    TIMELESS,
     VERDICT,
     VERDICT_PANEL,
     Panel,
@@ -128,12 +129,12 @@ def document(
     if has_panels:
         scripts = LIVE_SCRIPTS if data is None else SCRIPTS
     yield from opening(f"{trace.run} · tracewh", styles, scripts, is_live=data is None)
-    yield _head(shown, header, trace.source not in ALONE)
+    yield _head(shown, header, trace.source not in TIMELESS)
     yield '<main id="main" tabindex="-1">\n'
     for section in shown:
         yield _section(section, trace)
         if section is VERDICT:
-            has_times = trace.source not in ALONE
+            has_times = trace.source not in TIMELESS
             yield note + (TIMELINE if has_times else TIMELINE.replace(">", " hidden>", 1))
     if not has_panels:
         yield TIMELINE

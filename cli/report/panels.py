@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tracewh.cli.output.step_categories import STEP_CATEGORIES
+from tracewh.cli.report.report_trace import OTHER
 
 #: Maximum number of rows of a table in the page; the queries have it as their LIMIT.
 MOST_ROWS = 2000
@@ -79,6 +80,13 @@ def _top(label: str, *values: str, sums: tuple[str, ...]) -> dict[str, Any]:
     return {"kind": "top", "label": label, "values": values, "sums": sums}
 
 
+QUALITY = Panel(
+    "quality",
+    "Trace quality",
+    "trace_quality",
+    has_finding=False,
+)
+
 OVERVIEW = Section(
     "overview",
     "Overview",
@@ -100,12 +108,7 @@ OVERVIEW = Section(
             "step_breakdown",
             {"kind": "stacked", "x": "step", "values": ROLES},
         ),
-        Panel(
-            "quality",
-            "Trace quality",
-            "trace_quality",
-            has_finding=False,
-        ),
+        QUALITY,
     ),
 )
 
@@ -366,6 +369,13 @@ COMMUNICATION = Section(
     ),
 )
 
+STACKS = Panel(
+    "stacks",
+    "Call stacks",
+    "flamegraph",
+    {"kind": "flame", "path": "stack", "values": ("value_us",)},
+)
+
 MODULES = Section(
     "modules",
     "Modules",
@@ -384,12 +394,7 @@ MODULES = Section(
                 "module", "device_total_us", "host_total_us", "host_self_us", sums=("host_self_us",)
             ),
         ),
-        Panel(
-            "stacks",
-            "Call stacks",
-            "flamegraph",
-            {"kind": "flame", "path": "stack", "values": ("value_us",)},
-        ),
+        STACKS,
     ),
 )
 
@@ -493,5 +498,17 @@ SECTIONS = (
     MODULES,
 )
 
-#: What a page shows of a trace that has nothing else, by `traces.source`, beside the verdict.
-ALONE = {"pipeline": Section("pipeline", "Pipeline", (STRAGGLER_WORKERS, STRAGGLER_PARTS))}
+EVENTS = Panel(
+    "events",
+    "Events by time",
+    "range_stats",
+    _top("name", "self_us", "total_us", "calls", sums=("self_us",)),
+)
+
+#: What a page shows of a trace that has nothing else, by `ReportTrace.source`, beside the verdict.
+ALONE = {
+    "pipeline": Section("pipeline", "Pipeline", (STRAGGLER_WORKERS, STRAGGLER_PARTS)),
+    OTHER: Section("events-by-name", "Events", (EVENTS, STACKS, QUALITY)),
+}
+#: Sources of traces without events.
+TIMELESS = frozenset({"pipeline"})

@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from tracewh.views.warehouse import Warehouse
 
 
+#: Stands for `traces.source` of a Chrome trace that another program wrote.
+OTHER = "other"
+
+
 @dataclass(frozen=True, slots=True)
 class ReportTrace:
     """The trace of a page, the number of other traces in its run, and the trace to compare it with."""
@@ -71,11 +75,13 @@ def first_trace(
     rows = query_rows(warehouse, "first_trace_of_run", run=run, worker=worker, span=span)
     if not rows:
         return None
-    worker, span, start_ns, end_ns, source, traces = rows[0]
+    worker, span, start_ns, end_ns, source, traces, lacks_version = rows[0]
+    of_trace = {"run": run, "worker": worker, "span": span}
+    if lacks_version and query_rows(warehouse, "of_another_program", **of_trace):
+        source = OTHER
     compared = (None, None)
     if baseline is not None:
-        keys = {"run": run, "worker": worker, "span": span, "baseline": baseline}
-        [compared] = query_rows(warehouse, "trace_to_compare", **keys)
+        [compared] = query_rows(warehouse, "trace_to_compare", **of_trace, baseline=baseline)
     return ReportTrace(run, worker, span, start_ns, end_ns, traces - 1, source, baseline, *compared)
 
 

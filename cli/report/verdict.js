@@ -21,6 +21,7 @@ Object.assign(ELEMENTS, {
     if (gain) holder.append(element("p", { className: "gain", textContent: typeset(gain) }));
     if (!of("card").length) return null; // a table without events
     holder.append(element("div", { className: "cards" }, ...of("card").map(cardOf)));
+    if (panel.mean.total > 0 && panel.mean.total === panel.mean.other && !of("finding").length) return null; // a bar of one color
     const step = element("section", { className: "average" });
     const recorded = of("card")[0]?.title === "Recording"; // there are no steps
     const findings = element("section", { className: "findings" }, element("h4", { textContent: "What costs most" }));

@@ -2,7 +2,7 @@
 -- since: 0.1
 -- summary: What each trace recorded, and what is missing in it.
 -- grain: one row per trace
--- uses: is_wanted
+-- uses: is_known_category, is_wanted
 --
 -- params
 --   run, worker, span
@@ -43,12 +43,7 @@ CREATE MACRO trace_contents(
             AND (contains(h.name, 'Kernel') OR contains(h.name, 'Graph')) AS is_launch,
             contains(h.name, 'Graph') AS is_graph,
             h.category = 'cpu_op' AS is_operator,
-            coalesce(
-                h.category IN ('cpu_op', 'user_annotation', 'python_function', 'overhead')
-                OR ends_with(h.category, '_runtime')
-                OR ends_with(h.category, '_driver'),
-                FALSE
-            ) AS is_known,
+            is_known_category(h.category) AS is_known,
             h.input_dims IS NOT NULL AS has_shapes,
             h.call_stack IS NOT NULL OR h.category = 'python_function' AS has_stack,
             h.category = 'python_function' AS is_frame,

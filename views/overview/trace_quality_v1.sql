@@ -210,8 +210,8 @@ CREATE MACRO trace_quality_v1(
                     'holds': h.is_foreign,
                     'count': NULL,
                     'message': 'No event is of a kind that the PyTorch profiler records, such as '
-                    || 'an operator: perhaps another program wrote this trace. Queries find its '
-                    || 'events in host_events.'
+                    || 'an operator: perhaps another program wrote this trace. range_stats adds '
+                    || 'its events up by name.'
                 },
                 {
                     'check': 'empty_recording',

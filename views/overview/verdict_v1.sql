@@ -6,7 +6,7 @@
 -- distributes: run
 -- combines: traces; devices; graph_launches(); device_words(); used_devices(); costliest_collectives(); data_advice(); device_advice(); device_setup(); eligible_kernel_share(); frameworks(); memory_fullness(); memory_growth(); optimizer_time(); recorded_intervals(); serving_advice(); slow_functions(); small_launches(); step_compilation(); step_synchronizations(); unrecorded_work(); gpu_summary_v1(); steps; recorded_kinds(); memory_peaks(); serving_verdict(); straggler_verdict(); comm_overlap_v1(); mfu_v1(); operator_stats_v1(per_span := TRUE); step_breakdown_v1()
 -- order: run, worker, span, list_position(['headline', 'gain', 'card', 'finding'], part), position
--- uses: as_bytes, as_digits, as_name, as_percent, as_time, device_words, finding_phrases, graph_launches, is_wanted, memory_growth, memory_peaks, percentage, recorded_kinds, recording_hint, serving_verdict, straggler_verdict, unrecorded_work, worker_waits, comm_overlap_v1, gpu_summary_v1, mfu_v1, operator_stats_v1, recommendations_v1, step_breakdown_summary_v1, step_breakdown_v1
+-- uses: as_bytes, as_digits, as_name, as_percent, as_time, device_words, finding_phrases, graph_launches, is_wanted, memory_growth, memory_peaks, percentage, recorded_kinds, recording_hint, serving_verdict, straggler_verdict, unknown_events, unrecorded_work, worker_waits, comm_overlap_v1, gpu_summary_v1, mfu_v1, operator_stats_v1, recommendations_v1, step_breakdown_summary_v1, step_breakdown_v1
 -- example: samples --run ddp_gloo --worker rank0
 -- reading: This rank waits for its data loader for a third of each step. Without that, a step would take 24 ms instead of 36 ms.
 --
@@ -23,12 +23,15 @@
 --       1  step_time      mean step; its range and the steps per second. Without steps, the whole recording
 --       2  gpu_busy       mean utilization of the devices; SM efficiency, occupancy, and MFU where it is known
 --          host_busy      if no kernel was recorded: share of the step in which operators run
+--          busiest_thread for a trace of another program: share of the recording in which an event runs on
+--                         the thread with the most
 --       3  data_loading   waiting for the data loader per step
 --          host_alone     if no data loader ran, but kernels did: time per step in which the host works or
 --                         waits, and the devices do nothing
 --          launch_gaps    for serving: time per step in which the device has no launched work
 --       4  tensor_cores   share of the kernel time of operators and graphs in kernels that use tensor cores
 --          top_operator   if no kernel was recorded: share of the operator with the most self time
+--          top_event      for a trace of another program: share of the events with the most self time
 --          attention      for serving: share of attention in the device work
 --       5  communication  communication per step that no kernel hides; if no kernel was recorded, all of it
 --       6  peak_memory    peak of the allocated memory; the capacity of the device, and how much memory grows
@@ -38,9 +41,10 @@
 --   the mean step are left out, and so are those whose cost is unknown.
 --
 -- A card without data has no value and no text. Its detail tells which option of the profiler records the
--- data, if there is one. Tables of pipeline operations and of counters hold no events, so their cards without
--- data are left out. If there is nothing to record, its text is 'none'. Texts have two or three significant digits;
--- value has all of them. All figures are those of the views in the last column.
+-- data, if there is one. Tables of pipeline operations and of counters hold no events, and traces of other
+-- programs no operators, so their cards without data are left out. If there is nothing to record, the text
+-- of a card is 'none'. Texts have two or three significant digits; value has all of them. All figures are
+-- those of the views in the last column.
 --
 -- A worker that waits for another one has a finding that names the other one. recommendations lists it with every_rule
 -- only, because the other worker has the finding that counts.
@@ -410,9 +414,14 @@ CREATE MACRO verdict_v1(
             -- A tail step follows a whole one, unless it is the only step and nothing ran in it.
             coalesce(s.is_empty, FALSE) AS is_empty,
             -- Kineto writes a version of its format, and so does hardly any other program.
-            coalesce(t.source = 'kineto', FALSE) AND t.schema_version IS NULL
-            AND m.total_us IS NOT NULL AND m.device_us IS NULL AND m.operators_pct IS NULL
-                AS is_foreign,
+            x.run IS NOT NULL AND coalesce(t.source = 'kineto', FALSE)
+            AND t.schema_version IS NULL AS is_foreign,
+            x.events,
+            x.threads,
+            x.thread_name,
+            percentage(x.thread_us, m.total_us) AS thread_pct,
+            x.event_name,
+            x.event_pct,
             -- A step is recorded as operators are. If there are only steps, the operators ran elsewhere.
             coalesce(s.steps > 0, FALSE) AND o.name IS NULL
             AND coalesce(t.source, 'kineto') = 'kineto' AS may_be_on_threads,
@@ -461,6 +470,8 @@ CREATE MACRO verdict_v1(
             ON t.run = w.run AND t.worker = w.worker AND t.span = w.span
         LEFT JOIN device_words(run, worker, span) AS z
             ON t.run = z.run AND t.worker = z.worker AND t.span = z.span
+        LEFT JOIN unknown_events(run, worker, span) AS x
+            ON t.run = x.run AND t.worker = x.worker AND t.span = x.span
         LEFT JOIN hints AS u ON t.run = u.run AND t.worker = u.worker AND t.span = u.span
         LEFT JOIN findings AS f
             ON t.run = f.run AND t.worker = f.worker AND t.span = f.span AND f.place = 1
@@ -498,6 +509,12 @@ CREATE MACRO verdict_v1(
                                 || 'schedule began to record.'
                         WHEN f.total_us IS NULL
                             THEN 'Nothing was recorded that takes time.'
+                        WHEN f.is_foreign
+                            THEN
+                                as_time(f.total_us) || ' recorded, it seems by another program '
+                                || 'than the PyTorch profiler. ' || as_name(f.event_name)
+                                || ' takes the most time, ' || as_percent(f.event_pct)
+                                || ' of all events.'
                         WHEN f.sentence IS NOT NULL
                             THEN
                                 concat_ws(
@@ -554,10 +571,6 @@ CREATE MACRO verdict_v1(
                                         THEN
                                             'No operator was recorded'
                                             || CASE
-                                                WHEN f.is_foreign
-                                                    THEN
-                                                        ': perhaps another program than the '
-                                                        || 'PyTorch profiler wrote this trace.'
                                                 WHEN f.may_be_on_threads
                                                     THEN ': perhaps other threads run them.'
                                                 ELSE '.'
@@ -686,6 +699,22 @@ CREATE MACRO verdict_v1(
                                 ),
                                 'view': 'gpu_summary'
                             }
+                    WHEN f.is_foreign
+                        THEN
+                            {
+                                'position': 2,
+                                'name': 'busiest_thread',
+                                'title': 'Busiest thread',
+                                'value': f.thread_pct,
+                                'unit': 'pct',
+                                'text': as_percent(f.thread_pct),
+                                'detail': 'of ' || f.whole || ', ' || as_name(f.thread_name)
+                                || CASE
+                                    WHEN f.threads = 1 THEN ', the only thread'
+                                    ELSE format(', of {:,} threads', f.threads)
+                                END,
+                                'view': 'timeline_lanes'
+                            }
                     ELSE
                         {
                             'position': 2,
@@ -785,6 +814,20 @@ CREATE MACRO verdict_v1(
                                     ', ', 'of the ' || f.device || ' work', f.work_says
                                 ),
                                 'view': 'attention_roofline'
+                            }
+                    WHEN f.is_foreign
+                        THEN
+                            {
+                                'position': 4,
+                                'name': 'top_event',
+                                'title': 'Busiest event',
+                                'value': f.event_pct,
+                                'unit': 'pct',
+                                'text': as_percent(f.event_pct),
+                                'detail': format(
+                                    '{}, of {:,} events', as_name(f.event_name), f.events
+                                ),
+                                'view': 'range_stats'
                             }
                     WHEN f.busy_pct IS NULL
                         THEN
@@ -916,7 +959,7 @@ CREATE MACRO verdict_v1(
                                     ''
                                 )
                         WHEN f.has_memory THEN 'only sizes of blocks; torch 1.10 records totals'
-                        WHEN f.is_empty OR f.is_foreign THEN f.operators_hint
+                        WHEN f.is_empty THEN f.operators_hint
                         ELSE recording_hint(f.source, 'memory')
                     END,
                     'view': 'memory_at_peak'
@@ -927,7 +970,6 @@ CREATE MACRO verdict_v1(
                 f.*,
                 CASE
                     WHEN f.is_empty THEN 'nothing ran'
-                    WHEN f.is_foreign THEN 'not in this trace'
                     WHEN f.may_be_on_threads THEN recording_hint(f.source, 'threads')
                     ELSE recording_hint(f.source, 'operators')
                 END AS operators_hint
@@ -970,8 +1012,8 @@ CREATE MACRO verdict_v1(
                 WHEN f.sentence IS NOT NULL THEN 'serving_summary'
                 WHEN f.total_us IS NULL AND f.straggler_sentence IS NOT NULL
                     THEN 'straggler_what_if'
-                WHEN f.is_capture OR f.is_partial OR f.is_empty OR f.is_foreign
-                    THEN 'trace_quality'
+                WHEN f.is_capture OR f.is_partial OR f.is_empty THEN 'trace_quality'
+                WHEN f.is_foreign THEN 'range_stats'
                 WHEN f.busy_pct IS NULL AND f.operator_pct IS NOT NULL THEN 'operator_stats'
                 ELSE 'step_breakdown_summary'
             END AS view
@@ -996,7 +1038,9 @@ CREATE MACRO verdict_v1(
             c.entry.view
         FROM cards AS c
         INNER JOIN facts AS f ON c.run = f.run AND c.worker = f.worker AND c.span = f.span
-        WHERE c.entry.text IS NOT NULL OR f.source IS NULL OR f.source NOT IN ('ncu', 'pipeline')
+        WHERE
+            c.entry.text IS NOT NULL
+            OR NOT (f.is_foreign OR coalesce(f.source IN ('ncu', 'pipeline'), FALSE))
         UNION ALL
         SELECT
             f.run,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -202,6 +203,36 @@ def test_a_trace_without_anything(
         "Recording         -  no steps; record with a schedule, and call prof.step() after each iteration",
     ]
     assert "Whole recording" not in done.out
+
+
+def test_a_trace_of_another_program(tracewh: Command, tmp_path: Path) -> None:
+    """It has no bar, which would be of one color, and no advice."""
+    events = [
+        {"ph": "X", "name": name, "pid": 1, "tid": tid, "ts": ts, "dur": dur}
+        for name, tid, ts, dur in [
+            ("serve", 1, 0, 1000),
+            ("infer", 1, 100, 700),
+            ("log", 2, 0, 200),
+        ]
+    ]
+    (tmp_path / "job.json").write_text(json.dumps({"traceEvents": events}))
+    ingest([tmp_path / "job.json"], tmp_path / "wh", run="job")
+    done = tracewh("summary", "-w", tmp_path / "wh")
+    assert done.out.splitlines() == [
+        "run job  worker job  span default",
+        "",
+        "1.0 ms recorded, it seems by another program than the PyTorch profiler. infer takes the most time,",
+        "58 % of all events.",
+        "",
+        "Recording       1.0 ms  no steps",
+        "Busiest thread   100 %  of the recording, thread 1, of 2 threads",
+        "Busiest event     58 %  infer, of 3 events",
+        "",
+        "Next",
+        f"  tracewh show range_stats --run job -w {tmp_path / 'wh'}",
+        f"  tracewh show flamegraph --run job -w {tmp_path / 'wh'}",
+        f"  tracewh report job -w {tmp_path / 'wh'} -o report.html",
+    ]
 
 
 @pytest.mark.usefixtures("open_once")

@@ -11,13 +11,17 @@ from starlette.testclient import TestClient
 from tests.cli.report.conftest import Visit, data_of
 from tests.cli.report.conftest import revisit as visit
 from tests.given import Tables
-from tracewh.cli.report.panels import COMPARED, SECTIONS
+from tracewh.cli.report.panels import ALONE, COMPARED, SECTIONS
 from tracewh.schema import SQL
 from tracewh.views.queries import query_text
 
 __all__ = ["visit"]
 
-PANELS = {panel.id: panel for section in (COMPARED, *SECTIONS) for panel in section.panels}
+PANELS = {
+    panel.id: panel
+    for section in (COMPARED, *SECTIONS, *ALONE.values())
+    for panel in section.panels
+}
 MOST_ROWS = 8
 LONG = "void gemm<" + "float, " * 12 + "128, 64>(Params)"
 SHORT = "void gemm<float, float, float, float…oat, 128, 64>(Params)"
@@ -113,6 +117,22 @@ CASES: dict[str, tuple[str, list[tuple[str, str | None]]]] = {
             ("('load', 1, 30, NULL::DOUBLE), ('save', 9, 30, NULL)", None),
             ("('load', 1, 30, NULL::DOUBLE)", None),
             ("('load', 1, NULL::DOUBLE, 30), ('save', 1, NULL, 20)", None),
+        ],
+    ),
+    "events": (
+        "name, calls, self_us",
+        [
+            (
+                "('link', 1, 30), ('compile_file', 49, 66), ('wait', 4, 4)",
+                "compile_file takes the most time by itself: 66 us in 49 calls, 66 % of all events.",
+            ),
+            (
+                "('link', 1, 75), ('wait', 2, 25)",
+                "link takes the most time by itself: 75 us in 1 call, 75 % of all events.",
+            ),
+            ("('link', 1, 30), ('wait', 2, 30)", None),
+            ("('link', 1, 30)", None),
+            ("('link', 1, 0), ('wait', 2, NULL)", None),
         ],
     ),
     "flops": (
@@ -532,7 +552,7 @@ CASES |= {
 }
 
 #: Findings that say a share of all rows, so that they need all.
-WHOLE = ("lines", "flops", "idle-time", "module-flame", "stacks", "diff-kernels")
+WHOLE = ("events", "lines", "flops", "idle-time", "module-flame", "stacks", "diff-kernels")
 
 
 @pytest.fixture(scope="module")
@@ -580,7 +600,11 @@ def test_no_share_of_rows_of_which_a_limit_left_some_out(tables: Tables, panel: 
     columns, cases = CASES[panel]
     rows, sentence = cases[0]
     assert sentence
-    nothing = {"lines": "('/z.py:9', 'z', 0, FALSE)", "flops": "('z', 0)"} | {
+    nothing = {
+        "events": "('z', 1, 0)",
+        "lines": "('/z.py:9', 'z', 0, FALSE)",
+        "flops": "('z', 0)",
+    } | {
         "idle-time": "(0, 1, 'other', 0)",
         "module-flame": "('Net_0', 0, 0)",
         "stacks": "('main', 0)",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -233,6 +234,34 @@ def test_how_many_traces_a_file_holds_is_said(
 ) -> None:
     trace = choose_trace(samples, "ddp_gloo", None, None, None)
     assert f" of {held} traces of the run: " in note(trace, [{}] * count, left)
+
+
+def test_a_trace_of_another_program_has_its_events_alone(visit: Visit, tmp_path: Path) -> None:
+    """As tlparse writes what torch.compile did. No view of operators, kernels or steps has anything to show."""
+    places = {"pid": 0, "tid": 0}
+    events = [
+        {"ph": "B", "name": "compile", "ts": 0, **places},
+        {"ph": "B", "name": "code_gen", "ts": 200, **places},
+        {"ph": "E", "name": "code_gen", "ts": 800, **places},
+        {"ph": "E", "name": "compile", "ts": 1000, **places},
+    ]
+    path = tmp_path / "job" / "compiled.json"
+    path.parent.mkdir()
+    path.write_text(json.dumps(events))
+    tracewh.ingest([path.parent], tmp_path / "warehouse")
+    write_report(str(tmp_path / "warehouse"), "job", None, None, tmp_path / "page.html")
+    visit.page.goto((tmp_path / "page.html").as_uri())
+    assert "code_gen takes the most time, 60\u00a0%" in visit.page.locator(".headline").inner_text()
+    titles = visit.page.locator(".card .soft:first-child").all_inner_texts()
+    assert titles == ["Recording", "Busiest thread", "Busiest event"]
+    # All of the mean step would be of a kind that is not known.
+    assert visit.page.locator(".findings, .average").count() == 0
+    assert visit.page.locator("nav a").all_inner_texts() == ["Timeline", "Events"]
+    assert visit.page.locator("#timeline").is_visible()
+    rows = visit.panel("events").locator("tbody tr").all_inner_texts()
+    assert [row.split()[0] for row in rows] == ["code_gen", "compile"]
+    assert "compile;code_gen" in visit.panel("stacks").inner_text()
+    assert "unknown_kinds" in visit.panel("quality").inner_text()
 
 
 def test_a_table_of_pipeline_operations_has_a_sentence_and_a_heat_map_and_no_cards(
