@@ -9,6 +9,10 @@
 -- thread: the one with the most steps, or else the one whose blocks have the longest total time. The
 -- backward passes and the modules' parts of them (module_backwards) are added, whichever thread they ran on.
 --
+-- What torch wraps around a model is no block if the model itself is recorded: of OptimizedModule (torch.compile),
+-- DistributedDataParallel, DataParallel and FullyShardedDataParallel, only the modules inside are. So a compiled or
+-- distributed model has the blocks of the plain one.
+--
 -- params
 --   run, worker, span
 -- columns
@@ -39,6 +43,12 @@ CREATE MACRO trace_blocks(
                     OR h.name IN ('DataParallel.forward', 'DistributedDataParallel.forward')
                     THEN 'annotation'
             END AS kind,
+            regexp_matches(
+                h.name,
+                '^nn\.Module: (OptimizedModule|DistributedDataParallel|DataParallel'
+                || '|FullyShardedDataParallel)_\d+$'
+                || '|^(DataParallel|DistributedDataParallel)\.forward$'
+            ) AS is_wrapper,
             h.name,
             h.pid || chr(0) || h.tid AS thread,
             h.start_ns,
@@ -52,6 +62,17 @@ CREATE MACRO trace_blocks(
             AND (
                 h.category IN ('user_annotation', 'cpu_op') OR h.python_module_id IS NOT NULL
             )
+    ),
+
+    _wrappers AS (
+        SELECT n.event_id
+        FROM _named AS n
+        ASOF INNER JOIN (
+            SELECT m.thread, m.start_ns
+            FROM _named AS m
+            WHERE m.kind = 'module' AND NOT m.is_wrapper
+        ) AS m ON n.thread = m.thread AND n.start_ns <= m.start_ns
+        WHERE n.is_wrapper AND m.start_ns < n.end_ns
     ),
 
     _timeline_calls AS MATERIALIZED (
@@ -74,6 +95,7 @@ CREATE MACRO trace_blocks(
             n.end_ns,
             n.depth
         FROM _named AS n
+        ANTI JOIN _wrappers AS w ON n.event_id = w.event_id
         WHERE
             n.kind IS NOT NULL
             AND n.thread = (

@@ -13,7 +13,9 @@
 -- name if ranks are not known), unless you give a worker or span. It consists of nested blocks: profiler
 -- steps, data loading, module calls, backward passes (divided by module), optimizers, and user annotations.
 -- Module blocks need a trace recorded with frames (with_stack) or by PyTorch Lightning. Their backward
--- blocks need sequence numbers as well.
+-- blocks need sequence numbers as well. What torch wraps around a model, such as OptimizedModule of
+-- torch.compile or DistributedDataParallel, is no block if the model inside is recorded: so a compiled
+-- model is compared with the plain one.
 --
 -- Within two matching blocks, the child blocks are aligned in order of time, by a longest common
 -- subsequence of kind and name: of equal names, the k-th matches the k-th. Names are compared without the
