@@ -56,7 +56,7 @@ CREATE TABLE host_events (
     external_id BIGINT,  -- [External id, external id] Profiler's id of the operator; on a runtime call, of the operator that made the call.
     correlation_id BIGINT,  -- [correlation] Joins a runtime or driver call to the device events it launched.
     sequence_number BIGINT,  -- [Sequence number] Autograd sequence number, shared by a forward operator and its backward.
-    forward_thread_id BIGINT,  -- [Fwd thread id] On a backward operator, the thread of its forward operator.
+    forward_thread_id BIGINT,  -- [Fwd thread id] On a backward operator, the thread of its forward operator, counted from 1. 0 or NULL on all others.
     input_dims JSON,  -- [Input Dims, Input dims] Shape of each input; a list of shapes for an input that is a list of tensors.
     input_types VARCHAR[],  -- [Input type] Type of each input.
     input_strides JSON,  -- [Input Strides] Strides of each input.

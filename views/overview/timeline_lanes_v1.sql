@@ -10,9 +10,9 @@
 -- uses: is_wanted, timeline_events
 -- example: samples --run ddp_gloo --worker rank0
 --
--- The main thread is the one in which most steps begin; without steps, the one with the most operators. A
--- backward thread is another thread with operators of the backward pass. Threads with operators come before
--- threads without.
+-- The main thread is the one in which most steps begin; without steps, the one with the most operators; and
+-- without operators, the one on which events run longest. A backward thread is another thread with operators
+-- of the backward pass. Threads with operators come before threads without.
 --
 -- params
 --   run, worker, span
@@ -47,7 +47,9 @@ CREATE MACRO timeline_lanes_v1(
             max(e.depth) + 1 AS depths,
             count(*) AS events,
             count(*) FILTER (WHERE e.category = 'cpu_op') AS operators,
-            count(e.forward_thread_id) AS backwards,
+            -- On an operator that is not of the backward pass, the number is 0.
+            count(*) FILTER (WHERE e.forward_thread_id > 0) AS backwards,
+            sum(e.end_ns - e.start_ns) FILTER (WHERE e.depth = 0) AS busy_ns,
             min(e.start_ns) AS start_ns,
             max(e.end_ns) AS end_ns
         FROM timeline_events(run, worker, span) AS e
@@ -79,7 +81,7 @@ CREATE MACRO timeline_lanes_v1(
             row_number() OVER (
                 PARTITION BY t.run, t.worker, t.span
                 ORDER BY
-                    coalesce(s.steps, 0) DESC, t.operators DESC, t.events DESC,
+                    coalesce(s.steps, 0) DESC, t.operators DESC, t.busy_ns DESC,
                     t.start_ns ASC, t.lane ASC
             ) AS importance
         FROM lanes AS t
