@@ -4,7 +4,8 @@
 -- grain: one row per step of a trace; one row with a NULL step for a trace without steps
 --
 -- A step is a ProfilerStep# annotation. In a trace without these it is a step of a serving framework; the
--- block serving_marks says which annotations that are.
+-- block serving_marks says which annotations that are. In a Chrome trace of JAX or TensorFlow, a step is an event
+-- with the argument step_num: those of jax.profiler.StepTraceAnnotation.
 --
 -- The device events of a step are those whose launch call lies inside it. The extended times are computed
 -- in order of start, with a variable prev. It begins as the start of the first step, or as the latest end of
@@ -21,7 +22,7 @@ CREATE TABLE steps (
     run VARCHAR,  -- Name of the run: the folder of the trace, relative to the ingested folder.
     worker VARCHAR,  -- Worker that recorded the trace: the file name up to the timestamp, often host and process id, or a rank.
     span VARCHAR,  -- Recording of the worker: '1', '2', ... by time, perhaps with a stage ('1-DECODE'), or 'default'.
-    step BIGINT,  -- Number after 'ProfilerStep#'; of steps of a serving framework the number by start, from 1; NULL for the single step of a trace without steps.
+    step BIGINT,  -- Number after 'ProfilerStep#', or step_num; of steps of a serving framework the number by start, from 1; NULL for the single step of a trace without steps.
     name VARCHAR,  -- Name of the annotation.
     event_id BIGINT,  -- Row of the annotation in host_events.
     start_ns BIGINT,  -- Start as recorded.

@@ -419,7 +419,7 @@ CREATE MACRO verdict_v1(
             x.events,
             x.threads,
             x.thread_name,
-            percentage(x.thread_us, m.total_us) AS thread_pct,
+            percentage(x.thread_us, (t.end_ns - t.start_ns) / 1000.0) AS thread_pct,
             x.event_name,
             x.event_pct,
             -- A step is recorded as operators are. If there are only steps, the operators ran elsewhere.
@@ -511,8 +511,10 @@ CREATE MACRO verdict_v1(
                             THEN 'Nothing was recorded that takes time.'
                         WHEN f.is_foreign
                             THEN
-                                as_time(f.total_us) || ' recorded, it seems by another program '
-                                || 'than the PyTorch profiler. ' || as_name(f.event_name)
+                                as_time(f.total_us)
+                                || CASE WHEN f.steps > 0 THEN ' per step' ELSE ' recorded' END
+                                || '. Another program than the PyTorch profiler seems to have '
+                                || 'written this trace; ' || as_name(f.event_name)
                                 || ' takes the most time, ' || as_percent(f.event_pct)
                                 || ' of all events.'
                         WHEN f.sentence IS NOT NULL
@@ -708,7 +710,7 @@ CREATE MACRO verdict_v1(
                                 'value': f.thread_pct,
                                 'unit': 'pct',
                                 'text': as_percent(f.thread_pct),
-                                'detail': 'of ' || f.whole || ', ' || as_name(f.thread_name)
+                                'detail': 'of the recording, ' || as_name(f.thread_name)
                                 || CASE
                                     WHEN f.threads = 1 THEN ', the only thread'
                                     ELSE format(', of {:,} threads', f.threads)
@@ -765,8 +767,8 @@ CREATE MACRO verdict_v1(
                                 'value': nullif(f.dataloader_us, 0),
                                 'unit': 'us',
                                 'text': CASE
-                                    WHEN f.dataloader_us = 0 THEN 'none'
-                                    ELSE as_time(f.dataloader_us)
+                                    WHEN f.dataloader_us > 0 THEN as_time(f.dataloader_us)
+                                    WHEN f.dataloader_us = 0 AND NOT f.is_foreign THEN 'none'
                                 END,
                                 'detail': CASE
                                     WHEN f.dataloader_us IS NULL

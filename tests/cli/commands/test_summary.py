@@ -221,8 +221,8 @@ def test_a_trace_of_another_program(tracewh: Command, tmp_path: Path) -> None:
     assert done.out.splitlines() == [
         "run job  worker job  span default",
         "",
-        "1.0 ms recorded, it seems by another program than the PyTorch profiler. infer takes the most time,",
-        "58 % of all events.",
+        "1.0 ms recorded. Another program than the PyTorch profiler seems to have written this trace; infer",
+        "takes the most time, 58 % of all events.",
         "",
         "Recording       1.0 ms  no steps",
         "Busiest thread   100 %  of the recording, thread 1, of 2 threads",

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 
+import tracewh
 from tests.ingest.conftest import IngestEvents, Row, call, device, host
 
 STEPS = """
@@ -199,3 +203,56 @@ def test_a_trace_without_steps_is_one_step(ingest_events: IngestEvents) -> None:
 def test_a_trace_without_complete_events_has_no_step(ingest_events: IngestEvents) -> None:
     trace = ingest_events([{"ph": "i", "name": "Record Window End", "ts": 500, "s": "g"}])
     assert trace.rows(STEPS) == []
+
+
+def numbered(name: str, number: object, start: int, end: int, **more: object) -> Row:
+    """An event of JAX's StepTraceAnnotation, which has no category."""
+    event = host("", name, start, end)
+    del event["cat"]
+    return {**event, "args": {"step_num": number}, **more}
+
+
+def test_numbered_events_of_another_program_are_steps(ingest_events: IngestEvents) -> None:
+    """Those of the loop with the most: not of the evaluation, of another thread, or without a number."""
+    trace = ingest_events(
+        [
+            numbered("train", "0", 100, 180),
+            numbered("train", "1", 180, 190),
+            numbered("train", 2, 195, 210),
+            numbered("train", "last", 210, 220),
+            numbered("train", "3", 220, 230, tid=77),
+            numbered("train", "4", 230, 240, pid=78),
+            numbered("eval", "5", 240, 250),
+            numbered("eval", "6", 250, 260),
+            numbered("train", "7", 270, 280, cat="request"),
+        ]
+    )
+    assert trace.rows(
+        "SELECT s.step, s.name, s.end_ns, s.is_tail FROM steps AS s ORDER BY ALL"
+    ) == [
+        (0, "train", 180_000, False),
+        (1, "train", 190_000, False),
+        (2, "train", 210_000, False),
+    ]
+
+
+def test_numbered_events_are_no_steps_beside_those_of_the_profiler(
+    ingest_events: IngestEvents,
+) -> None:
+    trace = ingest_events([step(7, 100, 200), numbered("train", "1", 110, 190)])
+    assert trace.rows("SELECT s.step FROM steps AS s") == [(7,)]
+
+
+def test_each_trace_has_a_loop_of_its_own(tmp_path: Path) -> None:
+    """The first has steps of the profiler. Of two loops with as many steps, one counts."""
+    train = [numbered("train", "1", 110, 190), numbered("train", "2", 190, 200)]
+    infer = [numbered("infer", "3", 210, 290), numbered("infer", "4", 290, 300)]
+    loops = {"a": [step(7, 100, 200)], "b": [*train, infer[0]], "c": [*train, *infer]}
+    (tmp_path / "run").mkdir()
+    for worker, events in loops.items():
+        path = tmp_path / "run" / f"{worker}.pt.trace.json"
+        path.write_text(json.dumps({"traceEvents": events}))
+    tracewh.ingest([tmp_path / "run"], tmp_path / "warehouse", jobs=1)
+    with tracewh.open(tmp_path / "warehouse") as opened:
+        found = opened.sql("SELECT s.worker, s.step FROM steps AS s ORDER BY ALL").fetchall()
+    assert found == [("a", 7), ("b", 1), ("b", 2), ("c", 3), ("c", 4)]
