@@ -191,7 +191,13 @@ CREATE MACRO diff_verdict_v1(
         FROM step_times AS s
         INNER JOIN phrases AS p ON s.category = p.category
         CROSS JOIN total AS t
-        WHERE s.delta_us <> 0 AND t.is_comparable
+        WHERE
+            s.delta_us <> 0 AND t.is_comparable
+            -- In traces of other programs no event is of a category, and "nothing recorded" would be false.
+            AND NOT (
+                s.category = 'other'
+                AND s.baseline_us = t.baseline_us AND s.experiment_us = t.experiment_us
+            )
     ),
 
     -- The category that changed most in the direction in which the step changed.
