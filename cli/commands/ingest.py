@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tracewh.cli import diagnostics
+from tracewh.cli.commands.options import DEFAULT_WAREHOUSE
 from tracewh.cli.diagnostics.errors import FAILED, OK, SOME_REFUSED, CliError
 from tracewh.cli.output import Format, Output
 from tracewh.cli.output.progress import Display, display, format_bytes
@@ -23,6 +26,8 @@ if TYPE_CHECKING:
 MOST_PROBLEMS = 40
 #: Most runs that are listed.
 MOST_RUNS = 20
+#: From this many traces on, the queries of a run are much faster with merged files: see bench/results_ranks.md.
+MANY_TRACES = 100
 
 
 def run_ingest(
@@ -61,6 +66,7 @@ def run_ingest(
             )
             return diagnostics.interrupted(interrupt)
         summarize(results, time.monotonic() - started, output)
+        _advise_compact(results, warehouse)
         try:
             ensure_database(warehouse, prepared)
         except WarehouseError as error:  # the traces are stored: print the summary before the error
@@ -114,6 +120,18 @@ def summarize(results: list[FileResult], seconds: float, output: Output | None =
         )
         summary += f"{format_bytes(source)} stored as {format_bytes(stored)}"
     diagnostics.note(summary)
+
+
+def _advise_compact(results: list[FileResult], warehouse: str) -> None:
+    """Say how to make the queries of a run faster that has many new traces."""
+    new = Counter(result.run for result in results if result.status == "ingested")
+    where = "" if warehouse == DEFAULT_WAREHOUSE else f" -w {shlex.quote(warehouse)}"
+    for run, traces in new.items():
+        if run is not None and traces >= MANY_TRACES:
+            diagnostics.note(
+                f"{traces:,} new traces in run {run}; to make its queries faster: "
+                f"tracewh compact {shlex.quote(run)}{where}"
+            )
 
 
 def _problems(results: list[FileResult]) -> list[str]:

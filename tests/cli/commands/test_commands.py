@@ -109,6 +109,28 @@ def test_ingest_lists_problems_first_and_each_file_once(tracewh: Command, tmp_pa
     assert (done.out, len((tmp_path / "all.csv").read_text().splitlines())) == ("", 13)
 
 
+def test_ingest_says_how_to_merge_the_files_of_many_traces(
+    tracewh: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those that are new, of each run alone."""
+    for run, traces in (("my job", 100), ("few", 99)):
+        (tmp_path / run).mkdir()
+        for rank in range(traces):
+            (tmp_path / run / f"rank{rank}.pt.trace.json").write_text(json.dumps(TRACE))
+    warehouse = tmp_path / "wh"
+    done = tracewh("ingest", tmp_path / "my job", tmp_path / "few", "-w", warehouse)
+    total, hint = done.err.splitlines()[-2:]
+    assert total.startswith("tracewh: 199 ingested; ")
+    command = f"tracewh compact 'my job' -w {warehouse}"
+    assert hint == f"tracewh: 100 new traces in run my job; to make its queries faster: {command}"
+    assert tracewh("compact", "my job", "-w", warehouse).code == 0
+    done = tracewh("ingest", tmp_path / "my job", "-w", warehouse)
+    assert done.err.splitlines()[-1] == "tracewh: 100 unchanged"
+    monkeypatch.chdir(tmp_path)
+    done = tracewh("ingest", "my job")
+    assert done.err.endswith(" faster: tracewh compact 'my job'\n")
+
+
 def test_ingest_does_not_list_how_profilers_write_as_a_problem(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
