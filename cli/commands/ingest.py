@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 MOST_PROBLEMS = 40
 #: Most runs that are listed.
 MOST_RUNS = 20
-#: From this many traces on, the queries of a run are much faster with merged files: see bench/results_ranks.md.
+#: From this many traces on, merged files make the queries of a run clearly faster: see bench/README.md.
 MANY_TRACES = 100
 
 

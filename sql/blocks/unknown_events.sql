@@ -1,6 +1,6 @@
 -- block: unknown_events
 -- since: 0.2
--- summary: What a trace holds that no profiler of PyTorch or of a device wrote: its threads, and the name that takes the most time.
+-- summary: Traces of other programs: their events and threads, and the name that takes the most time.
 -- grain: one row per trace with host events, none of them of a known kind, and without events of a device
 -- uses: is_known_category, is_wanted, percentage
 --
@@ -13,8 +13,8 @@
 --   threads      BIGINT   -     Number of threads with host events.
 --   thread_name  VARCHAR  -     The thread on which events run longest: its name, or 'thread' and its number if it has none.
 --   thread_us    DOUBLE   us    Time in which an event runs on that thread.
---   event_name   VARCHAR  -     The name of the events with the most time by themselves.
---   event_pct    DOUBLE   pct   Their share in the time of all events by themselves.
+--   event_name   VARCHAR  -     The name of the events with the most self time in all.
+--   event_pct    DOUBLE   pct   Share of these events in the self time of all events.
 CREATE MACRO unknown_events(
     run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
 ) AS TABLE

@@ -23,8 +23,8 @@
 --       1  step_time      mean step; its range and the steps per second. Without steps, the whole recording
 --       2  gpu_busy       mean utilization of the devices; SM efficiency, occupancy, and MFU where it is known
 --          host_busy      if no kernel was recorded: share of the step in which operators run
---          busiest_thread for a trace of another program: share of the recording in which an event runs on
---                         the thread with the most
+--          busiest_thread for a trace of another program: share of the recording in which events run on the
+--                         busiest thread
 --       3  data_loading   waiting for the data loader per step
 --          host_alone     if no data loader ran, but kernels did: time per step in which the host works or
 --                         waits, and the devices do nothing
