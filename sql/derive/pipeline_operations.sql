@@ -83,7 +83,18 @@ numbered AS (
         ) AS first_place,
         first_value(t."rank") OVER (
             PARTITION BY t.dp_rank, t.stage ORDER BY t.place
-        ) AS first_rank
+        ) AS first_rank,
+        first_value(t.dp_rank) OVER of_rank AS first_dp_rank,
+        first_value(t.stage) OVER of_rank AS first_stage,
+        row_number() OVER (
+            PARTITION BY t.step, t.dp_rank, t.stage, t.optype ORDER BY t.start_ts, t.seq_id
+        ) - 1 AS start_place
+    FROM typed_operations AS t
+    WINDOW of_rank AS (PARTITION BY t."rank" ORDER BY t.place)
+),
+
+stages AS (
+    SELECT count(DISTINCT t.stage) AS stages
     FROM typed_operations AS t
 ),
 
@@ -232,6 +243,37 @@ faults AS (
         'write the operations up to the end of the step, which is that of the optimizer'
     FROM typed_operations AS t
     HAVING count(*) > 0 AND NOT bool_or(t.optype = 'optimizer')
+    UNION ALL
+    SELECT
+        10,
+        n.place,
+        'rank ' || n."rank"::BIGINT || ' has dp_rank ' || n.dp_rank::BIGINT || ' and stage '
+        || n.stage::BIGINT || ', and before dp_rank ' || n.first_dp_rank::BIGINT || ' and stage '
+        || n.first_stage::BIGINT,
+        'give each data-parallel rank and stage a rank of its own'
+    FROM numbered AS n
+    WHERE n.dp_rank <> n.first_dp_rank OR n.stage <> n.first_stage
+    UNION ALL
+    SELECT
+        11,
+        n.place,
+        'gmc is ' || n.gmc::BIGINT || ', and mc * stages + stage is '
+        || (n.mc * s.stages + n.stage)::BIGINT,
+        'number the model chunks of all stages in gmc'
+    FROM numbered AS n
+    CROSS JOIN stages AS s
+    WHERE
+        n.optype IN ('forward-compute', 'backward-compute')
+        AND n.gmc <> n.mc * s.stages + n.stage
+    UNION ALL
+    SELECT
+        12,
+        n.place,
+        'seq_id is ' || n.seq_id::BIGINT || ', and ' || n.start_place || ' operations of its type, '
+        || 'step and rank start before it',
+        'number the operations of a type, step and rank in order of start, from 0'
+    FROM numbered AS n
+    WHERE n.seq_id <> n.start_place
 )
 
 SELECT

@@ -214,6 +214,34 @@ def changed(row: int, old: str, new: str) -> list[str]:
                 "step, which is that of the optimizer"
             ),
         ),
+        (
+            changed(5, "1,0,1", "1,0,0"),
+            (
+                "row 5: rank 0 and rank 1 both have dp_rank 1 and stage 0; keep one rank of each "
+                "tensor-parallel group"
+            ),
+        ),
+        (
+            [row.replace("1,0,1", "1,0,0") for row in ROWS],
+            (
+                "row 4: rank 0 has dp_rank 1 and stage 0, and before dp_rank 0 and stage 0; give each "
+                "data-parallel rank and stage a rank of its own"
+            ),
+        ),
+        (
+            [row.replace("0,0,0,0", "0,1,0,0") for row in ROWS],
+            (
+                "row 1: gmc is 0, and mc * stages + stage is 1; number the model chunks of all stages in "
+                "gmc"
+            ),
+        ),
+        (
+            [row.replace(",0,0,0,0", ",1,0,0,0") for row in ROWS],
+            (
+                "row 1: seq_id is 1, and 0 operations of its type, step and rank start before it; number the "
+                "operations of a type, step and rank in order of start, from 0"
+            ),
+        ),
     ],
 )
 def test_rows_that_are_refused(tmp_path: Path, rows: list[str], reason: str) -> None:
