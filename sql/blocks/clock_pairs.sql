@@ -10,7 +10,8 @@
 -- median of the first third and that of the last third, and three times more of what that line leaves, so that wrong
 -- ends do not move it. With fewer than 12 collectives the line is level. The offset is the median of what the
 -- slope leaves, and the spread the median distance from the line. A drift of at most
--- 5 * spread / (time from first to last * sqrt(collectives)) is within run-to-run noise.
+-- 20 * spread / (time from first to last * sqrt(collectives)) is within run-to-run noise: without a drift, the slope of
+-- one pair in fifty is larger.
 --
 -- Each collective also gives a lowest and a highest offset, whatever its ends are. An offset that all ends together
 -- put outside of these limits is moved to the nearer one. If no offset lies in all of them, by more than the spread, the rows of some collective do not belong together, or the clocks do not run evenly.
@@ -170,7 +171,7 @@ CREATE MACRO clock_pairs(ends VARCHAR) AS TABLE
         b.ahead_ns + round(t.ahead)::BIGINT AS offset_ns,
         t.drift,
         t.collectives >= 12 AND t.window_ns > 0 AS has_drift,
-        abs(t.drift) > 5 * t.spread / nullif(t.window_ns * sqrt(t.collectives), 0) AS is_drifting,
+        abs(t.drift) > 20 * t.spread / nullif(t.window_ns * sqrt(t.collectives), 0) AS is_drifting,
         round(t.spread)::BIGINT AS spread_ns,
         b.ahead_ns + ceil(t.low)::BIGINT AS low_ns,
         b.ahead_ns + floor(t.high)::BIGINT AS high_ns,

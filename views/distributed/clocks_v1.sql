@@ -22,8 +22,8 @@
 -- A rank cannot leave such a collective before the last rank has entered it. So each collective gives a lowest and
 -- a highest offset, whatever the ends are, and an offset beyond these limits is moved to the nearer one. If no offset
 -- lies between all of them, offset_ns is NULL and reason says why. The drift is NULL if fewer than 12 collectives tell it, or if it is too small to be told
--- from the spread: at most 5 * spread / (time from first to last collective * sqrt(collectives)). In a trace of one
--- second with a spread of 50 us and 300 collectives that is 14 ppm, so most traces are too short.
+-- from the spread: at most 20 * spread / (time from first to last collective * sqrt(collectives)). In a trace of one
+-- second with a spread of 50 us and 300 collectives that is 58 ppm, so most traces are too short.
 --
 -- Times in the tables stay as recorded. The view collectives moves them where is_moved says so, and the timeline of the
 -- report draws workers of different hosts by them. Other views on workers compare durations, not times.
