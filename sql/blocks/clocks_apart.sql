@@ -2,7 +2,7 @@
 -- since: 0.1
 -- summary: Workers whose clock is not aligned with the other workers' clocks, as collectives or steps show.
 -- grain: one row per trace whose clock is not aligned
--- uses: has_epoch, is_wanted, matched_collectives
+-- uses: has_epoch, is_wanted, matched_collectives, repeated_ranks
 --
 -- In a collective where every rank waits for the last one, the rows of all members overlap and end
 -- together. So a clock is ahead by the difference between the end of its rows and the median end; the median
@@ -16,7 +16,7 @@
 -- entirely before or after the same step of the median worker. The clock is ahead by how much later the
 -- step starts.
 --
--- Times that do not count from 1970 are not compared.
+-- Times that do not count from 1970 are not compared, nor is a recording in which a rank of a job has several.
 --
 -- params
 --   name  type     unit  default  meaning
@@ -100,6 +100,8 @@ CREATE MACRO clocks_apart(run VARCHAR := NULL, span VARCHAR := NULL) AS TABLE
     _jobs AS (
         SELECT t.run, t.span
         FROM _traces AS t
+        ANTI JOIN repeated_ranks(run, span) AS r
+            ON t.run = r.run AND t.span = r.span AND r.world_size > 1
         GROUP BY t.run, t.span
         HAVING max(t.world_size) > 1
     ),

@@ -2,13 +2,16 @@
 -- since: 0.1
 -- summary: Collectives of each worker, matched with the same collectives of the other workers.
 -- grain: one row per collective and worker
--- uses: collective_calls
+-- uses: collective_calls, is_wanted, repeated_ranks
 --
 -- Two rows are the same collective if recording, step, process group, name and element type agree, and they
 -- have the same position among such rows. The position is the number that the trace gives them in their
 -- group, whatever their step, or else their order by start among their worker's rows. If every rank has the same number of
 -- elements, the number must agree too. If the workers have different numbers of such rows, some are
 -- missing, and none is compared. send and recv are not compared, because their order differs by pair.
+--
+-- Collectives without a process group are not compared if the trace lists a group that lacks some ranks: they may
+-- be those of different groups. Nor is anything compared of a job in which a rank has several traces in the recording.
 --
 -- A collective starts to transfer when the last rank arrives, and ends on all ranks together. So the
 -- shortest row is that of the last rank to arrive, and its duration is the transfer time. The rest of a
@@ -44,6 +47,19 @@ CREATE MACRO matched_collectives(
     run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
 ) AS TABLE
     WITH
+    _groups AS (
+        SELECT
+            t.run,
+            t.worker,
+            t.span,
+            t.world_size,
+            list_min(
+                try_cast(t.metadata ->> '$.distributedInfo.pg_config[*].pg_size' AS INTEGER[])
+            ) < t.world_size AS has_partial_groups
+        FROM traces AS t
+        WHERE is_wanted(t.run, t.worker, t.span, run, NULL, span)
+    ),
+
     -- All workers count, also those that are not reported, so workers are filtered last.
     _calls AS (
         SELECT
@@ -79,8 +95,16 @@ CREATE MACRO matched_collectives(
             c.name IN (
                 'all_reduce', 'all_gather', 'reduce_scatter', 'all_to_all', 'barrier',
                 'broadcast', 'reduce', 'gather', 'scatter'
-            ) AS is_comparable
+            )
+            AND r.run IS NULL
+            AND (c.group_name IS NOT NULL OR coalesce(NOT g.has_partial_groups, TRUE))
+                AS is_comparable
         FROM collective_calls(run, NULL, span) AS c
+        LEFT JOIN _groups AS g ON c.run = g.run AND c.worker = g.worker AND c.span = g.span
+        LEFT JOIN repeated_ranks(run, span) AS r
+            ON
+                c.run = r.run AND c.span = r.span
+                AND g.world_size IS NOT DISTINCT FROM r.world_size
     ),
 
     -- Numbers to join by, and windows without partitions: a window with partitions costs 30 ms even for

@@ -4,7 +4,7 @@
 -- summary: Calls, bytes, transfer time and waiting time of each kind of collective.
 -- grain: one row per name of a collective
 -- distributes: run
--- combines: collective_calls()
+-- combines: traces; collective_calls()
 -- order: total_us DESC, run, worker, span, name
 -- empty: No collective was recorded, on a device or on the host: a job of one process has none; for those on a device {record device}.
 -- uses: matched_collectives, percentage, ratio, transfer_totals

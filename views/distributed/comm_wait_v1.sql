@@ -4,7 +4,7 @@
 -- summary: Time that communication spends on transfer and on waiting for other workers, per step and for the whole trace.
 -- grain: one row per step of a trace with collectives, and one row with a NULL step for the whole trace
 -- distributes: run
--- combines: collective_calls()
+-- combines: traces; collective_calls()
 -- order: run, worker, span, step NULLS FIRST
 -- empty: No collective was recorded, on a device or on the host: a job of one process has none; for those on a device {record device}.
 -- uses: matched_collectives, transfer_totals

@@ -4,7 +4,7 @@
 -- summary: Workers that other workers wait for in collectives, per step and for the whole recording.
 -- grain: one row per step and worker that others waited for, and one row per worker with a NULL step for the whole recording
 -- distributes: run
--- combines: collective_calls()
+-- combines: traces; collective_calls()
 -- order: run, span, step NULLS FIRST, lateness_us DESC, worker
 -- empty: No two workers of the run recorded the same collective and waited in it: the view needs the traces of all ranks in one run.
 -- uses: matched_collectives
@@ -24,7 +24,7 @@
 -- columns
 --   run, worker, span
 --   name         type    unit  meaning
---   step         BIGINT  key   Number of the step; NULL in the row of the whole recording.
+--   step         BIGINT  key   Number of the step, as this worker counts; NULL in the row of the whole recording.
 --   lateness_us  DOUBLE  us    Sum of its lateness over the collectives in which it came last.
 --   share_pct    DOUBLE  pct   Share of the lateness of all workers in the step.
 --   waited_by    BIGINT  -     Number of different workers that waited for it.
@@ -38,7 +38,8 @@ CREATE MACRO stragglers_v1(
             m.run,
             m.worker,
             m.span,
-            m.step,
+            -- Ranks may count their steps from different numbers.
+            max(CASE WHEN m.is_last THEN m.step END) OVER (PARTITION BY m.match_id) AS step,
             m.duration_ns,
             m.transfer_ns,
             m.longest_ns,

@@ -49,7 +49,10 @@ CREATE MACRO trace_quality_v1(
             t.skipped_reasons,
             t.source,
             max(t.world_size) OVER ranks AS job_ranks,
-            count(DISTINCT coalesce(t.rank::VARCHAR, t.worker)) OVER ranks AS present_ranks
+            count(DISTINCT coalesce(t.rank::VARCHAR, t.worker)) OVER ranks AS present_ranks,
+            count(t.rank) OVER (
+                PARTITION BY t.run, t.span, t.world_size, t.rank
+            ) AS traces_of_rank
         FROM traces AS t
         WHERE
             (run IS NULL OR t.run = run)
@@ -113,6 +116,15 @@ CREATE MACRO trace_quality_v1(
                     'count': f.job_ranks - f.present_ranks,
                     'message': 'Only ' || f.present_ranks || ' of ' || f.job_ranks
                     || ' ranks are in the warehouse: figures over all ranks cover only these.'
+                },
+                {
+                    'check': 'rank_repeated',
+                    'severity': 'warning',
+                    'holds': f.world_size > 1 AND f.traces_of_rank > 1,
+                    'count': f.traces_of_rank,
+                    'message': 'Rank ' || f.rank || ' has ' || f.traces_of_rank || ' traces in '
+                    || 'this recording, as if the job ran twice: ranks are not compared; ingest '
+                    || 'each recording into a run of its own.'
                 },
                 {
                     'check': 'rank_unknown',
