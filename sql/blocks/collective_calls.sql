@@ -176,7 +176,11 @@ CREATE MACRO collective_calls(
     _said AS (
         SELECT
             r.*,
-            coalesce(r.collective, r.annotation, regexp_extract(r.row_name, '^[^(<]*')) AS said,
+            coalesce(
+                r.collective,
+                r.annotation,
+                regexp_extract(replace(r.row_name, '(anonymous namespace)::', ''), '^[^(<]*')
+            ) AS said,
             CASE
                 WHEN r.collective_dtype IS NOT NULL THEN r.collective_dtype
                 WHEN r.annotation IS NOT NULL AND len(list_distinct(r.input_types)) = 1
@@ -217,7 +221,7 @@ CREATE MACRO collective_calls(
                 WHEN r.said ILIKE '%scatter%' THEN 'scatter'
                 WHEN r.said ILIKE '%reduce%' THEN 'reduce'
                 WHEN r.said ILIKE '%send%' THEN 'send'
-                WHEN r.said ILIKE '%recv%' THEN 'recv'
+                WHEN r.said ILIKE '%recv%' OR r.said ILIKE '%receive%' THEN 'recv'
                 ELSE r.said
             END AS name,
             r.raw_dtype,

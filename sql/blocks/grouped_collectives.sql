@@ -17,7 +17,7 @@
 --   name           type       unit   meaning
 --   event_id       BIGINT     key    Row in device_events or host_events.
 --   on_device      BOOLEAN    -      Whether the row is in device_events.
---   member_id      BIGINT     -      Number of the stream, or of the worker on the host.
+--   member_id      BIGINT     -      Number of the worker and device; in groups without a name, also of the stream.
 --   group_number   BIGINT     -      Number of the group.
 --   is_known       BOOLEAN    -      Whether the group is named, or was detected.
 --   group_name     VARCHAR    -      Name of the group.
@@ -45,7 +45,10 @@ CREATE MACRO grouped_collectives(run VARCHAR := NULL, span VARCHAR := NULL) AS T
             row_number() OVER (ORDER BY t.run, t.worker, t.span) AS trace_id,
             dense_rank() OVER (ORDER BY t.run, t.span) AS job,
             coalesce(
-                count(*) OVER (PARTITION BY t.run, t.span) >= t.world_size, FALSE
+                count(DISTINCT coalesce(t."rank"::VARCHAR, t.worker)) OVER (
+                    PARTITION BY t.run, t.span
+                ) >= t.world_size,
+                FALSE
             ) AS is_complete
         FROM traces AS t
         CROSS JOIN
@@ -70,7 +73,13 @@ CREATE MACRO grouped_collectives(run VARCHAR := NULL, span VARCHAR := NULL) AS T
             coalesce(k.group_ranks, w.ranks) AS group_ranks,
             k.exposed_ns,
             row_number() OVER (ORDER BY w.trace_id, m.on_device, m.start_ns, m.event_id) AS id,
-            dense_rank() OVER (ORDER BY w.trace_id, m.device_id, k.stream_id) AS member_id
+            dense_rank() OVER (
+                ORDER BY
+                    w.trace_id,
+                    m.device_id,
+                    -- A named group may use a stream for each peer.
+                    CASE WHEN m.group_name IS NULL THEN k.stream_id END
+            ) AS member_id
         FROM matched_collectives(run, NULL, span) AS m
         INNER JOIN _workers AS w ON m.run = w.run AND m.worker = w.worker AND m.span = w.span
         LEFT JOIN exposed_collectives(run, NULL, span) AS k
@@ -143,7 +152,7 @@ CREATE MACRO grouped_collectives(run VARCHAR := NULL, span VARCHAR := NULL) AS T
         SELECT
             m.*,
             g.gap,
-            g.member_id IS NULL OR g.group_id IS NOT NULL AS is_known,
+            m.group_name IS NOT NULL OR g.group_id IS NOT NULL AS is_known,
             g.member_id IS NOT NULL AS is_detected,
             CASE
                 WHEN g.member_id IS NULL THEN m.transfer_ns

@@ -81,6 +81,7 @@ CREATE MACRO process_groups_v1(run VARCHAR := NULL, span VARCHAR := NULL) AS TAB
             min(f.worker) AS first_worker,
             count(*) AS collectives,
             bool_and(f.is_known) AS is_known,
+            NOT bool_or(f.on_device) AS is_on_host,
             bool_and(f.is_complete) AS is_complete,
             bool_and(f.name IN ('send', 'recv', 'send_recv')) AS is_pairwise,
             bool_or(f.name = 'all_to_all') AS has_all_to_all,
@@ -169,6 +170,8 @@ CREATE MACRO process_groups_v1(run VARCHAR := NULL, span VARCHAR := NULL) AS TAB
         k.link_bytes_per_ns AS bus_bandwidth_gbps,
         k.gap,
         CASE
+            WHEN NOT k.is_known AND k.is_on_host
+                THEN 'The trace does not name the group of these collectives.'
             WHEN NOT k.is_known AND k.members > 256
                 THEN 'More than 256 members have this list of collectives.'
             WHEN NOT k.is_known AND NOT k.is_complete AND k.gap IS NULL
@@ -179,7 +182,7 @@ CREATE MACRO process_groups_v1(run VARCHAR := NULL, span VARCHAR := NULL) AS TAB
                 THEN
                     'The trace names no groups, and the ends of the collectives do not tell groups '
                     || 'with one list apart: the largest gap is below ten times.'
-            WHEN k.ranks IS NULL THEN 'The trace cuts the list of ranks.'
+            WHEN k.ranks IS NULL THEN 'The trace does not list the ranks, or cuts the list.'
         END AS reason
     FROM kinds AS k
     ORDER BY
