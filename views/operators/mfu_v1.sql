@@ -20,9 +20,9 @@
 -- ran kernels of the trace.
 --
 -- The peaks come from known_gpus, without sparsity. Types of 16 bits, 8 bits and float64 count against the
--- tensor cores, if the device has them for the type. float32 counts against TF32 if an operator of float32
--- launched a kernel that uses tensor cores, and otherwise against the CUDA cores. For another device, for a
--- CPU, or for a peak that you have measured, set peak_tflops.
+-- tensor cores, if the device has them for the type. float32 counts against TF32 if an operator with inputs of
+-- float32, and none of 16 or 8 bits, launched a kernel that uses tensor cores, and otherwise against the CUDA cores.
+-- For another device, for a CPU, or for a peak that you have measured, set peak_tflops.
 --
 -- What differs from the MFU of a formula such as 6ND, which is 6 operations per parameter and token:
 --
@@ -122,6 +122,7 @@ CREATE MACRO mfu_v1(
         GROUP BY d.run, d.worker, d.span
     ),
 
+    -- Attention of 16 bits and products of 8 bits have inputs of float32, too: sums and scales.
     tf32 AS (
         SELECT DISTINCT d.run, d.worker, d.span
         FROM device_events AS d
@@ -132,6 +133,13 @@ CREATE MACRO mfu_v1(
         WHERE
             d.uses_tensor_cores
             AND list_contains(h.input_types, 'float')
+            AND NOT list_has_any(
+                h.input_types,
+                [
+                    'c10::BFloat16', 'c10::Half', 'c10::Float8_e4m3fn', 'c10::Float8_e4m3fnuz',
+                    'c10::Float8_e5m2', 'c10::Float8_e5m2fnuz', 'c10::Float4_e2m1fn_x2'
+                ]
+            )
             AND is_wanted(d.run, d.worker, d.span, run, worker, span)
     ),
 
