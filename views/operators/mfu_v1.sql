@@ -213,7 +213,8 @@ CREATE MACRO mfu_v1(
                     peak_tflops,
                     CASE
                         WHEN f.devices IS NULL THEN NULL
-                        WHEN b.dtype = 'float32' AND NOT f.has_tf32 THEN p.peak_tflops
+                        WHEN b.dtype = 'float32' AND f.has_tf32 THEN p.tensor_peak_tflops
+                        WHEN b.dtype = 'float32' THEN p.peak_tflops
                         ELSE coalesce(p.tensor_peak_tflops, p.peak_tflops)
                     END
                 )
