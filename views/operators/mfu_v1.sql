@@ -14,7 +14,8 @@
 -- The operations are those of operator_flops that start in the step: matrix products, convolutions and
 -- attention, computed from their shapes. Each element type has its own peak. ideal_us is the time that the
 -- operations would take at these peaks, and mfu_pct is its share of the step. For one type this is the usual
--- definition: operations per second of the step, divided by the peak.
+-- definition: operations per second of the step, divided by the peak. Where the trace links device work to
+-- operators, a call without any does not count: it ran on the CPU, or torch.compile only traced it.
 --
 -- A step is as long as in step_breakdown. Work on several devices counts against the peaks of all devices that
 -- ran kernels of the trace.
@@ -79,6 +80,7 @@ CREATE MACRO mfu_v1(
             w.device_total_ns
         FROM operator_work(run, worker, span) AS w
         CROSS JOIN trace_names(run, worker, span) AS t
+        WHERE coalesce(w.device_total_ns > 0, TRUE)
     ),
 
     counted AS MATERIALIZED (
@@ -318,6 +320,9 @@ CREATE MACRO mfu_v1(
                     THEN
                         'no matrix product, convolution or attention with known operations starts '
                         || 'in the step'
+                        || CASE
+                            WHEN f.devices IS NULL THEN '' ELSE ' and runs on the device'
+                        END
                 WHEN b.is_incomplete
                     THEN
                         'the operations of some calls are not known: the trace '
