@@ -3,8 +3,8 @@
 -- summary: Operators whose flops and bytes can be computed, with the positions of their arguments.
 -- grain: one row per operator
 --
--- Positions count from 1, in the schema of torch. An operator that only calls another of these, as
--- aten::linear mostly does, is a wrapper.
+-- Positions count from 1, in the schema of torch. A wrapper may leave its work to others of these, which it calls.
+-- aten::linear mostly does. Other products do for a subclass of a tensor, such as DTensor, and in torch.vmap.
 --
 -- columns
 --   name         type     unit  meaning
@@ -20,7 +20,10 @@ CREATE MACRO operator_models() AS TABLE
     SELECT
         t.name,
         t.kind,
-        t.name = 'aten::linear' AS is_wrapper,
+        t.name IN (
+            'aten::linear', 'aten::mm', 'aten::addmm', 'aten::addmm_', 'aten::bmm',
+            'aten::baddbmm', 'aten::baddbmm_'
+        ) AS is_wrapper,
         t.first_at,
         t.second_at,
         t.bias_at,

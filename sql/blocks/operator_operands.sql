@@ -4,9 +4,9 @@
 -- grain: one row per operator and set of arguments
 -- uses: operator_costs, operator_models, element_types, replayed_costs
 --
--- Many calls have the same arguments, so each set is parsed once. Of nested calls only the outermost
--- counts, and a wrapper only if it has none inside. Calls without recorded shapes are left out. Positions
--- count from 1.
+-- Many calls have the same arguments, so each set is parsed once. A wrapper counts only if it calls none of
+-- these operators. Of other nested calls only the outermost counts. Calls without recorded shapes are left
+-- out. Positions count from 1.
 --
 -- params
 --   run, worker, span

@@ -1,10 +1,10 @@
 -- block: operator_work
 -- since: 0.1
 -- summary: FLOPs and bytes of each call of the operators in operator_models.
--- grain: one row per call with recorded shapes; one row for nested calls
+-- grain: one row per call with recorded shapes; of nested calls those that do the work
 -- uses: operator_operands
 --
--- Of nested calls only the outermost counts, and a wrapper only if it has none inside.
+-- A wrapper counts only if it calls none of these operators. Of other nested calls only the outermost counts.
 --
 -- A multiplication and an addition are two operations, and a bias is one more per output element. Scores
 -- that a causal mask hides are not computed; the mask begins at the upper left corner, as in torch. The

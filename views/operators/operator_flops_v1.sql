@@ -14,8 +14,10 @@
 -- once, each output is written once, and an expanded dimension is in memory once. A multiplication and an
 -- addition are two operations, and a bias is one more per output element. Supported are aten::mm, addmm,
 -- linear, bmm, baddbmm, _scaled_mm, convolution, the fused attentions below scaled_dot_product_attention,
--- and the backward of the last two. Of nested calls of these, only one is listed. Attention without a
--- fused kernel is listed as its aten::bmm.
+-- and the backward of the last two. Of nested calls of these, only one is listed. For a product of a
+-- DTensor, of another subclass of a tensor, or in torch.vmap, those products are listed that it calls: with
+-- tensor parallelism they have the shapes of the rank. Attention without a fused kernel is listed as its
+-- aten::bmm.
 --
 -- For causal attention only half of the scores count, as only these are computed; its backward computes
 -- them again. For the backward of a convolution only the requested gradients count. Softmax, dropout,
