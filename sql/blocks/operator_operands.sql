@@ -21,7 +21,7 @@
 --   first_at         INTEGER     -     As in operator_models, like the next four.
 --   second_at        INTEGER     -     As there.
 --   bias_at          INTEGER     -     As there, also of old signatures.
---   options_at       INTEGER     -     As there.
+--   options_at       INTEGER     -     As there, also of signatures with out_dtype.
 --   gradient_at      INTEGER     -     As there.
 --   has_bias         BOOLEAN     -     Whether the input at bias_at is a tensor.
 --   shapes           DOUBLE[][]  -     Shape of each input; empty for inputs that are not tensors.
@@ -160,7 +160,12 @@ CREATE MACRO operator_operands(
                 WHEN a.name = 'aten::_scaled_mm' AND a.input_types[4] IN ('', 'Scalar') THEN 3
                 ELSE m.bias_at
             END AS bias_at,
-            m.options_at,
+            -- out_dtype comes before beta.
+            CASE
+                WHEN a.name IN ('aten::addmm', 'aten::baddbmm') AND a.input_types[6] = 'Scalar'
+                    THEN m.options_at + 1
+                ELSE m.options_at
+            END AS options_at,
             m.gradient_at,
             t.dtype_of,
             try_cast(a.input_dims AS DOUBLE[][]) AS shapes,

@@ -42,7 +42,15 @@ CREATE MACRO operator_work(
             o.shapes[o.first_at] AS first_dims,
             o.shapes[o.second_at] AS second_dims,
             o.shapes[o.first_at + 2] AS third_dims,
-            o.concrete_inputs[o.options_at] AS option
+            o.concrete_inputs[o.options_at] AS option,
+            -- The type of a product in torch's numbers; empty where it is that of the factors.
+            CASE
+                WHEN o.name = 'aten::_scaled_mm'
+                    THEN o.concrete_inputs[CASE WHEN o.bias_at = 3 THEN 4 ELSE 7 END]
+                WHEN o.name IN ('aten::mm', 'aten::bmm') THEN coalesce(o.concrete_inputs[3], '')
+                WHEN o.options_at = 5 THEN o.concrete_inputs[4]
+                ELSE ''
+            END AS output_type
         FROM operator_operands(run, worker, span) AS o
     ),
 
@@ -65,20 +73,16 @@ CREATE MACRO operator_work(
                     AND o.first_dims[-1] = o.second_dims[-2]
                     THEN o.second_dims[-1]
             END AS outputs,
-            CASE
-                WHEN o.name <> 'aten::_scaled_mm' THEN o.sizes[o.first_at]
-                -- torch's numbers of types.
-                ELSE
-                    CASE o.concrete_inputs[CASE WHEN o.bias_at = 3 THEN 4 ELSE 7 END]
-                        WHEN '' THEN o.sizes[o.first_at]
-                        WHEN '5' THEN 2
-                        WHEN '6' THEN 4
-                        WHEN '15' THEN 2
-                        WHEN '23' THEN 1
-                        WHEN '24' THEN 1
-                        WHEN '25' THEN 1
-                        WHEN '26' THEN 1
-                    END
+            -- The numbers are those of torch.
+            CASE o.output_type
+                WHEN '' THEN o.sizes[o.first_at]
+                WHEN '5' THEN 2
+                WHEN '6' THEN 4
+                WHEN '15' THEN 2
+                WHEN '23' THEN 1
+                WHEN '24' THEN 1
+                WHEN '25' THEN 1
+                WHEN '26' THEN 1
             END AS output_size,
             o.has_bias AND coalesce(try_cast(o.option AS DOUBLE) <> 0, TRUE) AS is_added
         FROM _operands AS o
