@@ -24,7 +24,7 @@
 --   options_at       INTEGER     -     As there, also of signatures with out_dtype.
 --   gradient_at      INTEGER     -     As there.
 --   has_bias         BOOLEAN     -     Whether the input at bias_at is a tensor.
---   shapes           DOUBLE[][]  -     Shape of each input; empty for inputs that are not tensors.
+--   shapes           DOUBLE[][]  -     Shape of each input; empty for inputs that are not tensors. NULL for a product with a sparse factor, as are elements and loads.
 --   sizes            BIGINT[]    -     Bytes per element of each input; NULL if unknown.
 --   elements         DOUBLE[]    -     Number of elements of each input.
 --   loads            DOUBLE[]    -     Size of each input in memory, in bytes; an expanded dimension (with stride 0) is there once.
@@ -176,6 +176,24 @@ CREATE MACRO operator_operands(
         FROM _alike AS a
         INNER JOIN operator_models() AS m ON a.name = m.name
         CROSS JOIN _types AS t
+    ),
+
+    -- A sparse tensor has no strides. How much work its products are depends on its values.
+    _dense AS (
+        SELECT
+            i.* REPLACE (
+                CASE
+                    WHEN
+                        i.kind IN ('gemm', 'batched_gemm')
+                        AND (
+                            len(i.shapes[i.first_at]) <> len(i.strides[i.first_at])
+                            OR len(i.shapes[i.second_at]) <> len(i.strides[i.second_at])
+                        )
+                        THEN NULL
+                    ELSE i.shapes
+                END AS shapes
+            )
+        FROM _inputs AS i
     )
 
     SELECT
@@ -209,4 +227,4 @@ CREATE MACRO operator_operands(
                 1
             )
         ) AS loads
-    FROM _inputs AS i;
+    FROM _dense AS i;

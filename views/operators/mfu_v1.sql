@@ -325,8 +325,8 @@ CREATE MACRO mfu_v1(
                         END
                 WHEN b.is_incomplete
                     THEN
-                        'the operations of some calls are not known: the trace '
-                        || 'lacks arguments of these calls, which torch records since 2.1'
+                        'the operations of some calls are not known: a factor is sparse, or the '
+                        || 'trace lacks arguments of these calls, which torch records since 2.1'
                 WHEN b.ideal_ns IS NOT NULL THEN NULL
                 WHEN f.devices IS NULL THEN 'no kernel was recorded: give peak_tflops'
                 WHEN f.device IS NULL AND f.is_listed

@@ -24,8 +24,8 @@
 -- scaling, and the scales of aten::_scaled_mm do not count.
 --
 -- The profiler records shapes with record_shapes=True; calls without shapes are not listed. Convolutions
--- and attention also need the values of scalar arguments, which torch records since 2.1. Without them, and
--- where shapes do not fit together, flops and bytes are NULL.
+-- and attention also need the values of scalar arguments, which torch records since 2.1. Without them, where
+-- shapes do not fit together, and where a factor is sparse, flops and bytes are NULL.
 --
 -- A call that a CUDA or HIP graph replayed is listed once per replay, with the shapes of the capture, if the capture is
 -- known (see graph_replays). It has no host time.
