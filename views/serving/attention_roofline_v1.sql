@@ -10,7 +10,8 @@
 -- example: drawn
 --
 -- Lengths come from the annotation of the step, heads from the inputs of the operator of attention. For
--- work of a graph that is the captured operator. Where it is unknown, give query_heads, kv_heads and head_dim.
+-- work of a graph that is the captured operator. Where it is unknown, give query_heads, kv_heads and head_dim. For
+-- multi-head latent attention (MLA) give them, too: its inputs do not tell what its kernels compute with.
 --
 -- For prefill and decode, and per call of a layer:
 --
@@ -213,7 +214,9 @@ CREATE MACRO attention_roofline_v1(
         FROM grouped AS g
         INNER JOIN windows AS s ON g.step_id = s.id
         LEFT JOIN attention_heads('grouped') AS h
-            ON g.input_dims = h.input_dims AND g.input_types = h.input_types
+            ON
+                g.input_dims = h.input_dims AND g.input_types = h.input_types
+                AND NOT regexp_matches(g.operator, '(:|_|flash)mla(_|$)')
         LEFT JOIN matrix_peaks(run, worker, span) AS p
             ON s.run = p.run AND s.worker = p.worker AND s.span = p.span
     ),
@@ -259,8 +262,11 @@ CREATE MACRO attention_roofline_v1(
                     THEN 'the annotation has no lengths'
                 WHEN r.query_heads IS NULL OR r.kv_heads IS NULL OR r.key_dim IS NULL
                     THEN
-                        'the operator is unknown: ingest the capture, or give query_heads, '
-                        || 'kv_heads and head_dim'
+                        CASE
+                            WHEN r.operator IS NULL
+                                THEN 'the operator is unknown: ingest the capture, or '
+                            ELSE 'the inputs of the operator do not tell its heads: '
+                        END || 'give query_heads, kv_heads and head_dim'
                 WHEN r.tflops > r.peak_tflops
                     THEN
                         format(
