@@ -46,7 +46,7 @@ You can query a view from the command line (`tracewh show step_breakdown --run R
 - NULL means that the trace does not say.
 
 The page of each view shows its output on a terminal of {WIDTH} columns, in most cases for the
-[samples](../samples/README.md) that come with tracewh. `tracewh demo` ingests them."""
+[samples](../samples/README.md) that come with tracewh. `tracewh demo -w tracewh-warehouse` ingests them."""
 
 _DRAWN_CASE = "This is the first case in [the test](../../{}) of the view, which has the rows that come out of it:"
 

@@ -24,6 +24,7 @@ def run_demo(warehouse: str | None) -> int:
     """Ingest the samples, show a slow run and whether the fix helped, and print commands to try next."""
     if not SAMPLES.is_dir():
         raise CliError(f"the sample traces are missing: no folder {SAMPLES}")
+    is_temporary = warehouse is None
     if warehouse is None:
         warehouse = str(Path(tempfile.mkdtemp(prefix="tracewh-demo-")) / DEFAULT_WAREHOUSE)
     diagnostics.line(f"$ tracewh ingest {SAMPLES} -w {warehouse}")
@@ -41,13 +42,15 @@ def run_demo(warehouse: str | None) -> int:
     )
     runs = {"baseline": BASELINE, "experiment": EXPERIMENT}
     code = compare(warehouse, runs, None, "0.05", False, [], "text", None)
-    diagnostics.line(_next(warehouse))
+    diagnostics.line(_next(warehouse, is_temporary))
     return code
 
 
-def _next(warehouse: str) -> str:
+def _next(warehouse: str, is_temporary: bool) -> str:
     where = f"-w {shlex.quote(str(warehouse))}"
     first = f"{libraries.INSTALL} && " if libraries.missing() else ""
+    # The pages leave out -w.
+    pages = f"For the commands of README.md and docs/: tracewh demo -w {DEFAULT_WAREHOUSE}\n"
     return f"""
 Try next:
   tracewh show gpu_gaps --run {BASELINE} --limit 10 {where}
@@ -55,4 +58,4 @@ Try next:
   tracewh show --help
   tracewh query "FROM cpu_ops SELECT name, count(*) AS calls GROUP BY ALL ORDER BY calls DESC" {where}
   tracewh shell {where}
-Your own traces: tracewh ingest LOGDIR, then tracewh summary"""
+{pages if is_temporary else ""}Your own traces: tracewh ingest LOGDIR, then tracewh summary"""

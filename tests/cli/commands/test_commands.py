@@ -397,15 +397,25 @@ def test_demo_shows_the_way_and_what_it_names_works(
 def test_demo_keeps_its_temporary_warehouse(
     tracewh: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where the report cannot be drawn yet, what it needs comes first."""
+    """Where the report cannot be drawn yet, what it needs comes first.
+
+    The commands of the pages look into ./tracewh-warehouse: the last lines say how the samples come there.
+    """
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     monkeypatch.setattr("tracewh.cli.report.libraries.find_spec", lambda module: None)
     done = tracewh("demo")
     [folder] = tmp_path.iterdir()
     assert done.code == 0
+    there = "For the commands of README.md and docs/: tracewh demo -w tracewh-warehouse"
+    assert there in done.err.splitlines()
     assert "  pip install 'tracewh[report]' && tracewh report gpt_cuda_graphs --" in done.err
     assert f"-w {folder / 'tracewh-warehouse'}" in done.err
     assert tracewh("runs", "-w", folder / "tracewh-warehouse").code == 0
+    done = tracewh(*there.split()[-3:])
+    assert done.code == 0
+    assert there not in done.err
+    assert tracewh("show", "step_breakdown", "--run", "gpt_eager").code == 0
 
 
 @pytest.mark.parametrize(
