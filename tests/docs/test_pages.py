@@ -127,6 +127,21 @@ def test_python(blocks: list[str]) -> None:
                 exec(code, names)  # noqa: S102
 
 
+def test_the_page_of_the_warehouse_has_every_table() -> None:
+    page = (DOCS / "warehouse.md").read_text("utf-8")
+    listed = re.findall(r"^ {10}(\w+)\.parquet ", page, re.MULTILINE)
+    tables = [table.name for table in installed().tables()]
+    assert sorted(listed) == sorted(tables)
+    # A trace is written as an object per table, and the manifest.
+    objects = len(tables) + 1
+    [written] = re.findall(r"^\| write a trace,.*? \| (\d+) \|", page, re.MULTILINE)
+    [traces] = re.findall(r"1,000 objects are (\d+) traces", page)
+    assert (int(written), int(traces)) == (objects, 1000 // objects)
+    plan = (DOCS / "howto" / "thousands-of-ranks.md").read_text("utf-8")
+    [(one, all_ranks)] = re.findall(r"^\| writes \| (\d+) \| ([\d,]+):", plan, re.MULTILINE)
+    assert (one, all_ranks) == (f"{objects}", f"{4096 * objects:,}")
+
+
 def ours(page: Path) -> Iterator[str]:
     """The lines of a page, without the blocks, and without what tables say of the other tool."""
     text = re.sub(r"^```.*?^```$", "", page.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
