@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -83,6 +84,35 @@ def of_all(view: Spec) -> dict[str, str]:
     tests/views/test_every_view.py sees to it that a run has the same rows by itself.
     """
     return {"figure": "step_us"} if view.name == "trend" else {}
+
+
+def test_the_page_on_nsight_systems_names_what_has_rows(
+    mixed: tracewh.Warehouse, tmp_path: Path
+) -> None:
+    """The export has ranges and operators; a copy of it has CUDA alone."""
+    page = (Path(__file__).parents[3] / "docs" / "sources" / "nsight-systems.md").read_text("utf-8")
+    more, none = page.split("## Which views have rows")[1].split("so they have no rows:")
+    names = {view.name for view in installed()}
+    need_more, have_none = (set(re.findall(r"`(\w+)`", text)) & names for text in (more, none))
+    assert len(need_more) == 9
+    assert len(have_none) == 12
+    tables = tiny()
+    cuda = {name: tables[name] for name in tables if name != "NVTX_EVENTS"}
+    write_sqlite(tmp_path / "report.sqlite", cuda)
+    tracewh.ingest([tmp_path / "report.sqlite"], tmp_path / "warehouse", run="nsys")
+
+    def with_rows(warehouse: tracewh.Warehouse) -> set[str]:
+        found = set()
+        for name in need_more | have_none:
+            sides = ("baseline", "experiment") if name.startswith("diff_") else ("run",)
+            arguments: dict[str, Any] = dict.fromkeys(sides, "nsys")
+            if warehouse.view(name, **arguments).limit(1).fetchall():
+                found.add(name)
+        return found
+
+    assert with_rows(mixed) == need_more
+    with tracewh.open(tmp_path / "warehouse") as cuda_alone:
+        assert with_rows(cuda_alone) == set()
 
 
 @pytest.mark.parametrize(
