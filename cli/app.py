@@ -88,10 +88,10 @@ def ingest(
 ) -> None:
     """Ingest trace files into a warehouse.
 
-    Searches folders at any depth for traces of the PyTorch profiler (*.json, *.json.gz, *.json.zst) and of
-    Nsight Systems (*.sqlite, *.nsys-rep, folders of Parquet files). Skips files that were ingested before;
-    reports and skips files that are not traces. The table lists problems first, then the runs; the other
-    formats have one row per trace.
+    Searches folders at any depth for traces of the PyTorch profiler (*.json, *.json.gz, *.json.zst), for files
+    of Nsight Systems (*.sqlite, *.nsys-rep, folders of Parquet files), of Nsight Compute, Ascend and MindSpore,
+    and for tables of pipeline operations. Skips files that were ingested before; reports and skips files that
+    are not traces. The table lists problems first, then the runs; the other formats have one row per trace.
     """
     from tracewh.cli.commands.ingest import run_ingest
 
@@ -240,7 +240,7 @@ def link_captures(
 
 
 @app.command(cls=Command, rich_help_panel=MAINTAIN)
-def relink(warehouse: options.WarehouseOption = options.DEFAULT_WAREHOUSE) -> None:
+def relink(warehouse: options.WarehouseFolderOption = options.DEFAULT_WAREHOUSE) -> None:
     """Rewrite tracewh.duckdb after you moved the warehouse or upgraded tracewh."""
     from tracewh.cli.commands.maintenance import relink_warehouse
 
@@ -438,7 +438,7 @@ def export(
 
 
 @app.command(cls=Command, rich_help_panel=ANALYZE)
-def shell(warehouse: options.WarehouseOption = options.DEFAULT_WAREHOUSE) -> None:
+def shell(warehouse: options.WarehouseFolderOption = options.DEFAULT_WAREHOUSE) -> None:
     """Open the DuckDB shell on the warehouse, read-only."""
     from tracewh.cli.commands.shell import open_shell
 

@@ -71,8 +71,8 @@ def diff(
 ) -> None:
     """Compare two runs: what became slower, and where.
 
-    The figures come from the views diff_overview, diff_steps, diff_modules, diff_operators and
-    diff_kernels.
+    The figures come from the views diff_verdict, diff_overview, diff_steps, diff_blocks, diff_modules,
+    diff_operators and diff_kernels.
     """
     from tracewh.cli.diff.run_diff import compare
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -20,16 +20,25 @@ def _named(path: str) -> str:
     return path
 
 
-WarehouseOption = Annotated[
-    str,  # a Path would drop one of the two slashes in s3://
-    typer.Option(
+def _warehouse(meaning: str) -> Any:
+    """Return the option that names the warehouse."""
+    return typer.Option(
         "-w",
         "--warehouse",
         metavar="FOLDER",
         envvar="TRACEWH_WAREHOUSE",
         callback=_named,
-        help="The warehouse: a folder, or a URL such as s3://BUCKET/PATH.",
-    ),
+        help=meaning,
+    )
+
+
+WarehouseOption = Annotated[
+    str,  # a Path would drop one of the two slashes in s3://
+    _warehouse("The warehouse: a folder, or a URL such as s3://BUCKET/PATH."),
+]
+#: Of commands that need tracewh.duckdb, which a warehouse in an object store does not have.
+WarehouseFolderOption = Annotated[
+    str, _warehouse("The warehouse: a folder. One in an object store has no tracewh.duckdb.")
 ]
 StepRangeOption = Annotated[
     str | None,

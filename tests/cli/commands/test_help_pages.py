@@ -16,6 +16,7 @@ from tests.cli.conftest import Command
 from tracewh.cli.app import app
 from tracewh.cli.commands.conversion import CONVERTERS
 from tracewh.cli.commands.show import TITLES, view_command
+from tracewh.ingest.sources.readers import READERS
 from tracewh.views import GROUPS
 from tracewh.views.registry import installed
 from tracewh.views.spec import Spec
@@ -114,6 +115,35 @@ def test_options_may_be_written_with_underscores(tracewh: Command, warehouse: Pa
 def test_the_usage_line_has_the_arguments(tracewh: Command, command: str, words: str) -> None:
     usage, *_ = tracewh(command, "--help").out.splitlines()
     assert usage == f"Usage: tracewh {command} [OPTIONS] {words}"
+
+
+def test_commands_that_refuse_a_url_do_not_offer_one(tracewh: Command) -> None:
+    for command in ("relink", "shell"):
+        page = tracewh(command, "--help").out
+        assert "s3://" not in page
+        assert "-w, --warehouse FOLDER" in squeezed(page)
+        assert tracewh(command, "-w", "s3://bucket/wh").code == 1
+    assert "s3://" in tracewh("check", "--help").out
+
+
+def test_the_page_of_ingest_names_every_source(tracewh: Command) -> None:
+    sources = {
+        "ascend": "Ascend",
+        "kineto": "PyTorch profiler",
+        "mindspore": "MindSpore",
+        "ncu": "Nsight Compute",
+        "nsys": "Nsight Systems",
+        "pipeline": "pipeline operations",
+    }
+    assert sources.keys() == {reader.name for reader in READERS}
+    page = squeezed(tracewh("ingest", "--help").out)
+    assert [name for name in sources.values() if name not in page] == []
+
+
+def test_the_page_of_diff_names_the_views_whose_rows_it_prints(tracewh: Command) -> None:
+    # The rows of diff_block_contents are for the page of a report.
+    views = {view.name for view in VIEWS if view.name.startswith("diff_")} - {"diff_block_contents"}
+    assert set(re.findall(r"diff_\w+", tracewh("diff", "--help").out)) == views
 
 
 def test_version_picks_the_options_of_that_version(
