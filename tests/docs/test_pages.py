@@ -142,6 +142,13 @@ def test_the_page_of_the_warehouse_has_every_table() -> None:
     assert (one, all_ranks) == (f"{objects}", f"{4096 * objects:,}")
 
 
+def test_the_home_page_links_to_every_page() -> None:
+    home = (DOCS / "index.md").read_text("utf-8")
+    linked = {DOCS / link for link in re.findall(r"\]\(([^)#]+\.md)\)", home)}
+    pages = {path for path in DOCS.rglob("*.md") if path.parent.name not in ("tables", "views")}
+    assert sorted(pages - linked - {DOCS / "index.md"}) == []
+
+
 def ours(page: Path) -> Iterator[str]:
     """The lines of a page, without the blocks, and without what tables say of the other tool."""
     text = re.sub(r"^```.*?^```$", "", page.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
