@@ -120,6 +120,12 @@ def test_links_lead_somewhere(page: Path) -> None:
     assert [link for link in links if not (page.parent / link).exists()] == []
 
 
+def test_the_changelog_counts_the_views_for_spark_sql() -> None:
+    text = (ROOT / "CHANGELOG.md").read_text("utf-8")
+    carried = [view.name for view in installed().newest() if "spark" in view.carries]
+    assert re.findall(r"(\d+) of the views for Spark SQL", text) == [f"{len(carried)}"]
+
+
 def test_the_changelog_lists_each_view_once() -> None:
     text = (ROOT / "CHANGELOG.md").read_text("utf-8")
     entries = re.findall(
