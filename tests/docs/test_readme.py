@@ -120,6 +120,15 @@ def test_links_lead_somewhere(page: Path) -> None:
     assert [link for link in links if not (page.parent / link).exists()] == []
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_extras_are_installed_from_the_checkout(page: Path) -> None:
+    """As in the README: 0.1.0 is not on PyPI yet. The changelog quotes what a command says."""
+    lines = re.findall(
+        r"^(?!.*and says so).*pip install '?tracewh\b.*", page.read_text("utf-8"), re.MULTILINE
+    )
+    assert lines == []
+
+
 def test_the_changelog_counts_the_views_for_spark_sql() -> None:
     text = (ROOT / "CHANGELOG.md").read_text("utf-8")
     carried = [view.name for view in installed().newest() if "spark" in view.carries]
