@@ -12,10 +12,10 @@
 -- reading: Matrix products reach 64 % of what the device can compute. The first two kernels are limited by its memory, and reach 36 and 63 % of the bandwidth.
 --
 -- Arithmetic intensity is the number of floating-point operations per byte read from or written to device
--- memory. The least time that kernels can take is the longest of three times, because CUDA cores, tensor cores and
--- memory work at the same time: that of the operations of the CUDA cores at the device's peak (each precision has its
--- own), that of the operations of the tensor cores at theirs, and that of the bytes at the memory bandwidth. The bound
--- is 'memory' if the bytes take longest. achieved_pct is the least time as a share of the time that the kernels took.
+-- memory. CUDA cores, tensor cores and memory work at the same time. tracewh computes how long each of them needs at
+-- its peak; for the cores each precision has its own peak, and for memory it is the bandwidth. The longest of the three
+-- is the least time that the kernels can take. The bound is 'memory' if the bytes take longest. achieved_pct is the
+-- least time as a share of the time that the kernels took.
 --
 -- The view needs these counters. Operations of CUDA cores: smsp__sass_thread_inst_executed_op_<type><op>_pred_on.sum
 -- (the profiler's metric kineto__cuda_core_flops). Operations of tensor cores: sm__ops_path_tensor_src_<type>.sum of
