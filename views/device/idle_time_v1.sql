@@ -13,14 +13,14 @@
 -- reading: The stream waits for the host for 97 % of its idle time.
 --
 -- A gap is the time on a stream from the end of all earlier work to the start of the next kernel, copy
--- or memset. There is no gap before the first one. A gap belongs to one of these categories:
+-- or memset. There is no gap before the first one. Its time belongs to these categories. The first that fits counts:
 --
--- - host_wait: the next work was launched after all earlier work had ended, so the stream had nothing to do.
--- - kernel_wait: the gap is shorter than max_kernel_gap_us, the time that a device takes from one kernel to
---   the next.
 -- - unrecorded_work: the part of a gap in which launched work waits on the device, on any stream, while the device
 --   shows no work: it does something that is not in the trace (see the block unrecorded_waits). Only for
 --   traces of which trace_quality reports work_not_recorded.
+-- - host_wait: the next work was launched after all earlier work had ended, so the stream had nothing to do.
+-- - kernel_wait: the gap is shorter than max_kernel_gap_us, the time that a device takes from one kernel to
+--   the next.
 -- - other: the rest, for example work that waits for work of another stream.
 --
 -- A gap before work whose launch was not recorded is never host_wait.
