@@ -13,6 +13,7 @@ from tracewh.ingest.sources.ncu.header import HEADER
 from tracewh.ingest.sources.reader import Contents, Reading
 from tracewh.ingest.sources.source import Source
 from tracewh.ingest.sources.text_tables import Damage, local_copy, read_rows
+from tracewh.quoting import quote_literal
 from tracewh.sql_files import derive
 from tracewh.storage.manifest import content_hash
 
@@ -36,7 +37,7 @@ def read_launches(source: Source, reading: Reading) -> Contents:
     """Read them; see `TableReader.read`."""
     con, damage = reading.con, Damage()
     page = _read(con, source, reading.folder, damage)
-    process = f"'{source.part}'" if source.part else "NULL::VARCHAR"
+    process = quote_literal(source.part) if source.part else "NULL::VARCHAR"
     con.execute(f"CREATE MACRO ncu_process() AS {process}")
     derive(con, "ncu_macros")
     derive(con, "ncu")

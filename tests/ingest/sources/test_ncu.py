@@ -202,6 +202,24 @@ def test_one_worker_per_process(tmp_path: Path) -> None:
     ]
 
 
+def test_the_id_of_a_process_is_a_text_and_never_a_statement(tmp_path: Path) -> None:
+    written = tmp_path / "written.csv"
+    process = f"1'; COPY (SELECT 42) TO '{written}'; --"
+    path = tmp_path / "report.csv"
+    path.write_text(DETAILS.replace('"1","41"', f'"1","{process}"'))
+    found = tracewh.ingest([path], tmp_path / "warehouse")
+    assert not written.exists()
+    assert [(each.worker, each.events) for each in found] == [
+        ("report_pid41", 1),
+        (f"report_pid{process}", 1),
+    ]
+    with tracewh.open(tmp_path / "warehouse") as warehouse:
+        assert rows(warehouse, "SELECT worker, name FROM device_events ORDER BY name") == [
+            (f"report_pid{process}", "add(float *)"),
+            ("report_pid41", "void gemm<float, 2>(float *, int)"),
+        ]
+
+
 #: Names as Kineto and Nsight Compute write them, and the operator that launched the kernel.
 NAMES = [
     (
