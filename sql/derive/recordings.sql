@@ -3,7 +3,8 @@
 -- summary: Rows of the input pipeline and of CPU use, from the lines of recordings beside a trace.
 --
 -- Only what was recorded during the trace: a recording may have begun long before, and have gone on since. Lines that
--- are not JSON are damaged; the last line of a recording that is still being written may be one.
+-- are not JSON are damaged; the last line of a recording that is still being written may be one. If several lines
+-- describe a loader, the first one counts.
 CREATE TABLE recorded AS
 WITH
 bounds AS (
@@ -70,6 +71,7 @@ CROSS JOIN (
     VALUES (0, 'DataLoader', NULL), (1, 'Collate', 0), (2, 'Dataset', 1)
 ) AS o (operator_id, operator, parent_id)
 WHERE o.operator_id = 0 OR p.has_fetches
+QUALIFY row_number() OVER (PARTITION BY p.pipeline, o.operator_id ORDER BY r.number) = 1
 ORDER BY p.pipeline, o.operator_id;
 
 INSERT INTO raw_pipeline_batches BY NAME

@@ -72,6 +72,16 @@ def test_a_copy_is_not_recorded(tmp_path: Path) -> None:
     assert len(lines(tmp_path)) == 1  # the header
 
 
+@pytest.mark.parametrize("made", [lambda: torch_loader(range(4), 2), lambda: [7, 8]])
+def test_a_loader_is_described_once(made: Any, tmp_path: Path) -> None:
+    """A look at the loader makes an iterator that no batch is taken from."""
+    loader = tracewh.record.dataloader(made(), tmp_path, "w")
+    iter(loader)
+    assert len(list(loader)) == len(list(loader)) == 2
+    kinds = [line.get("kind") for line in lines(tmp_path)]
+    assert kinds == [None, "pipeline", *["batch"] * 4]
+
+
 def test_errors(tmp_path: Path) -> None:
     with pytest.raises(TypeError, match="a int is no data loader: it cannot be iterated over"):
         tracewh.record.dataloader(7, tmp_path)

@@ -65,11 +65,13 @@ class _Recorder:
     def __init__(self, file: RecordFile) -> None:
         self._file = file
         self._batches = 0
+        self._is_described = False
 
     def start(self, loader: Any) -> None:
         """Describe the loader, before its first batch."""
-        if self._batches:
+        if self._is_described:
             return
+        self._is_described = True
         workers = int(getattr(loader, "num_workers", None) or 0)
         prefetch = int(getattr(loader, "prefetch_factor", None) or 2)
         self._file.add_object(

@@ -97,6 +97,16 @@ def test_two_loaders_are_two_pipelines(folder: Path) -> None:
     assert ingested(folder)[1] == [("host_7", "1", 0, 5), ("host_7", "1", 1, 6)]
 
 
+def test_a_loader_that_is_described_twice_is_one_pipeline(folder: Path) -> None:
+    """As the recorder once wrote it, of a loader with two iterators before the first batch."""
+    batches = [batch(1, 0.1), batch(2, 0.2)]
+    write_recording(folder, "host_7.5.dataloader.jsonl", header(), PIPELINE, PIPELINE, *batches)
+    assert ingested(folder)[1] == [("host_7", "1", 0, 1), ("host_7", "1", 0, 2)]
+    with tracewh.open(folder.parent / "wh") as warehouse:
+        operators = warehouse.sql("SELECT operator, queue_capacity FROM data_pipeline_operators")
+        assert operators.fetchall() == [("DataLoader", 4)]
+
+
 def test_each_worker_gets_its_own(folder: Path) -> None:
     write_trace(folder, "host_8.1577836801000000000.pt.trace.json")
     for pid in (7, 8):
