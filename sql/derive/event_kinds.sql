@@ -169,10 +169,13 @@ CREATE MACRO is_whole_number(text) AS
     );
 
 -- Whole nanoseconds from microseconds as text. NULL if the text is not a number. The profiler writes three
--- decimals.
+-- decimals. A text such as 1.5e3 has a point in the same place.
 CREATE MACRO nanoseconds(microseconds) AS
     CASE
-        WHEN microseconds[-4] = '.' THEN try_cast(replace(microseconds, '.', '') AS BIGINT)
+        WHEN
+            microseconds[-4] = '.'
+            AND regexp_full_match(microseconds, '[-+]?\d*\.\d{3}')
+            THEN try_cast(replace(microseconds, '.', '') AS BIGINT)
         ELSE try_cast(try_cast(microseconds AS DECIMAL(28, 9)) * 1000 AS BIGINT)
     END;
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from typing import Any
 
 import pytest
 
@@ -18,6 +19,14 @@ from tests.ingest.conftest import (
     without,
     written,
 )
+
+
+class Exponent(Decimal):
+    """A number that is written with a lower-case e and no sign after it: 1.5e3."""
+
+    def __format__(self, *arguments: Any) -> str:
+        return super().__format__(*arguments).replace("E+", "e")
+
 
 TIMES = [
     case("whole microseconds", op(ts=5), "host_events", {"start_ns": BASE_NS + 5_000}),
@@ -52,6 +61,12 @@ TIMES = [
     case("exponents", op(ts=Decimal("1.2E+5")), "host_events", {"start_ns": BASE_NS + 120_000_000}),
     case("small exponents", op(ts=Decimal("1.5E-7")), "host_events", {"start_ns": BASE_NS}),
     case(
+        "exponents of one digit",
+        op(ts=Exponent("1.5E+3"), dur=Exponent("2.5E+3")),
+        "host_events",
+        {"start_ns": BASE_NS + 1_500_000, "duration_ns": 2_500_000},
+    ),
+    case(
         "the words in a name",
         op(name='"ts": 6.25, "dur": 9') | {"ts": Decimal("5.125")},
         "host_events",
@@ -74,6 +89,14 @@ TIMES = [
     case("dur beyond nanoseconds", op(dur=1.8e19), "other_events", {"duration_ns": None}),
     case("ts as text", op(ts="5"), "host_events", {"start_ns": BASE_NS + 5_000}),
     case("dur as text", op(dur="5"), "host_events", {"duration_ns": 5_000}),
+    case(
+        "both as texts with exponents",
+        op(ts="1.5e3", dur="2.5e3"),
+        "host_events",
+        {"start_ns": BASE_NS + 1_500_000, "duration_ns": 2_500_000},
+    ),
+    case("ts as a text with two points", op(ts="1.000.123"), "other_events", {"time_ns": None}),
+    case("ts as a text in base 16", op(ts="0x1.234"), "other_events", {"time_ns": None}),
     case("ts as words", op(ts="soon"), "other_events", {"phase": "X", "time_ns": None}),
     case("dur null", op(dur=None), "other_events", {"phase": "X", "duration_ns": None}),
     case(
