@@ -125,14 +125,22 @@ def read_lines(con: duckdb.DuckDBPyConnection, path: Path, table: str) -> None:
 
 
 def _header(path: Path, skip: int) -> list[str]:
-    """The names of the columns; a name that occurs again gets a number."""
+    """The names of the columns; one that is missing or occurs again, in whichever case, gets a number.
+
+    To DuckDB, names that differ by case alone are the same name.
+    """
     with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
         for _ in range(skip):
             file.readline()
         names = next(csv.reader([file.readline()]), [])
     found: list[str] = []
-    for name in (name.strip() for name in names):
-        found.append(name if name not in found else f"{name} {len(found)}")
+    known: set[str] = set()
+    for number, name in enumerate(name.strip() for name in names):
+        unique = name or f"column {number}"
+        while unique.casefold() in known:
+            unique += f" {number}"
+        found.append(unique)
+        known.add(unique.casefold())
     return found
 
 

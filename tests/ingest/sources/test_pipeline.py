@@ -253,6 +253,24 @@ def test_a_csv_file_that_is_damaged(tmp_path: Path) -> None:
     assert said == "table.csv, line 3: it has fewer columns than the header; write the table again"
 
 
+@pytest.mark.parametrize(
+    ("header", "row"),
+    [
+        pytest.param(f",{HEADER}", "7,{}", id="the index of pandas"),
+        pytest.param(f"{HEADER},STEP,Step", "{},7,8", id="names that differ by case"),
+        pytest.param(f",a,column 0,{HEADER},A,a,A 14,", "1,2,3,{},4,5,6,7", id="given numbers"),
+    ],
+)
+def test_other_columns_of_a_csv_file(tmp_path: Path, header: str, row: str) -> None:
+    """Whatever they are called, they are left out."""
+    path = write(tmp_path / "table.csv", [row.format(given) for given in ROWS], header)
+    [result] = tracewh.ingest([path], tmp_path / "wh")
+    assert (result.status, result.reason) == ("ingested", "")
+    found = stored(tmp_path / "wh", "SELECT step, duration, gmc FROM pipeline_operations")
+    durations = [0.25, 0.5, 0.125, 0.375, 0.5, 0.125]
+    assert found == [(5, each, -1 if each == 0.125 else 0) for each in durations]
+
+
 def test_nan_in_parquet(tmp_path: Path) -> None:
     path = write(tmp_path / "table.csv", changed(2, "0.25,", "nan,"))
     assert refusal(as_parquet(tmp_path / "t.parquet", path)) == f"row 2: start_ts is NaN; {WHOLE}"
