@@ -76,7 +76,7 @@ def _given(trace: Writing) -> dict[str, Any]:
     job = distributed(metadata)
     rank = _integer(job.get("rank"))
     if rank is None and (named := re.search(r"rank[-_ ]?(\d+)", trace.source["trace_name"])):
-        rank = int(named[1])
+        rank = _integer(named[1])
     return {
         **trace.source,
         "trace": trace.number,

@@ -110,6 +110,7 @@ def test_facts_of_a_trace(ingest_events: IngestEvents) -> None:
         ("rank5.json", {"distributedInfo": {"backend": "nccl"}}, 5),
         ("worker0.json", {}, None),
         ("crank.json", {}, None),
+        ("rank123456789012.json", {}, None),  # as a date and a time
     ],
 )
 def test_rank(ingest_events: IngestEvents, name: str, metadata: Row, rank: int | None) -> None:
