@@ -207,6 +207,9 @@ static bool is_whole_event(Reader *r)
         return false;
     if (r->kind == MEMORY && r->phase == 'X')
         return has_text(&r->values[NAME].text, "[memory]") && r->duration.length && !r->uid.length;
+    /* The full parse counts spans without a time or a duration. */
+    if (r->kind == OTHER && r->phase == 'X' && (~r->seen & (BIT(TS) | BIT(DUR))))
+        return false;
     if (r->kind == OTHER && r->seen & SCOPE) /* raw is for one of them, or for the usual scopes */
         return !(r->seen & BIT(RAW))
                && (!r->uid.length || is_word(r->scope, "g") || is_word(r->scope, "t"));

@@ -403,6 +403,14 @@ def test_metadata_instants_and_spans(event: dict[str, Any], indent: int | None) 
     assert tables([text], full=False) == tables([text], full=True)
 
 
+@pytest.mark.parametrize("field", ["ts", "dur"])
+def test_a_span_without_a_time_is_left_to_the_full_parse(field: str) -> None:
+    """Which counts it, whatever other events the file has."""
+    text = json.dumps({name: value for name, value in SPAN.items() if name != field})
+    assert not taken(text, "other")
+    assert tables([text], full=False) == tables([text], full=True)
+
+
 @pytest.mark.parametrize("change", [{"s": "\n"}, {"s": 1}, {"args": {"Bytes": 1}}, {"tid": "7"}])
 def test_odd_instants_are_left_to_the_full_parse(change: dict[str, Any]) -> None:
     text = json.dumps(INSTANT | change)

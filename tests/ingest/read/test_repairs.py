@@ -164,6 +164,7 @@ ODD = {
     "a duration that is no number": (event(dur=b"null"), ["missing_times"]),
     "neither time nor duration": (b'{"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7}', ["missing_times"]),
     "a duration without a time": (b'{"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "dur": 5}', ["missing_times"]),
+    "a span without a duration": (b'{"ph": "X", "cat": "Trace", "name": "a", "pid": "Spans", "tid": "P", "ts": 1}', ["missing_times"]),
     "an instant at the end of time": (b'{"ph": "i", "name": "Record Window End", "ts": 9223372036854775807, "s": "g"}', []),
     "no time where none is due": (b'{"ph": "M", "name": "process_name", "pid": 1, "args": {"name": "a"}}', []),
 }  # fmt: skip
