@@ -136,15 +136,22 @@ def parse_metadata(text: bytes, reasons: Counter[str]) -> dict[str, Any]:
             reasons["unreadable_metadata"] += 1
             value = parse_object(scanner.whole_members(), reasons)
         else:
-            reasons["bytes_after_the_end"] += len(text[end:].strip(BLANKS))
+            if after := len(text[end:].strip(BLANKS)):
+                reasons["bytes_after_the_end"] += after
             value = parse_object(text[:end], reasons)
+    if value is None:
+        reasons["unreadable_metadata"] = 1
     return {key: found for key, found in (value or {}).items() if key != "traceEvents"}
 
 
 def parse_object(text: bytes, reasons: Counter[str]) -> dict[str, Any] | None:
-    """Parse a JSON object, repaired if necessary; None if it cannot be repaired or is not an object.
+    """Parse a JSON object, repaired if necessary.
 
-    Integers of any size are kept. A number that is too large for a double becomes text.
+    Integers of up to 4,300 digits are kept. Longer ones, and other numbers that are too large for a double, become
+    text.
+
+    Returns:
+        The object; None if it cannot be repaired, is nested too deeply for Python's parser, or is not an object.
     """
     text = text.strip(BLANKS)
     if not is_strict(text):
@@ -157,10 +164,17 @@ def parse_object(text: bytes, reasons: Counter[str]) -> dict[str, Any] | None:
         reasons.update(value.causes)
         text = value.text
     try:
-        found = json.loads(text, parse_float=_finite)
+        found = json.loads(text, parse_float=_finite, parse_int=_integer)
     except (ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
+
+
+def _integer(text: str) -> int | str:
+    try:
+        return int(text)
+    except ValueError:  # Python converts no more digits
+        return text
 
 
 def _finite(text: str) -> float | str:

@@ -36,9 +36,18 @@ def read_facts(table: File, stem: str) -> dict[str, int | str]:
             raise RefusedError(
                 f"{path.name}, line {number}: it is not 'name: value'; write one fact per line"
             )
-        if name.endswith(_SIZE) and not (value.isdecimal() and int(value) > 0):
+        whole = _whole_number(value)
+        if name.endswith(_SIZE) and not whole:
             raise RefusedError(
                 f"{path.name}, line {number}: {name} is {value}; write a whole number from 1"
             )
-        facts[name] = int(value) if value.isdecimal() else value.strip("'\"")
+        facts[name] = value.strip("'\"") if whole is None else whole
     return facts
+
+
+def _whole_number(text: str) -> int | None:
+    """The number; None if the text is something else, or has more digits than Python converts."""
+    try:
+        return int(text) if text.isdecimal() else None
+    except ValueError:
+        return None

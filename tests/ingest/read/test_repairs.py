@@ -352,6 +352,14 @@ FILES = {
         b'{"traceEvents": [' + ONE + b'], "a": 123456789012345678901234567890}',
         kept(ONE, metadata={"a": 123456789012345678901234567890}),
     ),
+    "metadata with a number of 5,000 digits": (
+        b'{"a": ' + b"9" * 5000 + b', "traceEvents": [' + ONE + b'], "b": -' + b"9" * 5000 + b"}",
+        kept(ONE, metadata={"a": "9" * 5000, "b": "-" + "9" * 5000}),
+    ),
+    "metadata that is nested too deeply": (
+        b'{"a": 1, "traceEvents": [' + ONE + b'], "b": ' + b"[" * 5000 + b"]" * 5000 + b"}",
+        kept(ONE, unreadable_metadata=1),
+    ),
     "metadata too large for its columns": (
         b'{"schemaVersion": 5000000000, "baseTimeNanoseconds": 9223372036854775807, "distributedInfo": '
         b'{"rank": 99999999999, "world_size": 1e30}, "traceEvents": [' + ONE + b"]}",

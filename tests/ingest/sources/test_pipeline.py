@@ -99,6 +99,14 @@ def test_a_table_without_facts(table: Path, tmp_path: Path) -> None:
     assert stored(tmp_path / "wh", "SELECT metadata FROM traces") == [("{}",)]
 
 
+def test_a_fact_of_5000_digits_is_a_text(tmp_path: Path) -> None:
+    path = write(tmp_path / "trace-J.csv")
+    (tmp_path / "meta-J.yaml").write_text(f"seed: {'9' * 5000}")
+    tracewh.ingest([path], tmp_path / "wh")
+    [(facts,)] = stored(tmp_path / "wh", "SELECT metadata FROM traces")
+    assert json.loads(facts) == {"seed": "9" * 5000}
+
+
 def test_other_tables_in_a_folder_are_left_alone(tmp_path: Path) -> None:
     path = write(tmp_path / "jobs" / "notes.csv", ["1,2"], "a,b")
     assert recognise(path, False) is None
