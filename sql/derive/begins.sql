@@ -5,7 +5,7 @@
 -- Chrome's format lets a program write an event as two rows of a thread; tlparse and py-spy do. An end closes the
 -- event of its name that began last on its thread and is still open: tlparse writes what ran on several threads as one.
 -- If a row of the thread has no name, an end closes the last event of any name. Rows without a partner stay in raw_other,
--- and so do the ends: they may have arguments.
+-- and so do the ends: they may have arguments. If a row that begins an event has a duration of its own, raw keeps it.
 CREATE TABLE ended AS
 WITH
 named AS (
@@ -64,7 +64,14 @@ SELECT
     o.ts_ns,
     e.dur_ns,
     o.args,
-    ('{"ph":"B"' || coalesce(',' || substr(nullif(o.raw::VARCHAR, '{}'), 2), '}'))::JSON AS raw
+    (
+        '{"ph":"B"'
+        || CASE
+            WHEN o.dur_ns IS NULL OR coalesce(json_exists(o.raw, '$.dur'), FALSE) THEN ''
+            ELSE ',"dur":' || (o.dur_ns // 1000) || '.' || lpad((o.dur_ns % 1000)::VARCHAR, 3, '0')
+        END
+        || coalesce(',' || substr(nullif(o.raw::VARCHAR, '{}'), 2), '}')
+    )::JSON AS raw
 FROM raw_other AS o
 INNER JOIN ended AS e ON o.event_id = e.event_id
 WHERE event_table('X', o.category, o.name, TRUE, FALSE) = 'host';

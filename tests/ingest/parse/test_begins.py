@@ -21,13 +21,14 @@ def end(ts: object, tid: object = 7, **more: object) -> dict[str, Any]:
 EVENTS = [
     # It began before the recording.
     end(1),
-    begin("compile", 10, cat="dynamo_timed", args={"compile_id": "0/0"}),
+    # What the row says of the duration does not count.
+    begin("compile", 10, dur=1.25, cat="dynamo_timed", args={"compile_id": "0/0"}),
     begin("trace", 12.5, args={"External id": 4, "note": 1e300}),
     # Ends and begins at one time: the file tells which is first.
     end(15.25, name="trace", args={"hits": 3}),
-    begin("lower", 15.25, bp="x"),
+    begin("lower", 15.25, bp="x", dur=7),
     # The rows of a thread may be out of order, and between those of others.
-    begin("wait", 11, tid="queue"),
+    begin("wait", 11, tid="queue", dur="soon"),
     end(30),
     end(20),
     end(12, tid="queue"),
