@@ -221,16 +221,18 @@ CREATE MACRO flow_rest(phase, name, arrow_name, raw) AS
     CASE
         WHEN phase <> 't' AND name IS NOT DISTINCT FROM arrow_name THEN raw::VARCHAR
         ELSE
-            json_merge_patch(
-                json_merge_patch(
-                    coalesce(raw, '{}'), CASE WHEN phase = 't' THEN '{"ph":"t"}' ELSE '{}' END
-                ),
-                CASE
-                    WHEN name IS NOT DISTINCT FROM arrow_name OR json_exists(raw, '$.name') THEN '{}'
-                    WHEN name IS NULL THEN '{"no_name":true}'
-                    ELSE json_object('name', name)
-                END
-            )::VARCHAR
+            with_marks(
+                coalesce(raw::VARCHAR, '{}'),
+                concat_ws(
+                    ',',
+                    CASE WHEN phase = 't' THEN '"ph":"t"' END,
+                    CASE
+                        WHEN name IS NOT DISTINCT FROM arrow_name OR json_exists(raw, '$.name') THEN NULL
+                        WHEN name IS NULL THEN '"no_name":true'
+                        ELSE '"name":' || to_json(name)
+                    END
+                )
+            )
     END;
 
 -- All profiler steps have one name in a stack.

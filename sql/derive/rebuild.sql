@@ -78,7 +78,7 @@ CREATE MACRO rebuilt_flows() AS TABLE
         SELECT
             e.event_id,
             CASE
-                WHEN e.rest IS NOT NULL THEN json_merge_patch(e.rest, '{"no_name":null}')
+                WHEN e.rest IS NOT NULL THEN merged_as_written(e.rest, '{"no_name":null}')
             END AS rest,
             present([
                 member('ph', to_json(e.phase)),
@@ -96,13 +96,13 @@ CREATE MACRO rebuilt_flows() AS TABLE
             SELECT
                 f.source_event_id AS event_id, 's' AS phase, f.category, f.name, f.flow_id,
                 f.source_pid AS pid, f.source_tid AS tid, f.source_ns AS ns,
-                json_extract(f.raw, '$.source') AS rest
+                extracted_as_written(f.raw, '$.source') AS rest
             FROM flows AS f
             WHERE f.source_event_id IS NOT NULL
             UNION ALL
             SELECT
                 f.target_event_id, 'f', f.category, f.name, f.flow_id, f.target_pid, f.target_tid,
-                f.target_ns, json_extract(f.raw, '$.target')
+                f.target_ns, extracted_as_written(f.raw, '$.target')
             FROM flows AS f
             WHERE f.target_event_id IS NOT NULL
         ) AS e

@@ -50,6 +50,14 @@ CREATE MACRO merged_as_written(object, patch) AS
         ELSE json_merge_patch(object, patch)::VARCHAR
     END;
 
+-- The result of json_extract, as text.
+CREATE MACRO extracted_as_written(object, path) AS
+    CASE
+        WHEN has_odd_numbers(object)
+            THEN texts_as_numbers(json_extract(numbers_as_texts(object), path)::VARCHAR)
+        ELSE json_extract(object, path)::VARCHAR
+    END;
+
 CREATE MACRO has_odd_arguments(written) AS
     has_odd_numbers(substr(written, greatest(instr(written, '"args"'), 1)));
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -118,6 +119,17 @@ def test_flow_rows_that_stand_twice_come_back_twice(ingest_events: IngestEvents)
     given = [flow("s"), flow("s"), flow("f", bp="e"), flow("f", bp="e"), flow("f"), flow("s", ts=6)]
     trace = ingest_events(given)
     assert trace.rebuilt() == [canonical(written(event)) for event in given]
+
+
+def test_numbers_of_a_flow_stay_as_they_are_written(ingest_events: IngestEvents) -> None:
+    long = {"ratio": Decimal("0.12345678901234567890123"), "args": {"#": "#5", "bytes": 2**80 + 1}}
+    given = [
+        flow("s") | long,
+        flow("t", ts=6, name="#way") | long,
+        flow("f", ts=7, bp="e") | long,
+        flow("f", ts=8, name="#7") | long,
+    ]
+    assert ingest_events(given).rebuilt() == [canonical(written(event)) for event in given]
 
 
 @pytest.mark.parametrize(
