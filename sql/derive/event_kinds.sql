@@ -189,7 +189,21 @@ CREATE MACRO are_exact(ns, microseconds) AS
 CREATE MACRO is_time(microseconds) AS abs(microseconds) < event_bounds().time_us;
 CREATE MACRO is_duration(microseconds) AS abs(microseconds) < event_bounds().duration_us;
 
-CREATE MACRO duration_nanoseconds(event_text, dur) AS round(dur * 1000)::BIGINT;
+-- The duration of an event. `dur` is a double; from 104 days on, its digits are read from the text.
+CREATE MACRO duration_nanoseconds(event_text, dur) AS
+    CASE
+        WHEN abs(dur) * 1000 < event_bounds().exact_ns THEN round(dur * 1000)::BIGINT
+        ELSE
+            coalesce(
+                nanoseconds(
+                    list_filter(
+                        regexp_extract_all(event_text, '"dur"\s*:\s*([-+.0-9eE]+)', 1),
+                        lambda place: try_cast(place AS DOUBLE) = dur
+                    )[1]
+                ),
+                round(dur * 1000)::BIGINT
+            )
+    END;
 
 -- The time of an event from its text. `ts` was converted to a double, which keeps microseconds but not
 -- always nanoseconds. The text after the first "ts": is the field, unless an argument or a name contains the

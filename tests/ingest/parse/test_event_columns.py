@@ -78,6 +78,18 @@ TIMES = [
         "host_events",
         {"start_ns": BASE_NS + 5_125, "duration_ns": 1_000},
     ),
+    case(
+        "a duration of sixteen digits",
+        op(dur=Decimal("13713713713713.137")),
+        "host_events",
+        {"duration_ns": 13_713_713_713_713_137},
+    ),
+    case(
+        "the words in an argument before such a duration",
+        {"args": {"dur": 9}} | op(dur=Decimal("13713713713713.139")),
+        "host_events",
+        {"duration_ns": 13_713_713_713_713_139},
+    ),
     case("negative length", op(dur=-3), "host_events", {"duration_ns": 0}),
     case("no length", op(dur=0), "host_events", {"duration_ns": 0}),
     case(
