@@ -7,6 +7,7 @@ import time
 from typing import TYPE_CHECKING, Protocol, Self
 
 from tracewh.cli import diagnostics
+from tracewh.cli.output.cell_format import text as plain
 
 if TYPE_CHECKING:
     from tracewh.ingest.api import FileResult, Progress
@@ -105,14 +106,15 @@ class Bar:
 
 def describe_result(result: FileResult) -> str:
     """Return the result of a file as one line."""
+    source = plain(result.source)
     if result.status == "refused":
-        return f"{result.source}: refused: {result.reason}"
+        return f"{source}: refused: {plain(result.reason)}"
     if result.status == "unchanged":
-        return f"{result.source}: unchanged, already ingested"
+        return f"{source}: unchanged, already ingested"
     skipped = f", {result.skipped_events:,} skipped" if result.skipped_events else ""
     events = f"{result.events:,} event{'' if result.events == 1 else 's'}"
     return (
-        f"{result.source}: ingested {events}{skipped}, "
+        f"{source}: ingested {events}{skipped}, "
         f"{format_bytes(result.source_bytes)} as {format_bytes(result.stored_bytes)}, in {result.seconds:.2f} s"
     )
 

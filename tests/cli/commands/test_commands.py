@@ -83,6 +83,19 @@ def test_ingest_takes_in_skips_and_refuses(tracewh: Command, logs: Path, tmp_pat
     assert [row["run"] for row in tracewh("runs", "-w", warehouse, "--sort", "run", "--format", "json").json] == ["base", "tuned"]  # fmt: skip
 
 
+def test_ingest_writes_a_line_per_file_whatever_its_name(tracewh: Command, tmp_path: Path) -> None:
+    names = ("a\nb.json", "c\x1b[2J.json")
+    for name in names:
+        (tmp_path / name).write_text('{"hello": "world"}')
+    done = tracewh("ingest", *(tmp_path / name for name in names), "-w", tmp_path / "wh")
+    *lines, _ = done.err.splitlines()
+    refused = "refused: not a Kineto trace: a JSON object without traceEvents"
+    assert sorted(lines) == [
+        rf"{tmp_path}/a\nb.json: {refused}",
+        rf"{tmp_path}/c\x1b[2J.json: {refused}",
+    ]
+
+
 def test_ingest_lists_problems_first_and_each_file_once(tracewh: Command, tmp_path: Path) -> None:
     logs = tmp_path / "logs"
     event = (
