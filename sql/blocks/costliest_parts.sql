@@ -8,6 +8,9 @@
 -- the time of threads in it, with all that runs in it, and the duration of the work launched there. Lines of
 -- libraries are left out, and what is around the start of a step, such as the loop over the steps.
 --
+-- Tail steps do not count, unless a trace has no other steps: the cost is without all that starts on a thread between
+-- their start and their end, and without the work launched there.
+--
 -- Of two parts in which the same time passes, such as an operator that does nothing but call another one, both are
 -- listed.
 --
@@ -20,12 +23,58 @@
 --   trace    BIGINT   key   Number of the trace, as in trace_names.
 --   change   VARCHAR  key   'kernels', 'collectives', 'operators', 'module' or 'line', as in parsed_changes.
 --   target   VARCHAR  key   Name, or FILE:LINE.
---   cost_ns  BIGINT   ns    The cost, over the whole trace.
+--   cost_ns  BIGINT   ns    The cost, over the trace without its tail steps.
 --   place    BIGINT   -     Place among the costliest of its kind, from 1.
 CREATE MACRO costliest_parts(
     most BIGINT, run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
 ) AS TABLE
     WITH RECURSIVE
+    -- From the first to the last of them there is no other step: the end of the recording cut them short.
+    _tails AS MATERIALIZED (
+        SELECT
+            s.run,
+            s.worker,
+            s.span,
+            min(s.start_ns) FILTER (WHERE s.is_tail) AS from_ns,
+            max(s.end_ns) FILTER (WHERE s.is_tail) AS to_ns
+        FROM steps AS s
+        WHERE is_wanted(s.run, s.worker, s.span, run, worker, span)
+        GROUP BY s.run, s.worker, s.span
+        HAVING bool_or(s.is_tail) AND NOT bool_and(s.is_tail IS TRUE)
+    ),
+
+    _tail_events AS MATERIALIZED (
+        SELECT
+            n.first_id + h.event_id AS id,
+            n.first_id + h.parent_id AS parent_id,
+            n.first_id + h.stack_id AS stack_id,
+            h.duration_ns
+        FROM host_events AS h
+        INNER JOIN (
+            SELECT s.*, first_id(t.names, s.run, s.worker, s.span) AS first_id
+            FROM _tails AS s
+            CROSS JOIN trace_names(run, worker, span) AS t
+        ) AS n
+            ON
+                h.run = n.run AND h.worker = n.worker AND h.span = n.span
+                AND h.start_ns >= n.from_ns AND h.start_ns < n.to_ns
+        WHERE is_wanted(h.run, h.worker, h.span, run, worker, span)
+    ),
+
+    -- Time of threads in tail steps that belongs to a stack itself, not to what runs in it.
+    _tail_times AS (
+        SELECT e.id, sum(e.duration_ns) AS duration_ns
+        FROM (
+            SELECT e.stack_id AS id, e.duration_ns
+            FROM _tail_events AS e
+            UNION ALL
+            SELECT p.stack_id, -e.duration_ns
+            FROM _tail_events AS e
+            INNER JOIN _tail_events AS p ON e.parent_id = p.id
+        ) AS e
+        GROUP BY e.id
+    ),
+
     _stacks AS MATERIALIZED (
         SELECT
             s.first_id + s.stack_id AS id,
@@ -115,6 +164,8 @@ CREATE MACRO costliest_parts(
                     d.run = h.run AND d.worker = h.worker AND d.span = h.span
                     AND d.launch_id = h.event_id
             CROSS JOIN trace_names(run, worker, span) AS t
+            ANTI JOIN _tail_events AS e
+                ON first_id(t.names, d.run, d.worker, d.span) + d.launch_id = e.id
             WHERE
                 d.kind IN ('compute', 'communication', 'memcpy', 'memset')
                 AND is_wanted(d.run, d.worker, d.span, run, worker, span)
@@ -137,7 +188,9 @@ CREATE MACRO costliest_parts(
             p.trace,
             p.change,
             p.target,
-            sum(s.self_duration_ns + coalesce(l.duration_ns, 0))::BIGINT AS cost_ns
+            sum(
+                s.self_duration_ns - coalesce(e.duration_ns, 0) + coalesce(l.duration_ns, 0)
+            )::BIGINT AS cost_ns
         FROM (
             SELECT DISTINCT a.id, a.id >> 40 AS trace, p.change, p.target
             FROM _around AS a
@@ -145,6 +198,7 @@ CREATE MACRO costliest_parts(
         ) AS p
         INNER JOIN _stacks AS s ON p.id = s.id
         LEFT JOIN _launched AS l ON p.id = l.id
+        LEFT JOIN _tail_times AS e ON p.id = e.id
         GROUP BY p.trace, p.change, p.target
         UNION ALL
         SELECT
@@ -154,8 +208,18 @@ CREATE MACRO costliest_parts(
             sum(d.duration_ns)::BIGINT
         FROM device_events AS d
         CROSS JOIN trace_names(run, worker, span) AS t
+        LEFT JOIN _tails AS s ON d.run = s.run AND d.worker = s.worker AND d.span = s.span
+        ANTI JOIN _tail_events AS e
+            ON first_id(t.names, d.run, d.worker, d.span) + d.launch_id = e.id
         WHERE
             d.kind IN ('compute', 'communication')
+            -- Work without a call is of the step in which it starts.
+            AND (
+                d.launch_id IS NOT NULL
+                OR s.from_ns IS NULL
+                OR d.start_ns < s.from_ns
+                OR d.start_ns >= s.to_ns
+            )
             AND is_wanted(d.run, d.worker, d.span, run, worker, span)
         GROUP BY ALL
     )

@@ -4,7 +4,8 @@
 -- grain: one row per scenario, and trace in which it changes something
 -- uses: replay_changes, replay_events, replay_graph, replay_steps, replay_targets, replay_work
 --
--- All scenarios are replays of one graph. A scenario of which no trace has anything to change is not replayed.
+-- All scenarios are replays of one graph. A scenario of which no trace has anything to change is not replayed. The means
+-- leave tail steps out, as in replay_steps.
 --
 -- params
 --   name     type     unit  default  meaning

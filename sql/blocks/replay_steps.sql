@@ -5,8 +5,9 @@
 -- uses: first_id, is_wanted, replay_jumps, replay_times, trace_key, trace_names
 --
 -- The work of a step is done when its thread has reached the end of the step, when all work that was launched in
--- it has ended, and when the work of the steps before is done. Scenario 0 is the recording. A trace
--- without steps has the means only, of one step from its start to its last end.
+-- it has ended, and when the work of the steps before is done. Scenario 0 is the recording. The means leave tail
+-- steps out, unless a trace has no other steps. A trace without steps has the means only, of one step from its
+-- start to its last end.
 --
 -- params
 --   name       type     unit  default  meaning
@@ -20,7 +21,7 @@
 --   trace       BIGINT   -    Number of the trace, as in trace_names.
 --   scenario    BIGINT   key  As given, or 0.
 --   step        BIGINT   key  Number of the step; NULL for the means.
---   is_mean     BOOLEAN  key  Whether it is the mean of the steps.
+--   is_mean     BOOLEAN  key  Whether it is the mean of the steps that are not tail steps.
 --   host_ns     DOUBLE   ns   Length of the step on its thread.
 --   drained_ns  DOUBLE   ns   From when the work of the step before was done to when that of this one is.
 --   limited_by  VARCHAR  -    What most of drained_ns is spent on: 'host', 'data_loading', 'device', 'communication' or 'unexplained'; NULL if it is 0, and for scenario 0.
@@ -49,7 +50,10 @@ CREATE MACRO replay_steps(
             ) AS number,
             lead(s.start_ns) OVER (
                 PARTITION BY s.run, s.worker, s.span ORDER BY s.start_ns, s.event_id
-            ) IS NULL AS is_last
+            ) IS NULL AS is_last,
+            s.is_tail IS NOT TRUE
+            OR bool_and(s.is_tail IS TRUE) OVER (PARTITION BY s.run, s.worker, s.span)
+                AS is_averaged
         FROM steps AS s
         CROSS JOIN trace_names(run, worker, span) AS t
         WHERE is_wanted(s.run, s.worker, s.span, run, worker, span)
@@ -200,10 +204,10 @@ CREATE MACRO replay_steps(
         INNER JOIN _recorded_steps AS s ON l.trace = s.trace AND l.number = s.number
         GROUP BY
             GROUPING SETS (
-                (s.run, s.worker, s.span, s.trace, l.scenario),
+                (s.run, s.worker, s.span, s.trace, l.scenario, s.is_averaged),
                 (s.run, s.worker, s.span, s.trace, l.scenario, s.number, s.step)
             )
-        HAVING grouping(s.number) = 1 OR s.step IS NOT NULL
+        HAVING CASE WHEN grouping(s.number) = 1 THEN s.is_averaged ELSE s.step IS NOT NULL END
     )
 
     SELECT

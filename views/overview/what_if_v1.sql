@@ -16,7 +16,8 @@
 -- A step has two times. host_us is its length on its own thread, as recorded. Where the thread runs ahead of
 -- the device, that hides the device. So drained_us is the time from when the work of the step before was done
 -- to when the work of this step is done, on the thread and on all streams. The mean of drained_us is the
--- speed of the loop, and gain_us is by how much the change shortens it.
+-- speed of the loop, and gain_us is by how much the change shortens it. The means leave tail steps out, unless a
+-- trace has no other steps.
 --
 -- 'kernels' are all kernels other than collectives, 'collectives' are those on a device, and 'device' is all
 -- work of devices. 'launches' are the calls that launch work, 'loader' is the time in which a thread gets the next
@@ -44,7 +45,7 @@
 --   run, worker, span
 --   name            type     unit  meaning
 --   step            BIGINT   key   Number of the step; NULL for the means, and in a trace without steps.
---   is_mean         BOOLEAN  key   Whether the row has the means over the steps of the trace.
+--   is_mean         BOOLEAN  key   Whether the row has the means over the steps of the trace that are not tail steps.
 --   number          BIGINT   key   Place in `changes` of the only change that was made; 0 for all.
 --   changed         VARCHAR  -     What was changed.
 --   named           BIGINT   -     Kernels, copies, memsets and ranges of time on threads of the trace that this names; 0 changes nothing.
