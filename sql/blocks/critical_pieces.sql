@@ -226,7 +226,7 @@ CREATE MACRO critical_pieces(windows VARCHAR) AS TABLE
         INNER JOIN host_events AS h
             ON
                 w.run = h.run AND w.worker = h.worker AND w.span = h.span
-                AND w.event_id = h.event_id AND starts_with(h.name, 'ProfilerStep#')
+                AND w.event_id = h.event_id
         INNER JOIN _threads AS t ON w.trace = t.trace AND h.pid = t.pid AND h.tid = t.tid
         UNION ALL
         SELECT w.chain, max((b.end_ns, b.lane))[2], max(b.end_ns)
