@@ -68,7 +68,7 @@ CREATE MACRO serving_verdict(
             sum(m.gemm_pct * m.device_us) / sum(m.device_us) AS gemm_pct,
             sum(m.moe_pct * m.device_us) / sum(m.device_us) AS moe_pct,
             sum(m.kv_cache_pct * m.device_us) / sum(m.device_us) AS kv_cache_pct,
-            100.0 * sum(m.busy_us) / sum(m.step_us) AS busy_pct,
+            100.0 * sum(m.step_busy_us) / sum(m.step_us) AS busy_pct,
             mode(m.limited_by ORDER BY m.limited_by) AS limited_by
         FROM _main AS m
         GROUP BY m.run, m.worker, m.span

@@ -46,6 +46,7 @@
 --   step_us                   DOUBLE   us    Time that the step took; step_basis says how it was measured.
 --   tokens_per_second         DOUBLE   -     Tokens in step_us if that is a period, else in busy_us.
 --   busy_us                   DOUBLE   us    Time in the window in which work of the step ran.
+--   step_busy_us              DOUBLE   us    Part of busy_us that is in step_us: after the end of the step before, or of the wait.
 --   starved_us                DOUBLE   us    Time in gaps before the next work was launched.
 --   late_us                   DOUBLE   us    Time before the window, after the work of the step before had ended, until the first launch; NULL without a period.
 --   queued_us                 DOUBLE   us    Time in gaps after the next work was launched, including unrecorded_us.
@@ -129,6 +130,43 @@ CREATE MACRO serving_steps_v1(
         GROUP BY w.step_id
     ),
 
+    waits AS (
+        SELECT
+            w.step_id,
+            sum(u.end_ns - u.start_ns) FILTER (WHERE NOT u.is_first) AS unrecorded_ns,
+            max(u.end_ns) AS last_ns
+        FROM unrecorded_waits(run, worker, span) AS u
+        CROSS JOIN trace_names(run, worker, span) AS t
+        INNER JOIN work AS w
+            ON first_id(t.names, u.run, u.worker, u.span) + u.event_id = w.id
+        GROUP BY w.step_id
+    ),
+
+    -- A step whose work ends no later than that of an earlier one has no period.
+    begun AS (
+        SELECT
+            b.number,
+            b.before_ns,
+            CASE
+                WHEN b.end_ns > b.before_ns THEN b.before_ns
+                ELSE greatest(b.start_ns, coalesce(b.last_ns, 0))
+            END AS from_ns
+        FROM (
+            SELECT
+                w.number,
+                s.start_ns,
+                s.end_ns,
+                u.last_ns,
+                max(s.end_ns) OVER (
+                    PARTITION BY w.run, w.worker, w.span ORDER BY w.step
+                    ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+                ) AS before_ns
+            FROM windows AS w
+            LEFT JOIN spent AS s ON w.id = s.step_id
+            LEFT JOIN waits AS u ON w.id = u.step_id
+        ) AS b
+    ),
+
     -- Even numbers: all work of a step. Odd ones: without its collectives.
     by_step AS (
         SELECT 2 * s.number AS key, w.start_ns, w.duration_ns
@@ -143,11 +181,15 @@ CREATE MACRO serving_steps_v1(
 
     busy AS (
         SELECT
-            m.key // 2 AS number,
+            b.number,
             sum(m.duration_ns) FILTER (WHERE m.key % 2 = 0) AS busy_ns,
+            sum(
+                greatest(m.start_ns + m.duration_ns - greatest(m.start_ns, b.from_ns), 0)
+            ) FILTER (WHERE m.key % 2 = 0) AS step_busy_ns,
             coalesce(sum(m.duration_ns) FILTER (WHERE m.key % 2 = 1), 0) AS computing_ns
         FROM merged_intervals('by_step') AS m
-        GROUP BY m.key // 2
+        INNER JOIN begun AS b ON m.key // 2 = b.number
+        GROUP BY b.number
     ),
 
     placed AS (
@@ -170,18 +212,6 @@ CREATE MACRO serving_steps_v1(
             sum(greatest(least(g.launch_id, g.end_ns) - g.start_ns, 0)) AS starved_ns
         FROM idle_gaps('placed') AS g
         GROUP BY g.key
-    ),
-
-    waits AS (
-        SELECT
-            w.step_id,
-            sum(u.end_ns - u.start_ns) FILTER (WHERE NOT u.is_first) AS unrecorded_ns,
-            max(u.end_ns) AS last_ns
-        FROM unrecorded_waits(run, worker, span) AS u
-        CROSS JOIN trace_names(run, worker, span) AS t
-        INNER JOIN work AS w
-            ON first_id(t.names, u.run, u.worker, u.span) + u.event_id = w.id
-        GROUP BY w.step_id
     ),
 
     called AS (
@@ -214,7 +244,6 @@ CREATE MACRO serving_steps_v1(
         GROUP BY w.id
     ),
 
-    -- A step whose work ends no later than that of an earlier one has no period.
     joined AS (
         SELECT
             w.*,
@@ -223,10 +252,8 @@ CREATE MACRO serving_steps_v1(
             s.end_ns AS device_end_ns,
             s.end_ns - s.start_ns AS window_ns,
             s.first_called_ns,
-            max(s.end_ns) OVER (
-                PARTITION BY w.run, w.worker, w.span ORDER BY w.step
-                ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
-            ) AS before_ns,
+            n.before_ns,
+            n.from_ns,
             s.size,
             s.device_ns,
             s.attention_ns,
@@ -238,6 +265,7 @@ CREATE MACRO serving_steps_v1(
             s.graph_ns,
             s.attributed_ns,
             b.busy_ns,
+            b.step_busy_ns,
             b.busy_ns - b.computing_ns AS exposed_ns,
             CASE WHEN s.step_id IS NOT NULL THEN coalesce(g.gap_ns, 0) END AS gap_ns,
             CASE WHEN s.step_id IS NOT NULL THEN coalesce(g.starved_ns, 0) END AS starved_ns,
@@ -252,6 +280,7 @@ CREATE MACRO serving_steps_v1(
             coalesce(c.graph_launches, 0) AS graph_launches,
             coalesce(k.compiled_graph_calls, 0) AS compiled_graph_calls
         FROM windows AS w
+        INNER JOIN begun AS n ON w.number = n.number
         LEFT JOIN spent AS s ON w.id = s.step_id
         LEFT JOIN busy AS b ON w.number = b.number
         LEFT JOIN gaps AS g ON w.number = g.number
@@ -287,7 +316,7 @@ CREATE MACRO serving_steps_v1(
             CASE
                 WHEN j.period_ns IS NOT NULL THEN j.period_ns
                 WHEN j.window_ns IS NULL THEN j.end_ns - j.start_ns
-                ELSE j.device_end_ns - greatest(j.device_start_ns, coalesce(j.last_ns, 0))
+                ELSE j.device_end_ns - j.from_ns
             END AS step_ns
         FROM timed AS j
     )
@@ -303,6 +332,7 @@ CREATE MACRO serving_steps_v1(
         m.step_ns / 1000.0 AS step_us,
         ratio(1e9 * m.tokens, coalesce(m.period_ns, m.busy_ns)) AS tokens_per_second,
         m.busy_ns / 1000.0 AS busy_us,
+        m.step_busy_ns / 1000.0 AS step_busy_us,
         m.starved_ns / 1000.0 AS starved_us,
         m.late_ns / 1000.0 AS late_us,
         (m.gap_ns - m.starved_ns) / 1000.0 AS queued_us,

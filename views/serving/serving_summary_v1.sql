@@ -81,7 +81,7 @@ CREATE MACRO serving_summary_v1(
             1e6 * sum(s.tokens) FILTER (WHERE s.tokens_us > 0),
             sum(s.tokens_us) FILTER (WHERE s.tokens IS NOT NULL)
         ) AS tokens_per_second,
-        percentage(coalesce(sum(s.busy_us), 0), sum(s.step_us)) AS busy_pct,
+        percentage(coalesce(sum(s.step_busy_us), 0), sum(s.step_us)) AS busy_pct,
         avg(s.starved_us + coalesce(s.late_us, 0)) AS starved_us,
         avg(s.unrecorded_us) AS unrecorded_us,
         percentage(sum(s.attention_us), sum(s.device_us)) AS attention_pct,
