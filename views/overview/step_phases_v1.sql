@@ -19,7 +19,7 @@
 -- MindSpore on a GPU records where the forward pass starts and the backward pass ends. In other traces both are
 -- found by the operators. The backward pass ends with the last row of autograd's engine, or the last operator
 -- that names the thread of its forward operator. The forward pass starts with the first operator of the step
--- after the last wait for the data loader that starts before the backward pass. So operators that prepare
+-- after the last wait for the data loader that ends before the backward pass starts. So operators that prepare
 -- a step, such as those that set gradients to zero, belong to the forward pass if they come after the wait.
 -- Phases are NULL in a step without a backward pass, such as one of inference.
 --
@@ -127,7 +127,7 @@ CREATE MACRO step_phases_v1(
         SELECT b.number, b.end_ns, max(i.end_ns) AS loaded_ns
         FROM backwards AS b
         LEFT JOIN inside AS i
-            ON b.number = i.number AND i.role = 'dataloader' AND i.start_ns < b.start_ns
+            ON b.number = i.number AND i.role = 'dataloader' AND i.end_ns <= b.start_ns
         GROUP BY b.number, b.end_ns
     ),
 
