@@ -168,7 +168,7 @@ CREATE MACRO blocking_calls_v1(
         ON
             f.run = o.run AND f.worker = o.worker AND f.span = o.span AND f.op_id = o.event_id
             AND is_wanted(o.run, o.worker, o.span, run, worker, span)
-    WHERE f.rule IS NOT NULL AND (rule = 'all' OR f.rule = rule)
+    WHERE f.rule IS NOT NULL AND coalesce(rule = 'all' OR f.rule = rule, TRUE)
     ORDER BY
         f.duration_ns DESC,
         f.run ASC, f.worker ASC, f.span ASC,
