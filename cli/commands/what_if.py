@@ -107,7 +107,7 @@ def page_lines(page: Page, trace: ReportTrace, rows: Sequence[Row]) -> Iterator[
         yield from page.wrap(f"{more}: choose with --worker and --span", code="2")
     yield ""
     yield from page.wrap(_answer(mean, len(alone), bool(steps)), code="1")
-    yield from page.wrap(_reservation(mean))
+    yield from page.wrap(_reservation(mean, steps))
     if alone:
         yield ""
         yield page.style("1", "Each change alone")
@@ -147,9 +147,16 @@ def _words(limit: str) -> str:
     }.get(limit, limit)
 
 
-def _reservation(mean: Row) -> str:
+def _reservation(mean: Row, steps: Sequence[Row]) -> str:
     """Return how much of the step the trace does not explain."""
     if mean["unexplained"] == "0":
+        late = sum(step["unexplained"] != "0" for step in steps)
+        if late:
+            some = "one step" if late == 1 else f"{late} steps"
+            return (
+                f"The trace does not explain all of {some}; this is kept as recorded. Without it the mean step "
+                "would take as long."
+            )
         return "The trace explains all of the step: nothing unexplained was kept."
     share = f"{mean['unexplained']} of it ({mean['unexplained_share']})"
     weak = " That is much: the answer is weak." if mean["unexplained_pct"] >= WEAK_FROM else ""

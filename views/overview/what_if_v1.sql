@@ -54,7 +54,7 @@
 --   drained_us      DOUBLE   us    Time until the work of the step was done, from when that of the step before was, as recorded.
 --   new_drained_us  DOUBLE   us    The same with the change.
 --   gain_us         DOUBLE   us    By how much the change shortens it.
---   unexplained_us  DOUBLE   us    Part of drained_us that nothing explains; the replay keeps it.
+--   unexplained_us  DOUBLE   us    Part of drained_us that nothing explains; the replay keeps it. 0 where a step makes up for an earlier one.
 --   limited_by      VARCHAR  -     What most of new_drained_us is spent on: 'host', 'data_loading', 'device', 'communication' or 'unexplained'; NULL if it is 0.
 CREATE MACRO what_if_v1(
     run VARCHAR := NULL,
@@ -146,7 +146,7 @@ CREATE MACRO what_if_v1(
         r.drained_ns / 1000.0 AS drained_us,
         n.drained_ns / 1000.0 AS new_drained_us,
         (r.drained_ns - n.drained_ns) / 1000.0 AS gain_us,
-        (r.drained_ns - e.drained_ns) / 1000.0 AS unexplained_us,
+        greatest(r.drained_ns - e.drained_ns, 0) / 1000.0 AS unexplained_us,
         n.limited_by
     FROM steps_and_means AS n
     INNER JOIN steps_and_means AS r

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -63,6 +64,51 @@ def test_several_changes(tracewh: Command, warehouse: Path) -> None:
 def test_nothing_changes(tracewh: Command, warehouse: Path) -> None:
     done = tracewh("what-if", "base", "collectives free")
     assert done.out.splitlines()[2] == ("With 'collectives free' a step takes 1.0 us, as recorded.")
+
+
+def test_a_later_step_makes_up_for_what_is_unexplained(tracewh: Command, tmp_path: Path) -> None:
+    """The second kernel starts 0.5 us late, and no call waits for it: the thread works on for 20 us."""
+    host = [
+        ("user_annotation", "ProfilerStep#1", 0, 6, 0),
+        ("cuda_runtime", "cudaLaunchKernel", 1, 1, 1),
+        ("cuda_runtime", "cudaLaunchKernel", 2, 1, 2),
+        ("user_annotation", "ProfilerStep#2", 6, 34, 0),
+        ("cuda_runtime", "cudaLaunchKernel", 6, 1, 3),
+        ("cuda_runtime", "cudaLaunchKernel", 7, 1, 4),
+        ("cpu_op", "aten::mm", 8, 32, 0),
+    ]
+    device = [
+        ("kernel", "a", 4, 10, 1),
+        ("kernel", "b", 14.5, 5.5, 2),
+        ("kernel", "c", 20, 1, 3),
+        ("kernel", "d", 21, 1, 4),
+    ]
+    events = [
+        {
+            "ph": "X",
+            "cat": category,
+            "name": name,
+            "pid": pid,
+            "tid": 7,
+            "ts": 1000 + start,
+            "dur": duration,
+            "args": {"correlation": call} | ({"device": 0, "stream": 7} if pid == 0 else {}),
+        }
+        for pid, rows in ((1, host), (0, device))
+        for category, name, start, duration, call in rows
+    ]
+    file = tmp_path / "logs" / "late" / "w.pt.trace.json"
+    file.parent.mkdir(parents=True)
+    file.write_text(json.dumps({"traceEvents": events}))
+    at = tmp_path / "warehouse"
+    assert tracewh("ingest", tmp_path / "logs", "-w", at).code == 0
+    lines = tracewh("what-if", "late", "loader x0.5", "-w", at).out.splitlines()
+    assert lines[2:5] == [
+        "With 'loader x0.5' a step takes 20 us, as recorded.",
+        "The trace does not explain all of one step; this is kept as recorded. Without it the mean step would",
+        "take as long.",
+    ]
+    assert [line.split()[-3:-1] for line in lines[-6:-3]] == [["0.5", "us"], ["%", "0"], ["%", "0"]]
 
 
 @pytest.mark.parametrize("columns", [60, 80, 120])
