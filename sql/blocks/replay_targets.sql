@@ -112,7 +112,7 @@ CREATE MACRO replay_targets(
     _named AS MATERIALIZED (
         SELECT c.number, s.id
         FROM _changes AS c
-        INNER JOIN _stacks AS s ON s.name LIKE c.target
+        INNER JOIN _stacks AS s ON coalesce(s.name LIKE c.target, TRUE)
         WHERE
             c.change = 'operators'
             AND s.category = 'cpu_op'

@@ -72,20 +72,33 @@ CREATE MACRO what_if_v1(
         UNION ALL
         SELECT
             1,
-            concat_ws(
-                ' ',
-                change,
-                CASE
-                    WHEN target IS NOT NULL AND change NOT IN ('module', 'line')
-                        THEN 'LIKE "' || target || '"'
-                    ELSE target
-                END,
-                CASE WHEN factor = 0 THEN 'free' ELSE 'x' || factor END
-            ),
+            a.text,
             change,
             target,
-            factor::DOUBLE,
+            CASE
+                WHEN a.fault IS NULL THEN factor::DOUBLE
+                ELSE error(format('cannot read the change ''{}'': {}', a.text, a.fault))
+            END,
             NULL
+        FROM (
+            SELECT
+                concat_ws(
+                    ' ',
+                    change,
+                    CASE
+                        WHEN target IS NOT NULL AND change NOT IN ('module', 'line')
+                            THEN 'LIKE "' || target || '"'
+                        ELSE target
+                    END,
+                    CASE WHEN factor = 0 THEN 'free' ELSE 'x' || factor END
+                ) AS text,
+                CASE
+                    WHEN change = 'module' AND coalesce(trim(target, '/'), '') = ''
+                        THEN 'name a module, such as module /Encoder/Linear_0'
+                    WHEN change = 'line' AND regexp_matches(target, '^.+:[0-9]+$') IS NOT TRUE
+                        THEN 'name a file and a line, such as line train.py:44'
+                END AS fault
+        ) AS a
         WHERE changes IS NULL
     ),
 
@@ -183,14 +196,17 @@ CREATE MACRO what_if_v1(
             SELECT
                 CASE
                     WHEN f.given >= 0 AND f.given < 1e6 THEN TRUE
-                    ELSE error(format('factor must be from 0 to less than 1e6, not {}', f.given))
+                    ELSE error(
+                        'factor must be from 0 to less than 1e6, not '
+                        || coalesce(f.given::VARCHAR, 'NULL')
+                    )
                 END
             FROM (SELECT factor AS given) AS f
         )
         AND (
             SELECT
                 CASE
-                    WHEN count(i.factor) > 0 THEN TRUE
+                    WHEN count(coalesce(i.factor, 0)) > 0 THEN TRUE
                     ELSE error('changes must have at least one')
                 END
             FROM given AS i
