@@ -113,13 +113,17 @@ CREATE MACRO critical_pieces(windows VARCHAR) AS TABLE
     _handovers AS (
         SELECT g.lane, o.at_ns, o.lane AS to_lane
         FROM (
-            SELECT t.trace, t.pid, s.lane, s.start_ns, s.end_ns
+            SELECT t.trace, coalesce(t.pid, '') AS pid, s.lane, s.start_ns, s.end_ns
             FROM _slices AS s
             INNER JOIN _threads AS t ON s.lane = t.lane
             WHERE s.event_id IS NULL
         ) AS g
         ASOF INNER JOIN (
-            SELECT t.trace, t.pid, s.start_ns AS at_ns, max(s.lane) AS lane
+            SELECT
+                t.trace,
+                coalesce(t.pid, '') AS pid,
+                s.start_ns AS at_ns,
+                max(s.lane) AS lane
             FROM _slices AS s
             INNER JOIN _threads AS t ON s.lane = t.lane
             WHERE s.after_op
@@ -227,7 +231,11 @@ CREATE MACRO critical_pieces(windows VARCHAR) AS TABLE
             ON
                 w.run = h.run AND w.worker = h.worker AND w.span = h.span
                 AND w.event_id = h.event_id
-        INNER JOIN _threads AS t ON w.trace = t.trace AND h.pid = t.pid AND h.tid = t.tid
+        INNER JOIN _threads AS t
+            ON
+                w.trace = t.trace
+                AND h.pid IS NOT DISTINCT FROM t.pid
+                AND h.tid IS NOT DISTINCT FROM t.tid
         UNION ALL
         SELECT w.chain, max((b.end_ns, b.lane))[2], max(b.end_ns)
         FROM query_table(windows) AS w

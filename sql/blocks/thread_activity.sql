@@ -73,4 +73,7 @@ CREATE MACRO thread_activity(traces VARCHAR, threads VARCHAR) AS TABLE
         e.correlation_id
     FROM _events AS e
     INNER JOIN query_table(threads) AS t
-        ON e.trace = t.trace AND e.pid = t.pid AND e.tid = t.tid;
+        ON
+            e.trace = t.trace
+            AND e.pid IS NOT DISTINCT FROM t.pid
+            AND e.tid IS NOT DISTINCT FROM t.tid;

@@ -103,7 +103,11 @@ CREATE MACRO gpu_gaps_v1(
             h.start_ns,
             h.end_ns
         FROM host AS h
-        INNER JOIN threads AS t ON h.first_id = t.first_id AND h.pid = t.pid AND h.tid = t.tid
+        INNER JOIN threads AS t
+            ON
+                h.first_id = t.first_id
+                AND h.pid IS NOT DISTINCT FROM t.pid
+                AND h.tid IS NOT DISTINCT FROM t.tid
     ),
 
     -- The weight of an event is by how much its number is above that of the event around it. So the
