@@ -157,7 +157,7 @@ def test_a_device_that_works_on_something_else_is_not_called_idle(
     ).fetchall()
     [headline] = [text for part, _, text, _ in said if part == "headline"]
     assert headline == (
-        "10.5 ms per decode step at batch 32: the GPU limits it, 94 % busy. After a call that blocks, "
+        "10.5 ms per decode step at batch 32: the GPU limits it, 93 % busy. After a call that blocks, "
         "the GPU waits for launches for up to 377 us of every step (3.6 %)."
     )
     cards = {name: detail for part, name, _, detail in said if part == "card"}
