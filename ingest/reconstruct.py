@@ -15,7 +15,7 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
-from tracewh.quoting import quote_literal
+from tracewh.quoting import quote_file
 from tracewh.schema import Column, later_tables, tables
 from tracewh.sql_files import derive
 
@@ -99,7 +99,7 @@ def source_of(folder: Path) -> str:
     Args:
         folder: The trace's folder in a warehouse.
     """
-    path = quote_literal(str(folder / "traces.parquet"))
+    path = quote_file(folder / "traces.parquet")
     with duckdb.connect() as con:
         [(source,)] = con.execute(f"SELECT t.source FROM read_parquet({path}) AS t").fetchall()
     return source or "kineto"
@@ -109,7 +109,7 @@ def source_of(folder: Path) -> str:
 def _opened(folder: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     with duckdb.connect() as con:
         for name in tables().keys() - later_tables():  # those hold no events
-            path = quote_literal(str(folder / f"{name}.parquet"))
+            path = quote_file(folder / f"{name}.parquet")
             con.execute(
                 f"CREATE VIEW {name} AS FROM read_parquet({path}, hive_partitioning = false)"
             )

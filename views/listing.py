@@ -24,7 +24,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from tracewh.quoting import quote_literal
+from tracewh.quoting import quote_file, quote_literal
 from tracewh.schema import later_tables
 from tracewh.storage import compacted_runs, layout
 from tracewh.storage.arrow_dataset import dataset
@@ -144,7 +144,7 @@ class Listing:
             said = f"holds no {table.name}.parquet: it is damaged; ingest again with --force"
             raise OSError(errno.EIO, said, str(self.path))
         if self.location is None:
-            files = ", ".join(quote_literal(found.key) for _, found in own)
+            files = ", ".join(quote_file(found.key) for _, found in own)
             create_view(con, table, read(f"[{files}]") if own else None, parts)
             return
         # In a separate schema, so that SHOW TABLES shows the same as for a folder.
@@ -232,7 +232,7 @@ def create_view(
     selects = [f"SELECT {columns} FROM {own} AS t"] if own else []
     for number, part in enumerate(parts):
         # No hive partitioning: the files have the column run, and so has the name of their folder.
-        files = ", ".join(quote_literal(file.key) for file in part.files)
+        files = ", ".join(quote_file(file.key) for file in part.files)
         here = f"read_parquet([{files}], hive_partitioning = false)"
         source = f"files.{table.name}_{number}" if in_store else here
         rows = ", ".join(

@@ -164,8 +164,10 @@ class LocalTables:
         """Set the variables that the views read: all listed traces, or the first of them."""
         lists = {_PRESENT: self._folders}
         lists |= {_variable(table): own for table, (own, _) in self._divided.items()}
+        path, escaped = str(self.path), glob.escape(str(self.path))
         for name, folders in lists.items():
-            con.execute(f"SET VARIABLE {name} = ?::VARCHAR[]", [folders[:most] or None])
+            plain = [escaped + folder.removeprefix(path) for folder in folders[:most]]
+            con.execute(f"SET VARIABLE {name} = ?::VARCHAR[]", [plain or None])
 
     def clear_variables(self, con: duckdb.DuckDBPyConnection) -> None:
         """Make each use of a table list the traces itself; call `refresh` without merged files before."""

@@ -23,7 +23,7 @@ from typing import Any, TypeVar
 
 import duckdb
 
-from tracewh.quoting import quote_identifier, quote_literal
+from tracewh.quoting import quote_file, quote_identifier
 from tracewh.storage.layout import KEYS, TraceKeys, replaying_run
 from tracewh.views.empty_blocks import RARE
 from tracewh.views.needed_traces import is_among, needed_traces, reads_captures, wanted_traces
@@ -295,5 +295,5 @@ def _rows(view: Spec, files: list[Path], in_order: bool) -> str:
 
 
 def _read(files: list[Path], *options: str) -> str:
-    paths = ", ".join(quote_literal(str(file)) for file in files)
+    paths = ", ".join(map(quote_file, files))
     return f"read_parquet({', '.join([f'[{paths}]', *options])})"

@@ -25,7 +25,7 @@ from typing import Any, Self
 import duckdb
 
 from tracewh.files import printable
-from tracewh.quoting import quote_literal
+from tracewh.quoting import quote_file, quote_literal
 from tracewh.storage.layout import TraceKeys, replaying_run
 from tracewh.storage.remote import is_url
 from tracewh.temporary import Temporary
@@ -504,8 +504,10 @@ class Warehouse:
             self.limit_memory(memory_mb)
             self._con.execute(f"SET max_temp_directory_size = '{4 * memory_mb}MB'")
         if isinstance(self.path, Path):  # Arrow reads the files of an object store
-            data = quote_literal(str(self.path / "data"))
-            self._con.execute(f"SET allowed_directories = [{data}]")
+            data = self.path / "data"  # the tables read it with its special characters escaped
+            self._con.execute(
+                f"SET allowed_directories = [{quote_literal(str(data))}, {quote_file(data)}]"
+            )
         self._con.execute("SET enable_external_access = false")
         self._con.execute("SET lock_configuration = true")
 

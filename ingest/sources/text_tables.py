@@ -11,6 +11,7 @@ import duckdb
 from tracewh.errors import RefusedError
 from tracewh.files import File
 from tracewh.ingest.read.decompress import CutError, decompress
+from tracewh.quoting import quote_file
 
 #: The most damaged rows that are named; all are counted.
 MOST_NAMED = 10
@@ -90,7 +91,7 @@ def read_rows(
     types = "{" + ", ".join(f"{_quoted(name)}: 'VARCHAR'" for name in columns) + "}"
     con.execute(
         f"CREATE TABLE {table} AS SELECT row_number() OVER () - 1 AS place, to_json(r)::JSON AS fields"
-        f" FROM read_csv({_quoted(str(path))}, auto_detect = false, columns = {types}, skip = {skip},"
+        f" FROM read_csv({quote_file(path)}, auto_detect = false, columns = {types}, skip = {skip},"
         " header = true, delim = ',', quote = '\"', escape = '\"', nullstr = ['N/A', 'n/a', ''],"
         f" null_padding = {ragged}, parallel = {not ragged}, max_line_size = {ROW_BYTES},"
         f" buffer_size = {4 * ROW_BYTES}, store_rejects = true, rejects_table = '{table}_rejects',"
@@ -117,7 +118,7 @@ def read_lines(con: duckdb.DuckDBPyConnection, path: Path, table: str) -> None:
             f"CREATE TABLE {table} AS SELECT s.line, trim(s.texts[s.line], E' \\r\\t') AS text FROM ("
             "SELECT string_split(t.content, chr(10)) AS texts,"
             " unnest(range(1, 1 + len(string_split(t.content, chr(10))))) AS line"
-            f" FROM read_text({_quoted(str(path))}) AS t) AS s"
+            f" FROM read_text({quote_file(path)}) AS t) AS s"
             " WHERE trim(s.texts[s.line], E' \\r\\t') <> ''"
         )
     except duckdb.InvalidInputException:

@@ -17,12 +17,13 @@ import pytest
 
 import tracewh
 from bench.draw_nsys import draw
+from tracewh.views.database import write_database
 from tracewh.views.registry import ArgumentError, UnknownViewError, installed
 from tracewh.views.sql_mistakes import check_named_arguments
-from tracewh.views.warehouse import SLOW_OPTIMIZER, plan_without
+from tracewh.views.warehouse import SLOW_OPTIMIZER, listed, plan_without
 
 
-def add_trace(root: Path, run: str) -> None:
+def add_trace(root: Path, run: str, step: int = 7) -> None:
     """One trace with one step of 1,000 ns and nothing in it, written without ingest."""
     folder = root / f"data/run={run}/worker=w/span=default"
     folder.mkdir(parents=True)
@@ -32,7 +33,7 @@ def add_trace(root: Path, run: str) -> None:
         con.execute("INSERT INTO traces (source_path, events) VALUES ('a.json', 1)")
         con.execute(
             "INSERT INTO steps (step, start_ns, end_ns, extended_start_ns, extended_end_ns, is_tail)"
-            "VALUES (7, 0, 1000, 0, 1000, false)"
+            f"VALUES ({step}, 0, 1000, 0, 1000, false)"
         )
         for table in installed().tables():
             columns = ", ".join(column.name for column in table.columns[3:])
@@ -74,6 +75,20 @@ def test_a_view_is_a_method_that_gives_a_relation(root: Path) -> None:
             "(*, baseline: VARCHAR, experiment: VARCHAR, baseline_worker: VARCHAR = NULL, "
         )
         assert "Args:" in (warehouse.step_breakdown.__doc__ or "")
+
+
+@pytest.mark.parametrize("name", ["wh[1]", "wh*"])
+def test_a_folder_whose_name_is_a_pattern_for_another(tmp_path: Path, name: str) -> None:
+    """The folder wh1 beside it has step 8 in place of 7."""
+    for folder, step in ((name, 7), ("wh1", 8)):
+        add_trace(tmp_path / folder, "a", step)
+    for path in (tmp_path / name, listed(tmp_path / name)):
+        with tracewh.Warehouse(path) as warehouse:
+            assert warehouse.steps.project("step").fetchall() == [(7,)]
+            warehouse.confine()
+            assert warehouse.step_breakdown(run="a").project("step").fetchall() == [(7,)]
+    with duckdb.connect(write_database(tmp_path / name), read_only=True) as con:
+        assert con.execute("SELECT step FROM steps").fetchall() == [(7,)]
 
 
 def test_a_view_takes_arguments_by_name(root: Path) -> None:

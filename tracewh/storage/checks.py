@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tracewh.errors import IngestError, StoreError
-from tracewh.quoting import quote_literal
+from tracewh.quoting import quote_file
 from tracewh.schema import SQL, later_tables, tables
 from tracewh.storage import layout, manifest
 from tracewh.storage.layout import MANIFEST
@@ -247,7 +247,7 @@ def _check_links(folder: Path) -> Iterator[tuple[str, str]]:
                 columns = ", ".join(column.name for column in table.columns)
                 con.execute(
                     f"CREATE VIEW {name} AS SELECT {columns}"
-                    f" FROM read_parquet({quote_literal(str(file))}, hive_partitioning = false)"
+                    f" FROM read_parquet({quote_file(file)}, hive_partitioning = false)"
                 )
             sql = (SQL / "derive" / "broken_links.sql").read_text("utf-8")
             broken = con.execute(sql).fetchall()

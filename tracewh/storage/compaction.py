@@ -6,6 +6,7 @@ money. tracewh/storage/compacted_runs.py describes how readers use the merged fi
 
 from __future__ import annotations
 
+import glob
 import json
 import os
 from collections import defaultdict
@@ -144,7 +145,9 @@ def _merge(store: Store, table: Table, files: Files, folder: Path) -> int:
             with readable_errors(store.name):
                 con.from_arrow(dataset(store.location, files)).create_view("separate")
         else:
-            con.execute("SET VARIABLE files = ?::VARCHAR[]", [[file.key for _, file in files]])
+            con.execute(
+                "SET VARIABLE files = ?::VARCHAR[]", [[glob.escape(file.key) for _, file in files]]
+            )
             con.execute(
                 "CREATE VIEW separate AS FROM read_parquet(getvariable('files')::VARCHAR[], "
                 "hive_partitioning = true, "

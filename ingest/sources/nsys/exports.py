@@ -17,7 +17,7 @@ from tracewh.errors import RefusedError
 from tracewh.ingest.sources.files import TraceFolder
 from tracewh.ingest.sources.nsys.schema import TABLES, UNSIGNED, NsysTable
 from tracewh.ingest.sources.sqlite_files import missing_bytes, opened, uri
-from tracewh.quoting import quote_identifier, quote_literal
+from tracewh.quoting import quote_file, quote_identifier
 
 #: Rows per batch. A column gets its type from the first batch, so the NULLs are replaced in SQLite.
 _BATCH_ROWS = 1 << 16
@@ -248,7 +248,7 @@ class ParquetExport:
         return f"(SELECT t.* FROM ({inner}) AS t WHERE {where})" if where else f"({inner})"
 
     def _scan(self, table: str) -> str:
-        return f"read_parquet({quote_literal(str(self._file(table)))}, hive_partitioning = false)"
+        return f"read_parquet({quote_file(self._file(table))}, hive_partitioning = false)"
 
     def check(self, con: duckdb.DuckDBPyConnection) -> None:
         """Nothing: DuckDB reports its own errors."""

@@ -16,7 +16,7 @@ from tracewh.ingest.sources.pipeline.facts import read_facts
 from tracewh.ingest.sources.reader import Contents, Reading
 from tracewh.ingest.sources.source import Source
 from tracewh.ingest.sources.text_tables import Damage, local_copy, read_rows
-from tracewh.quoting import quote_literal
+from tracewh.quoting import quote_file
 from tracewh.sql_files import derive
 from tracewh.storage.manifest import content_hash
 
@@ -50,7 +50,7 @@ def _read_parquet(con: duckdb.DuckDBPyConnection, path: Path) -> None:
     names = _checked(parquet_columns(path))
     con.execute(
         f"CREATE TABLE given_operations AS SELECT r.file_row_number + 1 AS place, {names}"
-        f" FROM read_parquet({quote_literal(str(path))}, file_row_number = true) AS r"
+        f" FROM read_parquet({quote_file(path)}, file_row_number = true) AS r"
     )
 
 

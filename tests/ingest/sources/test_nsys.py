@@ -471,6 +471,16 @@ def test_a_folder_that_changes_is_ingested_again(tmp_path: Path) -> None:
     assert ask("SELECT count(*) FROM host_events AS h WHERE h.category = 'osrt'") == [(2,)]
 
 
+def test_a_folder_whose_name_is_a_pattern_for_another(tmp_path: Path) -> None:
+    """The folder r1_pqtdir beside r[1]_pqtdir has two rows in OSRT_API in place of one."""
+    folder = write_parquet(tmp_path / "r[1]_pqtdir", tiny())
+    write_parquet(tmp_path / "r1_pqtdir", {**tiny(), "OSRT_API": [*tiny()["OSRT_API"]] * 2})
+    [result] = tracewh.ingest([folder], tmp_path / "warehouse")
+    assert result.status == "ingested"
+    ask = _asking(tmp_path / "warehouse")
+    assert ask("SELECT count(*) FROM host_events AS h WHERE h.category = 'osrt'") == [(1,)]
+
+
 def _by_name(path: Path, name: str, count: str) -> dict[str, tuple[int, int]]:
     rows: dict[str, tuple[int, int]] = defaultdict(lambda: (0, 0))
     with path.open(encoding="utf-8", newline="") as file:

@@ -73,6 +73,18 @@ def table(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
         yield path
 
 
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_a_file_whose_name_is_a_pattern_for_another(tmp_path: Path, suffix: str) -> None:
+    """The file trace-1.csv beside trace-[1].csv has one rank in place of two."""
+    table = write(tmp_path / "trace-[1].csv")
+    other = write(tmp_path / "trace-1.csv", ROWS[:3])
+    if suffix == "parquet":
+        other = as_parquet(other.with_suffix(".parquet"), other)
+        table = as_parquet(tmp_path / "trace-[1].parquet", write(tmp_path / "two.csv"))
+    [result] = tracewh.ingest([table], tmp_path / "wh")
+    assert (result.status, result.events) == ("ingested", 6)
+
+
 def test_a_folder_with_a_table(table: Path, tmp_path: Path) -> None:
     (table.parent / "meta-J.yaml").write_text("trial_name: J  # a job\ndsp_size: 2\n")
     [result] = tracewh.ingest([table.parent], tmp_path / "wh")

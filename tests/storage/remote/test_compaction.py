@@ -25,8 +25,10 @@ from tests.storage.remote.test_object_store import operators, statuses, trace
 from tracewh.cli.app import main
 from tracewh.errors import IngestError
 from tracewh.ingest.api import drop
+from tracewh.ingest.reconstruct import events
 from tracewh.schema import tables
 from tracewh.storage import compaction as module
+from tracewh.storage.checks import check
 from tracewh.storage.compaction import Compaction, MergedTable, compact
 from tracewh.storage.listing import contents
 from tracewh.views.listing import Listing
@@ -306,6 +308,21 @@ def test_other_readers_see_none(tmp_path: Path, logs: list[Path]) -> None:
     assert counts() == before
     moved = shutil.copytree(warehouse, tmp_path / "moved")
     assert seen(str(moved)) == seen(str(warehouse))
+
+
+def test_a_folder_whose_name_is_a_pattern_for_another(in_folder: Path, logs: list[Path]) -> None:
+    """The folder wh has operators 0 to 3, and [w]h beside it has an operator `new`, four times."""
+    path = in_folder.with_name("[w]h")
+    tracewh.ingest([trace(log, "new") for log in logs], path)
+    own = dict.fromkeys(("w0", "w1", "w2", "w3"), "new")
+    for _ in ("merged by the first", "not merged again"):
+        compact(path, "run")
+        assert agreed(str(path)) == own
+    assert [found.problems for found in check(path)] == [()] * 4
+    [text] = events(path / "data/run=run/worker=w0/span=default")
+    assert '"name":"new"' in text
+    moved = path.rename(in_folder.with_name("moved"))
+    assert agreed(str(moved)) == own
 
 
 def test_large_tables_stay_as_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
