@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import shutil
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ import tracewh
 from tests.copied import CopiedWarehouse
 from tracewh.cli.app import main
 from tracewh.storage import checks, compaction
+from tracewh.storage.captures import link_captures
 
 Event = dict[str, Any]
 
@@ -112,6 +114,31 @@ def test_the_verdict_counts_a_replay_once(tmp_path: Path) -> None:
     with tracewh.open(warehouse) as opened:
         card = opened.verdict(run="serve").filter("name = 'tensor_cores'").project("text, detail")
         assert card.fetchall() == [(None, "unknown: operators launched only 38 % of the GPU time")]
+
+
+def test_traces_from_standard_input_are_all_copied(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both have the source `stdin`: one with the operator a, and one with b. A second link replaces each."""
+    path = tmp_path / "warehouse"
+    names = ("a", "b")
+    for name in names:
+        text = json.dumps({"traceEvents": [{**CAPTURE[0], "name": name}]})
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+        tracewh.ingest(["-"], path, run="piped")
+    (tmp_path / "w.json").write_text(json.dumps({"traceEvents": REPLAY}))
+    tracewh.ingest([tmp_path / "w.json"], path, run="serve")
+    for _ in range(2):
+        assert len(link_captures(path, "serve", "piped")) == 2
+        assert copied(path) == [("stdin", "2", "b"), ("stdin", "default", "a")]
+
+
+def copied(warehouse: str | Path) -> list[tuple[str, str, str]]:
+    """Worker, span and operators of each copy."""
+    with tracewh.open(warehouse) as opened:
+        return opened.sql(
+            "SELECT worker, span, name FROM host_events WHERE run = 'serve/capture_traces' ORDER BY ALL"
+        ).fetchall()
 
 
 def test_links_outlive_compaction_and_the_linked_run(warehouse: Path) -> None:

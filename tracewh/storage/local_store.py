@@ -130,9 +130,11 @@ class LocalStore:
         manifest.write(staged)
         session.flush(staged)
         with self.locked():
-            stored = self.traces(target.run, target.worker)
-            taken = {trace.span: trace.origin.source_path for trace in stored}
-            span = free_span(target.span, target.source_path, taken)
+            span = target.span
+            if not target.is_fixed:
+                stored = self.traces(target.run, target.worker)
+                taken = {trace.span: trace.origin.source_path for trace in stored}
+                span = free_span(span, target.source_path, taken)
             session.place(staged, folder := self.folder(target.run, target.worker, span))
         session.flush_parents(folder)
         return span

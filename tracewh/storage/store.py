@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from io import BufferedIOBase
@@ -73,6 +73,7 @@ class Target:
         source_path: The source file; '' for a pipe, which is a new trace each time.
         generation: In an object store, the generation of the attempt to write it: one more than the
             newest that exists.
+        is_fixed: Whether the trace gets this span, also if another trace has it. In an object store, each does.
     """
 
     run: str
@@ -80,6 +81,7 @@ class Target:
     span: str
     source_path: str
     generation: int = 1
+    is_fixed: bool = False
 
 
 class Store(Protocol):
@@ -173,6 +175,11 @@ def free_span(span: str, source_path: str, taken: Mapping[str, str]) -> str:
     for known, path in taken.items():
         if path == source_path:
             return known
+    return next_free(span, taken)
+
+
+def next_free(span: str, taken: Container[str]) -> str:
+    """A span if it is free; otherwise the next number that is."""
     number = 1
     while span in taken:
         number += 1

@@ -20,6 +20,7 @@ from tests.storage.remote.test_object_store import (
 )
 from tracewh.cli.app import main
 from tracewh.ingest.api import ingest
+from tracewh.storage.captures import link_captures
 from tracewh.storage.checks import check
 from tracewh.storage.copied_warehouse import make_local
 
@@ -108,3 +109,28 @@ def test_check_names_what_is_wrong(
     ]
     assert statuses(path, url, force=True) == ["ingested"]
     assert main(["check", "-w", url]) == 0
+
+
+@pytest.mark.parametrize("place", ["folder", "s3"])
+def test_captures_of_several_runs(
+    place: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    """Each run has one trace of the same worker and span, with an operator of its name."""
+    warehouse = str(tmp_path / "wh")
+    if place == "s3":
+        warehouse = f"{request.getfixturevalue('s3').url}/captures"
+    logs = {run: tmp_path / run / "w.json" for run in ("serve", "warm1", "warm2")}
+    for run, path in logs.items():
+        assert statuses(trace(path, run), warehouse) == ["ingested"]
+    name = "serve/capture_traces"
+    assert link_captures(warehouse, "serve", "warm1") == [(name, "w", "default")]
+    assert link_captures(warehouse, "serve", "warm2") == [(name, "w", "2")]
+    assert statuses(trace(logs["warm1"], "again"), warehouse) == ["ingested"]
+    assert link_captures(warehouse, "serve", "warm1") == [(name, "w", "default")]
+    assert operators(warehouse) == {
+        ("serve", "w", "default"): "serve",
+        (name, "w", "default"): "again",
+        (name, "w", "2"): "warm2",
+        ("warm1", "w", "default"): "again",
+        ("warm2", "w", "default"): "warm2",
+    }
