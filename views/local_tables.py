@@ -46,11 +46,16 @@ class Pattern:
     def without_files(self) -> list[str]:
         """Return the tables of which no trace has a file."""
         data = self.path / "data"
-        return [name for name in later_tables() if not any(data.glob(f"*/*/*/{name}.parquet"))]
+        return [
+            name
+            for name in later_tables()
+            if not any(data.glob(f"{layout.TRACE_FOLDERS}/{name}.parquet"))
+        ]
 
     def files(self, table: str) -> str:
         """Return a glob for the files of a table, as a SQL literal."""
-        return quote_literal(f"{glob.escape(str(self.path))}/data/*/*/*/{table}.parquet")
+        data = f"{glob.escape(str(self.path))}/data"
+        return quote_literal(f"{data}/{layout.TRACE_FOLDERS}/{table}.parquet")
 
 
 class LocalTables:
@@ -223,13 +228,15 @@ def _traces(
         selected: Filter for the traces; None for all.
     """
     found, compact = [], []
-    for run in compacted_runs.names(str(data)) if runs is None else runs:
+    for run in _partitions("run", str(data)) if runs is None else runs:
         workers = compacted_runs.names(f"{data}/{run}")
         has_merged = any(layout.parse_merged_folder(f"{run}/{name}") for name in workers)
         if has_merged:
             compact.append(run)
         for worker in workers:
-            for span in compacted_runs.names(f"{data}/{run}/{worker}"):
+            if not worker.startswith("worker="):  # merged, or not written by tracewh
+                continue
+            for span in _partitions("span", f"{data}/{run}/{worker}"):
                 path = f"{run}/{worker}/{span}"
                 file = f"{data}/{path}/traces.parquet"
                 try:
@@ -247,3 +254,8 @@ def _traces(
                 else:
                     found.append(_FoundTrace(f"{data}/{path}"))
     return found, compact
+
+
+def _partitions(key: str, folder: str) -> list[str]:
+    """Return the names of the form `key=name` in a folder; others were not written by tracewh."""
+    return [name for name in compacted_runs.names(folder) if name.startswith(f"{key}=")]

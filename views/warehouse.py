@@ -26,7 +26,7 @@ import duckdb
 
 from tracewh.files import printable
 from tracewh.quoting import quote_file, quote_literal
-from tracewh.storage.layout import TraceKeys, replaying_run
+from tracewh.storage.layout import TRACE_FOLDERS, TraceKeys, replaying_run
 from tracewh.storage.remote import is_url
 from tracewh.temporary import Temporary
 from tracewh.views import names
@@ -732,7 +732,7 @@ def find(path: str | os.PathLike[str]) -> Path:
             f"{path} {state}; create a warehouse with `tracewh ingest LOGDIR -w {path}`"
         )
     if not holds_traces(root):
-        if any(root.glob("data/*/*/*/_manifest.*.json")):
+        if any(root.glob(f"data/{TRACE_FOLDERS}/_manifest.*.json")):
             raise WarehouseError(
                 f"{path} was copied from an object store; convert it with `tracewh relink -w {path}`"
             )
@@ -754,7 +754,7 @@ def listed(path: str | os.PathLike[str]) -> Listing:
 
 def holds_traces(root: Path) -> bool:
     """Whether at least one trace was ingested."""
-    return any(root.glob("data/*/*/*/traces.parquet"))
+    return any(root.glob(f"data/{TRACE_FOLDERS}/traces.parquet"))
 
 
 def create(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import inspect
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -89,6 +90,24 @@ def test_a_folder_whose_name_is_a_pattern_for_another(tmp_path: Path, name: str)
             assert warehouse.step_breakdown(run="a").project("step").fetchall() == [(7,)]
     with duckdb.connect(write_database(tmp_path / name), read_only=True) as con:
         assert con.execute("SELECT step FROM steps").fetchall() == [(7,)]
+
+
+@pytest.mark.parametrize(
+    "stray", ["old/worker=w/span=default", "run=a/old/span=default", "run=a/worker=w/old"]
+)
+def test_a_folder_that_is_no_trace_is_not_read(root: Path, stray: str) -> None:
+    shutil.copytree(root / "data/run=a/worker=w/span=default", root / "data" / stray)
+    for path in (root, listed(root)):
+        with tracewh.Warehouse(path) as warehouse:
+            assert warehouse.names() == [("a", "w", "default"), ("b", "w", "default")]
+            assert len(warehouse.versions()) == 2
+            assert warehouse.steps.project("run").order("run").fetchall() == [("a",), ("b",)]
+            assert warehouse.connection.sql("SELECT run FROM steps ORDER BY run").fetchall() == [
+                ("a",),
+                ("b",),
+            ]
+    with duckdb.connect(write_database(root), read_only=True) as con:
+        assert con.execute("SELECT run FROM steps ORDER BY run").fetchall() == [("a",), ("b",)]
 
 
 def test_a_view_takes_arguments_by_name(root: Path) -> None:

@@ -24,6 +24,8 @@ from tracewh.files import printable
 
 #: The key of a trace, in the order of its folders.
 KEYS = ("run", "worker", "span")
+#: A glob for the folders of traces below data/.
+TRACE_FOLDERS = "/".join(f"{key}=*" for key in KEYS)
 #: Run, worker and span of a trace.
 TraceKeys = tuple[str, str, str]
 #: The manifest of a trace. Spark, Hive and Arrow ignore files whose names start with an underscore.
