@@ -26,6 +26,9 @@ def convert(value: Any, sql_type: str) -> Any:
     Raises:
         ConversionError: The value has another type, or the conversion would lose information.
     """
+    # DuckDB does not convert a single integer of NumPy, such as the largest value of a pandas column.
+    if type(value).__module__ == "numpy" and value.ndim == 0 and value.dtype.kind in "biuf":
+        value = value.item()
     if sql_type == "VARCHAR" and isinstance(value, str):
         return value
     if sql_type == "VARCHAR" and isinstance(value, (list, tuple, dict, set)):

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 import duckdb
+import numpy as np
 import pytest
 
 from tracewh.views import HeaderError, Registry, ViewError
@@ -259,6 +260,8 @@ def test_sql_that_duckdb_refuses_names_its_file() -> None:
         ("gaps", None, {"since_ns": "2.7"}, "gaps_v1: since_ns is BIGINT, got '2.7'"),
         ("gaps", None, {"since_ns": 2.7}, "gaps_v1: since_ns is BIGINT, got 2.7"),
         ("gaps", None, {"since_ns": True}, "gaps_v1: since_ns is BIGINT, got True"),
+        ("gaps", None, {"since_ns": np.bool_(True)}, "gaps_v1: since_ns is BIGINT, got np.True_"),
+        ("gaps", None, {"since_ns": np.float32(2.5)}, "gaps_v1: since_ns is BIGINT, got np.float32(2.5)"),
         ("gaps", None, {"since_ns": 2**63}, "gaps_v1: since_ns is BIGINT, got 9223372036854775808"),
         ("gaps", None, {"since_ns": 1, "devices": "cuda"}, "gaps_v1: devices is INTEGER[], got 'cuda'"),
         ("gaps", None, {"since_ns": 1, "run": ["a"]}, "gaps_v1: run is VARCHAR, got ['a']"),
@@ -277,6 +280,9 @@ def test_message(name: str, version: int | None, arguments: dict[str, Any], mess
         # Too long for a float: a comparison by way of one would refuse it.
         ({"since_ns": 1712199514123456789}, {"since_ns": 1712199514123456789}, "since_ns := 1712199514123456789"),
         ({"since_ns": 3.0}, {"since_ns": 3}, "since_ns := 3"),
+        ({"since_ns": np.int64(2**53 + 1)}, {"since_ns": 2**53 + 1}, "since_ns := 9007199254740993"),
+        ({"since_ns": 1, "run": np.uint8(7)}, {"since_ns": 1, "run": "7"}, "since_ns := 1, run := '7'"),
+        ({"since_ns": 1, "min_us": np.int32(2)}, {"since_ns": 1, "min_us": 2.0}, "since_ns := 1, min_us := CAST('2.0' AS DOUBLE)"),
         ({"since_ns": None}, {"since_ns": None}, "since_ns := NULL"),
         ({"since_ns": 1, "min_us": 1}, {"since_ns": 1, "min_us": 1.0}, "since_ns := 1, min_us := CAST('1.0' AS DOUBLE)"),
         ({"since_ns": 1, "devices": "[1, 2]"}, {"since_ns": 1, "devices": [1, 2]}, "since_ns := 1, devices := [1, 2]"),
