@@ -102,5 +102,6 @@ def relink_warehouse(warehouse: str) -> None:
     from tracewh.storage.copied_warehouse import make_local
     from tracewh.views.database import write_database
 
-    make_local(Path(warehouse))
+    for manifest in make_local(Path(warehouse)):
+        diagnostics.note(f"{manifest} is damaged; `tracewh check` says how to repair it")
     diagnostics.line(f"wrote {write_database(warehouse)}")

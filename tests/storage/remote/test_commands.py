@@ -23,6 +23,7 @@ from tracewh.ingest.api import ingest
 from tracewh.storage.captures import link_captures
 from tracewh.storage.checks import check
 from tracewh.storage.copied_warehouse import make_local
+from tracewh.storage.layout import Attempt
 
 
 @pytest.fixture(scope="module")
@@ -59,6 +60,31 @@ def test_a_copied_folder_is_the_generation_before_all(
         assert [one.problems for one in check(back)] == [()]
         assert operators(str(back)) == {W: "of another size"}
     assert statuses(path, back) == ["unchanged"]
+
+
+def test_a_copied_folder_with_damaged_manifests(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In w0 the newest attempt has an empty manifest, so it does not count; in w1 the only manifest is damaged."""
+    path = tmp_path / "wh"
+    logs = [trace(tmp_path / "run" / f"w{number}.json", str(number)) for number in range(2)]
+    assert statuses(logs, path) == ["ingested"] * 2
+    folders = [path / f"data/run=run/worker=w{number}/span=default" for number in range(2)]
+    attempt = Attempt.new(1)
+    for folder in folders:
+        for file in [*folder.iterdir()]:
+            file.rename(folder / attempt.name(file.name))
+        manifest = folder / attempt.name("_manifest.json")
+        manifest.write_text(manifest.read_text().replace(".parquet", f".1-{attempt.token}.parquet"))
+    (folders[0] / Attempt.new(2).name("_manifest.json")).touch()
+    manifest.write_text("{}")
+    assert main(["relink", "-w", str(path)]) == 0
+    assert capsys.readouterr().err == (
+        f"tracewh: {folders[1]}/_manifest.json is damaged; `tracewh check` says how to repair it\n"
+        f"wrote {path}/tracewh.duckdb\n"
+    )
+    assert operators(str(path)) == {("run", f"w{n}", "default"): str(n) for n in range(2)}
+    assert [[each.file for each in one.problems] for one in check(path)] == [[], ["_manifest.json"]]
 
 
 def test_commands(s3: Any, local: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
