@@ -118,8 +118,10 @@ def database_problem(path: str | os.PathLike[str]) -> tuple[str, str, str] | Non
     """Return the problem of tracewh.duckdb as file, problem and repair command, or None."""
     root = Path(os.path.abspath(path))
     try:
-        if not (root / DATABASE).is_file():
-            said = "it is missing" if holds_traces(root) else ""
+        if not holds_traces(root):  # it is not needed, also if it is left over
+            said = ""
+        elif not (root / DATABASE).is_file():
+            said = "it is missing"
         elif not _is_current(root):
             said = "it is incomplete, or was written by another version of tracewh or for another folder"
         elif _is_changed(root):

@@ -80,6 +80,14 @@ def test_what_is_wrong_and_what_to_do(tracewh: Command, real: Path) -> None:
     assert tracewh("check", "-w", real).code == 0
 
 
+def test_a_warehouse_after_its_last_trace_was_dropped(tracewh: Command, real: Path) -> None:
+    for run in ("a b", "c"):
+        assert tracewh("drop", run, "-y", "-w", real).code == 0
+    assert (real / "tracewh.duckdb").exists()
+    done = tracewh("check", "-w", real)
+    assert (done.code, done.err) == (0, "tracewh: 0 traces, 0 B: no problems found\n")
+
+
 @pytest.mark.parametrize("words", [("show", "runs"), ("query", "FROM traces"), ("runs",)])
 @pytest.mark.parametrize("damage", [b"damaged", b"PAR1" + bytes(100) + b"PAR2", b""])
 def test_who_reads_a_damaged_file_hears_of_it(
