@@ -140,15 +140,20 @@ def database_problem(path: str | os.PathLike[str]) -> tuple[str, str, str] | Non
 
 def _is_current(root: Path) -> bool:
     with contextlib.suppress(OSError):
-        said = (root / FINGERPRINT).read_text("utf-8")
+        said = _recorded(root)
         return said.partition(_BYTES)[0] == _fingerprint(root) and (root / DATABASE).is_file()
     return False
 
 
 def _is_changed(root: Path) -> bool:
     """Whether tracewh.duckdb differs from what was written: DuckDB does not detect all damage."""
-    _, known, digest = (root / FINGERPRINT).read_text("utf-8").partition(_BYTES)
+    _, known, digest = _recorded(root).partition(_BYTES)
     return bool(known) and digest.strip() != _digest(root / DATABASE)
+
+
+def _recorded(root: Path) -> str:
+    """Return what tracewh.duckdb was made from. Of a damaged file, this equals no fingerprint."""
+    return (root / FINGERPRINT).read_text("utf-8", "replace")
 
 
 def _digest(path: Path) -> str:

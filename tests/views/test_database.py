@@ -263,6 +263,15 @@ def test_a_trace_that_arrives_is_seen_by_a_connection_too(root: Path) -> None:
         assert warehouse.sql(count).fetchall() == [(3,)]
 
 
+def test_a_damaged_record_of_it_is_written_again(root: Path) -> None:
+    write_database(root)
+    (root / module.FINGERPRINT).write_bytes(b"tracewh \xff\n")
+    said = "it is incomplete, or was written by another version of tracewh or for another folder"
+    assert database_problem(root) == (DATABASE, said, f"tracewh relink -w {shlex.quote(str(root))}")
+    assert ensure_database(root)
+    assert database_problem(root) is None
+
+
 def test_a_warehouse_without_traces_gets_no_database(tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     assert not ensure_database(tmp_path)
