@@ -168,6 +168,24 @@ def test_a_trace_without_a_manifest_is_read(warehouse: Path, trace: Path) -> Non
             "it is damaged or cannot be read (not a manifest: 'files')",
         ),
         (
+            '"rows": 3',
+            '"rows": "3"',
+            "_manifest.json",
+            'it is damaged or cannot be read (not a manifest: rows is "3")',
+        ),
+        (
+            '"source_path": "',
+            '"source_path": null, "no": "',
+            "_manifest.json",
+            "it is damaged or cannot be read (not a manifest: source_path is null)",
+        ),
+        (
+            "{",
+            "[" * 100_000,
+            "_manifest.json",
+            "it is damaged or cannot be read (not a manifest: it is nested too deeply)",
+        ),
+        (
             "{",
             "[",
             "_manifest.json",

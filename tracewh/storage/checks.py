@@ -111,8 +111,8 @@ def _check_merged_files(store: Store, merged: Folder) -> Iterator[tuple[str, str
     found = merged.newest
     try:
         with store.open_file(found[MANIFEST].key) as file:
-            record = {name: Part(**part) for name, part in json.loads(file.read())["files"].items()}
-    except (AttributeError, KeyError, TypeError, ValueError, OSError) as error:
+            record = manifest.parts(json.loads(file.read()))
+    except (AttributeError, KeyError, TypeError, ValueError, OSError, RecursionError) as error:
         yield MANIFEST, f"it is damaged or cannot be read ({error})"
         return
     for name, part in sorted(record.items()):

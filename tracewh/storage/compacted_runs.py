@@ -48,7 +48,7 @@ class CompactedRun:
                 for span, version in spans.items()
             }
             files = {name.removesuffix(PARQUET): merged.newest[name] for name in content["files"]}
-        except (AttributeError, KeyError, TypeError, ValueError):
+        except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
             return None
         return cls(merged.run, files, versions)
 

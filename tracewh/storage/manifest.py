@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from io import BufferedIOBase, RawIOBase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -96,12 +96,30 @@ def parse(text: bytes) -> Manifest:
     Raises:
         ValueError: The bytes are not a manifest.
     """
-    content: Any = json.loads(text)
     try:
-        files = {name: Part(**part) for name, part in content["files"].items()}
-        return Manifest(Origin(**content["origin"]), files)
+        content: Any = json.loads(text)
+        return Manifest(Origin(**_checked(Origin, content["origin"])), parts(content))
+    except RecursionError:
+        raise ValueError("not a manifest: it is nested too deeply") from None
     except (AttributeError, KeyError, TypeError) as error:
         raise ValueError(f"not a manifest: {error}") from None
+
+
+def parts(content: Any) -> dict[str, Part]:
+    """The files in a parsed manifest, also in that of merged files.
+
+    Raises:
+        AttributeError, KeyError, TypeError: It is not a manifest.
+    """
+    return {name: Part(**_checked(Part, part)) for name, part in content["files"].items()}
+
+
+def _checked(kind: type[Origin | Part], values: Any) -> Any:
+    """Return parsed JSON, if each of its values has the type of its field."""
+    for field in fields(kind):
+        if type(value := values[field.name]).__name__ != field.type:
+            raise TypeError(f"{field.name} is {json.dumps(value)}")
+    return values
 
 
 def _dump(path: Path, manifest: Manifest) -> None:

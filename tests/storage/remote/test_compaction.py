@@ -369,6 +369,9 @@ def test_damaged_copies(
     (row,) = json.loads(capsys.readouterr().out)
     said = "it is damaged or cannot be read ('files')"
     assert (row["file"], row["problem"]) == (f"{newest.parent.name}/_manifest.json", said)
+    newest.write_text("[" * 100_000)
+    assert seen(str(warehouse)) == {f"w{n}": str(n) for n in range(4)}
+    assert main(["check", "-w", str(warehouse)]) == 1
 
 
 def test_what_the_command_says(
