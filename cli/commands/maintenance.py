@@ -67,6 +67,10 @@ def compact_run(warehouse: str, run: str, *, force: bool) -> None:
     many = f"{done.traces:,} {'trace' if done.traces == 1 else 'traces'}"
     if not done.tables:
         why = "it has one trace" if done.traces == 1 else "its files are large"
+        if done.traces > 1 >= done.traces - done.damaged:
+            why = f"{done.damaged:,} of them are damaged; `tracewh check` says how to repair them"
+            if done.damaged == 1:
+                why = "one of them is damaged; `tracewh check` says how to repair it"
         diagnostics.note(f"nothing to compact in run {run!r} ({many}): {why}")
     else:
         what = "is already compacted" if done.unchanged else "is now compacted"

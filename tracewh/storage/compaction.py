@@ -59,12 +59,14 @@ class Compaction:
     """The result of compacting a run with `traces` traces.
 
     `tables` are the merged tables. If `unchanged` is set, they had been merged before. There are none if
-    merging would gain nothing: the run has one trace, or its files are large.
+    merging would gain nothing: the run has one trace that is whole, or its files are large. `damaged` of its
+    traces then lack a file.
     """
 
     traces: int
     tables: tuple[str, ...] = ()
     unchanged: bool = False
+    damaged: int = 0
 
 
 def compact(
@@ -101,7 +103,8 @@ def compact(
         if files and sum(file.bytes for _, file in files) <= SMALL_BYTES * len(files)
     }
     if len(whole) < 2 or not small:
-        return Compaction(len(found.folders))
+        damaged = sum(keys[0] == run and keys not in whole for keys in store.names())
+        return Compaction(len(whole) + damaged, damaged=damaged)
     versions = {keys: version(files["traces"]) for keys, files in whole.items()}
     with store.session() as session, _as_ingest_error(run, session), session.staging() as staged:
         unchanged = not force and any(_is_current(store, c, versions, small) for c in found.merged)

@@ -387,6 +387,18 @@ def test_what_the_command_says(
     assert main(["compact", "run", *where]) == 0
     said = "nothing to compact in run 'run' (1 trace): it has one trace"
     assert capsys.readouterr().err == f"tracewh: {said}\n"
+    tracewh.ingest(logs[1], where[1])
+    damaged = next(tmp_path.glob("wh/data/run=run/worker=w0/*/steps.parquet"))
+    kept = damaged.read_bytes()
+    damaged.unlink()
+    capsys.readouterr()
+    assert main(["compact", "run", *where]) == 0
+    said = (
+        "nothing to compact in run 'run' (2 traces): one of them is damaged; `tracewh check` says how to "
+        "repair it"
+    )
+    assert capsys.readouterr().err == f"tracewh: {said}\n"
+    damaged.write_bytes(kept)
     assert main(["compact", "ran", *where]) == 2
     assert capsys.readouterr().err == "tracewh: no run named 'ran'; did you mean 'run'?\n"
     tracewh.ingest(logs, where[1])
