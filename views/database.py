@@ -61,7 +61,7 @@ def ensure_database(
     Returns:
         Whether it was written.
     """
-    root = Path(os.path.abspath(path))
+    root = Path(os.path.realpath(path))
     if is_url(path) or _is_current(root) or not holds_traces(root):
         return False
     with _only_writer(root) as origin:
@@ -81,7 +81,7 @@ def prepare_in_background(
     """
     with contextlib.ExitStack() as stack:
         made: Future[Prepared] | None = None
-        if not is_url(path) and not _is_current(Path(os.path.abspath(path))):
+        if not is_url(path) and not _is_current(Path(os.path.realpath(path))):
             with contextlib.suppress(OSError):  # disk full: it is written in place later
                 folder = stack.enter_context(temporary())
                 pool = stack.enter_context(ThreadPoolExecutor(1))
@@ -116,7 +116,7 @@ def write_database(path: str | os.PathLike[str]) -> Path:
 
 def database_problem(path: str | os.PathLike[str]) -> tuple[str, str, str] | None:
     """Return the problem of tracewh.duckdb as file, problem and repair command, or None."""
-    root = Path(os.path.abspath(path))
+    root = Path(os.path.realpath(path))
     try:
         if not holds_traces(root):  # it is not needed, also if it is left over
             said = ""

@@ -90,7 +90,7 @@ class Listing:
                 location.url, tuple(traces), location, _download_compacted(location, found.merged)
             )
         else:
-            root = Path(os.path.abspath(warehouse))
+            root = Path(os.path.realpath(warehouse))
             merged = compacted_runs.list_merged(root / "data")
             listing = cls(root, tuple(_local(root / "data")), None, read_compacted(merged))
         if not listing.traces:

@@ -711,7 +711,7 @@ def sort_asof_joins(con: duckdb.DuckDBPyConnection) -> None:
 
 
 def find(path: str | os.PathLike[str]) -> Path:
-    """Return the absolute path of a warehouse that holds at least one trace.
+    """Return the absolute path, without links, of a warehouse that holds at least one trace.
 
     Raises:
         WarehouseError: There is none. The message says what the path is instead, and what to do.
@@ -721,7 +721,7 @@ def find(path: str | os.PathLike[str]) -> Path:
             f"{path}: a warehouse in a store has no tracewh.duckdb; query it with `tracewh query` or from "
             "Python"
         )
-    root = Path(os.path.abspath(path))
+    root = Path(os.path.realpath(path))
     if str(root) != printable(str(root)):
         raise WarehouseError(f"{printable(str(root))}: the path of a warehouse must be UTF-8")
     if root.is_file():

@@ -26,6 +26,7 @@ from tracewh.views.database import (
     write_database,
 )
 from tracewh.views.registry import installed
+from tracewh.views.warehouse import listed
 
 
 @pytest.fixture
@@ -270,6 +271,21 @@ def test_a_damaged_record_of_it_is_written_again(root: Path) -> None:
     assert database_problem(root) == (DATABASE, said, f"tracewh relink -w {shlex.quote(str(root))}")
     assert ensure_database(root)
     assert database_problem(root) is None
+
+
+def test_a_warehouse_behind_a_link(tmp_path: Path) -> None:
+    """The folder above the target of a link is meant, as ingest and every other program mean it."""
+    (tmp_path / "real" / "sub").mkdir(parents=True)
+    (tmp_path / "link").symlink_to("real/sub")
+    add_trace(tmp_path / "real" / "wh", "a")
+    path = tmp_path / "link" / ".." / "wh"
+    assert ensure_database(path)
+    assert database_problem(path) is None
+    assert rows(tmp_path / "real" / "wh" / DATABASE, "SELECT run FROM steps") == [("a",)]
+    for one in (path, listed(path)):
+        with tracewh.Warehouse(one) as warehouse:
+            assert warehouse.path == tmp_path / "real" / "wh"
+            assert warehouse.names() == [("a", "w", "default")]
 
 
 def test_a_warehouse_without_traces_gets_no_database(tmp_path: Path) -> None:
