@@ -62,6 +62,24 @@ def test_only_what_a_dead_process_left_is_removed(
     assert list(top.iterdir()) == []
 
 
+def test_a_forked_process_leaves_the_folder_to_its_parent(top: Path, tmp_path: Path) -> None:
+    """The child ends with sys.exit, which runs what is registered for the end of a process."""
+    trace = tmp_path / "w.json"
+    trace.write_text(TRACE)
+    tracewh.ingest([trace], tmp_path / "wh")
+    code = """
+import os, sys, tracewh
+opened = tracewh.open(sys.argv[1])
+if not os.fork():
+    sys.exit()
+os.wait()
+print(len(os.listdir(os.environ["TMPDIR"])))
+"""
+    command = [sys.executable, "-c", code, str(tmp_path / "wh")]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "1\n"
+    assert list(top.iterdir()) == []
+
+
 def test_what_is_not_ours_stays(top: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Other folders of that name, links, and one whose lock is about to be made."""
     for name in ("tracewh-demo-1/wh", "tracewh-warehouse", f"{PREFIX}new", "elsewhere"):

@@ -40,6 +40,7 @@ class Temporary:
             said = "its path is not UTF-8; name another temporary folder in TMPDIR"
             raise OSError(errno.EILSEQ, said, printable(name))
         remove_abandoned(top)
+        self._process = os.getpid()
         self.path = Path(tempfile.mkdtemp(prefix=PREFIX, dir=top))
         # Lock the file before renaming it, so that nobody finds it unlocked while this process lives.
         self._lock = os.open(self.path / _NEW, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -47,7 +48,9 @@ class Temporary:
         os.rename(self.path / _NEW, self.path / "lock")
 
     def close(self) -> None:
-        """Remove the folder."""
+        """Remove the folder, unless this is a process that was forked by the one that made it."""
+        if os.getpid() != self._process:
+            return
         shutil.rmtree(self.path, ignore_errors=True)
         with suppress(OSError):
             os.close(self._lock)
