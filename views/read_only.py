@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 
 import duckdb
 
@@ -10,6 +11,8 @@ from tracewh.views.registry import ViewError
 
 #: Statement types that only read. To DuckDB, DESCRIBE, SHOW, SUMMARIZE, VALUES and FROM are SELECT.
 READS = ("SELECT", "EXPLAIN")
+#: Matches a statement that writes in a syntax tree, as JSON. A text of the query has a backslash before each quote there.
+_WRITES = re.compile(r'"type":\s*"(\w+)_QUERY_NODE"')
 
 
 class StatementError(ViewError):
@@ -35,6 +38,8 @@ def check_reads_only(sql: str, con: duckdb.DuckDBPyConnection) -> bool:
         raise StatementError(
             "a PIVOT without a list of values needs a second query; write PIVOT t ON x IN (...)"
         )
+    if kind == "SELECT":
+        kind = _written(sql, con) or kind
     if kind not in READS:
         raise StatementError(
             f"{kind} is not allowed: a query is read-only. Use SELECT, FROM, DESCRIBE, SHOW, SUMMARIZE, "
@@ -43,6 +48,15 @@ def check_reads_only(sql: str, con: duckdb.DuckDBPyConnection) -> bool:
     if kind == "EXPLAIN":
         check_reads_only(_explained(statements[0].query, con), con)
     return kind == "EXPLAIN"
+
+
+def _written(sql: str, con: duckdb.DuckDBPyConnection) -> str:
+    """Return the type of a statement in a WITH clause that writes, such as DELETE; '' if there is none."""
+    [(tree,)] = con.cursor().execute("SELECT json_serialize_sql(?::VARCHAR)", [sql]).fetchall()
+    if tree.startswith('{"error":true'):
+        raise StatementError("DuckDB cannot tell whether the SQL is read-only")
+    found = _WRITES.search(tree)
+    return found[1] if found else ""
 
 
 def _explained(sql: str, con: duckdb.DuckDBPyConnection) -> str:

@@ -161,6 +161,21 @@ def test_a_disk_that_is_full(
             2,
             f"DROP is not allowed: {READS}",
         ),
+        (
+            "WITH w AS (COPY traces TO 'x.csv') SELECT 1",
+            2,
+            f"COPY is not allowed: {READS}",
+        ),
+        (
+            "WITH w AS (WITH v AS (SELECT 1) DELETE FROM x RETURNING 1) FROM w UNION ALL SELECT 1",
+            2,
+            f"DELETE is not allowed: {READS}",
+        ),
+        (
+            "EXPLAIN ANALYZE WITH w AS (UPDATE x SET i = 1 RETURNING i) FROM w",
+            2,
+            f"UPDATE is not allowed: {READS}",
+        ),
         ("EXPLAIN SELECT 1; SELECT 2", 2, "found 2 statements; a query is one statement"),
         (
             "EXPLAIN EXPLAIN SELECT 1",
@@ -255,8 +270,12 @@ def test_explain_may_stand_among_comments_and_semicolons(
 
 
 def test_query_cannot_write_into_the_warehouse_by_a_cte(tracewh: Command, warehouse: Path) -> None:
+    written = warehouse / "data" / "x.parquet"
+    done = tracewh("query", f"WITH x AS (COPY kernels TO '{written}') SELECT 1")
+    assert (done.code, done.out) == (2, "")
+    assert not written.exists()
     done = tracewh("query", "WITH x AS (DELETE FROM kernels RETURNING *) FROM x")
-    assert (done.code, done.out) == (1, "")
+    assert (done.code, done.out) == (2, "")
     assert len(done.err.splitlines()) < 5
 
 

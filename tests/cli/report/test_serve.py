@@ -171,6 +171,10 @@ def test_two_columns_may_differ_in_case_only(client: TestClient) -> None:
 
 def test_sql_only_reads_the_warehouse(client: TestClient) -> None:
     assert ask(client, "COPY traces TO 'x.csv'").startswith("COPY is not allowed")
+    inserted = "WITH w AS (INSERT INTO x VALUES (1)) SELECT 1"
+    assert ask(client, inserted).startswith("INSERT is not allowed")
+    words = """WITH insert AS (SELECT '"type":"COPY_QUERY_NODE"') SELECT 1 AS update FROM insert"""
+    assert client.post("/api/sql", json={"sql": words}).json()["values"] == [[1]]
     assert ask(client, "SELECT 1; SELECT 2") == "found 2 statements; a query is one statement"
     assert "disabled by configuration" in ask(client, "FROM read_text('/etc/passwd')")
     assert ask(client, "SET lock_configuration = false").startswith("SET is not allowed")
