@@ -16,7 +16,6 @@ from tracewh.arrow_batches import read_batches
 from tracewh.cli.diagnostics.errors import CliError
 from tracewh.cli.output.column_types import NUMERIC
 from tracewh.cli.output.text_formats import BATCH_ROWS
-from tracewh.quoting import quote_identifier
 
 if TYPE_CHECKING:
     import duckdb
@@ -76,13 +75,16 @@ def _fill(result: duckdb.DuckDBPyRelation, file: IO[bytes]) -> int:
 
 
 def _plain(result: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
-    """Return the result with every type but numbers and booleans converted to text."""
+    """Return the result with every type but numbers and booleans converted to text.
+
+    Columns are numbered, because DuckDB takes names that differ only in case for the same.
+    """
     return result.project(
         ", ".join(
-            quote_identifier(name)
+            f"#{number}"
             if str(kind) == "BOOLEAN" or NUMERIC.fullmatch(str(kind))
-            else f"CAST({quote_identifier(name)} AS VARCHAR) AS {quote_identifier(name)}"
-            for name, kind in zip(result.columns, result.types, strict=True)
+            else f"CAST(#{number} AS VARCHAR)"
+            for number, kind in enumerate(result.types, 1)
         )
     )
 

@@ -99,8 +99,9 @@ class Output:
         stored = is_stored(result)
         if len(set(result.columns)) < len(result.columns):
             result = result.project("*")  # makes duplicate names unique
+        names = result.columns
         if self.sort:
-            result = _sorted(result, self.sort)
+            result = _renamed(_sorted(result, self.sort), names)
         if self.format is Format.TABLE:
             from tracewh.cli.output.screen import write_table
 
@@ -115,7 +116,7 @@ class Output:
                     stored=stored,
                 )
         if self.limit:
-            result = result.limit(self.limit)
+            result = _renamed(result.limit(self.limit), names)
         from tracewh.cli.output import excel, text_formats
 
         write: dict[Format, Callable[[duckdb.DuckDBPyRelation, IO[bytes]], int]] = {
@@ -269,4 +270,14 @@ def _sorted(result: duckdb.DuckDBPyRelation, wanted: str) -> duckdb.DuckDBPyRela
     if not direction:
         kind = str(result.types[result.columns.index(name)])
         direction = "desc" if NUMERIC.fullmatch(kind) else "asc"
-    return result.order(f"{quote_identifier(name)} {direction} NULLS LAST")
+    # By its number: DuckDB takes names that differ only in case for the same.
+    return result.order(f"#{result.columns.index(name) + 1} {direction} NULLS LAST")
+
+
+def _renamed(result: duckdb.DuckDBPyRelation, names: Sequence[str]) -> duckdb.DuckDBPyRelation:
+    """Return a result with these names: DuckDB changes names that differ only in case when it sorts or limits rows."""
+    if result.columns == names:
+        return result
+    return result.project(
+        ", ".join(f"#{number} AS {quote_identifier(name)}" for number, name in enumerate(names, 1))
+    )

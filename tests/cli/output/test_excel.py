@@ -57,6 +57,12 @@ def test_a_view(tracewh: Command, warehouse: Path, tmp_path: Path) -> None:
     ]
 
 
+def test_names_that_differ_only_in_case(tracewh: Command, warehouse: Path, tmp_path: Path) -> None:
+    file = tmp_path / "case.xlsx"
+    tracewh("query", "SELECT 1 AS a, 'x' AS \"A\"", "--format", "xlsx", "-o", file)
+    assert rows(file) == [("a", "A"), (1, "x")]
+
+
 def test_no_rows_and_a_pipe(capsysbinary: pytest.CaptureFixture[bytes], warehouse: Path) -> None:
     assert main(["query", "SELECT 1 AS a WHERE false", "--format", "xlsx"]) == 0
     assert rows(io.BytesIO(capsysbinary.readouterr().out)) == [("a",)]

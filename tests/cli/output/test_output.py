@@ -161,6 +161,15 @@ def test_what_is_null_comes_last_either_way(tracewh: Command, warehouse: Path) -
     assert [row["a"] for row in tracewh(*query, "a:asc").json] == [1, 2, None]
 
 
+def test_names_that_differ_only_in_case(tracewh: Command, warehouse: Path) -> None:
+    sql = "SELECT 2 - a AS kernel, a AS Kernel FROM range(3) AS t(a)"
+    query = ("query", sql, "--format", "csv")
+    assert tracewh(*query, "--sort", "Kernel:asc").out == "kernel,Kernel\n2,0\n1,1\n0,2\n"
+    assert tracewh(*query, "--sort", "kernel").out == "kernel,Kernel\n2,0\n1,1\n0,2\n"
+    assert tracewh(*query, "--limit", "1").out == "kernel,Kernel\n2,0\n"
+    assert tracewh("query", sql, "--sort", "Kernel").out.splitlines()[2].split() == ["0", "2"]
+
+
 def test_limit_counts_rows_and_zero_is_all(tracewh: Command, warehouse: Path) -> None:
     for limit, rows in (("1", 1), ("0", 2), ("5", 2)):
         done = tracewh("show", "step_breakdown", "--limit", limit, "--format", "json")
