@@ -73,7 +73,9 @@ def _add_step(
     step = found["step"]
     if step is None:
         return
-    window = (step["start"], min(max(step["end"], step["start"] + least), found["length"]))
+    # A step may have no length; a query takes no empty part.
+    end = max(step["end"], step["start"] + max(least, 1))
+    window = (step["start"], min(end, found["length"]))
     found["window"] = dict(zip(("start", "end"), window, strict=True))
     found["step_rectangles"] = rectangles(
         warehouse, trace, *window, STEP_PIXELS, most_rows=most_rows

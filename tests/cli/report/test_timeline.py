@@ -18,7 +18,7 @@ from tests.cli.report.conftest import revisit as visit
 from tests.cli.report.parts import panels_only
 from tests.cli.report.servers import ENDLESS, answer_of, sent, started
 from tracewh.cli.report.report_trace import choose_trace
-from tracewh.cli.report.timeline import critical_path_at
+from tracewh.cli.report.timeline import critical_path_at, embedded
 from tracewh.cli.report.write import write_report
 
 __all__ = ["visit"]
@@ -452,6 +452,19 @@ def test_a_trace_without_durations_has_no_timeline(visit: Visit, tmp_path: Path)
         "The trace has no events with a duration."
     )
     visit.all_panels()
+
+
+def test_the_step_in_full_may_have_no_length(tmp_path: Path) -> None:
+    """A page without a server has a part of the recording that is not empty."""
+    steps = [event("user_annotation", f"ProfilerStep#{n}", 1, at, 0) for n, at in ((1, 0), (2, 9))]
+    trace = {"schemaVersion": 1, "traceEvents": [*steps, event("cpu_op", "aten::mm", 1, 2, 3)]}
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs" / "rank0.json").write_text(json.dumps(trace), "utf-8")
+    tracewh.ingest([tmp_path / "logs"], tmp_path / "warehouse")
+    with tracewh.open(tmp_path / "warehouse") as opened:
+        found = embedded(opened, choose_trace(opened, "logs", None, None, None))
+    assert found["step"]["start"] == found["step"]["end"]
+    assert found["window"]["end"] == found["window"]["start"] + 1
 
 
 def test_a_step_with_a_long_name_fits_a_phone(visit: Visit, tmp_path: Path) -> None:
