@@ -644,13 +644,18 @@ CREATE MACRO verdict_v1(
                                 WHEN f.steps > 1
                                     THEN
                                         as_time(f.min_us) || ' to ' || as_time(f.max_us)
-                                        || ', '
-                                        || as_digits(1000000 / f.total_us)
-                                        || ' steps per second'
+                                        || coalesce(
+                                            ', ' || as_digits(1000000 / nullif(f.total_us, 0))
+                                            || ' steps per second',
+                                            ''
+                                        )
                                 WHEN f.steps = 1
                                     THEN
-                                        'one step, ' || as_digits(1000000 / f.total_us)
-                                        || ' steps per second'
+                                        'one step' || coalesce(
+                                            ', ' || as_digits(1000000 / nullif(f.total_us, 0))
+                                            || ' steps per second',
+                                            ''
+                                        )
                                 WHEN f.is_empty THEN 'no complete step'
                                 WHEN f.is_foreign THEN 'no steps'
                                 ELSE 'no steps; ' || recording_hint(f.source, 'steps')
