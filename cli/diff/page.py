@@ -177,10 +177,12 @@ def amount(value: float | None, unit: str) -> str:
         return "-"
     if unit == "us":
         factor, name = next(
-            (each for each in ((1e6, "s"), (1e3, "ms")) if abs(value) >= each[0]), (1, "us")
+            # What is rounded to 1,000 has the next unit.
+            (each for each in ((1e6, "s"), (1e3, "ms")) if abs(value) >= 0.9995 * each[0]),
+            (1, "us"),
         )
         scaled = value / factor
-        return f"{scaled:.3g} {name}" if abs(scaled) < 1000 else f"{scaled:,.0f} {name}"
+        return f"{scaled:.3g} {name}" if abs(scaled) < 999.5 else f"{scaled:,.0f} {name}"
     if unit == "bytes":
         factor, name = next((each for each in _BINARY if abs(value) >= each[0]), (1, "B"))
         scaled = value / factor

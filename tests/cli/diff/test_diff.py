@@ -108,6 +108,21 @@ def test_memory_has_the_units_of_the_summary() -> None:
     assert [amount(value, "bytes") for value in values] == [text for (text,) in texts]
 
 
+@pytest.mark.parametrize(
+    ("us", "text"),
+    [
+        (999.4, "999 us"),
+        (-999.7, "-1 ms"),
+        (999_400, "999 ms"),
+        (999_700, "1 s"),
+        (999.7e6, "1,000 s"),
+        (12_345e6, "12,345 s"),
+    ],
+)
+def test_a_time_has_the_unit_that_it_is_rounded_to(us: float, text: str) -> None:
+    assert amount(us, "us") == text
+
+
 def test_a_page_for_a_person(tracewh: Command, pair: Path) -> None:
     done = tracewh("diff", "before", "after")
     assert (done.code, done.err) == (0, "")
