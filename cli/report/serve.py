@@ -282,7 +282,7 @@ def application(
         if isinstance(given, Response):
             return given
         kind = given.get("format")
-        if kind not in EXPORTS:
+        if not isinstance(kind, str) or kind not in EXPORTS:
             return json_response({"error": f"the format must be {' or '.join(EXPORTS)}"}, 400)
         arguments = {"sql": given["sql"], "format": kind, "most_bytes": site.most_bytes}
         task = Task("export", arguments)

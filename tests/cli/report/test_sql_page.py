@@ -58,6 +58,10 @@ def test_an_export_only_reads_the_warehouse(client: TestClient) -> None:
     assert "disabled by configuration" in refusal(client, "FROM read_text('/etc/passwd')")
     assert refusal(client, "EXPLAIN SELECT 1") == "a plan is not exported; export the query itself"
     assert refusal(client, "SELECT 1", "xlsx") == "the format must be csv or parquet"
+    for kind in (["csv"], None, 1):
+        answer = client.post("/api/export", json={"sql": "SELECT 1", "format": kind})
+        found = answer.status_code, answer.json()["error"]
+        assert found == (400, "the format must be csv or parquet")
     assert client.post("/api/export", content=b'{"sql": "SELECT 1"}').status_code == 415
     assert files_of(client) == []
 
