@@ -25,6 +25,8 @@ from tracewh.cli.diagnostics.errors import OK
 from tracewh.cli.output import Format, Output, parse_integer
 from tracewh.files import printable
 
+#: Longest time between two scans, in seconds.
+LONGEST_INTERVAL = 24 * 3600
 INGEST, ANALYZE, MAINTAIN = "Ingest", "Analyze", "Maintain"
 
 app = typer.Typer(
@@ -144,6 +146,8 @@ def watch(
 
     workers = None if jobs is None else parse_integer("--jobs", jobs, least=1)
     seconds = parse_integer("--interval", interval, least=1)
+    if seconds > LONGEST_INTERVAL:
+        diagnostics.usage_error(f"--interval takes at most {LONGEST_INTERVAL} seconds (a day)")
     raise typer.Exit(run_watch(paths, warehouse, run, workers, seconds, step_range))
 
 

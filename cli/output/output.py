@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from tracewh.views.warehouse import Warehouse
 
 
+#: Most digits of a number in an option: a trillion rows or MB. DuckDB takes no memory limit that is much larger.
+MOST_DIGITS = 12
 #: Warehouses of a process that ends.
 _left_open: list[Warehouse] = []
 
@@ -253,6 +255,8 @@ def write_parquet(result: duckdb.DuckDBPyRelation, sink: IO[bytes]) -> int:
 
 def parse_integer(option: str, text: str, *, least: int) -> int:
     """Parse the value of an option that is a whole number."""
+    if text.isdecimal() and len(text) > MOST_DIGITS:
+        diagnostics.usage_error(f"{option} takes a whole number of at most {MOST_DIGITS} digits")
     if not text.isdecimal() or int(text) < least:
         diagnostics.usage_error(f"{option} takes a whole number of at least {least}, not {text!r}")
     return int(text)
