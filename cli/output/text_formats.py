@@ -6,7 +6,6 @@ written without a copy.
 
 from __future__ import annotations
 
-import json as _json
 import re
 from typing import IO, TYPE_CHECKING
 
@@ -23,6 +22,8 @@ BATCH_ROWS = 20_000
 FORMULA = re.compile(r"^[=+\-@\t\r]")
 #: Numbers that JSON does not have. A match inside a text is harmless.
 NOT_JSON = re.compile(rb"NaN|Infinity")
+#: A text of JSON, or such a number outside of texts.
+TEXT_OR_NOT_JSON = re.compile(rb'("[^"\\]*(?:\\.[^"\\]*)*")|-?(?:NaN|Infinity)')
 
 
 def csv(result: duckdb.DuckDBPyRelation, sink: IO[bytes], escape_formulas: bool = False) -> int:
@@ -48,7 +49,7 @@ def csv(result: duckdb.DuckDBPyRelation, sink: IO[bytes], escape_formulas: bool 
 
 def markdown(result: duckdb.DuckDBPyRelation, sink: IO[bytes]) -> int:
     """Write a pipe table with numbers aligned right; NULL is an empty cell."""
-    names = [name.replace("|", "\\|") for name in result.columns]
+    names = [re.sub(r"\r?\n", "<br>", name.replace("|", "\\|")) for name in result.columns]
     rules = ["---:" if NUMERIC.fullmatch(str(kind)) else "---" for kind in result.types]
     for line in (names, rules):
         sink.write(f"| {' | '.join(line)} |\n".encode())
@@ -77,16 +78,17 @@ def json(result: duckdb.DuckDBPyRelation, sink: IO[bytes]) -> int:
 
 
 def _finite(block: memoryview) -> bytes:
-    """Replace NaN and infinities in the lines of a block by null. This is rare, so it may be slow."""
-    lines = []
-    for line in bytes(block).split(b"\n"):
-        if NOT_JSON.search(line):
-            body = line.rstrip(b",")
-            value = _json.loads(body, parse_constant=lambda word: None)
-            compact = _json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-            line = compact.encode() + line[len(body) :]
-        lines.append(line)
-    return b"\n".join(lines)
+    """Replace NaN and infinities in the lines of a block by null. This is rare, so it may be slow.
+
+    The rest stays as it is: Python would read a DECIMAL as a float, which has fewer digits.
+    """
+    lines = bytes(block).split(b"\n")
+    return b"\n".join(
+        TEXT_OR_NOT_JSON.sub(lambda found: found[1] or b"null", line)
+        if NOT_JSON.search(line)
+        else line
+        for line in lines
+    )
 
 
 def _cells(result: duckdb.DuckDBPyRelation) -> Iterator[tuple[str, str]]:

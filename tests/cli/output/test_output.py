@@ -58,6 +58,27 @@ def test_markdown_escapes_pipes_and_aligns_numbers(tracewh: Command, warehouse: 
     )
 
 
+def test_json_keeps_the_digits_beside_what_it_cannot_say(tracewh: Command, warehouse: Path) -> None:
+    """Only the number is replaced, and not a text that looks like it."""
+    query = """
+    SELECT
+        1234567890123456789.123456789::DECIMAL(38, 9) AS amount,
+        '-inf'::DOUBLE AS x_us,
+        ['nan'::DOUBLE, 2] AS list,
+        'NaN "\\' AS name,
+        ' Infinity, "' AS "a NaN"
+    """
+    assert tracewh("query", query, "--format", "json").out == (
+        '[\n{"amount":1234567890123456789.123456789,"x_us":null,"list":[null,2.0],'
+        '"name":"NaN \\"\\\\","a NaN":" Infinity, \\""}\n]\n'
+    )
+
+
+def test_a_heading_of_markdown_is_one_line(tracewh: Command, warehouse: Path) -> None:
+    query = ("query", 'SELECT 1 AS "a\n|b"', "--format", "markdown")
+    assert tracewh(*query).out == "| a<br>\\|b |\n| ---: |\n| 1 |\n"
+
+
 def test_a_piped_table_is_whole(tracewh: Command, warehouse: Path, kernel_name: str) -> None:
     done = tracewh("show", "kernel_stats", "--run", "base")
     assert kernel_name in done.out
