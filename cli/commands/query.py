@@ -31,7 +31,7 @@ def run_query(sql: str, warehouse: str, output: Output, memory_mb: int | None = 
             opened.limit_memory(memory_mb)
         opened.confine(query=sql)
         if is_explain:
-            print(opened.sql(sql).fetchall()[-1][-1])
+            output.write_text(f"{opened.sql(sql).fetchall()[-1][-1]}\n", "a plan")
         elif not output.write_with_retry(lambda: opened.sql(sql)):
             diagnostics.note("no rows")
 

@@ -131,6 +131,18 @@ class Output:
         with self.sink() as sink:
             return write[self.format](result, sink)
 
+    def write_text(self, text: str, what: str) -> None:
+        """Write a text that is no table.
+
+        Args:
+            text: The text.
+            what: What it is, for the message that refuses another format.
+        """
+        if self.format is not Format.TABLE:
+            diagnostics.usage_error(f"{what} is plain text; leave out --format {self.format}")
+        with self.sink() as sink:
+            sink.write(text.encode())
+
     def write_with_retry(
         self,
         run: Callable[[], duckdb.DuckDBPyRelation],

@@ -125,6 +125,44 @@ def test_a_file_gets_the_bytes_that_stdout_gets(
     assert [path.name for path in tmp_path.iterdir()] == ["out"], "nothing is left beside it"
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("query", "EXPLAIN SELECT 1"),
+        ("views", "--sql"),
+        ("views", "verdict", "--sql"),
+        ("views", "verdict"),
+        ("views",),
+    ],
+)
+def test_a_text_is_written_to_a_file(
+    tracewh: Command, warehouse: Path, tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    file = tmp_path / "out.txt"
+    printed = tracewh(*words)
+    done = tracewh(*words, "-o", file)
+    assert (done.code, done.out, done.err) == (0, "", "")
+    assert file.read_text("utf-8") == printed.out != ""
+    done = tracewh(*words, "-o", tmp_path)
+    assert (done.code, done.err) == (1, f"tracewh: {tmp_path} is a folder; -o takes a file\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "what"),
+    [
+        (("query", "EXPLAIN SELECT 1"), "a plan"),
+        (("views", "--sql"), "SQL"),
+        (("views", "verdict", "--sql"), "SQL"),
+    ],
+)
+def test_a_text_has_no_other_format(
+    tracewh: Command, warehouse: Path, words: tuple[str, ...], what: str
+) -> None:
+    done = tracewh(*words, "--format", "json")
+    said = f"tracewh: {what} is plain text; leave out --format json\n"
+    assert (done.code, done.out, done.err) == (2, "", said)
+
+
 def test_a_query_that_fails_leaves_the_old_file_alone(
     tracewh: Command, warehouse: Path, tmp_path: Path
 ) -> None:

@@ -153,6 +153,8 @@ def test_parquet_is_not_for_a_terminal(warehouse: Path) -> None:
         match="parquet cannot be printed on a terminal; write it to a file with -o FILE",
     ):
         on_terminal(80, "runs", "--format", "parquet")
+    with pytest.raises(AssertionError, match="parquet cannot be printed on a terminal"):
+        on_terminal(80, "views", "verdict", "--format", "parquet")
 
 
 def test_csv_is_whole_on_a_terminal_too(warehouse: Path, kernel_name: str) -> None:
