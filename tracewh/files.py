@@ -1,8 +1,9 @@
-"""The protocol of a file to read, local or remote, and its name as text."""
+"""The protocol of a file to read, local or remote, and its name as text that can be printed."""
 
 from __future__ import annotations
 
 import io
+import unicodedata
 from typing import Literal, Protocol
 
 
@@ -33,6 +34,18 @@ class File(Protocol):
 
     def stat(self) -> Stat:
         """Size and modification time."""
+
+
+def visible(text: str, kept: str = "") -> str:
+    """Return a text with control characters escaped, but for those that are kept: a terminal would run them."""
+    if text.isprintable():
+        return text
+    return "".join(
+        char
+        if char in kept or unicodedata.category(char) not in ("Cc", "Cf", "Cs", "Zl", "Zp")
+        else char.encode("unicode_escape").decode("ascii")
+        for char in text
+    )
 
 
 def printable(name: str) -> str:

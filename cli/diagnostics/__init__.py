@@ -29,6 +29,7 @@ from tracewh.cli.diagnostics.errors import (
     CliError,
     UsageError,
 )
+from tracewh.files import visible
 
 __all__ = [
     "CliError",
@@ -50,6 +51,8 @@ __all__ = [
 ]
 
 
+#: Control characters that SQL in a message may have. Names of files may have any others, which are escaped.
+KEPT = "\n\t"
 #: Whether the process ends after the command, so that nothing has to be freed.
 process_ends = False
 
@@ -70,11 +73,11 @@ def warn(text: str) -> None:
 
 def line(text: str) -> None:
     """Print one plain line, e.g. of progress."""
-    print(text, file=sys.stderr, flush=True)
+    print(visible(text, KEPT), file=sys.stderr, flush=True)
 
 
 def _print(text: str, *, dim: bool = False) -> None:
-    first, *rest = text.splitlines() or [""]
+    first, *rest = visible(text.replace("\r\n", "\n"), KEPT).splitlines() or [""]
     shown = "\n".join([f"tracewh: {first}", *rest])
     print(
         f"\x1b[2m{shown}\x1b[22m" if dim and supports_color(sys.stderr) else shown, file=sys.stderr

@@ -8,12 +8,13 @@ that rounds to zero is ``0.0``, an exact zero is ``0``. NULL stays None; the tab
 from __future__ import annotations
 
 import math
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
+
+from tracewh.files import visible
 
 #: Integers from this size on get thousands separators.
 GROUPED_FROM = 10_000
@@ -73,16 +74,7 @@ def text(value: Any) -> str:
     """Return a value as one line, with control characters escaped: names in a trace may have any."""
     if isinstance(value, bool):
         return "true" if value else "false"
-    shown = str(value)
-    if shown.isprintable():
-        return shown
-    return "".join(_visible(char) for char in shown)
-
-
-def _visible(char: str) -> str:
-    if unicodedata.category(char) not in ("Cc", "Cf", "Cs", "Zl", "Zp"):
-        return char
-    return char.encode("unicode_escape").decode("ascii")
+    return visible(str(value))
 
 
 def _instants(values: Sequence[int | None]) -> list[str | None]:

@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING, Protocol, Self
 
 from tracewh.cli import diagnostics
-from tracewh.cli.output.cell_format import text as plain
+from tracewh.files import visible
 
 if TYPE_CHECKING:
     from tracewh.ingest.api import FileResult, Progress
@@ -94,7 +94,7 @@ class Bar:
 
     def remark(self, text: str) -> None:
         """Print the message above the bar."""
-        self._bar.console.print(text, markup=False, soft_wrap=True)
+        self._bar.console.print(visible(text, diagnostics.KEPT), markup=False, soft_wrap=True)
 
     def __enter__(self) -> Self:
         self._bar.start()
@@ -106,9 +106,9 @@ class Bar:
 
 def describe_result(result: FileResult) -> str:
     """Return the result of a file as one line."""
-    source = plain(result.source)
+    source = visible(str(result.source))
     if result.status == "refused":
-        return f"{source}: refused: {plain(result.reason)}"
+        return f"{source}: refused: {visible(result.reason)}"
     if result.status == "unchanged":
         return f"{source}: unchanged, already ingested"
     skipped = f", {result.skipped_events:,} skipped" if result.skipped_events else ""

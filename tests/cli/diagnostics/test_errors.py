@@ -123,6 +123,22 @@ def test_wording(
     assert (done.code, done.out) == (code, "")
 
 
+def test_a_name_with_an_escape_sequence_does_not_reach_the_terminal(
+    tracewh: Command, tmp_path: Path
+) -> None:
+    folder = tmp_path / "a\x1b]0;title\x07\u202eb\r"
+    shown = f"{tmp_path}/a\\x1b]0;title\\x07\\u202eb\\r"
+    done = tracewh("runs", "-w", folder)
+    said = "does not exist; create a warehouse with `tracewh ingest LOGDIR -w"
+    assert done.err.startswith(f"tracewh: {shown} {said}")
+    assert done.err.count("\n") == 1 and done.err.strip().isprintable()
+    folder.mkdir()
+    (folder / "rank0.json").write_text("no trace")
+    done = tracewh("ingest", folder, "-w", tmp_path / "w")
+    assert f"{shown}/rank0.json" in done.err
+    assert done.err.replace("\n", "").isprintable()
+
+
 def test_not_a_warehouse(tracewh: Command, tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     done = tracewh("runs", "-w", tmp_path)
