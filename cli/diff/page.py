@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json as _json
 import sys
+import textwrap
 from collections.abc import Callable, Sequence
-from textwrap import wrap
 from typing import TYPE_CHECKING
+
+from rich.cells import cell_len
 
 from tracewh.cli.diff.comparison import Change, Comparison, Row
 from tracewh.cli.output.cell_format import text as plain
+from tracewh.cli.output.cells import pad
 from tracewh.cli.output.labels import distinct, shorten
 
 if TYPE_CHECKING:
@@ -44,8 +47,8 @@ def text(
     sentence, details = _verdict(comparison)
     drawn = _in_columns(_rows(comparison, only_significant, NARROW))
     if screen is None:
-        return "\n".join([*wrap(sentence, WIDTH), details, "", *drawn, ""])
-    if max(map(len, drawn)) > screen.width:
+        return "\n".join([*textwrap.wrap(sentence, WIDTH), details, "", *drawn, ""])
+    if max(map(cell_len, drawn)) > screen.width:
         drawn = _fitted(_rows(comparison, only_significant, sys.maxsize), screen.width)
     return "\n".join([*screen.wrap(sentence), *screen.wrap(details), "", *drawn, ""])
 
@@ -64,12 +67,12 @@ def _rows(comparison: Comparison, only_significant: bool, longest: int) -> list[
 
 def _in_columns(rows: Sequence[tuple[str, ...]]) -> list[str]:
     """Return a line per row."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
     return [_line(row, widths) for row in rows]
 
 
 def _line(row: Sequence[str], widths: Sequence[int]) -> str:
-    parts = [row[0].ljust(widths[0])]
+    parts = [pad(row[0], widths[0])]
     parts += [cell.rjust(width) for cell, width in zip(row[1:5], widths[1:5], strict=True)]
     return GAP.join([*parts, row[5]]).rstrip()
 
@@ -79,7 +82,7 @@ def _fitted(rows: Sequence[tuple[str, ...]], width: int) -> list[str]:
 
     If that is not enough, the figures of a row stand below its name, and its significance beside the name.
     """
-    _, *widths, last = (max(map(len, column)) for column in zip(*rows, strict=True))
+    _, *widths, last = (max(map(cell_len, column)) for column in zip(*rows, strict=True))
     figures = sum(widths) + len(GAP) * len(widths)
     room = width - figures - (len(GAP) + last if last else 0)
     is_beside = room >= LEAST_NAME
@@ -89,12 +92,12 @@ def _fitted(rows: Sequence[tuple[str, ...]], width: int) -> list[str]:
     drawn = []
     for name, *cells in rows:
         label = labels.get(name) or shorten(name, width)
-        if is_beside and len(label) <= room:
+        if is_beside and cell_len(label) <= room:
             drawn.append(_line((label, *cells), (room, *widths)))
             continue
         # The name has a line of its own.
         beside = "" if is_beside else cells[-1]
-        drawn += [label.ljust(width - len(beside)) + beside] if label else []
+        drawn += [pad(label, width - len(beside)) + beside] if label else []
         if any(cells):
             below = (*cells[:-1], cells[-1] if is_beside else "")
             drawn.append(

@@ -10,11 +10,11 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from textwrap import wrap
 from typing import IO, TYPE_CHECKING, Any
 
 from tracewh.cli import diagnostics
 from tracewh.cli.output import cell_format, table
+from tracewh.cli.output.cells import wrap
 from tracewh.cli.output.column_types import NUMERIC
 from tracewh.cli.output.empty_result import SOURCE
 
@@ -146,7 +146,7 @@ def _same_day(
 
 def _aside(text: str, style: table.TableStyle) -> list[str]:
     assert style.width is not None
-    return [style.faint(line) for line in wrap(text, style.width, break_on_hyphens=False)]
+    return [style.faint(line) for line in wrap(text, style.width)]
 
 
 def _table_style() -> table.TableStyle:

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from textwrap import wrap
 
 from rich.cells import cell_len
 
 from tracewh.cli.output.cell_format import ColumnFormat
+from tracewh.cli.output.cells import wrap
 from tracewh.cli.output.labels import distinct
 
 GAP = "  "
@@ -185,7 +185,7 @@ def _cells(fit: _Fit, style: TableStyle) -> Iterator[Sequence[str]]:
 
 
 def _prose(text: str, fit: _Fit) -> list[str]:
-    lines = wrap(text, fit.width, break_on_hyphens=False) or [""]
+    lines = wrap(text, fit.width) or [""]
     return [_place(line, fit) for line in lines]
 
 

@@ -6,11 +6,11 @@ import re
 import shutil
 import sys
 from dataclasses import dataclass
-from textwrap import wrap
 
 from tracewh.cli import diagnostics
 from tracewh.cli.output import Output
 from tracewh.cli.output.cell_format import text as plain
+from tracewh.cli.output.cells import wrap
 
 #: Width of the page: no narrower than this, no wider than that.
 NARROWEST, WIDEST = 40, 110
@@ -48,7 +48,7 @@ class Page:
         room = max(self.width - indent, 1)
         kept = BEFORE_UNIT.sub("\N{NO-BREAK SPACE}", plain(text))
         kept = kept.replace(" = ", "\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}")
-        lines = wrap(kept, room, break_on_hyphens=False, break_long_words=False) or [""]
+        lines = wrap(kept, room, break_long_words=False) or [""]
         lines = [line.replace("\N{NO-BREAK SPACE}", " ") for line in lines]
         heads = [first, *[" " * indent] * (len(lines) - 1)]
         return [

@@ -225,6 +225,33 @@ def test_two_kernels_never_look_alike(
         assert len(names) == len(set(names)) == 2, page
 
 
+def test_wide_characters_take_two_cells(
+    tracewh: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for run, steps in (("before", BEFORE), ("after", AFTER)):
+        events = trace(steps)
+        for kernel in (event for event in events if event["cat"] == "kernel"):
+            kernel["name"] = "核" * 20
+        path = tmp_path / "logs" / run / "w.json"
+        path.parent.mkdir(parents=True)
+        path.write_text(json.dumps({"traceEvents": events}), "utf-8")
+    library.ingest(tmp_path / "logs", tmp_path / "wh")
+
+    def lines() -> list[str]:
+        # As wide as on a terminal.
+        out = tracewh("diff", "before", "after", "-w", tmp_path / "wh").out
+        return out.replace("核", "核 ").splitlines()
+
+    heading, *rows = lines()[3:]
+    end = heading.index("baseline") + len("baseline")
+    assert [row for row in rows if "核" in row]
+    assert {row[end - 1 : end + 2].strip() for row in rows if row[end:].strip()} <= {"s", "%"}
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    for columns in (60, 80, 110):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        assert max(map(len, lines())) <= columns
+
+
 def test_a_run_does_not_differ_from_itself(tracewh: Command, pair: Path) -> None:
     done = tracewh(
         "diff", "before", "before", "--fail-if", "step_us > 0", "--fail-if", "kernel_us >= 0.1%"

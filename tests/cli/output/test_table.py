@@ -7,6 +7,7 @@ import tracemalloc
 from pathlib import Path
 
 import duckdb
+from rich.cells import cell_len
 
 from tracewh.cli.output.cell_format import ColumnFormat, column
 from tracewh.cli.output.screen import write_table
@@ -114,6 +115,12 @@ def test_prose_wraps() -> None:
     )
     assert len(lines) > 4
     assert render([texts("message", "", "a")], TableStyle()) == ["message", "───────", "", "a"]
+
+
+def test_wide_characters_of_prose_take_two_cells() -> None:
+    columns = [texts("check", "no_stacks"), texts("message", "核核核核 核核核 " * 9)]
+    lines = render(columns, TableStyle(width=60))
+    assert max(map(cell_len, lines)) <= 60
 
 
 def test_the_lines_of_a_file_are_never_in_memory_together(tmp_path: Path) -> None:
