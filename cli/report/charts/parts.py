@@ -94,13 +94,17 @@ def ranked(field: str) -> dict[str, Any]:
 
 
 def shortened() -> list[dict[str, Any]]:
-    """Return transforms that make `_short`: `_name` shortened in the middle, different for each bar."""
+    """Return transforms that make `_short`: `_name` shortened in the middle, different for each bar.
+
+    It begins with a blank. Vega finds a bar as a property of an object, and each object has some already, such as
+    `constructor`.
+    """
     short = (
         "length(datum._name) > letters ? slice(datum._name, 0, ceil(letters * 0.6)) + '…' "
         "+ slice(datum._name, length(datum._name) - floor(letters * 0.4) + 1) : datum._name"
     )
     return [
-        {"calculate": short, "as": "_short"},
+        {"calculate": f"' ' + ({short})", "as": "_short"},
         {
             "window": [{"op": "row_number", "as": "_again"}],
             "groupby": ["_short"],
@@ -120,7 +124,12 @@ def named() -> dict[str, Any]:
         "type": "nominal",
         "title": None,
         "sort": {"field": "_rank", "op": "min"},
-        "axis": {"labelLimit": 420, "ticks": False, "domain": False},
+        "axis": {
+            "labelExpr": "slice(datum.label, 1)",
+            "labelLimit": 420,
+            "ticks": False,
+            "domain": False,
+        },
     }
 
 

@@ -105,6 +105,21 @@ def test_shortened_names_differ() -> None:
     assert [text for text in shown if "kernel" in text] == [short, f"{short} (2)", f"{short} (3)"]
 
 
+@pytest.mark.parametrize(
+    "kind",
+    [
+        {"kind": "top", "values": ("total_us",), "sums": ("total_us",)},
+        {"kind": "shares", "value": "total_us"},
+    ],
+)
+def test_names_that_every_object_of_javascript_has(kind: dict[str, Any]) -> None:
+    names = ["constructor", "__proto__", "aten::mm", "toString"]
+    rows = found({"name": "-", "total_us": "us"}, *((name, 9 - n) for n, name in enumerate(names)))
+    chart = {**kind, "label": "name"}
+    shown = texts(charts.specification(chart, rows), charts.records(rows))
+    assert [text for text in shown if text in names] == names
+
+
 def test_frames_of_a_flame_graph() -> None:
     rows = found(
         {"stack": "-", "value_us": "us"}, ("a;b", 600), ("a b;c", 300), ("a;d", 90), ("a", 10)
