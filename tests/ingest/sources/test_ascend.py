@@ -13,6 +13,7 @@ import pytest
 
 import tracewh
 from tests.ingest.sources import ascend_recording as drawn
+from tracewh.storage.checks import check
 
 Rows = list[tuple[Any, ...]]
 BASE = drawn.START_US * 1000
@@ -125,6 +126,21 @@ def test_arrows(recording: tracewh.Warehouse) -> None:
         ("async_npu", 1_700_000_000_000_036_000, "100"),
         ("async_task_queue", 1, "100"),
     ]
+
+
+def test_an_intact_recording_passes_the_checks(tmp_path: Path) -> None:
+    # Rows of the overlap analysis are left out, so arrows behind them lie beyond the number of events.
+    events = drawn.events()
+    [free] = [event for event in events if event["name"] == "Free"]
+    place = events.index(free)
+    file = tmp_path / "trace_view.json"
+    file.write_text(json.dumps([*events[:place], *[free] * 40, *events[place:]]), "utf-8")
+    tracewh.ingest([file], tmp_path / "warehouse")
+    with tracewh.open(tmp_path / "warehouse") as warehouse:
+        sql = "FROM flows SELECT min(target_event_id) >= (SELECT events FROM traces)"
+        assert rows(warehouse, sql) == [(True,)]
+    [checked] = check(tmp_path / "warehouse")
+    assert checked.problems == ()
 
 
 def test_memory_is_that_of_operator_memory(recording: tracewh.Warehouse) -> None:
