@@ -15,6 +15,7 @@
 --   severity   VARCHAR  -    'warning' or 'info'.
 --   value      DOUBLE   -    The measured value, in percent.
 --   threshold  DOUBLE   -    Threshold of the rule.
+--   lost_us    DOUBLE   us   The measured time per mean step, as far as it lies in steps; NULL if steps are not stored.
 --   message    VARCHAR  -    What was measured and what to change.
 CREATE MACRO device_advice(
     run VARCHAR := NULL, worker VARCHAR := NULL, span VARCHAR := NULL
@@ -35,6 +36,8 @@ CREATE MACRO device_advice(
     ),
 
     -- Of more than 500 us.
+    _long AS MATERIALIZED (FROM long_gaps(run, worker, span, 500.001)),
+
     _gaps AS (
         SELECT
             w.run,
@@ -45,7 +48,7 @@ CREATE MACRO device_advice(
             max(l.end_ns - l.start_ns - l.profiler_ns) / 1000.0 AS longest_us,
             100.0 * sum(l.end_ns - l.start_ns - l.profiler_ns) / any_value(w.window_ns) AS share_pct
         FROM _windows AS w
-        INNER JOIN long_gaps(run, worker, span, 500.001) AS l
+        INNER JOIN _long AS l
             ON
                 w.run = l.run AND w.worker = l.worker AND w.span = l.span
                 AND w.device_id IS NOT DISTINCT FROM l.device_id
@@ -53,12 +56,13 @@ CREATE MACRO device_advice(
     ),
 
     -- The profiler records for a while before the first kernel and after the last.
-    _stretches AS (
+    _stretches AS MATERIALIZED (
         SELECT
             u.run,
             u.worker,
             u.span,
             u.device_id,
+            u.start_ns,
             u.duration_us,
             u.value_pct,
             u.start_ns BETWEEN
@@ -89,17 +93,70 @@ CREATE MACRO device_advice(
             s.span,
             s.start_ns,
             s.end_ns,
-            sum(s.extended_end_ns - s.extended_start_ns) OVER (
-                PARTITION BY s.run, s.worker, s.span
-            ) AS all_ns
+            s.extended_start_ns,
+            s.extended_end_ns,
+            count(*) OVER trace AS steps,
+            sum(s.extended_end_ns - s.extended_start_ns) OVER trace AS all_ns
         FROM steps AS s
         WHERE
             NOT s.is_tail
             AND is_wanted(s.run, s.worker, s.span, run, worker, span)
+        WINDOW trace AS (PARTITION BY s.run, s.worker, s.span)
+    ),
+
+    -- A gap between two steps makes neither of them longer.
+    _lost AS (
+        SELECT
+            i.rule,
+            i.run,
+            i.worker,
+            i.span,
+            i.device_id,
+            sum(
+                i.lost_share * greatest(
+                    least(i.end_ns, s.extended_end_ns) - greatest(i.start_ns, s.extended_start_ns),
+                    0
+                )
+            ) / any_value(s.steps) / 1000 AS lost_us
+        FROM (
+            SELECT
+                'device_gaps' AS rule,
+                l.run,
+                l.worker,
+                l.span,
+                l.device_id,
+                l.start_ns,
+                l.end_ns,
+                1 - l.profiler_ns / (l.end_ns - l.start_ns) AS lost_share
+            FROM _long AS l
+            UNION ALL
+            SELECT
+                'low_utilization_periods',
+                t.run,
+                t.worker,
+                t.span,
+                t.device_id,
+                t.start_ns,
+                t.start_ns + (1000 * t.duration_us)::BIGINT,
+                1
+            FROM _stretches AS t
+            WHERE t.is_between AND t.value_pct < 50
+        ) AS i
+        INNER JOIN _steps AS s ON i.run = s.run AND i.worker = s.worker AND i.span = s.span
+        GROUP BY i.rule, i.run, i.worker, i.span, i.device_id
     ),
 
     _calls AS MATERIALIZED (
-        SELECT h.run, h.worker, h.span, h.event_id, h.name, h.duration_ns, h.op_id, s.all_ns
+        SELECT
+            h.run,
+            h.worker,
+            h.span,
+            h.event_id,
+            h.name,
+            h.duration_ns,
+            h.op_id,
+            s.steps,
+            s.all_ns
         FROM host_events AS h
         INNER JOIN _steps AS s
             ON
@@ -117,6 +174,7 @@ CREATE MACRO device_advice(
             c.run,
             c.worker,
             c.span,
+            c.steps,
             c.all_ns,
             CASE
                 WHEN NOT contains(c.name, 'Async') OR regexp_matches(d.name, 'HtoD|DtoH')
@@ -144,8 +202,10 @@ CREATE MACRO device_advice(
             c.worker,
             c.span,
             100.0 * sum(c.wait_ns) / any_value(c.all_ns) AS wait_pct,
+            sum(c.wait_ns) / any_value(c.steps) / 1000 AS wait_us,
             arg_max(c.place, (c.wait_ns, c.place)) FILTER (WHERE c.wait_ns IS NOT NULL) AS place,
             100.0 * sum(c.pageable_ns) / any_value(c.all_ns) AS pageable_pct,
+            sum(c.pageable_ns) / any_value(c.steps) / 1000 AS pageable_us,
             count(c.pageable_ns) AS pageable_copies,
             ratio(sum(c.pageable_bytes), sum(c.pageable_ns)) AS pageable_gbps
         FROM _copies AS c
@@ -160,6 +220,7 @@ CREATE MACRO device_advice(
         'warning' AS severity,
         max(g.share_pct) AS value,
         10::DOUBLE AS threshold,
+        arg_max(l.lost_us, (g.share_pct, -g.device_id)) AS lost_us,
         arg_max(format(
             '{} {} is idle for {:.1f} % of the time in gaps of more than 500 us '
             || '({}, the longest {:.1f} us): gpu_gaps shows what the host does in them; make it '
@@ -169,6 +230,10 @@ CREATE MACRO device_advice(
     FROM _gaps AS g
     INNER JOIN device_words(run, worker, span) AS w
         ON g.run = w.run AND g.worker = w.worker AND g.span = w.span
+    LEFT JOIN _lost AS l
+        ON
+            g.run = l.run AND g.worker = l.worker AND g.span = l.span
+            AND g.device_id IS NOT DISTINCT FROM l.device_id AND l.rule = 'device_gaps'
     WHERE g.share_pct > 10
     GROUP BY g.run, g.worker, g.span
     UNION ALL
@@ -180,6 +245,7 @@ CREATE MACRO device_advice(
         'info',
         max(q.share_pct),
         10,
+        arg_max(l.lost_us, (q.share_pct, -q.device_id)),
         arg_max(format(
             '{} {} runs kernels for {:.1f} % of the time, but for less than half of it during '
             || '{:.1f} % of the recording: utilization_series shows when, and step_breakdown which '
@@ -189,6 +255,11 @@ CREATE MACRO device_advice(
     FROM _quiet AS q
     INNER JOIN device_words(run, worker, span) AS w
         ON q.run = w.run AND q.worker = w.worker AND q.span = w.span
+    LEFT JOIN _lost AS l
+        ON
+            q.run = l.run AND q.worker = l.worker AND q.span = l.span
+            AND q.device_id IS NOT DISTINCT FROM l.device_id
+            AND l.rule = 'low_utilization_periods'
     WHERE q.busy_pct >= 50 AND q.share_pct > 10
     GROUP BY q.run, q.worker, q.span
     UNION ALL
@@ -200,6 +271,7 @@ CREATE MACRO device_advice(
         'warning',
         c.wait_pct,
         5,
+        c.wait_us,
         format(
             'For {:.1f} % of the mean step the host is in calls that copy between host and '
             || 'device, the longest for {}: pin the memory, copy with non_blocking=True, and read '
@@ -217,6 +289,7 @@ CREATE MACRO device_advice(
         'info',
         c.pageable_pct,
         1,
+        c.pageable_us,
         format(
             'Copies between the device and pageable memory take {:.1f} % of the mean step '
             || '({}{}): pin the memory (pin_memory=True in DataLoader, Tensor.pin_memory), which '

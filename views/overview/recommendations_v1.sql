@@ -120,6 +120,9 @@
 -- The profiler slows the host. So a device that waits for the host waits less without the profiler: time a few steps
 -- without it before you change anything.
 --
+-- The cost of device_gaps and low_utilization_periods is the part of their time that lies in steps. Between steps the
+-- device may be idle for longer; no step becomes shorter without that.
+--
 -- Of communication on the host the cost is estimated, because operators may run beside it. That of compilation is
 -- measured on the host, and estimated beside a device.
 --
@@ -792,15 +795,15 @@ CREATE MACRO recommendations_v1(
             a.message,
             CASE a.rule
                 WHEN 'blocking_copies' THEN d.copying_us
-                WHEN 'pageable_copies' THEN least(a.value / 100 * d.total_us, d.memcpy_us)
-                ELSE a.value / 100 * d.total_us - d.explained_us
+                WHEN 'pageable_copies' THEN least(a.lost_us, d.memcpy_us)
+                ELSE greatest(a.lost_us - d.explained_us, 0)
             END,
             'estimated',
             CASE
                 WHEN a.rule = 'blocking_copies' THEN NULL
                 WHEN a.rule = 'pageable_copies'
                     THEN CASE WHEN d.has_blocking THEN 'blocking_copies' END
-                WHEN d.explained_us >= 0.5 * a.value / 100 * d.total_us THEN d.costliest
+                WHEN a.lost_us > 0 AND d.explained_us >= 0.5 * a.lost_us THEN d.costliest
                 WHEN a.rule = 'low_utilization_periods' AND d.has_gaps THEN 'device_gaps'
             END
         FROM device_rules AS a
