@@ -470,9 +470,11 @@ CREATE MACRO recommendations_v1(
                         || 'without NCCL{}: call init_process_group with backend="nccl".',
                         d.capability, coalesce(' (' || d.backend || ')', '')
                     ),
-                    'cost_us': nullif(d.communication_us, 0),
+                    -- Another backend does not make a straggler faster.
+                    'cost_us': nullif(d.communication_us - coalesce(d.straggler_us, 0), 0),
                     'confidence': CASE
-                        WHEN d.communication_us > 0 THEN 'estimated' ELSE 'possible'
+                        WHEN d.communication_us > coalesce(d.straggler_us, 0) THEN 'estimated'
+                        ELSE 'possible'
                     END,
                     'explained_by': NULL
                 },
