@@ -80,7 +80,11 @@ CREATE MACRO diff_verdict_v1(
             d.category,
             d.baseline_mean_us AS baseline_us,
             d.experiment_mean_us AS experiment_us,
-            d.delta_mean_us AS delta_us,
+            -- A step of a run without a device spends no time in work of a device.
+            CASE
+                WHEN d.category = 'total' THEN d.delta_mean_us
+                ELSE coalesce(d.experiment_mean_us, 0) - coalesce(d.baseline_mean_us, 0)
+            END AS delta_us,
             d.delta_mean_us_pct AS delta_us_pct,
             d.baseline_steps,
             d.experiment_steps,
@@ -192,7 +196,7 @@ CREATE MACRO diff_verdict_v1(
         INNER JOIN phrases AS p ON s.category = p.category
         CROSS JOIN total AS t
         WHERE
-            s.delta_us <> 0 AND t.is_comparable
+            s.delta_us <> 0 AND t.delta_us IS NOT NULL
             -- In traces of other programs no event is of a category, and "nothing recorded" would be false.
             AND NOT (
                 s.category = 'other'
@@ -327,12 +331,12 @@ CREATE MACRO diff_verdict_v1(
                             END,
                             'p = ' || format('{:.2g}', s.p_value),
                             CASE
-                                WHEN o.baseline_devices <> o.experiment_devices
+                                WHEN o.baseline_devices IS DISTINCT FROM o.experiment_devices
                                     THEN
                                         'on '
-                                        || o.baseline_devices
+                                        || coalesce(o.baseline_devices, 'no device')
                                         || ' and on '
-                                        || o.experiment_devices
+                                        || coalesce(o.experiment_devices, 'no device')
                             END
                         )
             END AS detail
