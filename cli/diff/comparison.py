@@ -88,6 +88,24 @@ class Comparison:
             blocks=_rows(warehouse, "diff_blocks", {**arguments, **within}),
         )
 
+    @property
+    def headline(self) -> Row:
+        """The row of the verdict that says how the two runs compare."""
+        [row] = [row for row in self.verdict if row["part"] == "headline"]
+        return row
+
+    @property
+    def has_steps(self) -> bool:
+        """Whether the step time compares steps of both runs, not recordings as a whole."""
+        titles = [row["title"] for row in self.verdict if row["part"] == "figure"]
+        return self.headline["delta_value"] is not None and titles[0] == "Step time"
+
+    def is_of_steps(self, figure: str) -> bool:
+        """Whether a figure of `figures` is the step time or a category of it."""
+        return figure == "step_us" or figure.removesuffix("_us") in {
+            row["category"] for row in self.steps
+        }
+
     def change(self, figure: str, name: str | None = None) -> Change:
         """Return the change of one of `figures`; with a name, of that operator or kernel."""
         kind, _, part = figure.partition("_")

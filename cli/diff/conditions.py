@@ -10,7 +10,7 @@ from typing import NoReturn
 
 from tracewh.cli import diagnostics
 from tracewh.cli.diagnostics.errors import CliError
-from tracewh.cli.diff.comparison import Change, unit_of
+from tracewh.cli.diff.comparison import Change, Row, unit_of
 
 #: Factors of the units of a limit, by the unit of the figure.
 UNITS = {
@@ -74,6 +74,12 @@ class Condition:
                    f"a limit is in {', '.join([*filter(None, units), '%'])}")  # fmt: skip
         limit = float(found["number"]) * units.get(unit, 1)
         return cls(text, figure, name, found["comparison"], limit, unit == "%")
+
+    def refuse_unless_comparable(self, headline: Row) -> None:
+        """Refuse to judge step times that the headline of the comparison does not compare."""
+        if headline["delta_value"] is None:
+            why = headline["text"].rstrip(".")
+            raise CliError(f"--fail-if {self.text!r}: {why[0].lower()}{why[1:]}")
 
     def holds(self, change: Change) -> bool:
         """Whether the change exceeds the limit. A figure that cannot be compared is an error."""

@@ -196,13 +196,15 @@ def amount(value: float | None, unit: str) -> str:
 
 
 def _counts(comparison: Comparison) -> str:
+    if not comparison.has_steps:
+        return ""
     counts = [comparison.overview[f"{side}_steps"] for side in ("baseline", "experiment")]
-    return f"{counts[0]} and {counts[1]} steps"
+    return f" ({counts[0]} and {counts[1]} steps)"
 
 
 def _scope(comparison: Comparison) -> str:
     """Return the part of the trace that operators and kernels are counted in."""
-    return comparison.block or f"whole recording ({_counts(comparison)})"
+    return comparison.block or f"whole recording{_counts(comparison)}"
 
 
 def _blocks(comparison: Comparison, most: int) -> list[Line]:

@@ -62,6 +62,8 @@ def compare(
             diagnostics.usage_error(str(error).removeprefix("Invalid Input Error: "))
     failed = []
     for condition in conditions:
+        if comparison.is_of_steps(condition.figure):
+            condition.refuse_unless_comparable(comparison.headline)
         change = comparison.change(condition.figure, condition.name)
         is_noise = only_significant and change.tested and not change.significant
         if condition.holds(change) and not is_noise:

@@ -391,6 +391,29 @@ def test_mistakes(tracewh: Command, pair: Path, words: list[str], code: int, mes
     assert (done.code, done.out, done.err) == (code, "", f"tracewh: {message}\n")
 
 
+def test_a_run_without_steps_is_not_judged(tracewh: Command, tmp_path: Path) -> None:
+    for run, steps in (("before", BEFORE), ("whole", AFTER), ("again", BEFORE)):
+        events = [e for e in trace(steps) if run == "before" or e["cat"] != "user_annotation"]
+        path = tmp_path / "logs" / run / "w.json"
+        path.parent.mkdir(parents=True)
+        path.write_text(json.dumps({"traceEvents": events}), "utf-8")
+    library.ingest(tmp_path / "logs", tmp_path / "wh")
+    diff = ("diff", "-w", tmp_path / "wh")
+    why = "not comparable: the experiment has no steps. Record with a schedule, and call prof.step() after each iteration"
+    for condition in ("step_us > 5%", "kernel_us < 1us"):
+        done = tracewh(*diff, "before", "whole", "--fail-if", condition)
+        assert (done.code, done.out) == (1, "")
+        assert done.err == f"tracewh: --fail-if {condition!r}: {why}\n"
+    # Figures of the recording, and those of operators, can be judged all the same.
+    conditions = ("--fail-if", "gpu_utilization_pct < -5", "--fail-if", "kernel_calls[gemm] > 0")
+    assert tracewh(*diff, "before", "whole", *conditions).code == 0
+    # Recordings as a whole are compared, and are not counted as steps.
+    assert tracewh(*diff, "whole", "again", "--fail-if", "step_us > 5%").code == 0
+    for runs in (("before", "whole"), ("whole", "again")):
+        page = tracewh(*diff, *runs, "--format", "markdown").out
+        assert "<summary>Kernels that changed most, whole recording</summary>" in page
+
+
 def test_an_unknown_figure_is_answered_with_all_there_are(tracewh: Command, pair: Path) -> None:
     done = tracewh("diff", "before", "after", "--fail-if", "zz > 1")
     [figures] = re.findall(r"unknown figure 'zz'; choose one of (.*)", done.err)
