@@ -6,7 +6,8 @@
 --
 -- With a queue of the device: if that queue was empty for more than 30 % of the batches that were pushed to it, the
 -- pipeline is slow. Otherwise, if the device ever found it empty, the transfer is slow. These are the rules of
--- MindInsight.
+-- MindInsight. The transfer is also slow if the device takes more than 5 % of the recorded time to take batches from
+-- a queue that holds some. If nobody recorded how full the queue was, the pipeline is slow then.
 --
 -- Without one, the training waits if that takes more than 5 % of the recorded time. Then the pipeline
 -- is slow if it has a slow worker, or if for most of the waiting the batch was not made yet, or, if that is not known,
@@ -78,6 +79,8 @@ CREATE MACRO data_waits(
             sum(b.get_ns) FILTER (WHERE b.is_unready) AS unready_ns,
             count(b.is_unready) AS known_batches,
             count(b.queue_size) FILTER (WHERE b.stage = 'iterator') AS iterator_sizes,
+            count(b.queue_size) FILTER (WHERE b.stage = 'device_queue') AS pushed_sizes,
+            count(b.queue_size) FILTER (WHERE b.stage = 'get_next') AS device_sizes,
             count(*) FILTER (WHERE b.stage = 'iterator' AND b.queue_size = 0) AS iterator_empty,
             count(*) FILTER (WHERE b.stage = 'device_queue' AND b.queue_size = 0) AS pushed_empty,
             count(*) FILTER (WHERE b.stage = 'get_next' AND b.queue_size = 0) AS device_empty,
@@ -144,16 +147,17 @@ CREATE MACRO data_waits(
             t.pipeline,
             t.pushed_batches > 0 OR t.device_batches > 0 AS has_device_queue,
             greatest(t.iterator_batches, t.pushed_batches, t.device_batches) AS batches,
+            t.device_ns,
             coalesce(t.device_ns, t.iterator_ns, t.pushed_ns) AS wait_ns,
             greatest(t.window_ns, r.recorded_ns) AS window_ns,
             CASE
                 WHEN t.known_batches > 0 THEN percentage(coalesce(t.unready_ns, 0), t.iterator_ns)
             END AS unready_pct,
             CASE
-                WHEN t.pushed_batches > 0 THEN percentage(t.pushed_empty, t.pushed_batches)
+                WHEN t.pushed_batches > 0 THEN percentage(t.pushed_empty, t.pushed_sizes)
                 ELSE percentage(t.iterator_empty, t.iterator_sizes)
             END AS queue_empty_pct,
-            percentage(t.device_empty, t.device_batches) AS device_empty_pct,
+            percentage(t.device_empty, t.device_sizes) AS device_empty_pct,
             percentage(t.cpu_ns, t.fetch_ns) AS fetch_cpu_pct,
             t.has_workers
         FROM _totals AS t
@@ -171,6 +175,13 @@ CREATE MACRO data_waits(
                     CASE
                         WHEN f.queue_empty_pct > 30 THEN 'slow_pipeline'
                         WHEN f.device_empty_pct > 0 THEN 'slow_transfer'
+                        WHEN percentage(f.device_ns, f.window_ns) > 5
+                            THEN
+                                CASE
+                                    WHEN coalesce(f.queue_empty_pct, f.device_empty_pct) IS NULL
+                                        THEN 'slow_pipeline'
+                                    ELSE 'slow_transfer'
+                                END
                         ELSE 'no_bottleneck'
                     END
             WHEN percentage(f.wait_ns, f.window_ns) > 5

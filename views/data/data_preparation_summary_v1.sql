@@ -6,7 +6,7 @@
 -- distributes: trace
 -- order: run, worker, span, pipeline, list_position(['slow_pipeline', 'slow_transfer', 'no_bottleneck', 'slow_worker', 'slow_operator', 'slow_reading', 'more_workers', 'fewer_workers'], finding), operator_id
 -- empty: No batch of an input pipeline was recorded: {record data}.
--- uses: as_percent, as_time, data_waits, ratio, data_pipeline_v1
+-- uses: as_percent, as_time, data_waits, frameworks, ratio, data_pipeline_v1
 -- example: samples --run resnet_gpu_workers_0 --span 1
 -- reading: The data set of this sample reads slowly on purpose.
 --
@@ -16,8 +16,8 @@
 --     slow_transfer   the training waits, although the batches are made: they are moved or pinned too slowly
 --     no_bottleneck   the training does not wait
 --
--- The training waits if it spends more than 5 % of its time on that; for MindSpore with a queue of the device, if the
--- queue is empty for more than 30 % of the batches, or the device ever finds it empty. Other findings follow if the
+-- The training waits if it spends more than 5 % of its time on that; for MindSpore with a queue of the device, also if
+-- the queue is empty for more than 30 % of the batches, or the device ever finds it empty. Other findings follow if the
 -- pipeline is slow. Their thresholds are those of MindInsight, except for slow_worker:
 --
 --     slow_worker     the median batch of one worker of a DataLoader takes at least twice as long as
@@ -55,10 +55,14 @@ CREATE MACRO data_preparation_summary_v1(
     WITH
     waits AS MATERIALIZED (
         SELECT
-            w.*,
+            w.* REPLACE (coalesce(w.has_workers, NOT h.loads_in_process) AS has_workers),
+            w.has_device_queue AND w.queue_empty_pct IS NOT NULL
+            AND (w.cause <> 'slow_transfer' OR w.device_empty_pct > 0) AS is_by_queue,
             ratio(w.wait_us, w.periods) AS period_us,
             ratio(w.slow_wait_us, w.periods) AS slow_period_us
         FROM data_waits(run, worker, span) AS w
+        LEFT JOIN frameworks(run, worker, span) AS h
+            ON w.run = h.run AND w.worker = h.worker AND w.span = h.span
     ),
 
     operators AS (
@@ -108,8 +112,8 @@ CREATE MACRO data_preparation_summary_v1(
             NULL AS operator_id,
             NULL AS operator,
             NULL AS loader_worker,
-            CASE WHEN w.has_device_queue THEN w.queue_empty_pct ELSE w.wait_pct END AS value,
-            CASE WHEN w.has_device_queue THEN 30 ELSE 5 END AS threshold,
+            CASE WHEN w.is_by_queue THEN w.queue_empty_pct ELSE w.wait_pct END AS value,
+            CASE WHEN w.is_by_queue THEN 30 ELSE 5 END AS threshold,
             w.period_us AS wait_per_step_us,
             CASE w.cause
                 WHEN 'no_bottleneck'
@@ -136,7 +140,9 @@ CREATE MACRO data_preparation_summary_v1(
                     || '. Use ' || CASE WHEN NOT w.has_workers THEN '' ELSE 'more ' END
                     || 'workers, or do less work per sample'
                     || CASE
-                        WHEN w.fetch_cpu_pct IS NULL AND w.queue_empty_pct IS NULL
+                        WHEN
+                            w.fetch_cpu_pct IS NULL AND w.queue_empty_pct IS NULL
+                            AND NOT w.has_device_queue
                             THEN
                                 '. To see what is slow, record it with '
                                 || 'tracewh.record.dataloader(loader, folder)'
