@@ -115,7 +115,11 @@ CREATE MACRO trace_quality_v1(
                     'holds': f.present_ranks < f.job_ranks,
                     'count': f.job_ranks - f.present_ranks,
                     'message': 'Only ' || f.present_ranks || ' of ' || f.job_ranks
-                    || ' ranks are in the warehouse: figures over all ranks cover only these.'
+                    || CASE
+                        WHEN f.present_ranks = 1
+                            THEN ' ranks is in the warehouse: figures over all ranks cover only it.'
+                        ELSE ' ranks are in the warehouse: figures over all ranks cover only these.'
+                    END
                 },
                 {
                     'check': 'rank_repeated',
@@ -143,7 +147,14 @@ CREATE MACRO trace_quality_v1(
                     'holds': h.launches > coalesce(w.captured, 0),
                     'count': h.launches - coalesce(w.captured, 0),
                     'message': 'Launches without a recorded kernel: their operators show too '
-                    || 'little device time; synchronise the device before the profiler stops.'
+                    || 'little device time; '
+                    || CASE
+                        WHEN h.has_counters AND h.replays IS NULL
+                            THEN
+                                'counters were recorded instead of kernels, so record once more '
+                                || 'without profiler_metrics.'
+                        ELSE 'synchronise the device before the profiler stops.'
+                    END
                 },
                 {
                     'check': 'work_not_recorded',
@@ -246,8 +257,15 @@ CREATE MACRO trace_quality_v1(
                     'severity': 'info',
                     'holds': h.replays IS NULL AND NOT h.is_foreign AND NOT h.is_empty,
                     'count': NULL,
-                    'message': 'No work on a device: if the job uses one, '
-                    || recording_hint(f.source, 'device') || '.'
+                    'message': 'No work on a device: '
+                    || CASE
+                        WHEN h.has_counters
+                            THEN
+                                'counters were recorded instead of kernels, so record once more '
+                                || 'without profiler_metrics'
+                        ELSE 'if the job uses one, ' || recording_hint(f.source, 'device')
+                    END
+                    || '.'
                 },
                 {
                     'check': 'no_operators',
