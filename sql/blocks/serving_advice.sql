@@ -154,11 +154,16 @@ CREATE MACRO serving_advice(
                     'value': percentage(f.mixed_steps, f.steps),
                     'threshold': 0,
                     'message': format(
-                        '{} of {} steps prefill {:.0f} tokens while {:.0f} requests wait for '
-                        || 'their next one, for {:.3g} ms{}: allow fewer tokens per step '
+                        '{} of {} step{} prefill{} {:.0f} token{} while {:.0f} request{} for '
+                        || '{} next one, for {:.3g} ms{}: allow fewer tokens per step '
                         || '(--max-num-batched-tokens in vLLM, --chunked-prefill-size in SGLang), '
                         || 'or run prefill and decode on different devices.',
-                        f.mixed_steps, f.steps, f.mixed_tokens, f.waiting_requests,
+                        f.mixed_steps, f.steps, CASE WHEN f.steps = 1 THEN '' ELSE 's' END,
+                        CASE WHEN f.mixed_steps = 1 THEN 's' ELSE '' END,
+                        f.mixed_tokens, CASE WHEN f.mixed_tokens = 1 THEN '' ELSE 's' END,
+                        f.waiting_requests,
+                        CASE WHEN f.waiting_requests = 1 THEN ' waits' ELSE 's wait' END,
+                        CASE WHEN f.waiting_requests = 1 THEN 'its' ELSE 'their' END,
                         f.mixed_us / 1000,
                         coalesce(format(
                             ' instead of {:.3g} ms in a step that only decodes', f.decode_us / 1000

@@ -101,7 +101,12 @@ CREATE MACRO serving_verdict(
         as_time(r.p50_us) || ' per ' || r.step_name
         || CASE
             WHEN r.prefills > 0 AND r.decodes > 0
-                THEN format(' of {:.0f} prefills and {:.0f} decodes', r.prefills, r.decodes)
+                THEN
+                    format(
+                        ' of {:.0f} prefill{} and {:.0f} decode{}',
+                        r.prefills, CASE WHEN r.prefills = 1 THEN '' ELSE 's' END,
+                        r.decodes, CASE WHEN r.decodes = 1 THEN '' ELSE 's' END
+                    )
             WHEN r.batch > 0 THEN format(' at batch {:.0f}', r.batch)
             ELSE ''
         END
