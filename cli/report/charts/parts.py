@@ -33,6 +33,8 @@ COLORS = {
     "uncompared": "#b4bbc7",
     "allocated": "#3267d6",
     "reserved": "#7b8496",
+    "busy": "#3267d6",
+    "idle": "#7b8496",
 }
 PLAIN = "#3267d6"
 #: Numbers of a horizontal axis: as many as fit.

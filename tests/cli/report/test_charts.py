@@ -14,6 +14,7 @@ import tracewh
 from tests.cli.report.conftest import data_of
 from tracewh.cli.app import main
 from tracewh.cli.report import charts, libraries
+from tracewh.cli.report.panels import SECTIONS
 
 
 def found(units: dict[str, str], *rows: tuple[Any, ...]) -> dict[str, Any]:
@@ -79,6 +80,30 @@ def test_what_is_not_among_the_largest_is_counted(others: int, named: str | None
     chart = {"kind": "top", "label": "name", "values": ("time_us",), "sums": ("time_us",)}
     shown = texts(charts.specification(chart, rows), charts.records(rows))
     assert [text for text in shown if "other" in text] == ([named] if named else [])
+
+
+def test_parts_of_a_chart_have_different_colors() -> None:
+    """The legend tells them apart by nothing else."""
+    panels = [panel for section in SECTIONS for panel in section.panels if panel.chart]
+    drawn = 0
+    for panel in panels:
+        assert panel.chart
+        if panel.chart["kind"] not in ("stacked", "curve"):
+            continue
+        units = {name: name.rpartition("_")[2] for name in panel.chart["values"]}
+        made = charts.specification(
+            panel.chart,
+            found(
+                {panel.chart["x"]: "-", panel.chart.get("by", "-"): "-", **units},
+                (1,) * (len(units) + 2),
+            ),
+        )
+        [domain] = re.findall(r"'range': \[([^]]*)\]", str(made))
+        colors = re.findall(r"#[0-9a-f]{6}", domain)
+        assert len(colors) == len(units)
+        assert len({*colors}) == len(units), panel.id
+        drawn += 1
+    assert drawn == 6
 
 
 @pytest.mark.parametrize(("steps", "widest"), [(1, 96), (3, 96), (40, 22)])
