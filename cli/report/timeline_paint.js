@@ -120,7 +120,8 @@ class Painter {
     const { view, plot } = this.timeline;
     const between = tickLength(view.to - view.from, Math.max(2, plot / 110));
     const times = [];
-    for (let time = Math.ceil(view.from / between) * between; time <= view.to; time += between) times.push(time);
+    // Without + 0 the first tick may be −0.
+    for (let time = Math.ceil(view.from / between) * between + 0; time <= view.to; time += between) times.push(time);
     const texts = tickTexts(times, between);
     return times.map((time, n) => ({ x: Math.round(this.timeline.xOf(time)), text: texts[n] }));
   }
