@@ -210,11 +210,11 @@ class Timeline {
 
   // Shows a step of the given number.
   showStep(number) {
-    const { whole } = this.main.source;
-    const n = (whole.byLane.get("steps") ?? []).find((each) => whole.nameOf(each).endsWith(`#${number}`));
-    if (n === undefined) return;
+    const { steps } = this.main.source.found;
+    const n = steps.step.indexOf(number);
+    if (n < 0) return;
     this.box.scrollIntoView({ block: "center" });
-    this.show(whole.start[n], whole.start[n] + whole.length[n]);
+    this.show(steps.start[n], steps.start[n] + steps.length[n]);
   }
 
   zoom(factor, around = null) {

@@ -188,13 +188,14 @@ def lanes(warehouse: Warehouse, trace: ReportTrace) -> dict[str, Any]:
 
 
 def overview(warehouse: Warehouse, trace: ReportTrace) -> dict[str, Any]:
-    """Return the lanes, the whole recording in blocks, and the trace of the baseline."""
+    """Return the lanes, the steps, the whole recording in blocks, and the trace of the baseline."""
     found = lanes(warehouse, trace)
     other = baseline_trace(warehouse, trace)
     if other is not None:
         found["baseline"] = {"run": other.run, "worker": other.worker, "span": other.span}
     return {
         **found,
+        "steps": _rows(warehouse, "steps", trace, most_rows=MOST_RECTANGLES),
         "rectangles": rectangles(warehouse, trace, 0, found["length"], WHOLE_PIXELS),
     }
 

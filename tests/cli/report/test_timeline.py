@@ -472,7 +472,11 @@ def test_a_step_with_a_long_name_fits_a_phone(visit: Visit, tmp_path: Path) -> N
     """Steps of serving frameworks are named after all that is in the batch."""
     name = "execute_32_context_0(sq0sk0sqsq0sqsk0)_generation_32(sq32sk32785sqsq32sqsk32785)"
     step = event("user_annotation", name, 1, 0, 9000)
-    trace = {"schemaVersion": 1, "traceEvents": [step, event("cpu_op", "aten::mm", 1, 100, 8000)]}
+    later = event("cpu_op", "aten::add", 1, 9500, 500)
+    trace = {
+        "schemaVersion": 1,
+        "traceEvents": [step, event("cpu_op", "aten::mm", 1, 100, 8000), later],
+    }
     (tmp_path / "logs").mkdir()
     (tmp_path / "logs" / "rank0.json").write_text(json.dumps(trace), "utf-8")
     tracewh.ingest([tmp_path / "logs"], tmp_path / "warehouse")
@@ -515,6 +519,11 @@ def deep(visit: Visit, tmp_path: Path) -> Drawn:
 def color_at(drawn: Drawn, lane: str, ms: float, depth: int) -> list[int]:
     """What is painted at an instant of a lane."""
     x, y = drawn.point(lane, ms, depth)
+    # Its name does not have its number, by which the verdict calls it.
+    drawn.press("f")
+    assert drawn.view == (0, 10)
+    drawn.ask("t.showStep(1)")
+    assert drawn.view == (0, 9)
     found: list[int] = drawn.ask(
         f"""[t.canvas].map((canvas) => {{
             const {{ left, top }} = canvas.getBoundingClientRect();
