@@ -492,11 +492,12 @@ class Timeline {
       this.hit = by > 0 ? -1 : 0;
     }
     if (!this.hits.length) {
-      this.searchSaid.textContent = "No event has this in its name.";
+      this.searchSaid.textContent = this.main.source.isLive ? "No event has this in its name."
+        : "Not found in this file, which names only the longest event of a block. tracewh serve searches all events.";
       return;
     }
     this.hit = (this.hit + by + this.hits.length) % this.hits.length;
-    const hit = { ...this.hits[this.hit], events: 1, busy: 100 };
+    const hit = { events: 1, busy: 100, ...this.hits[this.hit] };
     const many = this.hits.length === MOST_HITS ? "1,000 or more" : number.format(this.hits.length);
     this.searchSaid.textContent = `${this.hit + 1} of ${many}${hit.track.name && `, ${hit.track.name}`}`;
     const wanted = Math.max(hit.length * 12, LEAST_VIEW);

@@ -71,8 +71,8 @@ function embeddedSource(found) {
           const key = `${from.laneOf(n)} ${from.event_id[n]}`;
           if (known.has(key) || !from.nameOf(n).toLowerCase().includes(wanted)) return;
           known.add(key);
-          hits.push({ lane: from.laneOf(n), depth: from.depth[n], start, length: from.length[n],
-            event: from.event_id[n], category: from.categoryOf(n), name: from.nameOf(n) });
+          hits.push({ lane: from.laneOf(n), depth: from.depth[n], start, length: from.length[n], events: from.events[n],
+            busy: from.busy[n], event: from.event_id[n], category: from.categoryOf(n), name: from.nameOf(n) });
         });
       }
       return hits.filter((hit) => hit.lane !== "steps").sort((a, b) => a.start - b.start).slice(0, MOST_HITS);

@@ -20,11 +20,13 @@ class TimelineDetails {
     const lane = hit.track.lanes.find((each) => each.lane === hit.lane);
     const columns = [[], [], []];
     const add = (at, name, value) => { if (value !== null && value !== undefined && value !== "") columns[at].push([name, value]); };
-    if (hit.events > 1) add(0, "block", `${number.format(hit.events)} events, ${significant(hit.busy)} % covered; the longest:`);
+    // Of the longest event in a block, a file knows the name only.
+    const own = hit.events > 1 ? null : hit;
+    if (!own) add(0, "block", `${number.format(hit.events)} events in ${exactTime(hit.length)}, ${significant(hit.busy)} % of it covered; the longest:`);
     add(0, "name", hit.name);
-    add(0, "duration", exactTime(facts?.length ?? hit.length));
+    add(0, "duration", exactTime((facts ?? own)?.length));
     if (facts?.self !== undefined && facts.self !== facts.length) add(0, "self time", exactTime(facts.self));
-    add(0, "start", exactTime(facts?.start ?? hit.start));
+    add(0, "start", exactTime((facts ?? own)?.start));
     add(0, "on", [hit.track.name, lane?.label, lane?.detail].filter((text) => text).join(" · "));
     const replayed = facts?.replayed;
     add(0, "input", (replayed ?? facts)?.input_dims?.replaceAll(",", ", "));

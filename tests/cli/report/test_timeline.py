@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -242,7 +243,21 @@ def test_a_search_finds_one_event_after_the_other(report: Drawn) -> None:
     expect(said).to_have_text("2 of 2")
     report.page.get_by_label("Search events").fill("softmax")
     report.page.keyboard.press("Enter")
-    expect(said).to_have_text("No event has this in its name.")
+    expect(said).to_have_text(
+        "Not found in this file, which names only the longest event of a block. tracewh serve searches all events."
+    )
+
+
+def test_a_search_finds_blocks_as_blocks(report: Drawn) -> None:
+    """Of the second step the file has blocks only: 100 additions of 1 us in 496 us."""
+    report.page.get_by_label("Search events").fill("add")
+    report.page.keyboard.press("Shift+Enter")
+    assert report.ask("t.selected.start") > 14 * MS
+    assert re.fullmatch(
+        r"[34] events in .* µs, .* % of it covered; the longest:", report.fact("block")
+    )
+    assert report.fact("name") == "aten::add"
+    expect(report.details.locator("dt")).to_have_text(["block", "name", "on", "events like it"])
 
 
 def drag(drawn: Drawn, start: tuple[float, float], end: tuple[float, float]) -> None:
