@@ -1,6 +1,9 @@
 // What is known of the selected event, and of a selected range of time, below a timeline.
 "use strict";
 
+// In a sum of a range: all events that are drawn in blocks.
+const BLOCKS = "blocks of short events";
+
 class TimelineDetails {
   constructor(timeline, box) {
     this.timeline = timeline;
@@ -88,7 +91,7 @@ function likeIt({ name, kind, category }) {
   return `FROM ${kind === "thread" || kind === "steps" ? "host_events" : "device_events"} WHERE name = ${text}`;
 }
 
-// The operators and kernels of a range, of the rectangles in the page.
+// The operators and kernels of a range, of the rectangles in the page. What is in a block has no name of its own.
 function sums(track, from, to) {
   const { rectangles } = track;
   const groups = { operators: new Map(), kernels: new Map() };
@@ -98,7 +101,7 @@ function sums(track, from, to) {
     const isDevice = rectangles.laneOf(n).startsWith("stream");
     if (!isDevice && rectangles.categoryOf(n) !== "cpu_op") return;
     const group = groups[isDevice ? "kernels" : "operators"];
-    const name = rectangles.nameOf(n);
+    const name = rectangles.events[n] > 1 ? BLOCKS : rectangles.nameOf(n);
     const row = group.get(name) ?? { name, calls: 0, time: 0 };
     row.calls += rectangles.events[n];
     row.time += (Math.min(stop, to) - Math.max(start, from)) * (rectangles.busy[n] / 100);

@@ -274,6 +274,19 @@ def test_a_range_is_added_up(report: Drawn) -> None:
     assert [row.split("\t") for row in rows] == [["gemm_kernel", "1", "1.5 ms"]]
 
 
+def test_blocks_in_a_range_have_no_name(report: Drawn) -> None:
+    """A block has the name of its longest event only, and would be counted as so many calls of that."""
+    report.press("f")
+    report.is_settled()
+    drag(report, report.point("stream 0 7", 5), report.point("stream 0 7", 19.5))
+    rows = report.details.locator("table").first.locator("tbody tr").all_inner_texts()
+    assert [row.split("\t")[:2] for row in rows] == [
+        ["aten::linear", "2"],
+        ["blocks of short events", "99"],
+        ["aten::add", "1"],
+    ]
+
+
 def test_a_range_is_added_up_by_the_server(live: Drawn) -> None:
     live.press("f")
     live.is_settled()
@@ -506,6 +519,11 @@ def test_a_step_with_a_long_name_fits_a_phone(visit: Visit, tmp_path: Path) -> N
     assert box is not None
     assert box["x"] + box["width"] <= 390
     assert drawn.page.evaluate("document.documentElement.scrollWidth") == 390
+    # Its name does not have its number, by which the verdict calls it.
+    drawn.press("f")
+    assert drawn.view == (0, 10)
+    drawn.ask("t.showStep(1)")
+    assert drawn.view == (0, 9)
 
 
 #: Python frames around the operator of a step: more than the screen has room for in full height.
@@ -534,11 +552,6 @@ def deep(visit: Visit, tmp_path: Path) -> Drawn:
 def color_at(drawn: Drawn, lane: str, ms: float, depth: int) -> list[int]:
     """What is painted at an instant of a lane."""
     x, y = drawn.point(lane, ms, depth)
-    # Its name does not have its number, by which the verdict calls it.
-    drawn.press("f")
-    assert drawn.view == (0, 10)
-    drawn.ask("t.showStep(1)")
-    assert drawn.view == (0, 9)
     found: list[int] = drawn.ask(
         f"""[t.canvas].map((canvas) => {{
             const {{ left, top }} = canvas.getBoundingClientRect();
