@@ -122,11 +122,11 @@ function laneLabel({ kind, role, pid, tid, process, name }) {
   if (kind === "thread") {
     // Profilers name a thread 'thread 25738 (python)'.
     const own = name?.match(/^thread -?\d+ \((.*)\)$/i)?.[1] ?? (/^thread -?\d+$/i.test(name ?? "") ? null : name);
-    const label = { main: "Main thread", backward: "Backward thread" }[role] ?? own ?? `Thread ${tid}`;
-    return { label, detail: label === own || !own ? tid : `${tid} ${own}` };
+    const label = { main: "Main thread", backward: "Backward thread" }[role] ?? own ?? (tid === null ? "No thread recorded" : `Thread ${tid}`);
+    return { label, detail: label === own || !own ? tid ?? "" : `${tid} ${own}` };
   }
-  const device = /\d/.test(process ?? "") ? process : `Device ${pid}`;
+  const device = /\d/.test(process ?? "") ? process : `Device ${pid ?? "not recorded"}`;
   const what = { stream: "", annotations: "annotations", syncs: "synchronisation" }[kind];
-  return { label: `${device}, stream ${tid}`, detail: what || "kernels and copies",
-    short: [device, `stream ${tid}`] };
+  const stream = tid === null ? "no stream recorded" : `stream ${tid}`;
+  return { label: `${device}, ${stream}`, detail: what || "kernels and copies", short: [device, stream] };
 }

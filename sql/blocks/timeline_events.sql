@@ -7,7 +7,7 @@
 -- The lanes are those of a trace viewer: one for the steps, one for each host thread, and for each stream of
 -- a device one for its work, one for annotations and one for synchronisations, both of which overlap the work.
 -- Where a device event has no stream, the process and thread that the profiler gave it take the place of
--- device and stream.
+-- device and stream. In the name of a lane, '-' stands for a number that the profiler did not write.
 --
 -- params
 --   run, worker, span
@@ -49,7 +49,7 @@ CREATE MACRO timeline_events(
         h.run,
         h.worker,
         h.span,
-        'thread ' || h.pid || ' ' || h.tid,
+        'thread ' || coalesce(h.pid, '-') || ' ' || coalesce(h.tid, '-'),
         'thread',
         h.pid,
         h.tid,
@@ -67,7 +67,7 @@ CREATE MACRO timeline_events(
         d.run,
         d.worker,
         d.span,
-        d.lane_kind || ' ' || d.pid || ' ' || d.tid,
+        d.lane_kind || ' ' || coalesce(d.pid, '-') || ' ' || coalesce(d.tid, '-'),
         d.lane_kind,
         d.pid,
         d.tid,

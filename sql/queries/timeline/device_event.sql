@@ -19,7 +19,7 @@ SELECT
     d.launch_id,
     d.op_id,
     l.name AS launch,
-    'thread ' || l.pid || ' ' || l.tid AS launch_lane,
+    'thread ' || coalesce(l.pid, '-') || ' ' || coalesce(l.tid, '-') AS launch_lane,
     l.start_ns - $start_ns AS launch_start,
     o.name AS op,
     o.input_dims::VARCHAR AS input_dims,
