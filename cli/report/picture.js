@@ -10,11 +10,12 @@ const GROUPS = ["#2f84c6", "#d55e00", "#2c9c72", "#b8862b", "#d6417b", "#4fa3c7"
 // A column as an axis shows it: numbers in the unit of the largest, times as dates, and other values by row.
 function axisOf(part) {
   const isTime = part.unit === "ns" && part.numeric && largest(part.values) > Number(EPOCH[0]);
-  if (isTime) return { type: "temporal", scale: { type: "utc" }, title: title(part), valueOf: (row) => part.values[row] / 1e6 };
+  const inUnit = (size) => (row) => (part.values[row] === null ? null : part.values[row] / size);
+  if (isTime) return { type: "temporal", scale: { type: "utc" }, title: title(part), valueOf: inUnit(1e6) };
   if (part.numeric) {
     const [size, word] = scale(part.unit, largest(part.values));
     return { type: "quantitative", title: word && word !== "%" ? `${title(part)}, ${word}` : title(part),
-      valueOf: (row) => (part.values[row] === null ? null : part.values[row] / size) };
+      valueOf: inUnit(size) };
   }
   return { type: "ordinal", title: title(part), valueOf: (row) => row };
 }
@@ -23,7 +24,7 @@ function axisOf(part) {
 function encoded(axis, field, place, names) {
   const { type, title: text } = axis;
   if (type !== "ordinal") {
-    return { field, type, title: text, scale: { zero: axis.isFromZero ?? false, ...axis.scale },
+    return { field, type, title: text, scale: axis.scale ?? { zero: axis.isFromZero ?? false },
       axis: { tickCount: place === "x" ? { expr: "max(2, floor(width / 110))" } : 6 } };
   }
   const labels = place === "x" ? { labelAngle: -40, labelOverlap: true, labelLimit: 160 } : { labelLimit: 420, ticks: false, domain: false };

@@ -216,6 +216,11 @@ def test_an_answer_has_a_picture(visit: Visit, address: str) -> None:
     choose("Picture", exact=True).select_option("Scatter")
     expect(lines).to_have_count(0)
     expect(points).to_have_count(60)
+    page.locator("#ask textarea").fill(
+        "SELECT unnest([1700000000000000000, 1700000001000000000, NULL]) AS start_ns, 5 AS n"
+    )
+    page.keyboard.press("Control+Enter")
+    expect(points).to_have_count(2)  # no time is not 1970
     page.locator("#ask textarea").fill("SELECT 'a' AS text")
     page.keyboard.press("Control+Enter")
     expect(page.locator(".picture")).to_contain_text("The answer has no column of numbers.")
