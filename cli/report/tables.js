@@ -14,11 +14,14 @@ function least(column) {
   return word ? `at least, ${word}` : "at least";
 }
 
+// What a search looks into: numbers with all digits, and all else as the table shows it.
+const searched = (value) => (typeof value === "number" ? String(value) : shown(value)).toLowerCase();
+
 function matcher(column, wanted) {
   if (wanted === "") return null;
   if (!column.numeric) {
     const part = wanted.toLowerCase();
-    return (row) => String(row[column.name] ?? "").toLowerCase().includes(part);
+    return (row) => searched(row[column.name]).includes(part);
   }
   const [size] = scale(column.unit, largest(column.values));
   const bound = Number(wanted) * size;
@@ -120,7 +123,7 @@ function listed(holder, id, panel, label) {
   search.addEventListener("input", () => {
     const wanted = search.value.toLowerCase();
     narrow("all columns", wanted && ((row) => Object.values(row).some(
-      (value) => String(value ?? "").toLowerCase().includes(wanted))));
+      (value) => searched(value).includes(wanted))));
   });
   fields.forEach((field, n) => {
     field.addEventListener("input", () => narrow(`column ${n}`, matcher(known[n], field.value)));

@@ -201,6 +201,10 @@ def test_a_table_is_searched_and_filtered(visit: Visit, report: Path) -> None:
     calls = [int(text) for text in visit.column("operators-table", "calls")]
     assert calls
     assert min(calls) >= 300
+    panel.get_by_label("calls: at least", exact=True).fill("")
+    panel.get_by_label("tensor core eligible: contains").fill("yes")  # as the cells say
+    panel.get_by_text(re.compile(r"^\d+ of \d+ rows$")).wait_for()
+    assert {*visit.column("operators-table", "tensor_core_eligible")} == {"yes"}
 
 
 def test_a_stretch_of_the_memory_curve_lists_what_lived_then(visit: Visit, report: Path) -> None:
