@@ -65,7 +65,7 @@ async function averageStep(holder, { mean, steps }) {
     const large = bar(parts, mean.total);
     large.classList.add("large");
     holder.append(large, legend(parts));
-  } else holder.append(element("h4", { textContent: "No step is complete" }));
+  } else holder.append(element("h4", { textContent: tail.every((each) => each) ? "No step is complete" : `The average step: ${rounded(0, "us")}` }));
   if (!isStep) return;
   const most = largest(total);
   const shownStep = (row) => ({ title: `step ${step[row]}: ${rounded(total[row], "us")}${tail[row] ? ", incomplete" : ""}`,

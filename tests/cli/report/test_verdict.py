@@ -281,3 +281,24 @@ def test_a_table_of_pipeline_operations_has_a_sentence_and_a_heat_map_and_no_car
     assert "without events" in visit.page.locator("header").inner_text()
     parts = visit.panel("straggler-parts").locator("tbody tr").first.inner_text().split()
     assert parts[:2] == ["stage", "2"]
+
+
+@pytest.mark.parametrize(
+    ("tail", "heading"), [("false", "The average step: 0 µs"), ("true", "No step is complete")]
+)
+def test_each_of_many_steps_can_be_reached(
+    visit: Visit, report: Path, tail: str, heading: str
+) -> None:
+    """Columns that the screen has no room for are scrolled to. A step may have no length."""
+    visit.page.goto(report.as_uri())
+    steps = f"""{{ rows: 1500, columns: ["step", "total_us", "is_tail"].map((name) => ({{ name }})),
+        values: [0, 0, {tail}].map((value, n) => Array.from({{ length: 1500 }}, (_, at) => (n ? value : at))) }}"""
+    holder = "document.querySelector('.average')"
+    visit.page.evaluate(f"averageStep({holder}, {{ mean: {{ total: 0 }}, steps: {steps} }})")
+    expect(visit.page.locator(".average h4").last).to_have_text(heading)
+    last = visit.page.locator(".step-columns button").last
+    last.scroll_into_view_if_needed()
+    box, whole = last.bounding_box(), visit.page.locator(".step-columns").bounding_box()
+    assert box is not None and whole is not None
+    assert box["x"] + box["width"] <= whole["x"] + whole["width"] + 1
+    assert visit.page.evaluate("document.documentElement.scrollWidth") == 1280
