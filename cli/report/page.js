@@ -35,8 +35,15 @@ function showFinding(article, panel) {
 
 for (const button of document.querySelectorAll(".copy")) {
   button.addEventListener("click", async () => {
-    await navigator.clipboard.writeText(button.parentElement.querySelector("code").textContent);
-    button.textContent = "Copied";
+    const code = button.parentElement.querySelector("code");
+    try {
+      await navigator.clipboard.writeText(code.textContent);
+      button.textContent = "Copied";
+    } catch {
+      // A page over plain HTTP has no clipboard, but a browser copies what is selected.
+      getSelection().selectAllChildren(code);
+      button.textContent = document.execCommand("copy") ? "Copied" : "Selected, press Ctrl+C";
+    }
   });
 }
 // A panel is drawn when it comes near the screen.

@@ -348,6 +348,22 @@ def test_what_is_left_out_is_said(visit: Visit, tmp_path: Path) -> None:
     assert all("op 20" in name for name in visit.column("operators-table", "name"))
 
 
+def test_the_sql_is_copied(visit: Visit, report: Path) -> None:
+    """Also from a page over plain HTTP, to which a browser gives no clipboard."""
+    page = visit.page
+    page.goto(report.as_uri())
+    page.evaluate("Object.defineProperty(navigator, 'clipboard', { value: undefined })")
+    panel = visit.panel("steps")
+    panel.locator("summary").click()
+    sql = panel.locator("code").inner_text()
+    panel.locator(".copy").click()
+    expect(panel.locator(".copy")).to_have_text("Copied")
+    searchbox = visit.panel("operators-table").get_by_role("searchbox").first
+    searchbox.focus()
+    page.keyboard.press("Control+v")
+    expect(searchbox).to_have_value(sql.replace("\n", " "))
+
+
 def test_without_a_mouse(visit: Visit, compared: Path) -> None:
     """The first Tab stop skips the navigation; every picture has a name, every field a label."""
     visit.page.goto(compared.as_uri())
