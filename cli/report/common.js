@@ -47,3 +47,10 @@ function setTheme(theme) {
 setTheme(dark.matches ? "dark" : "light");
 dark.addEventListener("change", () => setTheme(dark.matches ? "dark" : "light"));
 document.getElementById("theme").addEventListener("click", () => setTheme(isDark() ? "light" : "dark"));
+
+// Paper is light. Without backgrounds, which browsers leave out, nobody can read the dark theme on it.
+window.addEventListener("beforeprint", () => {
+  if (!isDark()) return;
+  setTheme("light");
+  window.addEventListener("afterprint", () => setTheme("dark"), { once: true });
+});

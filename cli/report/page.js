@@ -61,6 +61,11 @@ showTimeline(document.getElementById("timeline")).then(() => {
   for (const article of document.querySelectorAll("article[data-panel]")) watcher.observe(article);
 });
 
+// A print shows all panels. Those of a file are drawn at once; a server may answer later.
+window.addEventListener("beforeprint", () => {
+  for (const article of document.querySelectorAll("article[data-panel]")) show(article);
+});
+
 // ---- Only in a file: the first screens of the other traces of the run.
 
 for (const select of document.querySelectorAll("select[data-screen]")) {

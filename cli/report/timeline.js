@@ -33,6 +33,7 @@ class Timeline {
     this.loadRecording();
     new ResizeObserver(() => { this.layout(); this.refresh(); }).observe(this.box);
     drawn.set(this.box, () => { this.painter.forgetColors(); this.draw(); });
+    window.addEventListener("beforeprint", () => this.painter.paint()); // there is no animation frame before
   }
 
   // The trace that the page is about.

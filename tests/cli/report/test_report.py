@@ -348,6 +348,25 @@ def test_what_is_left_out_is_said(visit: Visit, tmp_path: Path) -> None:
     assert all("op 20" in name for name in visit.column("operators-table", "name"))
 
 
+def test_paper_shows_all_panels_in_the_light_theme(visit: Visit, report: Path) -> None:
+    page = visit.page
+    page.emulate_media(color_scheme="dark")
+    page.set_viewport_size({"width": 700, "height": 800})
+    page.goto(report.as_uri())
+    page.locator("#panel-verdict[data-drawn]").wait_for()
+    assert page.locator("article[data-panel]:not([data-drawn])").count() > 2
+    theme = "document.documentElement.dataset.theme"
+    assert page.evaluate(f"dispatchEvent(new Event('beforeprint')) && {theme}") == "light"
+    expect(page.locator("article[data-panel]:not([data-drawn=yes])")).to_have_count(0)
+    page.emulate_media(media="print")
+    right = "boxes => Math.max(...boxes.map((box) => box.getBoundingClientRect().right))"
+    assert page.locator(".chart svg, .chart canvas, .scrolled table").evaluate_all(right) <= 700
+    color = "bar => getComputedStyle(bar).printColorAdjust"  # else a printer leaves bars out
+    assert page.locator(".bar .part").first.evaluate(color) == "exact"
+    page.emulate_media(media="screen")
+    assert page.evaluate(f"dispatchEvent(new Event('afterprint')) && {theme}") == "dark"
+
+
 def test_the_sql_is_copied(visit: Visit, report: Path) -> None:
     """Also from a page over plain HTTP, to which a browser gives no clipboard."""
     page = visit.page
