@@ -165,7 +165,7 @@ class Track {
     if (device === null) return "not recorded";
     if (curve.top === 100) return "0 to 100 %";
     const most = this.largestOf(curve, device);
-    return `up to ${curve.unit === "bytes" ? shown(most, "bytes") : `${significant(most)} events`}`;
+    return `up to ${curve.unit === "bytes" ? shown(most, "bytes") : `${significant(most)} event${most === 1 ? "" : "s"}`}`;
   }
 
   largestOf(curve, device) {

@@ -166,6 +166,8 @@ def test_lanes_are_named_and_a_step_is_shown_first(report: Drawn) -> None:
     assert report.ask("t.placed.map(({ lane, curve }) => lane?.label ?? curve.series)") == [
         *("Steps", "Main thread", "Device 0, stream 7", "gpu_busy", "queue_length", "memory"),
     ]
+    detail = "t.placed.at(-2).track.curveDetail(t.placed.at(-2).curve, t.placed.at(-2).device)"
+    assert report.ask(detail) == "up to 1 event"
     assert report.view == (0, 10)
 
 
