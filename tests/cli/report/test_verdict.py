@@ -302,3 +302,6 @@ def test_each_of_many_steps_can_be_reached(
     assert box is not None and whole is not None
     assert box["x"] + box["width"] <= whole["x"] + whole["width"] + 1
     assert visit.page.evaluate("document.documentElement.scrollWidth") == 1280
+    # Without a step and without a recording of any length there is no empty box.
+    visit.page.evaluate(f"averageStep({holder}, {{ mean: {{}}, steps: {{ rows: 0 }} }})")
+    expect(visit.page.locator(".average")).to_have_count(0)
