@@ -425,6 +425,16 @@ def test_it_fits_the_screen(visit: Visit, page: Path, width: int) -> None:
     assert drawn.fact("name") == "gemm_kernel"
 
 
+    right = drawn.ask(
+        """[t.canvas.getContext("2d")].map((context) => {
+            const ends = [];
+            context.fillText = (text, x) => ends.push(x + context.measureText(text).width);
+            t.painter.paint();
+            delete context.fillText;
+            return Math.max(...ends);
+        })[0]"""
+    )
+    assert right <= drawn.ask("t.width")
 def test_it_is_drawn_in_the_colours_of_the_theme(report: Drawn) -> None:
     before = picture(report)
     report.page.get_by_role("button", name="Dark").click()
