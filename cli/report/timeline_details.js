@@ -112,7 +112,7 @@ function sums(track, from, to) {
 }
 
 function rangeTable(kind, rows, isOwnTime) {
-  const title = { operators: isOwnTime ? "Operators by own host time" : "Operators by host time, with what they call",
+  const title = { operators: isOwnTime ? "Operators that begin in it, by all their own host time" : "Operators by host time, with what they call",
     kernels: "Kernels and copies by time" }[kind];
   if (!rows.length) return "";
   return element("table", { className: "facts" }, element("caption", { textContent: title }),
