@@ -4,7 +4,8 @@
 -- grain: one row per step and side
 -- uses: is_wanted
 --
--- A NULL for a run names no run. What lies in a block of diff_modules is not tested: it has no steps.
+-- A NULL for a run names no run. A trace without steps counts as one step, unless another trace of its run has
+-- steps: then it is left out. What lies in a block of diff_modules is not tested: it has no steps.
 --
 -- params
 --   name               type     unit  default  meaning
@@ -35,13 +36,15 @@ CREATE MACRO steps_of_sides(
     WHERE
         b.run = baseline
         AND block IS NULL
-        AND NOT b.is_tail
         AND is_wanted(b.run, b.worker, b.span, baseline, baseline_worker, baseline_span)
+    QUALIFY
+        NOT b.is_tail AND (b.step IS NOT NULL OR NOT bool_or(b.step IS NOT NULL) OVER ())
     UNION ALL
     SELECT 'experiment', e.worker, e.span, e.step
     FROM steps AS e
     WHERE
         e.run = experiment
         AND block IS NULL
-        AND NOT e.is_tail
-        AND is_wanted(e.run, e.worker, e.span, experiment, experiment_worker, experiment_span);
+        AND is_wanted(e.run, e.worker, e.span, experiment, experiment_worker, experiment_span)
+    QUALIFY
+        NOT e.is_tail AND (e.step IS NOT NULL OR NOT bool_or(e.step IS NOT NULL) OVER ());

@@ -11,9 +11,10 @@
 --   runs    VARCHAR  -     '*'      Pattern of the runs to include, e.g. 'nightly/*'.
 -- columns
 --   run, worker, span
---   name      type    unit  meaning
---   start_ns  BIGINT  ns    Start of the first event of the trace, nanoseconds since the epoch; NULL if the trace does not say when it was recorded.
---   value     DOUBLE  -     Value of the figure; NULL if the trace does not record it.
+--   name          type     unit  meaning
+--   start_ns      BIGINT   ns    Start of the first event of the trace, nanoseconds since the epoch; NULL if the trace does not say when it was recorded.
+--   value         DOUBLE   -     Value of the figure; NULL if the trace does not record it.
+--   is_recording  BOOLEAN  -     Whether the figure is one per step, and the trace has no steps: the value is then that of the whole recording.
 CREATE MACRO trend_values(
     figure VARCHAR, name VARCHAR := NULL, runs VARCHAR := '*'
 ) AS TABLE
@@ -80,6 +81,12 @@ CREATE MACRO trend_values(
         UNION ALL
         SELECT f.run, f.worker, f.span, f.value
         FROM trace_figures(figures := [figure]) AS f
+    ),
+
+    _stepped AS (
+        SELECT DISTINCT s.run, s.worker, s.span
+        FROM steps AS s
+        WHERE s.step IS NOT NULL
     )
 
     SELECT
@@ -87,9 +94,12 @@ CREATE MACRO trend_values(
         t.worker,
         t.span,
         CASE WHEN has_epoch(t.skipped_reasons) THEN t.start_ns END AS start_ns,
-        v.value
+        v.value,
+        s.run IS NULL AND NOT (ends_with(figure, '_pct') OR ends_with(figure, '_bytes'))
+            AS is_recording
     FROM traces AS t
     LEFT JOIN _trace_values AS v ON t.run = v.run AND t.worker = v.worker AND t.span = v.span
+    LEFT JOIN _stepped AS s ON t.run = s.run AND t.worker = s.worker AND t.span = s.span
     WHERE
         t.run GLOB runs
         AND (

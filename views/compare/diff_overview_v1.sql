@@ -15,8 +15,8 @@
 -- worker, over the traces that record the figure. A figure that no trace records is NULL. Device figures are
 -- means over the devices of a trace. Differences are experiment - baseline.
 --
--- step_p_value and step_significant are those of diff_steps for category 'total': whether the change in
--- step length is more than noise.
+-- Step lengths, step_p_value and step_significant are those of diff_steps for category 'total'. The last two say
+-- whether the change in step length is more than noise.
 --
 -- params
 --   name               type     unit  default  meaning
@@ -120,10 +120,6 @@ CREATE MACRO diff_overview_v1(
         SELECT
             count(DISTINCT w.worker) FILTER (WHERE w.side = 'baseline') AS baseline_workers,
             count(DISTINCT w.worker) FILTER (WHERE w.side = 'experiment') AS experiment_workers,
-            avg(w.value) FILTER (WHERE w.side = 'baseline' AND w.figure = 'step_us')
-                AS baseline_step_us,
-            avg(w.value) FILTER (WHERE w.side = 'experiment' AND w.figure = 'step_us')
-                AS experiment_step_us,
             avg(w.value) FILTER (WHERE w.side = 'baseline' AND w.figure = 'gpu_utilization_pct')
                 AS baseline_gpu_utilization_pct,
             avg(w.value) FILTER (WHERE w.side = 'experiment' AND w.figure = 'gpu_utilization_pct')
@@ -207,6 +203,10 @@ CREATE MACRO diff_overview_v1(
 
     step_times AS (
         SELECT
+            d.baseline_mean_us,
+            d.experiment_mean_us,
+            d.delta_mean_us,
+            d.delta_mean_us_pct,
             d.baseline_steps,
             d.experiment_steps,
             d.baseline_median_us,
@@ -237,10 +237,10 @@ CREATE MACRO diff_overview_v1(
         f.experiment_workers,
         t.baseline_steps,
         t.experiment_steps,
-        f.baseline_step_us,
-        f.experiment_step_us,
-        f.experiment_step_us - f.baseline_step_us AS delta_step_us,
-        delta_pct(f.baseline_step_us, f.experiment_step_us) AS delta_step_us_pct,
+        t.baseline_mean_us AS baseline_step_us,
+        t.experiment_mean_us AS experiment_step_us,
+        t.delta_mean_us AS delta_step_us,
+        t.delta_mean_us_pct AS delta_step_us_pct,
         t.baseline_median_us AS baseline_step_median_us,
         t.experiment_median_us AS experiment_step_median_us,
         t.baseline_iqr_us AS baseline_step_iqr_us,

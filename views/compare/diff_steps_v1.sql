@@ -14,7 +14,7 @@
 -- The categories are those of step_breakdown; the eight of them add up to 'total'. Steps that the end of
 -- the recording cut short are left out. For a run with several traces, a figure is the mean over its
 -- workers of the mean over the spans of each worker, over the traces that record the category. A trace
--- without steps counts as one step.
+-- without steps counts as one step, unless another trace of its run has steps: then it is left out.
 --
 -- Differences are experiment - baseline. The largest difference, positive or negative, comes first.
 --
@@ -84,7 +84,10 @@ CREATE MACRO diff_steps_v1(
             step_breakdown_v1(
                 run := baseline, worker := baseline_worker, span := baseline_span
             ) AS b
-        WHERE b.run = baseline AND NOT b.is_tail
+        WHERE b.run = baseline
+        QUALIFY
+            NOT b.is_tail
+            AND (b.step IS NOT NULL OR NOT bool_or(b.step IS NOT NULL) OVER ())
         UNION ALL
         SELECT
             'experiment',
@@ -107,7 +110,10 @@ CREATE MACRO diff_steps_v1(
             step_breakdown_v1(
                 run := experiment, worker := experiment_worker, span := experiment_span
             ) AS e
-        WHERE e.run = experiment AND NOT e.is_tail
+        WHERE e.run = experiment
+        QUALIFY
+            NOT e.is_tail
+            AND (e.step IS NOT NULL OR NOT bool_or(e.step IS NOT NULL) OVER ())
     ),
 
     traces_of_sides AS (

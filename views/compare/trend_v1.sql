@@ -30,8 +30,9 @@
 --   operator_device_self_us; of the kernel called name: kernel_calls, kernel_total_us.
 --
 -- For a run with several traces, a figure is the mean over its workers of the mean over the spans of each
--- worker, over the traces that record the figure. A figure that no trace records is NULL, and the run is
--- skipped. An operator or kernel that does not occur counts as 0 if the run has others.
+-- worker, over the traces that record the figure. For figures per step, a trace without steps counts as one
+-- step, unless another trace of its run has steps: then it is left out. A figure that no trace records is
+-- NULL, and the run is skipped. An operator or kernel that does not occur counts as 0 if the run has others.
 --
 -- params
 --   name    type     unit  default  meaning
@@ -58,7 +59,16 @@ CREATE MACRO trend_v1(
 ) AS TABLE
     WITH
     traces_of_runs AS MATERIALIZED (
-        SELECT v.run, v.worker, v.start_ns, v.value
+        SELECT
+            v.run,
+            v.worker,
+            v.start_ns,
+            CASE
+                WHEN
+                    v.is_recording AND bool_or(NOT v.is_recording) OVER (PARTITION BY v.run)
+                    THEN NULL
+                ELSE v.value
+            END AS value
         FROM trend_values(figure, name := name, runs := runs) AS v
     ),
 
