@@ -189,6 +189,7 @@ CREATE MACRO critical_pieces(windows VARCHAR) AS TABLE
                 END
             ) AS bound
         FROM _waiting AS s
+        WHERE s.end_ns > s.start_ns
         UNION ALL
         SELECT k.lane, greatest(k.start_ns, k.before_ns), k.end_ns, k.event_id, NULL
         FROM _work AS k

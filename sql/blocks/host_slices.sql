@@ -6,6 +6,9 @@
 -- An event that ends after the event in which it started is innermost until its own end: the innermost
 -- event is the open event that started last.
 --
+-- Where an operator ends and the next event starts at the same time, or the time of the thread ends, there is an idle
+-- piece without a duration. It has after_op.
+--
 -- params
 --   name    type     unit  default  meaning
 --   cuts    VARCHAR  -     -        Name of a relation with lane and at_ns: times at which a piece always ends, from the first to the last of a thread.
@@ -14,7 +17,7 @@
 --   name      type     unit  meaning
 --   lane      BIGINT   key   Number of the thread.
 --   start_ns  BIGINT   ns    Start of the piece.
---   end_ns    BIGINT   ns    End of the piece, later than its start.
+--   end_ns    BIGINT   ns    End of the piece, later than its start unless it has after_op.
 --   event_id  BIGINT   key   Innermost event; NULL while the thread is idle.
 --   after_op  BOOLEAN  -     Whether an idle thread was in an operator until the start of the piece.
 CREATE MACRO host_slices(cuts VARCHAR, events VARCHAR) AS TABLE
@@ -71,8 +74,8 @@ CREATE MACRO host_slices(cuts VARCHAR, events VARCHAR) AS TABLE
     SELECT
         i.lane,
         i.at_ns AS start_ns,
-        i.next_ns AS end_ns,
+        coalesce(i.next_ns, i.at_ns) AS end_ns,
         i.event_id,
         i.level = 0 AND i.ends_op AS after_op
     FROM _innermost AS i
-    WHERE i.next_ns > i.at_ns;
+    WHERE i.next_ns > i.at_ns OR (i.level = 0 AND i.ends_op);
