@@ -38,7 +38,7 @@
 --   run, worker, span
 --   name     type       unit  default   meaning
 --   change   VARCHAR    -     'loader'  What changes: 'kernels', 'collectives', 'operators', 'device', 'launches', 'loader', 'host', 'module' or 'line'.
---   target   VARCHAR    -     NULL      For kernels, collectives and operators: a pattern of LIKE for their names; NULL takes all. For a module its path, for a line FILE:LINE.
+--   target   VARCHAR    -     NULL      For kernels, collectives and operators: a pattern of LIKE for their names; NULL takes all. For a module its path, for a line FILE:LINE. The other changes take none.
 --   factor   DOUBLE     -     0         By what their time is multiplied, less than 1e6; 0 makes it free.
 --   changes  VARCHAR[]  -     NULL      Several changes, such as ['loader free', 'host x0.5'], instead of change, target and factor.
 -- columns
@@ -93,6 +93,9 @@ CREATE MACRO what_if_v1(
                     CASE WHEN factor = 0 THEN 'free' ELSE 'x' || factor END
                 ) AS text,
                 CASE
+                    WHEN
+                        change IN ('device', 'launches', 'loader', 'host') AND target IS NOT NULL
+                        THEN format('{} takes no name, only free or a factor', change)
                     WHEN change = 'module' AND coalesce(trim(target, '/'), '') = ''
                         THEN 'name a module, such as module /Encoder/Linear_0'
                     WHEN change = 'line' AND regexp_matches(target, '^.+:[0-9]+$') IS NOT TRUE
