@@ -31,6 +31,7 @@ from tracewh.storage.remote import is_url
 from tracewh.temporary import Temporary
 from tracewh.views import names
 from tracewh.views.block_cache import BlockCache
+from tracewh.views.data_frames import sql_with, variables_of_caller
 from tracewh.views.empty_blocks import RARE, empty_macro
 from tracewh.views.listing import Listing
 from tracewh.views.local_tables import LocalTables, Pattern
@@ -156,9 +157,7 @@ class Warehouse:
         spill = Temporary(spill_in)
         self._temporary = spill.path
         self._remove = weakref.finalize(self, spill.close)
-        self._con = duckdb.connect(
-            config={"python_scan_all_frames": True, "temp_directory": str(spill.path / "spill")}
-        )
+        self._con = duckdb.connect(config={"temp_directory": str(spill.path / "spill")})
         plan_without(self._con, SLOW_OPTIMIZER)
         sort_asof_joins(self._con)
         self._selected: Callable[[TraceKeys], bool] | None = None
@@ -189,6 +188,9 @@ class Warehouse:
         self._prepare(None, with_merged=False)
         if isinstance(self._files, LocalTables):
             self._files.clear_variables(self._con)
+        with contextlib.suppress(duckdb.InvalidInputException):  # `confine` locked the settings
+            # A magic of Jupyter calls it, and the data frames are those of the notebook.
+            self._con.execute("SET python_scan_all_frames = true")
         return self._con
 
     def sql(self, query: str, params: object = None) -> duckdb.DuckDBPyRelation:
@@ -580,16 +582,17 @@ class Warehouse:
         cached: list[Wanted] | None = None,
         notes: Iterable[str] = (),
     ) -> duckdb.DuckDBPyRelation:
+        variables = variables_of_caller(query)
         query = without_end(query)
         self._prepare(None if _INTROSPECTION.search(query) else query, True, first, runs)
         if cached:
             query = self._block_cache.query(query, cached, self._empty_blocks(), notes)
         try:
             try:
-                return self._con.sql(query, params=params)
+                return sql_with(variables, self._con, query, params)
             except duckdb.CatalogException:  # create all, so that DuckDB can suggest a name
                 self._prepare(None, first=first)
-                return self._con.sql(query, params=params)
+                return sql_with(variables, self._con, query, params)
         except (duckdb.CatalogException, duckdb.BinderException) as error:
             raise explained(error, query, self.registry) from None
 

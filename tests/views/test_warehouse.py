@@ -190,6 +190,26 @@ def test_sql_reaches_tables_slices_views_and_data_frames(root: Path) -> None:
         assert listed == set(warehouse.tables)
 
 
+def test_a_query_finds_the_variables_of_its_caller_alone(root: Path) -> None:
+    """Also a data frame of an outer function, or with the name of a variable of ours."""
+    mine = pa.table({"a": [5]})  # noqa: F841  # DuckDB finds it
+    with tracewh.open(root) as warehouse:
+
+        def rows(query: str) -> list[tuple[int]]:
+            return warehouse.sql(query).fetchall()
+
+        assert rows("FROM mine WHERE a = 5") == [(5,)]
+        for name in ("query", "params", "runs", "first", "names", "self", "re", "größe"):
+            scope = {"warehouse": warehouse, name: pa.table({"a": [5]})}
+            found = eval(f"warehouse.sql('FROM {name}')", scope)
+            assert found.fetchall() == found.filter("a = 5").fetchall() == [(5,)]
+        with pytest.raises(duckdb.CatalogException, match="name names does not exist"):
+            warehouse.sql("FROM names")
+        with pytest.raises(UnknownViewError) as raised:
+            warehouse.sql("FROM runs")
+        assert str(raised.value) == "runs is a view, which takes parentheses: FROM runs()"
+
+
 @pytest.mark.parametrize(
     ("query", "called", "name"),
     [
