@@ -80,10 +80,12 @@ CREATE MACRO diff_verdict_v1(
             d.category,
             d.baseline_mean_us AS baseline_us,
             d.experiment_mean_us AS experiment_us,
-            -- A step of a run without a device spends no time in work of a device.
+            -- A step of a run without a device spends no time in work of a device. A recording in which nothing
+            -- takes time is not compared.
             CASE
-                WHEN d.category = 'total' THEN d.delta_mean_us
-                ELSE coalesce(d.experiment_mean_us, 0) - coalesce(d.baseline_mean_us, 0)
+                WHEN d.category <> 'total'
+                    THEN coalesce(d.experiment_mean_us, 0) - coalesce(d.baseline_mean_us, 0)
+                WHEN least(d.baseline_mean_us, d.experiment_mean_us) > 0 THEN d.delta_mean_us
             END AS delta_us,
             d.delta_mean_us_pct AS delta_us_pct,
             d.baseline_steps,
@@ -146,14 +148,17 @@ CREATE MACRO diff_verdict_v1(
         SELECT
             r.in_baseline,
             r.in_experiment,
-            r.in_baseline = r.in_experiment AS is_comparable,
+            r.in_baseline = r.in_experiment AND s.delta_us IS NOT NULL AS is_comparable,
             recording_hint(
                 CASE WHEN r.in_baseline THEN o.experiment_source ELSE o.baseline_source END, 'steps'
             ) AS hint,
-            s.baseline_us,
-            s.experiment_us,
+            nullif(s.baseline_us, 0) AS baseline_us,
+            nullif(s.experiment_us, 0) AS experiment_us,
             CASE WHEN r.in_baseline = r.in_experiment THEN s.delta_us END AS delta_us,
-            CASE WHEN r.in_baseline = r.in_experiment THEN s.delta_us_pct END AS delta_us_pct,
+            CASE
+                WHEN r.in_baseline = r.in_experiment AND s.delta_us IS NOT NULL
+                    THEN s.delta_us_pct
+            END AS delta_us_pct,
             s.baseline_steps,
             s.experiment_steps,
             CASE WHEN r.in_baseline AND r.in_experiment THEN s.p_value END AS p_value,
