@@ -160,7 +160,8 @@ class Registry:
         wanted = max(versions) if version is None else version
         if wanted not in versions:
             have = ", ".join(f"v{number}" for number in sorted(versions))
-            raise UnknownViewError(f"{name} has no v{wanted}; there is {have}")
+            asked = f"v{wanted}" if isinstance(wanted, int) else f"version {wanted!r}"
+            raise UnknownViewError(f"{name} has no {asked}; there is {have}")
         return versions[wanted].spec
 
     def named(self, object_name: str) -> Spec:

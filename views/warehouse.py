@@ -99,12 +99,13 @@ def is_stored(relation: duckdb.DuckDBPyRelation) -> bool:
 class Warehouse:
     """A warehouse: its tables are attributes, its views are methods, and both return DuckDB relations.
 
-    A relation is a query that has not run yet: `.show()`, `.df()`, `.arrow()`, `.pl()` and
-    `.fetchall()` run it; `.filter()`, `.order()` and similar methods refine it.
+    A relation is a query that has not run yet: `.show()`, `.df()`, `.to_arrow_table()`, `.pl()` and
+    `.fetchall()` run it; `.filter()`, `.order()` and similar methods refine it. `.arrow()` gives the rows in
+    batches: until they are read, no other query can run.
 
         warehouse.step_breakdown(run="resnet").show()    # a view, newest version
         warehouse.kernel_stats(version=1, group_by="launch").df()
-        warehouse.host_events.filter("name = 'aten::mm'").arrow()
+        warehouse.host_events.filter("name = 'aten::mm'").to_arrow_table()
         warehouse.sql("SELECT name, total_us FROM kernel_stats() LIMIT 5").pl()
 
     Jupyter draws the result of a view as a table, and that of `timeline` as a timeline. The methods `report`

@@ -253,6 +253,7 @@ def test_sql_that_duckdb_refuses_names_its_file() -> None:
         ("nothing_like_it", None, {}, "no view named 'nothing_like_it'"),
         ("gaps", 9, {}, "gaps has no v9; there is v1"),
         ("gaps_v9", None, {}, "gaps has no v9; there is v1"),
+        ("gaps", "1", {}, "gaps has no version '1'; there is v1"),
         ("gaps", None, {}, "gaps_v1 needs since_ns: Start."),
         ("gaps", None, {"devcies": 0}, "gaps_v1 has no parameter 'devcies'; did you mean 'devices'?"),
         ("gaps", None, {"colour": 0}, "gaps_v1 has no parameter 'colour'; it takes since_ns, run, worker, span, min_us, devices"),
