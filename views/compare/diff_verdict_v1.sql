@@ -14,7 +14,8 @@
 --
 -- - headline: one sentence. It says how much faster or slower a step is, whether that is significant, and
 --   which category of the step explains it. If that category changed by more than the step did, the sentence
---   says how much it changed, and how much of that the other categories take back.
+--   says how much it changed, and how much of that the other categories take back. A few slow steps can make the
+--   mean longer although most steps are faster. If that is significant, the sentence says both.
 -- - figure: the mean step, utilization, SM efficiency and peak memory, as far as a run recorded them.
 -- - change: the categories of diff_steps that changed, the largest change first. share_pct is the part of the
 --   difference in step time that a category explains; the shares add up to 100.
@@ -88,6 +89,7 @@ CREATE MACRO diff_verdict_v1(
                 WHEN least(d.baseline_mean_us, d.experiment_mean_us) > 0 THEN d.delta_mean_us
             END AS delta_us,
             d.delta_mean_us_pct AS delta_us_pct,
+            delta_pct(d.baseline_median_us, d.experiment_median_us) AS median_pct,
             d.baseline_steps,
             d.experiment_steps,
             d.p_value,
@@ -159,6 +161,7 @@ CREATE MACRO diff_verdict_v1(
                 WHEN r.in_baseline = r.in_experiment AND s.delta_us IS NOT NULL
                     THEN s.delta_us_pct
             END AS delta_us_pct,
+            s.median_pct,
             s.baseline_steps,
             s.experiment_steps,
             CASE WHEN r.in_baseline AND r.in_experiment THEN s.p_value END AS p_value,
@@ -292,6 +295,17 @@ CREATE MACRO diff_verdict_v1(
                         END
                         || '. Without steps, nothing tells whether that is noise.'
                 WHEN s.delta_us = 0 THEN 'A step takes as long as in the baseline.'
+                -- Ranks tell about most steps, and a few slow ones are most of a mean.
+                WHEN s.certainty = 'significant' AND s.delta_us * s.median_pct < 0
+                    THEN
+                        concat_ws(
+                            '; ',
+                            s.amount || ' per step on average',
+                            s.reason,
+                            'but the median step is ' || as_percent(abs(s.median_pct))
+                            || CASE WHEN s.median_pct < 0 THEN ' faster' ELSE ' slower' END
+                            || ', significant.'
+                        )
                 ELSE
                     concat_ws(
                         '; ',
