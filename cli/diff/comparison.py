@@ -73,7 +73,8 @@ class Comparison:
             parts = (arguments.get(key) for key in (side, f"{side}_worker", f"{side}_span"))
             return " ".join(part for part in parts if part is not None)
 
-        [overview] = rows("diff_overview")
+        nothing = {column.name: None for column in installed().get("diff_overview").columns}
+        overview = (rows("diff_overview") or [nothing])[0]
         return cls(
             arguments["baseline"],
             arguments["experiment"],
@@ -102,9 +103,7 @@ class Comparison:
 
     def is_of_steps(self, figure: str) -> bool:
         """Whether a figure of `figures` is the step time or a category of it."""
-        return figure == "step_us" or figure.removesuffix("_us") in {
-            row["category"] for row in self.steps
-        }
+        return figure == "step_us" or figure in _categories()
 
     def change(self, figure: str, name: str | None = None) -> Change:
         """Return the change of one of `figures`; with a name, of that operator or kernel."""
@@ -153,12 +152,17 @@ def _rows(warehouse: Warehouse, view: str, arguments: dict[str, Any]) -> list[Ro
 
 def figures() -> dict[str, bool]:
     """The figures of the diff views, and whether each is of something with a name."""
-    categories = [column.name for column in installed().get("step_breakdown").columns]
     found = dict.fromkeys(_compared(installed().get("diff_overview")), False)
-    found |= {name: False for name in categories if name.endswith("_us") and name != "total_us"}
+    found |= dict.fromkeys(_categories(), False)
     for kind, view in NAMED.items():
         found |= {f"{kind}_{figure}": True for figure in _compared(installed().get(view))}
     return found
+
+
+def _categories() -> list[str]:
+    """Return the times of a step by category."""
+    names = [column.name for column in installed().get("step_breakdown").columns]
+    return [name for name in names if name.endswith("_us") and name != "total_us"]
 
 
 def _compared(view: Spec) -> list[str]:

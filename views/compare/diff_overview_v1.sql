@@ -6,7 +6,7 @@
 -- distributes: warehouse
 -- combines: trace_figures(figures := ['step_us', 'gpu_utilization_pct', 'est_sm_efficiency_pct', 'peak_memory_bytes', 'mean_memory_bytes', 'peak_host_memory_bytes', 'mean_host_memory_bytes']); step_breakdown_v1(); used_devices(); devices
 -- order: baseline_step_us
--- empty: Neither run has an event with a duration: {record events}.
+-- empty: Neither run has a complete step, or an event with a duration outside of steps: record for longer, and {record events}.
 -- uses: delta_pct, diff_steps_v1, ratio, trace_figures, used_devices
 -- example: samples --baseline resnet_workers_0 --experiment resnet_workers_2
 -- reading: A step is nearly half as long, and this is not noise. The traces have no devices.
@@ -235,8 +235,8 @@ CREATE MACRO diff_overview_v1(
         v.experiment_bytes AS experiment_device_memory_bytes,
         f.baseline_workers,
         f.experiment_workers,
-        t.baseline_steps,
-        t.experiment_steps,
+        coalesce(t.baseline_steps, 0) AS baseline_steps,
+        coalesce(t.experiment_steps, 0) AS experiment_steps,
         t.baseline_mean_us AS baseline_step_us,
         t.experiment_mean_us AS experiment_step_us,
         t.delta_mean_us AS delta_step_us,
@@ -283,4 +283,5 @@ CREATE MACRO diff_overview_v1(
             AS delta_mean_host_memory_bytes_pct
     FROM figures AS f
     CROSS JOIN devices_of_sides AS v
-    CROSS JOIN step_times AS t;
+    LEFT JOIN step_times AS t ON TRUE
+    WHERE f.baseline_workers > 0 OR f.experiment_workers > 0;

@@ -397,8 +397,21 @@ def test_a_run_without_steps_is_not_judged(tracewh: Command, tmp_path: Path) -> 
         path = tmp_path / "logs" / run / "w.json"
         path.parent.mkdir(parents=True)
         path.write_text(json.dumps({"traceEvents": events}), "utf-8")
+    (tmp_path / "logs" / "still").mkdir()
+    (tmp_path / "logs" / "still" / "w.json").write_text(
+        '{"traceEvents": [{"ph": "i", "name": "a", "pid": 7, "tid": 7, "ts": 5}]}', "utf-8"
+    )
     library.ingest(tmp_path / "logs", tmp_path / "wh")
     diff = ("diff", "-w", tmp_path / "wh")
+    said = "Not comparable: neither run has an event that takes time."
+    done = tracewh(*diff, "still", "still")
+    assert (done.code, done.out.splitlines()[0], done.err) == (0, said, "")
+    for condition in ("step_us > 5%", "kernel_us < 1us"):
+        done = tracewh(*diff, "still", "still", "--fail-if", condition)
+        assert done.code == 1
+        assert done.err == f"tracewh: --fail-if {condition!r}: n{said[1:-1]}\n"
+    done = tracewh(*diff, "still", "still", "--fail-if", "peak_memory_bytes > 1MB")
+    assert done.err.endswith("the baseline does not record it\n")
     why = "not comparable: the experiment has no steps. Record with a schedule, and call prof.step() after each iteration"
     for condition in ("step_us > 5%", "kernel_us < 1us"):
         done = tracewh(*diff, "before", "whole", "--fail-if", condition)
