@@ -103,7 +103,22 @@ CREATE MACRO trend_values(
     WHERE
         t.run GLOB runs
         AND (
-            SELECT c.is_allowed
+            SELECT
+                CASE
+                    WHEN NOT c.is_allowed THEN FALSE
+                    WHEN
+                        (name IS NULL) = (
+                            starts_with(figure, 'operator_')
+                            OR figure IN ('kernel_calls', 'kernel_total_us')
+                        )
+                        THEN error(format(
+                            CASE
+                                WHEN name IS NULL THEN '{} needs a name' ELSE '{} takes no name'
+                            END,
+                            figure
+                        ))
+                    ELSE TRUE
+                END
             FROM
                 checked_choice(
                     'figure',
@@ -135,17 +150,4 @@ CREATE MACRO trend_values(
                         'kernel_total_us'
                     ]
                 ) AS c
-        )
-        AND (
-            SELECT
-                CASE
-                    WHEN
-                        name IS NULL
-                        AND (
-                            starts_with(figure, 'operator_')
-                            OR figure IN ('kernel_calls', 'kernel_total_us')
-                        )
-                        THEN error(format('{} needs a name', figure))
-                    ELSE TRUE
-                END
         );
