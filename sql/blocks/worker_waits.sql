@@ -1,11 +1,14 @@
 -- block: worker_waits
 -- since: 0.2
 -- summary: How long the mean step of a worker waits for other workers in collectives, and for which.
--- grain: one row per trace that communicates
+-- grain: one row per trace that communicates; without those that have no steps where other workers have some
 -- uses: is_wanted, percentage, step_breakdown_v1
 --
 -- Who comes last to a collective spends the least time in it. So the other workers wait for the worker of the run and
 -- recording that spends the least time in collectives: their communication time beyond that worker's is waiting.
+--
+-- A trace without steps counts as one step. Where other workers of its recording have steps, it is not compared with
+-- them.
 --
 -- If the workers come last in turn, none of them communicates much less than the others. But in each step one does,
 -- and in_turn_us is what a worker waits for that one.
@@ -38,6 +41,9 @@ CREATE MACRO worker_waits(
                 AS communicates
         FROM step_breakdown_v1(run := run, span := span) AS b
         WHERE NOT b.is_tail
+        QUALIFY
+            b.step IS NOT NULL
+            OR NOT bool_or(b.step IS NOT NULL) OVER (PARTITION BY b.run, b.span)
     ),
 
     _least AS (
