@@ -24,7 +24,7 @@ SHORTEST = 14
 ALONE = {
     "changed": "change",
     "new_drained": "step",
-    "change_text": "gain",
+    "change_text": "effect",
     "unexplained": "unexplained",
     "limited_by": "limited_by",
 }

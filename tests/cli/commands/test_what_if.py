@@ -53,6 +53,8 @@ def test_several_changes(tracewh: Command, warehouse: Path) -> None:
         "With all 3 changes a step takes 1.3 us instead of 1.0 us (+30 %), limited by the device."
     )
     start = lines.index("Each change alone")
+    # A shorter step has a minus, so it is no gain.
+    assert lines[start + 1].split() == ["change", "step", "effect", "unexplained", "limited_by"]
     assert [line.split() for line in lines[start + 3 : start + 7]] == [
         ["kernels", "LIKE", '"%gemm%"', "x2", "1.4", "us", "+40", "%", "0", "device"],
         ["host", "x0.5", "0.8", "us", "-20", "%", "0", "device"],
