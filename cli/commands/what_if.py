@@ -157,7 +157,8 @@ def _reservation(mean: Row, steps: Sequence[Row]) -> str:
                 f"The trace does not explain all of {some}; this is kept as recorded. Without it the mean step "
                 "would take as long."
             )
-        return "The trace explains all of the step: nothing unexplained was kept."
+        whole = "step" if steps else "recording"
+        return f"The trace explains all of the {whole}: nothing unexplained was kept."
     share = f"{mean['unexplained']} of it ({mean['unexplained_share']})"
     weak = " That is much: the answer is weak." if mean["unexplained_pct"] >= WEAK_FROM else ""
     return f"The trace does not explain {share}; this is kept as recorded.{weak}"

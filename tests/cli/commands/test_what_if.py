@@ -68,6 +68,19 @@ def test_nothing_changes(tracewh: Command, warehouse: Path) -> None:
     assert done.out.splitlines()[2] == ("With 'collectives free' a step takes 1.0 us, as recorded.")
 
 
+def test_without_steps_it_is_about_the_recording(tracewh: Command, tmp_path: Path) -> None:
+    mm = {"ph": "X", "cat": "cpu_op", "name": "mm", "pid": 1, "tid": 1, "ts": 0, "dur": 2}
+    logs = tmp_path / "logs" / "run" / "a.json"
+    logs.parent.mkdir(parents=True)
+    logs.write_text(json.dumps({"traceEvents": [mm]}))
+    assert tracewh("ingest", tmp_path / "logs", "-w", tmp_path / "wh").code == 0
+    done = tracewh("what-if", "run", "host x0.5", "-w", tmp_path / "wh")
+    assert done.out.splitlines()[2:] == [
+        "With 'host x0.5' the recording takes 1.0 us instead of 2.0 us (-50 %), limited by the host.",
+        "The trace explains all of the recording: nothing unexplained was kept.",
+    ]
+
+
 def test_a_later_step_makes_up_for_what_is_unexplained(tracewh: Command, tmp_path: Path) -> None:
     """The second kernel starts 0.5 us late, and no call waits for it: the thread works on for 20 us."""
     host = [
