@@ -122,6 +122,58 @@ def test_excessive_synchronization(tables: Tables, waits: int, inside: bool, fir
     )
 
 
+def test_advice_fits_the_device_and_the_framework(tables: Tables) -> None:
+    """For 600 of 1000 us the device waits for 120 launches; it then runs kernels of 1 us. The host waits 11 times."""
+    tables.prepare(QUERY)
+    tables.con.execute(
+        "CREATE TEMP TABLE calls AS FROM (VALUES ('cuda', 'kineto', 'pytorch', 'cuda_runtime'),"
+        " ('xpu', 'kineto', 'pytorch', 'xpu_runtime'), ('npu', 'ascend', NULL, 'cann_runtime'),"
+        " ('minds', 'ascend', 'mindspore', 'cann_runtime')) AS t (worker, source, framework, category)"
+    )
+    insert = (
+        "INSERT INTO {} BY NAME SELECT 'r' AS run, c.worker, 'default' AS span, {} FROM calls AS c"
+    )
+    for table, columns in {
+        "traces": "c.source, c.framework",
+        "steps": "1 AS step, 1000 AS event_id, 0 AS start_ns, 1000000 AS end_ns,"
+        " 0 AS extended_start_ns, 1000000 AS extended_end_ns, FALSE AS is_tail",
+        "host_events": "unnest(range(131)) AS event_id, c.category, event_id * 5000 AS start_ns,"
+        " 5000 AS duration_ns,"
+        " CASE WHEN event_id < 120 THEN 'LaunchKernel' ELSE 'StreamSynchronize' END AS name",
+        "device_events": "unnest(range(120)) AS launch_id, 2000 + launch_id AS event_id,"
+        " 'kernel' AS category, 'compute' AS kind, 0 AS device_id,"
+        " 600000 + launch_id * 1000 AS start_ns, 1000 AS duration_ns",
+    }.items():
+        tables.con.execute(insert.format(table, columns))
+    fill_derived_tables(tables.con, ["step_activity"])
+    said = tables.con.execute(
+        "SELECT v.worker, v.rule, regexp_extract(v.message, ': (.*?\\.)( This costs .*)?$', 1)"
+        " FROM recommendations_v1(every_rule := TRUE) AS v WHERE v.rule <> 'low_gpu_utilization'"
+        " ORDER BY v.worker, v.rule"
+    ).fetchall()
+    wait = (
+        "read results less often, copy with non_blocking=True, and remove torch.{}.synchronize()."
+    )
+    assert said == [
+        ("cuda", "excessive_synchronization", wait.format("cuda")),
+        ("cuda", "launch_bound", "use larger batches, torch.compile or CUDA graphs."),
+        (
+            "cuda",
+            "small_kernels",
+            "fuse operators with torch.compile, or replay them from a CUDA graph.",
+        ),
+        ("minds", "excessive_synchronization", "read results less often."),
+        ("minds", "launch_bound", "use larger batches."),
+        ("minds", "small_kernels", "fuse operators."),
+        ("npu", "excessive_synchronization", wait.format("npu")),
+        ("npu", "launch_bound", "use larger batches or torch.compile."),
+        ("npu", "small_kernels", "fuse operators with torch.compile."),
+        ("xpu", "excessive_synchronization", wait.format("xpu")),
+        ("xpu", "launch_bound", "use larger batches or torch.compile."),
+        ("xpu", "small_kernels", "fuse operators with torch.compile."),
+    ]
+
+
 def given(tables: Tables) -> None:
     """One trace, whose rows are to come."""
     tables.prepare(QUERY)

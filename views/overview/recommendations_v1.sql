@@ -191,6 +191,7 @@ CREATE MACRO recommendations_v1(
             b.least_pct IS NULL AS is_on_host,
             b.low_devices,
             n.device,
+            n.torch_name,
             t.source,
             m.full_pct,
             m.full_devices,
@@ -486,9 +487,13 @@ CREATE MACRO recommendations_v1(
                     'threshold': 10,
                     'message': format(
                         'The host waits for the device {:.1f} times per step, {:.1f} us in '
-                        || 'total, mostly in {}{}: read results less often, copy with '
-                        || 'non_blocking=True, and remove torch.cuda.synchronize().',
-                        d.waits, d.wait_us, d.wait_name, coalesce(' of ' || d.wait_operator, '')
+                        || 'total, mostly in {}{}: read results less often{}.',
+                        d.waits, d.wait_us, d.wait_name, coalesce(' of ' || d.wait_operator, ''),
+                        coalesce(
+                            ', copy with non_blocking=True, and remove torch.' || d.torch_name
+                            || '.synchronize()',
+                            ''
+                        )
                     ),
                     'cost_us': d.syncing_us,
                     'confidence': 'estimated',
@@ -606,6 +611,9 @@ CREATE MACRO recommendations_v1(
                         || 'host runs operators ({:.1f} %) or runtime calls ({:.1f} %): use '
                         || 'larger batches'
                         || CASE
+                            WHEN d.torch_name IS NULL OR (d.torch_name <> 'cuda' AND d.is_compiled)
+                                THEN '.'
+                            WHEN d.torch_name <> 'cuda' THEN ' or torch.compile.'
                             WHEN d.graph_launches > 0
                                 THEN ', and launch more of the step from CUDA graphs.'
                             WHEN d.is_compiled
@@ -652,9 +660,16 @@ CREATE MACRO recommendations_v1(
                     'threshold': 50,
                     'message': format(
                         '{} of {} launches took longer on the host than on the device, where the '
-                        || 'median was {:.1f} us: fuse operators with torch.compile'
-                        || CASE WHEN d.trains THEN ' or foreach optimizers' ELSE '' END
-                        || ', or replay them from a CUDA graph.',
+                        || 'median was {:.1f} us: fuse operators'
+                        || CASE WHEN d.torch_name IS NULL THEN '' ELSE ' with torch.compile' END
+                        || CASE
+                            WHEN d.trains AND d.torch_name IS NOT NULL THEN ' or foreach optimizers'
+                            ELSE ''
+                        END
+                        || CASE
+                            WHEN d.torch_name = 'cuda' THEN ', or replay them from a CUDA graph.'
+                            ELSE '.'
+                        END,
                         d.small_launches, d.launches, d.median_kernel_us
                     ),
                     'cost_us': NULL::DOUBLE,
