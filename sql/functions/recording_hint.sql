@@ -149,8 +149,8 @@ CREATE MACRO recording_hint(source VARCHAR, what VARCHAR) AS (
                 WHEN 'memory' THEN 'record with profile_memory=True'
                 WHEN 'counters'
                     THEN
-                        'record them with Nsight Compute, or, with torch 2.13 or older, in a '
-                        || 'separate recording with experimental_config='
+                        'on an NVIDIA GPU, record them with Nsight Compute, or, with torch 2.13 '
+                        || 'or older, in a separate recording with experimental_config='
                         || 'torch.profiler._ExperimentalConfig(profiler_metrics='
                         || '["dram__bytes_read.sum", ...], profiler_measure_per_kernel=True)'
                 WHEN 'stacks' THEN 'record with with_stack=True'

@@ -325,7 +325,7 @@ def test_query_does_not_see_our_variables(tracewh: Command, warehouse: Path) -> 
                 "No operator has a call stack of its own, which group_by 'call_stack' needs: only the PyTorch profiler before torch 1.12 recorded them; source_lines has the lines of later traces.",
             ],
         ),
-        ("kernel_counters --run base --worker host_1", ["base/host_1/default: No counters of kernels: record them with Nsight Compute, or, with torch 2.13 or older, in a separate recording with experimental_config=torch.profiler._ExperimentalConfig(profiler_metrics=[\"dram__bytes_read.sum\", ...], profiler_measure_per_kernel=True)."]),
+        ("kernel_counters --run base --worker host_1", ["base/host_1/default: No counters of kernels: on an NVIDIA GPU, record them with Nsight Compute, or, with torch 2.13 or older, in a separate recording with experimental_config=torch.profiler._ExperimentalConfig(profiler_metrics=[\"dram__bytes_read.sum\", ...], profiler_measure_per_kernel=True)."]),
         ("kernel_stats --step 8 --group-by launch", ["There are rows without --step 8."]),
         ("memory_stats --device cpu --from-ns 5", ["base/host_1/default, tuned/host_1/default: No allocations: record with profile_memory=True."]),
         ("flamegraph --metric bytes --run base", ["There are rows without --metric bytes.", "Nothing was recorded for metric 'bytes'; recording_advice says how to record operators (metric 'host'), device work ('device') and memory ('bytes')."]),
@@ -364,8 +364,8 @@ def test_views_of_counters_say_how_to_record_them(tracewh: Command, warehouse: P
     done = tracewh("show", "kernel_counters", "--run", "base")
     assert done.err == (
         "tracewh: kernel_counters has no rows for these parameters\n"
-        "  base/host_1/default: No counters of kernels: record them with Nsight Compute, or, with torch 2.13 or"
-        " older, in a separate recording with experimental_config=torch.profiler._ExperimentalConfig("
+        "  base/host_1/default: No counters of kernels: on an NVIDIA GPU, record them with Nsight Compute, or, with torch"
+        " 2.13 or older, in a separate recording with experimental_config=torch.profiler._ExperimentalConfig("
         'profiler_metrics=["dram__bytes_read.sum", ...], profiler_measure_per_kernel=True).\n'
     )
 
