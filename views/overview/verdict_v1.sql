@@ -863,6 +863,8 @@ CREATE MACRO verdict_v1(
                                 'unit': 'pct',
                                 'text': NULL,
                                 'detail': CASE
+                                    WHEN f.device NOT IN ('GPU', 'device')
+                                        THEN 'unknown for ' || f.device || 's'
                                     WHEN f.operator IS NULL
                                         THEN f.operators_hint
                                     WHEN f.tensor_pct IS NULL
