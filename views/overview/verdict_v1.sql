@@ -507,6 +507,10 @@ CREATE MACRO verdict_v1(
                             THEN
                                 'Nothing ran in this recording: the loop ended just as the '
                                 || 'schedule began to record.'
+                        WHEN f.total_us IS NULL AND f.has_batches
+                            THEN
+                                'Only the input pipeline was recorded: see '
+                                || 'data_preparation_summary.'
                         WHEN f.total_us IS NULL
                             THEN 'Nothing was recorded that takes time.'
                         WHEN f.is_foreign
@@ -776,6 +780,8 @@ CREATE MACRO verdict_v1(
                                     WHEN f.dataloader_us = 0 AND NOT f.is_foreign THEN 'none'
                                 END,
                                 'detail': CASE
+                                    WHEN f.total_us IS NULL AND f.has_batches
+                                        THEN 'see data_preparation_summary'
                                     WHEN f.dataloader_us IS NULL
                                         THEN f.operators_hint
                                     WHEN f.dataloader_us = 0 AND f.has_batches
@@ -785,7 +791,11 @@ CREATE MACRO verdict_v1(
                                         as_percent(percentage(f.dataloader_us, f.total_us))
                                         || ' of ' || f.whole
                                 END,
-                                'view': 'step_breakdown'
+                                'view': CASE
+                                    WHEN f.total_us IS NULL AND f.has_batches
+                                        THEN 'data_preparation_summary'
+                                    ELSE 'step_breakdown'
+                                END
                             }
                     ELSE
                         {
@@ -1018,6 +1028,7 @@ CREATE MACRO verdict_v1(
             CASE
                 WHEN f.view IS NOT NULL THEN f.view
                 WHEN f.total_us IS NULL AND f.source = 'ncu' THEN 'kernel_counters'
+                WHEN f.total_us IS NULL AND f.has_batches THEN 'data_preparation_summary'
                 WHEN f.sentence IS NOT NULL THEN 'serving_summary'
                 WHEN f.total_us IS NULL AND f.straggler_sentence IS NOT NULL
                     THEN 'straggler_what_if'
