@@ -121,6 +121,7 @@ CREATE MACRO step_breakdown_v1(
             s.worker,
             s.span,
             s.step,
+            s.name,
             s.event_id,
             s.extended_start_ns AS start_ns,
             s.extended_end_ns - s.extended_start_ns AS duration_ns,
@@ -129,10 +130,11 @@ CREATE MACRO step_breakdown_v1(
         WHERE is_wanted(s.run, s.worker, s.span, run, worker, span)
     ),
 
+    -- Such a step is an annotation that activity leaves out. Steps of JAX are events of no known kind.
     stepped AS (
         SELECT DISTINCT t.run, t.worker, t.span
         FROM trace_steps AS t
-        WHERE t.step IS NOT NULL
+        WHERE starts_with(t.name, 'ProfilerStep#')
     )
 
     SELECT
