@@ -115,9 +115,12 @@ def _of_traces(arguments: dict[str, Any]) -> dict[str, Any]:
 def _missing_data(
     run_view: RunView, view: Spec, traces: list[TraceKeys], arguments: dict[str, Any]
 ) -> dict[TraceKeys, list[str]]:
-    """Return the messages of trace_quality per trace, for the checks that the view needs."""
+    """Return the messages of trace_quality per trace, for the checks that the view needs.
+
+    Advice on recording helps no trace of `HAS_NONE`: another program wrote it, or nothing ran.
+    """
     found: dict[TraceKeys, list[str]] = {}
-    if view.needs:
+    if view.needs or ADVICE.search(view.empty):
         rows = run_view("trace_quality", **_of_traces(arguments))
         rows = rows.project('run, worker, span, "check", message')
         for run, worker, span, check_, message in rows.fetchall():

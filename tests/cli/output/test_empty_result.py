@@ -144,6 +144,20 @@ def test_no_rows_have_a_reason_that_holds(traces: tracewh.Warehouse, view: Spec)
     assert [row for row in checks if row[3] in view.needs and row[:3] in having] == []
 
 
+@pytest.mark.parametrize("name", ["comm_overlap", "data_queue", "recommendations", "what_if"])
+def test_another_program_is_not_told_to_record_with_torch(
+    drawn: tracewh.Warehouse, name: str
+) -> None:
+    """Nor that no rule found anything to improve: no rule knows its events."""
+    trace = ("an event of another program", "w", "default")
+    view = drawn.registry.get(name)
+    said = (
+        "No event is of a kind that the PyTorch profiler records, such as an operator: perhaps another program wrote "
+        "this trace. range_stats adds its events up by name."
+    )
+    assert reasons(partial(run_once, drawn), [trace], view, {"run": trace[0]}) == {trace: [said]}
+
+
 @pytest.mark.parametrize("view", OF_PAIRS, ids=lambda view: view.object_name)
 @pytest.mark.parametrize("run", ["nothing", "an operator", "a kernel"])
 def test_no_rows_of_two_runs_have_a_reason(drawn: tracewh.Warehouse, run: str, view: Spec) -> None:
