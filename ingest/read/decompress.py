@@ -20,17 +20,19 @@ OUT_BYTES = 1 << 20
 
 
 class CutError(Exception):
-    """Compressed data ends early or is damaged. All data before the damage was yielded first.
+    """Compressed data ends early, is damaged, or something else follows it. All data before that was yielded first.
 
     Args:
         stored_byte: Position in the stored file where the damage begins.
         reason: What is wrong there, such as 'the gzip data ends early'.
+        after: Number of stored bytes after compressed data that is whole.
     """
 
-    def __init__(self, stored_byte: int, reason: str) -> None:
+    def __init__(self, stored_byte: int, reason: str, after: int = 0) -> None:
         super().__init__(f"{reason}, at byte {stored_byte}")
         self.stored_byte = stored_byte
         self.reason = reason
+        self.after = after
 
 
 class _Decompressor(Protocol):
@@ -81,8 +83,8 @@ def decompress(
         on_stored: Called with all stored bytes in order, including those after the damage.
 
     Raises:
-        CutError: The compressed data ends early or is damaged. All data that could be decompressed was
-            yielded before.
+        CutError: The compressed data ends early, is damaged, or something else follows it. All data that could be
+            decompressed was yielded before.
     """
     with reopen() as file:
         chunk = file.read(READ_BYTES)
@@ -110,6 +112,8 @@ def decompress(
             chunk = file.read(READ_BYTES)
     if not stream.ended:
         raise CutError(before, f"the {found.name} data ends early")
+    if after := stream.after:
+        raise CutError(before - after, f"something else follows the {found.name} data", after)
 
 
 class _Stream:
@@ -118,17 +122,35 @@ class _Stream:
     def __init__(self, form: _Format) -> None:
         self._form = form
         self._now = form.new()
+        self._start = (
+            b""  # after the last member: too few bytes to tell whether another one follows
+        )
+        self._after = 0
 
     @property
     def ended(self) -> bool:
         """Whether the last member is complete."""
         return self._now.eof
 
+    @property
+    def after(self) -> int:
+        """Number of bytes after the last member."""
+        return self._after + len(self._start)
+
     def feed(self, data: bytes) -> Iterator[bytes]:
         while True:
             if self._now.eof:
-                data = data.lstrip(b"\0")  # padding that tapes and some stores add
-                if not data:
+                if self._after:
+                    self._after += len(data)
+                    return
+                # Tapes and some stores add padding, and scripts a line break.
+                data = (self._start + data).lstrip(b"\0\t\n\r ")
+                self._start = b""
+                if not data.startswith(self._form.starts):
+                    if any(start.startswith(data) for start in self._form.starts):
+                        self._start = data
+                    else:
+                        self._after = len(data)
                     return
                 self._now = self._form.new()
             if out := self._now.decompress(data, OUT_BYTES):

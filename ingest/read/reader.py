@@ -129,7 +129,7 @@ class TraceReader:
             return text.take(end)
         if start == _BARE and is_list_of_events(text):
             return text.take(text.buffer.index(_BARE) + 1).lstrip()
-        if text.cut:
+        if text.cut and not text.cut.after:
             raise RefusedError(f"{text.cut}; too little is left to read: copy the file again")
         raise RefusedError(f"not a Kineto trace: {describe_file(bytes(text.buffer))}")
 
@@ -146,8 +146,10 @@ class TraceReader:
         elif ended:
             self.reasons["bytes_after_the_end"] += len(rest[1:].strip(BLANKS))
         self.reasons["bytes_after_the_end"] += text.count_rest()
-        if text.cut:
-            damaged = text.cut.reason.startswith("damaged")
+        if text.cut and text.cut.after and ended:
+            self.reasons["bytes_after_the_end"] += text.cut.after
+        elif text.cut:
+            damaged = bool(text.cut.after) or text.cut.reason.startswith("damaged")
             self.reasons["damaged_compression" if damaged else "truncated_bytes"] += damaged
         self.reasons = Counter(
             {cause: n for cause, n in self.reasons.items() if n or cause == "truncated_bytes"}

@@ -144,14 +144,25 @@ def test_zstd_that_is_damaged_in_the_middle() -> None:
     assert at <= cut.stored_byte < len(stored)
 
 
+@pytest.mark.parametrize("size", [1, 700_000])
 @pytest.mark.parametrize("form", FORMATS)
-def test_something_else_after_the_end(form: str) -> None:
-    stored = FORMATS[form](TEXT)
-    out, cut = read(stored + b"not compressed")
-    assert out == TEXT
-    assert cut is not None
-    assert cut.reason.startswith(f"damaged {form} data (")
-    assert len(stored) <= cut.stored_byte <= len(stored) + 14
+def test_something_else_after_the_end(
+    form: str, size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also if it begins as another member does, and if one byte is read at a time."""
+    stored = FORMATS[form](b"{}")
+    monkeypatch.setattr(decompress, "READ_BYTES", max(4, size))
+    for more in (
+        b"not compressed",
+        stored[:2] + b"?" if form == "zstd" else stored[:1],
+        b"\xff" * 9,
+    ):
+        out, cut = read(stored + b" \r\n" + more)
+        assert out == b"{}"
+        assert cut is not None
+        assert (cut.stored_byte, cut.after) == (len(stored) + 3, len(more))
+        assert cut.reason == f"something else follows the {form} data"
+    assert read(stored + b"\n") == (b"{}", None)
 
 
 @settings(max_examples=300, deadline=None)

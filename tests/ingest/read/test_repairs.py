@@ -303,6 +303,12 @@ FILES = {
     "gzip members": (gzip.compress(WHOLE[:99]) + gzip.compress(WHOLE[99:]), read_whole := kept(ONE, TWO, metadata={**AFTER, "z": 0})),
     "gzip without its end": (gzip.compress(WHOLE)[:-8], Whole(read_whole.events, 0, {"truncated_bytes": 0}, read_whole.metadata)),
     "gzip with a wrong checksum": (bytes(FLIPPED), Whole(read_whole.events, 0, {"damaged_compression": 1}, read_whole.metadata)),
+    "gzip and a line break": (gzip.compress(WHOLE) + b"\n", read_whole),
+    "gzip and more": (gzip.compress(WHOLE) + b"more", Whole(read_whole.events, 0, {"bytes_after_the_end": 4}, read_whole.metadata)),
+    "gzip members, the second damaged": (
+        gzip.compress(BARE[:-5]) + gzip.compress(BARE[-5:])[1:],
+        kept(ONE, truncated_bytes=len(TWO) - 5, damaged_compression=1),
+    ),
     "a byte order mark": (
         b"\xef\xbb\xbf" + WHOLE,
         Whole(read_whole.events, 0, {"byte_order_mark": 1}, read_whole.metadata),
