@@ -5,20 +5,25 @@
 -- given_operations holds the values of the file, as texts or numbers. A lane is one step of one data-parallel rank.
 -- All lanes must have the same operations, because one graph of dependencies is used for all of them.
 
+-- A number that fits into a BIGINT, also one that is not whole; NULL for all else.
+CREATE MACRO small_number(value) AS (  -- noqa: CP05
+    CASE WHEN abs(try_cast(value AS DOUBLE)) < pow(2, 63) THEN try_cast(value AS DOUBLE) END
+);
+
 CREATE TABLE typed_operations AS
 SELECT
     g.place,
-    try_cast(g.dp_rank AS DOUBLE) AS dp_rank,
-    try_cast(g.stage AS DOUBLE) AS stage,
-    try_cast(g."rank" AS DOUBLE) AS "rank",
-    try_cast(g.step AS DOUBLE) AS step,
+    small_number(g.dp_rank) AS dp_rank,
+    small_number(g.stage) AS stage,
+    small_number(g."rank") AS "rank",
+    small_number(g.step) AS step,
     g.optype::VARCHAR AS optype,
     try_cast(g.start_ts AS DOUBLE) AS start_ts,
     try_cast(g.duration AS DOUBLE) AS duration,
-    try_cast(g.seq_id AS DOUBLE) AS seq_id,
-    CASE WHEN g.mc IS NULL THEN -1 ELSE try_cast(g.mc AS DOUBLE) END AS mc,
-    CASE WHEN g.mb_id IS NULL THEN -1 ELSE try_cast(g.mb_id AS DOUBLE) END AS mb_id,
-    CASE WHEN g.gmc IS NULL THEN -1 ELSE try_cast(g.gmc AS DOUBLE) END AS gmc
+    small_number(g.seq_id) AS seq_id,
+    CASE WHEN g.mc IS NULL THEN -1 ELSE small_number(g.mc) END AS mc,
+    CASE WHEN g.mb_id IS NULL THEN -1 ELSE small_number(g.mb_id) END AS mb_id,
+    CASE WHEN g.gmc IS NULL THEN -1 ELSE small_number(g.gmc) END AS gmc
 FROM given_operations AS g;
 
 CREATE TABLE operation_values AS
@@ -149,7 +154,9 @@ faults AS (
         v.place,
         v."column"
         || CASE
-            WHEN v.value IS NULL THEN ' is missing or is not a number'
+            WHEN v.value IS NULL AND v."column" IN ('start_ts', 'duration')
+                THEN ' is missing or is not a number'
+            WHEN v.value IS NULL THEN ' is missing, is too large or is not a number'
             WHEN isnan(v.value) THEN ' is NaN'
             WHEN isinf(v.value) THEN ' is infinite'
             WHEN v.value < v.least THEN ' is ' || v.value || ', which is less than ' || v.least

@@ -173,6 +173,10 @@ def changed(row: int, old: str, new: str) -> list[str]:
             f"row 4: dp_rank is 1.5, which is not a whole number; {WHOLE}",
         ),
         (
+            changed(4, ",5,", ",1e19,"),
+            f"row 4: step is missing, is too large or is not a number; {WHOLE}",
+        ),
+        (
             changed(3, "optimizer", "optimiser"),
             (
                 "row 3: optype optimiser is not known; use forward-compute, backward-compute, forward-send, "
