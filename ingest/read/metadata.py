@@ -114,6 +114,11 @@ def describe_file(text: bytes) -> str:
         return FLIGHT_RECORDER
     if b'"header"' in text and (b'"coll_perf"' in text or b'"p2p_perf"' in text):
         return "a log of the NCCL inspector, which tracewh cannot read yet"
+    if any(_LIST.match(text, key.end()) for key in re.finditer(_KEY, text)):
+        return (
+            "its traceEvents are not at the top of the JSON object, or what stands before them is damaged or is nested "
+            "too deeply"
+        )
     return "a JSON object without traceEvents"
 
 

@@ -341,10 +341,18 @@ def archived(kind: str) -> bytes:
             "not a Kineto trace: a JSON object without traceEvents",
             id="no events",
         ),
-        pytest.param(
-            b'{"metadata": {"traceEvents": [{}]}}',
-            "not a Kineto trace: a JSON object without traceEvents",
-            id="events deeper",
+        *(
+            pytest.param(
+                text,
+                "not a Kineto trace: its traceEvents are not at the top of the JSON object, or what stands before them "
+                "is damaged or is nested too deeply",
+                id=kind,
+            )
+            for kind, text in {
+                "events deeper": b'{"metadata": {"traceEvents": [{}]}}',
+                "damage before the events": b'{"a": {5}, "traceEvents" : [{}]}',
+                "nested metadata": b'{"a": %s, "traceEvents": [{}]}' % (b"[" * 2000 + b"]" * 2000),
+            }.items()
         ),
         pytest.param(
             b'{"traceEvents": {"ph": "X"}}',
