@@ -82,6 +82,12 @@ _STARTS = {
 }
 
 
+#: A header of three columns or more.
+_CSV = re.compile(rb'"?[A-Za-z_][^\n{}\[\]<>]*,[^\n{}\[\]<>]*,')
+#: Kineto's reader gets those that no other reader recognises, and what comes through a pipe.
+_ONLY_SOME_TABLES = "which is read only if a profiler wrote it or if it has the columns of pipeline_operations, and not from a pipe"
+
+
 def describe_file(text: bytes) -> str:
     """Describe a file that is not a trace, for an error message, by its first bytes."""
     start = b"".join(text[:200].split())[:2]
@@ -104,6 +110,10 @@ def describe_file(text: bytes) -> str:
         return "a PyTorch memory timeline (a list of lists)"
     if start == b"[{":
         return "a list of objects that does not begin with an event (one with ph)"
+    if text.startswith(b"PAR1"):
+        return f"a Parquet file, {_ONLY_SOME_TABLES}"
+    if _CSV.match(text):
+        return f"a CSV table, {_ONLY_SOME_TABLES}"
     if start[:1] != b"{":
         return "not a JSON object"
     if b'"rocprofiler-sdk-tool"' in text:

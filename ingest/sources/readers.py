@@ -8,6 +8,7 @@ from pathlib import Path
 
 from tracewh.files import File
 from tracewh.ingest.sources.ascend.reader import AscendReader
+from tracewh.ingest.sources.files import Piped
 from tracewh.ingest.sources.kineto import KinetoReader
 from tracewh.ingest.sources.mindspore.reader import MindSporeReader
 from tracewh.ingest.sources.ncu.reader import NcuReader
@@ -58,7 +59,8 @@ def is_wanted(name: str) -> bool:
 def recognise(file: File, is_named: bool) -> tuple[str, str] | None:
     """Find the reader of a file.
 
-    A file in a searched folder that only Kineto wants is not opened here: its ingest opens it anyway.
+    A file in a searched folder that only Kineto wants is not opened here: its ingest opens it anyway. Nor is a pipe,
+    which can be read once: only Kineto reads it, whatever its name.
 
     Args:
         file: The file.
@@ -67,6 +69,8 @@ def recognise(file: File, is_named: bool) -> tuple[str, str] | None:
     Returns:
         The name of the reader, and why the file cannot be read or ''. None if it is to be ignored.
     """
+    if isinstance(file, Piped):
+        return KINETO, ""
     if not is_named and is_beside_trace(file):
         return None
     is_kineto = reader_named(KINETO).wants(file.name)

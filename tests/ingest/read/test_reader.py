@@ -262,6 +262,9 @@ def archived(kind: str) -> bytes:
         return Path(shutil.make_archive(f"{folder}/made", kind, f"{folder}/logs")).read_bytes()
 
 
+ONLY_SOME_TABLES = "which is read only if a profiler wrote it or if it has the columns of pipeline_operations, and not from a pipe"
+
+
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
@@ -305,6 +308,16 @@ def archived(kind: str) -> bytes:
             b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n",
             "not a Kineto trace: a pointer of Git LFS; fetch the file itself: git lfs pull",
             id="Git LFS",
+        ),
+        pytest.param(
+            b"PAR1\x15\0PAR1",
+            f"not a Kineto trace: a Parquet file, {ONLY_SOME_TABLES}",
+            id="Parquet",
+        ),
+        pytest.param(
+            b'"ID","Process ID","Kernel Name"\n',
+            f"not a Kineto trace: a CSV table, {ONLY_SOME_TABLES}",
+            id="CSV",
         ),
         pytest.param(
             b"\n<!doctype html><title>Sign in</title>",

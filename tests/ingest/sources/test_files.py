@@ -130,6 +130,16 @@ def test_a_named_pipe_is_read_as_standard_input_is(tmp_path: Path) -> None:
     assert spans == [("ingested", "default"), ("unchanged", "default"), ("ingested", "2")]
 
 
+def test_only_json_is_read_from_a_named_pipe(tmp_path: Path) -> None:
+    """The name of a pipe does not open it before its copy is made."""
+    pipe = tmp_path / "ncu.csv"
+    os.mkfifo(pipe)
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(pipe.write_text, '"ID","Process ID","Kernel Name"')
+        [outcome] = tracewh.ingest([pipe], tmp_path / "wh")
+    assert outcome.reason.startswith("not a Kineto trace: a CSV table, which is read only if")
+
+
 def test_a_pipe_is_not_watched(tmp_path: Path) -> None:
     pipe = tmp_path / "w.json"
     os.mkfifo(pipe)
