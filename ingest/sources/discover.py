@@ -83,6 +83,8 @@ def discover(
     if not found:
         names = ", ".join(f"*{suffix}" for suffix in SUFFIXES[:3])
         searched = ", ".join(map(str, paths))
+        if search.links and not unsupported:
+            unsupported = f"; {search.links[0]} is a link, which is not followed: name it"
         raise IngestError(f"no trace files ({names}) in {searched}{unsupported}")
     sources = _without_copies(found.values(), named)
     if step_range is not None:

@@ -52,6 +52,9 @@ class Search:
         wanted: Filter for the names of files.
         claim: Returns the name of a reader and the files of a folder that are a trace together, by the names
             of its files.
+
+    Attributes:
+        links: Links to folders that were found in folders. They are not followed: logs/latest would be a run twice.
     """
 
     def __init__(
@@ -64,6 +67,7 @@ class Search:
         self._names = cache(_names)
         self._beside: dict[str, tuple[str, ...]] = {}
         self._pipes: dict[Path, Piped] = {}
+        self.links: list[Path] = []
 
     def folders(self, given: str | os.PathLike[str]) -> Iterator[LogFolder]:
         """Yield the folder of a file, or a folder and all folders below it except hidden ones.
@@ -91,6 +95,7 @@ class Search:
             yield LogFolder(_run_name(parts), [path], beside, _above(parts), is_named=True)
         else:
             for folder, folders, names in _walk(path):
+                self.links += [folder / name for name in folders if (folder / name).is_symlink()]
                 relative = "" if folder == path else folder.relative_to(path).as_posix()
                 run, above = _run_name(path.parts, relative), _above(path.parts, relative)
                 if claimed := self._claim(names):

@@ -355,6 +355,19 @@ def test_links_that_lead_nowhere(tmp_path: Path) -> None:
     assert [name for name, *_ in found(tmp_path)] == ["a.json", "d.json"]  # refused one by one
 
 
+def test_a_link_to_a_folder_is_followed_only_if_it_is_named(tmp_path: Path) -> None:
+    run, logs = tmp_path / "run", tmp_path / "logs"
+    run.mkdir()
+    logs.mkdir()
+    (run / "w.json").touch()
+    latest = logs / "latest"
+    latest.symlink_to(run)
+    assert refused(logs) == (
+        f"no trace files (*.json, *.json.gz, *.json.zst) in {logs}; {latest} is a link, which is not followed: name it"
+    )
+    assert [name for name, *_ in found(latest)] == ["w.json"]
+
+
 def test_what_is_neither_file_nor_folder(tmp_path: Path) -> None:
     remedy = "give a trace file, a folder or a pipe"
     assert refused(Path("/dev/null")) == f"/dev/null is a device; {remedy}"
