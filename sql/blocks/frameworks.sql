@@ -5,9 +5,9 @@
 -- uses: is_wanted
 --
 -- Training has a backward pass or an optimizer: autograd operators, with Backward or _backward in their
--- names, or annotations of optimizers (Optimizer.step#...). Replayed graphs have neither, but the kernels
--- tell: those of backward passes, of weight gradients, and of fused optimizers. Other names are ambiguous:
--- the kernel of a convolution's backward pass also runs a transposed convolution.
+-- names, or annotations of optimizers (Optimizer.step#...). Replayed graphs have neither, and neither has a recording
+-- of kernels alone, but the kernels tell: those of backward passes, of weight gradients, and of fused optimizers.
+-- Other names are ambiguous: the kernel of a convolution's backward pass also runs a transposed convolution.
 --
 -- params
 --   run, worker, span
@@ -65,7 +65,12 @@ CREATE MACRO frameworks(
             NULL,
             FALSE,
             bool_or(
-                regexp_matches(d.name, 'ackward|wgrad|wrw|flash_bwd|fmha_bwd|FusedAdam|FusedSgd')
+                regexp_matches(
+                    d.name,
+                    'ackward|wgrad|wrw|flash_bwd|fmha_bwd|FusedAdam|FusedSgd'
+                    || '|^Apply(Ada|Ftrl|GradientDescent|Momentum|RMSProp)'
+                    || '|BackpropFilter|AttentionScoreGrad'
+                )
             )
         -- The pattern takes longer than finding the names, of which there are few.
         FROM (
