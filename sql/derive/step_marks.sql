@@ -25,7 +25,16 @@ numbered AS (
         h.name,
         h.ts_ns AS start_ns,
         h.ts_ns + greatest(h.dur_ns, 0) AS end_ns,
-        { 'pid': h.pid, 'tid': h.tid, 'name': h.name } AS loop
+        {
+            'pid': h.pid,
+            'tid': h.tid,
+            -- xprof calls the steps of train "train 0", "train 1" and so on.
+            'name': CASE
+                WHEN ends_with(h.name, ' ' || (h.args ->> '$.step_num'))
+                    THEN h.name[:-2 - length(h.args ->> '$.step_num')]
+                ELSE h.name
+            END
+        } AS loop
     FROM raw_host AS h
     WHERE h.category IS NULL AND contains(h.args::VARCHAR, '"step_num"')
 ),

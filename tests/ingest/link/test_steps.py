@@ -236,6 +236,24 @@ def test_numbered_events_of_another_program_are_steps(ingest_events: IngestEvent
     ]
 
 
+def test_steps_whose_names_end_with_their_numbers_are_one_loop(ingest_events: IngestEvents) -> None:
+    """xprof writes the number into the name, also where it makes a Chrome trace of what TensorFlow recorded."""
+    trace = ingest_events(
+        [
+            numbered("train 0", "0", 100, 180),
+            numbered("train 1", "1", 180, 190),
+            numbered("eval 10", "0", 190, 200),
+            numbered("eval 10", "1", 200, 210),
+            numbered("train 12", "12", 210, 220),
+        ]
+    )
+    assert trace.rows("SELECT s.step, s.name FROM steps AS s ORDER BY ALL") == [
+        (0, "train 0"),
+        (1, "train 1"),
+        (12, "train 12"),
+    ]
+
+
 def test_numbered_events_are_no_steps_beside_those_of_the_profiler(
     ingest_events: IngestEvents,
 ) -> None:
