@@ -19,6 +19,10 @@ from tracewh.ingest.sources.source import Source
 
 #: Either of them is a trace.
 _EVENTS = {TRACE_VIEW, "kernel_details.csv"}
+#: What users and msprof call a trace_view.json that lies elsewhere, and the names of kernel_details.csv.
+_NAMES = re.compile(
+    r"(.*trace_view.*|msprof_.*)\.json(\.gz|\.zst)?|kernel_details\w*\.csv(\.gz|\.zst)?"
+)
 #: Sums of the same events, which are not read.
 _SUMS = {
     *("op_statistic.csv", "api_statistic.csv", "operator_details.csv", "step_trace_time.csv"),
@@ -37,9 +41,7 @@ class AscendReader(TableReader):
 
     def wants(self, name: str) -> bool:
         """See `Reader.wants`."""
-        return name == TRACE_VIEW or bool(
-            re.fullmatch(r"kernel_details\w*\.csv(\.gz|\.zst)?", name)
-        )
+        return _NAMES.fullmatch(name) is not None
 
     def claim(self, names: Sequence[str]) -> Claim | None:
         """ASCEND_PROFILER_OUTPUT: the files of one rank. Its sums are not read."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import shutil
 from collections import Counter
@@ -13,6 +14,7 @@ import pytest
 
 import tracewh
 from tests.ingest.sources import ascend_recording as drawn
+from tracewh.ingest.sources.discover import discover
 from tracewh.storage.checks import check
 
 Rows = list[tuple[Any, ...]]
@@ -222,6 +224,17 @@ def test_damage_is_named_and_the_rest_is_kept(tmp_path: Path, name: str) -> None
         assert rows(warehouse, "SELECT count(*) FROM kernels WHERE name = 'aclnnMm_MatMul'") == [
             (1,)
         ]
+
+
+@pytest.mark.parametrize(
+    "name", ["rank0_trace_view.json.gz", "trace_view_0.json", "msprof_20240101.json"]
+)
+def test_a_renamed_trace_view_in_a_folder_is_none_of_kineto(tmp_path: Path, name: str) -> None:
+    text = (drawn.write_recording(tmp_path / "logs") / "trace_view.json").read_bytes()
+    (tmp_path / "found").mkdir()
+    (tmp_path / "found" / name).write_bytes(gzip.compress(text) if name.endswith(".gz") else text)
+    [source] = discover([tmp_path / "found"])
+    assert source.reader == "ascend"
 
 
 def test_a_file_with_nothing_in_it(tmp_path: Path) -> None:
