@@ -74,6 +74,8 @@ def is_list_of_events(text: TextBuffer) -> bool:
 #: First bytes of files that stand for a trace or contain one, and what to do.
 _STARTS = {
     b"version https://git-lfs": "a pointer of Git LFS; fetch the file itself: git lfs pull",
+    b"\x1f\x8b": "compressed twice, the first time with gzip; decompress it once",
+    b"\x28\xb5\x2f\xfd": "compressed twice, the first time with zstd; decompress it once",
     b"BZh": "compressed with bzip2; decompress it first: bunzip2",
     b"\xfd7zXZ\0": "compressed with xz; decompress it first: unxz",
     b"\x04\x22\x4d\x18": "compressed with lz4; decompress it first: unlz4",

@@ -310,6 +310,16 @@ ONLY_SOME_TABLES = "which is read only if a profiler wrote it or if it has the c
             id="Git LFS",
         ),
         pytest.param(
+            gzip.compress(gzip.compress(trace(SIMPLE))),
+            "not a Kineto trace: compressed twice, the first time with gzip; decompress it once",
+            id="gzip in gzip",
+        ),
+        pytest.param(
+            gzip.compress(b"\x28\xb5\x2f\xfd and more"),
+            "not a Kineto trace: compressed twice, the first time with zstd; decompress it once",
+            id="zstd in gzip",
+        ),
+        pytest.param(
             b"PAR1\x15\0PAR1",
             f"not a Kineto trace: a Parquet file, {ONLY_SOME_TABLES}",
             id="Parquet",
