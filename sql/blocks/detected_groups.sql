@@ -5,9 +5,11 @@
 --
 -- A communicator has a stream of its own on each rank. Members of one group have the same list of collectives. Where
 -- several groups have the same list, their ends tell them apart: members end together, so the times from one end to the
--- next are alike, and no offset of a clock changes these. The distance of two members is the median difference of these
--- times, over the first 100 ends, and 1 us at least. The members of a group are near each other, and those of
--- different groups are not: the distances of a list have a gap. Members that are nearer than the gap are a group.
+-- next are alike, and no offset of a clock changes these. Clocks of two hosts may run at different speeds: if the times
+-- of two members grow apart evenly, and by 100 ppm at most, this part of the difference does not count. The distance of
+-- two members is the median difference of these times, over the first 100 ends, and 1 us at least. The members of a
+-- group are near each other, and those of different groups are not: the distances of a list have a gap. Members that
+-- are nearer than the gap are a group.
 --
 -- If the largest gap is below ten times, nothing is said of the list, unless all ranks of the job are there, and the list
 -- has three members at most or the job has other lists: then the list is one group. Of more than 256 members nothing is
@@ -30,7 +32,8 @@ CREATE MACRO detected_groups(ends VARCHAR) AS TABLE
             e.job,
             e.member_id,
             any_value(e.list) AS list,
-            bool_and(e.is_complete) AS is_complete
+            bool_and(e.is_complete) AS is_complete,
+            least(count(*), 100) AS ends
         FROM query_table(ends) AS e
         GROUP BY e.job, e.member_id
     ),
@@ -40,6 +43,7 @@ CREATE MACRO detected_groups(ends VARCHAR) AS TABLE
             m.job,
             m.member_id,
             m.is_complete,
+            m.ends,
             min(m.member_id) OVER of_list AS list_id,
             count(*) OVER of_list AS members
         FROM _members AS m
@@ -57,10 +61,29 @@ CREATE MACRO detected_groups(ends VARCHAR) AS TABLE
             c.list_id,
             c.member_id,
             e.place,
-            lead(e.end_ns) OVER (PARTITION BY e.member_id ORDER BY e.place) - e.end_ns AS time_ns
+            lead(e.end_ns) OVER of_member - e.end_ns AS time_ns,
+            -- A drift is clearer over half of the ends, and one late end does not hide it.
+            lead(e.end_ns, c.ends // 2) OVER of_member - e.end_ns AS half_ns
         FROM query_table(ends) AS e
         INNER JOIN _classes AS c ON e.member_id = c.member_id
         WHERE c.members BETWEEN 3 AND 256 AND e.place <= 100
+        WINDOW of_member AS (PARTITION BY e.member_id ORDER BY e.place)
+    ),
+
+    -- How much faster a clock runs than that of the first member. Of another group, this includes how much longer its
+    -- times are, which is the same for all of its members.
+    _speeds AS (
+        SELECT t.member_id, median(t.half_ns / nullif(f.half_ns, 0)) AS speed
+        FROM _times AS t
+        INNER JOIN _times AS f ON t.list_id = f.member_id AND t.place = f.place
+        GROUP BY t.member_id
+    ),
+
+    _rated AS MATERIALIZED (
+        SELECT t.*, s.speed
+        FROM _times AS t
+        INNER JOIN _speeds AS s ON t.member_id = s.member_id
+        WHERE t.time_ns IS NOT NULL
     ),
 
     _pairs AS MATERIALIZED (
@@ -68,11 +91,22 @@ CREATE MACRO detected_groups(ends VARCHAR) AS TABLE
             a.list_id,
             a.member_id,
             b.member_id AS other_id,
-            greatest(median(abs(a.time_ns - b.time_ns)), 1000) AS distance
-        FROM _times AS a
-        INNER JOIN _times AS b
+            greatest(
+                median(
+                    abs(
+                        a.time_ns - b.time_ns
+                        - CASE
+                            WHEN abs(a.speed - b.speed) <= 1e-4
+                                THEN a.time_ns * (a.speed - b.speed)
+                            ELSE 0
+                        END
+                    )
+                ),
+                1000
+            ) AS distance
+        FROM _rated AS a
+        INNER JOIN _rated AS b
             ON a.list_id = b.list_id AND a.place = b.place AND a.member_id < b.member_id
-        WHERE a.time_ns IS NOT NULL AND b.time_ns IS NOT NULL
         GROUP BY a.list_id, a.member_id, b.member_id
     ),
 

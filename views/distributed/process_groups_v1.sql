@@ -13,9 +13,9 @@
 --
 -- Since 2024 each collective names its group. Traces before that do not. Then a stream of a rank is a member of one
 -- group, because a communicator has a stream of its own. Members have the same list of collectives, and end together.
--- Several groups with one list are distinguished by the times from one end to the next, which no offset of a clock
--- changes: within a group these differ by microseconds, between groups by more. If the differences have no gap
--- of ten times, reason says so, and ranks is NULL.
+-- Several groups with one list are distinguished by the times from one end to the next. No offset of a clock changes
+-- these, and the drift of a clock is taken out. Within a group they differ by microseconds, between groups by more. If
+-- the differences have no gap of ten times, reason says so, and ranks is NULL.
 --
 -- kind is what the name or the description of the group says: 'data', 'tensor', 'pipeline', 'expert' or 'context'. If it says
 -- nothing, a group that only sends and receives is 'pipeline', and one with all_to_all 'expert'. Otherwise kind is
