@@ -188,6 +188,10 @@ def _write(root: Path, origin: int, prepared: Prepared | None = None) -> None:
     try:
         if prepared and _created_views(root, prepared):
             shutil.copyfile(prepared.path, new)
+        elif "?" in str(root):  # DuckDB would write the log of the database to another folder
+            with temporary() as folder:
+                _create_views(root, _prepare(folder / DATABASE).con)
+                shutil.copyfile(folder / DATABASE, new)
         else:
             _create_views(root, _prepare(new).con)
         digest = _digest(new)

@@ -288,6 +288,12 @@ def test_a_warehouse_behind_a_link(tmp_path: Path) -> None:
             assert warehouse.names() == [("a", "w", "default")]
 
 
+def test_a_warehouse_whose_path_holds_a_question_mark(tmp_path: Path) -> None:
+    """DuckDB would keep the log of such a database in another folder."""
+    add_trace(tmp_path / "w?h", "a")
+    assert rows(write_database(tmp_path / "w?h"), "SELECT run FROM steps") == [("a",)]
+
+
 def test_a_warehouse_without_traces_gets_no_database(tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     assert not ensure_database(tmp_path)
