@@ -23,6 +23,7 @@ from tracewh.ingest.link.write_tables import write_traces
 from tracewh.storage import staging
 from tracewh.storage.local_store import LocalStore
 from tracewh.storage.staging import Session
+from tracewh.storage.store import UNKNOWN, free_span
 
 
 def written(path: Path, *operators: str) -> Path:
@@ -120,6 +121,11 @@ def test_ingests_of_several_such_files_at_once_lose_none(
     workers_and_limits(2, lambda i: ingest(folders[2 * i : 2 * i + 2], warehouse, jobs=2))
     assert sorted(operators(warehouse)) == ["2", "3", "4", "default"]
     assert sorted(operators(warehouse).values()) == [["op a"], ["op b"], ["op c"], ["op d"]]
+
+
+def test_a_pipe_replaces_no_trace_whose_source_cannot_be_read() -> None:
+    """Neither has a path."""
+    assert free_span("default", "", {"default": UNKNOWN.source_path}) == "2"
 
 
 def test_leftovers_of_the_dead_are_removed_and_those_of_the_living_stay(

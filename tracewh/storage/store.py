@@ -173,7 +173,7 @@ def free_span(span: str, source_path: str, taken: Mapping[str, str]) -> str:
         taken: The spans of its worker in the warehouse, with their source files.
     """
     for known, path in taken.items():
-        if path == source_path:
+        if path == source_path != "":
             return known
     return next_free(span, taken)
 
