@@ -740,10 +740,18 @@ def find(path: str | os.PathLike[str]) -> Path:
             raise WarehouseError(
                 f"{path} was copied from an object store; convert it with `tracewh relink -w {path}`"
             )
+        with _as_warehouse_error():
+            # A glob passes over folders that may not be read.
+            for _ in os.walk(root / "data", onerror=_raise):
+                pass
         raise WarehouseError(
             f"{path} holds no traces; ingest some with `tracewh ingest LOGDIR -w {path}`"
         )
     return root
+
+
+def _raise(error: OSError) -> None:
+    raise error
 
 
 def listed(path: str | os.PathLike[str]) -> Listing:

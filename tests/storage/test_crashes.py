@@ -348,6 +348,15 @@ def test_a_warehouse_that_may_not_be_written(logs: Path, tmp_path: Path, folder:
     assert is_clean(warehouse)
 
 
+@pytest.mark.parametrize("folder", ["data", "data/run=a"])
+def test_a_warehouse_that_may_not_be_read(tmp_path: Path, folder: str) -> None:
+    """It may hold traces, so nobody is told to ingest some."""
+    (tmp_path / "wh/data/run=a").mkdir(parents=True)
+    (tmp_path / "wh" / folder).chmod(0)
+    code, said = run_forked(tmp_path / "log", "runs", "-w", tmp_path / "wh", as_anyone=True)
+    assert (code, said) == (1, f"tracewh: {tmp_path}/wh/{folder}: Permission denied\n")
+
+
 def test_a_file_that_may_not_be_read(logs: Path, tmp_path: Path) -> None:
     first, second = sorted((logs / "ddp_gloo").iterdir())
     first.chmod(0)
