@@ -14,7 +14,7 @@ import pytest
 import tracewh
 from tests.copied import CopiedWarehouse
 from tracewh.cli.app import main
-from tracewh.storage import checks, compaction
+from tracewh.storage import checks, compaction, manifest
 from tracewh.storage.captures import link_captures
 
 Event = dict[str, Any]
@@ -151,6 +151,24 @@ def test_links_outlive_compaction_and_the_linked_run(warehouse: Path) -> None:
 def test_a_run_is_no_capture_of_itself(warehouse: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["link-captures", "serve", "serve", "-w", str(warehouse)]) == 1
     assert capsys.readouterr().err == "tracewh: run 'serve' already belongs to run 'serve'\n"
+
+
+@pytest.mark.parametrize("file", ["host_events", "traces"])
+def test_a_damaged_trace_is_not_copied(
+    warehouse: Path, capsys: pytest.CaptureFixture[str], file: str
+) -> None:
+    """Its copy would have a manifest of its own, and `check` would find it sound."""
+    [folder] = warehouse.glob("data/run=warmup/*/*")
+    (folder / f"{file}.parquet").write_bytes(b"PAR1")
+    record = manifest.read(folder)
+    assert record is not None
+    source, written = record.origin.source_path, record.files[f"{file}.parquet"].bytes
+    assert main(["link-captures", "serve", "warmup", "-w", str(warehouse)]) == 1
+    assert capsys.readouterr().err == (
+        f"tracewh: the trace warmup/w/default is damaged: {file}.parquet: it has 4 bytes, {written:,} were written;"
+        f" to repair:\n  tracewh ingest --force --run warmup -w {warehouse} {source}\n"
+    )
+    assert not [*warehouse.glob("data/run=serve%2Fcapture_traces")]
 
 
 def test_an_unknown_run_is_named(warehouse: Path, capsys: pytest.CaptureFixture[str]) -> None:

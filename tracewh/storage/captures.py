@@ -12,7 +12,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 from tracewh.storage import layout
-from tracewh.storage.layout import CAPTURES, PARQUET, replaying_run
+from tracewh.storage.checks import require_sound
+from tracewh.storage.layout import CAPTURES, MANIFEST, PARQUET, replaying_run
 from tracewh.storage.manifest import Origin
 from tracewh.storage.open_store import open_store
 from tracewh.storage.store import StoredTrace, Target, next_free
@@ -32,7 +33,7 @@ def link_captures(
         Run, worker and span of each copy.
 
     Raises:
-        IngestError: The warehouse cannot be written.
+        IngestError: The warehouse cannot be written, or a trace is damaged.
         OSError: A trace cannot be read.
     """
     store = open_store(warehouse)
@@ -47,8 +48,10 @@ def link_captures(
             source = trace.origin.source_path
             target = Target(name, trace.worker, span, source, generation, is_fixed=True)
             with trace.local_folder() as folder, session.staging() as staged:
-                for file in sorted(folder.glob(f"*{PARQUET}")):
-                    shutil.copyfile(file, staged / file.name)
+                for file in sorted(folder.iterdir()):
+                    if file.suffix == PARQUET or file.name == MANIFEST:
+                        shutil.copyfile(file, staged / file.name)
+                require_sound(store, trace, staged)
                 copies.append((name, trace.worker, store.commit(session, target, staged)))
     return copies
 

@@ -163,6 +163,24 @@ def _check_trace(store: Store, trace: StoredTrace, folder: Path) -> Checked:
     return Checked(trace, size, tuple(problems))
 
 
+def require_sound(store: Store, trace: StoredTrace, copy: Path) -> None:
+    """Refuse to copy a damaged trace: the copy would have a manifest of its own, and count as sound.
+
+    Args:
+        store: The warehouse.
+        trace: The trace.
+        copy: A folder with copies of its files and of its manifest.
+
+    Raises:
+        IngestError: It is damaged. The message has the command that repairs it.
+    """
+    for file, problem in _check_files(copy):
+        raise IngestError(
+            f"the trace {trace.run}/{trace.worker}/{trace.span} is damaged: {file}: {problem}; to repair:\n"
+            f"  {_remedy(store.name, trace)}"
+        )
+
+
 def _inode(folder: Path) -> int:
     """The inode of a folder, which changes when it is replaced; 0 if it does not exist."""
     try:
