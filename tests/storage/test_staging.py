@@ -20,8 +20,9 @@ import pytest
 from tracewh.ingest import api, ingest_file, ingest_trace
 from tracewh.ingest.api import FileResult, drop, ingest
 from tracewh.ingest.link.write_tables import write_traces
-from tracewh.storage import staging
+from tracewh.storage import local_store, staging
 from tracewh.storage.local_store import LocalStore
+from tracewh.storage.manifest import Origin
 from tracewh.storage.staging import Session
 from tracewh.storage.store import UNKNOWN, free_span
 
@@ -121,6 +122,23 @@ def test_ingests_of_several_such_files_at_once_lose_none(
     workers_and_limits(2, lambda i: ingest(folders[2 * i : 2 * i + 2], warehouse, jobs=2))
     assert sorted(operators(warehouse)) == ["2", "3", "4", "default"]
     assert sorted(operators(warehouse).values()) == [["op a"], ["op b"], ["op c"], ["op d"]]
+
+
+def test_an_ingest_reads_the_source_of_each_trace_of_a_worker_once(
+    tmp_path: Path, warehouse: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each asks for the sources of those before it. The time of a thousand would be that of half a million."""
+    read, origin = [], local_store._origin
+
+    def counted(folder: Path) -> Origin:
+        read.append(folder.name)
+        return origin(folder)
+
+    monkeypatch.setattr(local_store, "_origin", counted)
+    for time in range(5):
+        written(tmp_path / "run" / f"w.{1700000000000 + time}.pt.trace.json", f"op{time}")
+    assert len(ingest([tmp_path / "run"], warehouse)) == 5
+    assert len(read) == len(set(read)) == 4
 
 
 def test_a_pipe_replaces_no_trace_whose_source_cannot_be_read() -> None:

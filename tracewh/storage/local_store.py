@@ -53,6 +53,8 @@ class LocalStore:
         self.data = self.path / "data"
         #: The absolute path, for messages and commands.
         self.name = str(self.path)
+        #: What `_source_paths` found: by folder of a trace, its version, its span and its source.
+        self._sources: dict[str, tuple[tuple[int, int], str, str]] = {}
 
     def make(self) -> None:
         """Create the folders that traces are written to.
@@ -132,12 +134,32 @@ class LocalStore:
         with self.locked():
             span = target.span
             if not target.is_fixed:
-                stored = self.traces(target.run, target.worker)
-                taken = {trace.span: trace.origin.source_path for trace in stored}
+                taken = self._source_paths(target.run, target.worker)
                 span = free_span(span, target.source_path, taken)
             session.place(staged, folder := self.folder(target.run, target.worker, span))
         session.flush_parents(folder)
         return span
+
+    def _source_paths(self, run: str, worker: str) -> dict[str, str]:
+        """The source of each stored trace of a worker, by span.
+
+        An ingest calls this for each trace of a worker, so it reads only those that are new since the last call.
+        """
+        folder = f"{layout.partition('run', run)}/{layout.partition('worker', worker)}"
+        found = {}
+        with suppress(FileNotFoundError), os.scandir(self.data / folder) as entries:
+            for entry in sorted(entries, key=lambda entry: entry.name):
+                with suppress(FileNotFoundError):  # dropped meanwhile
+                    stat = entry.stat()
+                    version = stat.st_ino, stat.st_ctime_ns
+                    known = self._sources.get(entry.path)
+                    if known is None or known[0] != version:
+                        if not (keys := layout.parse_trace_folder(f"{folder}/{entry.name}")):
+                            continue
+                        known = version, keys[2], _origin(Path(entry.path)).source_path
+                        self._sources[entry.path] = known
+                    found[known[1]] = known[2]
+        return found
 
     def drop(self, run: str, worker: str | None = None, span: str | None = None) -> int:
         """See `Store.drop`."""
