@@ -301,11 +301,11 @@ def test_tables_read_well_as_they_are(spark: SparkSession, warehouse: Path) -> N
 def test_a_folder_that_looks_like_a_pattern(
     spark: SparkSession, warehouse: Path, tmp_path: Path
 ) -> None:
-    """Spark would take it for one."""
-    place = tmp_path / "a{b,c}[d] e*" / "data" / "run=1%2F2"
+    """Spark would take it for one. It also reads the letters of a name as they are escaped in the path."""
+    place = tmp_path / "a{b,c}[d] e*" / "data" / "run=1%2F%C3%BC"
     shutil.copytree(warehouse / "data" / "run=counted", place)
-    found = tracewh.spark.table(spark, "traces", tmp_path / "a{b,c}[d] e*", run="1/2")
-    assert [row.run for row in found.collect()] == ["1/2"]
+    found = tracewh.spark.table(spark, "traces", tmp_path / "a{b,c}[d] e*", run="1/ü")
+    assert [row.run for row in found.collect()] == ["1/ü"]
 
 
 def test_the_page_says_what_works(spark: SparkSession, warehouse: Path) -> None:

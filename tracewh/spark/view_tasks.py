@@ -13,6 +13,7 @@ import duckdb
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from tracewh.spark import distributed
+from tracewh.spark.columns import read_columns
 from tracewh.spark.errors import SparkError
 from tracewh.spark.share import Share, local_folder
 from tracewh.spark.tasks import context_of, map_in_arrow, one_per_task
@@ -102,7 +103,7 @@ def table(
     ):  # Spark skips the columns and row groups that a query does not need
         files = [re.sub(r"([\\*?{}\[\]])", r"\\\1", file) for file in listing.files(name)]
         reader = spark.read.schema(schema).option("basePath", f"{listing.path}/data")
-        return reader.parquet(*files).select(*empty.column_names)
+        return reader.parquet(*files).selectExpr(*read_columns(empty.column_names, listing))
     sql = f"FROM {name}"
     read = distributed.restrict_to_tables(sql, listing)
     tasks = distributed.split_into_tasks(read, "trace", _tasks(spark, read))
