@@ -117,7 +117,10 @@ def answers(warehouse: tracewh.Warehouse, tmp_path_factory: pytest.TempPathFacto
 
 
 def written_twice(warehouse: tracewh.Warehouse, folder: Path) -> Listing:
-    """A copy of the warehouse as an object store has it where each trace was written a second time."""
+    """A copy of the warehouse as an object store has it where each trace but the first was written a second time.
+
+    The first two were copied from a folder, with plain names.
+    """
     listing = Listing.of(str(warehouse.path))
     traces = []
     for number, trace in enumerate(listing.traces):
@@ -125,7 +128,7 @@ def written_twice(warehouse: tracewh.Warehouse, folder: Path) -> Listing:
         for table, found in trace.files.items():
             path = folder / Path(found.key).relative_to(warehouse.path)
             path.parent.mkdir(parents=True, exist_ok=True)
-            for generation in (1, 2):
+            for generation in ((0,), (0, 2), (1, 2))[min(number, 2)]:
                 attempt = Attempt(generation, f"{number:08x}")
                 shutil.copyfile(found.key, written := path.with_name(attempt.name(path.name)))
             files[table] = Object(str(written), 0, 0)

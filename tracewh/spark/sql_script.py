@@ -18,6 +18,7 @@ from collections.abc import Iterable, Iterator, Mapping
 import sqlglot
 from sqlglot import exp
 
+from tracewh.spark.columns import read_columns
 from tracewh.spark.inline_macros import inline_macros
 from tracewh.spark.to_spark_sql import to_spark_sql
 from tracewh.storage import layout
@@ -96,30 +97,40 @@ def _parameter(param: Param) -> str:
 
 
 def _table(table: Spec, listing: Listing) -> Iterator[str]:
-    """A view over the Parquet files of a table. In an object store, each attempt has its own file name.
+    """Views over the Parquet files of a table. In an object store, each attempt has its own file name.
 
-    Spark puts partition columns last, and decodes the %C3%BC of a ü in a path as two letters.
+    Traces that were copied there from a folder have the plain name. Where such a trace was replaced, its old files
+    stay for a day beside the new ones.
     """
-    files = sorted({path.rpartition("/")[2] for path in listing.files(table.name)})
-    files = files or [f"{table.name}.parquet"]  # no trace has one
-    names = files[0] if len(files) == 1 else f"{{{','.join(files)}}}"
-    folder = "".join(f"\\{letter}" if letter in "\\*?{}[]" else letter for letter in _url(listing))
+    plain = f"{table.name}{layout.PARQUET}"
+    files = {
+        trace.keys: trace.files[table.name].key.rpartition("/")[2]
+        for trace in listing.traces
+        if table.name in trace.files
+    }
+    newer = [keys for keys, name in files.items() if name != plain]
+    sources = {f"{table.name}_files": sorted({*files.values()}) or [plain]}  # no trace has one
+    if newer and plain in files.values():
+        sources[f"{table.name}_files"].remove(plain)
+        sources[f"{table.name}_copied_files"] = [plain]
     columns = ", ".join(f"{_name(column)} {_type(column.type)}" for column in table.columns)
-    yield (
-        f"CREATE OR REPLACE TEMPORARY VIEW {table.name}_files ({columns})\nUSING parquet "
-        f"OPTIONS (path {_text(f'{folder}/data')}, pathGlobFilter {_text(names)})"
-    )
-    ascii_only = all(getattr(t, key).isascii() for t in listing.traces for key in layout.KEYS)
-    read = [
-        _name(column)
-        if ascii_only or column.name not in layout.KEYS
-        else f"DECODE(ENCODE({_name(column)}, 'ISO-8859-1'), 'UTF-8')"
-        for column in table.columns
-    ]
+    folder = "".join(f"\\{letter}" if letter in "\\*?{}[]" else letter for letter in _url(listing))
+    for name, files_of in sources.items():
+        pattern = files_of[0] if len(files_of) == 1 else f"{{{','.join(files_of)}}}"
+        yield (
+            f"CREATE OR REPLACE TEMPORARY VIEW {name} ({columns})\nUSING parquet "
+            f"OPTIONS (path {_text(f'{folder}/data')}, pathGlobFilter {_text(pattern)})"
+        )
     header = ", ".join(f"{_name(column)} {_comment(column)}" for column in table.columns)
+    # Spark puts partition columns last.
+    read = ", ".join(read_columns((column.name for column in table.columns), listing))
+    query, *copied = (f"SELECT {read} FROM {name}" for name in sources)
+    for each in copied:
+        replaced = ", ".join(f"({', '.join(map(_text, keys))})" for keys in newer)
+        query += f" UNION ALL SELECT * FROM ({each}) WHERE (run, worker, span) NOT IN ({replaced})"
     yield (
         f"CREATE OR REPLACE TEMPORARY VIEW {table.name} ({header})\nCOMMENT {_text(table.summary)}\n"
-        f"AS SELECT {', '.join(read)} FROM {table.name}_files"
+        f"AS {query}"
     )
 
 
