@@ -102,7 +102,8 @@ def _without_copies(sources: Iterable[Source], named: Collection[File]) -> list[
     for source in sources:
         form = reader_named(source.reader).form(source.path)
         is_alone = form is None or source.path in named
-        key = source.path if is_alone else (source.run, source.worker, source.reader)
+        folder = str(source.path).replace("\\", "/").rpartition("/")[0]
+        key = source.path if is_alone else (folder, source.run, source.worker, source.reader)
         if key not in kept or (form or 0) < kept[key][0]:
             kept[key] = form or 0, source
     return [source for _, source in kept.values()]

@@ -102,7 +102,8 @@ class Reader(Protocol):
         """
         if isinstance(file, TraceFolder):
             return run, file.name
-        return run, file.name.partition(".")[0] or file.name
+        name = file.name.removesuffix(".gz").removesuffix(".zst")
+        return run, name.rpartition(".")[0] or name
 
     def form(self, file: File) -> int | None:
         """The place of a file among the forms of one recording, of which only the first is read.

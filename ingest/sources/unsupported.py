@@ -64,7 +64,9 @@ def is_beside_trace(file: File) -> bool:
 def why_unsupported_name(name: str) -> str:
     """What a file is that tracewh knows by its name and cannot read, and what to do; '' for others."""
     if name.endswith((".ncu-rep", ".ncu-repz")):
-        return f"{_NCU_REPORT}: ncu --import {name} --page raw --csv > {name.partition('.')[0]}.csv"
+        return (
+            f"{_NCU_REPORT}: ncu --import {name} --page raw --csv > {name.rpartition('.')[0]}.csv"
+        )
     return _XPLANE if name.endswith(".xplane.pb") else ""
 
 

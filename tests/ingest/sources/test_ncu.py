@@ -314,21 +314,21 @@ def test_a_table_without_rows(tmp_path: Path) -> None:
 
 
 def test_a_report_names_the_command(tmp_path: Path) -> None:
-    path = tmp_path / "run1.ncu-rep"
+    path = tmp_path / "qwen2.5.ncu-rep"
     path.write_bytes(b"NVR\0\1\2")
     [result] = tracewh.ingest([path], tmp_path / "warehouse")
     assert result.reason == (
         "a report of Nsight Compute, which only ncu reads; export its counters, and ingest them: "
-        "ncu --import run1.ncu-rep --page raw --csv > run1.csv"
+        "ncu --import qwen2.5.ncu-rep --page raw --csv > qwen2.5.csv"
     )
 
 
 def test_a_compressed_file(tmp_path: Path) -> None:
-    path = tmp_path / "logs" / "report.csv.gz"
+    path = tmp_path / "logs" / "qwen2.5.csv.gz"
     path.parent.mkdir()
     path.write_bytes(gzip.compress(RAW.encode()))
     [result] = tracewh.ingest([path.parent], tmp_path / "warehouse")
-    assert (result.status, result.events) == ("ingested", 2)
+    assert (result.status, result.worker, result.events) == ("ingested", "qwen2.5", 2)
 
 
 def test_a_thousand_metrics_fit_into_the_memory_of_a_job(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from tests.nsys_exports import (
     write_parquet,
     write_sqlite,
 )
+from tracewh.ingest.sources.discover import discover
 
 US = 1000
 Ask = Callable[[str], list[tuple[Any, ...]]]
@@ -456,6 +457,22 @@ def test_a_recording_in_several_forms_is_ingested_once(tmp_path: Path) -> None:
     assert [(each.run, Path(str(each.source)).name) for each in results] == [("job", "r_pqtdir")]
     results = tracewh.ingest([tmp_path / "job" / "r_pqtdir"], tmp_path / "named")
     assert [(each.run, each.worker) for each in results] == [("job", "r")]
+
+
+def test_other_files_are_no_forms_of_a_recording(tmp_path: Path) -> None:
+    """Names often have a dot, such as qwen2.5_rank0 or the name of a host; two folders may have the same name."""
+    for node in ("a", "b"):
+        (tmp_path / node / "job").mkdir(parents=True)
+        for rank in (0, 1):
+            write_sqlite(tmp_path / node / "job" / f"qwen2.5_rank{rank}.sqlite", tiny())
+    write_parquet(tmp_path / "a" / "job" / "qwen2.5_rank0_pqtdir", tiny())
+    found = discover([tmp_path / "a" / "job", tmp_path / "b" / "job"])
+    assert [(each.worker, str(each.path).removeprefix(f"{tmp_path}/")) for each in found] == [
+        ("qwen2.5_rank0", "a/job/qwen2.5_rank0_pqtdir"),
+        ("qwen2.5_rank0", "b/job/qwen2.5_rank0.sqlite"),
+        ("qwen2.5_rank1", "a/job/qwen2.5_rank1.sqlite"),
+        ("qwen2.5_rank1", "b/job/qwen2.5_rank1.sqlite"),
+    ]
 
 
 def test_a_folder_that_changes_is_ingested_again(tmp_path: Path) -> None:
