@@ -2,8 +2,8 @@
 -- since: 0.1
 -- summary: GPU metrics and CPU samples of an Nsight Systems export, as raw_counter.
 --
--- GPU metrics belong to a device: a process has those of the devices that it used. CPU samples are counted per
--- thread and 10 ms.
+-- GPU metrics belong to a device: a process has those of the devices that it used, under the numbers that it gives
+-- them. CPU samples are counted per thread and 10 ms.
 --
 -- cpu_utilization has the time that all threads of the process ran, as percentage of one core, at the end of each
 -- 10 ms. Without context switches a sample stands for the median time between two samples of a thread.
@@ -13,17 +13,26 @@ metrics AS (
         m.timestamp AS ts_ns,
         'gpu_metrics' AS category,
         coalesce(n."metricName", 'metric ' || m."metricId") AS name,
-        (m."typeId" & 255)::VARCHAR AS pid,
-        'GPU ' || (m."typeId" & 255) AS series,
+        m.device_id::VARCHAR AS pid,
+        'GPU ' || m.device_id AS series,
         m.value
-    FROM "<metrics>" AS m
+    FROM (
+        SELECT r.*, coalesce(g.device_id, r."typeId" & 255) AS device_id
+        FROM "<metrics>" AS r
+        LEFT JOIN (
+            SELECT u."gpuId" AS id, min(u."cudaId") AS device_id
+            FROM nsys_numbers AS u
+            GROUP BY u."gpuId"
+        ) AS g ON (r."typeId" & 255) = g.id
+        WHERE g.id IS NOT NULL OR NOT EXISTS (FROM nsys_numbers)
+    ) AS m
     LEFT JOIN (
         SELECT t."typeId", t."metricId", min(t."metricName") AS "metricName"
         FROM "<metric_names>" AS t
         GROUP BY t."typeId", t."metricId"
     ) AS n ON m."typeId" = n."typeId" AND m."metricId" = n."metricId"
     WHERE
-        (m."typeId" & 255) IN (SELECT d.device_id FROM raw_device AS d)
+        m.device_id IN (SELECT d.device_id FROM raw_device AS d)
         OR NOT EXISTS (FROM raw_device)
 ),
 

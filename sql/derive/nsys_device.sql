@@ -145,4 +145,4 @@ FROM (
             u.graph_node_id
     ) AS v
 ) AS e
-LEFT JOIN nsys_target_info_gpu AS g ON e.category = 'kernel' AND e.device = g.id
+LEFT JOIN nsys_gpus AS g ON e.category = 'kernel' AND e.device = g.device_id

@@ -5,7 +5,7 @@ SELECT
     to_json(
         list(
             {
-                'id': g.id,
+                'id': g.device_id,
                 'name': g.name,
                 'totalGlobalMem': g."totalMemory",
                 'computeMajor': g."computeMajor",
@@ -24,7 +24,7 @@ SELECT
                 'memoryBandwidth': g."memoryBandwidth",
                 'clockRate': g."clockRate",
                 'chipName': g."chipName"
-            } ORDER BY g.id
+            } ORDER BY g.device_id
         )
     )::VARCHAR
-FROM nsys_target_info_gpu AS g
+FROM nsys_gpus AS g

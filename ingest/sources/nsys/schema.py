@@ -44,6 +44,7 @@ _TABLES = (
         " maxShmemPerBlockOptin maxBlocksPerSm l2CacheSize memoryBandwidth clockRate",
         "name chipName",
     ),
+    _table("TARGET_INFO_CUDA_DEVICE", "gpuId cudaId pid"),
     _table(
         "CUPTI_ACTIVITY_KIND_RUNTIME",
         "start end eventClass globalTid correlationId nameId returnValue",

@@ -87,6 +87,13 @@ class _Process:
                 f"CREATE OR REPLACE MACRO is_step(name) AS regexp_full_match(name, {pattern});"
                 " CREATE OR REPLACE MACRO nsys_step_kind(name) AS ''"
             )
+        numbers = "TARGET_INFO_CUDA_DEVICE"
+        is_ours = f't."pid" = {self._key & 0xFFFFFF}'
+        has_pid = "pid" in self._export.columns(numbers)
+        self._run(
+            f"CREATE TABLE nsys_numbers AS FROM {self._relation(numbers, is_ours if has_pid else '1 = 0')}"
+        )
+        derive(con, "nsys_gpus")
         contexts = query(
             "nsys_contexts",
             contexts=self._relation("TARGET_INFO_CUDA_CONTEXT_INFO"),

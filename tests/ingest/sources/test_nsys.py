@@ -142,6 +142,40 @@ def test_a_synchronization_is_of_the_device_of_its_context(tmp_path: Path) -> No
     ) == [("Event Sync", 0), ("Stream Wait Event", 1)]
 
 
+@pytest.mark.parametrize("write", [write_sqlite, write_parquet])
+def test_a_process_gives_the_gpus_numbers_of_its_own(
+    tmp_path: Path, write: Callable[[Path, Tables], Path]
+) -> None:
+    """With CUDA_VISIBLE_DEVICES=1, its device 0 is GPU 1 of the machine: that one has its metrics and properties."""
+    tables = dict(tiny())
+    [gpu] = tables["TARGET_INFO_GPU"]
+    [metric] = tables["GPU_METRICS"]
+    [name] = tables["TARGET_INFO_GPU_METRICS"]
+    tables["TARGET_INFO_GPU"] = [
+        {**gpu, "id": 0, "name": "NVIDIA A100"},
+        {**gpu, "id": 1, "smCount": 8},
+        {**gpu, "id": 1, "smCount": 8},
+    ]
+    # The second row is that of another process.
+    tables["TARGET_INFO_CUDA_DEVICE"] = [
+        {"gpuId": 1, "cudaId": 0, "pid": 7, "uuid": "a"},
+        {"gpuId": 0, "cudaId": 0, "pid": 8, "uuid": "b"},
+    ]
+    tables["GPU_METRICS"] = [metric, {**metric, "typeId": 257, "value": 99}]
+    tables["TARGET_INFO_GPU_METRICS"] = [name, {**name, "typeId": 257}]
+    tracewh.ingest([write(tmp_path / "r.sqlite", tables)], tmp_path / "warehouse")
+    ask = _asking(tmp_path / "warehouse")
+    assert ask("SELECT d.device_id, d.name, d.num_sms FROM devices AS d") == [
+        (0, "NVIDIA H100 80GB HBM3", 8)
+    ]
+    assert ask(
+        "SELECT c.pid, c.series, c.value FROM counter_samples AS c WHERE c.category = 'gpu_metrics'"
+    ) == [("0", "GPU 0", 99.0)]
+    assert ask("SELECT d.blocks_per_sm FROM device_events AS d WHERE d.category = 'kernel'") == [
+        (2.0,)
+    ]
+
+
 def test_copies_between_all_kinds_of_memory(tmp_path: Path) -> None:
     tables = dict(tiny())
     copy = tables["CUPTI_ACTIVITY_KIND_MEMCPY"][0]

@@ -42,6 +42,7 @@ def planted() -> Tables:
         "busLocation": secret(),
         "ctrlDevPath": secret(),
     }
+    tables["TARGET_INFO_CUDA_DEVICE"] = [{"gpuId": 0, "cudaId": 0, "pid": 7, "uuid": secret()}]
     tables["DIAGNOSTIC_EVENT"] = [{"timestamp": 1, "text": secret()}]
     tables["TARGET_INFO_NIC_INFO"] = [{"GUID": 1, "name": secret()}]
     tables["CUPTI_ACTIVITY_KIND_RUNTIME"][0]["hostname"] = secret()
