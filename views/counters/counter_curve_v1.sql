@@ -12,8 +12,8 @@
 --
 -- A sample holds for the time until the next one; how long the last one holds is unknown. PM sampling puts
 -- the device into the process name of its rows ('GPU 0 Counters') and leaves the name of the series empty,
--- because each counter has only one. Other counters may have several series, each with samples of
--- its own.
+-- because each counter has only one. GPU metrics of Nsight Systems are such samples, too: their process is the number
+-- of the device. Other counters may have several series, each with samples of its own.
 --
 -- A value of counter with a % in it is a pattern: % matches any text and _ any character. Any other value
 -- is an exact name.
@@ -26,7 +26,7 @@
 -- columns
 --   name         type     unit  meaning
 --   run, worker, span
---   device_id    INTEGER  key   Device of PM sampling; NULL for any other counter.
+--   device_id    INTEGER  key   Device of PM sampling or of GPU metrics; NULL for any other counter.
 --   counter      VARCHAR  key   Name of the counter.
 --   series       VARCHAR  key   Name of the series; NULL if the counter has only one, without a name.
 --   time_ns      BIGINT   ns    Start of the sample, nanoseconds since the epoch.
@@ -48,7 +48,12 @@ CREATE MACRO counter_curve_v1(
             c.run,
             c.worker,
             c.span,
-            try_cast(regexp_extract(c.pid, '^GPU (\d+) Counters$', 1) AS INTEGER) AS gpu,
+            try_cast(
+                CASE
+                    WHEN c.category = 'gpu_metrics' THEN c.pid
+                    ELSE regexp_extract(c.pid, '^GPU (\d+) Counters$', 1)
+                END AS INTEGER
+            ) AS gpu,
             c.name,
             nullif(c.series, '') AS series,
             c.time_ns,
