@@ -47,12 +47,8 @@ def discover(
         IngestError: A path does not exist or cannot be read, there is no trace file, the run cannot have this name, or
             `step_range` is not a regular expression.
     """
-    try:
-        re.compile(step_range or "")
-    except re.error as error:
-        raise IngestError(
-            f"the step range {step_range!r} is no regular expression: {error}"
-        ) from None
+    if step_range is not None and (why := _why_no_expression(step_range)):
+        raise IngestError(f"the step range {step_range!r} is no regular expression of RE2: {why}")
     search = Search(is_wanted, claim)
     found: dict[File, Source] = {}
     folders: list[tuple[LogFolder, list[Source]]] = []
@@ -94,6 +90,18 @@ def discover(
         sources = [replace(s, run=f"{run}/{s.run}" if several else run) for s in sources]
     sources = check_names(sources, run)
     return sorted(sources, key=lambda s: (s.run, s.worker, s.span.rjust(9), str(s.path)))
+
+
+def _why_no_expression(pattern: str) -> str:
+    """Why DuckDB does not take a pattern, e.g. one that looks ahead; '' if it does."""
+    import duckdb
+
+    try:
+        with duckdb.connect() as con:
+            con.execute("SELECT regexp_full_match('', $1)", [pattern])
+    except duckdb.InvalidInputException as error:
+        return str(error).partition(": ")[2]
+    return ""
 
 
 def _without_copies(sources: Iterable[Source], named: Collection[File]) -> list[Source]:
