@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tracewh.files import File
 from tracewh.ingest.sources.files import Piped
-from tracewh.ingest.sources.ncu.header import HEADER
+from tracewh.ingest.sources.ncu.header import CONNECTED, HEADER
 from tracewh.ingest.sources.reader import Claim, Contents, Reading, TableReader
 from tracewh.ingest.sources.source import Source
 
@@ -28,7 +28,7 @@ class NcuReader(TableReader):
 
     def recognise(self, file: File, start: bytes) -> bool:
         """See `Reader.recognise`."""
-        return bool(HEADER.search(start))
+        return CONNECTED in start or bool(HEADER.search(start))
 
     def traces(
         self, source: Source, stored: Sequence[str], folder: Path | None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import tempfile
 from pathlib import Path
 
@@ -69,13 +70,22 @@ def _read(con: duckdb.DuckDBPyConnection, source: Source, folder: Path, damage: 
     """
     path = local_copy(source.path, folder)
     with path.open("rb") as file:
+        has_returns = False
         for number, line in enumerate(file):
             if HEADER.match(line):
                 skip = number
                 break
+            has_returns |= b"\r" in line
         else:
             raise RefusedError(
                 "it has no table of Nsight Compute; record with: ncu --page raw --csv"
             )
+        if has_returns:
+            # DuckDB would take each carriage return of a progress bar for the end of a line.
+            (folder / "table").mkdir()
+            path = folder / "table" / path.name
+            with path.open("wb") as copy:
+                copy.write((b"\r\n" if line.endswith(b"\r\n") else b"\n") * skip + line)
+                shutil.copyfileobj(file, copy)
     read_rows(con, path, "ncu_rows", damage, skip, ragged=True)
     return "details" if b'"Metric Name"' in line else "raw"

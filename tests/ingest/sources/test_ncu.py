@@ -313,6 +313,19 @@ def test_a_table_without_rows(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_a_program_may_print_much_and_a_progress_bar(tmp_path: Path, end: str) -> None:
+    """Line 20,006 of what follows is that of kernel add. Each part of the bar is no line of its own."""
+    printed = ["==PROF== Connected to process 41 (/x/train)", *["loss 0.5"] * 20_000, "1%\r2%\r3%"]
+    table = RAW.replace('"n/a"', '"n/a","one","too","many"', 1).split("\n")
+    result = ingest(tmp_path, end.join([*printed, *table]))
+    assert (result.status, result.events, result.skipped_events) == ("ingested", 1, 1)
+    with tracewh.open(tmp_path / "warehouse") as warehouse:
+        assert rows(warehouse, "SELECT name FROM device_events") == [("gemm",)]
+        [(named,)] = rows(warehouse, "SELECT metadata ->> '$.damagedRows' FROM traces")
+        assert named == '["report.csv, line 20006: it has more columns than the header"]'
+
+
 def test_a_report_names_the_command(tmp_path: Path) -> None:
     path = tmp_path / "qwen2.5.ncu-rep"
     path.write_bytes(b"NVR\0\1\2")
