@@ -52,8 +52,12 @@ class Export(Protocol):
     def rows(self, table: str) -> int:
         """About the number of rows of a table, without reading it."""
 
-    def check(self, con: duckdb.DuckDBPyConnection) -> None:
-        """Raise what went wrong while DuckDB read a relation, if anything did."""
+    def check(self, failed: duckdb.Error) -> None:
+        """Raise what went wrong while DuckDB read a relation, if anything did.
+
+        Args:
+            failed: The error of the statement that read it.
+        """
 
 
 class SqliteExport:
@@ -169,7 +173,7 @@ class SqliteExport:
             self._error = error
             raise
 
-    def check(self, con: duckdb.DuckDBPyConnection) -> None:
+    def check(self, failed: duckdb.Error) -> None:
         """See `Export.check`."""
         error, self._error = self._error, None
         if isinstance(error, GeneratorExit) or error is None:
@@ -211,11 +215,15 @@ class ParquetExport:
         owner = TABLES[table].owner
         if owner not in self.columns(table):
             return set()
-        with duckdb.connect() as con:
-            rows = con.execute(
-                f'SELECT DISTINCT t."{owner}"::BIGINT >> 24 FROM {self._scan(table)} AS t'
-                f' WHERE t."{owner}" IS NOT NULL'
-            ).fetchall()
+        try:
+            with duckdb.connect() as con:
+                rows = con.execute(
+                    f'SELECT DISTINCT t."{owner}"::BIGINT >> 24 FROM {self._scan(table)} AS t'
+                    f' WHERE t."{owner}" IS NOT NULL'
+                ).fetchall()
+        except duckdb.Error as error:
+            self.check(error, f"{table}.parquet")
+            raise
         return {int(key) for (key,) in rows}
 
     def rows(self, table: str) -> int:
@@ -250,8 +258,12 @@ class ParquetExport:
     def _scan(self, table: str) -> str:
         return f"read_parquet({quote_file(self._file(table))}, hive_partitioning = false)"
 
-    def check(self, con: duckdb.DuckDBPyConnection) -> None:
-        """Nothing: DuckDB reports its own errors."""
+    def check(self, failed: duckdb.Error, file: str = "a Parquet file") -> None:
+        """See `Export.check`. What DuckDB's reader of Parquet finds has no class of its own, or names the file."""
+        said = _line(failed)
+        named = next((name for name in self._members if f'/{name}"' in said), "")
+        if named or type(failed) is duckdb.Error:
+            raise RefusedError(f"{named or file} is damaged; copy it again")
 
 
 def _signed(name: str) -> str:

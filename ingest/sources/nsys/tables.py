@@ -213,8 +213,8 @@ class _Process:
     def _run(self, sql: str) -> duckdb.DuckDBPyConnection:
         try:
             return self._con.execute(sql)
-        except duckdb.Error:
-            self._export.check(self._con)
+        except duckdb.Error as error:
+            self._export.check(error)
             raise
 
     def contents(self, digest: str) -> Contents:

@@ -107,6 +107,28 @@ def test_a_cut_parquet_file(tmp_path: Path, table: str) -> None:
     assert reason.startswith(f"{table}.parquet: ") and reason.endswith("; copy it again")
 
 
+@pytest.mark.parametrize(
+    ("table", "first", "last", "named"),
+    [
+        ("NVTX_EVENTS", 1000, 3000, "NVTX_EVENTS.parquet"),
+        # It is read to find the processes, and DuckDB does not say which file is damaged.
+        ("CUPTI_ACTIVITY_KIND_RUNTIME", 10, 600, "CUPTI_ACTIVITY_KIND_RUNTIME.parquet"),
+        ("OSRT_API", 10, 60, "a Parquet file"),
+    ],
+)
+def test_overwritten_bytes_of_a_parquet_file(
+    tmp_path: Path, table: str, first: int, last: int, named: str
+) -> None:
+    tables = dict(tiny())
+    tables["NVTX_EVENTS"] = [{**tables["NVTX_EVENTS"][1], "start": at} for at in range(5000)]
+    folder = write_parquet(tmp_path / "bad_pqtdir", tables)
+    with (folder / f"{table}.parquet").open("r+b") as file:
+        file.seek(first)
+        file.write(b"\xff" * (last - first))
+    [result] = tracewh.ingest([folder], tmp_path / "warehouse")
+    assert (result.status, result.reason) == ("refused", f"{named} is damaged; copy it again")
+
+
 def test_a_missing_parquet_file_is_a_table_without_rows(tmp_path: Path) -> None:
     folder = write_parquet(tmp_path / "bad_pqtdir", tiny())
     (folder / "OSRT_API.parquet").unlink()
