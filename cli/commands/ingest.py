@@ -66,6 +66,10 @@ def run_ingest(
             )
             return diagnostics.interrupted(interrupt)
         summarize(results, time.monotonic() - started, output)
+        if step_range is not None and any(result.status == "unchanged" for result in results):
+            diagnostics.note(
+                "traces that were ingested before keep their steps; --force ingests them again, with --step-range"
+            )
         _advise_compact(results, warehouse)
         try:
             ensure_database(warehouse, prepared)

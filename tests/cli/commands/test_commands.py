@@ -65,6 +65,11 @@ def test_ingest_takes_in_skips_and_refuses(tracewh: Command, logs: Path, tmp_pat
     done = tracewh("ingest", logs, "-w", warehouse, *as_json)
     assert (done.code, statuses(done.out)) == (0, ["unchanged", "unchanged"])
     assert done.err.endswith("tracewh: 2 unchanged\n")
+    done = tracewh("ingest", logs, "-w", warehouse, "--step-range", "batch [0-9]+", *as_json)
+    assert done.err.endswith(
+        "tracewh: 2 unchanged\n"
+        "tracewh: traces that were ingested before keep their steps; --force ingests them again, with --step-range\n"
+    )
 
     done = tracewh("ingest", logs, "-w", warehouse, "--force", "--jobs", "1", *as_json)
     assert (done.code, statuses(done.out)) == (0, ["ingested", "ingested"])
