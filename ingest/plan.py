@@ -41,8 +41,7 @@ class Planned:
     def target(self) -> Target:
         """The place of its trace in the warehouse."""
         source = self.source
-        path = _path(source)
-        return Target(source.run, source.worker, source.span, path, self.generation)
+        return Target(source.run, source.worker, source.span, _paths(source), self.generation)
 
 
 def list_traces(
@@ -101,7 +100,7 @@ def make_plan(store: Store, sources: Sequence[Source], force: bool) -> list[Plan
         worker = source.run, source.worker
         same = None if force else _same_content(source, stored[worker])
         if same is None:
-            span = free_span(source.span, _path(source), taken[worker])
+            span = free_span(source.span, _paths(source), taken[worker])
             source = replace(source, span=span)
             taken[worker][span] = str(source.path)
         newest = known.generations.get((*worker, source.span), 0)
@@ -163,6 +162,6 @@ def _same_content(source: Source, stored: Iterable[StoredTrace]) -> StoredTrace 
     return next((trace for trace in alike if trace.origin.content_hash == digest), None)
 
 
-def _path(source: Source) -> str:
-    """The path of a file; '' for a pipe, whose content is different each time."""
-    return "" if isinstance(source.path, Piped) else str(source.path)
+def _paths(source: Source) -> tuple[str, ...]:
+    """The paths of a file and of its copies; none for a pipe, whose content is different each time."""
+    return () if isinstance(source.path, Piped) else (str(source.path), *source.copies)

@@ -106,15 +106,19 @@ def _why_no_expression(pattern: str) -> str:
 
 def _without_copies(sources: Iterable[Source], named: Collection[File]) -> list[Source]:
     """Of recordings that are in several forms, such as a report and its export, keep the first: `Reader.form`."""
-    kept: dict[object, tuple[int, Source]] = {}
+    forms: dict[object, list[tuple[int, Source]]] = {}
     for source in sources:
         form = reader_named(source.reader).form(source.path)
         is_alone = form is None or source.path in named
         folder = str(source.path).replace("\\", "/").rpartition("/")[0]
         key = source.path if is_alone else (folder, source.run, source.worker, source.reader)
-        if key not in kept or (form or 0) < kept[key][0]:
-            kept[key] = form or 0, source
-    return [source for _, source in kept.values()]
+        forms.setdefault(key, []).append((form or 0, source))
+    kept = []
+    for found in forms.values():
+        first = min(found, key=lambda each: each[0])[1]
+        copies = tuple(str(source.path) for _, source in found if source is not first)
+        kept.append(replace(first, copies=copies))
+    return kept
 
 
 def check_names(sources: Iterable[Source], run: str | None = None) -> list[Source]:

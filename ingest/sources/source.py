@@ -29,6 +29,7 @@ class Source:
             knows.
         local: A copy of the file on this machine, or what it was exported to, to be read instead; it exists until
             the end of the ingest.
+        copies: Paths of other forms of the recording, such as the report that it was exported from.
         problem: Why it cannot be ingested, in one line; '' if it can be tried.
     """
 
@@ -42,4 +43,5 @@ class Source:
     recordings: tuple[File, ...] = ()
     step_range: str | None = None
     local: Path | None = None
+    copies: tuple[str, ...] = ()
     problem: str = ""

@@ -143,7 +143,7 @@ def test_an_ingest_reads_the_source_of_each_trace_of_a_worker_once(
 
 def test_a_pipe_replaces_no_trace_whose_source_cannot_be_read() -> None:
     """Neither has a path."""
-    assert free_span("default", "", {"default": UNKNOWN.source_path}) == "2"
+    assert free_span("default", (), {"default": UNKNOWN.source_path}) == "2"
 
 
 def test_leftovers_of_the_dead_are_removed_and_those_of_the_living_stay(

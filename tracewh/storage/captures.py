@@ -46,7 +46,7 @@ def link_captures(
         for trace, span in zip(traces, spans, strict=True):
             generation = known.generations.get((name, trace.worker, span), 0) + 1
             source = trace.origin.source_path
-            target = Target(name, trace.worker, span, source, generation, is_fixed=True)
+            target = Target(name, trace.worker, span, (source,), generation, is_fixed=True)
             with trace.local_folder() as folder, session.staging() as staged:
                 for file in sorted(folder.iterdir()):
                     if file.suffix == PARQUET or file.name == MANIFEST:

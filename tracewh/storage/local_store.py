@@ -135,7 +135,7 @@ class LocalStore:
             span = target.span
             if not target.is_fixed:
                 taken = self._source_paths(target.run, target.worker)
-                span = free_span(span, target.source_path, taken)
+                span = free_span(span, target.source_paths, taken)
             session.place(staged, folder := self.folder(target.run, target.worker, span))
         session.flush_parents(folder)
         return span

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from io import BufferedIOBase
@@ -70,7 +70,7 @@ class Target:
         run: Name of the run.
         worker: Name of the worker.
         span: The preferred span.
-        source_path: The source file; '' for a pipe, which is a new trace each time.
+        source_paths: The source file, and files that hold the same; none for a pipe, which is a new trace each time.
         generation: In an object store, the generation of the attempt to write it: one more than the
             newest that exists.
         is_fixed: Whether the trace gets this span, also if another trace has it. In an object store, each does.
@@ -79,7 +79,7 @@ class Target:
     run: str
     worker: str
     span: str
-    source_path: str
+    source_paths: Collection[str]
     generation: int = 1
     is_fixed: bool = False
 
@@ -164,16 +164,16 @@ class Store(Protocol):
         """
 
 
-def free_span(span: str, source_path: str, taken: Mapping[str, str]) -> str:
+def free_span(span: str, source_paths: Collection[str], taken: Mapping[str, str]) -> str:
     """The span that a file already has in the warehouse; otherwise its own span or the next free number.
 
     Args:
         span: The span from the file's name.
-        source_path: The file; '' for a pipe.
+        source_paths: The file, and files that hold the same; none for a pipe.
         taken: The spans of its worker in the warehouse, with their source files.
     """
     for known, path in taken.items():
-        if path == source_path != "":
+        if path in source_paths:
             return known
     return next_free(span, taken)
 

@@ -487,8 +487,11 @@ def test_a_recording_in_several_forms_is_ingested_once(tmp_path: Path) -> None:
         ("ingested", "r.sqlite")
     ]
     write_parquet(tmp_path / "job" / "r_pqtdir", tiny())
-    results = tracewh.ingest([tmp_path / "job"], tmp_path / "other")
+    results = tracewh.ingest([tmp_path / "job"], tmp_path / "warehouse")
     assert [(each.run, Path(str(each.source)).name) for each in results] == [("job", "r_pqtdir")]
+    assert _asking(tmp_path / "warehouse")("SELECT t.worker, t.span FROM traces AS t") == [
+        ("r", "default")
+    ]
     results = tracewh.ingest([tmp_path / "job" / "r_pqtdir"], tmp_path / "named")
     assert [(each.run, each.worker) for each in results] == [("job", "r")]
 
